@@ -1,0 +1,43 @@
+# Every target works on a fresh clone with Python 3.11+ and make: the first one makes .venv.
+
+PYTHON ?= python3
+BIN := .venv/bin
+INSTALLED := .venv/installed
+
+.PHONY: demo test check slow bench clean
+
+## demo: train on the embedded corpus, score, and answer a German question; about ten minutes on two cores
+demo: $(INSTALLED)
+	$(BIN)/translate train configs/demo.toml --resume
+	$(BIN)/translate evaluate runs/demo
+	$(BIN)/translate --model runs/demo "Kannst du mir helfen, diesen Satz zu übersetzen?"
+
+## test: everything but the tests marked slow or gpu
+test: $(INSTALLED)
+	$(BIN)/python -m pytest -q
+
+## slow: the tests that take minutes
+slow: $(INSTALLED)
+	$(BIN)/python -m pytest -q -m slow
+
+## check: format, lint, types, import contracts
+check: $(INSTALLED)
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy --strict transformer
+	$(BIN)/mypy translate scripts
+	$(BIN)/lint-imports
+
+## bench: this toolkit's training speed on this machine, as JSON
+bench: $(INSTALLED)
+	$(BIN)/python scripts/bench_train.py
+
+clean:
+	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .import_linter_cache
+
+# torch first and pinned: pip would otherwise resolve it again with every other package.
+$(INSTALLED): pyproject.toml constraints.txt
+	test -x $(BIN)/python || $(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt torch
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[dev]'
+	touch $(INSTALLED)

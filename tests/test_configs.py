@@ -1,0 +1,135 @@
+"""Every shipped experiment loads, builds its model, says how to run it, and holds the paper's values it claims."""
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from transformer.config import ModelConfig
+from transformer.presets import resolve
+from translate.config import ExperimentConfig, HubSource, load
+
+ROOT = Path(__file__).parents[1]
+CONFIGS = sorted(path.relative_to(ROOT).as_posix() for path in (ROOT / "configs").rglob("*.toml"))
+PAPER = json.loads((ROOT / "tests" / "transformer" / "paper.json").read_text(encoding="utf-8"))
+ROWS = [row["row"] for row in PAPER["table3"]]
+WMT = ["wmt14-en-de-base", "wmt14-en-de-big", "wmt14-en-fr-big", *(f"table3/{row}" for row in ROWS)]
+
+every_config = pytest.mark.parametrize("name", CONFIGS)
+every_wmt_config = pytest.mark.parametrize("name", WMT)
+
+
+def experiment(name: str) -> ExperimentConfig:
+    return load(ROOT / name)
+
+
+def wmt(name: str) -> ExperimentConfig:
+    return experiment(f"configs/{name}.toml")
+
+
+def model(config: ExperimentConfig) -> ModelConfig:
+    section = config.model.model_dump(exclude={"preset"})
+    return resolve(config.model.preset, section, config.tokenizer.vocab_size)
+
+
+def header(name: str) -> str:
+    """The comment that a file opens with."""
+    text = (ROOT / name).read_text(encoding="utf-8")
+    return text[: re.search(r"^(?!#)", text, re.MULTILINE).start()]  # type: ignore[union-attr]
+
+
+def test_the_named_experiments_are_there() -> None:
+    names = {"demo", "multi30k-de-en", "multi30k-en-de", "tatoeba-de-en", "iwslt14-de-en", *WMT}
+    assert {f"configs/{name}.toml" for name in names} <= set(CONFIGS)
+
+
+@every_config
+def test_it_loads_and_builds_a_model_that_trains_for_a_known_time(name: str) -> None:
+    config = experiment(name)
+    assert model(config).vocab_size == config.tokenizer.vocab_size
+    assert config.training.max_steps or config.training.max_epochs
+    assert config.data.test
+
+
+@every_config
+def test_its_average_is_over_checkpoints_that_are_kept(name: str) -> None:
+    training = experiment(name).training
+    assert training.average_last <= training.keep_last
+
+
+@every_config
+def test_it_opens_with_its_command_its_claim_and_where_it_ran(name: str) -> None:
+    lines = header(name).splitlines()
+    assert f"# Run: translate train {name}" in lines
+    assert any(line.startswith("# Claims: ") for line in lines)
+    assert any(line.startswith("# Run on: ") for line in lines)
+
+
+@every_config
+def test_its_sources_read_the_language_pair_that_it_names(name: str) -> None:
+    data = experiment(name).data
+    for source in (*data.train, data.valid, *data.test.values()):
+        if isinstance(source, HubSource):
+            assert (source.source, source.target) == (f"translation.{data.source}", f"translation.{data.target}")
+        elif source.kind == "text":
+            assert (f".{data.source}." in source.source, f".{data.target}." in source.target) == (True, True)
+
+
+@every_wmt_config
+def test_training_and_decoding_are_the_papers(name: str) -> None:
+    """Sections 5.1 to 5.4 and 6.1."""
+    config = wmt(name)
+    training = config.training.model_dump()
+    assert {key: training[key] for key in PAPER["training"]} == {**PAPER["training"], "adam_betas": (0.9, 0.98)}
+    assert config.training.lr is None
+    assert config.training.clip_norm is None
+    assert config.training.weight_decay == 0
+    assert config.decoding.model_dump() == PAPER["decoding"]
+    assert config.tokenizer.vocab_size == PAPER["vocab_size"][f"{config.data.source}-{config.data.target}"]
+
+
+@pytest.mark.parametrize("row", PAPER["table3"], ids=ROWS)
+def test_a_row_of_table_3_holds_the_papers_values(row: dict[str, Any]) -> None:
+    config = wmt(f"table3/{row['row']}")
+    built = model(config)
+    found = {
+        **vars(built),
+        "d_k": built.d_key,
+        "d_v": built.d_value,
+        "label_smoothing": config.training.label_smoothing,
+        "max_steps": config.training.max_steps,
+    }
+    expected = {"positions": "sinusoidal", **PAPER["base"], **row["differs"]}
+    assert {key: found[key] for key in expected} == expected
+    assert (built.norm, built.tying, built.attention_bias, built.window) == ("post", "all", False, None)
+    assert built.attention_dropout == built.ffn_dropout == 0
+    assert config.training.average_last == 1
+
+
+@pytest.mark.parametrize("row", PAPER["table3"], ids=ROWS)
+def test_a_row_of_table_3_claims_the_papers_scores_on_newstest2013(row: dict[str, Any]) -> None:
+    name = f"configs/table3/{row['row']}.toml"
+    claim = next(line for line in header(name).splitlines() if line.startswith("# Claims: "))
+    assert "newstest2013" in claim
+    assert f"perplexity {row['perplexity']:.2f}" in claim
+    assert f"BLEU {row['bleu']:.1f}" in claim
+    assert list(experiment(name).data.test) == ["newstest2013"]
+
+
+def test_no_two_rows_of_table_3_are_the_same_experiment() -> None:
+    assert len({wmt(f"table3/{row}").model_dump_json() for row in ROWS}) == len(ROWS)
+
+
+@pytest.mark.parametrize(("name", "size"), [("wmt14-en-de-base", "base"), ("wmt14-en-de-big", "big")])
+def test_the_models_of_table_2_are_those_of_table_3_with_averaged_checkpoints(name: str, size: str) -> None:
+    config, row = wmt(name), wmt(f"table3/{size}")
+    assert model(config) == model(row)
+    assert config.training.max_steps == row.training.max_steps
+    assert config.training.average_last == PAPER["average_last"][size]
+
+
+def test_english_french_differs_from_big_by_vocabulary_and_dropout_alone() -> None:
+    german, french = model(wmt("wmt14-en-de-big")), model(wmt("wmt14-en-fr-big"))
+    assert {**vars(german), "vocab_size": 32_000, "dropout": 0.1} == vars(french)

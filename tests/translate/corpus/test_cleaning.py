@@ -1,0 +1,141 @@
+"""Every pair is kept or counted under exactly one rule, and the rules come in a fixed order."""
+
+from collections.abc import Sequence
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from translate.config import CleaningConfig
+from translate.corpus.cleaning import RULES, Cleaner, HeldOut, Report
+from translate.corpus.sources import Pair
+
+CONFIG = CleaningConfig(max_words=7, max_characters=60, max_ratio=3.0)
+HELD_OUT = HeldOut([("Der Hund läuft nach Hause.", "The dog runs home now."), ("Ja bitte sehr", "yes please do")])
+GOOD = ("Die Katze schläft.", "The cat sleeps.")
+
+
+def clean(
+    pairs: Sequence[Pair], config: CleaningConfig = CONFIG, held_out: HeldOut = HELD_OUT
+) -> tuple[list[Pair], Report]:
+    cleaner = Cleaner(config, held_out)
+    return list(cleaner.clean(pairs, "a corpus")), cleaner.report
+
+
+def dropped(pairs: Sequence[Pair], config: CleaningConfig = CONFIG) -> dict[str, int]:
+    """The rules that dropped something, with their counts."""
+    return {rule: n for rule, n in clean(pairs, config)[1].dropped.items() if n}
+
+
+@pytest.mark.parametrize(
+    ("pair", "rule"),
+    [
+        (("", "empty"), "empty"),
+        (("leer", " \t\u2028"), "empty"),
+        (("a b c d e f g h", "eight words"), "too_long"),
+        (("eight words", "a b c d e f g h"), "too_long"),
+        (("x" * 61, "y" * 61), "too_long"),
+        (("a" * 31, "b" * 10), "ratio"),
+        (("b" * 10, "a" * 31), "ratio"),
+        (("same text", "same text"), "identical"),
+        (("DER  hund läuft\tnach hause. ", "Something else entirely"), "test_overlap"),
+        (("Etwas ganz anderes", "the dog runs home now."), "test_overlap"),
+        (("The dog runs home now.", "Seiten vertauscht"), "test_overlap"),
+    ],
+)
+def test_each_rule_drops_what_it_says(pair: Pair, rule: str) -> None:
+    assert dropped([pair]) == {rule: 1}
+
+
+@pytest.mark.parametrize(
+    "pair",
+    [
+        GOOD,
+        ("a b c d e f g", "seven words are not too long"),
+        ("x" * 60, "y" * 60),
+        ("a" * 30, "b" * 10),  # exactly the ratio
+        ("Ja.", "Yes, of course I do"),  # 19 characters: too short for the ratio to mean anything
+        ("Ja bitte sehr", "held out, but of three words"),
+        ("Der Hund läuft nach Hause!", "other punctuation is another sentence"),
+        (" leading space stays ", "and  so  does  this"),
+    ],
+)
+def test_what_no_rule_names_is_kept_unchanged(pair: Pair) -> None:
+    assert clean([pair])[0] == [pair]
+
+
+@pytest.mark.parametrize(
+    ("pairs", "counts"),
+    [
+        ([("", "x" * 61)], {"empty": 1}),
+        ([("", "")], {"empty": 1}),
+        ([("x" * 61, "y")], {"too_long": 1}),
+        ([("w " * 8, "w " * 8)], {"too_long": 1}),
+        ([("Der Hund läuft nach Hause.", "home")], {"ratio": 1}),
+        ([("same text", "same text")] * 3, {"identical": 3}),
+        ([("Der Hund läuft nach Hause.", "The dog walks home.")] * 3, {"duplicate": 2, "test_overlap": 1}),
+    ],
+)
+def test_a_pair_counts_under_the_first_rule_that_hits(pairs: list[Pair], counts: dict[str, int]) -> None:
+    """Each of these breaks two rules or more."""
+    assert dropped(pairs) == counts
+
+
+def test_a_repeated_pair_is_a_duplicate_but_a_shared_side_is_not() -> None:
+    kept, report = clean([GOOD, (GOOD[0], "The cat is asleep."), ("Sie schläft.", GOOD[1]), GOOD, GOOD])
+    assert len(kept) == 3
+    assert report.dropped["duplicate"] == 2
+
+
+def test_the_border_between_the_sides_matters_to_duplicates() -> None:
+    pairs = [("ab", "c"), ("a", "bc"), ("a\n", "b"), ("a", "\nb"), ("1:a", "b"), ("1", ":ab")]
+    assert clean(pairs)[0] == pairs
+
+
+def test_duplicates_are_found_across_sources() -> None:
+    cleaner = Cleaner(CONFIG, HeldOut())
+    assert list(cleaner.clean([GOOD], "first")) == [GOOD]
+    assert list(cleaner.clean([GOOD], "second")) == []
+    assert cleaner.report.origins == {"first": {"read": 1, "kept": 1}, "second": {"read": 1, "kept": 0}}
+
+
+def test_rules_that_are_turned_off_drop_nothing() -> None:
+    config = CleaningConfig(duplicates=False, identical=False, test_overlap=False)
+    pairs = [GOOD, GOOD, ("OK", "OK"), ("Der Hund läuft nach Hause.", "The dog runs home now.")]
+    assert clean(pairs, config)[0] == pairs
+
+
+# Few letters and few lengths, so that every rule is met.
+sides = st.text(alphabet="ab ", max_size=9) | st.sampled_from(
+    ["Der Hund läuft nach Hause.", "x" * 61, "a a a a a a a a"]
+)
+
+
+@given(pairs=st.lists(st.tuples(sides, sides), max_size=30))
+def test_every_pair_is_kept_or_counted_once_and_order_stays(pairs: list[Pair]) -> None:
+    kept, report = clean(pairs)
+    assert report.read == len(pairs) == len(kept) + sum(report.dropped.values())
+    rest = iter(pairs)
+    assert all(pair in rest for pair in kept)  # a subsequence: `in` moves the iterator on
+
+
+@given(pairs=st.lists(st.tuples(sides, sides), max_size=30))
+def test_cleaning_what_is_clean_drops_nothing(pairs: list[Pair]) -> None:
+    kept, _ = clean(pairs)
+    assert clean(kept)[0] == kept
+
+
+def test_the_report_has_a_few_examples_with_origin_and_line_and_cuts_them() -> None:
+    _, report = clean([GOOD, *[("", f"{n}" + "y" * 200) for n in range(5)]])
+    examples = report.as_dict()["examples"]
+    assert isinstance(examples, dict)
+    assert list(examples) == list(RULES)
+    assert [example["line"] for example in examples["empty"]] == [2, 3, 4]
+    assert examples["empty"][0] == {"origin": "a corpus", "line": 2, "source": "", "target": "0" + "y" * 79}
+
+
+def test_held_out_sides_are_found_whatever_their_case_and_spacing() -> None:
+    assert "the DOG  runs home now." in HELD_OUT
+    assert "STRASSE frei für alle" in HeldOut([("Straße frei für alle", "x")])
+    assert "yes please do" not in HELD_OUT  # three words say little
+    assert "the dog runs home" not in HELD_OUT

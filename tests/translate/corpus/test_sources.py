@@ -1,0 +1,366 @@
+"""Every source yields its pairs exactly, and whatever cannot be read is named in one sentence."""
+
+import bz2
+import gzip
+import hashlib
+import json
+import lzma
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from translate.config import (
+    GrammarSource,
+    HubSource,
+    JsonlSource,
+    ParquetSource,
+    SacrebleuSource,
+    Source,
+    TextSource,
+    TsvSource,
+)
+from translate.corpus.sources import Pair, describe, identity, input_files, read_lines, read_pairs
+from translate.errors import UserError
+
+PAIRS = [
+    ("Der Hund läuft.", "The dog runs."),
+    (" zwei  Wörter ", "two words"),
+    ("", "empty side"),
+    ("ß\u2028\u0085\rb", "x"),
+]
+COMPRESS: dict[str, Callable[[bytes], bytes]] = {
+    "": bytes,
+    ".gz": gzip.compress,
+    ".xz": lzma.compress,
+    ".bz2": bz2.compress,
+}
+TEXT = TextSource(source="a.de", target="a.en")
+
+line_text = st.text(st.characters(exclude_characters="\n", exclude_categories=["Cs"]), max_size=12)
+
+
+def write_text(folder: Path, pairs: list[Pair], suffix: str = "", end: str = "\n") -> TextSource:
+    for side, language in enumerate(("de", "en")):
+        text = "".join(pair[side] + end for pair in pairs)
+        (folder / f"a.{language}{suffix}").write_bytes(COMPRESS[suffix](text.encode()))
+    return TextSource(source=f"a.de{suffix}", target=f"a.en{suffix}")
+
+
+def problem(source: Source, root: Path, langpair: str = "de-en") -> str:
+    """The sentence that reading `source` to its end raises."""
+    with pytest.raises(UserError) as caught:
+        list(read_pairs(source, root, langpair))
+    assert "\n" not in str(caught.value)
+    return str(caught.value)
+
+
+@pytest.mark.parametrize("suffix", COMPRESS)
+def test_text_files_are_read_plain_and_compressed(tmp_path: Path, suffix: str) -> None:
+    assert list(read_pairs(write_text(tmp_path, PAIRS, suffix), tmp_path)) == PAIRS
+
+
+def test_a_missing_last_line_end_loses_nothing(tmp_path: Path) -> None:
+    (tmp_path / "a.de").write_bytes(b"eins\nzwei")
+    (tmp_path / "a.en").write_bytes(b"one\ntwo\n")
+    assert list(read_pairs(TEXT, tmp_path)) == [("eins", "one"), ("zwei", "two")]
+
+
+def test_windows_line_ends_are_no_part_of_the_text(tmp_path: Path) -> None:
+    assert list(read_pairs(write_text(tmp_path, PAIRS, end="\r\n"), tmp_path)) == PAIRS
+
+
+def test_a_byte_order_mark_is_no_part_of_the_text_but_only_at_the_start(tmp_path: Path) -> None:
+    (tmp_path / "a").write_bytes(b"\xef\xbb\xbfeins\n\xef\xbb\xbfzwei\n")
+    assert list(read_lines(tmp_path / "a")) == ["eins", "\ufeffzwei"]
+
+
+@given(lines=st.lists(line_text.filter(lambda line: not line.endswith("\r")), max_size=5))
+def test_only_a_line_feed_ends_a_line(tmp_path_factory: pytest.TempPathFactory, lines: list[str]) -> None:
+    """Python's own line reading would also split at characters that Unicode calls line breaks."""
+    path = tmp_path_factory.mktemp("lines") / "a"
+    path.write_bytes(b"\n" + "".join(line + "\n" for line in lines).encode())
+    assert list(read_lines(path)) == ["", *lines]
+
+
+def test_an_absolute_path_ignores_the_root(tmp_path: Path) -> None:
+    write_text(tmp_path, PAIRS)
+    source = TextSource(source=str(tmp_path / "a.de"), target=str(tmp_path / "a.en"))
+    assert list(read_pairs(source, Path("/nowhere"))) == PAIRS
+
+
+@pytest.mark.parametrize(("n_source", "n_target"), [(3, 5), (7, 5), (0, 3)])
+def test_parallel_files_of_unequal_length_are_refused_with_both_counts(
+    tmp_path: Path, n_source: int, n_target: int
+) -> None:
+    (tmp_path / "a.de").write_text("Satz\n" * n_source)
+    (tmp_path / "a.en").write_text("sentence\n" * n_target)
+    message = problem(TEXT, tmp_path)
+    assert f"a.de has {n_source} lines" in message
+    assert f"a.en has {n_target}:" in message
+
+
+@pytest.mark.parametrize("suffix", COMPRESS)
+def test_undecodable_bytes_are_named_by_file_and_line(tmp_path: Path, suffix: str) -> None:
+    write_text(tmp_path, PAIRS, suffix)
+    (tmp_path / f"a.en{suffix}").write_bytes(COMPRESS[suffix](b"one\ntwo\nthr\xe9e\nfour\n"))
+    assert f"a.en{suffix}, line 3: not UTF-8 text (byte 0xe9 at 3)" in problem(
+        TextSource(source=f"a.de{suffix}", target=f"a.en{suffix}"), tmp_path
+    )
+
+
+@pytest.mark.parametrize("suffix", [".gz", ".xz", ".bz2"])
+def test_a_cut_off_compressed_file_is_named(tmp_path: Path, suffix: str) -> None:
+    source = write_text(tmp_path, [(f"{n}", f"{n}") for n in range(999)], suffix)
+    path = tmp_path / source.target
+    path.write_bytes(path.read_bytes()[:-20])
+    assert f"a.en{suffix}: the compressed file is damaged or cut off after line" in problem(source, tmp_path)
+
+
+@pytest.mark.parametrize("suffix", [".gz", ".xz", ".bz2"])
+def test_a_file_that_is_not_compressed_as_its_name_says_is_named(tmp_path: Path, suffix: str) -> None:
+    source = write_text(tmp_path, PAIRS, suffix)
+    (tmp_path / source.source).write_bytes(b"plain text\n" * 9)
+    assert f"a.de{suffix}: " in problem(source, tmp_path)
+
+
+def test_flipped_bits_in_a_compressed_file_are_noticed(tmp_path: Path) -> None:
+    source = write_text(tmp_path, [(f"{n * n}", f"{n}") for n in range(999)], ".gz")
+    data = bytearray((tmp_path / "a.de.gz").read_bytes())
+    data[len(data) // 2] ^= 0x55
+    (tmp_path / "a.de.gz").write_bytes(data)
+    assert "a.de.gz" in problem(source, tmp_path)
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        TEXT,
+        TsvSource(kind="tsv", path="a.tsv"),
+        JsonlSource(kind="jsonl", path="a.jsonl", source="de", target="en"),
+        ParquetSource(kind="parquet", path="a.parquet", source="de", target="en"),
+    ],
+    ids=lambda source: source.kind,
+)
+def test_a_missing_file_is_named_with_the_setting_that_finds_it(tmp_path: Path, source: Source) -> None:
+    message = problem(source, tmp_path)
+    assert str(input_files(source, tmp_path)[0]) in message
+    assert "data.root" in message
+
+
+def test_a_folder_in_place_of_a_file_is_an_error(tmp_path: Path) -> None:
+    write_text(tmp_path, PAIRS)
+    (tmp_path / "d").mkdir()
+    assert "d: cannot be read" in problem(TextSource(source="d", target="a.en"), tmp_path)
+
+
+def test_tsv_columns_are_chosen_by_number_and_quotes_are_text(tmp_path: Path) -> None:
+    (tmp_path / "a.tsv").write_text('1\t"ja\tyes"\n2\tnein\tno\n', encoding="utf-8")
+    source = TsvSource(kind="tsv", path="a.tsv", source=2, target=1)
+    assert list(read_pairs(source, tmp_path)) == [('yes"', '"ja'), ("no", "nein")]
+
+
+def test_a_tsv_line_without_the_column_is_named(tmp_path: Path) -> None:
+    (tmp_path / "a.tsv").write_text("ja\tyes\nnein\n")
+    assert "a.tsv, line 2: has 1 tab-separated columns" in problem(TsvSource(kind="tsv", path="a.tsv"), tmp_path)
+
+
+def write_jsonl(folder: Path, *lines: str) -> JsonlSource:
+    (folder / "a.jsonl").write_text("".join(line + "\n" for line in lines), encoding="utf-8")
+    return JsonlSource(kind="jsonl", path="a.jsonl", source="translation.de", target="translation.en")
+
+
+def test_json_lines_with_dotted_keys(tmp_path: Path) -> None:
+    """Text inside JSON may even hold a line feed."""
+    pairs = [*PAIRS, ("zwei\nZeilen", "two\nlines")]
+    lines = [json.dumps({"id": 1, "translation": {"de": de, "en": en}}) for de, en in pairs]
+    assert list(read_pairs(write_jsonl(tmp_path, *lines), tmp_path)) == pairs
+
+
+def test_a_null_is_an_empty_side_for_cleaning_to_count(tmp_path: Path) -> None:
+    source = write_jsonl(tmp_path, '{"translation": {"de": null, "en": "x"}}')
+    assert list(read_pairs(source, tmp_path)) == [("", "x")]
+
+
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        ("{not json}", "not a JSON object"),
+        ("", "not a JSON object"),
+        ("[" * 9999, "not a JSON object"),
+        ("[1, 2]", "there is no 'translation.de'"),
+        ('{"text": "ja"}', "there is no 'translation.de'"),
+        ('{"translation": "ja"}', "there is no 'translation.de'"),
+        ('{"translation": {"de": "ja", "fr": "oui"}}', "there is no 'translation.en': at 'en' it holds de, fr"),
+        ('{"translation": {"de": 5, "en": "five"}}', "'translation.de' is 5, not text"),
+        (r'{"translation": {"de": "\ud83d", "en": "half"}}', "'translation.de' holds half a surrogate pair"),
+    ],
+)
+def test_an_unusable_json_line_is_named(tmp_path: Path, line: str, words: str) -> None:
+    source = write_jsonl(tmp_path, '{"translation": {"de": "ja", "en": "yes"}}', line)
+    message = problem(source, tmp_path)
+    assert "a.jsonl, line 2: " in message
+    assert words in message
+
+
+def write_parquet(folder: Path, rows: list[dict[str, object]]) -> None:
+    import pyarrow
+    import pyarrow.parquet
+
+    pyarrow.parquet.write_table(pyarrow.Table.from_pylist(rows), folder / "a.parquet")
+
+
+def test_parquet_with_flat_and_nested_columns(tmp_path: Path) -> None:
+    write_parquet(tmp_path, [{"de": de, "both": {"en": en, "x": 1}, "n": 3} for de, en in PAIRS])
+    source = ParquetSource(kind="parquet", path="a.parquet", source="de", target="both.en")
+    assert list(read_pairs(source, tmp_path)) == PAIRS
+
+
+def test_a_missing_parquet_column_is_named_with_those_there_are(tmp_path: Path) -> None:
+    write_parquet(tmp_path, [{"de": "ja", "en": "yes"}])
+    source = ParquetSource(kind="parquet", path="a.parquet", source="de", target="fr")
+    assert "there is no column 'fr'; its columns are de, en" in problem(source, tmp_path)
+
+
+def test_a_file_that_is_no_parquet_is_named(tmp_path: Path) -> None:
+    (tmp_path / "a.parquet").write_bytes(b"PAR1 or so")
+    source = ParquetSource(kind="parquet", path="a.parquet", source="de", target="en")
+    assert "a.parquet: not a Parquet file" in problem(source, tmp_path)
+
+
+@pytest.fixture
+def hub_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A root with a data-set folder "set" of 7 rows; `datasets` works offline, in a cache of the test's own."""
+    import datasets
+
+    monkeypatch.setattr(datasets.config, "HF_DATASETS_CACHE", tmp_path / "cache")
+    monkeypatch.setattr(datasets.config, "HF_HUB_OFFLINE", True)
+    folder = tmp_path / "set"
+    folder.mkdir()
+    rows = [json.dumps({"translation": {"de": f"Satz {n}", "en": f"sentence {n}"}}) + "\n" for n in range(7)]
+    (folder / "train.jsonl").write_text("".join(rows), encoding="utf-8")
+    return tmp_path
+
+
+def hub(source: str = "translation.de", split: str = "train", id: str = "set", config: str | None = None) -> HubSource:
+    return HubSource(kind="hub", id=id, split=split, source=source, target="translation.en", config=config)
+
+
+def test_a_data_set_folder_is_loaded_by_datasets(hub_folder: Path) -> None:
+    assert list(read_pairs(hub(), hub_folder)) == [(f"Satz {n}", f"sentence {n}") for n in range(7)]
+
+
+@pytest.mark.parametrize(
+    ("source", "words"),
+    [
+        (hub(source="german"), "there is no column 'german'; its columns are translation"),
+        (hub(source="translation.fr"), "row 1: there is no 'translation.fr'"),
+        (hub(split="tests"), 'Unknown split "tests"'),
+        (hub(config="cased"), "'cased' not found"),
+        (hub(id="someone/absent"), "someone/absent train: the hub cannot be reached"),
+        (hub(id="./absent"), "./absent train: "),
+    ],
+    ids=["column", "nested column", "split", "config", "offline", "folder"],
+)
+def test_what_a_data_set_lacks_is_one_sentence(hub_folder: Path, source: HubSource, words: str) -> None:
+    assert words in problem(source, hub_folder)
+
+
+def test_a_hub_id_is_loaded_with_its_config_split_and_revision(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Played, for there is no hub in a test; the data set is what `datasets` would return."""
+    import datasets
+
+    dataset = datasets.Dataset.from_dict({"id": [3, 5], "translation": [{"de": "ja", "en": "yes"}] * 2})
+    calls: list[object] = []
+
+    def load_dataset(*args: object, split: str, revision: str) -> datasets.Dataset:
+        calls.append((*args, split, revision))
+        return dataset
+
+    monkeypatch.setattr(datasets, "load_dataset", load_dataset)
+    source = hub(id="wmt/wmt14", config="de-en", split="train[:2]").model_copy(update={"revision": "abc"})
+    assert list(read_pairs(source, tmp_path)) == [("ja", "yes")] * 2
+    assert calls == [("wmt/wmt14", "de-en", "train[:2]", "abc")]
+    assert list(identity(source, tmp_path)) == ["hub:wmt/wmt14 de-en train[:2] abc"]
+
+
+def test_an_empty_data_set_folder_is_one_sentence(hub_folder: Path) -> None:
+    (hub_folder / "set" / "train.jsonl").unlink()
+    assert "set train: no such data set" in problem(hub(), hub_folder)
+
+
+def test_grammar_pairs_follow_the_direction_of_the_languages() -> None:
+    source = GrammarSource(kind="grammar", split="train", pairs=5, seed=3)
+    german_english = list(read_pairs(source, Path()))
+    assert len(german_english) == 5
+    assert list(read_pairs(source, Path(), "en-de")) == [(english, german) for german, english in german_english]
+
+
+def test_the_grammar_speaks_no_other_language() -> None:
+    source = GrammarSource(kind="grammar", split="train", pairs=5)
+    assert "German and English" in problem(source, Path(), "de-fr")
+
+
+@pytest.fixture
+def sacrebleu_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The folder where sacreBLEU looks for wmt14/full, instead of the user's own; every download fails."""
+    from sacrebleu.dataset import DATASETS
+
+    def fail(*_: object, **__: object) -> None:
+        raise OSError("no route to host")
+
+    monkeypatch.setattr(DATASETS["wmt14/full"], "_outdir", str(tmp_path))
+    monkeypatch.setattr(DATASETS["wmt14/full"], "_rawdir", str(tmp_path / "raw"))
+    monkeypatch.setattr("sacrebleu.dataset.base.download_file", fail)
+    return tmp_path
+
+
+def test_a_sacrebleu_test_set_is_read_from_its_cache(sacrebleu_cache: Path) -> None:
+    from sacrebleu.dataset import DATASETS
+
+    texts = {"src": "Satz\u2028eins\nSatz zwei\n", "ref": "one\ntwo\n"}
+    for field in DATASETS["wmt14/full"].fieldnames("de-en"):
+        path = sacrebleu_cache / f"wmt14_full.de-en.{field}"
+        path.write_text(texts.get(field, "a\na\n"), encoding="utf-8")
+    source = SacrebleuSource(kind="sacrebleu", name="wmt14/full")
+    assert list(read_pairs(source, Path())) == [("Satz\u2028eins", "one"), ("Satz zwei", "two")]
+
+
+@pytest.mark.usefixtures("sacrebleu_cache")
+def test_a_sacrebleu_test_set_that_cannot_be_downloaded_is_one_sentence() -> None:
+    source = SacrebleuSource(kind="sacrebleu", name="wmt14/full")
+    assert "wmt14/full: cannot be downloaded" in problem(source, Path())
+
+
+@pytest.mark.parametrize(
+    ("name", "langpair", "words"),
+    [("wmt14/ful", "de-en", "no test set of sacreBLEU"), ("wmt14/full", "de-xx", "has no de-xx; it has cs-en, de-en")],
+)
+def test_an_unknown_sacrebleu_name_or_language_pair_is_one_sentence(name: str, langpair: str, words: str) -> None:
+    assert words in problem(SacrebleuSource(kind="sacrebleu", name=name), Path(), langpair)
+
+
+def test_identity_is_the_sha256_of_each_file_whatever_the_root(tmp_path: Path, hub_folder: Path) -> None:
+    source = write_text(tmp_path, PAIRS)
+    digests = {name: hashlib.sha256((tmp_path / name).read_bytes()).hexdigest() for name in ("a.de", "a.en")}
+    assert identity(source, tmp_path) == digests
+    assert list(identity(hub(), hub_folder)) == ["set/train.jsonl"]
+    with pytest.raises(UserError, match=r"a\.de: no such file"):
+        identity(source, tmp_path / "elsewhere")
+
+
+def test_input_files_are_the_local_ones(hub_folder: Path) -> None:
+    assert input_files(TEXT, hub_folder) == [hub_folder / "a.de", hub_folder / "a.en"]
+    assert input_files(hub(), hub_folder) == [hub_folder / "set" / "train.jsonl"]
+    assert input_files(hub(id="wmt/wmt14"), hub_folder) == []
+    assert input_files(GrammarSource(kind="grammar", split="train", pairs=5), hub_folder) == []
+
+
+def test_every_kind_of_source_has_a_short_name() -> None:
+    assert describe(TEXT) == "a.de + a.en"
+    assert describe(TsvSource(kind="tsv", path="x.tsv")) == "x.tsv"
+    assert describe(hub(config="de-en")) == "set de-en train"
+    assert describe(GrammarSource(kind="grammar", split="valid", pairs=3)) == "grammar valid"
+    assert describe(SacrebleuSource(kind="sacrebleu", name="wmt14")) == "sacrebleu wmt14"

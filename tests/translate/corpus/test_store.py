@@ -1,0 +1,476 @@
+"""A prepared folder holds exactly the cleaned corpus, is built once, and is never half there."""
+
+import errno
+import fcntl
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from translate.commands.prepare import default_folder
+from translate.commands.prepare import prepare as prepare_command
+from translate.config import ExperimentConfig, parse
+from translate.corpus.cleaning import Cleaner, HeldOut
+from translate.corpus.sources import Pair
+from translate.corpus.store import Prepared, TokenStore, prepare
+from translate.errors import UserError
+
+NOUNS = {"Hund": "dog", "Tisch": "table", "Mann": "man", "Baum": "tree", "Vogel": "bird"}
+VERBS = {"steht": "stands", "fällt": "falls", "bleibt": "stays"}
+PLACES = {"hier": "here", "dort": "there", "im Haus": "in the house", "am See": "by the lake", "allein": "alone"}
+PAIRS = [
+    (f"Der {noun} {verb} {place}.", f"The {NOUNS[noun]} {VERBS[verb]} {PLACES[place]}.")
+    for noun in NOUNS
+    for verb in VERBS
+    for place in PLACES
+]
+TRAIN, VALID, TEST = [*PAIRS[:61], PAIRS[0], ("", "x"), PAIRS[70]], PAIRS[61:68], PAIRS[68:75]
+
+
+def write_pairs(root: Path, name: str, pairs: list[Pair]) -> dict[str, str]:
+    for side, language in enumerate(("de", "en")):
+        (root / f"{name}.{language}").write_text("".join(pair[side] + "\n" for pair in pairs), encoding="utf-8")
+    return {"source": f"{name}.de", "target": f"{name}.en"}
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    """A folder with the corpus as text files."""
+    root = tmp_path / "data"
+    root.mkdir()
+    for name, pairs in (("train", TRAIN), ("valid", VALID), ("test", TEST)):
+        write_pairs(root, name, pairs)
+    return root
+
+
+def experiment(root: Path, vocab_size: int = 330, **cleaning: bool) -> ExperimentConfig:
+    sources = {name: {"source": f"{name}.de", "target": f"{name}.en"} for name in ("train", "valid", "test")}
+    data = {"source": "de", "target": "en", "root": str(root), "train": [sources["train"]], "valid": sources["valid"]}
+    values = {"data": {**data, "test": {"small": sources["test"]}}, "cleaning": cleaning}
+    return parse({**values, "tokenizer": {"vocab_size": vocab_size}}, "a test")
+
+
+def write_config(path: Path, root: Path) -> Path:
+    """The same experiment as a file, without a test set."""
+    path.write_text(
+        f'[data]\nsource = "de"\ntarget = "en"\nroot = {json.dumps(str(root))}\n'
+        'train = [{source = "train.de", target = "train.en"}]\n'
+        'valid = {source = "valid.de", target = "valid.en"}\n'
+        "[tokenizer]\nvocab_size = 330\n",
+        encoding="utf-8",
+    )
+    return path
+
+
+def run_python(code: str, *args: object) -> subprocess.CompletedProcess[str]:
+    """Run `code` in a process of its own, which may then be killed or limited."""
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
+    command = [sys.executable, "-c", code, *map(str, args)]
+    return subprocess.run(command, capture_output=True, encoding="utf-8", env=environment, check=False)
+
+
+def silent(_: str) -> None:
+    pass
+
+
+def snapshot(folder: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in folder.iterdir()}
+
+
+def times(folder: Path) -> dict[str, int]:
+    return {path.name: path.stat().st_mtime_ns for path in [folder, *folder.iterdir()]}
+
+
+def only(folder: Path) -> None:
+    """Nothing but `folder` is left where it stands: no half-built or old folder."""
+    assert [path.name for path in folder.parent.iterdir() if path.name.startswith(".")] == []
+
+
+def test_the_store_holds_the_cleaned_pairs_in_order(root: Path, tmp_path: Path) -> None:
+    config = experiment(root)
+    prepared = prepare(config, tmp_path / "out", silent)
+    expected = list(Cleaner(config.cleaning, HeldOut(VALID + TEST)).clean(TRAIN))
+    store, decode = prepared.train, prepared.tokenizer.decode
+    assert [(decode(store.src(i)), decode(store.tgt(i))) for i in range(store.n_pairs)] == expected
+    assert prepared.valid == VALID
+    assert prepared.test == {"small": TEST}
+
+
+def test_lengths_are_those_of_the_sentences(root: Path, tmp_path: Path) -> None:
+    store = prepare(experiment(root), tmp_path / "out", silent).train
+    assert store.src_lengths.tolist() == [len(store.src(i)) for i in range(store.n_pairs)]
+    assert store.tgt_lengths.tolist() == [len(store.tgt(i)) for i in range(store.n_pairs)]
+    assert store.src_lengths.dtype == store.tgt_lengths.dtype == np.int32
+
+
+def test_ids_are_small_integers_that_nobody_can_change(root: Path, tmp_path: Path) -> None:
+    store = prepare(experiment(root), tmp_path / "out", silent).train
+    assert store.src(3).dtype == np.uint16
+    with pytest.raises(ValueError, match="read-only"):
+        store.src(3)[0] = 5
+
+
+@pytest.mark.parametrize("i", [-1, 61, 999])
+def test_a_pair_that_is_not_there_is_an_error(root: Path, tmp_path: Path, i: int) -> None:
+    store = prepare(experiment(root), tmp_path / "out", silent).train
+    with pytest.raises(IndexError):
+        store.src(i)
+
+
+def test_a_corpus_of_several_chunks_equals_one_of_one_chunk(
+    root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    prepare(experiment(root), tmp_path / "one", silent)
+    monkeypatch.setattr("translate.corpus.store._CHUNK", 7)
+    prepare(experiment(root), tmp_path / "many", silent)
+    assert snapshot(tmp_path / "one") == snapshot(tmp_path / "many")
+
+
+def test_line_breaks_of_json_text_survive(root: Path, tmp_path: Path) -> None:
+    """A pair may hold what would end a line in a text file."""
+    pairs = [(f"eins\n{de}\u2028", f"\r{en}\u0085▁") for de, en in PAIRS]
+    (root / "odd.jsonl").write_text("".join(json.dumps({"de": de, "en": en}) + "\n" for de, en in pairs))
+    odd = {"kind": "jsonl", "path": "odd.jsonl", "source": "de", "target": "en"}
+    data = {"source": "de", "target": "en", "root": str(root), "train": [odd], "valid": odd}
+    config = parse({"data": data, "tokenizer": {"vocab_size": 330}, "cleaning": {"test_overlap": False}}, "a test")
+    prepared = prepare(config, tmp_path / "out", silent)
+    assert prepared.valid == pairs
+    assert [prepared.tokenizer.decode(prepared.train.src(i)) for i in range(75)] == [de for de, _ in pairs]
+
+
+def test_the_manifest_adds_up(root: Path, tmp_path: Path) -> None:
+    prepared = prepare(experiment(root), tmp_path / "out", silent)
+    counts, store = prepared.manifest["counts"], prepared.train
+    assert counts["read"] == 64 == counts["kept"] + sum(counts["dropped"].values())
+    assert counts["kept"] == store.n_pairs == 61
+    assert {rule: n for rule, n in counts["dropped"].items() if n} == {"empty": 1, "duplicate": 1, "test_overlap": 1}
+    assert counts["tokens"] == {"src": store.src_lengths.sum(), "tgt": store.tgt_lengths.sum()}
+    assert counts["tokens_per_sentence"]["src"] == pytest.approx(store.src_lengths.mean(), abs=1e-3)
+    assert (counts["valid"], counts["test"]) == (7, {"small": 7})
+    assert prepared.manifest["tokenizer"]["pieces"] == prepared.tokenizer.vocab_size == 330
+    assert set(prepared.manifest["inputs"]) == {
+        f"{n}.{lang}" for n in ("train", "valid", "test") for lang in ("de", "en")
+    }
+
+
+def test_the_report_names_what_was_dropped(root: Path, tmp_path: Path) -> None:
+    said: list[str] = []
+    prepare(experiment(root), tmp_path / "out", said.append)
+    report = json.loads((tmp_path / "out" / "report.json").read_text(encoding="utf-8"))
+    assert report["examples"]["duplicate"][0]["line"] == 62
+    assert report["examples"]["test_overlap"][0]["source"] == PAIRS[70][0]
+    assert "64 pairs read, 61 kept, dropped: 1 empty, 1 duplicate, 1 test_overlap" in said
+    assert f"wrote {tmp_path / 'out'}: 61 training pairs" in said[-1]
+
+
+def test_a_second_run_says_so_and_changes_nothing(root: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "out"
+    prepare(experiment(root), folder, silent)
+    before = times(folder)
+    said: list[str] = []
+    again = prepare(experiment(root), folder, said.append)
+    assert times(folder) == before
+    assert len(said) == 1
+    assert f"{folder} is up to date: 61 training pairs" in said[0]
+    assert again.train.n_pairs == 61
+
+
+def test_the_same_inputs_elsewhere_give_the_same_bytes(root: Path, tmp_path: Path) -> None:
+    prepare(experiment(root), tmp_path / "out", silent)
+    moved = root.rename(tmp_path / "moved")
+    prepare(experiment(moved), tmp_path / "other" / "out", silent)
+    assert snapshot(tmp_path / "out") == snapshot(tmp_path / "other" / "out")
+
+
+def test_settings_of_training_do_not_matter_to_the_corpus(root: Path, tmp_path: Path) -> None:
+    prepare(experiment(root), tmp_path / "out", silent)
+    said: list[str] = []
+    config = experiment(root).model_copy(update={"training": experiment(root).training.model_copy(update={"seed": 7})})
+    prepare(config, tmp_path / "out", said.append)
+    assert "is up to date" in said[0]
+
+
+def test_a_changed_input_is_named_and_rebuilt(root: Path, tmp_path: Path) -> None:
+    prepare(experiment(root), tmp_path / "out", silent)
+    write_pairs(root, "train", PAIRS[:59])
+    said: list[str] = []
+    prepared = prepare(experiment(root), tmp_path / "out", said.append)
+    assert "out of date: train.de has changed (SHA-256 " in said[0]
+    assert "train.en has changed" in said[0]
+    assert "valid.de" not in said[0]
+    assert prepared.train.n_pairs == 59
+    only(tmp_path / "out")
+
+
+def test_a_changed_setting_is_named_and_rebuilt(root: Path, tmp_path: Path) -> None:
+    prepare(experiment(root), tmp_path / "out", silent)
+    said: list[str] = []
+    prepared = prepare(experiment(root, vocab_size=317, duplicates=False), tmp_path / "out", said.append)
+    assert "tokenizer.vocab_size was 330 and is 317" in said[0]
+    assert "cleaning.duplicates was true and is false" in said[0]
+    assert prepared.train.n_pairs == 62
+    assert prepared.tokenizer.vocab_size == 317
+
+
+def test_a_failed_rebuild_leaves_the_old_corpus(root: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "out"
+    prepare(experiment(root), folder, silent)
+    before = snapshot(folder), times(folder)
+    with pytest.raises(UserError, match=r"tokenizer\.vocab_size = 9999 is too large"):
+        prepare(experiment(root, vocab_size=9999), folder, silent)
+    assert (snapshot(folder), times(folder)) == before
+    only(folder)
+
+
+KILLED = """
+import os, signal, sys
+from pathlib import Path
+from translate.config import load
+from translate.corpus.store import prepare
+def say(line):
+    if "pairs read" in line:
+        os.kill(os.getpid(), signal.SIGKILL)
+prepare(load(Path(sys.argv[1])), Path(sys.argv[2]), say)
+"""
+
+
+def test_a_killed_run_leaves_nothing_half_done_and_the_next_one_clears_up(root: Path, tmp_path: Path) -> None:
+    """The run is killed in the middle of its work, when the new folder is half built."""
+    folder = tmp_path / "out"
+    prepare(experiment(root), folder, silent)
+    before = snapshot(folder)
+    killed = run_python(KILLED, write_config(tmp_path / "tiny.toml", root), folder)
+    assert killed.returncode == -signal.SIGKILL
+    assert list((tmp_path / ".out.partial").iterdir())
+    assert snapshot(folder) == before
+    assert prepare(experiment(root, vocab_size=317), folder, silent).tokenizer.vocab_size == 317
+    only(folder)
+
+
+def test_a_run_killed_while_swapping_is_undone(root: Path, tmp_path: Path) -> None:
+    """Between the two renames there is no folder; the next run puts the old one back before it looks at it."""
+    folder = tmp_path / "out"
+    prepare(experiment(root), folder, silent)
+    before = snapshot(folder)
+    folder.rename(tmp_path / ".out.old")
+    (tmp_path / ".out.partial").mkdir()
+    said: list[str] = []
+    prepare(experiment(root), folder, said.append)
+    assert "is up to date" in said[0]
+    assert snapshot(folder) == before
+    only(folder)
+
+
+def test_a_rebuild_that_cannot_be_moved_into_place_leaves_the_old_corpus(
+    root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "out"
+    prepare(experiment(root), folder, silent)
+    before = snapshot(folder)
+    rename = Path.rename
+
+    def fail_for_new(self: Path, target: Path) -> Path:
+        if self.name == ".out.partial":
+            raise OSError(errno.EIO, os.strerror(errno.EIO))
+        return rename(self, target)
+
+    monkeypatch.setattr(Path, "rename", fail_for_new)
+    with pytest.raises(UserError, match="Input/output error"):
+        prepare(experiment(root, vocab_size=317), folder, silent)
+    assert snapshot(folder) == before
+    only(folder)
+
+
+@pytest.mark.parametrize(
+    "occupy", [lambda f: (f.mkdir(), (f / "thesis.txt").write_text("x")), lambda f: f.write_text("x")]
+)
+def test_a_folder_that_is_no_prepared_corpus_is_never_touched(
+    root: Path, tmp_path: Path, occupy: Callable[[Path], object]
+) -> None:
+    folder = tmp_path / "out"
+    occupy(folder)
+    with pytest.raises(UserError, match="exists and is no prepared corpus"):
+        prepare(experiment(root), folder, silent)
+    assert folder.is_file() or [path.name for path in folder.iterdir()] == ["thesis.txt"]
+
+
+def test_an_empty_folder_may_be_filled(root: Path, tmp_path: Path) -> None:
+    (tmp_path / "out").mkdir()
+    assert prepare(experiment(root), tmp_path / "out", silent).train.n_pairs == 61
+
+
+def test_a_link_to_a_folder_stays_a_link(root: Path, tmp_path: Path) -> None:
+    """People link the destination to a larger disk."""
+    (tmp_path / "disk").mkdir()
+    (tmp_path / "out").symlink_to(tmp_path / "disk" / "out")
+    prepare(experiment(root), tmp_path / "out", silent)
+    prepare(experiment(root, vocab_size=317), tmp_path / "out", silent)
+    assert (tmp_path / "out").is_symlink()
+    assert Prepared.open(tmp_path / "disk" / "out").tokenizer.vocab_size == 317
+
+
+def test_a_corpus_that_is_empty_after_cleaning_says_where_it_went(root: Path, tmp_path: Path) -> None:
+    write_pairs(root, "train", [("", "x"), ("", "y"), ("gleich", "gleich"), PAIRS[70], ("", "z")])
+    with pytest.raises(UserError, match="empty after cleaning: 3 empty, 1 identical, 1 test_overlap"):
+        prepare(experiment(root), tmp_path / "out", silent)
+    assert not (tmp_path / "out").exists()
+    only(tmp_path / "out")
+
+
+@pytest.mark.parametrize("name", ["train", "valid", "test"])
+def test_empty_files_are_an_error(root: Path, tmp_path: Path, name: str) -> None:
+    write_pairs(root, name, [])
+    with pytest.raises(UserError, match=r"holds no pairs|is empty after cleaning"):
+        prepare(experiment(root), tmp_path / "out", silent)
+
+
+def test_missing_data_is_named_before_anything_is_written(root: Path, tmp_path: Path) -> None:
+    (root / "test.en").unlink()
+    with pytest.raises(UserError, match=r"test\.en: no such file"):
+        prepare(experiment(root), tmp_path / "out", silent)
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_test_set_name_that_is_no_file_name_is_refused(root: Path, tmp_path: Path) -> None:
+    test = {"source": "test.de", "target": "test.en"}
+    data = {**experiment(root).data.model_dump(), "test": {"wmt/14": test}}
+    with pytest.raises(UserError, match=r"data\.test\.wmt/14"):
+        prepare(parse({"data": data}, "a test"), tmp_path / "out", silent)
+
+
+def test_unknown_pieces_in_the_validation_set_are_warned_about(root: Path, tmp_path: Path) -> None:
+    write_pairs(root, "valid", [("Ω Ω Ω", "The dog stands here.")])
+    values = experiment(root).model_dump()
+    values["tokenizer"] |= {"byte_fallback": False, "vocab_size": 80}
+    said: list[str] = []
+    prepared = prepare(parse(values, "a test"), tmp_path / "out", said.append)
+    assert [line for line in said if "unknown" in line][0].startswith("warning: 3 of 6 validation tokens (src)")
+    assert prepared.manifest["tokenizer"]["valid_unknown_rate"] == {"src": 0.5, "tgt": 0.0}
+
+
+@pytest.mark.parametrize("name", ["train.src.ids.npy", "train.tgt.offsets.npy", "tokenizer.model", "valid.jsonl"])
+def test_a_truncated_or_missing_file_is_refused_by_name_and_prepare_mends_it(
+    root: Path, tmp_path: Path, name: str
+) -> None:
+    folder = tmp_path / "out"
+    prepare(experiment(root), folder, silent)
+    whole = snapshot(folder)
+    (folder / name).write_bytes(whole[name][:-3])
+    with pytest.raises(UserError, match=rf"{name}: has \d+ bytes, not {len(whole[name])}"):
+        Prepared.open(folder)
+    (folder / name).unlink()
+    with pytest.raises(UserError, match=f"{name}: missing"):
+        Prepared.open(folder)
+    prepare(experiment(root), folder, silent)
+    assert snapshot(folder) == whole
+
+
+@pytest.mark.parametrize("content", ["", "{", "[]", '{"counts": 5}'])
+def test_a_damaged_manifest_is_refused(root: Path, tmp_path: Path, content: str) -> None:
+    prepare(experiment(root), tmp_path / "out", silent)
+    (tmp_path / "out" / "manifest.json").write_text(content)
+    with pytest.raises(UserError, match=r"manifest\.json: damaged"):
+        Prepared.open(tmp_path / "out")
+
+
+def test_a_manifest_of_another_format_is_refused(root: Path, tmp_path: Path) -> None:
+    prepare(experiment(root), tmp_path / "out", silent)
+    path = tmp_path / "out" / "manifest.json"
+    path.write_text(json.dumps({**json.loads(path.read_text(encoding="utf-8")), "format": 99}))
+    with pytest.raises(UserError, match="has format 99"):
+        Prepared.open(tmp_path / "out")
+
+
+def test_a_folder_that_was_never_prepared_names_the_command(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match="no prepared corpus there; run `translate prepare`"):
+        Prepared.open(tmp_path)
+    with pytest.raises(UserError, match=r"train\.src\.ids\.npy: missing"):
+        TokenStore.open(tmp_path)
+
+
+def test_a_destination_that_cannot_be_written_is_one_sentence(root: Path, tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("in the way")
+    with pytest.raises(UserError, match="cannot write the prepared corpus: "):
+        prepare(experiment(root), tmp_path / "file" / "out", silent)
+
+
+def test_no_write_permission_is_one_sentence(root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Played, because root, as whom tests run in containers, may write everywhere."""
+
+    def deny(self: Path, *_: object, **__: object) -> None:
+        if not self.exists():
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(self))
+
+    monkeypatch.setattr(Path, "mkdir", deny)
+    with pytest.raises(UserError, match="out: cannot write the prepared corpus: Permission denied"):
+        prepare(experiment(root), tmp_path / "out", silent)
+
+
+FULL_DISK = """
+import resource, sys
+from pathlib import Path
+from translate.commands.prepare import prepare
+from translate.errors import UserError
+resource.setrlimit(resource.RLIMIT_FSIZE, (int(sys.argv[3]),) * 2)
+try:
+    prepare(Path(sys.argv[1]), [], Path(sys.argv[2]))
+except UserError as error:
+    print("refused:", error)
+"""
+
+
+@pytest.mark.parametrize("limit", [300, 2000, 4500])
+def test_a_full_disk_leaves_the_old_corpus_and_is_one_sentence(root: Path, tmp_path: Path, limit: int) -> None:
+    """A limit on the size of files makes writes fail as a full disk does: of held-out text, pairs, the tokenizer."""
+    folder = tmp_path / "out"
+    prepare(experiment(root, vocab_size=317), folder, silent)
+    before = snapshot(folder)
+    done = run_python(FULL_DISK, write_config(tmp_path / "tiny.toml", root), folder, limit)
+    assert f"refused: {folder}: cannot write the prepared corpus: File too large" in done.stdout
+    assert done.stderr == ""
+    assert snapshot(folder) == before
+    only(folder)
+
+
+def test_two_processes_take_turns(root: Path, tmp_path: Path) -> None:
+    """Both would build in the same place; the second waits, then finds the work done."""
+    folder = tmp_path / "prepared" / "out"
+    said: list[str] = []
+    folder.parent.mkdir()
+    waiting = threading.Event()
+
+    def say(line: str) -> None:
+        said.append(line)
+        waiting.set()
+
+    lock = os.open(folder.parent, os.O_RDONLY)
+    fcntl.flock(lock, fcntl.LOCK_EX)
+    second = threading.Thread(target=prepare, args=(experiment(root), folder, say))
+    second.start()
+    assert waiting.wait(10)
+    assert not folder.exists()
+    os.close(lock)
+    second.join(10)
+    assert "waiting for another process" in said[0]
+    assert "wrote" in said[-1]
+
+
+def test_the_command_prepares_beside_the_working_directory(
+    root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    config = write_config(tmp_path / "tiny.toml", Path("elsewhere"))
+    overrides = [f"data.root={root}"]
+    prepare_command(config, overrides, None)
+    assert default_folder(config) == Path("prepared/tiny")
+    assert Prepared.open(tmp_path / "prepared" / "tiny").train.n_pairs == 62
+    assert "64 pairs read, 62 kept" in capsys.readouterr().out
+    prepare_command(config, overrides, None)
+    assert "prepared/tiny is up to date" in capsys.readouterr().out

@@ -1,0 +1,189 @@
+"""The tokenizer gives back every text exactly and is the same for the same sentences."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Literal
+
+import pytest
+import sentencepiece
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from translate.config import TokenizerConfig
+from translate.corpus.tokenizer import BOS, EOS, PAD, UNK, Tokenizer, train
+from translate.errors import UserError
+
+WORDS = ["der", "Hund", "die", "Katze", "das", "Haus", "läuft", "schläft", "brennt", "nicht", "schnell"]
+WORDS += ["the", "dog", "cat", "house", "runs", "sleeps", "burns", "quickly", "3", "12"]
+SENTENCES = [f"{a} {b} {c}." for a in WORDS for b in WORDS for c in WORDS[::5]]
+Algorithm = Literal["bpe", "unigram"]
+# What a data set may hold besides sentences: all of it goes through training too.
+ODD = [
+    "▁▁ a▁b",
+    "\x10\x10_",
+    "tab\tand\nnewline\r\n",
+    "\0",
+    "a\0b",
+    "  two  spaces  ",
+    "▅",
+    "⁇",
+    "<s> </s> <unk> <0x41>",
+    "",
+]
+
+any_text = st.text(max_size=40)
+# Spaces, escapes and their neighbours far more often than chance would draw them.
+hard_text = st.text(alphabet=" ▁_\x10\0\t\r\n\u0085\u2028\ufeff\ufffd⁇▅a.ß<>", max_size=15)
+
+
+@pytest.fixture(scope="module", params=["bpe", "unigram"])
+def tokenizer(request: pytest.FixtureRequest) -> Tokenizer:
+    config = TokenizerConfig(vocab_size=307, algorithm=request.param)
+    return train(SENTENCES + ODD * 3, config)
+
+
+@given(text=any_text | hard_text)
+@example("▁")
+@example(" ▁ ▁")
+@example("\x10_")
+@example("\x10▁\x10")
+@example("\0")
+@example("\ufeff")
+@example("<s>")
+def test_decoding_gives_back_every_text(tokenizer: Tokenizer, text: str) -> None:
+    assert tokenizer.decode(tokenizer.encode(text)) == text
+
+
+@given(text=any_text | hard_text)
+def test_byte_fallback_leaves_nothing_unknown(tokenizer: Tokenizer, text: str) -> None:
+    assert not {PAD, BOS, EOS, UNK} & set(tokenizer.encode(text))
+
+
+@given(texts=st.lists(any_text | hard_text, max_size=5))
+def test_a_batch_is_its_texts_one_by_one(tokenizer: Tokenizer, texts: list[str]) -> None:
+    ids = tokenizer.encode_batch(texts)
+    assert ids == [tokenizer.encode(text) for text in texts]
+    assert tokenizer.decode_batch(ids) == texts
+
+
+@given(ids=st.lists(st.integers(0, 306), max_size=12))
+def test_any_ids_decode_to_text(tokenizer: Tokenizer, ids: list[int]) -> None:
+    """A model may write any sequence of ids; decoding must neither fail nor return what is no Unicode."""
+    tokenizer.decode(ids).encode("utf-8")
+
+
+@given(text=hard_text, control=st.lists(st.sampled_from([PAD, BOS, EOS]), min_size=1, max_size=3))
+def test_padding_beginning_and_end_vanish_in_decoding(tokenizer: Tokenizer, text: str, control: list[int]) -> None:
+    ids = tokenizer.encode(text)
+    assert tokenizer.decode([*control, *ids[:2], *control, *ids[2:], *control]) == text
+
+
+def test_a_word_has_the_same_pieces_wherever_it_stands(tokenizer: Tokenizer) -> None:
+    dog = tokenizer.encode("Hund")
+    assert tokenizer.encode("Hund Hund") == dog + dog
+
+
+def test_the_space_symbol_of_the_text_is_not_a_space(tokenizer: Tokenizer) -> None:
+    assert tokenizer.encode("a▁b") != tokenizer.encode("a b")
+
+
+@pytest.mark.parametrize("algorithm", ["bpe", "unigram"])
+def test_the_same_sentences_give_the_same_pieces(algorithm: Algorithm) -> None:
+    config = TokenizerConfig(vocab_size=290, algorithm=algorithm)
+    assert train(SENTENCES, config).serialized == train(iter(SENTENCES), config).serialized
+
+
+def test_no_more_than_max_sentences_are_looked_at_and_the_choice_is_fixed() -> None:
+    """A sample is enough for the merges of the full corpus to differ from it, and must not differ from run to run."""
+    config = TokenizerConfig(vocab_size=310, max_sentences=101)
+    first = train(SENTENCES, config)
+    assert first.serialized == train(SENTENCES, config).serialized
+    assert first.serialized != train(SENTENCES[:101], config).serialized  # not simply the beginning
+
+
+def test_every_piece_has_its_special_ids_at_the_start(tokenizer: Tokenizer) -> None:
+    assert tokenizer.pieces([PAD, BOS, EOS, UNK]) == ["<pad>", "<s>", "</s>", "<unk>"]
+    assert tokenizer.vocab_size == 307
+    assert tokenizer.unk == UNK
+
+
+def test_pieces_join_to_the_text(tokenizer: Tokenizer) -> None:
+    assert "".join(tokenizer.pieces(tokenizer.encode("the dog sleeps."))) == "▁the▁dog▁sleeps."
+
+
+def test_a_saved_tokenizer_loads_as_the_same(tokenizer: Tokenizer, tmp_path: Path) -> None:
+    path = tmp_path / "tokenizer.model"
+    tokenizer.save(path)
+    loaded = Tokenizer.load(path)
+    assert loaded.serialized == tokenizer.serialized == path.read_bytes()
+    assert loaded.encode("die Katze") == tokenizer.encode("die Katze")
+
+
+def test_training_is_silent(capfd: pytest.CaptureFixture[str]) -> None:
+    train(SENTENCES, TokenizerConfig(vocab_size=310))
+    assert capfd.readouterr() == ("", "")
+
+
+@pytest.mark.parametrize("algorithm", ["bpe", "unigram"])
+def test_a_vocabulary_too_large_names_the_setting_and_a_size_that_works(algorithm: Algorithm) -> None:
+    sentences = ["der Hund läuft", "the dog runs"] * 3
+    with pytest.raises(UserError, match=r"tokenizer\.vocab_size = 999 is too large .* at most \d+") as caught:
+        train(sentences, TokenizerConfig(vocab_size=999, algorithm=algorithm))
+    largest = int(str(caught.value).split("at most ")[1].split(",")[0])
+    assert train(sentences, TokenizerConfig(vocab_size=largest, algorithm=algorithm)).vocab_size == largest
+
+
+def test_a_vocabulary_too_small_for_its_characters_says_how_many_it_needs() -> None:
+    with pytest.raises(UserError, match=r"tokenizer\.vocab_size = 100 is too small.* need (\d+)"):
+        train(SENTENCES, TokenizerConfig(vocab_size=100))
+
+
+@pytest.mark.parametrize("sentences", [[], [""]])
+def test_no_text_is_an_error(sentences: list[str]) -> None:
+    with pytest.raises(UserError, match="no text"):
+        train(sentences, TokenizerConfig(vocab_size=300))
+
+
+def test_an_error_of_the_source_is_not_hidden_by_training() -> None:
+    def broken() -> Iterator[str]:
+        yield "der Hund"
+        raise UserError("corpus.de, line 2: not UTF-8 text")
+
+    with pytest.raises(UserError, match="corpus.de, line 2"):
+        train(broken(), TokenizerConfig(vocab_size=300))
+
+
+def test_without_byte_fallback_a_new_character_is_unknown() -> None:
+    tokenizer = train(SENTENCES, TokenizerConfig(vocab_size=100, byte_fallback=False))
+    assert UNK in tokenizer.encode("Ω")
+    assert "\u2047" in tokenizer.decode(tokenizer.encode("Ω"))
+
+
+@pytest.mark.parametrize("content", [b"", b"no model", b"\0" * 100])
+def test_a_file_that_is_no_tokenizer_is_refused_by_name(tmp_path: Path, content: bytes) -> None:
+    path = tmp_path / "tokenizer.model"
+    path.write_bytes(content)
+    with pytest.raises(UserError, match=r"tokenizer\.model"):
+        Tokenizer.load(path)
+
+
+def test_a_cut_off_tokenizer_is_refused_by_name(tokenizer: Tokenizer, tmp_path: Path) -> None:
+    path = tmp_path / "tokenizer.model"
+    path.write_bytes(tokenizer.serialized[: len(tokenizer.serialized) // 2])
+    with pytest.raises(UserError, match=r"tokenizer\.model"):
+        Tokenizer.load(path)
+
+
+def test_a_missing_tokenizer_is_named(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match=r"absent\.model: cannot read the tokenizer"):
+        Tokenizer.load(tmp_path / "absent.model")
+
+
+def test_a_foreign_tokenizer_with_other_special_ids_is_refused(tmp_path: Path) -> None:
+    """With SentencePiece's own defaults id 0 is <unk>; using it would shift the meaning of padding."""
+    prefix = tmp_path / "foreign"
+    sentencepiece.SentencePieceTrainer.train(
+        sentence_iterator=iter(SENTENCES), model_prefix=str(prefix), vocab_size=40, minloglevel=2
+    )
+    with pytest.raises(UserError, match="ids of pad, bos, eos and unk"):
+        Tokenizer.load(prefix.with_suffix(".model"))

@@ -1,0 +1,105 @@
+"""Attention: section 3.2 of Vaswani et al. (2017).
+
+Dimension key for every tensor name in this file:
+  B batch   T query positions   S key positions   H heads   K d_k   V d_v   D d_model
+
+Masks are boolean and say what is allowed: True means "query t may read key s". `masks.py` makes them, and never one
+with an empty row.
+"""
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from transformer.config import ModelConfig
+from transformer.dropout import dropout
+
+
+def attention_weights(q_BHTK: Tensor, k_BHSK: Tensor, allowed: Tensor | None) -> Tensor:
+    """softmax(Q K^T / sqrt(d_k)), the first factor of equation 1, (B, H, T, S); each row sums to 1."""
+    scores_BHTS = (q_BHTK * q_BHTK.size(-1) ** -0.5) @ k_BHSK.transpose(-2, -1)
+    if allowed is not None:
+        scores_BHTS = scores_BHTS.masked_fill(~allowed, float("-inf"))
+    return torch.softmax(scores_BHTS, dim=-1)
+
+
+def attend(q_BHTK: Tensor, k_BHSK: Tensor, v_BHSV: Tensor, allowed: Tensor | None, rate: float = 0.0) -> Tensor:
+    """Equation 1 written out: softmax(Q K^T / sqrt(d_k)) V, (B, H, T, V).
+
+    On a CPU this is also the faster one: there the fused kernel's backward pass is slow on short sentences.
+    """
+    return dropout(attention_weights(q_BHTK, k_BHSK, allowed), rate, training=True) @ v_BHSV
+
+
+def attend_fused(q_BHTK: Tensor, k_BHSK: Tensor, v_BHSV: Tensor, allowed: Tensor | None, rate: float = 0.0) -> Tensor:
+    """Equation 1 by PyTorch's fused kernel, which never stores the T x S weights; same signature, same result."""
+    return F.scaled_dot_product_attention(q_BHTK, k_BHSK, v_BHSV, attn_mask=allowed, dropout_p=rate)
+
+
+class MultiHeadAttention(nn.Module):
+    """MultiHead(Q, K, V) = Concat(head_1 .. head_h) W^O, head_i = Attention(Q W_i^Q, K W_i^K, V W_i^V) (3.2.2).
+
+    W^Q, W^K and W^V of all heads stand in one matrix, so that self-attention projects with a single product.
+    """
+
+    def __init__(self, config: ModelConfig) -> None:
+        super().__init__()
+        self.n_heads = config.n_heads
+        self.d_k, self.d_v = config.d_key, config.d_value
+        self.dropout = config.attention_dropout
+        n_qk, n_v = self.n_heads * self.d_k, self.n_heads * self.d_v
+        self.widths = [n_qk, n_qk, n_v]
+        self.w_qkv = nn.Linear(config.d_model, 2 * n_qk + n_v, bias=config.attention_bias)
+        self.w_o = nn.Linear(n_v, config.d_model, bias=config.attention_bias)
+
+    def forward(self, x_BTD: Tensor, allowed: Tensor | None, record: list[Tensor] | None = None) -> Tensor:
+        """Self-attention: every position of x reads the allowed positions of x, (B, T, D)."""
+        return self.read(*self.project(x_BTD), allowed, record)
+
+    def project(self, x_BTD: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        """Queries, keys and values of the same positions: (B, H, T, K), (B, H, T, K), (B, H, T, V)."""
+        q, k, v = torch.split(self.w_qkv(x_BTD), self.widths, dim=-1)
+        return self._heads(q, self.d_k), self._heads(k, self.d_k), self._heads(v, self.d_v)
+
+    def queries(self, x_BTD: Tensor) -> Tensor:
+        """Queries alone, (B, H, T, K)."""
+        n = self.widths[0]
+        bias = None if self.w_qkv.bias is None else self.w_qkv.bias[:n]
+        return self._heads(F.linear(x_BTD, self.w_qkv.weight[:n], bias), self.d_k)
+
+    def keys_values(self, memory_BSD: Tensor) -> tuple[Tensor, Tensor]:
+        """Keys and values of other positions, such as the encoder's output: (B, H, S, K), (B, H, S, V)."""
+        n = self.widths[0]
+        bias = None if self.w_qkv.bias is None else self.w_qkv.bias[n:]
+        k, v = torch.split(F.linear(memory_BSD, self.w_qkv.weight[n:], bias), self.widths[1:], dim=-1)
+        return self._heads(k, self.d_k), self._heads(v, self.d_v)
+
+    def read(
+        self,
+        q_BHTK: Tensor,
+        k_BHSK: Tensor,
+        v_BHSV: Tensor,
+        allowed: Tensor | None,
+        record: list[Tensor] | None = None,
+    ) -> Tensor:
+        """Attend in every head and merge the heads by W^O, (B, T, D); `record` receives the weights (B, H, T, S)."""
+        if record is not None:
+            record.append(attention_weights(q_BHTK, k_BHSK, allowed))
+        kernel = attend_fused if q_BHTK.is_cuda else attend
+        heads_BHTV = kernel(q_BHTK, k_BHSK, v_BHSV, allowed, self.dropout if self.training else 0.0)
+        return self.w_o(heads_BHTV.transpose(1, 2).flatten(2))  # type: ignore[no-any-return]
+
+    def _heads(self, x: Tensor, width: int) -> Tensor:
+        """(B, T, H * width) -> (B, H, T, width)."""
+        return x.view(*x.shape[:-1], self.n_heads, width).transpose(1, 2)
+
+    def initialise(self) -> None:
+        """Xavier uniform for W^Q, W^K, W^V and W^O, each by its own fan-in and fan-out; zero biases."""
+        for weight in (*torch.split(self.w_qkv.weight, self.widths), self.w_o.weight):
+            nn.init.xavier_uniform_(weight)
+        for linear in (self.w_qkv, self.w_o):
+            if linear.bias is not None:
+                nn.init.zeros_(linear.bias)
+
+
+__all__ = ["MultiHeadAttention", "attend", "attend_fused", "attention_weights"]

@@ -1,0 +1,98 @@
+"""A model as a folder: `config.json` and `model.safetensors`. Nothing is ever pickled.
+
+Loading trusts nothing: a missing, truncated or foreign file raises CheckpointError with one sentence.
+"""
+
+import json
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+
+import torch
+from safetensors import SafetensorError
+from safetensors.torch import load_file, save_file
+from torch import Tensor
+
+from transformer.config import ConfigError, ModelConfig
+from transformer.model import Transformer
+
+FORMAT = 1
+
+
+class CheckpointError(ValueError):
+    """A folder that is no usable model; the message names the file and the reason."""
+
+
+def save_model(model: Transformer, folder: Path) -> None:
+    """Write config and weights into an existing folder."""
+    description = {"format": FORMAT, "model": asdict(model.config)}
+    (folder / "config.json").write_text(json.dumps(description, indent=2) + "\n", encoding="utf-8")
+    save_file({name: t.detach().contiguous() for name, t in model.state_dict().items()}, folder / "model.safetensors")
+
+
+def load_config(folder: Path) -> ModelConfig:
+    """The architecture of the model in `folder`."""
+    path = folder / "config.json"
+    try:
+        description = json.loads(path.read_text(encoding="utf-8"))
+        if description["format"] != FORMAT:
+            raise CheckpointError(
+                f"{path}: format {description['format']} is unknown here; this version reads {FORMAT}"
+            )
+        return ModelConfig.from_dict(description["model"])
+    except OSError as error:
+        raise CheckpointError(f"{path}: cannot read the model's config: {error.strerror}") from error
+    except (ValueError, KeyError, TypeError) as error:
+        if isinstance(error, CheckpointError):
+            raise
+        reason = error if isinstance(error, ConfigError) else "it is damaged or belongs to another program"
+        raise CheckpointError(f"{path}: not a config of this toolkit: {reason}") from error
+
+
+def load_tensors(path: Path) -> dict[str, Tensor]:
+    """All tensors of a safetensors file."""
+    try:
+        return load_file(path)
+    except FileNotFoundError as error:
+        raise CheckpointError(f"{path}: the file is missing") from error
+    except (SafetensorError, OSError) as error:
+        raise CheckpointError(f"{path}: the file is damaged or truncated ({error})") from error
+
+
+def load_model(folder: Path, device: torch.device | str = "cpu") -> Transformer:
+    """The model in `folder`, in eval mode."""
+    model = Transformer(load_config(folder))
+    load_weights(model, load_tensors(folder / "model.safetensors"), folder / "model.safetensors")
+    return model.to(device).eval()
+
+
+def load_weights(model: Transformer, tensors: dict[str, Tensor], path: Path) -> None:
+    """Copy tensors into the model; CheckpointError names the first that is missing, unexpected or of another shape."""
+    own = model.state_dict()
+    for name in sorted(own.keys() ^ tensors.keys()):
+        what = "is missing" if name in own else "is not part of this model"
+        raise CheckpointError(f"{path}: the tensor {name!r} {what}; config and weights do not belong together")
+    for name, tensor in tensors.items():
+        if tensor.shape != own[name].shape:
+            raise CheckpointError(
+                f"{path}: the tensor {name!r} has shape {tuple(tensor.shape)}, the config asks for "
+                f"{tuple(own[name].shape)}; config and weights do not belong together"
+            )
+    model.load_state_dict(tensors)
+
+
+def average(paths: Sequence[Path]) -> dict[str, Tensor]:
+    """The mean of the weights in several safetensors files of one model (6.1); sums in float64, one file at a time."""
+    if not paths:
+        raise CheckpointError("no checkpoints to average")
+    first = load_tensors(paths[0])
+    total = {name: tensor.double() for name, tensor in first.items()}
+    for path in paths[1:]:
+        tensors = load_tensors(path)
+        if {n: t.shape for n, t in tensors.items()} != {n: t.shape for n, t in first.items()}:
+            raise CheckpointError(
+                f"{path}: its tensors differ from those of {paths[0]}; average one model's checkpoints"
+            )
+        for name, tensor in tensors.items():
+            total[name] += tensor
+    return {name: (tensor / len(paths)).to(first[name].dtype) for name, tensor in total.items()}

@@ -1,0 +1,125 @@
+"""The architecture of one model as a frozen, validated value.
+
+The defaults are the row "base" of table 3 of Vaswani et al. (2017). Reads on its own: standard library only.
+"""
+
+from dataclasses import dataclass, fields
+from typing import Any, Literal, get_args, get_type_hints
+
+Norm = Literal["post", "pre"]
+Positions = Literal["sinusoidal", "sinusoidal-blocks", "learned"]
+Tying = Literal["all", "target", "none"]
+
+
+class ConfigError(ValueError):
+    """A configuration that no model can be built from; the message names the key, its value and the rule."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ModelConfig:
+    """Architecture of one Transformer.
+
+    Attributes:
+        vocab_size: rows of the embedding (3.4); one vocabulary serves both languages.
+        d_model: width of the residual stream (3.1).
+        n_heads: attention heads h (3.2.2).
+        d_k, d_v: width of one head's keys and values; None stands for d_model / n_heads (3.2.2).
+        d_ff: inner width of the feed-forward network (3.3).
+        n_encoder_layers, n_decoder_layers: depth of the stacks, N in the paper (3.1).
+        dropout: on every sub-layer's output and on embedding + position (5.4).
+        attention_dropout, ffn_dropout: on attention weights and on the inner layer; not in the paper, hence 0.
+        norm: "post" is LayerNorm(x + Sublayer(x)) (3.1); "pre" is x + Sublayer(LayerNorm(x)) and a final norm.
+        positions: "sinusoidal" is the paper's interleaved order (3.5), "sinusoidal-blocks" the order and frequencies
+            of the authors' code, "learned" is row E of table 3.
+        max_length: the longest sequence in tokens, for learned positions; sinusoids have no limit of their own.
+        tying: "all" shares one matrix between source, target and pre-softmax (3.4), "target" the latter two only.
+        attention_bias: biases in the four attention projections; the paper's formulas have none.
+        window: r of restricted self-attention (table 1): a position sees keys at most r away; None sees all.
+        pad, bos, eos: ids of padding, of the token that starts decoding, and of the one that ends a sentence.
+    """
+
+    vocab_size: int
+    d_model: int = 512
+    n_heads: int = 8
+    d_k: int | None = None
+    d_v: int | None = None
+    d_ff: int = 2048
+    n_encoder_layers: int = 6
+    n_decoder_layers: int = 6
+    dropout: float = 0.1
+    attention_dropout: float = 0.0
+    ffn_dropout: float = 0.0
+    norm: Norm = "post"
+    positions: Positions = "sinusoidal"
+    max_length: int = 1024
+    tying: Tying = "all"
+    attention_bias: bool = False
+    window: int | None = None
+    pad: int = 0
+    bos: int = 1
+    eos: int = 2
+
+    def __post_init__(self) -> None:
+        for name in ("vocab_size", "d_model", "n_heads", "d_k", "d_v", "d_ff", "max_length", "window"):
+            value = getattr(self, name)
+            if value is not None and value < 1:
+                raise ConfigError(f"model.{name} = {value} must be at least 1")
+        for name in ("n_encoder_layers", "n_decoder_layers"):
+            if getattr(self, name) < 1:
+                raise ConfigError(f"model.{name} = {getattr(self, name)} must be at least 1")
+        for name in ("dropout", "attention_dropout", "ffn_dropout"):
+            if not 0.0 <= getattr(self, name) < 1.0:
+                raise ConfigError(f"model.{name} = {getattr(self, name)} must be in [0, 1)")
+        for name, choices in (("norm", Norm), ("positions", Positions), ("tying", Tying)):
+            if getattr(self, name) not in get_args(choices):
+                known = ", ".join(get_args(choices))
+                raise ConfigError(f"model.{name} = {getattr(self, name)!r} is none of: {known}")
+        if None in (self.d_k, self.d_v) and self.d_model % self.n_heads:
+            raise ConfigError(f"model.d_model = {self.d_model} is not a multiple of model.n_heads = {self.n_heads}")
+        if self.d_model % 2 and self.positions != "learned":
+            raise ConfigError(f"model.d_model = {self.d_model} must be even: sinusoids come in pairs")
+        special = {self.pad, self.bos, self.eos}
+        if len(special) < 3 or min(special) < 0 or max(special) >= self.vocab_size:
+            raise ConfigError(
+                f"model.pad, model.bos, model.eos = {self.pad}, {self.bos}, {self.eos} must be three different ids "
+                f"below model.vocab_size = {self.vocab_size}"
+            )
+
+    @property
+    def d_key(self) -> int:
+        """Width of one head's queries and keys, d_k of 3.2.2."""
+        return self.d_model // self.n_heads if self.d_k is None else self.d_k
+
+    @property
+    def d_value(self) -> int:
+        """Width of one head's values, d_v of 3.2.2."""
+        return self.d_model // self.n_heads if self.d_v is None else self.d_v
+
+    @classmethod
+    def from_dict(cls, values: dict[str, Any]) -> "ModelConfig":
+        """Build from plain data such as JSON; unknown or missing keys and wrong types raise ConfigError."""
+        hints = get_type_hints(cls)
+        for key, value in values.items():
+            if key not in hints:
+                raise ConfigError(
+                    f"model.{key} is not a known key; known keys: {', '.join(f.name for f in fields(cls))}"
+                )
+            if not _fits(value, hints[key]):
+                raise ConfigError(f"model.{key} = {value!r} has the wrong type")
+        if "vocab_size" not in values:
+            raise ConfigError("model.vocab_size is missing")
+        return cls(**values)
+
+
+def _fits(value: object, hint: Any) -> bool:
+    """Whether a JSON value fits a field's type; an int is a float, but a bool is no number."""
+    if hint is bool:
+        return isinstance(value, bool)
+    if hint is int:
+        return isinstance(value, int) and not isinstance(value, bool)
+    if hint is float:
+        return isinstance(value, int | float) and not isinstance(value, bool)
+    options = get_args(hint)
+    if type(None) in options:
+        return value is None or any(_fits(value, option) for option in options if option is not type(None))
+    return value in options

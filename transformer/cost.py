@@ -1,0 +1,131 @@
+"""What a model costs: parameters, floating-point operations, and table 1 of Vaswani et al. (2017).
+
+Operations are those of the matrix products, two for each pair of numbers multiplied and added. Products that a mask
+hides count too, since a dense kernel computes them. Reads on its own: imports `config` only.
+"""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from transformer.config import ModelConfig
+
+# Sustained single-precision operations a second of the GPUs in table 2, footnote 5.
+SUSTAINED_FLOPS: Mapping[str, float] = {"K80": 2.8e12, "K40": 3.7e12, "M40": 6.0e12, "P100": 9.5e12}
+
+
+def parameters(config: ModelConfig) -> int:
+    """Trained numbers of the model; a shared matrix counts once."""
+    return sum(parameters_by_part(config).values())
+
+
+def parameters_by_part(config: ModelConfig) -> dict[str, int]:
+    """Trained numbers of the embedding, positions, encoder, decoder and output (pre-softmax) matrix (3.1 to 3.5)."""
+    d, vocabulary = config.d_model, config.vocab_size * config.d_model
+    n_embeddings = 1 if config.tying == "all" else 2
+    attention, feed_forward, norm = _attention_parameters(config), _feed_forward_parameters(config), 2 * d
+    last_norm = norm if config.norm == "pre" else 0
+    return {
+        "embedding": n_embeddings * vocabulary,
+        "positions": n_embeddings * config.max_length * d if config.positions == "learned" else 0,
+        "encoder": config.n_encoder_layers * (attention + feed_forward + 2 * norm) + last_norm,
+        "decoder": config.n_decoder_layers * (2 * attention + feed_forward + 3 * norm) + last_norm,
+        "output": vocabulary if config.tying == "none" else 0,
+    }
+
+
+def _attention_parameters(config: ModelConfig) -> int:
+    """W^Q, W^K, W^V and W^O of all heads (3.2.2)."""
+    d, n_k, n_v = config.d_model, config.n_heads * config.d_key, config.n_heads * config.d_value
+    biases = 2 * n_k + n_v + d if config.attention_bias else 0
+    return 2 * d * (n_k + n_v) + biases
+
+
+def _feed_forward_parameters(config: ModelConfig) -> int:
+    """W_1, b_1, W_2 and b_2 of equation 2 (3.3)."""
+    return 2 * config.d_model * config.d_ff + config.d_ff + config.d_model
+
+
+def forward_flops(config: ModelConfig, src_len: int, tgt_len: int) -> int:
+    """Operations of one forward pass over a pair of `src_len` and `tgt_len` tokens, eos or bos included."""
+    encoder_layer = _attention_flops(config, src_len, src_len) + _feed_forward_flops(config, src_len)
+    decoder_layer = (
+        _attention_flops(config, tgt_len, tgt_len)
+        + _attention_flops(config, tgt_len, src_len)
+        + _feed_forward_flops(config, tgt_len)
+    )
+    logits = 2 * tgt_len * config.d_model * config.vocab_size
+    return config.n_encoder_layers * encoder_layer + config.n_decoder_layers * decoder_layer + logits
+
+
+def _attention_flops(config: ModelConfig, n_queries: int, n_keys: int) -> int:
+    """Project queries, keys, values and the result (3.2.2), then equation 1 for every query and key."""
+    projections = config.d_model * (n_queries + n_keys)
+    return 2 * config.n_heads * (config.d_key + config.d_value) * (projections + n_queries * n_keys)
+
+
+def _feed_forward_flops(config: ModelConfig, n_tokens: int) -> int:
+    """Both products of equation 2 at every position (3.3)."""
+    return 4 * n_tokens * config.d_model * config.d_ff
+
+
+def flops_per_token(config: ModelConfig, src_len: int, tgt_len: int) -> float:
+    """Forward operations per target token, the reading of the source shared out among them."""
+    return forward_flops(config, src_len, tgt_len) / tgt_len
+
+
+def training_flops_per_step(config: ModelConfig, n_pairs: int, src_len: int, tgt_len: int) -> int:
+    """Operations of one update on `n_pairs` pairs padded to these lengths.
+
+    Each product of the forward pass has two in the backward pass: one for its input, one for its weights.
+    """
+    return 3 * n_pairs * forward_flops(config, src_len, tgt_len)
+
+
+def training_flops_from_hardware(seconds: float, n_devices: int, sustained_flops: float) -> float:
+    """The estimate behind table 2: time, times devices, times the operations a second that one device sustains."""
+    return seconds * n_devices * sustained_flops
+
+
+def mfu(achieved_flops: float, peak_flops: float) -> float:
+    """Model FLOPs utilisation: operations a second that the model needed over those that the hardware offers."""
+    if peak_flops <= 0:
+        raise ValueError(f"peak_flops = {peak_flops} must be above 0")
+    return achieved_flops / peak_flops
+
+
+@dataclass(frozen=True)
+class LayerCost:
+    """One row of table 1, up to constant factors.
+
+    Attributes:
+        operations: of the whole layer.
+        sequential_operations: the least number that must wait for one another.
+        path_length: the longest path between any two positions, counted in operations.
+    """
+
+    operations: float
+    sequential_operations: float
+    path_length: float
+
+
+def self_attention_cost(n: int, d: int) -> LayerCost:
+    """Self-attention over n positions of width d (table 1, row 1)."""
+    return LayerCost(n * n * d, 1, 1)
+
+
+def recurrent_cost(n: int, d: int) -> LayerCost:
+    """A recurrent layer over n positions of width d (table 1, row 2)."""
+    return LayerCost(n * d * d, n, n)
+
+
+def convolutional_cost(n: int, d: int, k: int) -> LayerCost:
+    """Dilated convolutions of kernel width k >= 2 over n positions of width d (table 1, row 3)."""
+    if k < 2:
+        raise ValueError(f"k = {k}: a kernel that joins positions is at least 2 wide")
+    return LayerCost(k * n * d * d, 1, math.log(n, k))
+
+
+def restricted_self_attention_cost(n: int, d: int, r: int) -> LayerCost:
+    """Self-attention in a neighbourhood of r of the n positions of width d (table 1, row 4)."""
+    return LayerCost(r * n * d, 1, n / r)

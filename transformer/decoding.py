@@ -1,0 +1,69 @@
+"""A model as a step function for `search`, and the shortest way from source ids to target ids.
+
+Dimension key: B sentences, S source positions, N hypotheses, V vocabulary.
+"""
+
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor
+
+from transformer.model import Transformer
+from transformer.search import Hypothesis, beam_search
+
+
+class ModelStep:
+    """One model that decodes a batch of sentences, as `search` wants it."""
+
+    def __init__(self, model: Transformer, src_BS: Tensor) -> None:
+        self.model = model
+        self.cache = model.new_cache(model.encode(src_BS))
+
+    def __call__(self, token_N: Tensor) -> Tensor:
+        """Log-probabilities (N, V) in float32; padding and bos are no words, so they never follow."""
+        logits_NV = self.model.decode_step(token_N, self.cache).float()
+        logits_NV[:, [self.model.config.pad, self.model.config.bos]] = float("-inf")
+        return logits_NV.log_softmax(dim=-1)
+
+    def reorder(self, index_N: Tensor) -> None:
+        """Hypotheses change places."""
+        self.cache.reorder(index_N)
+
+    def keep(self, index_B: Tensor) -> None:
+        """Only these sentences go on."""
+        self.cache.keep(index_B)
+
+
+def pad_batch(sentences: Sequence[Sequence[int]], pad: int, device: torch.device | None = None) -> Tensor:
+    """Token ids side by side, padded on the right, (B, S)."""
+    width = max(len(ids) for ids in sentences)
+    return torch.tensor([[*ids, *[pad] * (width - len(ids))] for ids in sentences], dtype=torch.long, device=device)
+
+
+@torch.inference_mode()
+def translate_ids(
+    model: Transformer,
+    src: Sequence[Sequence[int]],
+    *,
+    beam_size: int = 4,
+    alpha: float = 0.6,
+    max_extra: int = 50,
+    n_best: int = 1,
+) -> list[list[Hypothesis]]:
+    """Translate one batch of sentences, ids without eos, by beam search (6.1); n_best hypotheses each, best first.
+
+    The output has at most len(src) + max_extra tokens, eos included. The model should be in eval mode.
+    """
+    config = model.config
+    device = model.src_embedding.weight_VD.device
+    src_BS = pad_batch([[*ids, config.eos] for ids in src], config.pad, device)
+    return beam_search(
+        ModelStep(model, src_BS),
+        [len(ids) + max_extra for ids in src],
+        bos=config.bos,
+        eos=config.eos,
+        beam_size=beam_size,
+        alpha=alpha,
+        n_best=n_best,
+        device=device,
+    )

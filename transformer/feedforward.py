@@ -1,0 +1,31 @@
+"""Position-wise feed-forward network: section 3.3.
+
+Dimension key: B batch, T positions, D d_model, F d_ff.
+"""
+
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from transformer.config import ModelConfig
+from transformer.dropout import dropout
+
+
+class FeedForward(nn.Module):
+    """FFN(x) = max(0, x W_1 + b_1) W_2 + b_2, equation 2: the same at every position."""
+
+    def __init__(self, config: ModelConfig) -> None:
+        super().__init__()
+        self.w_1 = nn.Linear(config.d_model, config.d_ff)
+        self.w_2 = nn.Linear(config.d_ff, config.d_model)
+        self.dropout = config.ffn_dropout
+
+    def forward(self, x_BTD: Tensor) -> Tensor:
+        """(B, T, D) -> (B, T, D)."""
+        inner_BTF = F.relu(self.w_1(x_BTD), inplace=True)
+        return self.w_2(dropout(inner_BTF, self.dropout, self.training))  # type: ignore[no-any-return]
+
+    def initialise(self) -> None:
+        """Xavier uniform weights, zero biases."""
+        for linear in (self.w_1, self.w_2):
+            nn.init.xavier_uniform_(linear.weight)
+            nn.init.zeros_(linear.bias)

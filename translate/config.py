@@ -1,0 +1,376 @@
+"""The experiment file (TOML) as typed, frozen sections; unknown keys are refused with a suggestion.
+
+`load` reads a file, applies `--set section.key=value`, and validates; nothing edits a config afterwards. Defaults
+live here and nowhere else.
+"""
+
+import difflib
+import json
+import tomllib
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Annotated, Any, Literal, get_args
+
+from pydantic import BaseModel, ConfigDict, Discriminator, Field, Tag, ValidationError
+
+from translate.errors import UserError
+
+
+class Section(BaseModel):
+    """A frozen table of the experiment file that knows its keys."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+
+
+class TextSource(Section):
+    """Two line-aligned files, plain or compressed (.gz, .xz); line n of one translates line n of the other."""
+
+    kind: Literal["text"] = "text"
+    source: str
+    target: str
+
+
+class TsvSource(Section):
+    """One file with tab-separated columns, counted from 0."""
+
+    kind: Literal["tsv"]
+    path: str
+    source: int = Field(default=0, ge=0)
+    target: int = Field(default=1, ge=0)
+
+
+class JsonlSource(Section):
+    """One JSON object a line; `source` and `target` are keys, dotted where nested: `translation.de`."""
+
+    kind: Literal["jsonl"]
+    path: str
+    source: str
+    target: str
+
+
+class ParquetSource(Section):
+    """A Parquet file with one column for each language, dotted where nested."""
+
+    kind: Literal["parquet"]
+    path: str
+    source: str
+    target: str
+
+
+class HubSource(Section):
+    """A data set of the Hugging Face hub, or a local folder in the same form, loaded by `datasets`."""
+
+    kind: Literal["hub"]
+    id: str
+    split: str
+    source: str
+    target: str
+    config: str | None = None
+    revision: str | None = None
+
+
+class GrammarSource(Section):
+    """Sentences of the German-English grammar that ships with the project: synthetic, for demonstration."""
+
+    kind: Literal["grammar"]
+    split: Literal["train", "valid", "test"]
+    pairs: int = Field(ge=1)
+    seed: int = 0
+
+
+class SacrebleuSource(Section):
+    """A test set by its sacreBLEU name, such as `wmt14/full`."""
+
+    kind: Literal["sacrebleu"]
+    name: str
+
+
+def _kind(value: object) -> str:
+    """The tag of a source table; "text" may be left out."""
+    kind = value.get("kind", "text") if isinstance(value, Mapping) else getattr(value, "kind", "text")
+    return str(kind)
+
+
+Source = Annotated[
+    Annotated[TextSource, Tag("text")]
+    | Annotated[TsvSource, Tag("tsv")]
+    | Annotated[JsonlSource, Tag("jsonl")]
+    | Annotated[ParquetSource, Tag("parquet")]
+    | Annotated[HubSource, Tag("hub")]
+    | Annotated[GrammarSource, Tag("grammar")]
+    | Annotated[SacrebleuSource, Tag("sacrebleu")],
+    Discriminator(_kind),
+]
+
+
+class DataConfig(Section):
+    """Where the text comes from.
+
+    Attributes:
+        source, target: language codes, such as "de" and "en".
+        root: folder that relative paths of the sources start from; itself relative to the working directory.
+        train, valid, test: sources; several train sources are concatenated, test sets have names.
+    """
+
+    source: str
+    target: str
+    root: str = "."
+    train: tuple[Source, ...] = Field(min_length=1, strict=False)
+    valid: Source
+    test: dict[str, Source] = Field(default_factory=dict)
+
+
+class CleaningConfig(Section):
+    """Which training pairs are dropped; every drop is counted in the report.
+
+    Attributes:
+        max_words: longest side in white-space separated words.
+        max_characters: longest side in characters.
+        max_ratio: longest side over shortest, in characters; sides of fewer than 20 characters are exempt.
+        duplicates, identical: drop repeated pairs; drop pairs whose sides are equal.
+        test_overlap: drop pairs of which a side of 4 words or more stands in the valid or a test set.
+    """
+
+    max_words: int = Field(default=250, ge=1)
+    max_characters: int = Field(default=2000, ge=1)
+    max_ratio: float = Field(default=4.0, ge=1.0)
+    duplicates: bool = True
+    identical: bool = True
+    test_overlap: bool = True
+
+
+class TokenizerConfig(Section):
+    """One SentencePiece model for both languages (section 5.1: a shared vocabulary)."""
+
+    vocab_size: int = Field(default=8000, ge=16, le=1_000_000)
+    algorithm: Literal["bpe", "unigram"] = "bpe"
+    byte_fallback: bool = True
+    character_coverage: float = Field(default=1.0, gt=0.9, le=1.0)
+    max_sentences: int = Field(default=2_000_000, ge=1)
+
+
+class ModelSection(Section):
+    """A preset by name and the fields that differ from it; None leaves the preset's value."""
+
+    preset: str = "paper-base"
+    d_model: int | None = None
+    n_heads: int | None = None
+    d_k: int | None = None
+    d_v: int | None = None
+    d_ff: int | None = None
+    n_encoder_layers: int | None = None
+    n_decoder_layers: int | None = None
+    dropout: float | None = None
+    attention_dropout: float | None = None
+    ffn_dropout: float | None = None
+    norm: Literal["post", "pre"] | None = None
+    positions: Literal["sinusoidal", "sinusoidal-blocks", "learned"] | None = None
+    max_length: int | None = None
+    tying: Literal["all", "target", "none"] | None = None
+    attention_bias: bool | None = None
+    window: int | None = None
+
+
+class TrainingConfig(Section):
+    """Section 5 of the paper; the defaults are the paper's where it names a value.
+
+    Attributes:
+        max_steps, max_epochs: training ends at whichever comes first; at least one must be set.
+        batch_tokens: padded tokens a side in one micro-batch; the paper has about 25,000.
+        accumulate: micro-batches that make one update.
+        max_tokens: longest sentence, in tokens a side, that is trained on; longer ones are counted and named.
+        lr: peak learning rate; None is the paper's d_model^-0.5 * warmup_steps^-0.5 (5.3).
+        warmup_steps: linear rise, then inverse square root (5.3).
+        adam_betas, adam_eps, weight_decay: of the optimizer (5.3); decay is decoupled.
+        label_smoothing: of 5.4.
+        clip_norm: largest gradient norm; None measures without clipping, as the paper.
+        precision: "auto" takes bf16 where this machine multiplies faster in it.
+        valid_every: steps between validations; None is once an epoch.
+        valid_bleu_sentences: validation sentences that are translated for BLEU; 0 turns it off.
+        save_every, save_minutes: steps and minutes between checkpoints (the paper: 10 minutes); None turns one off.
+        keep_last: checkpoints kept beside the best one.
+        average_last: checkpoints averaged into the final model (6.1: 5 for base, 20 for big).
+        patience: validations without a better loss before training stops; None never stops early.
+        log_every: steps between lines of metrics.jsonl.
+        seed: of initialisation, dropout and batch order.
+    """
+
+    max_steps: int | None = Field(default=None, ge=1)
+    max_epochs: int | None = Field(default=None, ge=1)
+    batch_tokens: int = Field(default=4096, ge=1)
+    accumulate: int = Field(default=1, ge=1)
+    max_tokens: int = Field(default=256, ge=2)
+    lr: float | None = Field(default=None, gt=0)
+    warmup_steps: int = Field(default=4000, ge=1)
+    adam_betas: tuple[float, float] = Field(default=(0.9, 0.98), strict=False)
+    adam_eps: float = Field(default=1e-9, gt=0)
+    weight_decay: float = Field(default=0.0, ge=0)
+    label_smoothing: float = Field(default=0.1, ge=0, lt=1)
+    clip_norm: float | None = Field(default=None, gt=0)
+    precision: Literal["auto", "fp32", "bf16"] = "auto"
+    valid_every: int | None = Field(default=None, ge=1)
+    valid_bleu_sentences: int = Field(default=500, ge=0)
+    save_every: int | None = Field(default=None, ge=1)
+    save_minutes: float | None = Field(default=10.0, gt=0)
+    keep_last: int = Field(default=5, ge=1)
+    average_last: int = Field(default=5, ge=1)
+    patience: int | None = Field(default=None, ge=1)
+    log_every: int = Field(default=50, ge=1)
+    seed: int = Field(default=1, ge=0)
+
+
+class DecodingConfig(Section):
+    """Section 6.1: beam 4, alpha 0.6, at most input length + 50 tokens."""
+
+    beam_size: int = Field(default=4, ge=1)
+    alpha: float = Field(default=0.6, ge=0)
+    max_extra: int = Field(default=50, ge=1)
+
+
+class ExperimentConfig(Section):
+    """One experiment, complete."""
+
+    data: DataConfig
+    cleaning: CleaningConfig = CleaningConfig()
+    tokenizer: TokenizerConfig = TokenizerConfig()
+    model: ModelSection = ModelSection()
+    training: TrainingConfig = TrainingConfig()
+    decoding: DecodingConfig = DecodingConfig()
+
+
+def load(path: Path, overrides: Iterable[str] = ()) -> ExperimentConfig:
+    """The experiment in the TOML file `path` with `section.key=value` overrides applied; UserError if unusable.
+
+    A first line `extends = "base.toml"`, relative to the file, takes every key that the file does not set from that
+    file, which may extend another. Keys are taken whole: a `data.test` of its own replaces all test sets of the base.
+    """
+    chain = _chain(path)
+    values: dict[str, Any] = {}
+    for _, tables in reversed(chain):
+        values = _laid_over(values, tables)
+    for override in overrides:
+        _override(values, override)
+    return parse(values, _names([file for file, _ in chain]))
+
+
+def _chain(path: Path) -> list[tuple[Path, dict[str, Any]]]:
+    """The file and those that it extends, nearest first, each with its own tables."""
+    chain: list[tuple[Path, dict[str, Any]]] = []
+    while True:
+        files = [*(file for file, _ in chain), path]
+        if path.resolve() in {file.resolve() for file in files[:-1]}:
+            raise UserError(f"{_names(files)}: a circle; take the `extends` out of one of these files")
+        tables = _tables(path, _names(files))
+        base = tables.pop("extends", None)
+        chain.append((path, tables))
+        if base is None:
+            return chain
+        if not isinstance(base, str):
+            raise UserError(
+                f"{_names(files)}: extends = {base!r} must be the name of a TOML file, relative to this one"
+            )
+        path = path.parent / base
+
+
+def _tables(path: Path, where: str) -> dict[str, Any]:
+    """The file as plain data; UserError that begins with `where` if it cannot be read."""
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise UserError(f"{where}: cannot read the config file: {error.strerror}") from error
+    except UnicodeDecodeError as error:
+        raise UserError(f"{where}: not UTF-8 text (byte {error.start}); save it as UTF-8") from error
+    except tomllib.TOMLDecodeError as error:
+        raise UserError(f"{where}: not valid TOML: {error}") from error
+
+
+def _laid_over(base: dict[str, Any], tables: dict[str, Any]) -> dict[str, Any]:
+    """The base with the keys of each section in `tables` put in place of its own."""
+    merged = dict(base)
+    for name, section in tables.items():
+        below = base.get(name)
+        merged[name] = {**below, **section} if isinstance(below, dict) and isinstance(section, dict) else section
+    return merged
+
+
+def _names(files: list[Path]) -> str:
+    """Where a problem is: the file, and the files that it extends."""
+    return " extends ".join(str(file) for file in files)
+
+
+def parse(values: Mapping[str, Any], where: str) -> ExperimentConfig:
+    """Validate plain data; `where` is named in the UserError of the first mistake."""
+    try:
+        return ExperimentConfig.model_validate(values)
+    except ValidationError as error:
+        raise UserError(f"{where}: {_sentence(error)}") from error
+
+
+def _override(values: dict[str, Any], override: str) -> None:
+    """Set one `section.key=value`; the value is read as TOML, or as bare text where it is not TOML."""
+    key, equals, text = override.partition("=")
+    names = key.strip().split(".")
+    if not equals or not all(names):
+        raise UserError(f"--set {override}: write section.key=value, such as --set training.seed=2")
+    try:
+        value = tomllib.loads(f"value = {text}")["value"]
+    except tomllib.TOMLDecodeError:
+        value = text
+    table = values
+    for name in names[:-1]:
+        table = table.setdefault(name, {})
+        if not isinstance(table, dict):
+            raise UserError(f"--set {override}: {name!r} is not a section")
+    table[names[-1]] = value
+
+
+def _sentence(error: ValidationError) -> str:
+    """The first problem of a validation as one sentence with the way out."""
+    problem = error.errors(include_url=False)[0]
+    tags = {"text", "tsv", "jsonl", "parquet", "hub", "grammar", "sacrebleu"}
+    location = [part for part in problem["loc"] if part not in tags]
+    key = ".".join(str(part) for part in location)
+    if problem["type"] == "extra_forbidden":
+        return unknown_key(key, _known_keys(problem["loc"][:-1]))
+    if problem["type"] == "missing":
+        return f"the key {key!r} is missing"
+    if problem["type"] == "union_tag_invalid":
+        return f"{key}.kind is none of: {', '.join(sorted(tags))}"
+    return f"{key} = {json.dumps(problem['input'], default=str)[:80]}: {_lower_first(problem['msg'])}"
+
+
+def unknown_key(key: str, known: Iterable[str]) -> str:
+    """A sentence that names the unknown key and the nearest known one."""
+    section, _, name = key.rpartition(".")
+    known = sorted(known)
+    near = difflib.get_close_matches(name, known, n=1)
+    prefix = f"{section}." if section else ""
+    hint = f"did you mean {prefix + near[0]!r}?" if near else f"known keys: {', '.join(known)}"
+    return f"unknown key {key!r}; {hint}"
+
+
+def _known_keys(location: tuple[int | str, ...]) -> list[str]:
+    """The keys of the section at `location`, walked through the types."""
+    section: Any = ExperimentConfig
+    for part in location:
+        if isinstance(section, type) and issubclass(section, BaseModel) and part in section.model_fields:
+            section = section.model_fields[str(part)].annotation
+        else:
+            section = next((s for s in _sections(section) if _tag(s) == part), section)
+    return list(section.model_fields) if isinstance(section, type) and issubclass(section, BaseModel) else []
+
+
+def _sections(annotation: Any) -> list[type[Section]]:
+    """Every Section class inside a type such as tuple[Source, ...]."""
+    if isinstance(annotation, type) and issubclass(annotation, Section):
+        return [annotation]
+    return [section for option in get_args(annotation) for section in _sections(option)]
+
+
+def _tag(section: type[Section]) -> str | None:
+    kind = section.model_fields.get("kind")
+    return None if kind is None else str(get_args(kind.annotation)[0])
+
+
+def _lower_first(text: str) -> str:
+    return text[:1].lower() + text[1:]

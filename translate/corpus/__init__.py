@@ -1,0 +1,1 @@
+"""Corpora: sources, cleaning, the tokenizer, and the token store."""

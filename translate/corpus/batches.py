@@ -1,0 +1,170 @@
+"""Batches under a token budget; the position in the data is a value that can be saved.
+
+Dimension key: B sentences, S source tokens, T target tokens.
+
+The batches of an epoch are a pure function of the lengths, the budget, the seed and the epoch, so a position is two
+integers, and a resumed run meets exactly the sentences that it had not met.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple, Protocol
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from translate.errors import UserError
+
+
+class Pairs(Protocol):
+    """Sentence pairs as token ids, without bos and eos: a `TokenStore`, or a few pairs in memory."""
+
+    n_pairs: int
+    src_lengths: NDArray[np.int32]
+    tgt_lengths: NDArray[np.int32]
+
+    def src(self, i: int) -> NDArray[np.integer]:
+        """Ids of source sentence i."""
+
+    def tgt(self, i: int) -> NDArray[np.integer]:
+        """Ids of target sentence i."""
+
+
+class EncodedPairs:
+    """A held-out set in memory."""
+
+    def __init__(self, src: Sequence[Sequence[int]], tgt: Sequence[Sequence[int]]) -> None:
+        self._src, self._tgt = ([np.asarray(ids, dtype=np.int64) for ids in side] for side in (src, tgt))
+        self.n_pairs = len(self._src)
+        self.src_lengths, self.tgt_lengths = (
+            np.array([len(ids) for ids in side], dtype=np.int32) for side in (self._src, self._tgt)
+        )
+
+    def src(self, i: int) -> NDArray[np.integer]:
+        """Ids of source sentence i."""
+        return self._src[i]
+
+    def tgt(self, i: int) -> NDArray[np.integer]:
+        """Ids of target sentence i."""
+        return self._tgt[i]
+
+
+class Position(NamedTuple):
+    """Where the sampler stands: the next batch to hand out."""
+
+    epoch: int = 0
+    batch: int = 0
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Padded token ids: src (B, S) ends with eos, tgt_in (B, T) begins with bos, tgt_out (B, T) ends with eos."""
+
+    src: Tensor
+    tgt_in: Tensor
+    tgt_out: Tensor
+    n_src_tokens: int
+    n_tgt_tokens: int
+
+    def to(self, device: torch.device) -> "Batch":
+        """The same batch on another device."""
+        move = (t.to(device, non_blocking=True) for t in (self.src, self.tgt_in, self.tgt_out))
+        return Batch(*move, self.n_src_tokens, self.n_tgt_tokens)
+
+
+@dataclass(frozen=True)
+class Sampler:
+    """Every sentence of at most max_tokens tokens exactly once an epoch, in batches of similar length, shuffled.
+
+    A batch holds at most `batch_tokens` padded tokens on either side (5.1: approximate length, about 25,000 a side).
+    """
+
+    pairs: Pairs
+    batch_tokens: int
+    max_tokens: int
+    seed: int
+
+    def __post_init__(self) -> None:
+        if self.max_tokens > self.batch_tokens:
+            raise UserError(
+                f"training.max_tokens = {self.max_tokens} exceeds training.batch_tokens = {self.batch_tokens}: "
+                "a longest sentence would fit no batch; lower the former or raise the latter"
+            )
+        if not len(self._eligible()):
+            raise UserError(
+                f"no sentence pair has at most training.max_tokens = {self.max_tokens} tokens on either side; raise it"
+            )
+
+    def _eligible(self) -> NDArray[np.int64]:
+        """Pairs whose sides fit max_tokens, eos or bos included."""
+        longest = np.maximum(self.pairs.src_lengths, self.pairs.tgt_lengths) + 1
+        return np.flatnonzero(longest <= self.max_tokens)
+
+    @property
+    def n_too_long(self) -> int:
+        """Pairs that training leaves out because a side is longer than max_tokens."""
+        return self.pairs.n_pairs - len(self._eligible())
+
+    def batches(self, epoch: int) -> list[NDArray[np.int64]]:
+        """Sentence indices of every batch of an epoch, in the order of training."""
+        rng = np.random.default_rng([self.seed, epoch])
+        # Sorting is stable, so shuffling first mixes the sentences of equal lengths anew in every epoch.
+        batches = by_length(self.pairs, rng.permutation(self._eligible()), self.batch_tokens)
+        return [batches[i] for i in rng.permutation(len(batches))]
+
+    def stream(self, position: Position) -> Iterator[tuple[NDArray[np.int64], Position]]:
+        """Batches without end from `position` on, each with the position after it."""
+        epoch, first = position
+        while True:
+            batches = self.batches(epoch)
+            for i in range(first, len(batches)):
+                is_last = i + 1 == len(batches)
+                yield batches[i], Position(epoch + 1, 0) if is_last else Position(epoch, i + 1)
+            epoch, first = epoch + 1, 0
+
+
+def by_length(pairs: Pairs, index: NDArray[np.int64], batch_tokens: int) -> list[NDArray[np.int64]]:
+    """Sort the sentences in `index` by length and cut them into batches under the budget, shortest first.
+
+    A sentence that alone exceeds the budget is a batch of its own. Sorting is stable.
+    """
+    src, tgt = pairs.src_lengths[index] + 1, pairs.tgt_lengths[index] + 1
+    order = np.lexsort((np.minimum(src, tgt), np.maximum(src, tgt)))
+    index, longest = index[order], np.maximum(src, tgt)[order]
+    return [index[start:stop] for start, stop in _cuts(longest, batch_tokens)]
+
+
+def _cuts(longest: NDArray[np.int64], batch_tokens: int) -> Iterator[tuple[int, int]]:
+    """Spans of a list of ascending lengths, each as long as n * (its longest) stays within the budget."""
+    start = 0
+    while start < len(longest):
+        window = longest[start : start + batch_tokens]
+        fits = np.arange(1, len(window) + 1) * window <= batch_tokens
+        n = len(window) if fits.all() else max(int(fits.argmin()), 1)
+        yield start, start + n
+        start += n
+
+
+def collate(pairs: Pairs, index: NDArray[np.int64], *, pad: int, bos: int, eos: int) -> Batch:
+    """The sentences of one batch as padded tensors."""
+    src = [pairs.src(int(i)) for i in index]
+    tgt = [pairs.tgt(int(i)) for i in index]
+    src_BS = _padded(src, pad, end=eos)
+    tgt_out = _padded(tgt, pad, end=eos)
+    tgt_in = torch.full_like(tgt_out, pad)
+    tgt_in[:, 0] = bos
+    # Shifted right by one (3.1); where a row had its eos, padding remains.
+    tgt_in[:, 1:] = tgt_out[:, :-1].masked_fill(tgt_out[:, :-1] == eos, pad)
+    n_src, n_tgt = (sum(len(ids) + 1 for ids in side) for side in (src, tgt))
+    return Batch(src_BS, tgt_in, tgt_out, n_src, n_tgt)
+
+
+def _padded(sentences: list[NDArray[np.integer]], pad: int, end: int) -> Tensor:
+    """Each sentence and `end`, padded on the right."""
+    rows = np.full((len(sentences), max(map(len, sentences)) + 1), pad, dtype=np.int64)
+    for row, ids in zip(rows, sentences, strict=True):
+        row[: len(ids)] = ids
+        row[len(ids)] = end
+    return torch.from_numpy(rows)

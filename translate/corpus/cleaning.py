@@ -1,0 +1,148 @@
+"""Which training pairs are dropped, by rules in a fixed order; every drop is counted under the first rule that hits.
+
+    empty         a side holds nothing but white space
+    too_long      a side has more than `max_words` words or more than `max_characters` characters
+    ratio         the longer side has more than `max_ratio` times the characters of the shorter one; a pair whose longer
+                  side has fewer than 20 characters is exempt, for short sentences differ by more ("Ja." "Yes, I do.")
+    identical     both sides are the same text
+    duplicate     the same pair came before
+    test_overlap  a side of 4 words or more is a side of a validation or test pair, but for case and spacing
+
+Sentences are never changed. What has been seen is remembered as 8-byte hashes, not as text: a pair costs some 70 bytes
+of memory, and among ten million pairs the chance that any two are confused is 3 in a million.
+"""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from hashlib import blake2b
+
+from translate.config import CleaningConfig
+from translate.corpus.sources import Pair
+
+RULES = ("empty", "too_long", "ratio", "identical", "duplicate", "test_overlap")
+
+_EXEMPT_CHARACTERS = 20
+_OVERLAP_WORDS = 4
+_MAX_EXAMPLES = 3
+_EXAMPLE_CHARACTERS = 80
+
+
+@dataclass(frozen=True)
+class Example:
+    """One dropped pair: where it came from (line counted from 1) and the beginning of its text."""
+
+    origin: str
+    line: int
+    source: str
+    target: str
+
+
+@dataclass
+class Report:
+    """Counts that grow while pairs are cleaned.
+
+    Attributes:
+        kept: pairs that passed.
+        dropped: pairs by the rule that dropped them.
+        examples: the first few dropped pairs of each rule.
+        origins: pairs read and kept by the name of their source.
+    """
+
+    kept: int = 0
+    dropped: dict[str, int] = field(default_factory=lambda: dict.fromkeys(RULES, 0))
+    examples: dict[str, list[Example]] = field(default_factory=lambda: {rule: [] for rule in RULES})
+    origins: dict[str, dict[str, int]] = field(default_factory=dict)
+
+    @property
+    def read(self) -> int:
+        """Pairs that came in."""
+        return self.kept + sum(self.dropped.values())
+
+    def as_dict(self) -> dict[str, object]:
+        """Plain data for JSON."""
+        examples = {rule: [vars(example) for example in found] for rule, found in self.examples.items()}
+        return {
+            "read": self.read,
+            "kept": self.kept,
+            "dropped": self.dropped,
+            "sources": self.origins,
+            "examples": examples,
+        }
+
+
+class HeldOut:
+    """The sides of validation and test pairs that no training pair may share."""
+
+    def __init__(self, pairs: Iterable[Pair] = ()) -> None:
+        self._sides = {key for pair in pairs for side in pair if (key := _overlap_key(side)) is not None}
+
+    def __contains__(self, side: str) -> bool:
+        key = _overlap_key(side)
+        return key is not None and key in self._sides
+
+
+class Cleaner:
+    """The rules with what they remember; one cleaner serves all training sources, so that duplicates across are found.
+
+    Attributes:
+        report: what has happened so far.
+    """
+
+    def __init__(self, config: CleaningConfig, held_out: HeldOut) -> None:
+        self.report = Report()
+        self._config = config
+        self._held_out = held_out
+        self._seen: set[int] = set()
+
+    def clean(self, pairs: Iterable[Pair], origin: str = "") -> Iterator[Pair]:
+        """Yield the pairs that no rule drops; `origin` names the source in the report."""
+        counts = self.report.origins.setdefault(origin, {"read": 0, "kept": 0})
+        for line, (source, target) in enumerate(pairs, start=1):
+            counts["read"] += 1
+            rule = self._rule_against(source, target)
+            if rule is None:
+                counts["kept"] += 1
+                self.report.kept += 1
+                yield source, target
+                continue
+            self.report.dropped[rule] += 1
+            examples = self.report.examples[rule]
+            if len(examples) < _MAX_EXAMPLES:
+                examples.append(Example(origin, line, source[:_EXAMPLE_CHARACTERS], target[:_EXAMPLE_CHARACTERS]))
+
+    def _rule_against(self, source: str, target: str) -> str | None:
+        """The first rule that drops the pair, or None; remembers the pair."""
+        config = self._config
+        words = len(source.split()), len(target.split())
+        characters = len(source), len(target)
+        if not min(words):
+            return "empty"
+        if max(words) > config.max_words or max(characters) > config.max_characters:
+            return "too_long"
+        if max(characters) >= _EXEMPT_CHARACTERS and max(characters) > config.max_ratio * min(characters):
+            return "ratio"
+        if config.identical and source == target:
+            return "identical"
+        if config.duplicates and self._is_repeated(source, target):
+            return "duplicate"
+        if config.test_overlap and (source in self._held_out or target in self._held_out):
+            return "test_overlap"
+        return None
+
+    def _is_repeated(self, source: str, target: str) -> bool:
+        # The length keeps ("ab", "c") and ("a", "bc") apart, whatever characters they hold.
+        key = _hash(f"{len(source)}:{source}{target}")
+        if key in self._seen:
+            return True
+        self._seen.add(key)
+        return False
+
+
+def _overlap_key(side: str) -> int | None:
+    """A hash that is the same for the same words in another case or spacing; None for fewer than 4 words."""
+    words = side.casefold().split()
+    return _hash(" ".join(words)) if len(words) >= _OVERLAP_WORDS else None
+
+
+def _hash(text: str) -> int:
+    return int.from_bytes(blake2b(text.encode("utf-8"), digest_size=8).digest())

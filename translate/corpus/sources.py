@@ -1,0 +1,326 @@
+"""Sentence pairs from wherever they are kept: text files, tables, data-set folders, the hub.
+
+Only "\\n" ends a line. A "\\r" right before it belongs to the line end, as Windows programs write it; anywhere else it
+is data, and so are U+2028, U+0085 and the other characters that Unicode calls line breaks. A byte order mark at the
+start of a file is a signature and no text. A null in a table is an empty side, which cleaning counts and drops.
+
+Everything streams: no source holds more than a few thousand pairs in memory.
+"""
+
+import bz2
+import gzip
+import hashlib
+import itertools
+import json
+import lzma
+import zlib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from translate.config import (
+    GrammarSource,
+    HubSource,
+    JsonlSource,
+    ParquetSource,
+    SacrebleuSource,
+    Source,
+    TextSource,
+    TsvSource,
+)
+from translate.errors import UserError
+
+if TYPE_CHECKING:
+    from datasets import Dataset
+
+Pair = tuple[str, str]
+
+_OPENERS: dict[str, type[gzip.GzipFile] | type[lzma.LZMAFile] | type[bz2.BZ2File]] = {
+    ".gz": gzip.GzipFile,
+    ".xz": lzma.LZMAFile,
+    ".bz2": bz2.BZ2File,
+}
+_DAMAGED = (EOFError, zlib.error, lzma.LZMAError, gzip.BadGzipFile)
+_ROWS = 1000
+
+
+def read_pairs(source: Source, root: Path, langpair: str = "de-en") -> Iterator[Pair]:
+    """Yield (source sentence, target sentence) in the order of the source.
+
+    Args:
+        source: a source table of the experiment file.
+        root: folder that relative paths start at.
+        langpair: "source-target" language codes; only sources that hold several directions look at it.
+
+    Raises UserError, naming file and line where there are any, for whatever cannot be read as pairs of text.
+    """
+    match source:
+        case TextSource():
+            return _parallel(locate(source.source, root), locate(source.target, root))
+        case TsvSource():
+            return _tsv(source, locate(source.path, root))
+        case JsonlSource():
+            return _jsonl(source, locate(source.path, root))
+        case ParquetSource():
+            return _parquet(source, locate(source.path, root))
+        case HubSource():
+            return _hub(source, root)
+        case GrammarSource():
+            return _grammar(source, langpair)
+        case SacrebleuSource():
+            return _parallel(*_sacrebleu_files(source, langpair))
+
+
+def input_files(source: Source, root: Path) -> list[Path]:
+    """The local files that hold the source: none for a grammar, a sacreBLEU name or a hub id that is no folder."""
+    match source:
+        case TextSource():
+            return [locate(source.source, root), locate(source.target, root)]
+        case TsvSource() | JsonlSource() | ParquetSource():
+            return [locate(source.path, root)]
+        case HubSource() if (folder := locate(source.id, root)).is_dir():
+            return sorted(path for path in folder.rglob("*") if path.is_file())
+    return []
+
+
+def identity(source: Source, root: Path, langpair: str = "de-en") -> dict[str, str]:
+    """What pins the content of a source: names, as the experiment file writes them, to SHA-256 or a revision.
+
+    The names do not hold `root`, so that the same files elsewhere have the same identity.
+    """
+    match source:
+        case TextSource():
+            names = [source.source, source.target]
+            return {name: _sha256(locate(name, root)) for name in names}
+        case TsvSource() | JsonlSource() | ParquetSource():
+            return {source.path: _sha256(locate(source.path, root))}
+        case HubSource() if files := input_files(source, root):
+            folder = locate(source.id, root)
+            return {f"{source.id}/{path.relative_to(folder).as_posix()}": _sha256(path) for path in files}
+        case HubSource():
+            return {f"hub:{describe(source)}": _hub_revision(_load_hub(source, root))}
+        case GrammarSource():
+            from translate.corpus import grammar
+
+            return {"grammar": _sha256(Path(grammar.__file__))}
+        case SacrebleuSource():
+            source_file, reference = _sacrebleu_files(source, langpair)
+            return {f"{describe(source)} src": _sha256(source_file), f"{describe(source)} ref": _sha256(reference)}
+
+
+def describe(source: Source) -> str:
+    """A short name of the source for messages and reports."""
+    match source:
+        case TextSource():
+            return f"{source.source} + {source.target}"
+        case TsvSource() | JsonlSource() | ParquetSource():
+            return source.path
+        case HubSource():
+            return " ".join(part for part in (source.id, source.config, source.split, source.revision) if part)
+        case GrammarSource():
+            return f"grammar {source.split}"
+        case SacrebleuSource():
+            return f"sacrebleu {source.name}"
+
+
+def locate(path: str, root: Path) -> Path:
+    """`path` itself if it is absolute, else below `root`; "~" is the home folder."""
+    return root.expanduser() / Path(path).expanduser()
+
+
+def read_lines(path: Path) -> Iterator[str]:
+    """The lines of a UTF-8 file, plain or compressed, without their ends; UserError names the file and the line."""
+    n = 0
+    try:
+        with _OPENERS.get(path.suffix.lower(), open)(path, "rb") as file:
+            for n, line in enumerate(file, start=1):
+                yield _decode(line.removesuffix(b"\n").removesuffix(b"\r"), path, n)
+    except _DAMAGED as error:
+        raise UserError(f"{path}: the compressed file is damaged or cut off after line {n}: {error}") from error
+    except OSError as error:
+        raise UserError(_cannot_read(path, error)) from error
+
+
+def _decode(line: bytes, path: Path, n: int) -> str:
+    try:
+        return line.decode("utf-8-sig" if n == 1 else "utf-8")
+    except UnicodeDecodeError as error:
+        byte = line[error.start]
+        raise UserError(
+            f"{path}, line {n}: not UTF-8 text (byte 0x{byte:02x} at {error.start}); save it as UTF-8"
+        ) from error
+
+
+def _cannot_read(path: Path, error: OSError) -> str:
+    if isinstance(error, FileNotFoundError):
+        return f"{path}: no such file; set data.root to the folder that holds the data, or mend the path"
+    return f"{path}: cannot be read: {error.strerror or error}"
+
+
+def _parallel(source: Path, target: Path) -> Iterator[Pair]:
+    pairs = itertools.zip_longest(read_lines(source), read_lines(target))
+    for n, (a, b) in enumerate(pairs, start=1):
+        if a is None or b is None:
+            longer = n + sum(1 for _ in pairs)
+            counts = (n - 1, longer) if a is None else (longer, n - 1)
+            raise UserError(
+                f"{source} has {counts[0]} lines but {target} has {counts[1]}: line n of one must translate line n "
+                "of the other"
+            )
+        yield a, b
+
+
+def _tsv(source: TsvSource, path: Path) -> Iterator[Pair]:
+    for n, line in enumerate(read_lines(path), start=1):
+        cells = line.split("\t")
+        if len(cells) <= max(source.source, source.target):
+            raise UserError(
+                f"{path}, line {n}: has {len(cells)} tab-separated columns, so there is no column "
+                f"{max(source.source, source.target)}, counted from 0"
+            )
+        yield cells[source.source], cells[source.target]
+
+
+def _jsonl(source: JsonlSource, path: Path) -> Iterator[Pair]:
+    for n, line in enumerate(read_lines(path), start=1):
+        where = f"{path}, line {n}"
+        try:
+            record = json.loads(line)
+        except (ValueError, RecursionError) as error:
+            raise UserError(f"{where}: not a JSON object: {error}") from error
+        yield _cell(record, source.source, where), _cell(record, source.target, where)
+
+
+def _parquet(source: ParquetSource, path: Path) -> Iterator[Pair]:
+    import pyarrow
+    import pyarrow.parquet
+
+    n = 0
+    try:
+        with pyarrow.parquet.ParquetFile(path) as file:
+            columns = _top_columns(source)
+            _check_columns(columns, file.schema_arrow.names, str(path))
+            for batch in file.iter_batches(batch_size=_ROWS, columns=columns):
+                for record in batch.to_pylist():
+                    n += 1
+                    where = f"{path}, row {n}"
+                    yield _cell(record, source.source, where), _cell(record, source.target, where)
+    except (pyarrow.ArrowException, UnicodeDecodeError) as error:
+        raise UserError(f"{path}: not a Parquet file, or damaged after row {n}: {_one_line(error)}") from error
+    except OSError as error:
+        raise UserError(_cannot_read(path, error)) from error
+
+
+def _hub(source: HubSource, root: Path) -> Iterator[Pair]:
+    dataset = _load_hub(source, root)
+    name = describe(source)
+    columns = _top_columns(source)
+    _check_columns(columns, dataset.column_names, name)
+    dataset = dataset.select_columns(columns)
+    rows = (row for batch in dataset.iter(batch_size=_ROWS) for row in _transpose(batch))
+    for n, record in enumerate(rows, start=1):
+        where = f"{name}, row {n}"
+        yield _cell(record, source.source, where), _cell(record, source.target, where)
+
+
+def _load_hub(source: HubSource, root: Path) -> "Dataset":
+    """The split as `datasets` loads it, from the hub, its cache, or a folder."""
+    import datasets
+
+    name = describe(source)
+    folder = locate(source.id, root)
+    try:
+        return datasets.load_dataset(
+            str(folder) if folder.is_dir() else source.id, source.config, split=source.split, revision=source.revision
+        )
+    except ConnectionError as error:
+        raise UserError(
+            f"{name}: the hub cannot be reached and the data set is not in the local cache; go online, or name a "
+            "local folder"
+        ) from error
+    except FileNotFoundError as error:
+        raise UserError(f"{name}: no such data set on the hub or in a folder: {_one_line(error)}") from error
+    except (ValueError, RuntimeError, OSError, datasets.exceptions.DatasetsError) as error:
+        raise UserError(f"{name}: datasets cannot load it: {_one_line(error)}") from error
+
+
+def _hub_revision(dataset: "Dataset") -> str:
+    """What pins the content: `datasets` names the cache folder of a hub data set after the commit it comes from."""
+    files = dataset.cache_files
+    return Path(files[0]["filename"]).parent.name if files else str(dataset._fingerprint)
+
+
+def _transpose(batch: dict[str, list[object]]) -> Iterator[dict[str, object]]:
+    for values in zip(*batch.values(), strict=True):
+        yield dict(zip(batch, values, strict=True))
+
+
+def _top_columns(source: ParquetSource | HubSource) -> list[str]:
+    """The columns to read: the first names of the dotted ones, each once."""
+    return list(dict.fromkeys(column.split(".")[0] for column in (source.source, source.target)))
+
+
+def _check_columns(columns: list[str], known: list[str], name: str) -> None:
+    for column in columns:
+        if column not in known:
+            raise UserError(f"{name}: there is no column {column!r}; its columns are {', '.join(known)}")
+
+
+def _cell(record: object, column: str, where: str) -> str:
+    """The text at a dotted column; UserError if there is none."""
+    value = record
+    for key in column.split("."):
+        if not isinstance(value, dict) or key not in value:
+            known = ", ".join(value) if isinstance(value, dict) else f"a value of type {type(value).__name__}"
+            raise UserError(f"{where}: there is no {column!r}: at {key!r} it holds {known}")
+        value = value[key]
+    if value is None:
+        return ""
+    if not isinstance(value, str):
+        raise UserError(f"{where}: {column!r} is {json.dumps(value, default=str)[:40]}, not text")
+    try:
+        value.encode("utf-8")
+    except UnicodeEncodeError as error:
+        raise UserError(f"{where}: {column!r} holds half a surrogate pair, which is no character; mend it") from error
+    return value
+
+
+def _grammar(source: GrammarSource, langpair: str) -> Iterator[Pair]:
+    if langpair not in ("de-en", "en-de"):
+        raise UserError(
+            f'the grammar speaks German and English: set data.source and data.target to "de" and "en", not {langpair}'
+        )
+    from translate.corpus import grammar
+
+    pairs = grammar.generate(source.split, source.pairs, source.seed)
+    return pairs if langpair == "de-en" else ((english, german) for german, english in pairs)
+
+
+def _sacrebleu_files(source: SacrebleuSource, langpair: str) -> tuple[Path, Path]:
+    """Source and first reference of a test set, downloaded into sacreBLEU's cache if they are not there."""
+    from sacrebleu.dataset import DATASETS
+
+    if source.name not in DATASETS:
+        raise UserError(f"{source.name}: no test set of sacreBLEU; `sacrebleu --list` shows them")
+    dataset = DATASETS[source.name]
+    if langpair not in dataset.langpairs:
+        known = ", ".join(sorted(dataset.langpairs))
+        raise UserError(f"sacrebleu {source.name}: has no {langpair}; it has {known}")
+    try:
+        return Path(dataset.get_source_file(langpair)), Path(dataset.get_reference_files(langpair)[0])
+    except (OSError, SystemExit) as error:  # sacreBLEU exits where a download has the wrong checksum
+        raise UserError(
+            f"sacrebleu {source.name}: cannot be downloaded, and is not in its cache: {_one_line(error)}"
+        ) from error
+
+
+def _sha256(path: Path) -> str:
+    try:
+        with path.open("rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
+    except OSError as error:
+        raise UserError(_cannot_read(path, error)) from error
+
+
+def _one_line(error: BaseException) -> str:
+    return " ".join(str(error).split())[:300]

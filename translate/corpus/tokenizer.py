@@ -1,0 +1,169 @@
+"""Text to token ids and back, exactly: one SentencePiece model for both languages (section 5.1).
+
+`decode(encode(text)) == text` for every text, spaces and control characters included, as long as the model was
+trained with byte fallback; nothing is normalised. SentencePiece keeps all characters but one: it writes a space as
+U+2581, so a U+2581 of the text would come back as a space. `_escape` hides it before SentencePiece sees it.
+
+Reads on its own: sentencepiece and the standard library.
+"""
+
+import io
+import random
+import re
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+import sentencepiece
+
+from translate.config import TokenizerConfig
+from translate.errors import UserError
+
+PAD, BOS, EOS, UNK = 0, 1, 2, 3
+
+_SPACE_SYMBOL = "\u2581"
+_ESCAPE = "\x10"  # "data link escape", a control character that no sentence needs; it is escaped by itself
+# Unigram counts are summed by thread, so their rounding, and with it the pieces, depend on this number.
+_TRAINING_THREADS = 16
+
+
+class Tokenizer:
+    """A trained SentencePiece model; the ids 0 to 3 are padding, beginning, end and unknown.
+
+    Args:
+        serialized: the bytes of a SentencePiece model file. Raises ValueError if they are none, or if its special
+            ids are others.
+    """
+
+    def __init__(self, serialized: bytes) -> None:
+        try:
+            self._processor = sentencepiece.SentencePieceProcessor(model_proto=serialized)
+        except RuntimeError as error:
+            raise ValueError("not a SentencePiece model") from error
+        p = self._processor
+        special = (p.pad_id(), p.bos_id(), p.eos_id(), p.unk_id())
+        if special != (PAD, BOS, EOS, UNK):
+            raise ValueError(f"its ids of pad, bos, eos and unk are {special}, not {(PAD, BOS, EOS, UNK)}")
+        self.serialized = serialized
+
+    @classmethod
+    def load(cls, path: Path) -> "Tokenizer":
+        """Read a model file; UserError if it is missing or no tokenizer of this project."""
+        try:
+            return cls(path.read_bytes())
+        except OSError as error:
+            raise UserError(f"{path}: cannot read the tokenizer: {error.strerror}") from error
+        except ValueError as error:
+            raise UserError(f"{path}: cannot be used as a tokenizer: {error}") from error
+
+    def save(self, path: Path) -> None:
+        """Write the model file, the same bytes that were trained or loaded."""
+        path.write_bytes(self.serialized)
+
+    @property
+    def vocab_size(self) -> int:
+        """Number of pieces, special ones included."""
+        return int(self._processor.vocab_size())
+
+    @property
+    def unk(self) -> int:
+        """Id of the unknown piece; with byte fallback no text contains it."""
+        return UNK
+
+    def encode(self, text: str) -> list[int]:
+        """Token ids of one text, without beginning and end; the empty text has none."""
+        return list(self._processor.encode(_escape(text)))
+
+    def encode_batch(self, texts: Sequence[str]) -> list[list[int]]:
+        """`encode` of each text, several times as fast as one by one."""
+        return list(self._processor.encode([_escape(text) for text in texts])) if texts else []
+
+    def decode(self, ids: Iterable[int]) -> str:
+        """The text of token ids; padding, beginning and end vanish, an unknown piece becomes U+2047 between spaces.
+
+        Ids that no text encodes to, such as half a character in bytes, decode to U+FFFD where they make no sense.
+        """
+        return _unescape(self._processor.decode([int(i) for i in ids if i > EOS]))
+
+    def decode_batch(self, batch: Iterable[Iterable[int]]) -> list[str]:
+        """`decode` of each sequence of ids."""
+        return [self.decode(ids) for ids in batch]
+
+    def pieces(self, ids: Iterable[int]) -> list[str]:
+        """The piece of each id as SentencePiece writes it: U+2581 stands for a space, <0x0A> for a byte."""
+        return [self._processor.id_to_piece(int(i)) for i in ids]
+
+
+def train(sentences: Iterable[str], config: TokenizerConfig) -> Tokenizer:
+    """Train on sentences of both languages together; the same sentences in the same order give the same pieces.
+
+    Of more than `config.max_sentences` a fixed random sample is taken; that many are held in memory. Raises UserError
+    if the sentences cannot fill the vocabulary or do not fit into it.
+    """
+    sample = _sample(sentences, config.max_sentences)
+    model = io.BytesIO()
+    try:
+        sentencepiece.SentencePieceTrainer.train(
+            sentence_iterator=map(_escape, sample),
+            model_writer=model,
+            model_type=config.algorithm,
+            vocab_size=config.vocab_size,
+            byte_fallback=config.byte_fallback,
+            character_coverage=config.character_coverage,
+            # These two keep the text as it is. The space that SentencePiece puts in front of a sentence stays on,
+            # so that a word is the same piece at the start of a sentence as within; decoding takes it off again.
+            normalization_rule_name="identity",
+            remove_extra_whitespaces=False,
+            max_sentence_length=2**30,  # bytes; the default would skip long sentences without a word
+            pad_id=PAD,
+            bos_id=BOS,
+            eos_id=EOS,
+            unk_id=UNK,
+            num_threads=_TRAINING_THREADS,
+            minloglevel=2,
+        )
+    except RuntimeError as error:
+        raise UserError(_training_problem(str(error), config.vocab_size)) from error
+    return Tokenizer(model.getvalue())
+
+
+def _sample(sentences: Iterable[str], n: int) -> list[str]:
+    """All sentences if they are at most `n`, else `n` of them, each equally likely (reservoir sampling)."""
+    rng = random.Random(0)
+    sample: list[str] = []
+    for i, sentence in enumerate(sentences):
+        if i < n:
+            sample.append(sentence)
+        elif (j := rng.randrange(i + 1)) < n:
+            sample[j] = sentence
+    return sample
+
+
+def _training_problem(message: str, vocab_size: int) -> str:
+    """SentencePiece's reason as one sentence about the setting that mends it."""
+    if largest := re.search(r"<= (\d+)", message):
+        return (
+            f"tokenizer.vocab_size = {vocab_size} is too large for this corpus: set it to at most {largest[1]}, "
+            "or add text"
+        )
+    if smallest := re.search(r"required_chars\. \d+ vs (\d+)", message):
+        return (
+            f"tokenizer.vocab_size = {vocab_size} is too small: the special pieces and the characters of this corpus "
+            f"alone need {smallest[1]}; raise it or lower tokenizer.character_coverage"
+        )
+    if "sentences_.empty()" in message:
+        return "there is no text to train the tokenizer on: every sentence is empty"
+    return f"SentencePiece could not train the tokenizer: {' '.join(message.split())}"
+
+
+def _escape(text: str) -> str:
+    """`text` without U+2581: each becomes two characters, and so does each escape character."""
+    if _SPACE_SYMBOL not in text and _ESCAPE not in text:
+        return text
+    return text.replace(_ESCAPE, _ESCAPE * 2).replace(_SPACE_SYMBOL, _ESCAPE + "_")
+
+
+def _unescape(text: str) -> str:
+    """The inverse of `_escape`; a lone escape, which only a model can invent, stays as it is."""
+    if _ESCAPE not in text:
+        return text
+    return re.sub(f"{_ESCAPE}([{_ESCAPE}_])", lambda m: _SPACE_SYMBOL if m[1] == "_" else _ESCAPE, text)
