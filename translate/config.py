@@ -241,6 +241,8 @@ class ExperimentConfig(Section):
 def load(path: Path, overrides: Iterable[str] = ()) -> ExperimentConfig:
     """The experiment in the TOML file `path` with `section.key=value` overrides applied; UserError if unusable.
 
+    The config.json of a run directory is the same in JSON.
+
     A first line `extends = "base.toml"`, relative to the file, takes every key that the file does not set from that
     file, which may extend another. Keys are taken whole: a `data.test` of its own replaces all test sets of the base.
     """
@@ -249,7 +251,7 @@ def load(path: Path, overrides: Iterable[str] = ()) -> ExperimentConfig:
     for _, tables in reversed(chain):
         values = _laid_over(values, tables)
     for override in overrides:
-        _override(values, override)
+        _override(values, override.strip())
     return parse(values, _names([file for file, _ in chain]))
 
 
@@ -275,13 +277,19 @@ def _chain(path: Path) -> list[tuple[Path, dict[str, Any]]]:
 def _tables(path: Path, where: str) -> dict[str, Any]:
     """The file as plain data; UserError that begins with `where` if it cannot be read."""
     try:
-        return tomllib.loads(path.read_text(encoding="utf-8"))
+        text = path.read_text(encoding="utf-8")
+        return _as_tables(json.loads(text)) if path.suffix == ".json" else tomllib.loads(text)
     except OSError as error:
         raise UserError(f"{where}: cannot read the config file: {error.strerror}") from error
     except UnicodeDecodeError as error:
         raise UserError(f"{where}: not UTF-8 text (byte {error.start}); save it as UTF-8") from error
-    except tomllib.TOMLDecodeError as error:
-        raise UserError(f"{where}: not valid TOML: {error}") from error
+    except (tomllib.TOMLDecodeError, json.JSONDecodeError) as error:
+        raise UserError(f"{where}: not valid {path.suffix.removeprefix('.').upper()}: {error}") from error
+
+
+def _as_tables(value: object) -> dict[str, Any]:
+    """The top level of a JSON file, which holds sections; anything else has none."""
+    return value if isinstance(value, dict) else {"": value}
 
 
 def _laid_over(base: dict[str, Any], tables: dict[str, Any]) -> dict[str, Any]:
@@ -315,7 +323,7 @@ def _override(values: dict[str, Any], override: str) -> None:
     try:
         value = tomllib.loads(f"value = {text}")["value"]
     except tomllib.TOMLDecodeError:
-        value = text
+        value = text.strip()
     table = values
     for name in names[:-1]:
         table = table.setdefault(name, {})

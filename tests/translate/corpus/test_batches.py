@@ -1,0 +1,100 @@
+"""Batches: every sentence once, never over budget, the same again from any position."""
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+from translate.corpus.batches import EncodedPairs, Position, Sampler, by_length, collate
+from translate.errors import UserError
+
+LENGTHS = st.lists(st.tuples(st.integers(0, 17), st.integers(0, 17)), min_size=1, max_size=60)
+
+
+def pairs_of(lengths: list[tuple[int, int]]) -> EncodedPairs:
+    """Pairs of the given lengths; every token tells its sentence, so that sentences can be followed."""
+    src = [[4 + i] * n for i, (n, _) in enumerate(lengths)]
+    tgt = [[4 + i] * n for i, (_, n) in enumerate(lengths)]
+    return EncodedPairs(src, tgt)
+
+
+@given(LENGTHS, st.integers(20, 90), st.integers(0, 5), st.integers(0, 5))
+def test_an_epoch_holds_every_sentence_exactly_once(lengths, budget, seed, epoch):
+    sampler = Sampler(pairs_of(lengths), budget, 20, seed)
+    seen = np.concatenate(sampler.batches(epoch))
+    assert sorted(seen) == list(range(len(lengths)))
+
+
+@given(LENGTHS, st.integers(20, 90))
+def test_no_batch_exceeds_the_budget_on_either_side(lengths, budget):
+    pairs = pairs_of(lengths)
+    for index in Sampler(pairs, budget, 20, 3).batches(0):
+        batch = collate(pairs, index, pad=0, bos=1, eos=2)
+        assert max(batch.src.numel(), batch.tgt_in.numel(), batch.tgt_out.numel()) <= budget
+
+
+@given(LENGTHS, st.integers(0, 40), st.integers(1, 25))
+def test_a_stream_continued_from_a_saved_position_is_the_same_stream(lengths, n_before, n_after):
+    sampler = Sampler(pairs_of(lengths), 40, 20, 7)
+    stream, position = sampler.stream(Position()), Position()
+    for _ in range(n_before):
+        _, position = next(stream)
+    resumed = sampler.stream(Position(*position))
+    for _ in range(n_after):
+        (expected, next_position), (index, resumed_position) = next(stream), next(resumed)
+        assert expected.tolist() == index.tolist()
+        assert next_position == resumed_position
+
+
+def test_epochs_and_seeds_have_orders_of_their_own():
+    pairs = pairs_of([(n % 7 + 1, n % 5 + 1) for n in range(53)])
+
+    def order(seed: int, epoch: int) -> list[int]:
+        return np.concatenate(Sampler(pairs, 30, 20, seed).batches(epoch)).tolist()
+
+    assert order(1, 0) == order(1, 0)
+    assert order(1, 0) != order(1, 1)
+    assert order(1, 0) != order(2, 0)
+
+
+def test_sentences_longer_than_max_tokens_are_left_out_and_counted():
+    sampler = Sampler(pairs_of([(3, 4), (11, 2), (2, 11), (10, 10)]), 30, 11, 0)
+    assert sampler.n_too_long == 2  # eos makes 11 tokens 12; 10 make 11 and stay
+    assert sorted(np.concatenate(sampler.batches(0))) == [0, 3]
+
+
+def test_a_sentence_that_no_batch_can_hold_is_a_mistake_of_the_settings():
+    with pytest.raises(UserError, match=r"max_tokens = 31 exceeds training.batch_tokens = 30"):
+        Sampler(pairs_of([(3, 4)]), 30, 31, 0)
+    with pytest.raises(UserError, match="raise it"):
+        Sampler(pairs_of([(13, 14)]), 30, 5, 0)
+
+
+def test_similar_lengths_share_a_batch():
+    """Padding stays small: on log-normal lengths like those of captions, under 8 %."""
+    rng = np.random.default_rng(5)
+    src = np.clip(rng.lognormal(2.5, 0.35, 25_000), 3, 60).astype(int)
+    tgt = np.clip(src * rng.normal(1.05, 0.13, 25_000), 3, 60).astype(int)
+    pairs = pairs_of(list(zip(src.tolist(), tgt.tolist(), strict=True)))
+    padded = tokens = 0
+    for index in Sampler(pairs, 4096, 100, 1).batches(0):
+        batch = collate(pairs, index, pad=0, bos=1, eos=2)
+        padded += batch.src.numel() + batch.tgt_out.numel()
+        tokens += batch.n_src_tokens + batch.n_tgt_tokens
+    assert 1 - tokens / padded < 0.08
+
+
+def test_a_held_out_sentence_beyond_the_budget_is_a_batch_of_its_own():
+    batches = by_length(pairs_of([(50, 3), (2, 2), (3, 60)]), np.arange(3), 10)
+    assert sorted(map(list, batches)) == [[0], [1], [2]]
+
+
+def test_collation_frames_and_shifts_the_target():
+    pairs = EncodedPairs([[5, 6, 7], [8]], [[9], [10, 11, 12, 13]])
+    batch = collate(pairs, np.array([0, 1]), pad=0, bos=1, eos=2)
+    assert batch.src.tolist() == [[5, 6, 7, 2], [8, 2, 0, 0]]
+    assert batch.tgt_in.tolist() == [[1, 9, 0, 0, 0], [1, 10, 11, 12, 13]]
+    assert batch.tgt_out.tolist() == [[9, 2, 0, 0, 0], [10, 11, 12, 13, 2]]
+    assert (batch.n_src_tokens, batch.n_tgt_tokens) == (6, 7)
+    assert batch.to(torch.device("cpu")).src.equal(batch.src)

@@ -1,0 +1,113 @@
+"""A toy run: a copy-like task of a few words, a model of a few thousand parameters, seconds to train."""
+
+import itertools
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+import torch
+
+from transformer.model import Transformer
+from transformer.presets import resolve
+from translate.config import ExperimentConfig, parse
+from translate.corpus.store import Prepared, prepare
+from translate.model_folder import Task, write_model
+from translate.training.loop import Trainer
+from translate.training.run import Run
+
+WORDS = {"rot": "red", "blau": "blue", "hund": "dog", "katze": "cat", "haus": "house", "und": "and", "groß": "big"}
+
+
+def write_corpus(folder: Path) -> None:
+    """All sentences of 1 to 3 words, held-out sets apart."""
+    sentences = [words for n in (1, 2, 3) for words in itertools.product(WORDS, repeat=n)]
+    for name, part in (("train", slice(0, None, 2)), ("valid", slice(1, None, 50))):
+        chosen = sentences[part]
+        (folder / f"{name}.de").write_text("".join(" ".join(s) + "\n" for s in chosen), encoding="utf-8")
+        (folder / f"{name}.en").write_text(
+            "".join(" ".join(WORDS[w] for w in s) + "\n" for s in chosen), encoding="utf-8"
+        )
+
+
+def experiment(folder: Path, **training: object) -> dict[str, object]:
+    """The settings of the toy run as plain data."""
+    return {
+        "data": {
+            "source": "de",
+            "target": "en",
+            "root": str(folder),
+            "train": [{"source": "train.de", "target": "train.en"}],
+            "valid": {"source": "valid.de", "target": "valid.en"},
+        },
+        "tokenizer": {"vocab_size": 300},
+        "model": {"preset": "tiny", "d_model": 16, "d_ff": 24, "n_heads": 2, "n_encoder_layers": 1},
+        "training": {
+            "max_steps": 12,
+            "batch_tokens": 160,
+            "max_tokens": 20,
+            "warmup_steps": 10,
+            "lr": 0.01,
+            "precision": "fp32",
+            "valid_every": 4,
+            "valid_bleu_sentences": 0,
+            "log_every": 1,
+            "keep_last": 2,
+            "average_last": 2,
+            **training,
+        },
+    }
+
+
+class Toy:
+    """Makes trainers of the toy run; `said` gathers what they tell the user."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.said: list[str] = []
+        write_corpus(folder)
+
+    def config(self, **training: object) -> ExperimentConfig:
+        return parse(experiment(self.folder, **training), "toy")
+
+    def trainer(self, name: str, *, resume: bool = False, **training: object) -> Trainer:
+        config = self.config(**training)
+        prepared: Prepared = prepare(config, self.folder / "prepared", self.said.append)
+        torch.manual_seed(config.training.seed)
+        overrides = config.model.model_dump(exclude={"preset"})
+        model = Transformer(resolve(config.model.preset, overrides, prepared.tokenizer.vocab_size))
+        run = Run(self.folder / name)
+        run.begin(config, prepared, torch.float32, resume=resume)
+        task = Task("de", "en", config.decoding)
+        trainer = Trainer(
+            run=run,
+            config=config.training,
+            prepared=prepared,
+            model=model,
+            dtype=torch.float32,
+            write_model=lambda model, folder: write_model(model, prepared.tokenizer, task, folder),
+            bleu=None,
+            say=self.said.append,
+        )
+        if resume:
+            trainer.resume()
+        return trainer
+
+
+@pytest.fixture
+def toy(tmp_path: Path) -> Toy:
+    torch.set_num_threads(1)
+    return Toy(tmp_path)
+
+
+@pytest.fixture
+def write_experiment(tmp_path: Path) -> Callable[..., Path]:
+    """Write the toy experiment as a config file, for a process of its own."""
+
+    def write(**training: object) -> Path:
+        write_corpus(tmp_path)
+        path = tmp_path / "toy.json"
+        path.write_text(json.dumps(experiment(tmp_path, **training)), encoding="utf-8")
+        return path
+
+    return write

@@ -1,0 +1,98 @@
+"""Checkpoints: all or nothing, and never at the cost of an earlier one."""
+
+import dataclasses
+import errno
+from pathlib import Path
+
+import pytest
+import torch
+
+from transformer.checkpoint_io import CheckpointError
+from translate.errors import UserError
+from translate.training import checkpoint
+from translate.training.checkpoint import TrainState
+
+
+def names(root: Path) -> list[str]:
+    return sorted(path.name for path in root.iterdir())
+
+
+def save_at(trainer, step: int, *, scheduled: bool = True) -> Path:
+    trainer.state.step = step
+    root = trainer.run.checkpoints
+    return checkpoint.save(
+        root,
+        lambda folder: trainer.write_model(trainer.model, folder),
+        trainer.optimizer,
+        trainer.state,
+        scheduled=scheduled,
+    )
+
+
+def test_a_full_disk_leaves_the_earlier_checkpoint_and_no_half_one(toy, monkeypatch):
+    trainer = toy.trainer("run")
+    kept = save_at(trainer, 3)
+
+    def full(*_: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(checkpoint, "save_file", full)
+    with pytest.raises(UserError, match="No space left on device; earlier checkpoints are untouched"):
+        save_at(trainer, 5)
+    assert names(trainer.run.checkpoints) == [kept.name]
+    checkpoint.verify(kept)
+
+
+@pytest.mark.parametrize("name", ["model.safetensors", "optimizer.safetensors", "tokenizer.model", "config.json"])
+def test_a_changed_or_missing_file_is_named(toy, name):
+    folder = save_at(toy.trainer("run"), 3)
+    data = (folder / name).read_bytes()
+    (folder / name).write_bytes(data[:-1])
+    with pytest.raises(CheckpointError, match=rf"{name}: the file was changed or damaged"):
+        checkpoint.verify(folder)
+    (folder / name).unlink()
+    with pytest.raises(CheckpointError, match=rf"{name}: the file is missing"):
+        checkpoint.verify(folder)
+
+
+@pytest.mark.parametrize("text", ["", "{}", "[]", "{nonsense", '{"format": 99}'])
+def test_a_foreign_state_is_refused(toy, text):
+    folder = save_at(toy.trainer("run"), 3)
+    (folder / "state.json").write_text(text, encoding="utf-8")
+    with pytest.raises(CheckpointError, match=r"state\.json"):
+        checkpoint.verify(folder)
+
+
+def test_everything_comes_back(toy):
+    trainer = toy.trainer("run", max_steps=5, valid_every=2)
+    trainer.train()
+    drawn = torch.rand(7)
+    folder = checkpoint.checkpoints(trainer.run.checkpoints)[-1]
+    other = toy.trainer("other")
+    state = checkpoint.load(folder, other.model, other.optimizer)
+    assert isinstance(state, TrainState)
+    assert dataclasses.replace(state, seconds=0) == dataclasses.replace(trainer.state, seconds=0)
+    assert torch.rand(7).equal(drawn)
+    a, b = trainer.optimizer.state_dict()["state"], other.optimizer.state_dict()["state"]
+    for i in a:
+        for name in a[i]:
+            assert a[i][name].equal(b[i][name])
+
+
+def test_pruning_keeps_the_newest_the_best_and_the_last_scheduled(toy):
+    trainer = toy.trainer("run")
+    root = trainer.run.checkpoints
+    for step, scheduled in ((1, True), (2, True), (3, False), (5, True), (7, True), (8, False), (9, False)):
+        save_at(trainer, step, scheduled=scheduled)
+    checkpoint.prune(root, keep_last=2, best_step=1)
+    assert names(root) == [checkpoint.name_of(step) for step in (1, 5, 7, 9)]
+
+
+def test_a_leftover_of_a_killed_save_is_no_checkpoint_and_goes(toy):
+    trainer = toy.trainer("run")
+    save_at(trainer, 3)
+    root = trainer.run.checkpoints
+    (root / ".step-00000005.partial").mkdir()
+    assert [folder.name for folder in checkpoint.checkpoints(root)] == ["step-00000003"]
+    checkpoint.prune(root, keep_last=1, best_step=3)
+    assert names(root) == ["step-00000003"]

@@ -1,0 +1,193 @@
+"""The loop: what a run leaves behind, and that a run interrupted anywhere ends as if it had not been."""
+
+import json
+import math
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+import torch
+from safetensors.torch import load_file
+
+from translate.errors import UserError
+from translate.training import checkpoint
+from translate.training.loop import Interrupted
+
+
+def metrics(folder: Path, kind: str) -> list[dict]:
+    lines = (folder / "metrics.jsonl").read_text(encoding="utf-8").split("\n")
+    return [record for record in map(json.loads, filter(None, lines)) if record["kind"] == kind]
+
+
+def without_time(records: list[dict]) -> list[dict]:
+    return [{k: v for k, v in record.items() if k not in ("seconds", "tokens_per_s")} for record in records]
+
+
+def assert_same_weights(a: Path, b: Path) -> None:
+    left, right = load_file(a / "model.safetensors"), load_file(b / "model.safetensors")
+    assert left.keys() == right.keys()
+    for name in left:
+        assert left[name].equal(right[name]), name
+
+
+def test_a_run_learns_and_explains_itself(toy):
+    toy.trainer("run", max_steps=60, valid_every=20).train()
+    run = toy.folder / "run"
+    losses = [record["loss"] for record in metrics(run, "train")]
+    assert len(losses) == 60
+    assert sum(losses[-5:]) < 0.8 * sum(losses[:5])
+    assert [record["step"] for record in metrics(run, "valid")] == [20, 40, 60]
+    (final,) = metrics(run, "final")
+    assert final["perplexity"] == pytest.approx(math.exp(final["nll"]))
+    manifest = json.loads((run / "manifest.json").read_text(encoding="utf-8"))
+    assert manifest["seed"] == 1
+    assert manifest["starts"][0]["command"] == sys.argv
+    assert all(len(digest) == 64 for digest in manifest["data"]["inputs"].values())
+
+
+def test_the_final_model_is_the_mean_of_the_last_scheduled_checkpoints(toy):
+    toy.trainer("run").train()
+    (final,) = metrics(toy.folder / "run", "final")
+    assert final["averaged"] == [8, 12]
+    parts = [load_file(toy.folder / f"run/checkpoints/step-0000{n:04d}/model.safetensors") for n in (8, 12)]
+    for name, tensor in load_file(toy.folder / "run/model/model.safetensors").items():
+        torch.testing.assert_close(tensor, (parts[0][name] + parts[1][name]) / 2)
+
+
+def test_a_stopped_run_goes_on_to_the_same_bits(toy, monkeypatch):
+    """SIGTERM ends the step in hand, saves outside the schedule, and changes nothing about what comes after."""
+    toy.trainer("whole").train()
+    trainer = toy.trainer("halves")
+    update = trainer._update
+
+    def stop_at_six(batches):
+        if trainer.state.step == 5:
+            os.kill(os.getpid(), signal.SIGTERM)
+        return update(batches)
+
+    monkeypatch.setattr(trainer, "_update", stop_at_six)
+    with pytest.raises(Interrupted):
+        trainer.train()
+    assert trainer.state.step == 6
+    toy.trainer("halves", resume=True).train()
+    assert "(step 6)" in "".join(toy.said)
+    assert_same_weights(toy.folder / "whole/model", toy.folder / "halves/model")
+    for kind in ("train", "valid", "final"):
+        a, b = (without_time(metrics(toy.folder / name, kind)) for name in ("whole", "halves"))
+        assert a == b
+
+
+def test_a_killed_process_resumes_to_the_same_bits(toy, write_experiment, tmp_path):
+    """kill -9, at a moment of nobody's choosing."""
+    toy.trainer("whole", max_steps=400, save_every=5).train()
+    config = write_experiment(max_steps=400, save_every=5)
+    script = "import sys; from translate.cli import main; sys.exit(main())"
+    command = [sys.executable, "-c", script, "train", str(config), "--run", "killed", "--resume"]
+    environment = {**os.environ, "OMP_NUM_THREADS": "1", "PYTHONPATH": os.pathsep.join(p for p in sys.path if p)}
+    process = subprocess.Popen(command, cwd=tmp_path, env=environment, stderr=subprocess.DEVNULL)
+    while not list(tmp_path.glob("killed/checkpoints/step-*")) and process.poll() is None:
+        time.sleep(0.01)
+    time.sleep(0.3)
+    assert process.poll() is None, "the run ended before it could be killed"
+    process.kill()
+    process.wait()
+    done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert "resuming from" in done.stderr
+    assert_same_weights(tmp_path / "whole/model", tmp_path / "killed/model")
+
+
+def test_a_damaged_checkpoint_costs_only_itself(toy):
+    toy.trainer("whole").train()
+    toy.trainer("run", max_steps=8).train()
+    newest = toy.folder / "run/checkpoints/step-00000008/model.safetensors"
+    data = bytearray(newest.read_bytes())
+    data[len(data) // 2] ^= 1  # one bit
+    newest.write_bytes(data)
+    toy.trainer("run", resume=True).train()
+    assert any("changed or damaged" in line and "step-00000008" in line for line in toy.said)
+    assert any("(step 4)" in line for line in toy.said)
+    assert_same_weights(toy.folder / "whole/model", toy.folder / "run/model")
+
+
+def test_without_a_usable_checkpoint_nothing_is_overwritten(toy):
+    toy.trainer("run").train()
+    for folder in checkpoint.checkpoints(toy.folder / "run/checkpoints"):
+        (folder / "optimizer.safetensors").unlink()
+    with pytest.raises(UserError, match="no checkpoint is usable"):
+        toy.trainer("run", resume=True)
+
+
+def test_a_run_that_exists_is_not_begun_again(toy):
+    toy.trainer("run").train()
+    with pytest.raises(UserError, match=r"go on with --resume, or name another --run"):
+        toy.trainer("run")
+
+
+def test_a_run_with_other_settings_is_refused_by_name_of_the_setting(toy):
+    toy.trainer("run").train()
+    with pytest.raises(UserError, match=r"other settings \(training.lr, training.seed\)"):
+        toy.trainer("run", resume=True, lr=0.02, seed=2)
+
+
+def test_a_run_may_be_prolonged(toy):
+    toy.trainer("whole").train()
+    toy.trainer("run", max_steps=8).train()
+    toy.trainer("run", resume=True, max_steps=12).train()
+    assert_same_weights(toy.folder / "whole/model", toy.folder / "run/model")
+
+
+def test_other_data_is_refused(toy):
+    toy.trainer("run").train()
+    with (toy.folder / "train.de").open("a", encoding="utf-8") as german:
+        german.write("rot rot rot rot\n")
+    with (toy.folder / "train.en").open("a", encoding="utf-8") as english:
+        english.write("red red red red\n")
+    with pytest.raises(UserError, match="other data"):
+        toy.trainer("run", resume=True)
+
+
+def test_a_folder_that_is_no_run_is_left_alone(toy):
+    (toy.folder / "letters").mkdir()
+    (toy.folder / "letters/to-mother.txt").write_text("Liebe Mutter", encoding="utf-8")
+    with pytest.raises(UserError, match="is no run"):
+        toy.trainer("letters")
+
+
+def test_patience_ends_a_run_that_no_longer_improves(toy):
+    toy.trainer("run", max_steps=400, valid_every=2, lr=1e-12, patience=3).train()
+    steps = [record["step"] for record in metrics(toy.folder / "run", "valid")]
+    assert steps[-1] < 400
+
+
+def test_a_diverging_run_stops_with_advice_and_its_state(toy):
+    trainer = toy.trainer("run", max_steps=100)
+    with torch.no_grad():
+        trainer.model.src_embedding.weight_VD[:] = float("nan")
+    with pytest.raises(UserError, match=r"20 updates in a row; state is saved; lower training.lr"):
+        trainer.train()
+    assert checkpoint.checkpoints(toy.folder / "run/checkpoints")
+    assert trainer.state.n_skipped == 20
+
+
+def test_what_the_settings_make_pointless_is_said(toy):
+    toy.trainer("run", warmup_steps=50).train()
+    assert any("before the learning rate has risen to its peak" in line for line in toy.said)
+    with pytest.raises(UserError, match="training has no end"):
+        toy.trainer("endless", max_steps=None)
+
+
+def test_accumulation_trains_on_the_same_sentences_as_larger_batches(toy):
+    trainer = toy.trainer("run", accumulate=3, max_steps=None, max_epochs=2)
+    seen = 0
+    for group in trainer._micro_batches():
+        assert len(group) == 3
+        seen += sum(len(batch.src) for batch in group)
+        if trainer.state.position.epoch == 1:
+            break
+    # The group that crosses into the next epoch may hold up to two of its batches.
+    assert seen >= trainer.prepared.train.n_pairs

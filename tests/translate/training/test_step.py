@@ -1,0 +1,113 @@
+"""One update: independent of how the batch was split, and harmless where the loss is not finite."""
+
+import copy
+
+import numpy as np
+import pytest
+import torch
+
+from transformer.config import ModelConfig
+from transformer.loss import smoothed_nll
+from transformer.model import Transformer
+from translate.config import TrainingConfig
+from translate.corpus.batches import Batch, EncodedPairs, collate
+from translate.training.step import batch_loss, mean_nll, new_optimizer, train_step
+
+CONFIG = TrainingConfig()
+
+
+@pytest.fixture
+def model() -> Transformer:
+    torch.manual_seed(3)
+    config = ModelConfig(
+        vocab_size=29, d_model=12, n_heads=3, d_ff=20, n_encoder_layers=2, n_decoder_layers=1, dropout=0.0
+    )
+    return Transformer(config)
+
+
+@pytest.fixture
+def pairs() -> EncodedPairs:
+    rng = np.random.default_rng(7)
+
+    def side() -> list[list[int]]:
+        return [rng.integers(4, 29, n).tolist() for n in (3, 5, 7, 1, 4)]
+
+    return EncodedPairs(side(), side())
+
+
+def batch_of(pairs: EncodedPairs, *index: int) -> Batch:
+    return collate(pairs, np.array(index), pad=0, bos=1, eos=2)
+
+
+def step(model: Transformer, batches: list[Batch], **changes: object) -> tuple[object, list[torch.Tensor]]:
+    model = copy.deepcopy(model)
+    options = {"lr": 0.01, "smoothing": 0.1, "clip_norm": None, "dtype": torch.float32, **changes}
+    stats = train_step(model, new_optimizer(model, CONFIG), batches, **options)  # type: ignore[arg-type]
+    return stats, [parameter.detach() for parameter in model.parameters()]
+
+
+@pytest.mark.parametrize("split", [[(0, 1), (2, 3, 4)], [(0,), (1,), (2,), (3,), (4,)], [(4, 2), (3, 1, 0)]])
+def test_any_split_into_micro_batches_makes_the_same_update(model, pairs, split):
+    """Sums and counts travel together: a short micro-batch weighs no more than its tokens."""
+    whole, expected = step(model, [batch_of(pairs, 0, 1, 2, 3, 4)])
+    stats, parameters = step(model, [batch_of(pairs, *index) for index in split])
+    assert stats.loss == pytest.approx(whole.loss, rel=1e-6)
+    assert stats.grad_norm == pytest.approx(whole.grad_norm, rel=1e-5)
+    assert (stats.n_src_tokens, stats.n_tgt_tokens) == (whole.n_src_tokens, whole.n_tgt_tokens) == (25, 25)
+    # Adam divides a gradient by its own size, which amplifies rounding where a gradient is almost nothing.
+    for a, b in zip(parameters, expected, strict=True):
+        torch.testing.assert_close(a, b, rtol=1e-4, atol=2e-5)
+
+
+def test_the_loss_is_that_of_the_whole_logits(model, pairs):
+    """The fused projection and loss, over real tokens only, against the definition over all logits."""
+    batch = batch_of(pairs, 0, 1, 2, 3, 4)
+    loss, nll = batch_loss(model, batch, 0.1, torch.float32)
+    real = batch.tgt_out != 0
+    logits = model(batch.src, batch.tgt_in)[real]
+    torch.testing.assert_close(loss, smoothed_nll(logits, batch.tgt_out[real], 0.1))
+    torch.testing.assert_close(nll, smoothed_nll(logits, batch.tgt_out[real], 0.0))
+
+
+def test_a_step_moves_against_the_gradient(model, pairs):
+    batch = batch_of(pairs, 0, 1, 2)
+    before = batch_loss(model, batch, 0.1, torch.float32)[0].item()
+    optimizer = new_optimizer(model, CONFIG)
+    for _ in range(20):
+        train_step(model, optimizer, [batch], lr=0.01, smoothing=0.1, clip_norm=None, dtype=torch.float32)
+    assert batch_loss(model, batch, 0.1, torch.float32)[0].item() < 0.7 * before
+
+
+@pytest.mark.parametrize("poison", [float("nan"), float("inf")])
+def test_a_loss_that_is_not_finite_leaves_the_parameters_untouched(model, pairs, poison):
+    with torch.no_grad():
+        model.encoder[0].feed_forward.w_2.bias[0] = poison
+    stats, after = step(model, [batch_of(pairs, 0, 1)])
+    assert not np.isfinite(stats.loss + stats.grad_norm)
+    for a, b in zip(after, model.parameters(), strict=True):
+        torch.testing.assert_close(a, b, rtol=0, atol=0, equal_nan=True)
+
+
+def test_clipping_bounds_the_gradient_and_reports_its_length_before(model, pairs):
+    """The first Adam step has the size of the learning rate whatever the gradient, so the second moments are read."""
+    batches = [batch_of(pairs, 0, 1, 2)]
+    free, _ = step(model, batches)
+    optimizer = new_optimizer(model, CONFIG)
+    limit = free.grad_norm / 3
+    stats = train_step(model, optimizer, batches, lr=0.01, smoothing=0.1, clip_norm=limit, dtype=torch.float32)
+    assert stats.grad_norm == pytest.approx(free.grad_norm, rel=1e-6)
+    squares = sum(float(state["exp_avg"].square().sum()) for state in optimizer.state.values())
+    assert (squares**0.5) / (1 - CONFIG.adam_betas[0]) == pytest.approx(limit, rel=1e-3)
+
+
+def test_the_fast_path_follows_the_plain_one(model, pairs):
+    """bf16 products change a loss by rounding, about 2^-8 relative, and no more."""
+    batch = batch_of(pairs, 0, 1, 2, 3, 4)
+    fast, plain = (batch_loss(model, batch, 0.1, dtype)[0].item() for dtype in (torch.bfloat16, torch.float32))
+    assert fast == pytest.approx(plain, rel=0.01)
+
+
+def test_held_out_loss_is_a_mean_over_tokens_however_they_are_batched(model, pairs):
+    one = mean_nll(model, [batch_of(pairs, 0, 1, 2, 3, 4)], torch.float32)
+    many = mean_nll(model, [batch_of(pairs, i) for i in range(5)], torch.float32)
+    assert one == pytest.approx(many, rel=1e-6)

@@ -1,0 +1,34 @@
+"""Train a Transformer on your own text and translate with it.
+
+Names are loaded when first used, so that importing the package costs nothing.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from translate.errors import UserError
+    from translate.translator import Translation, Translator
+
+    __version__: str
+
+_HOMES = {"Translation": "translator", "Translator": "translator", "UserError": "errors"}
+
+__all__ = ["Translation", "Translator", "UserError", "__version__"]
+
+
+def __getattr__(name: str) -> object:
+    if name in _HOMES:
+        return getattr(import_module(f"translate.{_HOMES[name]}"), name)
+    if name == "__version__":
+        return _version()
+    raise AttributeError(f"module 'translate' has no attribute {name!r}")
+
+
+def _version() -> str:
+    from importlib.metadata import PackageNotFoundError, version
+
+    try:
+        return version("transformer-translate")
+    except PackageNotFoundError:  # used from a source tree that is not installed
+        return "not installed"

@@ -1,0 +1,102 @@
+"""Corpus scores by sacreBLEU, each with the signature that makes it comparable.
+
+Texts go in as a reader sees them: cased, with punctuation attached. sacreBLEU tokenises for itself.
+"""
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from translate.errors import UserError
+
+if TYPE_CHECKING:
+    from sacrebleu.metrics.base import Metric
+
+RESAMPLES = 1000
+
+
+@dataclass(frozen=True)
+class Score:
+    """One metric over a corpus.
+
+    Attributes:
+        value: BLEU and chrF from 0 to 100, the best; TER from 0, the best, upwards.
+        signature: how it was computed, as sacreBLEU writes it.
+        mean, interval: of bootstrap resampling: 95 % of the resamples lie within mean +- interval. None if not asked.
+    """
+
+    value: float
+    signature: str
+    mean: float | None = None
+    interval: float | None = None
+
+
+@dataclass(frozen=True)
+class Scores:
+    """All metrics over the same lines."""
+
+    n_lines: int
+    bleu: Score
+    chrf: Score
+    ter: Score
+
+    def as_dict(self) -> dict[str, object]:
+        """Plain data for JSON; what was not computed is left out."""
+        values: dict[str, object] = {"lines": self.n_lines}
+        for name in ("bleu", "chrf", "ter"):
+            score: Score = getattr(self, name)
+            values[name] = {"score": score.value, "signature": score.signature}
+            if score.mean is not None:
+                values[name] |= {"mean": score.mean, "interval": score.interval}  # type: ignore[operator]
+        return values
+
+
+def score(
+    hypotheses: Sequence[str], references: Sequence[str], *, target: str = "", confidence: bool = False
+) -> Scores:
+    """BLEU, chrF and TER of hypotheses against one reference each.
+
+    Args:
+        hypotheses, references: line n of one belongs to line n of the other.
+        target: language code; Chinese, Japanese and Korean are tokenised in their own way by BLEU.
+        confidence: add bootstrap intervals.
+
+    Raises UserError if there is nothing to score or the counts differ.
+    """
+    from sacrebleu.metrics import BLEU, CHRF, TER
+
+    _check_counts(hypotheses, references)
+    n_resamples = RESAMPLES if confidence else 1
+    try:
+        metrics = (BLEU(trg_lang=target), CHRF(), TER())
+    except (RuntimeError, ImportError) as error:
+        raise UserError(f"sacreBLEU cannot tokenise the language {target!r}: {error}") from error
+    return Scores(len(hypotheses), *(_corpus_score(metric, hypotheses, references, n_resamples) for metric in metrics))
+
+
+def corpus_bleu(hypotheses: Sequence[str], references: Sequence[str]) -> float:
+    """BLEU with sacreBLEU's defaults; UserError as for `score`."""
+    from sacrebleu.metrics import BLEU
+
+    _check_counts(hypotheses, references)
+    return float(BLEU().corpus_score(hypotheses, [references]).score)
+
+
+def _corpus_score(metric: "Metric", hypotheses: Sequence[str], references: Sequence[str], n_resamples: int) -> Score:
+    result = metric.corpus_score(hypotheses, [references], n_bootstrap=n_resamples)
+    signature = str(metric.get_signature())
+    if n_resamples == 1:
+        return Score(float(result.score), signature)
+    record = json.loads(result.format(width=4, signature=signature, is_json=True))
+    return Score(float(result.score), signature, record.get("confidence_mean", 0.0), record.get("confidence_var", 0.0))
+
+
+def _check_counts(hypotheses: Sequence[str], references: Sequence[str]) -> None:
+    if len(hypotheses) != len(references):
+        raise UserError(
+            f"{len(hypotheses)} translations but {len(references)} references: line n of one must belong to line n of "
+            "the other"
+        )
+    if not hypotheses:
+        raise UserError("there are no lines to score")

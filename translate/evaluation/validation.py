@@ -1,0 +1,15 @@
+"""Scores of a model in training."""
+
+from collections.abc import Sequence
+
+from translate.corpus.sources import Pair
+from translate.evaluation.scores import corpus_bleu
+from translate.model_folder import ModelFolder
+from translate.translator import Translator
+
+
+def greedy_bleu(model: ModelFolder, pairs: Sequence[Pair]) -> float:
+    """sacreBLEU of greedy translations: a few points below beam search, and several times as fast."""
+    source, reference = zip(*pairs, strict=True)
+    translations = Translator(model, beam_size=1).translate(source)
+    return corpus_bleu([translation.text for translation in translations], reference)

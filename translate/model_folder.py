@@ -1,0 +1,171 @@
+"""A translation model as a folder: everything that turns text into text, and nothing else.
+
+    config.json, model.safetensors   the network (transformer.checkpoint_io)
+    tokenizer.model                  SentencePiece
+    translation.json                 the languages, and how to decode unless told otherwise
+
+A checkpoint is such a folder with more files in it; a run directory holds one under `model/`.
+"""
+
+import json
+import os
+import shutil
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pydantic import ValidationError
+
+from translate.config import DecodingConfig
+from translate.corpus.tokenizer import Tokenizer
+from translate.errors import UserError
+
+if TYPE_CHECKING:
+    import torch
+
+    from transformer.model import Transformer
+
+FORMAT = 1
+FILES = ("config.json", "model.safetensors", "tokenizer.model", "translation.json")
+
+
+@dataclass(frozen=True)
+class Task:
+    """What a model is for: language codes such as "de" and "en", and how it decodes by default (6.1)."""
+
+    source: str
+    target: str
+    decoding: DecodingConfig = DecodingConfig()
+
+    def save(self, path: Path) -> None:
+        """Write translation.json."""
+        values = {"format": FORMAT, "source": self.source, "target": self.target}
+        values["decoding"] = self.decoding.model_dump()
+        path.write_text(json.dumps(values, indent=2) + "\n", encoding="utf-8", newline="\n")
+
+    @classmethod
+    def load(cls, path: Path) -> "Task":
+        """Read translation.json; UserError if it is missing or of another kind."""
+        try:
+            values = json.loads(path.read_text(encoding="utf-8"))
+            known = values["format"]
+            task = cls(str(values["source"]), str(values["target"]), DecodingConfig(**values["decoding"]))
+        except OSError as error:
+            raise UserError(f"{path}: cannot be read: {error.strerror}; name a folder that holds a model") from error
+        except (ValidationError, ValueError, KeyError, TypeError) as error:
+            raise UserError(f"{path}: damaged, or not written by this program; copy the model folder again") from error
+        if known != FORMAT:
+            raise UserError(f"{path}: has format {known}, and this version reads {FORMAT}; use another version")
+        return task
+
+
+@dataclass(frozen=True)
+class ModelFolder:
+    """A model folder, open.
+
+    Attributes:
+        folder: where it is.
+        model: the network in eval mode.
+        tokenizer: text to ids and back.
+        task: languages and decoding.
+    """
+
+    folder: Path
+    model: "Transformer"
+    tokenizer: Tokenizer
+    task: Task
+
+    @classmethod
+    def open(cls, folder: Path, device: "torch.device | str" = "cpu") -> "ModelFolder":
+        """Load all of a model folder.
+
+        Raises UserError if a file is missing or the parts do not belong together, CheckpointError if the network's
+        files are damaged or foreign.
+        """
+        from transformer.checkpoint_io import load_config, load_model
+
+        task = Task.load(folder / "translation.json")
+        tokenizer = Tokenizer.load(folder / "tokenizer.model")
+        vocab_size = load_config(folder).vocab_size
+        if tokenizer.vocab_size != vocab_size:
+            raise UserError(
+                f"{folder}: the tokenizer has {tokenizer.vocab_size} pieces and the model {vocab_size}; they do not "
+                "belong together, so restore the tokenizer.model that the model was trained with"
+            )
+        return cls(folder, load_model(folder, device), tokenizer, task)
+
+
+def write_model(model: "Transformer", tokenizer: Tokenizer, task: Task, folder: Path) -> None:
+    """Write the files of a model folder into an existing folder, whatever else it holds."""
+    from transformer.checkpoint_io import save_model
+
+    save_model(model, folder)
+    tokenizer.save(folder / "tokenizer.model")
+    task.save(folder / "translation.json")
+
+
+def save(model: "Transformer", tokenizer: Tokenizer, task: Task, folder: Path) -> None:
+    """Make a new model folder, whole or not at all; UserError if something is there or the disk refuses."""
+    from safetensors import SafetensorError
+
+    if folder.exists():
+        raise UserError(f"{folder}: exists already; name another folder, or remove it")
+    partial = folder.with_name(f".{folder.name}.partial")
+    try:
+        shutil.rmtree(partial, ignore_errors=True)
+        partial.mkdir(parents=True)
+        write_model(model, tokenizer, task, partial)
+        partial.rename(folder)
+    except (OSError, SafetensorError) as error:  # safetensors has its own error for a full disk
+        reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+        raise UserError(f"{folder}: cannot write the model: {reason}; nothing was left there") from error
+    finally:
+        shutil.rmtree(partial, ignore_errors=True)
+
+
+def is_complete(folder: Path) -> bool:
+    """Whether all files of a model folder are there."""
+    return all((folder / name).is_file() for name in FILES)
+
+
+def resolve(path: Path, say: Callable[[str], None]) -> Path:
+    """The model folder that `path` means: itself, a run's `model/`, or else the run's newest checkpoint, which is said.
+
+    UserError if there is none.
+    """
+    if is_complete(path):
+        return path
+    if is_complete(path / "model"):
+        return path / "model"
+    # Names are step-00000123, so that their order is that of the steps.
+    steps = sorted(folder for folder in path.glob("checkpoints/step-*") if is_complete(folder))
+    if steps:
+        say(f"{path} has no final model yet; using its checkpoint {steps[-1].name}")
+        return steps[-1]
+    if not path.exists():
+        raise UserError(f"{path}: no such folder; name a run directory or a model folder")
+    missing = [name for name in FILES if not (path / name).is_file()]
+    if len(missing) < len(FILES) - 1:  # a run directory has a config.json of its own
+        raise UserError(f"{path}: not a complete model folder: {', '.join(missing)} is missing; copy it again")
+    raise UserError(f"{path}: neither a model folder nor a run directory that holds a model or a checkpoint")
+
+
+def find(path: Path | None, say: Callable[[str], None]) -> Path:
+    """The model folder to use: `path` if given, else $TRANSLATE_MODEL, else the newest final model in runs/.
+
+    What is ambiguous is said; UserError if there is no model.
+    """
+    chosen = path or os.environ.get("TRANSLATE_MODEL")
+    if chosen:
+        return resolve(Path(chosen), say)
+    models = [folder for folder in Path("runs").glob("*/model") if is_complete(folder)]
+    if not models:
+        raise UserError(
+            "there is no model: name one with --model or $TRANSLATE_MODEL, or make one with `make demo` or "
+            "`translate train CONFIG`"
+        )
+    newest = max(models, key=lambda folder: (folder / "model.safetensors").stat().st_mtime)
+    if len(models) > 1:
+        say(f"using {newest}, the newest of {len(models)} models in runs/")
+    return newest

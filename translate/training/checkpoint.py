@@ -1,0 +1,194 @@
+"""Checkpoints: complete, checksummed, and written so that a crash at any moment costs at most the newest one.
+
+    checkpoints/step-00001200/
+        config.json model.safetensors tokenizer.model translation.json   a model folder like any other
+        optimizer.safetensors    Adam's moments and the random generators
+        state.json               the rest of the state as plain values, and the SHA-256 of every other file
+
+A folder is filled under another name, flushed to the disk, and renamed: a name of that form is always complete.
+"""
+
+import hashlib
+import json
+import os
+import shutil
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+
+import torch
+from safetensors import SafetensorError
+from safetensors.torch import save_file
+from torch import Tensor
+
+from transformer.checkpoint_io import CheckpointError, load_tensors, load_weights
+from transformer.model import Transformer
+from translate.corpus.batches import Position
+from translate.errors import UserError
+
+FORMAT = 1
+
+
+@dataclass
+class TrainState:
+    """All that a run remembers beside tensors, as plain values.
+
+    Attributes:
+        step: updates done.
+        position: the next batch of the sampler.
+        best_nll, best_step: lowest validation loss, nats a token, and where it was met.
+        stale_validations: validations since then.
+        n_tokens: source and target tokens trained on, padding not counted.
+        seconds: time spent training and validating, over all starts of the run.
+        n_skipped: updates left out because loss or gradient was not finite.
+    """
+
+    step: int = 0
+    position: Position = field(default_factory=Position)
+    best_nll: float | None = None
+    best_step: int = 0
+    stale_validations: int = 0
+    n_tokens: int = 0
+    seconds: float = 0.0
+    n_skipped: int = 0
+
+
+def name_of(step: int) -> str:
+    """The folder's name for a step; names sort as steps do up to 99,999,999."""
+    return f"step-{step:08d}"
+
+
+def step_of(folder: Path) -> int:
+    """The step in a folder's name."""
+    return int(folder.name.removeprefix("step-"))
+
+
+def checkpoints(root: Path) -> list[Path]:
+    """Complete checkpoints, oldest first."""
+    return sorted(root.glob("step-*"), key=step_of)
+
+
+def save(
+    root: Path,
+    write_model: Callable[[Path], None],
+    optimizer: torch.optim.Optimizer,
+    state: TrainState,
+    *,
+    scheduled: bool,
+) -> Path:
+    """Write one checkpoint and return its folder; UserError if the disk refuses, and then nothing has changed.
+
+    `scheduled` tells those of the step count, which averaging may use, from those that only guard against loss.
+    """
+    final = root / name_of(state.step)
+    partial = root / f".{final.name}.partial"
+    try:
+        root.mkdir(parents=True, exist_ok=True)
+        shutil.rmtree(partial, ignore_errors=True)
+        partial.mkdir()
+        write_model(partial)
+        save_file(_optimizer_tensors(optimizer), partial / "optimizer.safetensors")
+        hashes = {path.name: sha256(path) for path in sorted(partial.iterdir())}
+        meta = {"format": FORMAT, "scheduled": scheduled, "state": asdict(state), "sha256": hashes}
+        (partial / "state.json").write_text(json.dumps(meta, indent=2) + "\n", encoding="utf-8")
+        for path in (*partial.iterdir(), partial):
+            _flush(path)
+        shutil.rmtree(final, ignore_errors=True)
+        partial.rename(final)
+        _flush(root)
+    except (OSError, SafetensorError) as error:  # safetensors has its own error for a full disk
+        shutil.rmtree(partial, ignore_errors=True)
+        raise UserError(f"{final}: cannot save the checkpoint: {error}; earlier checkpoints are untouched") from error
+    return final
+
+
+def load(folder: Path, model: Transformer, optimizer: torch.optim.Optimizer) -> TrainState:
+    """Restore everything, random generators included; CheckpointError if a file is not what was saved."""
+    meta = verify(folder)
+    path = folder / "model.safetensors"
+    load_weights(model, load_tensors(path), path)
+    _restore_optimizer(optimizer, load_tensors(folder / "optimizer.safetensors"), folder / "optimizer.safetensors")
+    values = meta["state"]
+    return TrainState(**{**values, "position": Position(*values["position"])})
+
+
+def verify(folder: Path) -> dict:
+    """The metadata of a checkpoint whose files are all present and unchanged; CheckpointError otherwise."""
+    path = folder / "state.json"
+    try:
+        meta = json.loads(path.read_text(encoding="utf-8"))
+        if meta["format"] != FORMAT:
+            raise CheckpointError(f"{path}: format {meta['format']} is unknown here; this version reads {FORMAT}")
+        hashes = meta["sha256"]
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        if isinstance(error, CheckpointError):
+            raise
+        raise CheckpointError(f"{path}: not the state of a checkpoint ({error})") from error
+    for name, expected in hashes.items():
+        if not (folder / name).is_file():
+            raise CheckpointError(f"{folder / name}: the file is missing")
+        if sha256(folder / name) != expected:
+            raise CheckpointError(f"{folder / name}: the file was changed or damaged after it was saved")
+    return dict(meta)
+
+
+def is_scheduled(folder: Path) -> bool:
+    """Whether averaging may use this checkpoint."""
+    return bool(json.loads((folder / "state.json").read_text(encoding="utf-8"))["scheduled"])
+
+
+def prune(root: Path, *, keep_last: int, best_step: int) -> None:
+    """Delete what nothing needs: keep the newest, the best, and the last `keep_last` scheduled ones."""
+    folders = checkpoints(root)
+    scheduled = [folder for folder in folders if is_scheduled(folder)]
+    kept = {*scheduled[-keep_last:], *folders[-1:], root / name_of(best_step)}
+    for folder in folders:
+        if folder not in kept:
+            # Renamed first, so that a kill in between leaves no half of a checkpoint under a good name.
+            shutil.rmtree(folder.rename(root / f".{folder.name}.old"), ignore_errors=True)
+    for leftover in root.glob(".step-*"):
+        shutil.rmtree(leftover, ignore_errors=True)
+
+
+def sha256(path: Path) -> str:
+    """Hexadecimal digest of a file."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _optimizer_tensors(optimizer: torch.optim.Optimizer) -> dict[str, Tensor]:
+    """Adam's state by parameter number, and the generators of this machine, as named tensors."""
+    tensors = {
+        f"{i}.{name}": value.detach().cpu().contiguous()
+        for i, moments in optimizer.state_dict()["state"].items()
+        for name, value in moments.items()
+    }
+    tensors["random.cpu"] = torch.get_rng_state()
+    if torch.cuda.is_available():
+        tensors["random.cuda"] = torch.cuda.get_rng_state()
+    return tensors
+
+
+def _restore_optimizer(optimizer: torch.optim.Optimizer, tensors: dict[str, Tensor], path: Path) -> None:
+    random_cpu, random_cuda = tensors.pop("random.cpu", None), tensors.pop("random.cuda", None)
+    state: dict[int, dict[str, Tensor]] = {}
+    for key, value in tensors.items():
+        number, _, name = key.partition(".")
+        state.setdefault(int(number), {})[name] = value
+    saved = optimizer.state_dict()
+    n_parameters = len(saved["param_groups"][0]["params"])
+    if random_cpu is None or (state and len(state) != n_parameters):
+        raise CheckpointError(f"{path}: holds the state of another optimizer; it cannot continue this run")
+    optimizer.load_state_dict({"state": state, "param_groups": saved["param_groups"]})
+    torch.set_rng_state(random_cpu)
+    if random_cuda is not None and torch.cuda.is_available():
+        torch.cuda.set_rng_state(random_cuda)
+
+
+def _flush(path: Path) -> None:
+    """Make a file or a folder's entries survive a power cut."""
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

@@ -1,0 +1,295 @@
+"""The training loop: batches, updates, validations, checkpoints, and the end of a run."""
+
+import math
+import shutil
+import signal
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from types import FrameType
+
+import numpy as np
+import torch
+from tqdm import tqdm
+
+from transformer.checkpoint_io import CheckpointError, average
+from transformer.model import Transformer
+from transformer.schedule import inverse_sqrt_lr, noam_lr
+from translate.config import TrainingConfig
+from translate.corpus.batches import Batch, EncodedPairs, Pairs, Sampler, by_length, collate
+from translate.corpus.store import Prepared
+from translate.errors import UserError
+from translate.training import checkpoint
+from translate.training.checkpoint import TrainState
+from translate.training.run import Run
+from translate.training.step import StepStats, mean_nll, new_optimizer, train_step
+
+MAX_SKIPPED = 20  # updates in a row without a finite loss; after so many the run will not recover by itself
+
+
+class Interrupted(KeyboardInterrupt):
+    """Training was asked to stop; everything is saved."""
+
+
+@dataclass
+class Trainer:
+    """What one run needs, gathered once.
+
+    Attributes:
+        model, dtype: the parameters, and the type of matrix products.
+        write_model: writes a model folder's files for this run into an existing folder.
+        bleu: score of the model's translations of the validation set, or None to validate by loss alone.
+        say: takes each message to the user.
+    """
+
+    run: Run
+    config: TrainingConfig
+    prepared: Prepared
+    model: Transformer
+    dtype: torch.dtype
+    write_model: Callable[[Transformer, Path], None]
+    bleu: Callable[[Transformer], float] | None
+    say: Callable[[str], None]
+
+    def __post_init__(self) -> None:
+        config, self.state = self.config, TrainState()
+        self.device = next(self.model.parameters()).device
+        self.optimizer = new_optimizer(self.model, config)
+        self.sampler = Sampler(self.prepared.train, config.batch_tokens, config.max_tokens, config.seed)
+        self.valid = self._valid_batches()
+        updates_per_epoch = max(1, len(self.sampler.batches(0)) // config.accumulate)
+        ends = (config.max_steps, config.max_epochs and config.max_epochs * updates_per_epoch)
+        if not any(ends):
+            raise UserError("training has no end: set training.max_steps or training.max_epochs")
+        self.last_step = min(end for end in ends if end)
+        self.valid_every = config.valid_every or updates_per_epoch
+        self.save_every = config.save_every or self.valid_every
+
+    def _valid_batches(self) -> list[Batch]:
+        """The validation set, every sentence of it, encoded once."""
+        source, target = zip(*self.prepared.valid, strict=True)
+        encode = self.prepared.tokenizer.encode_batch
+        pairs = EncodedPairs(encode(source), encode(target))
+        return [self._collate(pairs, i) for i in by_length(pairs, np.arange(pairs.n_pairs), self.config.batch_tokens)]
+
+    def _collate(self, pairs: Pairs, index: np.ndarray) -> Batch:
+        special = self.model.config
+        return collate(pairs, index, pad=special.pad, bos=special.bos, eos=special.eos).to(self.device)
+
+    def lr(self, step: int) -> float:
+        """The learning rate of 5.3, with the paper's peak unless the config names one."""
+        warmup_steps = self.config.warmup_steps
+        if self.config.lr is None:
+            return noam_lr(step, d_model=self.model.config.d_model, warmup_steps=warmup_steps)
+        return inverse_sqrt_lr(step, peak=self.config.lr, warmup_steps=warmup_steps)
+
+    def resume(self) -> None:
+        """Go back to the newest checkpoint that is undamaged; a damaged one is named and left for inspection."""
+        folders = checkpoint.checkpoints(self.run.checkpoints)
+        for folder in reversed(folders):
+            try:
+                self.state = checkpoint.load(folder, self.model, self.optimizer)
+            except CheckpointError as error:
+                self.say(f"skipping a damaged checkpoint: {error}")
+                continue
+            self.run.forget_after(self.state.step)
+            self.say(f"resuming from {folder} (step {self.state.step:,})")
+            return
+        if folders:
+            raise UserError(f"{self.run.checkpoints}: no checkpoint is usable; begin another run with --run")
+        self.run.forget_after(0)
+        self.say(f"{self.run.folder}: no checkpoint yet; beginning anew")
+
+    def train(self) -> None:
+        """Update until the end that the config names, or until patience is exhausted; then make the final model."""
+        self._warn()
+        batches = self._micro_batches()
+        skipped = 0
+        saved_at = clock = time.monotonic()
+        with _stop_signals() as stop, self._progress() as bar:
+            while self.state.step < self.last_step and not self._out_of_patience():
+                stats = self._update(next(batches))
+                skipped = 0 if math.isfinite(stats.loss + stats.grad_norm) else skipped + 1
+                now = time.monotonic()
+                self.state.seconds, clock = self.state.seconds + now - clock, now
+                self._report(bar, stats)
+                saved = self._milestones()
+                self.state.seconds, clock = self.state.seconds + time.monotonic() - clock, time.monotonic()
+                if skipped >= MAX_SKIPPED:
+                    self._give_up(skipped)
+                minutes = self.config.save_minutes
+                if not saved and (stop or (minutes is not None and clock - saved_at > 60 * minutes)):
+                    self._save(scheduled=False)
+                    saved = True
+                saved_at = clock if saved else saved_at
+                if stop:
+                    raise Interrupted
+        self._finish()
+
+    def _micro_batches(self) -> Iterator[list[Batch]]:
+        """Batches of one update; the state's position follows when they are handed out."""
+        stream = self.sampler.stream(self.state.position)
+        while True:
+            group = []
+            for _ in range(self.config.accumulate):
+                index, position = next(stream)
+                group.append(self._collate(self.prepared.train, index))
+            self.state.position = position
+            yield group
+
+    def _update(self, micro_batches: list[Batch]) -> StepStats:
+        self.model.train()
+        stats = train_step(
+            self.model,
+            self.optimizer,
+            micro_batches,
+            lr=self.lr(self.state.step + 1),
+            smoothing=self.config.label_smoothing,
+            clip_norm=self.config.clip_norm,
+            dtype=self.dtype,
+        )
+        self.state.step += 1
+        self.state.n_tokens += stats.n_src_tokens + stats.n_tgt_tokens
+        self.state.n_skipped += not math.isfinite(stats.loss + stats.grad_norm)
+        return stats
+
+    def _milestones(self) -> bool:
+        """Validate and save where the step says so; whether a checkpoint was written."""
+        step = self.state.step
+        last = step == self.last_step
+        if step % self.valid_every == 0 or last:
+            self._validate()
+        if step % self.save_every == 0 or last or self.state.best_step == step:
+            self._save(scheduled=step % self.save_every == 0 or last)
+            return True
+        return False
+
+    def _validate(self) -> None:
+        nll, bleu = self._scores()
+        if self.state.best_nll is None or nll < self.state.best_nll:
+            self.state.best_nll, self.state.best_step, self.state.stale_validations = nll, self.state.step, 0
+        else:
+            self.state.stale_validations += 1
+        self._log("valid", {"nll": nll, "perplexity": _perplexity(nll), "bleu": bleu})
+
+    def _scores(self) -> tuple[float, float | None]:
+        """Loss in nats a token and BLEU of the present parameters on the validation set."""
+        nll = mean_nll(self.model, self.valid, self.dtype)
+        return nll, None if self.bleu is None else self.bleu(self.model.eval())
+
+    def _save(self, *, scheduled: bool) -> None:
+        config, state = self.config, self.state
+        folder = checkpoint.save(
+            self.run.checkpoints,
+            lambda folder: self.write_model(self.model, folder),
+            self.optimizer,
+            state,
+            scheduled=scheduled,
+        )
+        checkpoint.prune(
+            self.run.checkpoints, keep_last=max(config.keep_last, config.average_last), best_step=state.best_step
+        )
+        self._log("checkpoint", {"folder": folder.name})
+
+    def _finish(self) -> None:
+        """Average the last scheduled checkpoints into the final model (6.1) and validate it."""
+        folders = [f for f in checkpoint.checkpoints(self.run.checkpoints) if checkpoint.is_scheduled(f)]
+        folders = folders[-self.config.average_last :]
+        self.model.load_state_dict(average([folder / "model.safetensors" for folder in folders]))
+        nll, bleu = self._scores()
+        partial = self.run.folder / ".model.partial"
+        shutil.rmtree(partial, ignore_errors=True)
+        partial.mkdir()
+        self.write_model(self.model, partial)
+        shutil.rmtree(self.run.model, ignore_errors=True)
+        partial.rename(self.run.model)
+        steps = [checkpoint.step_of(folder) for folder in folders]
+        self._log("final", {"nll": nll, "perplexity": _perplexity(nll), "bleu": bleu, "averaged": steps})
+        self.say(f"final model: {self.run.model} (mean of {len(steps)} checkpoints)")
+
+    def _log(self, kind: str, values: dict[str, object]) -> None:
+        state = self.state
+        record = {"kind": kind, "step": state.step, "epoch": state.position.epoch, "seconds": round(state.seconds, 2)}
+        self.run.log({**record, **values})
+        if kind in ("valid", "final"):
+            shown = ", ".join(f"{key} {value:.4g}" for key, value in values.items() if isinstance(value, float))
+            self.say(f"{kind}: epoch {state.position.epoch}, step {state.step:,}: {shown}")
+
+    def _report(self, bar: "tqdm[None]", stats: StepStats) -> None:
+        """Show the update on the bar, and log it where its step is due."""
+        state = self.state
+        speed = state.n_tokens / state.seconds
+        bar.set_postfix(loss=f"{stats.loss:.3f}", tokens_per_s=f"{speed:,.0f}", refresh=False)
+        bar.update()
+        if state.step % self.config.log_every == 0 or state.step == self.last_step:
+            values = {"loss": stats.loss, "nll": stats.nll, "grad_norm": stats.grad_norm, "lr": self.lr(state.step)}
+            self._log("train", {**values, "tokens": state.n_tokens, "tokens_per_s": round(speed)})
+
+    def _progress(self) -> "tqdm[None]":
+        # A log file wants a line now and then, a terminal a bar that moves.
+        interval = 0.5 if sys.stderr.isatty() else 30.0
+        return tqdm(
+            desc="training",
+            total=self.last_step,
+            initial=self.state.step,
+            unit="step",
+            dynamic_ncols=True,
+            mininterval=interval,
+            maxinterval=2 * interval,
+        )
+
+    def _out_of_patience(self) -> bool:
+        patience = self.config.patience
+        return patience is not None and self.state.stale_validations >= patience
+
+    def _warn(self) -> None:
+        if self.last_step < self.config.warmup_steps:
+            self.say(
+                f"warning: training ends at step {self.last_step:,}, before the learning rate has risen to its peak "
+                f"at training.warmup_steps = {self.config.warmup_steps:,}"
+            )
+        if self.sampler.n_too_long:
+            self.say(
+                f"warning: {self.sampler.n_too_long:,} of {self.prepared.train.n_pairs:,} pairs are longer than "
+                f"training.max_tokens = {self.config.max_tokens} tokens and are left out"
+            )
+
+    def _give_up(self, skipped: int) -> None:
+        self._save(scheduled=False)
+        raise UserError(
+            f"{self.run.folder}: loss or gradient was not finite in {skipped} updates in a row; state is saved; lower "
+            "training.lr, lengthen training.warmup_steps, or set training.clip_norm"
+        )
+
+
+def _perplexity(nll: float) -> float:
+    """exp(nll), bounded so that a diverged model still makes a valid record."""
+    return math.exp(min(nll, 700.0))
+
+
+@contextmanager
+def _stop_signals() -> Iterator[list[int]]:
+    """A list that is filled by Ctrl-C or SIGTERM, so that a step is finished and saved before the end.
+
+    A second Ctrl-C interrupts at once.
+    """
+    received: list[int] = []
+
+    def handle(number: int, frame: FrameType | None) -> None:
+        if received:
+            raise KeyboardInterrupt
+        received.append(number)
+
+    try:
+        before = {number: signal.signal(number, handle) for number in (signal.SIGINT, signal.SIGTERM)}
+    except ValueError:  # not the main thread: signals belong to someone else
+        yield received
+        return
+    try:
+        yield received
+    finally:
+        for number, old in before.items():
+            signal.signal(number, old)

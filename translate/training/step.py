@@ -1,0 +1,92 @@
+"""One update: sections 5.3 and 5.4.
+
+The loss is a mean over the target tokens of the whole update, however it was split into micro-batches: sums and counts
+travel together and are divided once.
+"""
+
+from collections.abc import Iterable, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from transformer.loss import linear_smoothed_nll
+from transformer.model import Transformer
+from translate.config import TrainingConfig
+from translate.corpus.batches import Batch
+
+
+@dataclass(frozen=True)
+class StepStats:
+    """Of one update: mean smoothed loss and mean negative log-likelihood in nats a target token, gradient norm."""
+
+    loss: float
+    nll: float
+    grad_norm: float
+    n_src_tokens: int
+    n_tgt_tokens: int
+
+
+def new_optimizer(model: Transformer, config: TrainingConfig) -> torch.optim.AdamW:
+    """Adam as in 5.3; its learning rate is set anew for each step. Decay, where asked for, is decoupled."""
+    return torch.optim.AdamW(
+        model.parameters(),
+        lr=0.0,
+        betas=config.adam_betas,
+        eps=config.adam_eps,
+        weight_decay=config.weight_decay,
+        fused=True,
+    )
+
+
+def precision(device: torch.device, dtype: torch.dtype) -> AbstractContextManager[object]:
+    """Matrix products in `dtype`, weights and norms in float32."""
+    return nullcontext() if dtype == torch.float32 else torch.autocast(device.type, dtype=dtype)
+
+
+def batch_loss(model: Transformer, batch: Batch, smoothing: float, dtype: torch.dtype) -> tuple[Tensor, Tensor]:
+    """Smoothed loss and negative log-likelihood of a batch, each a sum over its target tokens."""
+    with precision(batch.src.device, dtype):
+        states_BTD = model.decode_states(batch.tgt_in, model.encode(batch.src))
+    tokens = batch.tgt_out != model.config.pad
+    return linear_smoothed_nll(states_BTD[tokens].to(dtype), model.output_weight, batch.tgt_out[tokens], smoothing)
+
+
+def train_step(
+    model: Transformer,
+    optimizer: torch.optim.Optimizer,
+    micro_batches: Sequence[Batch],
+    *,
+    lr: float,
+    smoothing: float,
+    clip_norm: float | None,
+    dtype: torch.dtype,
+) -> StepStats:
+    """One update of the parameters; where loss or gradient is not finite they stay untouched, and the stats say so."""
+    n_tokens = sum(batch.n_tgt_tokens for batch in micro_batches)
+    loss = nll = 0.0
+    for batch in micro_batches:
+        loss_sum, nll_sum = batch_loss(model, batch, smoothing, dtype)
+        (loss_sum / n_tokens).backward()  # type: ignore[no-untyped-call]
+        loss += loss_sum.item() / n_tokens
+        nll += nll_sum.item() / n_tokens
+    limit = float("inf") if clip_norm is None else clip_norm  # the paper measures nothing and clips nothing
+    grad_norm = torch.nn.utils.clip_grad_norm_(model.parameters(), limit).item()
+    if torch.tensor([loss, grad_norm]).isfinite().all():
+        for group in optimizer.param_groups:
+            group["lr"] = lr
+        optimizer.step()
+    optimizer.zero_grad(set_to_none=True)
+    return StepStats(loss, nll, grad_norm, sum(batch.n_src_tokens for batch in micro_batches), n_tokens)
+
+
+@torch.inference_mode()
+def mean_nll(model: Transformer, batches: Iterable[Batch], dtype: torch.dtype) -> float:
+    """Negative log-likelihood in nats a target token over held-out batches; perplexity is its exponential."""
+    model.eval()
+    total, n_tokens = 0.0, 0
+    for batch in batches:
+        total += batch_loss(model, batch, 0.0, dtype)[1].item()
+        n_tokens += batch.n_tgt_tokens
+    return total / n_tokens
