@@ -104,10 +104,11 @@ class Translator:
         The lines may end with "\\n", as those of a file do. UserError for text that is not Unicode.
         """
         lines = iter(lines)
-        n = 0
+        n_done = 0
         while window := [line.removesuffix("\n").replace("\n", " ") for line in islice(lines, WINDOW)]:
-            for n, line in enumerate(window, start=n + 1):
+            for n, line in enumerate(window, start=n_done + 1):
                 _check_unicode(line, n)
+            n_done += len(window)
             yield from self._window(window)
 
     def _window(self, lines: Sequence[str]) -> Iterator[Translation]:

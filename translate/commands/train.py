@@ -41,7 +41,7 @@ def train(config_path: Path, *, run: Path | None, overrides: list[str], resume: 
     say(f"{folder}: {n_parameters / 1e6:.2f} M parameters, {device.type}, {str(dtype).removeprefix('torch.')} products")
     task = Task(config.data.source, config.data.target, config.decoding)
     sample = prepared.valid[: config.training.valid_bleu_sentences]
-    the_run.begin(config, prepared, dtype, resume=resume)
+    the_run.begin(config, prepared, model, dtype, resume=resume)
     trainer = Trainer(
         run=the_run,
         config=config.training,

@@ -70,8 +70,8 @@ class Batch:
 
     def to(self, device: torch.device) -> "Batch":
         """The same batch on another device."""
-        move = (t.to(device, non_blocking=True) for t in (self.src, self.tgt_in, self.tgt_out))
-        return Batch(*move, self.n_src_tokens, self.n_tgt_tokens)
+        src, tgt_in, tgt_out = (t.to(device, non_blocking=True) for t in (self.src, self.tgt_in, self.tgt_out))
+        return Batch(src, tgt_in, tgt_out, self.n_src_tokens, self.n_tgt_tokens)
 
 
 @dataclass(frozen=True)

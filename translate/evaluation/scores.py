@@ -64,7 +64,7 @@ def score(
 
     Raises UserError if there is nothing to score or the counts differ.
     """
-    from sacrebleu.metrics import BLEU, CHRF, TER
+    from sacrebleu import BLEU, CHRF, TER
 
     _check_counts(hypotheses, references)
     n_resamples = RESAMPLES if confidence else 1
@@ -77,7 +77,7 @@ def score(
 
 def corpus_bleu(hypotheses: Sequence[str], references: Sequence[str]) -> float:
     """BLEU with sacreBLEU's defaults; UserError as for `score`."""
-    from sacrebleu.metrics import BLEU
+    from sacrebleu import BLEU
 
     _check_counts(hypotheses, references)
     return float(BLEU().corpus_score(hypotheses, [references]).score)

@@ -15,6 +15,7 @@ import shutil
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
+from typing import Any
 
 import torch
 from safetensors import SafetensorError
@@ -112,7 +113,7 @@ def load(folder: Path, model: Transformer, optimizer: torch.optim.Optimizer) -> 
     return TrainState(**{**values, "position": Position(*values["position"])})
 
 
-def verify(folder: Path) -> dict:
+def verify(folder: Path) -> dict[str, Any]:
     """The metadata of a checkpoint whose files are all present and unchanged; CheckpointError otherwise."""
     path = folder / "state.json"
     try:

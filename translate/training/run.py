@@ -16,9 +16,11 @@ import subprocess
 import sys
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import torch
 
+from transformer.model import Transformer
 from translate.config import ExperimentConfig, parse
 from translate.corpus.store import Prepared
 from translate.errors import UserError
@@ -68,7 +70,9 @@ class Run:
             return None
         return DTYPES.get(json.loads(self.manifest.read_text(encoding="utf-8"))["products"])
 
-    def begin(self, config: ExperimentConfig, prepared: Prepared, dtype: torch.dtype, *, resume: bool) -> None:
+    def begin(
+        self, config: ExperimentConfig, prepared: Prepared, model: Transformer, dtype: torch.dtype, *, resume: bool
+    ) -> None:
         """Create the folder, or check that it holds this experiment; UserError says how the two differ."""
         if self.config.exists():
             self._check_same(config, prepared)
@@ -79,7 +83,7 @@ class Run:
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
             write_json(self.config, config.model_dump(mode="json"))
-            write_json(self.manifest, self._described(config, prepared, dtype))
+            write_json(self.manifest, self._described(config, prepared, model, dtype))
         except OSError as error:
             raise UserError(f"{self.folder}: cannot write the run: {error.strerror}") from error
 
@@ -92,10 +96,13 @@ class Run:
         if before != prepared.manifest["fingerprint"]:
             raise UserError(f"{self.folder}: its run began with other data; restore the data, or name another --run")
 
-    def _described(self, config: ExperimentConfig, prepared: Prepared, dtype: torch.dtype) -> dict[str, object]:
+    def _described(
+        self, config: ExperimentConfig, prepared: Prepared, model: Transformer, dtype: torch.dtype
+    ) -> dict[str, object]:
         earlier = json.loads(self.manifest.read_text(encoding="utf-8"))["starts"] if self.manifest.exists() else []
         return {
             "seed": config.training.seed,
+            "parameters": sum(parameter.numel() for parameter in model.parameters()),
             "products": str(dtype).removeprefix("torch."),
             "prepared": str(prepared.folder),
             "data": {key: prepared.manifest[key] for key in ("fingerprint", "inputs", "counts")},
@@ -125,7 +132,7 @@ class Run:
         partial.replace(self.metrics)
 
 
-def differing_keys(old: dict, new: dict, prefix: str = "") -> set[str]:
+def differing_keys(old: dict[str, Any], new: dict[str, Any], prefix: str = "") -> set[str]:
     """Dotted names of the values in which two nested tables differ."""
     keys: set[str] = set()
     for key in old.keys() | new.keys():

@@ -77,7 +77,7 @@ class Toy:
         overrides = config.model.model_dump(exclude={"preset"})
         model = Transformer(resolve(config.model.preset, overrides, prepared.tokenizer.vocab_size))
         run = Run(self.folder / name)
-        run.begin(config, prepared, torch.float32, resume=resume)
+        run.begin(config, prepared, model, torch.float32, resume=resume)
         task = Task("de", "en", config.decoding)
         trainer = Trainer(
             run=run,

@@ -1,0 +1,114 @@
+#!/usr/bin/env python3
+"""RESULTS.md from records, and records from runs: no published number is typed by hand.
+
+    python scripts/results.py add runs/multi30k-de-en     # scored run -> scripts/results/multi30k-de-en.json
+    python scripts/results.py                             # scripts/results/*.json -> the tables of RESULTS.md
+
+A run must have been scored by `translate evaluate` first.
+"""
+
+import argparse
+import json
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parent.parent
+RECORDS = ROOT / "scripts" / "results"
+PAGE = ROOT / "RESULTS.md"
+BEGIN, END = "<!-- made by scripts/results.py from scripts/results/ -->", "<!-- end -->"
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Add records of the named runs, if any; then rebuild the page."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    commands = parser.add_subparsers(dest="command")
+    add = commands.add_parser("add", help="make a record of a scored run")
+    add.add_argument("run", type=Path, nargs="+")
+    args = parser.parse_args(argv)
+    for run in args.run if args.command == "add" else ():
+        path = RECORDS / f"{run.name}.json"
+        path.write_text(json.dumps(record_of(run), indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+        print(f"wrote {path.relative_to(ROOT)}")
+    PAGE.write_text(rebuilt(PAGE.read_text(encoding="utf-8")), encoding="utf-8")
+    return 0
+
+
+def record_of(run: Path) -> dict[str, Any]:
+    """What a run was, on what, for how long, and how well it scores."""
+    manifest = _json(run / "manifest.json")
+    metrics = [json.loads(line) for line in (run / "metrics.jsonl").read_text(encoding="utf-8").split("\n") if line]
+    final = next(record for record in reversed(metrics) if record["kind"] == "final")
+    last = next(record for record in reversed(metrics) if record["kind"] == "train")
+    first = manifest["starts"][0]
+    return {
+        "kind": "training",
+        "name": run.name,
+        "command": " ".join(["translate", *first["command"][1:]]),
+        "commit": first["commit"],
+        "date": first["time"][:10],
+        "machine": manifest["machine"],
+        "products": manifest["products"],
+        "versions": manifest["versions"],
+        "seed": manifest["seed"],
+        "parameters": manifest["parameters"],
+        "inputs": manifest["data"]["inputs"],
+        "steps": final["step"],
+        "epochs": final["epoch"],
+        "tokens": last["tokens"],
+        "seconds": final["seconds"],
+        "valid": {key: final[key] for key in ("nll", "perplexity", "bleu")},
+        "averaged": final["averaged"],
+        "scores": _json(run / "scores.json"),
+    }
+
+
+def rebuilt(page: str) -> str:
+    """The page with its table made anew from all records of training."""
+    before, _, rest = page.partition(BEGIN)
+    _, _, after = rest.partition(END)
+    records = [_json(path) for path in sorted(RECORDS.glob("*.json"))]
+    return f"{before}{BEGIN}\n\n{table([r for r in records if r['kind'] == 'training'])}\n{END}{after}"
+
+
+def table(records: Sequence[dict[str, Any]]) -> str:
+    """One row for each run and test set."""
+    lines = [
+        "| run | parameters | trained on | updates | training time | test set | lines | BLEU | chrF | TER | commit |",
+        "|---|---|---|---|---|---|---|---|---|---|---|",
+    ]
+    for record in records:
+        for name, scores in record["scores"].items():
+            machine = record["machine"]
+            cells = [
+                f"[{record['name']}](scripts/results/{record['name']}.json)",
+                f"{record['parameters'] / 1e6:.2f} M",
+                f"{machine['processor']}, {machine['threads']} threads"
+                if machine["device"] == "cpu"
+                else machine["device"],
+                f"{record['steps']:,}",
+                f"{record['seconds'] / 60:.0f} min",
+                name,
+                f"{scores['lines']:,}",
+                *(f"{scores[metric]['score']:.1f}" for metric in ("bleu", "chrf", "ter")),
+                str(record["commit"])[:9],
+            ]
+            lines.append(f"| {' | '.join(cells)} |")
+    signatures = {
+        metric: scores[metric]["signature"]
+        for record in records
+        for scores in record["scores"].values()
+        for metric in ("bleu", "chrf", "ter")
+    }
+    lines += ["", *(f"{metric}: `{signature}`  " for metric, signature in signatures.items())]
+    return "\n".join(lines) + "\n"
+
+
+def _json(path: Path) -> dict[str, Any]:
+    value: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    return value
+
+
+if __name__ == "__main__":
+    sys.exit(main())

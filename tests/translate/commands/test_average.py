@@ -1,0 +1,72 @@
+"""The average of checkpoints is a model of their mean weights, and only of models that belong together."""
+
+import json
+import shutil
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import torch
+from safetensors.torch import load_file, save_file
+
+from transformer.model import Transformer
+from translate import model_folder
+from translate.cli import main
+from translate.config import TokenizerConfig
+from translate.corpus.tokenizer import train
+from translate.model_folder import ModelFolder
+
+
+def member(parts: ModelFolder, folder: Path, seed: int, scheduled: bool = True) -> Path:
+    """A checkpoint with weights of its own."""
+    torch.manual_seed(seed)
+    folder.mkdir(parents=True)
+    model_folder.write_model(Transformer(parts.model.config), parts.tokenizer, parts.task, folder)
+    (folder / "state.json").write_text(json.dumps({"scheduled": scheduled}), encoding="utf-8")
+    return folder
+
+
+def mean(folders: list[Path]) -> dict[str, torch.Tensor]:
+    weights = [load_file(folder / "model.safetensors") for folder in folders]
+    return {name: torch.stack([w[name].double() for w in weights]).mean(0).float() for name in weights[0]}
+
+
+def test_the_weights_are_the_mean(parts: ModelFolder, tmp_path: Path) -> None:
+    folders = [member(parts, tmp_path / str(seed), seed) for seed in (3, 5, 7)]
+    assert main(["average", *map(str, folders), "--out", str(tmp_path / "mean")]) == 0
+    opened = ModelFolder.open(tmp_path / "mean")
+    assert opened.task == parts.task
+    torch.testing.assert_close(load_file(tmp_path / "mean" / "model.safetensors"), mean(folders))
+
+
+def test_a_run_stands_for_its_last_scheduled_checkpoints(
+    parts: ModelFolder, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    steps = [member(parts, tmp_path / "run" / "checkpoints" / f"step-{n:08}", n, n != 7) for n in (2, 3, 5, 7)]
+    assert main(["average", str(tmp_path / "run"), "--last", "2", "--out", str(tmp_path / "mean")]) == 0
+    torch.testing.assert_close(load_file(tmp_path / "mean" / "model.safetensors"), mean(steps[1:3]))
+    assert main(["average", str(tmp_path / "run"), "--last", "9", "--out", str(tmp_path / "all")]) == 0
+    assert "fewer than --last 9" in capsys.readouterr().err
+
+
+def test_other_models_are_refused(parts: ModelFolder, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    first = member(parts, tmp_path / "a", 3)
+    wide = Transformer(replace(parts.model.config, d_ff=9))
+    (tmp_path / "b").mkdir()
+    model_folder.write_model(wide, parts.tokenizer, parts.task, tmp_path / "b")
+    stranger = member(parts, tmp_path / "c", 5)
+    words = [f"Wort{i} Ding{i * i}" for i in range(99)]
+    train(words, TokenizerConfig(vocab_size=331)).save(stranger / "tokenizer.model")
+    for other, reason in ((tmp_path / "b", "architecture"), (stranger, "tokenizer")):
+        assert main(["average", str(first), str(other), "--out", str(tmp_path / "mean")]) == 2
+        err = capsys.readouterr().err
+        assert reason in err
+        assert err.count("\n") == 1
+    assert not (tmp_path / "mean").exists()
+
+
+def test_a_foreign_tensor_is_refused(parts: ModelFolder, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder = Path(shutil.copytree(parts.folder, tmp_path / "a"))
+    save_file({"x": torch.zeros(3)}, folder / "model.safetensors")
+    assert main(["average", str(parts.folder), str(folder), "--out", str(tmp_path / "mean")]) == 2
+    assert capsys.readouterr().err.count("\n") == 1

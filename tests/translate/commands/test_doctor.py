@@ -1,0 +1,53 @@
+"""The doctor's report is complete, measured, and readable by machines."""
+
+import json
+import platform
+from pathlib import Path
+
+import pytest
+import torch
+
+from translate.commands import doctor as module
+from translate.commands.doctor import doctor, examine
+
+
+def test_the_report_is_one_json_object(capsys: pytest.CaptureFixture[str]) -> None:
+    doctor(as_json=True)
+    report = json.loads(capsys.readouterr().out)
+    assert report["versions"]["python"] == platform.python_version()
+    assert report["machine"]["threads"] == torch.get_num_threads()
+    assert report["precision"]["fp32_gflops"] > 0
+    assert report["precision"]["bf16_gflops"] > 0
+    assert isinstance(report["precision"]["bf16_pays"], bool)
+    assert isinstance(report["machine"]["malloc_tunable"], bool)
+
+
+def test_the_text_names_every_finding(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    findings = {"machine": {"device": "cpu", "tuned": False}, "extras": {"plots": None}}
+    monkeypatch.setattr(module, "examine", lambda: findings)
+    doctor(as_json=False)
+    words = [line.split() for line in capsys.readouterr().out.split("\n")]
+    assert words == [["machine"], ["device", "cpu"], ["tuned", "no"], ["extras"], ["plots", "missing"], []]
+
+
+def test_a_missing_package_is_named_with_the_command_that_brings_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    needs = ["torch>=2.6", 'no-such-package>=1; extra == "plots"', 'pytest; extra == "dev"']
+    monkeypatch.setattr("importlib.metadata.requires", lambda name: needs)
+    monkeypatch.setattr("importlib.metadata.metadata", lambda name: Metadata())
+    extras = module._extras()
+    assert extras["dev"] == "complete"
+    assert "no-such-package" in str(extras["plots"])
+    assert "transformer-translate[plots]" in str(extras["plots"])
+    assert module._required(None) == ["torch"]
+
+
+class Metadata:
+    def get_all(self, name: str) -> list[str]:
+        return ["plots", "dev"]
+
+
+def test_a_folder_that_cannot_be_written_is_noticed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(module, "_precision", dict)
+    assert examine()["folder"] == {"path": str(tmp_path), "writable": True}
+    assert not module._writable(tmp_path / "gone")

@@ -1,0 +1,113 @@
+"""Evaluation scores every line, writes what it scored, and refuses test data that do not match."""
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+import sacrebleu
+
+from translate.cli import main
+from translate.config import parse
+from translate.corpus.store import prepare
+from translate.model_folder import ModelFolder
+from translate.translator import Translator
+
+PAIRS = {
+    "train": [(f"das Haus {i} ist rot", f"house {i} is red") for i in range(37)],
+    "valid": [("der Hund schläft", "the dog sleeps"), ("die Katze läuft", "the cat runs")],
+    "test": [("das Kind singt", "the child sings"), ("", "blank"), ("ein Vogel singt", "a bird sings")],
+}
+
+
+def write(folder: Path, name: str, pairs: list[tuple[str, str]]) -> None:
+    for language, side in zip(("de", "en"), zip(*pairs, strict=True), strict=True):
+        (folder / f"{name}.{language}").write_text("".join(f"{text}\n" for text in side), encoding="utf-8")
+
+
+@pytest.fixture
+def run(parts: ModelFolder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A run directory with a model and prepared data, relative to the working directory."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("TRANSLATE_MODEL", raising=False)
+    for name, pairs in PAIRS.items():
+        write(tmp_path, name, pairs)
+    sources = {name: {"source": f"{name}.de", "target": f"{name}.en"} for name in PAIRS}
+    data = {"source": "de", "target": "en", "train": [sources["train"]], "valid": sources["valid"]}
+    values = {"data": {**data, "test": {"small": sources["test"]}}, "tokenizer": {"vocab_size": 283}}
+    prepared = prepare(parse(values, "test"), Path("prepared"), lambda _: None)
+    folder = tmp_path / "runs" / "x"
+    shutil.copytree(parts.folder, folder / "model")
+    manifest = {"prepared": "prepared", "data": {"fingerprint": prepared.manifest["fingerprint"]}}
+    (folder / "manifest.json").write_text(json.dumps(manifest), encoding="utf-8")
+    return folder
+
+
+def test_a_run_is_scored_on_its_test_sets(
+    run: Path, translator: Translator, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["evaluate", "runs/x"]) == 0
+    hypotheses = [t.text for t in translator.translate([source for source, _ in PAIRS["test"]])]
+    assert (run / "hypotheses" / "small.txt").read_text(encoding="utf-8") == "".join(f"{h}\n" for h in hypotheses)
+    record = json.loads((run / "scores.json").read_text(encoding="utf-8"))["small"]
+    assert record["lines"] == 3
+    assert record["bleu"]["score"] == sacrebleu.corpus_bleu(hypotheses, [[r for _, r in PAIRS["test"]]]).score
+    assert record["decoding"] == {"beam_size": 2, "alpha": 0.6, "max_extra": 5}
+    assert record["seconds"] > 0
+    out = capsys.readouterr().out
+    assert "small" in out
+    for metric in ("bleu", "chrf", "ter"):
+        assert record[metric]["signature"] in out
+
+
+def test_the_newest_run_is_the_default(run: Path) -> None:
+    assert main(["evaluate"]) == 0
+    assert (run / "scores.json").exists()
+
+
+def test_scores_of_other_sets_stay(run: Path) -> None:
+    assert main(["evaluate", "runs/x"]) == 0
+    assert main(["evaluate", "runs/x", "--valid", "--confidence", "--beam", "1"]) == 0
+    scores = json.loads((run / "scores.json").read_text(encoding="utf-8"))
+    assert list(scores) == ["small", "valid"]
+    assert (scores["valid"]["lines"], scores["valid"]["decoding"]["beam_size"]) == (2, 1)
+    assert "interval" in scores["valid"]["bleu"]
+
+
+def test_files_are_scored_for_a_model_outside_any_run(
+    run: Path, parts: ModelFolder, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    files = ["--source", "test.de", "--reference", "test.en"]
+    lone = Path(shutil.copytree(parts.folder, tmp_path / "lone"))
+    before = sorted(tmp_path.rglob("*"))
+    assert main(["evaluate", str(lone), *files]) == 0
+    assert sorted(tmp_path.rglob("*")) == before
+    assert main(["evaluate", str(lone), *files, "--out", "scored"]) == 0
+    assert json.loads((tmp_path / "scored" / "scores.json").read_text(encoding="utf-8"))["test"]["lines"] == 3
+    assert (tmp_path / "scored" / "hypotheses" / "test.txt").read_text(encoding="utf-8").count("\n") == 3
+
+
+def test_a_checkpoint_does_not_overwrite_the_scores_of_its_run(run: Path, parts: ModelFolder) -> None:
+    checkpoint = shutil.copytree(parts.folder, run / "checkpoints" / "step-00000005")
+    assert main(["evaluate", str(checkpoint)]) == 0
+    assert not (run / "scores.json").exists()
+
+
+def test_data_prepared_anew_are_not_taken_for_the_old(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = run / "manifest.json"
+    path.write_text(json.dumps({"prepared": "prepared", "data": {"fingerprint": "another"}}), encoding="utf-8")
+    assert main(["evaluate", "runs/x"]) == 2
+    assert "prepared anew" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("manifest", ["", "{}", '{"prepared": "gone", "data": {}}'])
+def test_a_damaged_manifest_is_one_line(run: Path, manifest: str, capsys: pytest.CaptureFixture[str]) -> None:
+    (run / "manifest.json").write_text(manifest, encoding="utf-8")
+    assert main(["evaluate", "runs/x"]) == 2
+    assert capsys.readouterr().err.count("\n") == 1
+
+
+def test_a_folder_that_cannot_be_written_is_one_line(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    Path("file").write_text("", encoding="utf-8")
+    assert main(["evaluate", "runs/x", "--out", "file"]) == 2
+    assert capsys.readouterr().err.count("\n") == 1

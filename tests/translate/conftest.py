@@ -1,0 +1,54 @@
+"""A tiny random translation model: it says nonsense, but keeps every promise about lines."""
+
+import pytest
+import torch
+
+from transformer.config import ModelConfig
+from transformer.model import Transformer
+from translate import model_folder
+from translate.config import DecodingConfig, TokenizerConfig
+from translate.corpus.tokenizer import Tokenizer, train
+from translate.model_folder import ModelFolder, Task
+from translate.translator import Translator
+
+SUBJECTS = ["der Hund", "die Katze", "das Kind", "the dog", "the cat", "the child", "ein Vogel"]
+VERBS = ["schläft", "läuft", "singt", "sleeps", "runs", "sings"]
+PLACES = ["im Haus", "im Garten", "am See", "in the house", "by the lake"]
+SENTENCES = [f"{s} {v} {p}." for s in SUBJECTS for v in VERBS for p in PLACES]
+MAX_LENGTH, MAX_EXTRA = 61, 5
+
+
+@pytest.fixture(scope="session")
+def tokenizer() -> Tokenizer:
+    return train(SENTENCES, TokenizerConfig(vocab_size=331))
+
+
+def random_model(tokenizer: Tokenizer, seed: int = 3) -> Transformer:
+    """Learned positions, so that long lines are cheap to come by."""
+    torch.manual_seed(seed)
+    config = ModelConfig(
+        vocab_size=tokenizer.vocab_size,
+        d_model=14,
+        n_heads=2,
+        d_ff=22,
+        n_encoder_layers=1,
+        n_decoder_layers=2,
+        positions="learned",
+        max_length=MAX_LENGTH,
+    )
+    return Transformer(config).eval()
+
+
+@pytest.fixture(scope="session")
+def parts(tokenizer: Tokenizer, tmp_path_factory: pytest.TempPathFactory) -> ModelFolder:
+    """An open model folder; tests leave its files as they are."""
+    torch.set_num_threads(1)  # products this small are slower in two
+    folder = tmp_path_factory.mktemp("run") / "model"
+    task = Task("de", "en", DecodingConfig(beam_size=2, alpha=0.6, max_extra=MAX_EXTRA))
+    model_folder.save(random_model(tokenizer), tokenizer, task, folder)
+    return ModelFolder.open(folder)
+
+
+@pytest.fixture(scope="session")
+def translator(parts: ModelFolder) -> Translator:
+    return Translator(parts)

@@ -1,0 +1,342 @@
+"""The command line: quick help, clean stdout, and one line on stderr with exit code 2 for every mistake."""
+
+import io
+import json
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import translate.translator
+from translate.cli import VERBS, main, with_verb
+from translate.errors import UserError
+from translate.model_folder import ModelFolder
+from translate.translator import Translator
+
+COMMAND = [sys.executable, "-m", "translate"]
+
+
+@pytest.fixture
+def model(parts: ModelFolder) -> str:
+    return str(parts.folder)
+
+
+@pytest.fixture(autouse=True)
+def _alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No model and no setting from outside."""
+    monkeypatch.chdir(tmp_path)
+    for name in ("TRANSLATE_MODEL", "TRANSLATE_DEBUG"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("PYTHONPATH", str(Path(translate.__file__).parent.parent))
+
+
+def pipe(monkeypatch: pytest.MonkeyPatch, data: bytes) -> None:
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(data)))
+
+
+def test_help_and_imports_are_light() -> None:
+    """No torch, no data sets, no thread, no socket: neither for the package nor for the help of any verb."""
+    program = f"""
+import sys
+events = []
+sys.addaudithook(lambda event, _: events.append(event) if event.startswith(("socket", "_thread.start")) else None)
+import transformer, translate
+from translate.cli import main
+for arguments in [["--help"], ["--version"], *([verb, "--help"] for verb in {VERBS!r})]:
+    assert main(arguments) == 0, arguments
+heavy = ("torch", "datasets", "sacrebleu", "matplotlib", "fastapi", "ctranslate2", "pandas", "pyarrow")
+assert not [name for name in heavy if name in sys.modules], sorted(sys.modules)
+assert not events, events
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert done.stderr == ""
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_every_verb_has_a_help_text_without_code(verb: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([verb, "--help"]) == 0
+    out = capsys.readouterr().out
+    assert out.startswith(f"Usage: translate {verb}")
+    assert "Annotated" not in out
+
+
+def test_the_version_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--version"]) == 0
+    assert capsys.readouterr().out == f"translate {translate.__version__}\n"
+
+
+def test_a_sentence_needs_no_verb(model: str, translator: Translator, capsys: pytest.CaptureFixture[str]) -> None:
+    (expected,) = translator.translate(["Guten Morgen"])
+    for arguments in (
+        ["text", "--model", model, "Guten Morgen"],
+        ["--model", model, "Guten Morgen"],
+        ["Guten Morgen", "--model", model],
+        ["--debug", "--model", model, "--", "Guten Morgen"],
+    ):
+        assert main(arguments) == 0
+        captured = capsys.readouterr()
+        assert (captured.out, captured.err) == (expected.text + "\n", "")
+
+
+def test_a_misspelt_verb_is_no_sentence() -> None:
+    with pytest.raises(UserError, match="did you mean 'train'"):
+        with_verb(["trian", "configs/demo.toml"])
+    assert with_verb(["Train"]) == ["text", "Train"]
+    assert with_verb(["der Zug fährt", "im Regen"])[0] == "text"
+    assert with_verb([]) == ["text"]
+
+
+MISTAKES = {
+    "no model anywhere": "Hallo",
+    "model is no folder": "--model nowhere Hallo",
+    "model is another folder": "--model empty Hallo",
+    "truncated weights": "--model cut-weights Hallo",
+    "damaged config": "--model cut-config Hallo",
+    "damaged tokenizer": "--model cut-tokenizer Hallo",
+    "unknown option": "text --modle MODEL Hallo",
+    "option without value": "text Hallo --model",
+    "beam out of range": "--model MODEL --beam 0 Hallo",
+    "alpha is no number": "--model MODEL --alpha x Hallo",
+    "no threads": "--model MODEL --threads 0 Hallo",
+    "input is missing": "--model MODEL --input gone.de",
+    "input is a folder": "--model MODEL --input empty",
+    "input is not UTF-8": "--model MODEL --input bad.de",
+    "input and sentence": "--model MODEL --input text.de Hallo",
+    "output exists": "--model MODEL --input text.de --output done.en",
+    "output is the input": "--model MODEL --input text.de --output text.de --force",
+    "output is a folder": "--model MODEL --input text.de --output empty --force",
+    "output has no folder": "--model MODEL --input text.de --output gone/x.en",
+    "undecodable argument": "--model MODEL Hallo\udcff",
+    "misspelt verb": "evalute runs/x",
+    "no config": "prepare gone.toml",
+    "unknown key": "prepare typo.toml",
+    "missing argument": "train",
+    "no config to train": "train gone.toml",
+    "source without reference": "evaluate MODEL --source text.de",
+    "unequal files": "evaluate MODEL --source text.de --reference short.en",
+    "unknown test set": "evaluate MODEL --test-set wmt1066",
+    "no run around the model": "evaluate MODEL",
+    "average without out": "average MODEL",
+    "average onto something": "average MODEL --out empty",
+    "average of nothing": "average empty --out mean",
+}
+
+TYPO = """
+[data]
+sorce = "de"
+source = "de"
+target = "en"
+train = [{ source = "text.de", target = "text.de" }]
+valid = { source = "text.de", target = "text.de" }
+"""
+
+
+@pytest.fixture
+def folder_of_mistakes(model: str, tmp_path: Path) -> Path:
+    """What the commands above stumble over."""
+    (tmp_path / "text.de").write_text("eins\nzwei\n", encoding="utf-8")
+    (tmp_path / "short.en").write_text("one\n", encoding="utf-8")
+    (tmp_path / "bad.de").write_bytes(b"eins\nzw\xffei\n")
+    (tmp_path / "done.en").write_text("precious\n", encoding="utf-8")
+    (tmp_path / "empty").mkdir()
+    (tmp_path / "typo.toml").write_text(TYPO, encoding="utf-8")
+    for name, file in (("weights", "model.safetensors"), ("config", "config.json"), ("tokenizer", "tokenizer.model")):
+        path = shutil.copytree(model, tmp_path / f"cut-{name}") / file
+        path.write_bytes(path.read_bytes()[:-9])
+    return tmp_path
+
+
+def command(mistake: str, model: str) -> list[str]:
+    return MISTAKES[mistake].replace("MODEL", model).split(" ")
+
+
+@pytest.mark.parametrize("mistake", MISTAKES)
+def test_every_mistake_is_one_line_on_stderr_and_exit_code_2(
+    mistake: str, model: str, folder_of_mistakes: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    before = {path: path.read_bytes() for path in folder_of_mistakes.rglob("*") if path.is_file()}
+    assert main(command(mistake, model)) == 2
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert captured.err.startswith("translate: ")
+    assert captured.err.endswith("\n")
+    assert captured.err.count("\n") == 1
+    assert "Traceback" not in captured.err
+    assert before == {path: path.read_bytes() for path in folder_of_mistakes.rglob("*") if path.is_file()}
+
+
+@pytest.mark.parametrize(
+    ("mistake", "words"),
+    [
+        ("input is not UTF-8", ["bad.de, line 2", "0xff"]),
+        ("unequal files", ["text.de has 2 lines", "short.en has 1"]),
+        ("output exists", ["done.en", "--force"]),
+        ("truncated weights", ["model.safetensors"]),
+        ("no model anywhere", ["--model", "make demo", "translate train"]),
+        ("undecodable argument", ["line 1"]),
+        ("unknown option", ["--modle", "--help"]),
+        ("unknown key", ["sorce", "source"]),
+    ],
+)
+def test_messages_name_the_place(
+    mistake: str, words: list[str], model: str, folder_of_mistakes: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    main(command(mistake, model))
+    err = capsys.readouterr().err
+    assert [word for word in words if word not in err] == []
+
+
+@pytest.mark.parametrize("switch", ["option", "environment"])
+def test_debug_shows_the_traceback(switch: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    if switch == "environment":
+        monkeypatch.setenv("TRANSLATE_DEBUG", "1")
+    with pytest.raises(UserError):
+        main(["text", "Hallo", *(["--debug"] if switch == "option" else [])])
+
+
+def test_ctrl_c_exits_with_130_and_no_traceback(
+    model: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def interrupt(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Translator, "stream", interrupt)
+    assert main(["--model", model, "Hallo"]) == 130
+    assert capsys.readouterr().err == ""
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a disk that is always full")
+def test_a_full_disk_is_one_line(model: str) -> None:
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run([*COMMAND, "--model", model, "Hallo"], stdout=full, stderr=subprocess.PIPE, text=True)
+    assert done.returncode == 2
+    assert done.stderr == "translate: No space left on device\n"
+
+
+def test_a_reader_that_stops_early_ends_the_command_quietly(model: str, tmp_path: Path) -> None:
+    (tmp_path / "x.de").write_text("Ja.\nder Hund singt.\n" * 50_000, encoding="utf-8")
+    arguments = [*COMMAND, "--model", model, "--threads", "1", "--input", "x.de"]
+    with subprocess.Popen(arguments, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        assert process.stdout
+        assert process.stderr
+        first = process.stdout.readline()
+        process.stdout.close()
+        errors = process.stderr.read()
+    assert first.endswith(b"\n")
+    assert (process.returncode, errors) == (141, b"")
+
+
+def test_whoever_waits_for_an_answer_gets_it(model: str) -> None:
+    """A program that sends one line and reads one line must not hang."""
+    arguments = [*COMMAND, "--model", model, "--threads", "1"]
+    with subprocess.Popen(arguments, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+        assert process.stdin
+        assert process.stdout
+        for line in (b"Ja.\n", b"\n", b"der Hund singt.\n"):
+            process.stdin.write(line)
+            process.stdin.flush()
+            assert process.stdout.readline().endswith(b"\n")
+        process.stdin.close()
+        assert process.stdout.read() == b""
+    assert process.returncode == 0
+
+
+def test_stdin_is_translated_line_by_line(
+    model: str, translator: Translator, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    lines = ["der Hund singt.", "", " \t", "a\rb", "das\u2028Haus", "Ja.\r", "kein Zeilenende"]
+    pipe(monkeypatch, "\n".join(lines).encode())
+    assert main(["--model", model]) == 0
+    expected = [t.text for t in translator.translate(lines)]
+    assert capsys.readouterr().out == "".join(f"{text}\n" for text in expected)
+
+
+def test_no_input_is_no_output(model: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    pipe(monkeypatch, b"")
+    assert main(["--model", model]) == 0
+    assert capsys.readouterr().out == ""
+
+
+def test_undecodable_stdin_names_the_line(
+    model: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pipe(monkeypatch, b"\xef\xbb\xbfeins\nzwei\ndr\xe4i\n")
+    assert main(["--model", model]) == 2
+    assert "stdin, line 3: not UTF-8 text (byte 0xe4 at 2)" in capsys.readouterr().err
+
+
+def test_files_of_a_thousand_lines_keep_their_lines(model: str, tmp_path: Path) -> None:
+    lines = [["Ja.", "", "der Hund\rsingt", "🙂", "\u2028", "am See " * 30][i % 6] for i in range(1000)]
+    (tmp_path / "x.de").write_bytes("\n".join(lines).encode() + b"\n")
+    assert main(["--model", model, "--input", "x.de", "--output", "x.en"]) == 0
+    out = (tmp_path / "x.en").read_bytes().decode().split("\n")
+    assert len(out) == 1001
+    assert [i for i, text in enumerate(out[:-1]) if not text] == [i for i, line in enumerate(lines) if not line]
+
+
+def test_a_long_line_is_named_on_stderr(model: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--model", model, "Ja.", "am See " * 50]) == 0
+    captured = capsys.readouterr()
+    assert captured.out.count("\n") == 2
+    assert captured.err.startswith("translate: warning: line 2 ")
+    assert captured.err.count("\n") == 1
+
+
+def test_json_is_one_object_a_line(model: str, translator: Translator, capsys: pytest.CaptureFixture[str]) -> None:
+    lines = ["der Hund", "", 'sagt: "Ja\\"\t']
+    assert main(["--model", model, "--json", *lines]) == 0
+    records = [json.loads(line) for line in capsys.readouterr().out.split("\n")[:-1]]
+    assert [record["source"] for record in records] == lines
+    for record, translation in zip(records, translator.translate(lines), strict=True):
+        assert record["text"] == translation.text
+        assert record["score"] == translation.score
+        assert record["log_prob"] == translation.log_prob
+        assert record["tokens"] == translation.tokens
+
+
+def test_force_overwrites(model: str, tmp_path: Path) -> None:
+    (tmp_path / "x.en").write_text("old\nolder\n", encoding="utf-8")
+    assert main(["--model", model, "", "--output", "x.en", "--force"]) == 0
+    assert (tmp_path / "x.en").read_text(encoding="utf-8") == "\n"
+
+
+def test_a_terminal_gets_a_prompt_until_its_end(
+    model: str, translator: Translator, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    typed = iter(["der Hund", ""])
+
+    def type_in(prompt: str) -> str:
+        assert prompt == ""  # output is no terminal here, so that a prompt would be taken for a translation
+        try:
+            return next(typed)
+        except StopIteration:
+            raise EOFError from None
+
+    pipe(monkeypatch, b"")
+    monkeypatch.setattr(sys.stdin, "isatty", lambda: True, raising=False)
+    monkeypatch.setattr("builtins.input", type_in)
+    assert main(["--model", model]) == 0
+    captured = capsys.readouterr()
+    assert captured.out == translator.translate(["der Hund"])[0].text + "\n\n"
+    assert captured.err.count("\n") == 1
+
+
+def test_options_reach_the_commands(monkeypatch: pytest.MonkeyPatch) -> None:
+    """`prepare` and `train` take the experiment file, repeated settings and their folder."""
+    calls: list[tuple[object, ...]] = []
+    monkeypatch.setattr("translate.commands.prepare.prepare", lambda *values: calls.append(values))
+    monkeypatch.setattr(
+        "translate.commands.train.train",
+        lambda config, *, run, overrides, resume: calls.append((config, run, overrides, resume)),
+    )
+    assert main(["prepare", "a.toml", "--set", "x.y=1", "--set", "x.z=2", "--out", "b"]) == 0
+    assert main(["train", "a.toml"]) == 0
+    assert main(["train", "a.toml", "--run", "r", "--set", "x.y=1", "--resume"]) == 0
+    assert calls == [
+        (Path("a.toml"), ["x.y=1", "x.z=2"], Path("b")),
+        (Path("a.toml"), None, [], False),
+        (Path("a.toml"), Path("r"), ["x.y=1"], True),
+    ]

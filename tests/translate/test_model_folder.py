@@ -1,0 +1,132 @@
+"""A model folder is whole, its parts belong together, and a run directory leads to the right one."""
+
+import os
+import shutil
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from transformer.checkpoint_io import CheckpointError
+from translate import model_folder
+from translate.config import TokenizerConfig
+from translate.corpus.tokenizer import Tokenizer, train
+from translate.errors import UserError
+from translate.model_folder import FILES, ModelFolder, Task
+
+
+def fail(message: str) -> None:
+    pytest.fail(f"nothing was to be said, but: {message}")
+
+
+def copy(parts: ModelFolder, folder: Path) -> Path:
+    shutil.copytree(parts.folder, folder)
+    return folder
+
+
+def test_opening_gives_back_what_was_saved(parts: ModelFolder, tokenizer: Tokenizer) -> None:
+    assert sorted(path.name for path in parts.folder.iterdir()) == sorted(FILES)
+    assert parts.tokenizer.serialized == tokenizer.serialized
+    assert (parts.task.source, parts.task.target, parts.task.decoding.beam_size) == ("de", "en", 2)
+    assert not parts.model.training
+
+
+def test_saving_never_replaces_a_folder(parts: ModelFolder, tmp_path: Path) -> None:
+    (tmp_path / "x").mkdir()
+    with pytest.raises(UserError, match="exists already"):
+        model_folder.save(parts.model, parts.tokenizer, parts.task, tmp_path / "x")
+
+
+def test_a_disk_that_is_full_leaves_nothing(
+    parts: ModelFolder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(self: Tokenizer, path: Path) -> None:
+        raise OSError(28, "No space left on device", str(path))
+
+    monkeypatch.setattr(Tokenizer, "save", full)
+    with pytest.raises(UserError, match="No space left on device"):
+        model_folder.save(parts.model, parts.tokenizer, parts.task, tmp_path / "x")
+    assert not list(tmp_path.iterdir())
+
+
+def test_another_tokenizer_does_not_belong_to_the_model(parts: ModelFolder, tmp_path: Path) -> None:
+    folder = copy(parts, tmp_path / "x")
+    train(["eins zwei drei vier"] * 3, TokenizerConfig(vocab_size=277)).save(folder / "tokenizer.model")
+    with pytest.raises(UserError, match=r"277 pieces and the model 331; they do not belong together"):
+        ModelFolder.open(folder)
+
+
+def test_a_truncated_model_is_refused(parts: ModelFolder, tmp_path: Path) -> None:
+    path = copy(parts, tmp_path / "x") / "model.safetensors"
+    path.write_bytes(path.read_bytes()[:-7])
+    with pytest.raises(CheckpointError, match=r"model\.safetensors"):
+        ModelFolder.open(tmp_path / "x")
+
+
+@pytest.mark.parametrize(
+    "content", ["", "[]", "{}", '{"format": 1, "source": "de", "target": "en", "decoding": {"x": 1}}']
+)
+def test_a_foreign_translation_file_is_refused(parts: ModelFolder, tmp_path: Path, content: str) -> None:
+    path = copy(parts, tmp_path / "x") / "translation.json"
+    path.write_text(content, encoding="utf-8")
+    with pytest.raises(UserError, match=r"translation\.json: damaged"):
+        ModelFolder.open(tmp_path / "x")
+
+
+def test_a_later_format_is_named(parts: ModelFolder, tmp_path: Path) -> None:
+    path = copy(parts, tmp_path / "x") / "translation.json"
+    path.write_text(path.read_text(encoding="utf-8").replace('"format": 1', '"format": 7'), encoding="utf-8")
+    with pytest.raises(UserError, match="format 7"):
+        Task.load(path)
+
+
+def test_a_run_means_its_final_model(parts: ModelFolder, tmp_path: Path) -> None:
+    copy(parts, tmp_path / "model")
+    copy(parts, tmp_path / "checkpoints" / "step-00000007")
+    assert model_folder.resolve(tmp_path, fail) == tmp_path / "model"
+    assert model_folder.resolve(tmp_path / "model", fail) == tmp_path / "model"
+
+
+def test_a_run_without_final_model_means_its_newest_complete_checkpoint(parts: ModelFolder, tmp_path: Path) -> None:
+    for step in (3, 70, 500):
+        copy(parts, tmp_path / "checkpoints" / f"step-{step:08}")
+    (tmp_path / "checkpoints" / "step-00000500" / "tokenizer.model").unlink()
+    said: list[str] = []
+    assert model_folder.resolve(tmp_path, said.append).name == "step-00000070"
+    assert len(said) == 1
+    assert "step-00000070" in said[0]
+
+
+def test_an_incomplete_folder_is_named_with_what_it_lacks(parts: ModelFolder, tmp_path: Path) -> None:
+    (copy(parts, tmp_path / "x") / "tokenizer.model").unlink()
+    with pytest.raises(UserError, match=r"tokenizer\.model is missing"):
+        model_folder.resolve(tmp_path / "x", fail)
+    with pytest.raises(UserError, match="no such folder"):
+        model_folder.resolve(tmp_path / "y", fail)
+    with pytest.raises(UserError, match="neither a model folder nor a run"):
+        model_folder.resolve(tmp_path, fail)
+
+
+def test_the_environment_or_the_newest_run_names_the_model(
+    parts: ModelFolder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("TRANSLATE_MODEL", raising=False)
+    with pytest.raises(UserError, match="there is no model"):
+        model_folder.find(None, fail)
+    for i, name in enumerate(["b", "c", "a"]):
+        path = copy(parts, tmp_path / "runs" / name / "model") / "model.safetensors"
+        os.utime(path, (1000 + i, 1000 + i))
+    said: list[str] = []
+    assert model_folder.find(None, said.append) == Path("runs/a/model")
+    assert "newest of 3" in said[0]
+    monkeypatch.setenv("TRANSLATE_MODEL", "runs/b")
+    assert model_folder.find(None, fail) == Path("runs/b/model")
+    assert model_folder.find(Path("runs/c"), fail) == Path("runs/c/model")
+
+
+def test_a_checkpoint_may_hold_more_files(parts: ModelFolder, tmp_path: Path) -> None:
+    (tmp_path / "state.json").write_text("{}", encoding="utf-8")
+    model_folder.write_model(parts.model, parts.tokenizer, replace(parts.task, source="fr"), tmp_path)
+    assert ModelFolder.open(tmp_path).task.source == "fr"
+    assert (tmp_path / "state.json").exists()

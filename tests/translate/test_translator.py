@@ -1,0 +1,195 @@
+"""Line n in is line n out, and nothing is lost, whatever the lines hold."""
+
+import random
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import translate.translator
+from transformer.config import ModelConfig
+from transformer.model import Transformer
+from translate.corpus.tokenizer import Tokenizer
+from translate.errors import UserError
+from translate.model_folder import ModelFolder
+from translate.translator import LIMIT, Translator, split
+
+PLAIN = ["der Hund schläft im Haus.", "die Katze läuft am See.", "das Kind singt.", "ein Vogel", "Ja."]
+BLANK = ["", " ", "\t", "\r", " \u2028\u0085 ", "\u3000"]
+ODD = [
+    "a\rb",
+    "der\u2028Hund",
+    "x\u0085y",
+    "\0",
+    "漢字",
+    "🙂🙃",
+    "\ufeffder Hund",
+    "<s> </s>",
+    "▁▁",
+    "  der Hund  ",
+    "Ja.\r",
+]
+LONG = ["das Kind singt im Garten " * 19, "Donaudampfschiff" * 23]
+
+
+def mixture(n: int, seed: int = 5) -> list[str]:
+    """All kinds of lines in random order, long ones rarely."""
+    rng = random.Random(seed)
+    lines = [rng.choice(rng.choice([PLAIN, PLAIN, BLANK, ODD])) for _ in range(n - 3 * len(LONG))] + 3 * LONG
+    rng.shuffle(lines)
+    return lines
+
+
+def test_a_thousand_mixed_lines_come_back_as_a_thousand_lines_in_order(translator: Translator) -> None:
+    lines = mixture(1000)
+    translations = translator.translate(lines)
+    assert len(translations) == 1000
+    alone = {line: translator.translate([line])[0].text for line in set(lines)}
+    assert [t.text for t in translations] == [alone[line] for line in lines]
+
+
+def test_translating_shuffled_lines_shuffles_the_translations(translator: Translator) -> None:
+    lines = mixture(97)
+    order = random.Random(7).sample(range(97), 97)
+    translations = translator.translate(lines)
+    assert translator.translate([lines[i] for i in order]) == [translations[i] for i in order]
+
+
+def test_no_translation_depends_on_its_batch(translator: Translator, monkeypatch: pytest.MonkeyPatch) -> None:
+    lines = mixture(53)
+    together = translator.translate(lines)
+    monkeypatch.setattr(translate.translator, "_BATCH_HYPOTHESES", 1)
+    alone = translator.translate(lines)
+    assert [t.tokens for t in alone] == [t.tokens for t in together]
+    assert [t.score for t in alone] == pytest.approx([t.score for t in together], abs=1e-5)
+
+
+@pytest.mark.parametrize("line", BLANK)
+def test_a_blank_line_comes_back_as_it_is(translator: Translator, line: str) -> None:
+    (translation,) = translator.translate([line])
+    assert (translation.text, translation.tokens, translation.log_prob) == (line, [], 0.0)
+
+
+def test_blank_lines_never_reach_the_model(translator: Translator, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(translate.translator, "translate_ids", None)
+    assert [t.text for t in translator.translate(BLANK)] == BLANK
+
+
+@settings(max_examples=40, deadline=None)
+@given(lines=st.lists(st.text(max_size=30), max_size=7))
+def test_any_text_keeps_its_lines_and_the_white_space_around_them(translator: Translator, lines: list[str]) -> None:
+    lines = [line.replace("\n", "") for line in lines]
+    texts = [t.text for t in translator.translate(lines)]
+    assert len(texts) == len(lines)
+    for line, text in zip(lines, texts, strict=True):
+        assert "\n" not in text
+        assert text.startswith(line[: len(line) - len(line.lstrip())])
+        assert text.endswith(line[len(line.rstrip()) :])
+        assert line.strip() or text == line
+
+
+def test_line_ends_of_a_file_are_no_text(translator: Translator) -> None:
+    assert translator.translate(["Ja.\n", "\n", "Ja.\nJa."]) == translator.translate(["Ja.", "", "Ja. Ja."])
+
+
+def test_a_line_break_that_the_model_invents_becomes_a_space(parts: ModelFolder, tokenizer: Tokenizer) -> None:
+    inventive = Talker(parts, "a\nb\r\u2028c")
+    assert [t.text for t in inventive.translate([" x", "y"])] == [" a b c", "a b c"]
+
+
+class Talker(Translator):
+    """A translator whose model always says the same."""
+
+    def __init__(self, parts: ModelFolder, sentence: str) -> None:
+        super().__init__(parts)
+        self.ids = parts.tokenizer.encode(sentence)
+
+    def _search(self, sources):  # type: ignore[no-untyped-def]
+        return {ids: replace(h, tokens=self.ids) for ids, h in super()._search(sources).items()}
+
+
+@pytest.mark.parametrize("line", LONG)
+def test_a_line_beyond_the_limit_is_translated_in_parts_that_miss_nothing(translator: Translator, line: str) -> None:
+    encode = translator.parts.tokenizer.encode
+    pieces = split(line, lambda text: len(encode(text)) <= translator.limit)
+    assert "".join("".join(pieces).split()) == "".join(line.split())
+    assert all(len(encode(piece)) <= translator.limit for piece in pieces)
+    (whole,) = translator.translate([line])
+    parts = translator.translate(pieces)
+    assert whole.split
+    assert whole.text.strip() == " ".join(part.text for part in parts)
+    assert whole.log_prob == pytest.approx(sum(part.log_prob for part in parts), abs=1e-4)
+    assert whole.tokens == [piece for part in parts for piece in part.tokens]
+
+
+def test_a_line_at_the_limit_is_not_split(translator: Translator) -> None:
+    longest = max((" ".join(["Ja."] * n) for n in range(1, 61)), key=lambda s: (fits(translator, s), len(s)))
+    at, beyond = translator.translate([longest, longest + " Ja. Ja."])
+    assert (at.split, beyond.split) == (False, True)
+
+
+def fits(translator: Translator, text: str) -> bool:
+    return len(translator.parts.tokenizer.encode(text)) <= translator.limit
+
+
+def test_words_stay_whole_where_there_are_spaces() -> None:
+    words = ["eins", "zwei", "drei", "vier", "fünf"] * 7
+    pieces = split(" ".join(words), lambda text: len(text) <= 11)
+    assert [word for piece in pieces for word in piece.split()] == words
+    assert all(len(piece) <= 11 for piece in pieces)
+
+
+@given(text=st.text(), size=st.integers(1, 9))
+def test_splitting_loses_nothing_but_white_space_around_parts(text: str, size: int) -> None:
+    pieces = split(text, lambda part: len(part) <= size)
+    assert "".join("".join(pieces).split()) == "".join(text.split())
+    assert all(0 < len(piece) <= size for piece in pieces)
+
+
+def test_sinusoids_have_a_limit_too(parts: ModelFolder) -> None:
+    config = ModelConfig(vocab_size=parts.tokenizer.vocab_size, d_model=6, n_heads=1, d_ff=5)
+    assert Translator(replace(parts, model=Transformer(config).eval())).limit == LIMIT - 1
+
+
+def test_streaming_reads_a_bounded_number_of_lines_ahead(
+    translator: Translator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(translate.translator, "WINDOW", 5)
+    lines = iter(["Ja."] * 1000)
+    next(translator.stream(lines))
+    assert len(list(lines)) == 1000 - 5
+
+
+def test_half_a_surrogate_pair_is_refused_with_its_line(translator: Translator) -> None:
+    with pytest.raises(UserError, match="line 3"):
+        translator.translate(["Ja.", "", "x\ud800"])
+
+
+def test_a_model_without_finite_probabilities_is_refused(parts: ModelFolder) -> None:
+    model = Transformer(parts.model.config).eval()
+    torch.nn.init.constant_(model.output_weight, float("nan"))
+    with pytest.raises(UserError, match="not finite"):
+        Translator(replace(parts, model=model)).translate(["Ja."])
+
+
+def test_beam_and_alpha_replace_those_of_the_folder(parts: ModelFolder) -> None:
+    decoding = Translator(parts, beam_size=3, alpha=0.0).decoding
+    assert (decoding.beam_size, decoding.alpha, decoding.max_extra) == (3, 0.0, parts.task.decoding.max_extra)
+    with pytest.raises(UserError, match="beam_size = 0"):
+        Translator(parts, beam_size=0)
+
+
+def test_scores_are_log_probabilities(translator: Translator) -> None:
+    for translation in translator.translate(PLAIN):
+        assert translation.log_prob < 0
+        assert translation.score == pytest.approx(
+            translation.log_prob / ((5 + len(translation.tokens) + 1) / 6) ** 0.6, rel=1e-6
+        )
+
+
+def test_loading_a_run_gives_the_model_in_it(parts: ModelFolder, translator: Translator) -> None:
+    run = Path(parts.folder).parent
+    assert Translator.load(run, device="cpu").translate(PLAIN) == translator.translate(PLAIN)

@@ -1,0 +1,257 @@
+"""The command `translate`: parsing, and one line on stderr for every mistake.
+
+Commands are imported when they run, so that `--help` needs nothing heavy.
+"""
+
+import difflib
+import os
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from transformer.config import ConfigError
+from translate.commands.messages import say
+from translate.errors import UserError
+
+EXIT_MISTAKE, EXIT_INTERRUPTED, EXIT_PIPE_CLOSED = 2, 130, 141  # the last two are 128 + the signal, as in a shell
+
+# typer has no public name for the class of all usage errors, the parent of BadParameter.
+UsageError: type[Exception] = typer.BadParameter.__mro__[1]
+
+app = typer.Typer(
+    name="translate",
+    add_completion=False,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+Config = Annotated[Path, typer.Argument(metavar="CONFIG", help="Experiment file (TOML).")]
+Overrides = Annotated[
+    list[str] | None,
+    typer.Option("--set", metavar="SECTION.KEY=VALUE", help="Replace one setting of the file; repeatable."),
+]
+Model = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="FOLDER",
+        help="Run directory or model folder [default: $TRANSLATE_MODEL, or the newest model in runs/].",
+    ),
+]
+Beam = Annotated[int | None, typer.Option(min=1, metavar="N", help="Hypotheses kept per step [default: the model's].")]
+Alpha = Annotated[float | None, typer.Option(min=0.0, metavar="X", help="Length penalty [default: the model's].")]
+Threads = Annotated[int | None, typer.Option(min=1, metavar="N", help="CPU threads [default: one a core].")]
+Json = Annotated[bool, typer.Option("--json", help="Write JSON.")]
+
+
+@app.callback(
+    epilog='What begins with no verb is translated: translate "Guten Morgen" is translate text "Guten Morgen".'
+)
+def options(
+    version: Annotated[bool, typer.Option("--version", help="Show the version and exit.", is_eager=True)] = False,
+    debug: Annotated[bool, typer.Option("--debug", help="Show tracebacks; as TRANSLATE_DEBUG=1 does.")] = False,
+) -> None:
+    """Train a Transformer on your own text and translate with it."""
+
+
+@app.command()
+def text(
+    sentences: Annotated[
+        list[str] | None, typer.Argument(metavar="SENTENCE", help="Without any, stdin is read.")
+    ] = None,
+    model: Model = None,
+    beam: Beam = None,
+    alpha: Alpha = None,
+    as_json: Json = False,
+    source: Annotated[
+        Path | None, typer.Option("--input", metavar="FILE", help="Read this file, a sentence a line.")
+    ] = None,
+    output: Annotated[Path | None, typer.Option(metavar="FILE", help="Write to this file instead of stdout.")] = None,
+    force: Annotated[bool, typer.Option("--force", help="Overwrite the output file.")] = False,
+    threads: Threads = None,
+) -> None:
+    """Translate sentences, a file, or what you type, line by line."""
+    from translate.commands.text import text as run
+
+    run(
+        sentences or [],
+        model=model,
+        beam_size=beam,
+        alpha=alpha,
+        as_json=as_json,
+        source=source,
+        output=output,
+        force=force,
+        threads=threads,
+    )
+
+
+@app.command()
+def prepare(
+    config: Config,
+    overrides: Overrides = None,
+    out: Annotated[Path | None, typer.Option(metavar="FOLDER", help="[default: prepared/NAME]")] = None,
+) -> None:
+    """Clean the corpus, train the tokenizer and store token ids."""
+    from translate.commands.prepare import prepare as run
+
+    run(config, overrides or [], out)
+
+
+@app.command()
+def train(
+    config: Config,
+    run: Annotated[Path | None, typer.Option(metavar="FOLDER", help="Run directory [default: runs/NAME].")] = None,
+    overrides: Overrides = None,
+    resume: Annotated[bool, typer.Option("--resume", help="Go on from the newest checkpoint.")] = False,
+) -> None:
+    """Train a model; prepares the corpus first where needed."""
+    from translate.commands.train import train as run_training
+
+    run_training(config, run=run, overrides=overrides or [], resume=resume)
+
+
+@app.command()
+def evaluate(
+    model: Annotated[
+        Path | None,
+        typer.Argument(
+            metavar="RUN", help="Run directory or model folder [default: $TRANSLATE_MODEL, or the newest in runs/]."
+        ),
+    ] = None,
+    source: Annotated[Path | None, typer.Option(metavar="FILE", help="Score on this text, a sentence a line.")] = None,
+    reference: Annotated[Path | None, typer.Option(metavar="FILE", help="Its translation, line by line.")] = None,
+    test_set: Annotated[
+        list[str] | None, typer.Option(metavar="NAME", help="Score on a test set of sacreBLEU; repeatable.")
+    ] = None,
+    valid: Annotated[bool, typer.Option("--valid", help="Score on the run's validation set.")] = False,
+    out: Annotated[Path | None, typer.Option(metavar="FOLDER", help="Where to write [default: the run].")] = None,
+    beam: Beam = None,
+    alpha: Alpha = None,
+    threads: Threads = None,
+    confidence: Annotated[bool, typer.Option("--confidence", help="Add 95 % intervals (bootstrap).")] = False,
+) -> None:
+    """Score by BLEU, chrF and TER, by default on the run's test sets."""
+    from translate.commands.evaluate import evaluate as run
+
+    run(
+        model,
+        source=source,
+        reference=reference,
+        test_sets=test_set or [],
+        valid=valid,
+        out=out,
+        beam_size=beam,
+        alpha=alpha,
+        threads=threads,
+        confidence=confidence,
+    )
+
+
+@app.command()
+def average(
+    folders: Annotated[list[Path], typer.Argument(metavar="FOLDER", help="Checkpoints, models, or runs.")],
+    out: Annotated[Path, typer.Option(metavar="FOLDER", help="The new model folder.")],
+    last: Annotated[int, typer.Option(min=1, metavar="N", help="How many checkpoints of each run.")] = 5,
+) -> None:
+    """Average the weights of checkpoints into one model."""
+    from translate.commands.average import average as run
+
+    run(folders, out=out, last=last)
+
+
+@app.command()
+def doctor(as_json: Json = False) -> None:
+    """Show versions, hardware, speed, and what is missing."""
+    from translate.commands.doctor import doctor as run
+
+    run(as_json=as_json)
+
+
+VERBS = [str(command.name or command.callback.__name__) for command in app.registered_commands if command.callback]
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one command and return the exit code: 0, 2 for a mistake, 130 for Ctrl-C, 141 where nobody reads on."""
+    arguments, debug = _without_debug(sys.argv[1:] if arguments is None else arguments)
+    try:
+        _run(with_verb(arguments))
+        if sys.stdout is not None:
+            sys.stdout.flush()
+        return 0
+    except KeyboardInterrupt:
+        return EXIT_INTERRUPTED
+    except BrokenPipeError:
+        return EXIT_PIPE_CLOSED
+    except _mistakes() as error:
+        if debug:
+            raise
+        say(_sentence(error))
+        return EXIT_MISTAKE
+    finally:
+        _settle_stdout()
+
+
+def with_verb(arguments: list[str]) -> list[str]:
+    """The arguments with the verb `text` in front, unless they begin with a verb; UserError for a misspelt one."""
+    first = arguments[0] if arguments else ""
+    if first in VERBS or first in ("-h", "--help", "--version"):
+        return arguments
+    if len(arguments) > 1 and (near := difflib.get_close_matches(first, VERBS, n=1, cutoff=0.8)):
+        raise UserError(
+            f"{first!r} is no verb; did you mean {near[0]!r}? To translate it, write: translate text {first}"
+        )
+    return ["text", *arguments]
+
+
+def _run(arguments: list[str]) -> None:
+    if arguments[0] == "--version":
+        from translate import __version__
+
+        print(f"translate {__version__}")
+        return
+    # Not `app()`: it would turn Ctrl-C and a closed pipe into exit codes and messages of its own.
+    command = typer.main.get_command(app)
+    try:
+        with command.make_context("translate", arguments) as context:
+            command.invoke(context)
+    except typer.Exit:  # --help
+        return
+
+
+def _without_debug(arguments: Sequence[str]) -> tuple[list[str], bool]:
+    """The arguments without --debug, which may stand anywhere before "--"; and whether it was there."""
+    end = arguments.index("--") if "--" in arguments else len(arguments)
+    kept = [argument for argument in arguments[:end] if argument != "--debug"]
+    debug = len(kept) < end or os.environ.get("TRANSLATE_DEBUG", "") not in ("", "0")
+    return [*kept, *arguments[end:]], debug
+
+
+def _mistakes() -> tuple[type[Exception], ...]:
+    """The exceptions that are a user's to mend."""
+    # CheckpointError lives beside torch, so it is looked up only where it can have been raised.
+    loaded = sys.modules.get("transformer.checkpoint_io")
+    foreign = () if loaded is None else (loaded.CheckpointError,)
+    return (UserError, ConfigError, UsageError, OSError, *foreign)
+
+
+def _sentence(error: Exception) -> str:
+    """What to show."""
+    if isinstance(error, UsageError):
+        return f"{error.format_message()} (see translate --help)"  # type: ignore[attr-defined]
+    if isinstance(error, OSError) and error.strerror:
+        return f"{error.filename}: {error.strerror}" if error.filename else error.strerror
+    return str(error)
+
+
+def _settle_stdout() -> None:
+    """Flush stdout; where that fails, point it nowhere, or Python would try again at exit and complain."""
+    if sys.stdout is None:
+        return
+    try:
+        sys.stdout.flush()
+    except OSError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
