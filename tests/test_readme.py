@@ -73,7 +73,9 @@ def test_the_fidelity_table_points_at_real_code_and_real_tests():
 def test_the_commands_run(tmp_path, monkeypatch, capsys):
     """Every command of the walk-through, word for word, on a small corpus; the vocabulary is cut to its size."""
     experiment = re.search(r"```toml\n(.*?)```", README, re.DOTALL).group(1)
-    commands = [line for block in re.findall(r"```sh\n(.*?)```", README, re.DOTALL) for line in block.strip().split("\n")]
+    commands = [
+        line for block in re.findall(r"```sh\n(.*?)```", README, re.DOTALL) for line in block.strip().split("\n")
+    ]
     assert len(commands) >= 6
     monkeypatch.chdir(tmp_path)
     small = experiment.replace("vocab_size = 8000", "vocab_size = 500").replace("max_epochs = 30", "max_epochs = 4")

@@ -1,6 +1,6 @@
 """Label-smoothed cross entropy: section 5.4.
 
-Dimension key: N target tokens, D d_model, V vocabulary.
+Dimension key: N target tokens, C those of one chunk, D d_model, V vocabulary.
 
 The smoothed target of the authors' code: 1 - epsilon on the reference token, epsilon / (V - 1) on every other one.
 Losses are sums; whoever knows all tokens of an update divides once.
@@ -61,13 +61,13 @@ class _LinearSmoothedNLL(torch.autograd.Function):
         grad_weight = torch.zeros_like(weight_VD, dtype=torch.float32) if need_grad else None
         for start in range(0, states_ND.size(0), CHUNK):
             states, target = states_ND[start : start + CHUNK], target_N[start : start + CHUNK, None]
-            z_NV = states @ weight.T
-            p_NV = z_NV.softmax(dim=-1)
-            log_p_N = _gold_log_softmax(z_NV, p_NV, target)
-            nll -= log_p_N.sum()
+            z_CV = states @ weight.T
+            p_CV = z_CV.softmax(dim=-1)
+            log_p_C = _gold_log_softmax(z_CV, p_CV, target)
+            nll -= log_p_C.sum()
             if grad_states is not None and grad_weight is not None:
-                torch.mm(p_NV, weight, out=grad_states[start : start + CHUNK])
-                grad_weight += p_NV.T @ states
+                torch.mm(p_CV, weight, out=grad_states[start : start + CHUNK])
+                grad_weight += p_CV.T @ states
         sum_z = states_ND.float() @ row_sum_D
         # log Z = z - log p at the target, so the loss is nll + (1 - g) z_target - c sum_v z.
         loss = nll + ((1 - g) * gold_z_N - c * sum_z).sum()
@@ -85,9 +85,9 @@ class _LinearSmoothedNLL(torch.autograd.Function):
         return grads[0].to(grad_states.dtype) * grad_states, grads[0] * grad_weight, None, None, None
 
 
-def _gold_log_softmax(z_NV: Tensor, p_NV: Tensor, target_N1: Tensor) -> Tensor:
-    """log softmax(z) at the target, (N); from p where p is not lost to underflow, else from z."""
-    gold_p = p_NV.gather(1, target_N1)[:, 0].float()
-    if bool((gold_p > 0).all()):
+def _gold_log_softmax(z_CV: Tensor, p_CV: Tensor, target_C1: Tensor) -> Tensor:
+    """log softmax(z) at the target, (C); from p where it has all its digits, from z where one underflows."""
+    gold_p = p_CV.gather(1, target_C1)[:, 0].float()
+    if bool((gold_p >= torch.finfo(p_CV.dtype).tiny).all()):
         return gold_p.log()
-    return z_NV.float().log_softmax(dim=-1).gather(1, target_N1)[:, 0]
+    return z_CV.float().log_softmax(dim=-1).gather(1, target_C1)[:, 0]

@@ -39,7 +39,7 @@ def generate(split: Split, pairs: int, seed: int) -> Iterator[Pair]:
     is negative or beyond `MAX_PAIRS`, up to which the grammar gives without slowing down.
     """
     if not 0 <= pairs <= MAX_PAIRS[split]:
-        raise UserError(f"grammar {split}: it has no {pairs} pairs; ask for 0 to {MAX_PAIRS[split]}")
+        raise UserError(f"grammar {split}: pairs = {pairs} is not in 0 to {MAX_PAIRS[split]}; ask for as many as that")
     return _distinct(split, pairs, random.Random(f"{split} {seed}"))
 
 

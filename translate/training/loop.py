@@ -24,6 +24,7 @@ from translate.corpus.store import Prepared
 from translate.errors import UserError
 from translate.training import checkpoint
 from translate.training.checkpoint import TrainState
+from translate.training.machine import release_memory
 from translate.training.run import Run
 from translate.training.step import StepStats, mean_nll, new_optimizer, train_step
 
@@ -162,6 +163,7 @@ class Trainer:
         last = step == self.last_step
         if step % self.valid_every == 0 or last:
             self._validate()
+            release_memory()
         if step % self.save_every == 0 or last or self.state.best_step == step:
             self._save(scheduled=step % self.save_every == 0 or last)
             return True

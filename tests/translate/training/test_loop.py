@@ -191,3 +191,16 @@ def test_accumulation_trains_on_the_same_sentences_as_larger_batches(toy):
             break
     # The group that crosses into the next epoch may hold up to two of its batches.
     assert seen >= trainer.prepared.train.n_pairs
+
+
+def test_a_folder_that_may_not_be_written_is_named(toy, monkeypatch):
+    mkdir = Path.mkdir
+
+    def refuse(self: Path, *args: bool, **options: bool) -> None:
+        if self.name == "run":
+            raise PermissionError(13, "Permission denied", str(self))
+        mkdir(self, *args, **options)
+
+    monkeypatch.setattr(Path, "mkdir", refuse)
+    with pytest.raises(UserError, match="run: cannot write the run: Permission denied"):
+        toy.trainer("run")

@@ -1,0 +1,57 @@
+"""What every test of the suite gets without asking."""
+
+import functools
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import ParamSpec
+
+import pytest
+import torch
+from hypothesis import settings
+
+from tests.shapes import checked_shapes
+
+# How long one example takes says more about the machine than about the code.
+settings.register_profile("suite", deadline=None)
+settings.load_profile("suite")
+
+P = ParamSpec("P")
+MODEL_TESTS = Path(__file__).parent / "transformer"
+
+
+@contextmanager
+def true_names() -> Iterator[None]:
+    """Fails where a name such as x_BTD lies about its tensor."""
+    with checked_shapes("transformer") as lies:
+        yield
+    assert not lies, "names lie about shapes: " + "; ".join(lies)
+
+
+@pytest.fixture(autouse=True)
+def one_thread_and_true_names(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Tests of the model library start from one seed, on one core, and watch the library's shape names."""
+    if not request.path.is_relative_to(MODEL_TESTS):
+        yield
+        return
+    torch.set_num_threads(1)
+    torch.manual_seed(0)
+    generated = getattr(request.function, "hypothesis", None)
+    if generated is None:
+        with true_names():
+            yield
+    else:
+        # Each example by itself, or the search for examples would be watched too: twice the time for nothing.
+        monkeypatch.setattr(generated, "inner_test", watched(generated.inner_test))
+        yield
+
+
+def watched(test: Callable[P, None]) -> Callable[P, None]:
+    """The same test, which fails as well where a name lies."""
+
+    @functools.wraps(test)
+    def example(*args: P.args, **kwargs: P.kwargs) -> None:
+        with true_names():
+            test(*args, **kwargs)
+
+    return example

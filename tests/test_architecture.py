@@ -1,0 +1,140 @@
+"""Laws of the house that a machine can check: what modules import, how they are named, what they say of themselves."""
+
+import ast
+import json
+import subprocess
+import sys
+import tokenize
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+PACKAGES = ("transformer", "translate")
+FILES = sorted(path for package in PACKAGES for path in (ROOT / package).rglob("*.py"))
+EACH_FILE = pytest.mark.parametrize("path", FILES, ids=[str(path.relative_to(ROOT)) for path in FILES])
+NAMELESS = {"utils", "util", "helpers", "helper", "common", "misc"}
+Function = ast.FunctionDef | ast.AsyncFunctionDef
+Documented = Function | ast.ClassDef
+
+
+def module_name(path: Path) -> str:
+    return ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
+
+
+def tree(path: Path) -> ast.Module:
+    return ast.parse(path.read_text(encoding="utf-8"), str(path))
+
+
+def functions(path: Path) -> Iterator[Function]:
+    return (node for node in ast.walk(tree(path)) if isinstance(node, Function))
+
+
+def run(program: str, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """A fresh Python, in the repository's root."""
+    return subprocess.run(
+        [sys.executable, "-c", program, *arguments],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        encoding="utf-8",
+        check=True,
+    )
+
+
+def test_both_packages_are_looked_at() -> None:
+    names = {module_name(path) for path in FILES}
+    assert {"transformer", "transformer.attention", "translate", "translate.corpus.store"} <= names
+
+
+def test_modules_import_without_a_word_or_a_thread() -> None:
+    program = """
+import importlib, json, sys, threading
+for name in sys.argv[1:]:
+    importlib.import_module(name)
+print(json.dumps([thread.name for thread in threading.enumerate()]))
+"""
+    done = run(program, *(module_name(path) for path in FILES if path.stem != "__main__"))
+    assert done.stderr == ""
+    assert json.loads(done.stdout) == ["MainThread"]
+
+
+@pytest.mark.parametrize(
+    ("module", "unwanted"),
+    [
+        ("transformer", {"torch", "safetensors"}),
+        ("transformer.config", {"torch"}),
+        ("transformer.cost", {"torch"}),
+        ("transformer.presets", {"torch"}),
+        ("transformer.schedule", {"torch"}),
+        ("transformer.search", {"transformer.model", "transformer.attention"}),
+        ("transformer.model", {"translate", "numpy.testing"}),
+        ("translate", {"torch", "datasets", "sacrebleu", "sentencepiece", "matplotlib"}),
+        ("translate.config", {"torch", "datasets", "sacrebleu", "sentencepiece", "matplotlib"}),
+    ],
+)
+def test_importing_a_part_does_not_load_what_it_does_not_need(module: str, unwanted: set[str]) -> None:
+    program = "import importlib, json, sys; importlib.import_module(sys.argv[1]); print(json.dumps(list(sys.modules)))"
+    assert not unwanted & set(json.loads(run(program, module).stdout))
+
+
+@pytest.mark.parametrize("path", [path for path in FILES if path.is_relative_to(ROOT / "transformer")], ids=module_name)
+def test_the_model_library_needs_torch_and_safetensors_only(path: Path) -> None:
+    allowed = {"torch", "safetensors", "transformer", *sys.stdlib_module_names}
+    for node in ast.walk(tree(path)):
+        if isinstance(node, ast.Import):
+            assert {alias.name.partition(".")[0] for alias in node.names} <= allowed
+        if isinstance(node, ast.ImportFrom):
+            assert node.level == 0
+            assert (node.module or "").partition(".")[0] in allowed
+
+
+def test_a_name_from_the_top_of_the_library_is_that_of_its_module() -> None:
+    import transformer
+
+    for name in transformer.__all__:
+        assert getattr(transformer, name).__name__ == name
+    with pytest.raises(AttributeError, match="module 'transformer' has no attribute 'Transfomer'"):
+        _ = transformer.Transfomer
+
+
+@EACH_FILE
+def test_a_module_is_named_after_what_it_holds(path: Path) -> None:
+    assert not NAMELESS & {part.removesuffix(".py") for part in path.relative_to(ROOT).parts}
+
+
+@EACH_FILE
+def test_no_function_takes_options_that_it_does_not_name(path: Path) -> None:
+    assert [f"{f.name}, line {f.lineno}" for f in functions(path) if f.args.kwarg is not None] == []
+
+
+def public(node: ast.Module | ast.ClassDef, prefix: str = "") -> Iterator[tuple[str, Documented]]:
+    """Functions and classes that a reader may call, methods included; `__init__` and its like explain themselves."""
+    for child in node.body:
+        if isinstance(child, Documented) and not child.name.startswith("_"):
+            yield prefix + child.name, child
+            if isinstance(child, ast.ClassDef):
+                yield from public(child, f"{child.name}.")
+
+
+def overloads(node: Documented) -> bool:
+    return any(isinstance(name, ast.Name) and name.id in ("overload", "override") for name in node.decorator_list)
+
+
+@EACH_FILE
+def test_every_public_name_says_what_it_is(path: Path) -> None:
+    module = tree(path)
+    silent = [name for name, node in public(module) if not ast.get_docstring(node) and not overloads(node)]
+    assert ast.get_docstring(module)
+    assert silent == []
+
+
+@EACH_FILE
+def test_comments_and_docstrings_are_ascii(path: Path) -> None:
+    """Data may hold umlauts; what is said about the code is plain."""
+    with path.open("rb") as file:
+        comments = [token.string for token in tokenize.tokenize(file.readline) if token.type == tokenize.COMMENT]
+    documented = [node for node in ast.walk(tree(path)) if isinstance(node, ast.Module | Documented)]
+    said = comments + [ast.get_docstring(node) or "" for node in documented]
+    assert [text for text in said if not text.isascii()] == []

@@ -1,0 +1,236 @@
+"""Equation 1 against sums written out, PyTorch's fused kernel and PyTorch's own multi-head attention."""
+
+import dataclasses
+import math
+
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from tests.toys import TINY, scramble
+from transformer.attention import MultiHeadAttention, attend, attend_fused, attention_weights
+from transformer.config import ModelConfig
+from transformer.dropout import dropout
+
+SIZES = st.integers(1, 7)
+SEEDS = st.integers(0, 2**32)
+KERNELS = pytest.mark.parametrize("kernel", [attend, attend_fused])
+Problem = tuple[Tensor, Tensor, Tensor, Tensor]
+
+
+@st.composite
+def problems(draw: st.DrawFn) -> Problem:
+    """Queries, keys, values and a mask without empty rows, of any shape."""
+    b, h, t, s, d_k, d_v = (draw(SIZES) for _ in range(6))
+    torch.manual_seed(draw(SEEDS))
+    allowed = torch.rand(b, 1, t, s) < draw(st.floats(0, 1))
+    allowed[..., draw(st.integers(0, s - 1))] = True
+    return torch.randn(b, h, t, d_k), torch.randn(b, h, s, d_k), torch.randn(b, h, s, d_v), allowed
+
+
+def written_out(q: list[list[float]], k: list[list[float]], v: list[list[float]], allowed: list[list[bool]]) -> Tensor:
+    """Equation 1 of one head as sums over Python's float64 numbers."""
+    rows = []
+    for query, row in zip(q, allowed, strict=True):
+        factors = [
+            math.exp(sum(a * b for a, b in zip(query, key, strict=True)) / math.sqrt(len(query))) if may else 0.0
+            for key, may in zip(k, row, strict=True)
+        ]
+        rows.append(
+            [sum(f * value[i] for f, value in zip(factors, v, strict=True)) / sum(factors) for i in range(len(v[0]))]
+        )
+    return torch.tensor(rows)
+
+
+@KERNELS
+@given(problem=problems())
+def test_attention_is_equation_1(kernel, problem: Problem) -> None:
+    q, k, v, allowed = problem
+    out = kernel(q, k, v, allowed)
+    for b in range(q.size(0)):
+        for h in range(q.size(1)):
+            expected = written_out(*(x[b, h].tolist() for x in (q, k, v)), allowed[b, 0].tolist())
+            torch.testing.assert_close(out[b, h], expected, rtol=1e-5, atol=1e-5)
+
+
+@given(problem=problems())
+def test_written_out_and_fused_kernel_agree(problem: Problem) -> None:
+    q, k, v, allowed = problem
+    torch.testing.assert_close(attend(q, k, v, allowed), attend_fused(q, k, v, allowed), rtol=1e-5, atol=1e-5)
+    torch.testing.assert_close(attend(q, k, v, None), attend_fused(q, k, v, None), rtol=1e-5, atol=1e-5)
+
+
+@given(problem=problems())
+def test_gradients_of_written_out_and_fused_kernel_agree(problem: Problem) -> None:
+    *inputs, allowed = problem
+    gradients = []
+    for kernel in (attend, attend_fused):
+        leaves = [x.clone().requires_grad_() for x in inputs]
+        out = kernel(*leaves, allowed)
+        gradients.append(torch.autograd.grad(out.square().sum(), leaves))
+    torch.testing.assert_close(*gradients, rtol=1e-4, atol=1e-5)
+
+
+@KERNELS
+@given(problem=problems(), seed=SEEDS)
+def test_a_key_that_is_not_allowed_has_exactly_zero_influence(kernel, problem: Problem, seed: int) -> None:
+    q, k, v, allowed = problem
+    before = kernel(q, k, v, allowed)
+    torch.manual_seed(seed)
+    s = int(torch.randint(k.size(2), ()))
+    k[:, :, s], v[:, :, s] = 100 * torch.randn(2, 1)
+    blind = ~allowed[:, 0, :, s]  # (B, T): the queries that may not read key s
+    assert torch.equal(kernel(q, k, v, allowed).transpose(1, 2)[blind], before.transpose(1, 2)[blind])
+
+
+@KERNELS
+@given(problem=problems(), seed=SEEDS)
+def test_the_order_of_the_keys_means_nothing(kernel, problem: Problem, seed: int) -> None:
+    q, k, v, allowed = problem
+    order = torch.randperm(k.size(2), generator=torch.Generator().manual_seed(seed))
+    permuted = kernel(q, k[:, :, order], v[:, :, order], allowed[..., order])
+    torch.testing.assert_close(permuted, kernel(q, k, v, allowed), rtol=1e-5, atol=1e-5)
+
+
+@given(problem=problems())
+def test_weights_are_a_distribution_over_the_allowed_keys(problem: Problem) -> None:
+    q, k, _, allowed = problem
+    weights = attention_weights(q, k, allowed)
+    torch.testing.assert_close(weights.sum(dim=-1), torch.ones(q.shape[:-1]))
+    assert bool((weights >= 0).all())
+    assert bool((weights.masked_select(~allowed) == 0).all())
+
+
+def test_scores_of_any_size_give_finite_weights() -> None:
+    q, k = 1e18 * torch.randn(3, 1, 5, 7), 1e18 * torch.randn(3, 1, 11, 7)
+    weights = attention_weights(q, k, None)
+    torch.testing.assert_close(weights.sum(dim=-1), torch.ones(3, 1, 5))
+
+
+@KERNELS
+def test_a_forbidden_key_is_not_read_even_where_all_others_fit_badly(kernel) -> None:
+    """A large negative number in the place of minus infinity would win here."""
+    q, k = torch.full((1, 1, 1, 4), 1e5), torch.tensor([-1e5, 0.0])[:, None].expand(1, 1, 2, 4)
+    allowed = torch.tensor([[[[True, False]]]])
+    assert kernel(q, k, torch.tensor([[[[3.0], [5.0]]]]), allowed).item() == 3
+
+
+def test_scaling_keeps_the_variance_of_scores_at_one() -> None:
+    """Footnote 4: a dot product of d_k standard normal pairs has variance d_k."""
+    q, k = torch.randn(2, 1, 1, 3000, 512)
+    log_weights = attention_weights(q, k, None).log()
+    assert (log_weights - log_weights.mean(dim=-1, keepdim=True)).var().item() == pytest.approx(1, abs=0.02)
+
+
+def test_dropout_acts_on_the_weights() -> None:
+    q, k, v = torch.randn(2, 3, 5, 7), torch.randn(2, 3, 11, 7), torch.randn(2, 3, 11, 13)
+    torch.manual_seed(1)
+    out = attend(q, k, v, None, 0.4)
+    torch.manual_seed(1)
+    torch.testing.assert_close(out, dropout(attention_weights(q, k, None), 0.4, training=True) @ v)
+
+
+def attention(config: ModelConfig, seed: int = 0) -> MultiHeadAttention:
+    torch.manual_seed(seed)
+    module = MultiHeadAttention(config)
+    scramble(module, seed)
+    return module
+
+
+@given(b=SIZES, t=SIZES, s=SIZES, h=SIZES, d_head=SIZES, bias=st.booleans(), seed=SEEDS)
+def test_multi_head_attention_is_that_of_torch(
+    b: int, t: int, s: int, h: int, d_head: int, bias: bool, seed: int
+) -> None:
+    config = ModelConfig(vocab_size=7, d_model=h * d_head, n_heads=h, positions="learned", attention_bias=bias)
+    ours = attention(config, seed % 2**31)
+    theirs = nn.MultiheadAttention(config.d_model, h, bias=bias, batch_first=True)
+    theirs.load_state_dict(
+        {
+            "in_proj_weight": ours.w_qkv.weight,
+            "out_proj.weight": ours.w_o.weight,
+            **({"in_proj_bias": ours.w_qkv.bias, "out_proj.bias": ours.w_o.bias} if bias else {}),
+        }
+    )
+    x, memory = torch.randn(b, t, config.d_model), torch.randn(b, s, config.d_model)
+    allowed = torch.rand(b, 1, t, s) < 0.5
+    allowed[..., 0] = True
+    weights: list[Tensor] = []
+    out = ours.read(ours.queries(x), *ours.keys_values(memory), allowed, weights)
+    # Their mask says what is forbidden, and stands once for every sentence and head.
+    forbidden = (~allowed).expand(b, h, t, s).flatten(0, 1)
+    expected, expected_weights = theirs(x, memory, memory, attn_mask=forbidden, average_attn_weights=False)
+    torch.testing.assert_close(out, expected, rtol=1e-5, atol=1e-5)
+    torch.testing.assert_close(weights[0], expected_weights, rtol=1e-5, atol=1e-5)
+
+
+def test_heads_may_have_any_widths() -> None:
+    """Concat(head_1 .. head_h) W^O with d_k = 5 and d_v = 7, head by head; no division of d_model = 14 by 3."""
+    module = attention(TINY)
+    x_BTD = torch.randn(2, 9, TINY.d_model)
+    w_q, w_k, w_v = module.w_qkv.weight.split([15, 15, 21])
+    heads = []
+    for i in range(3):
+        q, k = x_BTD @ w_q[5 * i : 5 * i + 5].T, x_BTD @ w_k[5 * i : 5 * i + 5].T
+        v = x_BTD @ w_v[7 * i : 7 * i + 7].T
+        heads.append(torch.softmax(q @ k.mT / math.sqrt(5), dim=-1) @ v)
+    expected = torch.cat(heads, dim=-1) @ module.w_o.weight.T
+    torch.testing.assert_close(module(x_BTD, None), expected, rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize("bias", [False, True])
+def test_one_product_or_two_project_alike(bias: bool) -> None:
+    """Cross-attention projects queries and keys apart; self-attention together."""
+    module = attention(dataclasses.replace(TINY, attention_bias=bias))
+    x_BTD = torch.randn(3, 5, TINY.d_model)
+    torch.testing.assert_close(module.project(x_BTD), (module.queries(x_BTD), *module.keys_values(x_BTD)))
+
+
+def test_self_attention_is_attention_to_oneself() -> None:
+    module = attention(TINY)
+    x_BTD, allowed = torch.randn(3, 5, TINY.d_model), torch.ones(5, 5, dtype=torch.bool).tril()[None, None]
+    apart = module.read(module.queries(x_BTD), *module.keys_values(x_BTD), allowed)
+    torch.testing.assert_close(module(x_BTD, allowed), apart)
+
+
+def test_recording_the_weights_changes_no_output() -> None:
+    module = attention(TINY)
+    x_BTD, record = torch.randn(3, 5, TINY.d_model), []
+    assert torch.equal(module(x_BTD, None, record), module(x_BTD, None))
+    assert [weights.shape for weights in record] == [(3, 3, 5, 5)]
+
+
+def test_attention_dropout_belongs_to_training() -> None:
+    module = attention(dataclasses.replace(TINY, attention_dropout=0.5))
+    x_BTD = torch.randn(3, 5, TINY.d_model)
+    evaluated = module.eval()(x_BTD, None)
+    assert torch.equal(module(x_BTD, None), evaluated)
+    trained = module.train()(x_BTD, None)
+    assert not torch.allclose(trained, evaluated)
+    module.dropout = 0.0
+    assert torch.equal(module(x_BTD, None), evaluated)
+
+
+def test_each_projection_starts_xavier_uniform_by_its_own_fans() -> None:
+    """One matrix holds W^Q, W^K and W^V, but its height means nothing to any of them."""
+    config = ModelConfig(vocab_size=7, d_model=96, n_heads=4, d_k=16, d_v=40, attention_bias=True)
+    module = MultiHeadAttention(config)
+    module.initialise()
+    for weight in (*module.w_qkv.weight.split([64, 64, 160]), module.w_o.weight):
+        bound = math.sqrt(6 / sum(weight.shape))
+        assert weight.abs().max().item() == pytest.approx(bound, rel=0.01)
+        assert weight.abs().max().item() <= bound
+        assert weight.std().item() == pytest.approx(bound / math.sqrt(3), rel=0.05)
+    assert not module.w_qkv.bias.any()
+    assert not module.w_o.bias.any()
+
+
+def test_the_fused_kernel_reads_the_same_mask() -> None:
+    """True means allowed in PyTorch's kernel as well; its layers mean the opposite."""
+    q, k, v = torch.randn(3, 1, 1, 5, 7)
+    only_first = torch.zeros(1, 1, 5, 5, dtype=torch.bool)
+    only_first[..., 0] = True
+    for kernel in (attend, attend_fused, F.scaled_dot_product_attention):
+        torch.testing.assert_close(kernel(q, k, v, only_first), v[:, :, :1].expand_as(v))

@@ -1,0 +1,250 @@
+"""A folder gives back the model to the last bit, or says in one sentence which file is wrong and why."""
+
+import dataclasses
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from safetensors.torch import load_file, save_file
+from torch import Tensor
+
+from tests.toys import TINY, VARIANTS, random_ids, toy_model
+from transformer.checkpoint_io import CheckpointError, average, load_config, load_model, load_tensors, save_model
+
+CONFIG, WEIGHTS = "config.json", "model.safetensors"
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A saved model."""
+    save_model(toy_model(), tmp_path)
+    return tmp_path
+
+
+@pytest.mark.parametrize("name", VARIANTS)
+def test_a_model_comes_back_to_the_last_bit(name: str, tmp_path: Path) -> None:
+    model = toy_model(VARIANTS[name])
+    save_model(model, tmp_path)
+    loaded = load_model(tmp_path)
+    assert loaded.config == model.config
+    assert not loaded.training
+    for parameter, tensor in loaded.state_dict().items():
+        assert torch.equal(tensor, model.state_dict()[parameter])
+    src_BS, tgt_BT = random_ids(3, 5), random_ids(3, 7)
+    assert torch.equal(loaded(src_BS, tgt_BT), model(src_BS, tgt_BT))
+
+
+def test_a_tied_matrix_is_stored_once(folder: Path) -> None:
+    shapes = [tensor.shape for tensor in load_file(folder / WEIGHTS).values()]
+    assert shapes.count((TINY.vocab_size, TINY.d_model)) == 1
+
+
+def test_saving_again_replaces_the_model(folder: Path) -> None:
+    other = toy_model(VARIANTS["pre-norm"], seed=1)
+    save_model(other, folder)
+    assert load_model(folder).config == other.config
+
+
+def test_a_model_in_training_is_saved_without_its_gradients(tmp_path: Path) -> None:
+    model = toy_model().train()
+    model(random_ids(3, 5), random_ids(3, 7)).sum().backward()
+    save_model(model, tmp_path)
+    assert model.training
+    assert not any(parameter.grad is not None for parameter in load_model(tmp_path).parameters())
+
+
+def refused(action: Callable[[], object], path: Path, reason: str) -> None:
+    """One sentence that begins with the file and says why."""
+    with pytest.raises(CheckpointError) as caught:
+        action()
+    message = str(caught.value)
+    assert message.startswith(f"{path}: ")
+    assert reason in message
+    assert "\n" not in message
+
+
+@settings(max_examples=40)
+@given(share=st.floats(0, 1, exclude_max=True))
+def test_truncated_weights_are_refused(tmp_path_factory: pytest.TempPathFactory, share: float) -> None:
+    folder = tmp_path_factory.mktemp("model")
+    save_model(toy_model(), folder)
+    path = folder / WEIGHTS
+    data = path.read_bytes()
+    path.write_bytes(data[: int(share * len(data))])
+    refused(lambda: load_model(folder), path, "damaged or truncated")
+
+
+@pytest.mark.parametrize("data", [b"", b"\x80\x04pickle", b"PK\x03\x04" + bytes(99), b"\xff" * 99, b"{}"])
+def test_foreign_weights_are_refused(folder: Path, data: bytes) -> None:
+    (folder / WEIGHTS).write_bytes(data)
+    refused(lambda: load_model(folder), folder / WEIGHTS, "damaged or truncated")
+
+
+@pytest.mark.parametrize("name", [CONFIG, WEIGHTS])
+def test_a_missing_file_is_named(folder: Path, name: str) -> None:
+    (folder / name).unlink()
+    refused(lambda: load_model(folder), folder / name, "No such file" if name == CONFIG else "missing")
+
+
+@pytest.mark.parametrize("name", [CONFIG, WEIGHTS])
+def test_a_folder_in_the_place_of_a_file_is_refused(folder: Path, name: str) -> None:
+    (folder / name).unlink()
+    (folder / name).mkdir()
+    refused(lambda: load_model(folder), folder / name, "")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "{",
+        "[]",
+        "3",
+        "null",
+        '"model"',
+        "{}",
+        '{"format": 1}',
+        '{"model": {}}',
+        '{"format": 1, "model": []}',
+        '{"format": 1, "model": "t5-small"}',
+        '{"format": 1, "model": null}',
+        '{"model_type": "marian", "d_model": 512}',
+    ],
+)
+def test_a_foreign_config_is_refused(folder: Path, text: str) -> None:
+    (folder / CONFIG).write_text(text, encoding="utf-8")
+    refused(lambda: load_model(folder), folder / CONFIG, "not a config of this toolkit")
+
+
+def test_a_config_in_another_encoding_is_refused(folder: Path) -> None:
+    (folder / CONFIG).write_bytes("{}".encode("utf-16"))
+    refused(lambda: load_config(folder), folder / CONFIG, "not a config of this toolkit")
+
+
+def test_a_truncated_config_is_refused(folder: Path) -> None:
+    text = (folder / CONFIG).read_text(encoding="utf-8").rstrip()
+    for n in range(0, len(text), 7):
+        (folder / CONFIG).write_text(text[:n], encoding="utf-8")
+        refused(lambda: load_config(folder), folder / CONFIG, "not a config of this toolkit")
+
+
+def rewrite(folder: Path, changes: dict[str, object]) -> None:
+    """Change keys of the model's description."""
+    description = json.loads((folder / CONFIG).read_text(encoding="utf-8"))
+    description["model"].update(changes)
+    (folder / CONFIG).write_text(json.dumps(description), encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    ("changes", "reason"),
+    [
+        ({"d_modle": 14}, "model.d_modle is not a known key"),
+        ({"d_model": "14"}, "model.d_model = '14' has the wrong type"),
+        ({"dropout": 1.0}, "model.dropout = 1.0 must be in [0, 1)"),
+    ],
+)
+def test_a_mistake_in_the_config_is_named(folder: Path, changes: dict[str, object], reason: str) -> None:
+    rewrite(folder, changes)
+    refused(lambda: load_model(folder), folder / CONFIG, reason)
+
+
+def test_a_format_of_the_future_is_refused(folder: Path) -> None:
+    description = json.loads((folder / CONFIG).read_text(encoding="utf-8"))
+    (folder / CONFIG).write_text(json.dumps({**description, "format": 2}), encoding="utf-8")
+    refused(lambda: load_model(folder), folder / CONFIG, "format 2 is unknown here; this version reads 1")
+
+
+@pytest.mark.parametrize(
+    ("changes", "reason"),
+    [
+        ({"d_ff": 12}, "has shape (11,), the config asks for (12,)"),
+        ({"vocab_size": 24}, "has shape (23, 14), the config asks for (24, 14)"),
+        ({"n_encoder_layers": 3}, "'encoder.2.feed_forward.w_1.bias' is missing"),
+        ({"n_decoder_layers": 2}, "'decoder.2.cross_attn.w_o.weight' is not part of this model"),
+        ({"tying": "target"}, "'own_tgt_embedding.weight_VD' is missing"),
+    ],
+)
+def test_weights_of_another_architecture_are_refused(folder: Path, changes: dict[str, object], reason: str) -> None:
+    rewrite(folder, changes)
+    refused(lambda: load_model(folder), folder / WEIGHTS, reason)
+
+
+@pytest.mark.parametrize("change", ["missing", "foreign"])
+def test_a_tensor_too_few_or_too_many_is_named(folder: Path, change: str) -> None:
+    tensors = load_file(folder / WEIGHTS)
+    if change == "missing":
+        del tensors["src_embedding.weight_VD"]
+        reason = "'src_embedding.weight_VD' is missing"
+    else:
+        tensors["lm_head.weight"] = torch.zeros(3)
+        reason = "'lm_head.weight' is not part of this model"
+    save_file(tensors, folder / WEIGHTS)
+    refused(lambda: load_model(folder), folder / WEIGHTS, reason)
+
+
+def test_a_refused_file_leaves_nothing_half_loaded(folder: Path) -> None:
+    """Shapes are compared before the first tensor is copied."""
+    before = load_tensors(folder / WEIGHTS)
+    rewrite(folder, {"vocab_size": 24})
+    with pytest.raises(CheckpointError):
+        load_model(folder)
+    assert all(torch.equal(tensor, before[name]) for name, tensor in load_tensors(folder / WEIGHTS).items())
+
+
+def saved(folder: Path, sets: list[dict[str, Tensor]]) -> list[Path]:
+    paths = [folder / f"{i}.safetensors" for i in range(len(sets))]
+    for tensors, path in zip(sets, paths, strict=True):
+        save_file(tensors, path)
+    return paths
+
+
+@pytest.mark.parametrize("n", [1, 2, 5])
+def test_an_average_is_the_mean(tmp_path: Path, n: int) -> None:
+    sets = [dict(toy_model(seed=seed).state_dict()) for seed in range(n)]
+    mean = average(saved(tmp_path, sets))
+    assert mean.keys() == sets[0].keys()
+    for name, tensor in mean.items():
+        expected = torch.stack([tensors[name].double() for tensors in sets]).mean(dim=0).float()
+        torch.testing.assert_close(tensor, expected, rtol=1e-7, atol=0)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.float64])
+def test_an_average_of_equal_files_is_that_file(tmp_path: Path, dtype: torch.dtype) -> None:
+    tensors = {"w": torch.randn(3, 5).to(dtype)}
+    mean = average(saved(tmp_path, [tensors] * 3))
+    assert mean["w"].dtype == dtype
+    assert torch.equal(mean["w"], tensors["w"])
+
+
+def test_large_and_small_weights_do_not_swallow_each_other(tmp_path: Path) -> None:
+    """Sums in float32 would lose the ones beside 2^25."""
+    values = [2.0**25, 1.0, 1.0, -(2.0**25)]
+    mean = average(saved(tmp_path, [{"w": torch.tensor([value])} for value in values]))
+    assert mean["w"].item() == 0.5
+
+
+def test_an_average_is_a_model(tmp_path: Path) -> None:
+    models = [toy_model(seed=seed) for seed in (1, 2)]
+    mean = average(saved(tmp_path, [dict(model.state_dict()) for model in models]))
+    models[0].load_state_dict(mean)
+
+
+def test_checkpoints_of_two_models_are_not_averaged(tmp_path: Path) -> None:
+    one = dict(toy_model().state_dict())
+    other = dict(toy_model(dataclasses.replace(TINY, d_ff=12)).state_dict())
+    paths = saved(tmp_path, [one, other])
+    refused(lambda: average(paths), paths[1], f"differ from those of {paths[0]}")
+
+
+def test_a_missing_checkpoint_is_named(tmp_path: Path) -> None:
+    paths = [*saved(tmp_path, [{"w": torch.ones(3)}]), tmp_path / "none.safetensors"]
+    refused(lambda: average(paths), paths[1], "missing")
+
+
+def test_no_checkpoints_have_no_average() -> None:
+    with pytest.raises(CheckpointError, match="no checkpoints to average"):
+        average([])

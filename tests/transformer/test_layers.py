@@ -1,0 +1,220 @@
+"""Encoder and decoder layers against PyTorch's own with the same weights, and the residual around each sub-layer."""
+
+import dataclasses
+
+import pytest
+import torch
+from torch import Tensor, nn
+
+from tests.toys import TINY, scramble
+from transformer.attention import MultiHeadAttention
+from transformer.config import ModelConfig, Norm
+from transformer.dropout import dropout
+from transformer.layers import DecoderLayer, EncoderLayer, Residual
+from transformer.masks import decoder_mask, encoder_mask, padding_mask
+from transformer.model import Transformer
+
+NORMS = pytest.mark.parametrize("norm", ["post", "pre"])
+BIASES = pytest.mark.parametrize("bias", [False, True], ids=["without bias", "with bias"])
+TIGHT = {"rtol": 1e-5, "atol": 1e-5}
+
+# PyTorch's layers know no widths of their own for keys and values.
+PLAIN = dataclasses.replace(TINY, d_model=18, d_k=None, d_v=None)
+SRC_BS = torch.tensor([[5, 6, 7, 8, 2], [9, 2, 0, 0, 0], [4, 3, 2, 0, 0]])
+TGT_BT = torch.tensor([[1, 3, 4, 5, 6, 7, 8], [1, 9, 0, 0, 0, 0, 0], [1, 4, 5, 6, 0, 0, 0]])
+SRC_TOKENS, TGT_TOKENS = SRC_BS.ne(PLAIN.pad), TGT_BT.ne(PLAIN.pad)
+
+
+def plain(norm: Norm, bias: bool, n_layers: int = 1) -> ModelConfig:
+    return dataclasses.replace(
+        PLAIN, norm=norm, attention_bias=bias, n_encoder_layers=n_layers, n_decoder_layers=n_layers
+    )
+
+
+def copy_attention(ours: MultiHeadAttention, theirs: nn.MultiheadAttention) -> None:
+    """Where ours has no biases, theirs are zero."""
+    with torch.no_grad():
+        theirs.in_proj_weight.copy_(ours.w_qkv.weight)
+        theirs.out_proj.weight.copy_(ours.w_o.weight)
+        for linear, bias in ((ours.w_qkv, theirs.in_proj_bias), (ours.w_o, theirs.out_proj.bias)):
+            bias.zero_() if linear.bias is None else bias.copy_(linear.bias)
+
+
+def copy_layer(
+    ours: EncoderLayer | DecoderLayer, theirs: nn.TransformerEncoderLayer | nn.TransformerDecoderLayer
+) -> None:
+    copy_attention(ours.self_attn, theirs.self_attn)
+    if isinstance(ours, DecoderLayer):
+        copy_attention(ours.cross_attn, theirs.multihead_attn)
+    theirs.linear1.load_state_dict(ours.feed_forward.w_1.state_dict())
+    theirs.linear2.load_state_dict(ours.feed_forward.w_2.state_dict())
+    for i, residual in enumerate(ours.residuals, 1):
+        getattr(theirs, f"norm{i}").load_state_dict(residual.norm.state_dict())
+
+
+def options(config: ModelConfig) -> dict[str, object]:
+    """The same architecture in the words of PyTorch's layers."""
+    return {
+        "d_model": config.d_model,
+        "nhead": config.n_heads,
+        "dim_feedforward": config.d_ff,
+        "dropout": 0.0,
+        "batch_first": True,
+        "norm_first": config.norm == "pre",
+    }
+
+
+@NORMS
+@BIASES
+def test_the_encoder_layer_is_that_of_torch(norm: Norm, bias: bool) -> None:
+    config = plain(norm, bias)
+    ours, theirs = EncoderLayer(config).eval(), nn.TransformerEncoderLayer(**options(config))
+    scramble(ours)
+    copy_layer(ours, theirs)
+    x_BSD = torch.randn(*SRC_BS.shape, config.d_model)
+    expected = theirs(x_BSD, src_key_padding_mask=~SRC_TOKENS)
+    out = ours(x_BSD, encoder_mask(SRC_BS, config.pad))
+    torch.testing.assert_close(out[SRC_TOKENS], expected[SRC_TOKENS], **TIGHT)
+
+
+@NORMS
+@BIASES
+def test_the_decoder_layer_is_that_of_torch(norm: Norm, bias: bool) -> None:
+    config = plain(norm, bias)
+    ours, theirs = DecoderLayer(config).eval(), nn.TransformerDecoderLayer(**options(config))
+    scramble(ours)
+    copy_layer(ours, theirs)
+    x_BTD, memory_BSD = torch.randn(*TGT_BT.shape, config.d_model), torch.randn(*SRC_BS.shape, config.d_model)
+    future = torch.ones(7, 7, dtype=torch.bool).triu(1)
+    expected = theirs(x_BTD, memory_BSD, tgt_mask=future, memory_key_padding_mask=~SRC_TOKENS)
+    out = ours(x_BTD, memory_BSD, decoder_mask(7), padding_mask(SRC_BS, config.pad))
+    torch.testing.assert_close(out, expected, **TIGHT)
+
+
+@NORMS
+@BIASES
+def test_stacks_of_six_layers_are_those_of_torch(norm: Norm, bias: bool) -> None:
+    """The whole of figure 1 between the embeddings and the last matrix, with the paper's N = 6."""
+    config = plain(norm, bias, n_layers=6)
+    model = Transformer(config).eval()
+    for layer in (*model.encoder, *model.decoder):
+        scramble(layer)
+    encoder = nn.TransformerEncoder(
+        nn.TransformerEncoderLayer(**options(config)), 6, model.encoder_norm, enable_nested_tensor=False
+    )
+    decoder = nn.TransformerDecoder(nn.TransformerDecoderLayer(**options(config)), 6, model.decoder_norm)
+    for ours, theirs in ((model.encoder, encoder.layers), (model.decoder, decoder.layers)):
+        for our_layer, their_layer in zip(ours, theirs, strict=True):
+            copy_layer(our_layer, their_layer)
+    memory = model.encode(SRC_BS)
+    their_memory = encoder(model.src_embedding(SRC_BS), src_key_padding_mask=~SRC_TOKENS)
+    torch.testing.assert_close(memory.states[SRC_TOKENS], their_memory[SRC_TOKENS], **TIGHT)
+    states = decoder(
+        model.tgt_embedding(TGT_BT),
+        their_memory,
+        tgt_mask=torch.ones(7, 7, dtype=torch.bool).triu(1),
+        tgt_key_padding_mask=~TGT_TOKENS,
+        memory_key_padding_mask=~SRC_TOKENS,
+    )
+    torch.testing.assert_close(model.decode_states(TGT_BT, memory)[TGT_TOKENS], states[TGT_TOKENS], **TIGHT)
+
+
+@NORMS
+def test_gradients_of_a_layer_are_those_of_torch(norm: Norm) -> None:
+    config = plain(norm, bias=True)
+    ours, theirs = DecoderLayer(config), nn.TransformerDecoderLayer(**options(config))
+    ours.eval()
+    scramble(ours)
+    copy_layer(ours, theirs)
+    x_BTD, memory_BSD = torch.randn(3, 7, config.d_model), torch.randn(3, 5, config.d_model)
+    weight = torch.randn(3, 7, config.d_model)
+    everything = torch.ones(1, 1, 1, 1, dtype=torch.bool)
+    (ours(x_BTD, memory_BSD, everything, everything) * weight).sum().backward()
+    (theirs(x_BTD, memory_BSD) * weight).sum().backward()
+    for our_attention, their_attention in (
+        (ours.self_attn, theirs.self_attn),
+        (ours.cross_attn, theirs.multihead_attn),
+    ):
+        torch.testing.assert_close(
+            our_attention.w_qkv.weight.grad, their_attention.in_proj_weight.grad, rtol=1e-4, atol=1e-5
+        )
+    torch.testing.assert_close(ours.feed_forward.w_1.weight.grad, theirs.linear1.weight.grad, rtol=1e-4, atol=1e-5)
+
+
+def residual(config: ModelConfig) -> Residual:
+    module = Residual(config).eval()
+    scramble(module)
+    return module
+
+
+def half(x: Tensor) -> Tensor:
+    """A sub-layer of which nothing has to be known."""
+    return 0.5 * x.roll(1, dims=-1) + 1
+
+
+def test_post_norm_is_the_norm_of_the_sum() -> None:
+    module, x_BTD = residual(TINY), torch.randn(3, 5, TINY.d_model)
+    torch.testing.assert_close(module(x_BTD, half), module.norm(x_BTD + half(x_BTD)))
+
+
+def test_pre_norm_leaves_the_stream_alone() -> None:
+    module, x_BTD = residual(dataclasses.replace(TINY, norm="pre")), torch.randn(3, 5, TINY.d_model)
+    torch.testing.assert_close(module(x_BTD, half), x_BTD + half(module.norm(x_BTD)))
+
+
+@NORMS
+def test_dropout_acts_on_the_output_of_the_sublayer(norm: Norm) -> None:
+    """Section 5.4: before it is added and normalised."""
+    module = residual(dataclasses.replace(TINY, dropout=0.4, norm=norm)).train()
+    x_BTD = torch.randn(3, 5, TINY.d_model)
+    torch.manual_seed(1)
+    out = module(x_BTD, half)
+    torch.manual_seed(1)
+    if norm == "post":
+        expected = module.norm(x_BTD + dropout(half(x_BTD), 0.4, training=True))
+    else:
+        expected = x_BTD + dropout(half(module.norm(x_BTD)), 0.4, training=True)
+    torch.testing.assert_close(out, expected)
+
+
+@NORMS
+def test_dropout_near_one_leaves_only_the_residual_path(norm: Norm) -> None:
+    module = residual(dataclasses.replace(TINY, dropout=1 - 1e-9, norm=norm)).train()
+    x_BTD = torch.randn(3, 5, TINY.d_model)
+    torch.testing.assert_close(module(x_BTD, half), module.norm(x_BTD) if norm == "post" else x_BTD)
+
+
+@pytest.mark.parametrize("n", [1, 5])
+def test_a_post_norm_layer_starts_with_normal_outputs(n: int) -> None:
+    """Each position has mean 0 and variance 1 as long as gain and bias of the norm are 1 and 0."""
+    config = dataclasses.replace(TINY, d_model=256)
+    allowed = torch.ones(1, 1, 1, 1, dtype=torch.bool)
+    x_BTD, memory_BSD = 3 + 2 * torch.randn(3, n, 256), torch.randn(3, 7, 256)
+    for out in (
+        EncoderLayer(config).eval()(x_BTD, allowed),
+        DecoderLayer(config).eval()(x_BTD, memory_BSD, allowed, allowed),
+    ):
+        torch.testing.assert_close(out.mean(dim=-1), torch.zeros(3, n), rtol=0, atol=1e-5)
+        torch.testing.assert_close(out.var(dim=-1, correction=0), torch.ones(3, n), rtol=1e-3, atol=0)
+
+
+def test_sublayers_come_in_the_order_of_figure_1(monkeypatch: pytest.MonkeyPatch) -> None:
+    layer, seen = DecoderLayer(TINY).eval(), []
+    names = {layer.self_attn: "self-attention", layer.cross_attn: "encoder-decoder attention"}
+    read = MultiHeadAttention.read
+    monkeypatch.setattr(MultiHeadAttention, "read", lambda self, *a: seen.append(names[self]) or read(self, *a))
+    layer.feed_forward.register_forward_hook(lambda *_: seen.append("feed-forward"))
+    allowed = torch.ones(1, 1, 1, 1, dtype=torch.bool)
+    layer(torch.randn(3, 5, TINY.d_model), torch.randn(3, 7, TINY.d_model), allowed, allowed)
+    assert seen == ["self-attention", "encoder-decoder attention", "feed-forward"]
+
+
+def test_both_attentions_of_a_decoder_layer_record_their_weights() -> None:
+    layer = DecoderLayer(TINY).eval()
+    x_BTD, memory_BSD = torch.randn(3, 5, TINY.d_model), torch.randn(3, 7, TINY.d_model)
+    own: list[Tensor] = []
+    cross: list[Tensor] = []
+    everything = torch.ones(1, 1, 1, 1, dtype=torch.bool)
+    layer(x_BTD, memory_BSD, decoder_mask(5), everything, own, cross)
+    assert [weights.shape for weights in own] == [(3, TINY.n_heads, 5, 5)]
+    assert [weights.shape for weights in cross] == [(3, TINY.n_heads, 5, 7)]

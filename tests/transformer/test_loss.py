@@ -1,0 +1,207 @@
+"""The loss against the divergence written out, in value and in gradient; both forms of it, and its edges."""
+
+import math
+
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+from torch import Tensor
+from torch.nn import functional as F
+
+from transformer import loss
+from transformer.loss import linear_smoothed_nll, smoothed_nll
+
+SMOOTHINGS = st.floats(0, 0.9)
+SEEDS = st.integers(0, 2**32)
+Problem = tuple[Tensor, Tensor, Tensor]
+
+
+@st.composite
+def problems(draw: st.DrawFn) -> Problem:
+    """States, matrix and targets of any shape; two words at least."""
+    n, d, v = draw(st.integers(0, 11)), draw(st.integers(1, 7)), draw(st.integers(2, 13))
+    torch.manual_seed(draw(SEEDS))
+    scale = draw(st.sampled_from([0.1, 1.0, 4.0]))
+    return scale * torch.randn(n, d), torch.randn(v, d), torch.randint(v, (n,))
+
+
+def smoothed_targets(target_N: Tensor, n_words: int, smoothing: float) -> Tensor:
+    """1 - epsilon on the reference, epsilon / (V - 1) on every other word: the authors' code."""
+    q_NV = torch.full((len(target_N), n_words), smoothing / (n_words - 1), dtype=torch.float64)
+    return q_NV.scatter(1, target_N[:, None], 1 - smoothing)
+
+
+def entropy(n_words: int, smoothing: float) -> float:
+    """Of one smoothed target."""
+    q = [1 - smoothing, *[smoothing / (n_words - 1)] * (n_words - 1)]
+    return -sum(p * math.log(p) for p in q if p > 0)
+
+
+def divergence_and_entropy(logits_NV: Tensor, target_N: Tensor, smoothing: float) -> Tensor:
+    """sum KL(q || p) + H(q) in float64, which is the cross entropy between q and p."""
+    q_NV = smoothed_targets(target_N, logits_NV.size(1), smoothing)
+    p_NV = logits_NV.double().softmax(dim=1)
+    kl = (torch.xlogy(q_NV, q_NV) - q_NV * p_NV.log()).sum()
+    return kl + len(target_N) * entropy(logits_NV.size(1), smoothing)
+
+
+@given(problems(), SMOOTHINGS)
+def test_both_forms_are_the_divergence_written_out(problem: Problem, smoothing: float) -> None:
+    states, weight, target = problem
+    logits = states.double() @ weight.double().T
+    expected = divergence_and_entropy(logits, target, smoothing).float()
+    torch.testing.assert_close(smoothed_nll(logits, target, smoothing), expected, rtol=1e-5, atol=1e-4)
+    torch.testing.assert_close(linear_smoothed_nll(*problem, smoothing)[0], expected, rtol=1e-5, atol=1e-4)
+
+
+@given(problems(), SMOOTHINGS)
+def test_gradients_of_both_forms_are_those_of_the_divergence(problem: Problem, smoothing: float) -> None:
+    states, weight, target = problem
+    gradients = []
+    for dtype, value in (
+        (torch.float64, lambda s, w: divergence_and_entropy(s @ w.T, target, smoothing)),
+        (torch.float32, lambda s, w: smoothed_nll(s @ w.T, target, smoothing)),
+        (torch.float32, lambda s, w: linear_smoothed_nll(s, w, target, smoothing)[0]),
+    ):
+        leaves = [x.detach().to(dtype).requires_grad_() for x in (states, weight)]
+        gradients.append([g.float() for g in torch.autograd.grad(value(*leaves), leaves)])
+    expected, plain, fused = gradients
+    torch.testing.assert_close(plain, expected, rtol=1e-4, atol=1e-5)
+    torch.testing.assert_close(fused, expected, rtol=1e-4, atol=1e-5)
+
+
+def test_gradients_are_the_slopes_of_the_loss() -> None:
+    """By finite differences: no formula, ours or PyTorch's, is trusted."""
+    torch.manual_seed(2)
+    states, weight, target = torch.randn(3, 5), torch.randn(7, 5), torch.randint(7, (3,))
+    leaves = [x.requires_grad_() for x in (states, weight)]
+    gradients = torch.autograd.grad(linear_smoothed_nll(*leaves, target, 0.1)[0], leaves)
+    h = 1e-2
+    for leaf, gradient in zip(leaves, gradients, strict=True):
+        direction = torch.randn_like(leaf)
+        with torch.no_grad():
+            ends = []
+            for sign in (1, -1):
+                leaf += sign * h * direction
+                ends.append(float(linear_smoothed_nll(*leaves, target, 0.1)[0]))
+                leaf -= sign * h * direction
+        assert float((gradient * direction).sum()) == pytest.approx((ends[0] - ends[1]) / (2 * h), rel=2e-3, abs=2e-3)
+
+
+@given(problems())
+def test_without_smoothing_it_is_cross_entropy(problem: Problem) -> None:
+    states, weight, target = problem
+    expected = F.cross_entropy(states @ weight.T, target, reduction="sum")
+    torch.testing.assert_close(smoothed_nll(states @ weight.T, target, 0.0), expected, rtol=1e-5, atol=1e-5)
+    torch.testing.assert_close(linear_smoothed_nll(*problem, 0.0)[0], expected, rtol=1e-5, atol=1e-4)
+
+
+@given(problems(), SMOOTHINGS)
+def test_the_reported_likelihood_is_never_smoothed(problem: Problem, smoothing: float) -> None:
+    states, weight, target = problem
+    expected = F.cross_entropy(states @ weight.T, target, reduction="sum")
+    torch.testing.assert_close(linear_smoothed_nll(*problem, smoothing)[1], expected, rtol=1e-5, atol=1e-4)
+
+
+@given(problems(), SMOOTHINGS)
+def test_chunks_leave_no_seams(problem: Problem, smoothing: float) -> None:
+    whole, parts = [], []
+    for results, chunk in ((whole, 1024), (parts, 3)):
+        leaves = [x.clone().requires_grad_() for x in problem[:2]]
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(loss, "CHUNK", chunk)
+            value, nll = linear_smoothed_nll(*leaves, problem[2], smoothing)
+        results += [value.detach(), nll.detach(), *torch.autograd.grad(value, leaves)]
+    torch.testing.assert_close(parts, whole, rtol=1e-5, atol=1e-4)
+
+
+@given(st.integers(2, 50), st.floats(0.01, 0.9))
+def test_the_minimum_is_the_entropy_of_the_smoothed_target(n_words: int, smoothing: float) -> None:
+    """Reached where p is q, and there the gradient vanishes: a loss above 0 is not a model that fails to learn."""
+    target = torch.arange(n_words)
+    logits = smoothed_targets(target, n_words, smoothing).log().requires_grad_()
+    value = smoothed_nll(logits, target, smoothing)
+    assert value.item() == pytest.approx(n_words * entropy(n_words, smoothing), rel=1e-5)
+    assert torch.autograd.grad(value, logits)[0].abs().max() < 1e-6
+    assert smoothed_nll(logits + 0.1 * torch.randn(n_words, n_words), target, smoothing) > value - 1e-4
+
+
+@pytest.mark.parametrize("smoothing", [0.0, 0.1])
+@pytest.mark.parametrize("size", [50.0, 88.0, 95.0, 100.0, 102.0, 103.5, 110.0, 1e3, 1e4])
+def test_a_likelihood_too_small_for_a_float_keeps_its_logarithm(size: float, smoothing: float) -> None:
+    """The reference at -size: its probability underflows, first to a few digits, then to 0; the loss stays right."""
+    states, weight = torch.tensor([[size], [size], [0.0]]), torch.tensor([[0.0], [-1.0], [-0.5]])
+    target = torch.tensor([1, 0, 1])
+    logits = states.double() @ weight.double().T
+    value, nll = linear_smoothed_nll(states.requires_grad_(), weight.requires_grad_(), target, smoothing)
+    expected = divergence_by_log_softmax(logits, target, smoothing)
+    assert value.item() == pytest.approx(expected, rel=1e-6)
+    assert nll.item() == pytest.approx(divergence_by_log_softmax(logits, target, 0.0), rel=1e-6)
+    value.backward()
+    assert bool(states.grad.isfinite().all() & weight.grad.isfinite().all())
+
+
+def divergence_by_log_softmax(logits_NV: Tensor, target_N: Tensor, smoothing: float) -> float:
+    """The cross entropy where p itself would underflow in float64 as well."""
+    q_NV = smoothed_targets(target_N, logits_NV.size(1), smoothing)
+    return -float((q_NV * logits_NV.log_softmax(dim=1)).sum())
+
+
+def test_bfloat16_products_stay_close_to_float32() -> None:
+    states, weight, target = torch.randn(50, 64), torch.randn(301, 64) / 8, torch.randint(301, (50,))
+    results = []
+    for dtype in (torch.float32, torch.bfloat16):
+        leaves = states.to(dtype).requires_grad_(), weight.clone().requires_grad_()
+        value, nll = linear_smoothed_nll(*leaves, target, 0.1)
+        assert value.dtype == nll.dtype == torch.float32
+        gradients = torch.autograd.grad(value, leaves)
+        assert [g.dtype for g in gradients] == [dtype, torch.float32]
+        results.append([value.detach(), nll.detach(), *(g.float() for g in gradients)])
+    for exact, rounded in zip(*results, strict=True):
+        assert (rounded - exact).norm() < 0.01 * exact.norm()
+
+
+@given(problems(), SMOOTHINGS)
+def test_no_gradient_is_computed_that_nobody_asked_for(problem: Problem, smoothing: float) -> None:
+    states, weight, target = problem
+    with_gradient = linear_smoothed_nll(states.requires_grad_(), weight, target, smoothing)
+    with torch.no_grad():
+        without = linear_smoothed_nll(states, weight, target, smoothing)
+    assert not without[0].requires_grad
+    assert not with_gradient[1].requires_grad
+    torch.testing.assert_close(without[0], with_gradient[0].detach())
+    torch.testing.assert_close(without[1], with_gradient[1])
+
+
+@given(problems(), SMOOTHINGS, st.floats(-3, 3))
+def test_the_gradient_of_a_scaled_loss_is_scaled(problem: Problem, smoothing: float, scale: float) -> None:
+    """The one division by the tokens of an update happens outside."""
+    states, weight, target = problem
+    leaves = [x.requires_grad_() for x in (states, weight)]
+    plain, scaled = (
+        torch.autograd.grad(factor * linear_smoothed_nll(*leaves, target, smoothing)[0], leaves)
+        for factor in (1.0, scale)
+    )
+    torch.testing.assert_close(scaled, tuple(scale * g for g in plain))
+
+
+@given(problems(), SMOOTHINGS, SEEDS)
+def test_sums_of_parts_are_the_sum_of_the_whole(problem: Problem, smoothing: float, seed: int) -> None:
+    states, weight, target = problem
+    cut = seed % (len(target) + 1)
+    whole = linear_smoothed_nll(states, weight, target, smoothing)
+    parts = [
+        linear_smoothed_nll(states[part], weight, target[part], smoothing) for part in (slice(cut), slice(cut, None))
+    ]
+    for i in range(2):
+        torch.testing.assert_close(parts[0][i] + parts[1][i], whole[i], rtol=1e-5, atol=1e-4)
+
+
+def test_no_tokens_cost_nothing() -> None:
+    states, weight = torch.empty(0, 5, requires_grad=True), torch.randn(7, 5, requires_grad=True)
+    value, nll = linear_smoothed_nll(states, weight, torch.empty(0, dtype=torch.long), 0.1)
+    value.backward()
+    assert value.item() == nll.item() == 0
+    assert not weight.grad.any()
+    assert smoothed_nll(torch.empty(0, 7), torch.empty(0, dtype=torch.long), 0.1).item() == 0

@@ -1,0 +1,83 @@
+"""The check of shape names catches what it is there for; without this file it might watch nothing at all."""
+
+import sys
+import types
+from collections.abc import Callable
+
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from torch import Tensor
+
+from tests.shapes import checked_shapes
+from tests.toys import random_ids, toy_model
+from transformer.attention import attend
+
+
+def lies(source: str, *arguments: Tensor, module: str = "liar") -> list[str]:
+    """What the check says of `function` in a module made of this source."""
+    namespace = types.ModuleType(module)
+    exec(source, vars(namespace))  # noqa: S102
+    function: Callable[..., object] = namespace.function
+    with checked_shapes("liar") as found:
+        function(*arguments)
+    return found
+
+
+@pytest.mark.parametrize(
+    ("source", "expected"),
+    [
+        ("def function(x_BT): pass", []),
+        ("def function(x_BTD): pass", ["function: x_BTD has 2 axes"]),
+        ("def function(x_B): pass", ["function: x_B has 2 axes"]),
+        ("def function(x_BB): pass", ["function: B is 3 and 5 (x_BB)"]),
+        ("def function(x_B1): pass", ["function: 1 is 1 and 5 (x_B1)"]),
+        ("def function(x_BT): y_BT = x_BT[:, :2]", ["function: T is 5 and 2 (y_BT)"]),
+        ("def function(x_BT): x_BT = x_BT[:, :2]", []),
+        ("def function(x_BT): y_BT = [x_BT, x_BT[:, :2]]", []),
+        ("def function(x_BT): y_1BT = x_BT[None]", []),
+        ("def function(x_BT):\n def inner(y_BT): pass\n inner(x_BT.T)", []),
+        ("def function(x_BT):\n def inner(y_TC): return x_BT\n inner(x_BT)", ["function.<locals>.inner: T is 3 and 5"]),
+        ("class C:\n def m(self, x_BT): y_B = x_BT\ndef function(x): C().m(x)", ["C.m: y_B has 2 axes"]),
+        ("def function(x_BTD):\n try: raise ValueError\n except ValueError: pass", ["function: x_BTD has 2 axes"]),
+    ],
+)
+def test_a_lie_is_caught_and_a_true_name_is_not(source: str, expected: list[str]) -> None:
+    found = lies(source, torch.zeros(3, 5))
+    assert len(found) == len(expected)
+    assert all(lie.startswith(start) for lie, start in zip(found, expected, strict=True))
+
+
+def test_only_the_package_is_watched() -> None:
+    source = "def function(x_B): pass"
+    assert lies(source, torch.zeros(3, 5), module="liar.part") == ["function: x_B has 2 axes"]
+    assert lies(source, torch.zeros(3, 5), module="liars") == []
+
+
+def test_a_lie_is_told_once() -> None:
+    assert lies("def function(x):\n for _ in range(9): f(x)\ndef f(x_B): pass", torch.zeros(3, 5)) == [
+        "f: x_B has 2 axes"
+    ]
+
+
+def test_values_called_keys_are_caught_in_the_library_itself() -> None:
+    q_BHTK, k_BHSK = torch.zeros(2, 3, 5, 7), torch.zeros(2, 3, 1, 7)
+    with checked_shapes("transformer") as found:
+        attend(q_BHTK, k_BHSK.expand(2, 3, 9, 7), torch.zeros(1, 1, 9, 11), None)
+    assert found == ["attend: B is 2 and 1 (v_BHSV)", "attend: H is 3 and 1 (v_BHSV)"]
+
+
+def test_the_check_watches_every_test_of_the_library() -> None:
+    """This one included: the profile function is in place, and sees the whole model."""
+    assert sys.getprofile() is not None
+    with checked_shapes("transformer") as found:
+        toy_model()(random_ids(3, 5), random_ids(3, 7))
+    assert found == []
+    assert sys.getprofile() is not None
+
+
+@settings(max_examples=3)
+@given(st.integers())
+def test_the_check_watches_every_example_of_a_generated_test(n: int) -> None:
+    assert sys.getprofile() is not None

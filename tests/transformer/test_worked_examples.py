@@ -1,0 +1,126 @@
+"""Attentions small enough to follow by hand, on the library's own multi-head attention with these weights loaded."""
+
+import math
+from collections.abc import Sequence
+
+import pytest
+import torch
+from torch import Tensor
+
+from transformer.attention import MultiHeadAttention, attention_weights
+from transformer.config import ModelConfig
+from transformer.masks import causal_mask
+
+# Hello, shiny, sun.
+THREE_WORDS = torch.tensor([[0.34, 0.22, 0.54], [0.53, 0.34, 0.98], [0.29, 0.54, 0.93]])
+SIX_WORDS = torch.tensor(
+    [
+        [0.43, 0.15, 0.89],
+        [0.55, 0.87, 0.66],
+        [0.57, 0.85, 0.64],
+        [0.22, 0.58, 0.33],
+        [0.77, 0.25, 0.10],
+        [0.05, 0.80, 0.55],
+    ]
+)
+Heads = Sequence[tuple[Tensor, Tensor, Tensor]]
+
+
+def loaded(heads: Heads, w_o: Tensor) -> MultiHeadAttention:
+    """Multi-head attention with these W_i^Q, W_i^K, W_i^V (D, K), (D, K), (D, V) and W^O (H V, D)."""
+    w_q, _, w_v = heads[0]
+    config = ModelConfig(
+        vocab_size=7, d_model=w_q.size(0), n_heads=len(heads), d_k=w_q.size(1), d_v=w_v.size(1), positions="learned"
+    )
+    module = MultiHeadAttention(config).eval()
+    rows = [matrix.T for kind in zip(*heads, strict=True) for matrix in kind]
+    module.load_state_dict({"w_qkv.weight": torch.cat(rows), "w_o.weight": w_o.T})
+    return module
+
+
+def without_projections() -> MultiHeadAttention:
+    """Words read each other as they are; sqrt(d_k) in W^Q undoes the scaling."""
+    identity = torch.eye(3)
+    return loaded([(math.sqrt(3) * identity, identity, identity)], identity)
+
+
+def test_shiny_among_three_words() -> None:
+    (context,) = without_projections()(THREE_WORDS[None], None)
+    torch.testing.assert_close(context[1], torch.tensor([0.3992, 0.3858, 0.8610]), rtol=0, atol=5e-4)
+
+
+def test_the_second_of_six_words() -> None:
+    weights: list[Tensor] = []
+    (context,) = without_projections()(SIX_WORDS[None], None, weights)
+    expected = torch.tensor([0.1385, 0.2379, 0.2333, 0.1240, 0.1082, 0.1581])
+    torch.testing.assert_close(weights[0][0, 0, 1], expected, rtol=0, atol=5e-5)
+    torch.testing.assert_close(context[1], torch.tensor([0.4419, 0.6515, 0.5683]), rtol=0, atol=5e-5)
+
+
+def random_projections(n_heads: int) -> Heads:
+    """Query, key and value matrix of each head, drawn in that order."""
+    torch.manual_seed(123)
+    return [(torch.rand(3, 2), torch.rand(3, 2), torch.rand(3, 2)) for _ in range(n_heads)]
+
+
+def test_six_words_with_projections_and_scaling() -> None:
+    heads_alone = torch.eye(2, 3)  # W^O hands the two numbers of a head on as they are, and a zero
+    (rows,) = loaded(random_projections(1), heads_alone)(SIX_WORDS[None], None)
+    expected = [
+        [0.2996, 0.8053],
+        [0.3061, 0.8210],
+        [0.3058, 0.8203],
+        [0.2948, 0.7939],
+        [0.2927, 0.7891],
+        [0.2990, 0.8040],
+    ]
+    torch.testing.assert_close(rows[:, :2], torch.tensor(expected), rtol=0, atol=5e-5)
+    assert not rows[:, 2].any()
+
+
+def by_hand(words: Tensor, heads: Heads, causal: bool) -> list[list[float]]:
+    """Concat(head_1 .. head_h) in Python's float64 numbers: exp, sums and quotients, one word at a time."""
+
+    def product(word: list[float], matrix: Tensor) -> list[float]:
+        return [sum(a * b for a, b in zip(word, column, strict=True)) for column in matrix.T.tolist()]
+
+    rows: list[list[float]] = [[] for _ in words]
+    for w_q, w_k, w_v in heads:
+        queries, keys, values = ([product(word, w) for word in words.tolist()] for w in (w_q, w_k, w_v))
+        for t, query in enumerate(queries):
+            n = t + 1 if causal else len(keys)
+            scores = [sum(a * b for a, b in zip(query, key, strict=True)) / math.sqrt(len(query)) for key in keys[:n]]
+            factors = [math.exp(score) for score in scores]
+            rows[t] += [
+                sum(f * value[i] for f, value in zip(factors, values[:n], strict=True)) / sum(factors)
+                for i in range(w_v.size(1))
+            ]
+    return rows
+
+
+@pytest.mark.parametrize("n_heads", [1, 2])
+@pytest.mark.parametrize("causal", [False, True], ids=["all words", "earlier words"])
+def test_masked_and_multi_head_forms_are_the_sums_written_out(n_heads: int, causal: bool) -> None:
+    heads = random_projections(n_heads)
+    w_o = torch.randn(2 * n_heads, 3)
+    (rows,) = loaded(heads, w_o)(SIX_WORDS[None], causal_mask(6) if causal else None)
+    torch.testing.assert_close(rows, torch.tensor(by_hand(SIX_WORDS, heads, causal)) @ w_o)
+
+
+def test_masked_weights_are_the_open_ones_renormalised() -> None:
+    """Softmax over fewer words is softmax over all of them, cut off and divided by what is left."""
+    w_q, w_k, _ = random_projections(1)[0]
+    q, k = (SIX_WORDS @ w_q)[None, None], (SIX_WORDS @ w_k)[None, None]
+    cut = attention_weights(q, k, None).tril()
+    torch.testing.assert_close(attention_weights(q, k, causal_mask(6)), cut / cut.sum(dim=-1, keepdim=True))
+
+
+def test_the_scaling_is_what_tells_the_two_forms_apart() -> None:
+    """The same words, once as they are and once scaled by sqrt(3): scaled weights are more even."""
+    weights: list[Tensor] = []
+    without_projections()(SIX_WORDS[None], None, weights)
+    identity = torch.eye(3)
+    loaded([(identity, identity, identity)], identity)(SIX_WORDS[None], None, weights)
+    unscaled, scaled = (w[0, 0, 1] for w in weights)
+    torch.testing.assert_close((SIX_WORDS @ SIX_WORDS[1]).softmax(dim=0), unscaled)
+    assert scaled.var() < unscaled.var()
