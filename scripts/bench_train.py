@@ -1,83 +1,290 @@
 #!/usr/bin/env python3
-"""Training speed of this toolkit on this machine: one JSON record, the last line of the output.
+"""Training speed beside what one would use instead, on this machine: a table, then one JSON record as the last line.
 
-    python scripts/bench_train.py --preset small --rounds 5
+    python scripts/bench_train.py                                     # this toolkit alone
+    python scripts/bench_train.py --against torch hf hf-malloc        # side by side; hf needs the extra `bench`
+    python scripts/bench_train.py --preset paper-base --prepared prepared/multi30k-de-en
 
-Sentences are random, with lengths like those of captions, so that nothing has to be downloaded. Tokens are those of
-source and target without padding; FLOPs are the model's, three times the forward pass.
+Contenders train the same sizes on the same batches, each in a process of its own, in turns: a slow moment of the
+machine meets them all. Tokens are those of source and target without padding; FLOPs are the model's, three times the
+forward pass. Without --prepared, sentences are random, with lengths like those of captions.
+
+    ours        this toolkit's update
+    torch       torch.nn.Transformer in a plain loop, malloc tuned as ours is
+    hf          MarianMTModel of Hugging Face transformers in a plain loop, as it comes
+    hf-malloc   the same with malloc tuned
 """
 
 import argparse
 import json
 import statistics
+import subprocess
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from pathlib import Path
 
 import numpy as np
 import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
 
+from transformer.config import ModelConfig
 from transformer.cost import training_flops_per_step
 from transformer.model import Transformer
+from transformer.positions import sinusoids
 from transformer.presets import resolve
 from translate.config import TrainingConfig
-from translate.corpus.batches import Batch, EncodedPairs, Sampler, collate
+from translate.corpus.batches import Batch, EncodedPairs, Pairs, Sampler, collate
+from translate.corpus.store import Prepared
 from translate.training.machine import choose_device, choose_dtype, product_rate, tune_malloc
 from translate.training.run import processor_name
-from translate.training.step import new_optimizer, train_step
+from translate.training.step import new_optimizer, precision, train_step
+
+Update = Callable[[Batch], None]
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Measure and print."""
+    """Measure and print; with --work, be one contender that runs a round for each line on stdin."""
+    args = parse_args(sys.argv[1:] if argv is None else argv)
+    if args.work:
+        return work(args)
+    names = ["ours", *args.against]
+    command = [sys.executable, __file__, *(sys.argv[1:] if argv is None else argv)]
+    workers = {name: start([*command, "--work", name]) for name in names}
+    facts = {name: answer(worker) for name, worker in workers.items()}
+    seconds: dict[str, list[float]] = {name: [] for name in names}
+    for _ in range(args.rounds):
+        for name, worker in workers.items():
+            seconds[name].append(round_of(worker))
+    for worker in workers.values():
+        worker.communicate()
+    print(json.dumps(report(args, facts, seconds)))
+    return 0
+
+
+def parse_args(argv: Sequence[str]) -> argparse.Namespace:
+    """The options; `preset`, `rounds` and so on end up in the record."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--against", nargs="+", choices=["torch", "hf", "hf-malloc"], default=[], metavar="NAME")
     parser.add_argument("--preset", default="small", help="model (default: %(default)s)")
+    parser.add_argument("--prepared", type=Path, metavar="FOLDER", help="take batches from this prepared corpus")
     parser.add_argument("--vocab-size", type=int, default=8000, help="default: %(default)s")
     parser.add_argument("--dropout", type=float, default=0.1, help="default: %(default)s")
     parser.add_argument("--batch-tokens", type=int, default=4096, help="padded tokens a side (default: %(default)s)")
     parser.add_argument("--precision", choices=["auto", "fp32", "bf16"], default="auto", help="default: %(default)s")
     parser.add_argument("--rounds", type=int, default=5, help="measured rounds (default: %(default)s)")
     parser.add_argument("--steps", type=int, default=20, help="updates in a round (default: %(default)s)")
-    args = parser.parse_args(argv)
-    tuned = tune_malloc()
+    parser.add_argument("--work", help=argparse.SUPPRESS)
+    return parser.parse_args(argv)
+
+
+def start(command: Sequence[str]) -> "subprocess.Popen[str]":
+    """One contender's process."""
+    return subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+
+
+def answer(worker: "subprocess.Popen[str]") -> dict[str, float]:
+    """The next line that a contender prints."""
+    line = worker.stdout.readline() if worker.stdout else ""
+    if not line:
+        raise SystemExit("a contender ended early; its message stands above")
+    values: dict[str, float] = json.loads(line)
+    return values
+
+
+def round_of(worker: "subprocess.Popen[str]") -> float:
+    """Let one contender run one round while the others wait; its seconds."""
+    if worker.stdin:
+        worker.stdin.write("go\n")
+        worker.stdin.flush()
+    return answer(worker)["seconds"]
+
+
+def report(
+    args: argparse.Namespace, facts: dict[str, dict[str, float]], seconds: dict[str, list[float]]
+) -> dict[str, object]:
+    """The record; a table is printed on the way."""
+    device = choose_device()
+    dtype = choose_dtype(args.precision, device)
+    rate = product_rate(dtype, device)
+    contenders = {}
+    print(f"{'contender':12}{'tokens/s':>10}{'GFLOP/s':>10}{'of products':>13}{'peak MB':>9}{'ours is':>9}")
+    for name, fact in facts.items():
+        median = statistics.median(seconds[name])
+        contenders[name] = {
+            "tokens_per_s": round(fact["tokens"] / median),
+            "tokens_per_s_range": [round(fact["tokens"] / f(seconds[name])) for f in (max, min)],
+            "gflops": round(fact["flops"] / median / 1e9, 1),
+            "share_of_product_rate": round(fact["flops"] / median / rate, 3),
+            "parameters": fact["parameters"],
+            "peak_mb": fact["peak_mb"],
+            # Rounds stand side by side in time, so their ratios are steadier than the ratio of the medians.
+            "ours_is_times": round(
+                statistics.median(t / o for t, o in zip(seconds[name], seconds["ours"], strict=True)), 2
+            ),
+        }
+        c = contenders[name]
+        print(
+            f"{name:12}{c['tokens_per_s']:>10,}{c['gflops']:>10}{c['share_of_product_rate']:>13.1%}"
+            f"{c['peak_mb']:>9,.0f}{c['ours_is_times']:>9}"
+        )
+    return {
+        "kind": "bench_train",
+        **{key: str(value) if isinstance(value, Path) else value for key, value in vars(args).items() if key != "work"},
+        "processor": torch.cuda.get_device_name() if device.type == "cuda" else processor_name(),
+        "threads": torch.get_num_threads(),
+        "torch": torch.__version__,
+        "products": str(dtype).removeprefix("torch."),
+        "product_gflops": round(rate / 1e9, 1),
+        "padding": facts["ours"]["padding"],
+        "contenders": contenders,
+    }
+
+
+def work(args: argparse.Namespace) -> int:
+    """One contender: settle, say what a round is, then run a round for each line on stdin."""
+    if args.work != "hf":
+        tune_malloc()
     torch.manual_seed(0)
     device = choose_device()
     dtype = choose_dtype(args.precision, device)
     config = resolve(args.preset, {"dropout": args.dropout}, args.vocab_size)
+    batches = [batch.to(device) for batch in some_batches(args)]
+    model, update = {"ours": ours, "torch": plain_torch}.get(args.work, hugging_face)(config, device, dtype)
+    for batch in batches:  # the allocator and the kernels settle; not measured
+        update(batch)
+    n_padded = sum(batch.src.numel() + batch.tgt_in.numel() for batch in batches)
+    n_tokens = sum(batch.n_src_tokens + batch.n_tgt_tokens for batch in batches)
+    fact = {
+        "tokens": n_tokens,
+        "padding": round(1 - n_tokens / n_padded, 4),
+        "flops": sum(training_flops_per_step(config, *shape_of(batch)) for batch in batches),
+        "parameters": sum(parameter.numel() for parameter in model.parameters()),
+        "peak_mb": peak_mb(device),
+    }
+    print(json.dumps(fact), flush=True)
+    for _ in sys.stdin:
+        begin = time.perf_counter()
+        for batch in batches:
+            update(batch)
+        print(json.dumps({"seconds": time.perf_counter() - begin}), flush=True)
+    return 0
+
+
+def ours(config: ModelConfig, device: torch.device, dtype: torch.dtype) -> tuple[nn.Module, Update]:
+    """This toolkit."""
     model = Transformer(config).to(device).train()
     optimizer = new_optimizer(model, TrainingConfig())
-    batches = [batch.to(device) for batch in random_batches(args.vocab_size, args.batch_tokens, args.steps)]
 
-    def run_round() -> float:
-        start = time.perf_counter()
-        for batch in batches:
-            train_step(model, optimizer, [batch], lr=1e-4, smoothing=0.1, clip_norm=None, dtype=dtype)
-        return time.perf_counter() - start
+    def update(batch: Batch) -> None:
+        train_step(model, optimizer, [batch], lr=1e-4, smoothing=0.1, clip_norm=None, dtype=dtype)
 
-    run_round()  # the allocator and the kernels settle; not measured
-    seconds = [run_round() for _ in range(args.rounds)]
-    median = statistics.median(seconds)
-    n_tokens = sum(batch.n_src_tokens + batch.n_tgt_tokens for batch in batches)
-    n_padded = sum(batch.src.numel() + batch.tgt_in.numel() for batch in batches)
-    flops = sum(training_flops_per_step(config, *shape_of(batch)) for batch in batches)
-    rate = product_rate(dtype, device)
-    record = {
-        "kind": "bench_train",
-        **vars(args),
-        "processor": torch.cuda.get_device_name() if device.type == "cuda" else processor_name(),
-        "threads": torch.get_num_threads(),
-        "torch": torch.__version__,
-        "malloc_tuned": tuned,
-        "products": str(dtype).removeprefix("torch."),
-        "parameters": sum(parameter.numel() for parameter in model.parameters()),
-        "tokens_per_s": round(n_tokens / median),
-        "tokens_per_s_range": [round(n_tokens / max(seconds)), round(n_tokens / min(seconds))],
-        "padding": round(1 - n_tokens / n_padded, 4),
-        "gflops": round(flops / median / 1e9, 1),
-        "product_gflops": round(rate / 1e9, 1),
-        "share_of_product_rate": round(flops / median / rate, 3),
-    }
-    print(json.dumps(record))
-    return 0
+    return model, update
+
+
+class PlainTorch(nn.Module):
+    """torch.nn.Transformer between an embedding and a tied projection."""
+
+    def __init__(self, config: ModelConfig) -> None:
+        super().__init__()
+        self.embedding = nn.Embedding(config.vocab_size, config.d_model)
+        self.transformer = nn.Transformer(
+            config.d_model,
+            config.n_heads,
+            config.n_encoder_layers,
+            config.n_decoder_layers,
+            config.d_ff,
+            config.dropout,
+            batch_first=True,
+        )
+        self.register_buffer("positions", sinusoids(config.max_length, config.d_model), persistent=False)
+        self.scale = config.d_model**0.5
+
+    def embed(self, ids: Tensor) -> Tensor:
+        """(B, T) -> (B, T, d_model)."""
+        return F.dropout(self.embedding(ids) * self.scale + self.positions[: ids.size(1)], 0.1, self.training)  # type: ignore[index]
+
+    def forward(self, src: Tensor, tgt: Tensor) -> Tensor:
+        """Logits (B, T, V)."""
+        causal = nn.Transformer.generate_square_subsequent_mask(tgt.size(1), device=tgt.device).isinf()
+        padding = src == 0
+        states = self.transformer(
+            self.embed(src),
+            self.embed(tgt),
+            tgt_mask=causal,
+            tgt_is_causal=True,
+            src_key_padding_mask=padding,
+            memory_key_padding_mask=padding,
+        )
+        return F.linear(states, self.embedding.weight)
+
+
+def plain_torch(config: ModelConfig, device: torch.device, dtype: torch.dtype) -> tuple[nn.Module, Update]:
+    """torch.nn.Transformer as its documentation uses it."""
+    model = PlainTorch(config).to(device).train()
+    optimizer = torch.optim.AdamW(model.parameters(), lr=1e-4, betas=(0.9, 0.98), eps=1e-9)
+
+    def update(batch: Batch) -> None:
+        with precision(device, dtype):
+            logits = model(batch.src, batch.tgt_in)
+            loss = F.cross_entropy(logits.flatten(0, 1), batch.tgt_out.flatten(), ignore_index=0, label_smoothing=0.1)
+        loss.backward()  # type: ignore[no-untyped-call]
+        optimizer.step()
+        optimizer.zero_grad()
+
+    return model, update
+
+
+def hugging_face(config: ModelConfig, device: torch.device, dtype: torch.dtype) -> tuple[nn.Module, Update]:
+    """MarianMTModel and its own loss."""
+    from transformers import MarianConfig, MarianMTModel
+
+    model = MarianMTModel(
+        MarianConfig(
+            vocab_size=config.vocab_size,
+            d_model=config.d_model,
+            encoder_layers=config.n_encoder_layers,
+            decoder_layers=config.n_decoder_layers,
+            encoder_attention_heads=config.n_heads,
+            decoder_attention_heads=config.n_heads,
+            encoder_ffn_dim=config.d_ff,
+            decoder_ffn_dim=config.d_ff,
+            activation_function="relu",
+            dropout=config.dropout,
+            scale_embedding=True,
+            pad_token_id=config.pad,
+            bos_token_id=config.bos,
+            eos_token_id=config.eos,
+            decoder_start_token_id=config.bos,
+            forced_eos_token_id=config.eos,
+        )
+    )
+    model.to(device).train()
+    optimizer = torch.optim.AdamW(model.parameters(), lr=1e-4, betas=(0.9, 0.98), eps=1e-9)
+
+    def update(batch: Batch) -> None:
+        with precision(device, dtype):
+            loss = model(
+                input_ids=batch.src,
+                attention_mask=batch.src != 0,
+                decoder_input_ids=batch.tgt_in,
+                labels=batch.tgt_out.masked_fill(batch.tgt_out == 0, -100),
+            ).loss
+        loss.backward()
+        optimizer.step()
+        optimizer.zero_grad()
+
+    return model, update
+
+
+def peak_mb(device: torch.device) -> float:
+    """Largest memory so far: the device's own, or that of the process."""
+    if device.type == "cuda":
+        return torch.cuda.max_memory_allocated() / 1e6
+    import resource
+
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e3  # Linux counts in KiB
 
 
 def shape_of(batch: Batch) -> tuple[int, int, int]:
@@ -85,15 +292,24 @@ def shape_of(batch: Batch) -> tuple[int, int, int]:
     return batch.src.size(0), batch.src.size(1), batch.tgt_in.size(1)
 
 
-def random_batches(vocab_size: int, batch_tokens: int, n: int) -> list[Batch]:
-    """Batches of random tokens in pairs of similar lengths, median 12."""
+def some_batches(args: argparse.Namespace) -> list[Batch]:
+    """The batches of a round: the first of an epoch of a prepared corpus, or random tokens, median length 12."""
+    if args.prepared:
+        prepared = Prepared.open(args.prepared)
+        if prepared.tokenizer.vocab_size > args.vocab_size:
+            raise SystemExit(f"{args.prepared}: has {prepared.tokenizer.vocab_size} pieces; say so with --vocab-size")
+        return first_batches(prepared.train, args)
     rng = np.random.default_rng(0)
-    n_pairs = n * batch_tokens // 8
+    n_pairs = args.steps * args.batch_tokens // 8
     src_lengths = np.clip(rng.lognormal(2.5, 0.35, n_pairs), 3, 60).astype(int)
     tgt_lengths = np.clip(src_lengths * rng.normal(1.0, 0.12, n_pairs), 3, 60).astype(int)
-    src, tgt = ([rng.integers(4, vocab_size, k).tolist() for k in side] for side in (src_lengths, tgt_lengths))
-    pairs = EncodedPairs(src, tgt)
-    index = Sampler(pairs, batch_tokens, 64, 0).batches(0)[:n]
+    src, tgt = ([rng.integers(4, args.vocab_size, k).tolist() for k in side] for side in (src_lengths, tgt_lengths))
+    return first_batches(EncodedPairs(src, tgt), args)
+
+
+def first_batches(pairs: Pairs, args: argparse.Namespace) -> list[Batch]:
+    """The first batches of the first epoch."""
+    index = Sampler(pairs, args.batch_tokens, min(256, args.batch_tokens), 0).batches(0)[: args.steps]
     return [collate(pairs, i, pad=0, bos=1, eos=2) for i in index]
 
 

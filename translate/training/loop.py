@@ -68,6 +68,8 @@ class Trainer:
         self.last_step = min(end for end in ends if end)
         self.valid_every = config.valid_every or updates_per_epoch
         self.save_every = config.save_every or self.valid_every
+        self._clock = self._saved_at = 0.0  # seconds; set when training begins
+        self._saved_step = self._skipped = 0  # skipped: updates in a row
 
     def _valid_batches(self) -> list[Batch]:
         """The validation set, every sentence of it, encoded once."""
@@ -108,27 +110,33 @@ class Trainer:
         """Update until the end that the config names, or until patience is exhausted; then make the final model."""
         self._warn()
         batches = self._micro_batches()
-        skipped = 0
-        saved_at = clock = time.monotonic()
+        self._clock, self._saved_at = time.monotonic(), self.state.seconds
         with _stop_signals() as stop, self._progress() as bar:
             while self.state.step < self.last_step and not self._out_of_patience():
                 stats = self._update(next(batches))
-                skipped = 0 if math.isfinite(stats.loss + stats.grad_norm) else skipped + 1
-                now = time.monotonic()
-                self.state.seconds, clock = self.state.seconds + now - clock, now
+                self._tick()
                 self._report(bar, stats)
-                saved = self._milestones()
-                self.state.seconds, clock = self.state.seconds + time.monotonic() - clock, time.monotonic()
-                if skipped >= MAX_SKIPPED:
-                    self._give_up(skipped)
-                minutes = self.config.save_minutes
-                if not saved and (stop or (minutes is not None and clock - saved_at > 60 * minutes)):
+                self._milestones()
+                self._tick()
+                if self._skipped >= MAX_SKIPPED:
+                    self._give_up()
+                if self._save_is_due(bool(stop)):
                     self._save(scheduled=False)
-                    saved = True
-                saved_at = clock if saved else saved_at
                 if stop:
                     raise Interrupted
         self._finish()
+
+    def _tick(self) -> None:
+        """Count the time since the last tick."""
+        now = time.monotonic()
+        self.state.seconds, self._clock = self.state.seconds + now - self._clock, now
+
+    def _save_is_due(self, stopping: bool) -> bool:
+        """Whether a save outside the schedule is due: at a stop, or `save_minutes` after the last one."""
+        if stopping:
+            return self._saved_step < self.state.step
+        minutes = self.config.save_minutes
+        return minutes is not None and self.state.seconds - self._saved_at > 60 * minutes
 
     def _micro_batches(self) -> Iterator[list[Batch]]:
         """Batches of one update; the state's position follows when they are handed out."""
@@ -154,11 +162,13 @@ class Trainer:
         )
         self.state.step += 1
         self.state.n_tokens += stats.n_src_tokens + stats.n_tgt_tokens
-        self.state.n_skipped += not math.isfinite(stats.loss + stats.grad_norm)
+        finite = math.isfinite(stats.loss + stats.grad_norm)
+        self.state.n_skipped += not finite
+        self._skipped = 0 if finite else self._skipped + 1
         return stats
 
-    def _milestones(self) -> bool:
-        """Validate and save where the step says so; whether a checkpoint was written."""
+    def _milestones(self) -> None:
+        """Validate and save where the step says so."""
         step = self.state.step
         last = step == self.last_step
         if step % self.valid_every == 0 or last:
@@ -166,8 +176,6 @@ class Trainer:
             release_memory()
         if step % self.save_every == 0 or last or self.state.best_step == step:
             self._save(scheduled=step % self.save_every == 0 or last)
-            return True
-        return False
 
     def _validate(self) -> None:
         nll, bleu = self._scores()
@@ -194,6 +202,7 @@ class Trainer:
         checkpoint.prune(
             self.run.checkpoints, keep_last=max(config.keep_last, config.average_last), best_step=state.best_step
         )
+        self._saved_step, self._saved_at = state.step, state.seconds
         self._log("checkpoint", {"folder": folder.name})
 
     def _finish(self) -> None:
@@ -259,11 +268,11 @@ class Trainer:
                 f"training.max_tokens = {self.config.max_tokens} tokens and are left out"
             )
 
-    def _give_up(self, skipped: int) -> None:
+    def _give_up(self) -> None:
         self._save(scheduled=False)
         raise UserError(
-            f"{self.run.folder}: loss or gradient was not finite in {skipped} updates in a row; state is saved; lower "
-            "training.lr, lengthen training.warmup_steps, or set training.clip_norm"
+            f"{self.run.folder}: loss or gradient was not finite in {self._skipped} updates in a row; state is saved; "
+            "lower training.lr, lengthen training.warmup_steps, or set training.clip_norm"
         )
 
 

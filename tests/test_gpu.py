@@ -1,0 +1,84 @@
+"""What only a CUDA device can show: there other kernels run, and they must say the same."""
+
+import numpy as np
+import pytest
+import torch
+
+from transformer.attention import attend, attend_fused
+from transformer.config import ModelConfig
+from transformer.decoding import translate_ids
+from transformer.loss import linear_smoothed_nll, smoothed_nll
+from transformer.model import Transformer
+from translate.config import TrainingConfig
+from translate.corpus.batches import EncodedPairs, collate
+from translate.training.step import batch_loss, new_optimizer, train_step
+
+pytestmark = [
+    pytest.mark.gpu,
+    pytest.mark.skipif(not torch.cuda.is_available(), reason="there is no CUDA device"),
+]
+
+CUDA = torch.device("cuda")
+
+
+@pytest.fixture
+def model() -> Transformer:
+    torch.manual_seed(5)
+    return Transformer(ModelConfig(vocab_size=301, d_model=64, n_heads=4, d_ff=96, n_encoder_layers=2, dropout=0.0))
+
+
+@pytest.fixture
+def batch():
+    rng = np.random.default_rng(3)
+    src, tgt = ([rng.integers(4, 301, n).tolist() for n in (3, 5, 7, 11, 13)] for _ in range(2))
+    return collate(EncodedPairs(src, tgt), np.arange(5), pad=0, bos=1, eos=2)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+def test_the_fused_kernel_is_equation_1(dtype):
+    torch.manual_seed(7)
+    q, k, v = (torch.randn(3, 4, n, 16, device=CUDA, dtype=dtype) for n in (5, 7, 7))
+    allowed = torch.rand(3, 1, 5, 7, device=CUDA) > 0.3
+    allowed[..., 0] = True
+    tolerance = 1e-5 if dtype == torch.float32 else 2e-2
+    torch.testing.assert_close(attend_fused(q, k, v, allowed), attend(q, k, v, allowed), rtol=0, atol=tolerance)
+
+
+def test_loss_and_gradients_are_those_of_the_cpu(model, batch):
+    loss, nll = batch_loss(model, batch, 0.1, torch.float32)
+    loss.backward()
+    expected = {name: parameter.grad.clone() for name, parameter in model.named_parameters()}
+    model.zero_grad()
+    on_device = model.to(CUDA)
+    got, got_nll = batch_loss(on_device, batch.to(CUDA), 0.1, torch.float32)
+    got.backward()
+    torch.testing.assert_close(got.cpu(), loss, rtol=1e-4, atol=0)
+    torch.testing.assert_close(got_nll.cpu(), nll, rtol=1e-4, atol=0)
+    for name, parameter in on_device.named_parameters():
+        torch.testing.assert_close(parameter.grad.cpu(), expected[name], rtol=1e-3, atol=1e-3)
+
+
+def test_the_chunked_loss_is_the_definition():
+    torch.manual_seed(11)
+    states, weight = torch.randn(1500, 64, device=CUDA), torch.randn(301, 64, device=CUDA)
+    target = torch.randint(301, (1500,), device=CUDA)
+    torch.testing.assert_close(
+        linear_smoothed_nll(states, weight, target, 0.1)[0], smoothed_nll(states @ weight.T, target, 0.1)
+    )
+
+
+def test_bfloat16_training_learns(model, batch):
+    model, batch = model.to(CUDA).train(), batch.to(CUDA)
+    optimizer = new_optimizer(model, TrainingConfig())
+    losses = [
+        train_step(model, optimizer, [batch], lr=0.003, smoothing=0.1, clip_norm=None, dtype=torch.bfloat16).loss
+        for _ in range(60)
+    ]
+    assert losses[-1] < 0.5 * losses[0]
+
+
+def test_translations_are_those_of_the_cpu(model):
+    sources = [[5, 9, 200], [17] * 11, [300, 4]]
+    expected = translate_ids(model.eval(), sources)
+    got = translate_ids(model.to(CUDA), sources)
+    assert [h[0].tokens for h in got] == [h[0].tokens for h in expected]
