@@ -168,6 +168,8 @@ def work(args: argparse.Namespace) -> int:
         begin = time.perf_counter()
         for batch in batches:
             update(batch)
+        if device.type == "cuda":
+            torch.cuda.synchronize()
         print(json.dumps({"seconds": time.perf_counter() - begin}), flush=True)
     return 0
 
@@ -199,11 +201,12 @@ class PlainTorch(nn.Module):
             batch_first=True,
         )
         self.register_buffer("positions", sinusoids(config.max_length, config.d_model), persistent=False)
-        self.scale = config.d_model**0.5
+        self.scale, self.dropout = config.d_model**0.5, config.dropout
 
     def embed(self, ids: Tensor) -> Tensor:
         """(B, T) -> (B, T, d_model)."""
-        return F.dropout(self.embedding(ids) * self.scale + self.positions[: ids.size(1)], 0.1, self.training)  # type: ignore[index]
+        positions = self.positions[: ids.size(1)]  # type: ignore[index]
+        return F.dropout(self.embedding(ids) * self.scale + positions, self.dropout, self.training)
 
     def forward(self, src: Tensor, tgt: Tensor) -> Tensor:
         """Logits (B, T, V)."""

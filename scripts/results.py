@@ -42,15 +42,18 @@ def record_of(run: Path) -> dict[str, Any]:
     final = next(record for record in reversed(metrics) if record["kind"] == "final")
     last = next(record for record in reversed(metrics) if record["kind"] == "train")
     first = manifest["starts"][0]
+    RECORDS.mkdir(exist_ok=True)
     return {
         "kind": "training",
         "name": run.name,
         "command": " ".join(["translate", *first["command"][1:]]),
         "commit": first["commit"],
+        "uncommitted_changes": first["uncommitted_changes"],
         "date": first["time"][:10],
-        "machine": manifest["machine"],
-        "products": manifest["products"],
-        "versions": manifest["versions"],
+        "starts": len(manifest["starts"]),
+        "machine": first["machine"],
+        "dtype": manifest["dtype"],
+        "versions": first["versions"],
         "seed": manifest["seed"],
         "parameters": manifest["parameters"],
         "inputs": manifest["data"]["inputs"],
@@ -95,13 +98,13 @@ def table(records: Sequence[dict[str, Any]]) -> str:
                 str(record["commit"])[:9],
             ]
             lines.append(f"| {' | '.join(cells)} |")
-    signatures = {
-        metric: scores[metric]["signature"]
+    signatures = dict.fromkeys(
+        f"{metric}: `{scores[metric]['signature']}`  "
         for record in records
         for scores in record["scores"].values()
         for metric in ("bleu", "chrf", "ter")
-    }
-    lines += ["", *(f"{metric}: `{signature}`  " for metric, signature in signatures.items())]
+    )
+    lines += ["", *signatures] if signatures else []
     return "\n".join(lines) + "\n"
 
 

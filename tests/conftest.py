@@ -8,12 +8,12 @@ from typing import ParamSpec
 
 import pytest
 import torch
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 
 from tests.shapes import checked_shapes
 
-# How long one example takes says more about the machine than about the code.
-settings.register_profile("suite", deadline=None)
+# How long examples take says more about the machine than about the code; and the same code must get the same verdict.
+settings.register_profile("suite", deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize=True)
 settings.load_profile("suite")
 
 P = ParamSpec("P")
@@ -29,12 +29,20 @@ def true_names() -> Iterator[None]:
 
 
 @pytest.fixture(autouse=True)
-def one_thread_and_true_names(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Tests of the model library start from one seed, on one core, and watch the library's shape names."""
+def one_thread() -> Iterator[None]:
+    """Tests run on one core: products this small are slower on two."""
+    n_threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(n_threads)
+
+
+@pytest.fixture(autouse=True)
+def true_names_of_the_library(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Tests of the model library start from one seed and watch the library's shape names."""
     if not request.path.is_relative_to(MODEL_TESTS):
         yield
         return
-    torch.set_num_threads(1)
     torch.manual_seed(0)
     generated = getattr(request.function, "hypothesis", None)
     if generated is None:

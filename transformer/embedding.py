@@ -31,7 +31,7 @@ class Embedding(nn.Module):
         x_BTD = F.embedding(ids_BT, self.weight_VD) * self.scale + self.positions(start, ids_BT.size(1))
         device = ids_BT.device.type
         if torch.is_autocast_enabled(device):
-            # The whole residual stream takes the type of the products, or every sub-layer would convert it twice.
+            # On a CPU the residual stream then keeps this type; else every sub-layer would convert it.
             x_BTD = x_BTD.to(torch.get_autocast_dtype(device))
         return dropout(x_BTD, self.config.dropout, self.training)
 

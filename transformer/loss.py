@@ -82,7 +82,7 @@ class _LinearSmoothedNLL(torch.autograd.Function):
     @staticmethod
     def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, ...]:
         grad_states, grad_weight = ctx.saved_tensors
-        return grads[0].to(grad_states.dtype) * grad_states, grads[0] * grad_weight, None, None, None
+        return grads[0] * grad_states, grads[0] * grad_weight, None, None, None
 
 
 def _gold_log_softmax(z_CV: Tensor, p_CV: Tensor, target_C1: Tensor) -> Tensor:

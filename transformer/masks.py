@@ -28,15 +28,13 @@ def window_mask(n: int, window: int, device: torch.device | None = None) -> Tens
     return ((position[:, None] - position[None, :]).abs() <= window)[None, None]
 
 
-def encoder_mask(src_BS: Tensor, pad: int, window: int | None = None) -> Tensor:
+def encoder_mask(padding_B11S: Tensor, window: int | None = None) -> Tensor:
     """Mask of encoder self-attention, (B, 1, 1, S), or (B, 1, S, S) where a window restricts it."""
-    padding_B11S = padding_mask(src_BS, pad)
     if window is None:
         return padding_B11S
-    n = src_BS.size(1)
-    itself = torch.eye(n, dtype=torch.bool, device=src_BS.device)
+    n, device = padding_B11S.size(-1), padding_B11S.device
     # A padded position far from every token would see nothing; it reads itself, and nobody reads it.
-    return (padding_B11S & window_mask(n, window, src_BS.device)) | itself
+    return (padding_B11S & window_mask(n, window, device)) | torch.eye(n, dtype=torch.bool, device=device)
 
 
 def decoder_mask(n: int, window: int | None = None, device: torch.device | None = None) -> Tensor:

@@ -70,10 +70,11 @@ class Transformer(nn.Module):
     def encode(self, src_BS: Tensor, maps: AttentionMaps | None = None) -> Memory:
         """Read the source; ValueError if a sentence is empty."""
         x_BSD = self.src_embedding(src_BS)
-        allowed = encoder_mask(src_BS, self.config.pad, self.config.window)
+        padding_B11S = padding_mask(src_BS, self.config.pad)
+        allowed = encoder_mask(padding_B11S, self.config.window)
         for layer in self.encoder:
             x_BSD = layer(x_BSD, allowed, None if maps is None else maps.encoder)
-        return Memory(self.encoder_norm(x_BSD), padding_mask(src_BS, self.config.pad))
+        return Memory(self.encoder_norm(x_BSD), padding_B11S)
 
     def decode(self, tgt_BT: Tensor, memory: Memory) -> Tensor:
         """Logits for all target positions at once, (B, T, V); position t sees targets up to t and the memory."""

@@ -6,6 +6,7 @@ A step function takes the last token of every hypothesis and returns the log-pro
 remembers between calls follows `reorder` and `keep`.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -76,11 +77,8 @@ def beam_search(
         at_limit = torch.tensor([length >= max_lengths[b] for b in alive], device=device)
         total_BKV = log_prob_BK[:, :, None] + step(token_BK.flatten()).view(len(alive), beam_size, -1)
         candidates = _expand(total_BKV, at_limit, eos)
-        ended = candidates.token.eq(eos)[:, :beam_size] & candidates.log_prob[:, :beam_size].isfinite()
-        for b, rank in ended.nonzero().tolist():
-            log_prob = candidates.log_prob[b, rank].item()
-            tokens = history_BKT[b, candidates.beam[b, rank]].tolist()
-            finished[alive[b]].append(Hypothesis(tokens, log_prob, log_prob / length_penalty(length, alpha)))
+        for i, hypothesis in _ended(candidates, history_BKT, eos, alpha):
+            finished[alive[i]].append(hypothesis)
         live = candidates.without(eos, beam_size)
         log_prob_BK, token_BK, beam_BK = live.log_prob, live.token, live.beam
         best_live = log_prob_BK.amax(dim=1).tolist()
@@ -122,6 +120,16 @@ def _expand(total_BKV: Tensor, at_limit_B: Tensor, eos: int) -> _Candidates:
         total_BKV = total_BKV.masked_fill(at_limit_B[:, None, None] & others, float("-inf"))
     log_prob, index = total_BKV.flatten(1).topk(2 * n_beams, dim=1)
     return _Candidates(log_prob, index % n_tokens, index // n_tokens)
+
+
+def _ended(candidates: _Candidates, history_BKT: Tensor, eos: int, alpha: float) -> Iterator[tuple[int, Hypothesis]]:
+    """The hypotheses that end among the K best continuations, each with the row of its sentence."""
+    n_beams, length = history_BKT.size(1), history_BKT.size(2) + 1
+    ended = candidates.token.eq(eos)[:, :n_beams] & candidates.log_prob[:, :n_beams].isfinite()
+    for i, rank in ended.nonzero().tolist():
+        log_prob = candidates.log_prob[i, rank].item()
+        tokens = history_BKT[i, candidates.beam[i, rank]].tolist()
+        yield i, Hypothesis(tokens, log_prob, log_prob / length_penalty(length, alpha))
 
 
 def _complete(

@@ -7,6 +7,7 @@ import difflib
 import os
 import sys
 from collections.abc import Sequence
+from io import TextIOWrapper
 from pathlib import Path
 from typing import Annotated
 
@@ -41,8 +42,15 @@ Model = Annotated[
         help="Run directory or model folder [default: $TRANSLATE_MODEL, or the newest model in runs/].",
     ),
 ]
-Beam = Annotated[int | None, typer.Option(min=1, metavar="N", help="Hypotheses kept per step [default: the model's].")]
-Alpha = Annotated[float | None, typer.Option(min=0.0, metavar="X", help="Length penalty [default: the model's].")]
+# The bounds are those of DecodingConfig, which takes longer to import than all of the help.
+Beam = Annotated[
+    int | None,
+    typer.Option(min=1, max=256, metavar="N", help="Hypotheses kept per step [default: the model's]."),
+]
+Alpha = Annotated[
+    float | None,
+    typer.Option(min=0.0, max=10.0, metavar="X", help="Length penalty [default: the model's]."),
+]
 Threads = Annotated[int | None, typer.Option(min=1, metavar="N", help="CPU threads [default: one a core].")]
 Json = Annotated[bool, typer.Option("--json", help="Write JSON.")]
 
@@ -105,13 +113,16 @@ def prepare(
 def train(
     config: Config,
     run: Annotated[Path | None, typer.Option(metavar="FOLDER", help="Run directory [default: runs/NAME].")] = None,
+    prepared: Annotated[
+        Path | None, typer.Option(metavar="FOLDER", help="Prepared corpus [default: prepared/NAME].")
+    ] = None,
     overrides: Overrides = None,
     resume: Annotated[bool, typer.Option("--resume", help="Go on from the newest checkpoint.")] = False,
 ) -> None:
     """Train a model; prepares the corpus first where needed."""
     from translate.commands.train import train as run_training
 
-    run_training(config, run=run, overrides=overrides or [], resume=resume)
+    run_training(config, run=run, prepared=prepared, overrides=overrides or [], resume=resume)
 
 
 @app.command()
@@ -176,6 +187,7 @@ VERBS = [str(command.name or command.callback.__name__) for command in app.regis
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command and return the exit code: 0, 2 for a mistake, 130 for Ctrl-C, 141 where nobody reads on."""
+    _settle_streams()
     arguments, debug = _without_debug(sys.argv[1:] if arguments is None else arguments)
     try:
         _run(with_verb(arguments))
@@ -245,6 +257,14 @@ def _sentence(error: Exception) -> str:
     if isinstance(error, OSError) and error.strerror:
         return f"{error.filename}: {error.strerror}" if error.filename else error.strerror
     return str(error)
+
+
+def _settle_streams() -> None:
+    """Make messages appear where they belong, or nowhere."""
+    if sys.stderr is None:  # closed by the caller: what is printed to None would appear on stdout
+        sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115 -- it stays open until the end
+    if isinstance(sys.stdout, TextIOWrapper):
+        sys.stdout.reconfigure(errors="backslashreplace")  # the name of a file need not be text
 
 
 def _settle_stdout() -> None:

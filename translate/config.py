@@ -15,11 +15,14 @@ from pydantic import BaseModel, ConfigDict, Discriminator, Field, Tag, Validatio
 
 from translate.errors import UserError
 
+MAX_BEAM_SIZE, MAX_ALPHA = 256, 10.0  # beyond them a search only runs out of memory or of floating-point range
+Beta = Annotated[float, Field(ge=0, lt=1)]
+
 
 class Section(BaseModel):
     """A frozen table of the experiment file that knows its keys."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True, allow_inf_nan=False)
 
 
 class TextSource(Section):
@@ -187,7 +190,8 @@ class TrainingConfig(Section):
         precision: "auto" takes bf16 where this machine multiplies faster in it.
         valid_every: steps between validations; None is once an epoch.
         valid_bleu_sentences: validation sentences that are translated for BLEU; 0 turns it off.
-        save_every, save_minutes: steps and minutes between checkpoints (the paper: 10 minutes); None turns one off.
+        save_every: steps between checkpoints of the schedule, which averaging uses; None saves with every validation.
+        save_minutes: minutes between checkpoints that only guard against loss; 0 turns them off.
         keep_last: checkpoints kept beside the best one.
         average_last: checkpoints averaged into the final model (6.1: 5 for base, 20 for big).
         patience: validations without a better loss before training stops; None never stops early.
@@ -202,7 +206,7 @@ class TrainingConfig(Section):
     max_tokens: int = Field(default=256, ge=2)
     lr: float | None = Field(default=None, gt=0)
     warmup_steps: int = Field(default=4000, ge=1)
-    adam_betas: tuple[float, float] = Field(default=(0.9, 0.98), strict=False)
+    adam_betas: tuple[Beta, Beta] = Field(default=(0.9, 0.98), strict=False)
     adam_eps: float = Field(default=1e-9, gt=0)
     weight_decay: float = Field(default=0.0, ge=0)
     label_smoothing: float = Field(default=0.1, ge=0, lt=1)
@@ -211,19 +215,19 @@ class TrainingConfig(Section):
     valid_every: int | None = Field(default=None, ge=1)
     valid_bleu_sentences: int = Field(default=500, ge=0)
     save_every: int | None = Field(default=None, ge=1)
-    save_minutes: float | None = Field(default=10.0, gt=0)
+    save_minutes: float = Field(default=10.0, ge=0)
     keep_last: int = Field(default=5, ge=1)
     average_last: int = Field(default=5, ge=1)
     patience: int | None = Field(default=None, ge=1)
     log_every: int = Field(default=50, ge=1)
-    seed: int = Field(default=1, ge=0)
+    seed: int = Field(default=1, ge=0, lt=2**63)
 
 
 class DecodingConfig(Section):
     """Section 6.1: beam 4, alpha 0.6, at most input length + 50 tokens."""
 
-    beam_size: int = Field(default=4, ge=1)
-    alpha: float = Field(default=0.6, ge=0)
+    beam_size: int = Field(default=4, ge=1, le=MAX_BEAM_SIZE)
+    alpha: float = Field(default=0.6, ge=0, le=MAX_ALPHA)
     max_extra: int = Field(default=50, ge=1)
 
 
@@ -277,7 +281,7 @@ def _chain(path: Path) -> list[tuple[Path, dict[str, Any]]]:
 def _tables(path: Path, where: str) -> dict[str, Any]:
     """The file as plain data; UserError that begins with `where` if it cannot be read."""
     try:
-        text = path.read_text(encoding="utf-8")
+        text = path.read_text(encoding="utf-8-sig")  # a byte order mark is a signature and no text
         return _as_tables(json.loads(text)) if path.suffix == ".json" else tomllib.loads(text)
     except OSError as error:
         raise UserError(f"{where}: cannot read the config file: {error.strerror}") from error

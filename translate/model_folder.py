@@ -7,11 +7,13 @@
 A checkpoint is such a folder with more files in it; a run directory holds one under `model/`.
 """
 
+import hashlib
 import json
 import os
 import shutil
 from collections.abc import Callable
 from dataclasses import dataclass
+from dataclasses import replace as with_changes
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -32,15 +34,23 @@ FILES = ("config.json", "model.safetensors", "tokenizer.model", "translation.jso
 
 @dataclass(frozen=True)
 class Task:
-    """What a model is for: language codes such as "de" and "en", and how it decodes by default (6.1)."""
+    """What a model is for.
+
+    Attributes:
+        source, target: language codes such as "de" and "en".
+        decoding: how it decodes by default (6.1).
+        tokenizer_sha256: of the tokenizer.model that it belongs to; "" in folders from before there was such a field.
+    """
 
     source: str
     target: str
     decoding: DecodingConfig = DecodingConfig()
+    tokenizer_sha256: str = ""
 
     def save(self, path: Path) -> None:
         """Write translation.json."""
         values = {"format": FORMAT, "source": self.source, "target": self.target}
+        values["tokenizer_sha256"] = self.tokenizer_sha256
         values["decoding"] = self.decoding.model_dump()
         path.write_text(json.dumps(values, indent=2) + "\n", encoding="utf-8", newline="\n")
 
@@ -49,15 +59,16 @@ class Task:
         """Read translation.json; UserError if it is missing or of another kind."""
         try:
             values = json.loads(path.read_text(encoding="utf-8"))
-            known = values["format"]
-            task = cls(str(values["source"]), str(values["target"]), DecodingConfig(**values["decoding"]))
+            if (known := values["format"]) != FORMAT:  # first: what else a later format holds is not known here
+                raise UserError(
+                    f"{path}: has format {known}, and this version reads {FORMAT}; use the version that wrote it"
+                )
+            decoding, digest = DecodingConfig(**values["decoding"]), str(values.get("tokenizer_sha256", ""))
+            return cls(str(values["source"]), str(values["target"]), decoding, digest)
         except OSError as error:
             raise UserError(f"{path}: cannot be read: {error.strerror}; name a folder that holds a model") from error
         except (ValidationError, ValueError, KeyError, TypeError) as error:
             raise UserError(f"{path}: damaged, or not written by this program; copy the model folder again") from error
-        if known != FORMAT:
-            raise UserError(f"{path}: has format {known}, and this version reads {FORMAT}; use another version")
-        return task
 
 
 @dataclass(frozen=True)
@@ -93,6 +104,11 @@ class ModelFolder:
                 f"{folder}: the tokenizer has {tokenizer.vocab_size} pieces and the model {vocab_size}; they do not "
                 "belong together, so restore the tokenizer.model that the model was trained with"
             )
+        if task.tokenizer_sha256 not in ("", _digest(tokenizer)):
+            raise UserError(
+                f"{folder}: the tokenizer is not the one that the model was trained with; they do not belong together, "
+                "so restore tokenizer.model"
+            )
         return cls(folder, load_model(folder, device), tokenizer, task)
 
 
@@ -102,26 +118,44 @@ def write_model(model: "Transformer", tokenizer: Tokenizer, task: Task, folder: 
 
     save_model(model, folder)
     tokenizer.save(folder / "tokenizer.model")
-    task.save(folder / "translation.json")
+    with_changes(task, tokenizer_sha256=_digest(tokenizer)).save(folder / "translation.json")
 
 
-def save(model: "Transformer", tokenizer: Tokenizer, task: Task, folder: Path) -> None:
-    """Make a new model folder, whole or not at all; UserError if something is there or the disk refuses."""
+def save(model: "Transformer", tokenizer: Tokenizer, task: Task, folder: Path, *, replace: bool = False) -> None:
+    """Make a model folder, whole or not at all; UserError if something is there or the disk refuses.
+
+    With `replace` it takes the place of what is there, which stays as it was if the disk refuses.
+    """
     from safetensors import SafetensorError
 
-    if folder.exists():
-        raise UserError(f"{folder}: exists already; name another folder, or remove it")
-    partial = folder.with_name(f".{folder.name}.partial")
+    partial, old = (folder.with_name(f".{folder.name}.{suffix}") for suffix in ("partial", "old"))
     try:
+        _restore(old, folder)
+        if folder.exists() and not replace:
+            raise UserError(f"{folder}: exists already; name another folder, or remove it")
         shutil.rmtree(partial, ignore_errors=True)
         partial.mkdir(parents=True)
         write_model(model, tokenizer, task, partial)
+        if folder.exists():
+            folder.rename(old)
         partial.rename(folder)
     except (OSError, SafetensorError) as error:  # safetensors has its own error for a full disk
         reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
-        raise UserError(f"{folder}: cannot write the model: {reason}; nothing was left there") from error
+        raise UserError(f"{folder}: cannot write the model: {reason}; nothing was changed there") from error
     finally:
         shutil.rmtree(partial, ignore_errors=True)
+        _restore(old, folder)
+
+
+def _restore(old: Path, folder: Path) -> None:
+    """Put the old folder back if nothing took its place, or else remove it."""
+    if old.exists() and not folder.exists():
+        old.rename(folder)
+    shutil.rmtree(old, ignore_errors=True)
+
+
+def _digest(tokenizer: Tokenizer) -> str:
+    return hashlib.sha256(tokenizer.serialized).hexdigest()
 
 
 def is_complete(folder: Path) -> bool:

@@ -73,7 +73,7 @@ def test_the_encoder_layer_is_that_of_torch(norm: Norm, bias: bool) -> None:
     copy_layer(ours, theirs)
     x_BSD = torch.randn(*SRC_BS.shape, config.d_model)
     expected = theirs(x_BSD, src_key_padding_mask=~SRC_TOKENS)
-    out = ours(x_BSD, encoder_mask(SRC_BS, config.pad))
+    out = ours(x_BSD, encoder_mask(padding_mask(SRC_BS, config.pad)))
     torch.testing.assert_close(out[SRC_TOKENS], expected[SRC_TOKENS], **TIGHT)
 
 

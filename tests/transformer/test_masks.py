@@ -59,7 +59,7 @@ def test_the_decoder_sees_the_past_as_far_as_the_window(n: int, window: int | No
 @given(padded_ids(), WINDOWS)
 def test_the_encoder_sees_tokens_as_far_as_the_window(ids_BS: Tensor, window: int | None) -> None:
     n = ids_BS.size(1)
-    mask = encoder_mask(ids_BS, PAD, window)[:, 0].expand(-1, n, n)
+    mask = encoder_mask(padding_mask(ids_BS, PAD), window)[:, 0].expand(-1, n, n)
     for ids, rows in zip(ids_BS.tolist(), mask.tolist(), strict=True):
         for t, row in enumerate(rows):
             if ids[t] != PAD:
@@ -69,14 +69,18 @@ def test_the_encoder_sees_tokens_as_far_as_the_window(ids_BS: Tensor, window: in
 @given(padded_ids(), WINDOWS)
 def test_nobody_else_reads_padding(ids_BS: Tensor, window: int | None) -> None:
     n = ids_BS.size(1)
-    mask = encoder_mask(ids_BS, PAD, window)[:, 0].expand(-1, n, n)
+    mask = encoder_mask(padding_mask(ids_BS, PAD), window)[:, 0].expand(-1, n, n)
     others = ~torch.eye(n, dtype=torch.bool)
     assert not (mask & others & ids_BS.eq(PAD)[:, None, :]).any()
 
 
 @given(padded_ids(), WINDOWS)
 def test_no_row_is_empty(ids_BS: Tensor, window: int | None) -> None:
-    masks = (padding_mask(ids_BS, PAD), encoder_mask(ids_BS, PAD, window), decoder_mask(ids_BS.size(1), window))
+    masks = (
+        padding_mask(ids_BS, PAD),
+        encoder_mask(padding_mask(ids_BS, PAD), window),
+        decoder_mask(ids_BS.size(1), window),
+    )
     for mask in masks:
         assert mask.dtype == torch.bool
         assert mask.any(dim=-1).all()
@@ -91,8 +95,7 @@ def test_the_causal_mask_covers_padding_on_the_right(ids_BS: Tensor) -> None:
     assert torch.equal(both & tokens, causal & tokens)
 
 
-@pytest.mark.parametrize("make", [padding_mask, encoder_mask])
-def test_a_sentence_of_nothing_but_padding_is_refused(make) -> None:
+def test_a_sentence_of_nothing_but_padding_is_refused() -> None:
     ids_BS = torch.tensor([[5, 6, 7], [PAD, PAD, PAD]])
     with pytest.raises(ValueError, match="nothing but padding"):
-        make(ids_BS, PAD)
+        padding_mask(ids_BS, PAD)

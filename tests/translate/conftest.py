@@ -42,7 +42,6 @@ def random_model(tokenizer: Tokenizer, seed: int = 3) -> Transformer:
 @pytest.fixture(scope="session")
 def parts(tokenizer: Tokenizer, tmp_path_factory: pytest.TempPathFactory) -> ModelFolder:
     """An open model folder; tests leave its files as they are."""
-    torch.set_num_threads(1)  # products this small are slower in two
     folder = tmp_path_factory.mktemp("run") / "model"
     task = Task("de", "en", DecodingConfig(beam_size=2, alpha=0.6, max_extra=MAX_EXTRA))
     model_folder.save(random_model(tokenizer), tokenizer, task, folder)

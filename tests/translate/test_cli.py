@@ -2,15 +2,24 @@
 
 import io
 import json
+import shlex
 import shutil
 import subprocess
 import sys
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import translate.translator
-from translate.cli import VERBS, main, with_verb
+from translate.cli import VERBS, Alpha, Beam, main, with_verb
+from translate.commands.text import _arriving
+from translate.config import MAX_ALPHA, MAX_BEAM_SIZE
 from translate.errors import UserError
 from translate.model_folder import ModelFolder
 from translate.translator import Translator
@@ -36,6 +45,17 @@ def pipe(monkeypatch: pytest.MonkeyPatch, data: bytes) -> None:
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(data)))
 
 
+@contextmanager
+def patience(process: subprocess.Popen[bytes]) -> Iterator[None]:
+    """Kill a process that hangs, so that the test fails instead of hanging with it."""
+    timer = threading.Timer(120, process.kill)
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
+
+
 def test_help_and_imports_are_light() -> None:
     """No torch, no data sets, no thread, no socket: neither for the package nor for the help of any verb."""
     program = f"""
@@ -50,7 +70,7 @@ heavy = ("torch", "datasets", "sacrebleu", "matplotlib", "fastapi", "ctranslate2
 assert not [name for name in heavy if name in sys.modules], sorted(sys.modules)
 assert not events, events
 """
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, done.stderr
     assert done.stderr == ""
 
@@ -108,6 +128,10 @@ MISTAKES = {
     "output exists": "--model MODEL --input text.de --output done.en",
     "output is the input": "--model MODEL --input text.de --output text.de --force",
     "output is a folder": "--model MODEL --input text.de --output empty --force",
+    "broken input, new output": "--model MODEL --input bad.de --output new.en",
+    "broken input, old output": "--model MODEL --input bad.de --output done.en --force",
+    "beam too wide": "--model MODEL --beam 257 Hallo",
+    "alpha out of range": "--model MODEL --alpha 10.5 Hallo",
     "output has no folder": "--model MODEL --input text.de --output gone/x.en",
     "undecodable argument": "--model MODEL Hallo\udcff",
     "misspelt verb": "evalute runs/x",
@@ -211,7 +235,9 @@ def test_ctrl_c_exits_with_130_and_no_traceback(
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a disk that is always full")
 def test_a_full_disk_is_one_line(model: str) -> None:
     with Path("/dev/full").open("w") as full:
-        done = subprocess.run([*COMMAND, "--model", model, "Hallo"], stdout=full, stderr=subprocess.PIPE, text=True)
+        done = subprocess.run(
+            [*COMMAND, "--model", model, "Hallo"], stdout=full, stderr=subprocess.PIPE, text=True, timeout=120
+        )
     assert done.returncode == 2
     assert done.stderr == "translate: No space left on device\n"
 
@@ -219,7 +245,7 @@ def test_a_full_disk_is_one_line(model: str) -> None:
 def test_a_reader_that_stops_early_ends_the_command_quietly(model: str, tmp_path: Path) -> None:
     (tmp_path / "x.de").write_text("Ja.\nder Hund singt.\n" * 50_000, encoding="utf-8")
     arguments = [*COMMAND, "--model", model, "--threads", "1", "--input", "x.de"]
-    with subprocess.Popen(arguments, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+    with subprocess.Popen(arguments, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process, patience(process):
         assert process.stdout
         assert process.stderr
         first = process.stdout.readline()
@@ -232,7 +258,7 @@ def test_a_reader_that_stops_early_ends_the_command_quietly(model: str, tmp_path
 def test_whoever_waits_for_an_answer_gets_it(model: str) -> None:
     """A program that sends one line and reads one line must not hang."""
     arguments = [*COMMAND, "--model", model, "--threads", "1"]
-    with subprocess.Popen(arguments, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+    with subprocess.Popen(arguments, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process, patience(process):
         assert process.stdin
         assert process.stdout
         for line in (b"Ja.\n", b"\n", b"der Hund singt.\n"):
@@ -268,13 +294,35 @@ def test_undecodable_stdin_names_the_line(
     assert "stdin, line 3: not UTF-8 text (byte 0xe4 at 2)" in capsys.readouterr().err
 
 
-def test_files_of_a_thousand_lines_keep_their_lines(model: str, tmp_path: Path) -> None:
-    lines = [["Ja.", "", "der Hund\rsingt", "🙂", "\u2028", "am See " * 30][i % 6] for i in range(1000)]
+def test_files_of_a_thousand_lines_are_translated_line_by_line(
+    model: str, translator: Translator, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whatever is read at a time, translated at a time, or released in between."""
+    lines = [["Ja.", "", "der Hund\rsingt", "🙂", "\u2028", "am See " * 30][i * i % 11 % 6] for i in range(1000)]
+    expected = "".join(f"{t.text}\n" for t in translator.translate(lines))
+    monkeypatch.setattr("translate.commands.text._CHUNK", 1999)
+    monkeypatch.setattr("translate.commands.text._WINDOWS_TO_RELEASE", 3)
+    monkeypatch.setattr("translate.translator.WINDOW", 17)
     (tmp_path / "x.de").write_bytes("\n".join(lines).encode() + b"\n")
     assert main(["--model", model, "--input", "x.de", "--output", "x.en"]) == 0
-    out = (tmp_path / "x.en").read_bytes().decode().split("\n")
-    assert len(out) == 1001
-    assert [i for i, text in enumerate(out[:-1]) if not text] == [i for i, line in enumerate(lines) if not line]
+    assert (tmp_path / "x.en").read_bytes().decode() == expected
+
+
+@given(data=st.lists(st.sampled_from([b"\n", b"Ja.", b"\r", "ä".encode(), b"abcdefgh"]), max_size=19).map(b"".join))
+def test_lines_do_not_depend_on_the_portions_in_which_they_arrive(data: bytes) -> None:
+    expected = data.decode().removesuffix("\n").split("\n") if data else []
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("translate.commands.text._CHUNK", 7)
+        windows = list(_arriving(io.BufferedReader(io.BytesIO(data)), "a test"))
+    assert [line for window in windows for line in window] == expected
+
+
+def test_one_huge_line_takes_time_in_proportion(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("translate.commands.text._CHUNK", 7)
+    start = time.process_time()
+    ((line,),) = _arriving(io.BufferedReader(io.BytesIO(b"x" * 2**20)), "a test")
+    assert len(line) == 2**20
+    assert time.process_time() - start < 5  # a tenth of a second; copying the line for each portion takes minutes
 
 
 def test_a_long_line_is_named_on_stderr(model: str, capsys: pytest.CaptureFixture[str]) -> None:
@@ -295,6 +343,104 @@ def test_json_is_one_object_a_line(model: str, translator: Translator, capsys: p
         assert record["score"] == translation.score
         assert record["log_prob"] == translation.log_prob
         assert record["tokens"] == translation.tokens
+
+
+@pytest.mark.parametrize(("end", "code"), [(UserError("stdin, line 3: broken"), 2), (KeyboardInterrupt(), 130)])
+def test_a_failure_half_way_leaves_the_old_output_and_names_the_new_one(
+    end: BaseException,
+    code: int,
+    model: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    def arriving(*_: object) -> Iterator[list[str]]:
+        yield ["", " "]
+        raise end
+
+    (tmp_path / "x.en").write_text("precious\n", encoding="utf-8")
+    pipe(monkeypatch, b"")
+    monkeypatch.setattr("translate.commands.text._arriving", arriving)
+    assert main(["--model", model, "--output", "x.en", "--force"]) == code
+    assert (tmp_path / "x.en").read_text(encoding="utf-8") == "precious\n"
+    assert (tmp_path / ".x.en.partial").read_text(encoding="utf-8") == "\n \n"
+    assert ".x.en.partial holds what was translated before the failure" in capsys.readouterr().err
+
+
+def test_an_output_keeps_its_link_and_its_permissions(model: str, tmp_path: Path) -> None:
+    (tmp_path / "real").write_text("old\n", encoding="utf-8")
+    (tmp_path / "real").chmod(0o640)
+    (tmp_path / "link").symlink_to("real")
+    assert main(["--model", model, "", "--output", "link", "--force"]) == 0
+    assert (tmp_path / "link").is_symlink()
+    assert (tmp_path / "real").read_text(encoding="utf-8") == "\n"
+    assert (tmp_path / "real").stat().st_mode & 0o777 == 0o640
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a disk that is always full")
+def test_a_disk_that_is_full_of_output_is_one_line(model: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--model", model, "Hallo", "--output", "/dev/full"]) == 2
+    assert capsys.readouterr().err == "translate: No space left on device\n"
+
+
+@pytest.mark.parametrize("name", ["new.en", "old.en"])
+def test_an_output_without_permission_is_one_line(
+    name: str, model: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Played, because root, as whom tests run in containers, may write everywhere."""
+    real = Path.open
+
+    def deny(self: Path, mode: str = "r", **options: str) -> object:
+        if name in self.name:
+            raise PermissionError(13, "Permission denied", str(self))
+        return real(self, mode, **options)
+
+    (tmp_path / "old.en").write_text("precious\n", encoding="utf-8")
+    with monkeypatch.context() as patch:
+        patch.setattr(Path, "open", deny)
+        assert main(["--model", model, "Hallo", "--output", name, "--force"]) == 2
+    assert capsys.readouterr().err.startswith(f"translate: {name}: cannot be written: Permission denied;")
+    assert [path.name for path in tmp_path.iterdir()] == ["old.en"]
+    assert (tmp_path / "old.en").read_text(encoding="utf-8") == "precious\n"
+
+
+def test_beam_and_alpha_reach_the_search(model: str, parts: ModelFolder, capsys: pytest.CaptureFixture[str]) -> None:
+    lines = ["der Hund singt", "am See", "Ja."]
+    expected = [t.score for t in Translator(parts, beam_size=5, alpha=2.5).translate(lines)]
+    assert expected != [t.score for t in Translator(parts).translate(lines)]
+    assert main(["--model", model, "--json", "--beam", "5", "--alpha", "2.5", *lines]) == 0
+    assert [json.loads(line)["score"] for line in capsys.readouterr().out.split("\n")[:-1]] == expected
+
+
+def test_the_bounds_of_beam_and_alpha_are_those_of_the_config() -> None:
+    assert {option.max for option in (Beam.__metadata__[0], Alpha.__metadata__[0])} == {MAX_BEAM_SIZE, MAX_ALPHA}
+
+
+def test_without_stderr_no_message_appears_on_stdout() -> None:
+    arguments = shlex.join([*COMMAND, "--model", "nowhere", "Hallo"])
+    done = subprocess.run(["sh", "-c", f"{arguments} 2>&-"], stdout=subprocess.PIPE, timeout=120)
+    assert (done.returncode, done.stdout) == (2, b"")
+
+
+def test_a_name_that_is_no_text_can_be_printed(monkeypatch: pytest.MonkeyPatch) -> None:
+    written = io.BytesIO()
+    monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(written, encoding="utf-8"))
+    monkeypatch.setattr("translate.commands.prepare.prepare", lambda *values: print(values[0]))
+    assert main(["prepare", "x\udcff.toml"]) == 0
+    assert written.getvalue() == b"x\\udcff.toml\n"
+
+
+def test_a_broken_byte_at_the_prompt_is_one_line(
+    model: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def type_in(_: str) -> str:
+        return b"\xff".decode()
+
+    pipe(monkeypatch, b"")
+    monkeypatch.setattr(sys.stdin, "isatty", lambda: True, raising=False)
+    monkeypatch.setattr("builtins.input", type_in)
+    assert main(["--model", model]) == 2
+    assert "what was typed is no utf-8 text" in capsys.readouterr().err
 
 
 def test_force_overwrites(model: str, tmp_path: Path) -> None:
@@ -330,13 +476,13 @@ def test_options_reach_the_commands(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("translate.commands.prepare.prepare", lambda *values: calls.append(values))
     monkeypatch.setattr(
         "translate.commands.train.train",
-        lambda config, *, run, overrides, resume: calls.append((config, run, overrides, resume)),
+        lambda config, *, run, prepared, overrides, resume: calls.append((config, run, prepared, overrides, resume)),
     )
     assert main(["prepare", "a.toml", "--set", "x.y=1", "--set", "x.z=2", "--out", "b"]) == 0
     assert main(["train", "a.toml"]) == 0
-    assert main(["train", "a.toml", "--run", "r", "--set", "x.y=1", "--resume"]) == 0
+    assert main(["train", "a.toml", "--run", "r", "--prepared", "p", "--set", "x.y=1", "--resume"]) == 0
     assert calls == [
         (Path("a.toml"), ["x.y=1", "x.z=2"], Path("b")),
-        (Path("a.toml"), None, [], False),
-        (Path("a.toml"), Path("r"), ["x.y=1"], True),
+        (Path("a.toml"), None, None, [], False),
+        (Path("a.toml"), Path("r"), Path("p"), ["x.y=1"], True),
     ]

@@ -223,3 +223,28 @@ def test_the_resolved_config_reads_back_as_itself(path: Path) -> None:
 def test_the_nearest_key_or_all_keys() -> None:
     assert unknown_key("a.seeed", ["seed", "steps"]) == "unknown key 'a.seeed'; did you mean 'a.seed'?"
     assert unknown_key("zzz", ["seed", "steps"]) == "unknown key 'zzz'; known keys: seed, steps"
+
+
+@pytest.mark.parametrize(
+    "override",
+    [
+        "decoding.alpha=inf",
+        "decoding.alpha=nan",
+        "decoding.alpha=10.1",
+        "decoding.beam_size=257",
+        "training.adam_betas=[0.9, 1.0]",
+        "training.adam_betas=[-0.1, 0.98]",
+        "training.seed=9223372036854775808",
+        "training.lr=inf",
+        "training.lr=nan",
+        "training.clip_norm=inf",
+    ],
+)
+def test_a_value_that_no_computation_survives_is_refused(path: Path, override: str) -> None:
+    assert problem(path, override).startswith(override.partition("=")[0])
+
+
+def test_a_byte_order_mark_is_no_part_of_the_file(path: Path) -> None:
+    config = load(path)
+    path.write_bytes(b"\xef\xbb\xbf" + path.read_bytes())
+    assert load(path) == config

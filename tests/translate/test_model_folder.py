@@ -1,5 +1,6 @@
 """A model folder is whole, its parts belong together, and a run directory leads to the right one."""
 
+import json
 import os
 import shutil
 from dataclasses import replace
@@ -130,3 +131,63 @@ def test_a_checkpoint_may_hold_more_files(parts: ModelFolder, tmp_path: Path) ->
     model_folder.write_model(parts.model, parts.tokenizer, replace(parts.task, source="fr"), tmp_path)
     assert ModelFolder.open(tmp_path).task.source == "fr"
     assert (tmp_path / "state.json").exists()
+
+
+def test_another_tokenizer_of_equal_size_does_not_belong_to_the_model(parts: ModelFolder, tmp_path: Path) -> None:
+    folder = copy(parts, tmp_path / "x")
+    stranger = train([f"Wort{i} Ding{i * i}" for i in range(99)], TokenizerConfig(vocab_size=331))
+    stranger.save(folder / "tokenizer.model")
+    with pytest.raises(UserError, match="not the one that the model was trained with; they do not belong together"):
+        ModelFolder.open(folder)
+
+
+def test_a_folder_from_before_tokenizers_were_recorded_opens(parts: ModelFolder, tmp_path: Path) -> None:
+    path = copy(parts, tmp_path / "x") / "translation.json"
+    values = json.loads(path.read_text(encoding="utf-8"))
+    del values["tokenizer_sha256"]
+    path.write_text(json.dumps(values), encoding="utf-8")
+    assert replace(parts.task, tokenizer_sha256="") == ModelFolder.open(tmp_path / "x").task
+
+
+def test_a_later_format_is_never_called_damaged(parts: ModelFolder, tmp_path: Path) -> None:
+    path = copy(parts, tmp_path / "x") / "translation.json"
+    path.write_text('{"format": 7, "languages": ["de", "en"]}', encoding="utf-8")
+    with pytest.raises(UserError, match="has format 7, and this version reads 1"):
+        ModelFolder.open(tmp_path / "x")
+
+
+def test_a_model_is_replaced_whole(parts: ModelFolder, tmp_path: Path) -> None:
+    folder = copy(parts, tmp_path / "x")
+    (folder / "stale").write_text("", encoding="utf-8")
+    model_folder.save(parts.model, parts.tokenizer, replace(parts.task, source="fr"), folder, replace=True)
+    assert ModelFolder.open(folder).task.source == "fr"
+    assert sorted(path.name for path in folder.iterdir()) == sorted(FILES)
+    assert list(tmp_path.iterdir()) == [folder]
+
+
+@pytest.mark.parametrize("step", ["write", "rename"])
+def test_a_replacement_that_fails_leaves_the_old_model(
+    parts: ModelFolder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, step: str
+) -> None:
+    folder = copy(parts, tmp_path / "x")
+    rename = Path.rename
+
+    def fail(self: Path, target: Path) -> Path:
+        if step == "write" or self.name == ".x.partial":
+            raise OSError(5, "Input/output error", str(self))
+        return rename(self, target)
+
+    monkeypatch.setattr(*((Tokenizer, "save", fail) if step == "write" else (Path, "rename", fail)))
+    task = replace(parts.task, source="fr")
+    with pytest.raises(UserError, match="Input/output error"):
+        model_folder.save(parts.model, parts.tokenizer, task, folder, replace=True)
+    assert ModelFolder.open(folder).task == parts.task
+    assert list(tmp_path.iterdir()) == [folder]
+
+
+def test_a_replacement_that_was_killed_between_its_renames_is_undone(parts: ModelFolder, tmp_path: Path) -> None:
+    copy(parts, tmp_path / ".x.old")
+    with pytest.raises(UserError, match="exists already"):
+        model_folder.save(parts.model, parts.tokenizer, parts.task, tmp_path / "x")
+    assert ModelFolder.open(tmp_path / "x").task == parts.task
+    assert list(tmp_path.iterdir()) == [tmp_path / "x"]

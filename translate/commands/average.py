@@ -16,27 +16,39 @@ def average(folders: Sequence[Path], *, out: Path, last: int) -> None:
         out: the new model folder.
         last: how many checkpoints of each run.
 
-    Raises UserError if there is nothing to average, if the models differ, or if `out` exists.
+    Raises UserError if there is nothing to average, if the models differ, or if `out` exists; CheckpointError if a
+    checkpoint is not what was saved.
     """
     from transformer import checkpoint_io
     from translate.corpus.tokenizer import Tokenizer
+    from translate.training import checkpoint
 
     if out.exists():
         raise UserError(f"{out}: exists already; name another folder with --out, or remove it")
     members = [member for folder in folders for member in _members(folder, last)]
     first = members[0]
     config, tokenizer = checkpoint_io.load_config(first), Tokenizer.load(first / "tokenizer.model")
-    for member in members[1:]:
+    languages = _languages(first)
+    for member in members:
+        if (member / "state.json").exists():
+            checkpoint.verify(member)
         if checkpoint_io.load_config(member) != config:
             raise UserError(f"{member}: its architecture differs from that of {first}; average one model's checkpoints")
         if Tokenizer.load(member / "tokenizer.model").serialized != tokenizer.serialized:
             raise UserError(f"{member}: its tokenizer differs from that of {first}; average one model's checkpoints")
+        if _languages(member) != languages:
+            raise UserError(f"{member}: its languages differ from those of {first}; average one model's checkpoints")
     opened = model_folder.ModelFolder.open(first)
     path = out / "model.safetensors"
     mean = checkpoint_io.average([member / "model.safetensors" for member in members])
     checkpoint_io.load_weights(opened.model, mean, path)
     model_folder.save(opened.model, tokenizer, opened.task, out)
     say(f"wrote {out}, the mean of {len(members)}: {', '.join(str(member) for member in members)}")
+
+
+def _languages(folder: Path) -> tuple[str, str]:
+    task = model_folder.Task.load(folder / "translation.json")
+    return task.source, task.target
 
 
 def _members(folder: Path, last: int) -> list[Path]:

@@ -110,11 +110,11 @@ def _precision() -> dict[str, object]:
     from translate.training.machine import bf16_pays, choose_device, product_rate
 
     device = choose_device()
-    single, half = (product_rate(dtype, device) / 1e9 for dtype in (torch.float32, torch.bfloat16))
+    single, half = product_rate(torch.float32, device), product_rate(torch.bfloat16, device)
     return {
-        "fp32_gflops": round(single, 1),
-        "bf16_gflops": round(half, 1),
-        "bf16_pays": bf16_pays(device),
+        "fp32_gflops": round(single / 1e9, 1),
+        "bf16_gflops": round(half / 1e9, 1),
+        "bf16_pays": bf16_pays(device, (single, half)),
     }
 
 

@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import tempfile
 import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -11,8 +12,9 @@ from translate import model_folder
 from translate.commands.messages import say
 from translate.commands.text import open_translator
 from translate.config import SacrebleuSource, TextSource
-from translate.corpus.sources import Pair, read_pairs
+from translate.corpus.sources import OPENERS, Pair, read_pairs
 from translate.errors import UserError
+from translate.evaluation.scores import metrics
 
 if TYPE_CHECKING:
     from translate.evaluation.scores import Scores
@@ -49,24 +51,28 @@ def evaluate(
     folder = model_folder.find(model, say)
     task = model_folder.Task.load(folder / "translation.json")
     run = _run_of(folder)
-    sets = dict(_named_sets(source, reference, test_sets, f"{task.source}-{task.target}"))
+    sets = list(_named_sets(source, reference, test_sets, f"{task.source}-{task.target}"))
     if valid or not sets:
-        sets |= _sets_of_run(run, folder, valid)
-    if out is None and (folder.name == "model" or model == run):
+        sets += _sets_of_run(run, folder, valid).items()
+    _check_names([name for name, _ in sets])
+    if out is None and run in (folder.resolve().parent, model and model.resolve()):
         out = run
+    metrics(task.target)  # what it may lack is missed before everything is translated
+    _begin(out, sets)
     translator = open_translator(folder, beam_size=beam_size, alpha=alpha, threads=threads)
-    digest = _sha256(folder / "model.safetensors")
-    signatures: dict[str, str] = {}
+    origin = {
+        "decoding": translator.decoding.model_dump(),
+        "model": str(folder),
+        "model_sha256": _weights_sha256(folder),
+    }
     print(f"{'set':24}{'lines':>8}{'BLEU':>8}{'chrF':>8}{'TER':>8}{'seconds':>9}")
-    for name, pairs in sets.items():
+    for name, pairs in sets:
         hypotheses, scores, seconds = _evaluated(translator, name, pairs, task.target, confidence)
         print(_row(name, scores, seconds), flush=True)
-        signatures |= {"BLEU": scores.bleu.signature, "chrF": scores.chrf.signature, "TER": scores.ter.signature}
         if out is not None:
-            record = scores.as_dict() | {"seconds": round(seconds, 2), "decoding": translator.decoding.model_dump()}
-            _write(out, name, hypotheses, record | {"model": str(folder), "model_sha256": digest})
-    for metric, signature in signatures.items():
-        print(f"{metric:5} {signature}")
+            record = scores.as_dict() | {"seconds": round(seconds, 2), "text_sha256": _text_sha256(pairs)}
+            _write(out, name, hypotheses, record | origin)
+    print(_signatures(scores))
     if out is not None:
         say(f"wrote {out / 'scores.json'} and {out / 'hypotheses'}")
 
@@ -94,7 +100,8 @@ def _named_sets(
         raise UserError("--source and --reference belong together; name both files")
     if source is not None and reference is not None:
         files = TextSource(source=str(source), target=str(reference))
-        yield source.name.split(".")[0] or "files", list(read_pairs(files, Path(), langpair))
+        plain = source.with_suffix("") if source.suffix.lower() in OPENERS else source
+        yield plain.stem, list(read_pairs(files, Path(), langpair))
     for name in test_sets:
         yield name, list(read_pairs(SacrebleuSource(kind="sacrebleu", name=name), Path(), langpair))
 
@@ -131,8 +138,8 @@ def _sets_of_run(run: Path | None, folder: Path, valid: bool) -> dict[str, list[
 
 
 def _run_of(folder: Path) -> Path | None:
-    """The run directory around a model folder or checkpoint."""
-    parents = (folder.parent, folder.parent.parent)
+    """The run directory around a model folder or checkpoint, as an absolute path."""
+    parents = folder.resolve().parents[:2]
     return next((path for path in parents if (path / "manifest.json").is_file()), None)
 
 
@@ -145,31 +152,83 @@ def _row(name: str, scores: "Scores", seconds: float) -> str:
     return f"{row}\n  95 % of resamples: {intervals}"
 
 
+def _signatures(scores: "Scores") -> str:
+    """How the numbers were computed; the same for all sets of one language."""
+    values = {"BLEU": scores.bleu, "chrF": scores.chrf, "TER": scores.ter}
+    return "\n".join(f"{name:5} {score.signature}" for name, score in values.items())
+
+
+def _check_names(names: Sequence[str]) -> None:
+    """UserError if two sets would be written to one file."""
+    files = [_file_name(name) for name in names]
+    for name, file in zip(names, files, strict=True):
+        if files.count(file) > 1:
+            raise UserError(f"two sets are called {name!r}; score them one at a time, each into an --out of its own")
+
+
+def _file_name(name: str) -> str:
+    return f"{name.replace('/', '-')}.txt"
+
+
+def _begin(out: Path | None, sets: Sequence[tuple[str, list[Pair]]]) -> None:
+    """Make the folder, see that it can be written to, and say which scores there will give way to those of other text.
+
+    UserError if the folder cannot be used; None means that nothing is written.
+    """
+    if out is None:
+        return
+    try:
+        (out / "hypotheses").mkdir(parents=True, exist_ok=True)
+        for place in (out, out / "hypotheses"):
+            tempfile.TemporaryFile(dir=place).close()
+        present = _read_scores(out)
+    except OSError as error:
+        raise _unwritable(out, error) from error
+    for name, pairs in sets:
+        record = present.get(name)
+        digest = _text_sha256(pairs)
+        if isinstance(record, dict) and record.get("text_sha256", digest) != digest:
+            say(f"warning: {out / 'scores.json'} has scores of another text called {name!r}, which these will replace")
+
+
+def _read_scores(out: Path) -> dict[str, Any]:
+    path = out / "scores.json"
+    return _read_json(path) if path.exists() else {}
+
+
+def _unwritable(out: Path, error: OSError) -> UserError:
+    return UserError(f"{error.filename or out}: cannot be written: {error.strerror}; name a folder with --out")
+
+
 def _write(out: Path, name: str, hypotheses: Sequence[str], record: dict[str, object]) -> None:
     """Put one set's hypotheses and scores into the folder; what it holds on other sets stays."""
     path = out / "scores.json"
     try:
-        (out / "hypotheses").mkdir(parents=True, exist_ok=True)
-        file = out / "hypotheses" / f"{name.replace('/', '-')}.txt"
+        file = out / "hypotheses" / _file_name(name)
         file.write_text("".join(f"{text}\n" for text in hypotheses), encoding="utf-8", newline="\n")
-        values = (_read_json(path) if path.exists() else {}) | {name: record}
+        values = _read_scores(out) | {name: record}
         partial = path.with_name(".scores.json.partial")
         partial.write_text(json.dumps(values, indent=2, ensure_ascii=False) + "\n", encoding="utf-8", newline="\n")
         partial.replace(path)
     except OSError as error:
-        raise UserError(
-            f"{error.filename or out}: cannot be written: {error.strerror}; name a folder with --out"
-        ) from error
+        raise _unwritable(out, error) from error
 
 
 def _read_json(path: Path) -> dict[str, Any]:
     try:
-        values: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+        values = json.loads(path.read_text(encoding="utf-8"))
     except ValueError as error:
         raise UserError(f"{path}: damaged: {error}; remove or restore it") from error
+    if not isinstance(values, dict):
+        raise UserError(f"{path}: damaged: it holds no JSON object; remove or restore it")
     return values
 
 
-def _sha256(path: Path) -> str:
-    with path.open("rb") as file:
+def _text_sha256(pairs: Sequence[Pair]) -> str:
+    """What tells one set from another of the same name."""
+    return hashlib.sha256(json.dumps(pairs).encode()).hexdigest()
+
+
+def _weights_sha256(folder: Path) -> str:
+    with (folder / "model.safetensors").open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()

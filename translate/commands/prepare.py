@@ -7,7 +7,7 @@ from translate.corpus import store
 
 
 def prepare(config_path: Path, overrides: list[str], out: Path | None) -> None:
-    """Prepare the corpus of `config_path` in `out`, by default prepared/NAME after the file's name; prints a report.
+    """Prepare the corpus of `config_path` in `out`, by default prepared/NAME after the experiment; prints a report.
 
     Args:
         config_path: the experiment file (TOML).
@@ -21,5 +21,10 @@ def prepare(config_path: Path, overrides: list[str], out: Path | None) -> None:
 
 
 def default_folder(config_path: Path) -> Path:
-    """Where the corpus of an experiment file is prepared unless told otherwise."""
-    return Path("prepared") / config_path.stem
+    """Where the corpus of an experiment is prepared unless told otherwise."""
+    return Path("prepared") / name_of(config_path)
+
+
+def name_of(config_path: Path) -> str:
+    """The name of an experiment: its file's, or its run's where the file is the config.json of a run."""
+    return config_path.absolute().parent.name if config_path.name == "config.json" else config_path.stem

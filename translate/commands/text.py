@@ -5,6 +5,7 @@ import dataclasses
 import itertools
 import json
 import os
+import shutil
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
@@ -14,12 +15,14 @@ from typing import TYPE_CHECKING, TextIO
 
 from translate import model_folder
 from translate.commands.messages import say
+from translate.corpus.sources import decode_line
 from translate.errors import UserError
 
 if TYPE_CHECKING:
     from translate.translator import Translation, Translator
 
 _CHUNK = 2**16  # bytes read at a time, about a thousand sentences
+_WINDOWS_TO_RELEASE = 100  # often enough to keep the heap compact, seldom enough to cost nothing
 
 
 def text(
@@ -70,13 +73,17 @@ def open_translator(folder: Path, *, beam_size: int | None, alpha: float | None,
 
 def _translate(translator: "Translator", windows: Iterator[list[str]], out: TextIO, as_json: bool) -> None:
     """Write the translation of every line; each window is out before the next one is read."""
+    from translate.training.machine import release_memory
+
     numbers = itertools.count(1)
-    for window in windows:
+    for n_windows, window in enumerate(windows, start=1):
         for line, translation, n in zip(window, translator.stream(window), numbers, strict=False):
             if translation.split:
                 say(f"warning: line {n} is longer than the model's {translator.limit} tokens; translated in parts")
             out.write((_record(line, translation) if as_json else translation.text) + "\n")
         out.flush()
+        if n_windows % _WINDOWS_TO_RELEASE == 0:
+            release_memory()
 
 
 def _record(line: str, translation: "Translation") -> str:
@@ -123,23 +130,19 @@ def _arriving(file: BufferedReader, name: str) -> Iterator[list[str]]:
 
     Only "\\n" ends a line. A "\\r" before it is white space of the line, which translation keeps.
     """
-    n, rest = 0, b""
+    n = 0
+    begun: list[bytes] = []  # the parts of a line whose end has not arrived; joined once, however long it grows
     while data := file.read1(_CHUNK):
-        *lines, rest = (rest + data).split(b"\n")
-        yield [_decoded(line, name, n) for n, line in enumerate(lines, start=n + 1)]
-        n += len(lines)
-    if rest:
-        yield [_decoded(rest, name, n + 1)]
-
-
-def _decoded(line: bytes, name: str, n: int) -> str:
-    try:
-        return line.decode("utf-8-sig" if n == 1 else "utf-8")  # a byte order mark is a signature and no text
-    except UnicodeDecodeError as error:
-        byte = line[error.start]
-        raise UserError(
-            f"{name}, line {n}: not UTF-8 text (byte 0x{byte:02x} at {error.start}); save it as UTF-8"
-        ) from error
+        *lines, rest = data.split(b"\n")
+        if lines:
+            lines[0] = b"".join([*begun, lines[0]])
+            begun = []
+            yield [decode_line(line, name, n) for n, line in enumerate(lines, start=n + 1)]
+            n += len(lines)
+        if rest:
+            begun.append(rest)
+    if begun:
+        yield [decode_line(b"".join(begun), name, n + 1)]
 
 
 def _typed() -> Iterator[list[str]]:
@@ -152,6 +155,8 @@ def _typed() -> Iterator[list[str]]:
     while True:
         try:
             yield [input(prompt)]
+        except UnicodeDecodeError as error:
+            raise UserError(f"what was typed is no {error.encoding} text; set the terminal to UTF-8") from error
         except EOFError:
             if prompt:
                 print(file=sys.stderr)  # the shell's own prompt begins a line
@@ -159,14 +164,40 @@ def _typed() -> Iterator[list[str]]:
 
 
 def _writable(output: Path | None) -> AbstractContextManager[TextIO]:
-    """The output file, or stdout, in UTF-8 with plain line ends on every system."""
+    """The output file, or stdout, in UTF-8 with plain line ends on every system.
+
+    A file is written beside its place and moved there when complete, so that a failure costs no earlier one.
+    """
     if output is None:
         if sys.stdout is None:
             raise UserError("stdout is closed; name a file with --output")
         if isinstance(sys.stdout, TextIOWrapper):
             sys.stdout.reconfigure(encoding="utf-8", newline="\n")
         return nullcontext(sys.stdout)
+    place = output.resolve()  # a link stays a link
     try:
-        return output.open("w", encoding="utf-8", newline="\n")
+        if place.exists() and not place.is_file():  # a pipe or a device
+            return place.open("w", encoding="utf-8", newline="\n")
+        if place.exists():
+            place.open("ab").close()  # a file that may not be written may not be replaced either
+        partial = place.with_name(f".{place.name}.partial")
+        return _moved_when_complete(partial.open("w", encoding="utf-8", newline="\n"), partial, place)
     except OSError as error:
         raise UserError(f"{output}: cannot be written: {error.strerror}; name another file with --output") from error
+
+
+@contextlib.contextmanager
+def _moved_when_complete(file: TextIO, partial: Path, place: Path) -> Iterator[TextIO]:
+    """`file`, which is open at `partial`; what a failure leaves of it stays there and is named, unless it is empty."""
+    try:
+        with file:
+            yield file
+        if place.exists():
+            shutil.copymode(place, partial)
+        partial.replace(place)
+    except BaseException:
+        if partial.stat().st_size:
+            say(f"{partial} holds what was translated before the failure")
+        else:
+            partial.unlink()
+        raise

@@ -1,9 +1,11 @@
 """`translate train`: prepare where needed, train, and leave a run directory that explains itself."""
 
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from translate.commands.prepare import default_folder, name_of
 from translate.config import ExperimentConfig, load
 
 if TYPE_CHECKING:
@@ -12,61 +14,76 @@ if TYPE_CHECKING:
     from translate.training.run import Run
 
 
-def train(config_path: Path, *, run: Path | None, overrides: list[str], resume: bool) -> None:
-    """Run the experiment in `config_path`; the run directory is runs/<name of the config> unless `run` names one.
+def train(config_path: Path, *, run: Path | None, prepared: Path | None, overrides: list[str], resume: bool) -> None:
+    """Run the experiment in `config_path`.
+
+    Args:
+        config_path: the experiment file.
+        run: the run directory; None is runs/NAME after the experiment.
+        prepared: folder of the prepared corpus, made or brought up to date first; None is prepared/NAME.
+        overrides: `section.key=value` settings that replace those of the file.
+        resume: go on where the run stopped; begin it where there is none.
 
     Ctrl-C and SIGTERM save, say how to go on, and leave with KeyboardInterrupt; a mistake raises UserError.
     """
-    from translate.commands.prepare import default_folder
+    from transformer.presets import resolve
     from translate.corpus.store import prepare
-    from translate.training.loop import Interrupted
     from translate.training.machine import tune_malloc
     from translate.training.run import Run
 
     config = load(config_path, overrides)
+    the_run = Run(run or Path("runs") / name_of(config_path))
+    # All that can be refused is refused before the corpus is touched, which takes long and which runs may share.
+    the_run.check(config, resume=resume)
+    resolve(config.model.preset, config.model.model_dump(exclude={"preset"}), config.tokenizer.vocab_size)
     tune_malloc()
-    prepared = prepare(config, default_folder(config_path), _say)
-    trainer = new_trainer(config, prepared, Run(run or Path("runs") / config_path.stem), resume=resume)
-    if resume:
-        trainer.resume()
-    try:
-        trainer.train()
-    except Interrupted:
-        _say(f"stopped and saved at step {trainer.state.step:,}; go on with the same command and --resume")
-        raise
+    corpus = prepare(config, prepared or default_folder(config_path), _say)
+    with the_run.locked():
+        trainer = new_trainer(config, corpus, the_run, _say)
+        if resume:
+            trainer.resume()
+        try:
+            trainer.train()
+        except KeyboardInterrupt:
+            saved = trainer.saved_step
+            _say(f"stopped; step {saved:,} is saved" if saved else "stopped before anything was saved")
+            _say("go on with the same command and --resume")
+            raise
 
 
-def new_trainer(config: ExperimentConfig, prepared: "Prepared", run: "Run", *, resume: bool) -> "Trainer":
-    """A model as the seed makes it, in a run directory that is begun or found to be of the same experiment."""
+def new_trainer(config: ExperimentConfig, prepared: "Prepared", run: "Run", say: Callable[[str], None]) -> "Trainer":
+    """A model as the seed makes it, in a run directory that is begun, or begun already by the same experiment."""
     import torch
 
     from transformer.model import Transformer
     from transformer.presets import resolve
     from translate.evaluation.validation import greedy_bleu
-    from translate.model_folder import ModelFolder, Task, write_model
+    from translate.model_folder import ModelFolder, Task
     from translate.training.loop import Trainer
     from translate.training.machine import choose_device, choose_dtype
 
     device = choose_device()
+    # Measured before the seed is set, as measuring draws random numbers.
+    dtype = run.recorded_dtype() or choose_dtype(config.training.precision, device)
     torch.manual_seed(config.training.seed)
     overrides = config.model.model_dump(exclude={"preset"})
     model = Transformer(resolve(config.model.preset, overrides, prepared.tokenizer.vocab_size)).to(device)
-    dtype = run.recorded_dtype() or choose_dtype(config.training.precision, device)
-    run.begin(config, prepared, model, dtype, resume=resume)
-    size = sum(parameter.numel() for parameter in model.parameters()) / 1e6
-    _say(f"{run.folder}: {size:.2f} M parameters, {device.type}, {str(dtype).removeprefix('torch.')} products")
-    tokenizer, task = prepared.tokenizer, Task(config.data.source, config.data.target, config.decoding)
+    task = Task(config.data.source, config.data.target, config.decoding)
     sample = prepared.valid[: config.training.valid_bleu_sentences]
-    return Trainer(
+    trainer = Trainer(
         run=run,
         config=config.training,
         prepared=prepared,
         model=model,
         dtype=dtype,
-        write_model=lambda model, folder: write_model(model, tokenizer, task, folder),
-        bleu=(lambda model: greedy_bleu(ModelFolder(run.folder, model, tokenizer, task), sample)) if sample else None,
-        say=_say,
+        task=task,
+        bleu=(lambda m: greedy_bleu(ModelFolder(run.folder, m, prepared.tokenizer, task), sample)) if sample else None,
+        say=say,
     )
+    run.begin(config, prepared, model, dtype)
+    size = sum(parameter.numel() for parameter in model.parameters()) / 1e6
+    say(f"{run.folder}: {size:.2f} M parameters, {device.type}, {str(dtype).removeprefix('torch.')} products")
+    return trainer
 
 
 def _say(message: str) -> None:

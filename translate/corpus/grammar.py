@@ -16,6 +16,7 @@ yet) -> the word order of either language -> sentence patterns.
 """
 
 import random
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import cache
@@ -569,29 +570,37 @@ def _brackets(clause: Clause) -> tuple[str, str]:
     return conjugate(verb.auxiliary, "", person), verb.participle
 
 
-def _middle_field(clause: Clause) -> str:
-    """Everything between the brackets but the subject: what is known, the time, what is new, `nicht`, the rest."""
+def _middle_field(clause: Clause, subject: str = "") -> str:
+    """Everything between the brackets: the subject if it is there, what is known, the time, `nicht`, what is new."""
     known, new = clause.indirect.dat if clause.indirect else "", ""
     nicht = "nicht" if clause.negated else ""
     if clause.object and clause.object.kind in ("pronoun", "definite"):
         known = _join(known, clause.object.acc)
     elif clause.object:
         new, nicht = clause.object.acc, "" if clause.object.kind == "negative" else nicht
-    return _join(known, clause.time.german if clause.time else "", new, nicht, clause.complement[0])
+    # A pronoun goes before a noun, save `sie` and `ihr`: before a name they would read as its subject.
+    first = clause.indirect or clause.object
+    if clause.subject.kind != "pronoun" and first and first.kind == "pronoun" and first is not SIE:
+        pronoun, _, known = known.partition(" ")
+        subject = _join(pronoun, subject)
+    rest = (clause.complement[0], new, nicht) if new else (nicht, clause.complement[0])
+    return _join(subject, known, clause.time.german if clause.time else "", *rest)
 
 
 def german_main(clause: Clause, opener: str | None = None) -> str:
     """Verb second: the subject opens if `opener` is None; an empty opener puts the verb first."""
     finite, end = _brackets(clause)
-    head = (clause.subject.nom, finite) if opener is None else (opener, finite, clause.subject.nom)
-    return _join(*head, _middle_field(clause), end) + clause.extra[0]
+    subject = clause.subject.nom
+    if opener is None:
+        return _join(subject, finite, _middle_field(clause), end) + clause.extra[0]
+    return _join(opener, finite, _middle_field(clause, subject), end) + clause.extra[0]
 
 
 def german_subordinate(clause: Clause, conjunction: str) -> str:
     """Verb last; a separable verb in the present is one word."""
     finite, end = _brackets(clause)
     verb = end + finite if clause.tense == "present" else _join(end, finite)
-    return _join(conjunction, clause.subject.nom, _middle_field(clause), verb) + clause.extra[0]
+    return _join(conjunction, _middle_field(clause, clause.subject.nom), verb) + clause.extra[0]
 
 
 def german_infinitive(clause: Clause) -> str:
@@ -692,7 +701,7 @@ FRAME_WEIGHTS = {
     "prepositional": 9,
     "motion": 9,
 }
-NEVER_A_TASK = {"sehen", "hören", "verlieren", "vergessen", "essen", "trinken", "tragen", "fragen"}
+NEVER_A_TASK = {"sehen", "hören", "verlieren", "vergessen", "essen", "trinken", "tragen", "fragen", "verstehen"}
 SENSES = {"sehen", "hören", "finden", "verstehen", "sprechen", "verlieren", "vergessen", "vertrauen"}
 
 
@@ -1060,12 +1069,14 @@ def _condition(rng: random.Random) -> Pair:
 
 
 def _opinion(rng: random.Random) -> Pair:
-    """A clause inside a clause: that; of what one knows or not, also whether, why, when."""
+    """A clause inside a clause: that; of what one knows also why, when; of what one does not know never that."""
     verb, chance = rng.choice(OPINIONS), rng.random()
+    no = chance < 0.25 and verb.base != "hope"
     conjunction = "dass", "that"
     if verb is KNOW:
-        conjunction = rng.choice((conjunction, ("ob", "whether"), ("warum", "why"), ("wann", "when")))
-    no = conjunction[1] == "whether" or (chance < 0.25 and verb.base != "hope")
+        unknown = ("ob", "whether"), ("warum", "why"), ("wann", "when")
+        conjunction = rng.choice(unknown if no else (conjunction, *unknown))
+    no = no or conjunction[1] == "whether"
     inner = (_action if conjunction[1] == "when" else _clause)(rng, _tense(rng), negated=False if no else None)
     extra = _subordinate(inner, conjunction)
     if chance > 0.75:
@@ -1140,6 +1151,18 @@ PATTERNS: dict[Callable[[random.Random], Pair], int] = {
 CUMULATIVE = tuple(accumulate(PATTERNS.values()))
 
 
+INFORMAL = re.compile(r"\b(du|dich|dir|dein\w*|euch|euer|eure\w*)\b", re.IGNORECASE)
+GIRL, HIS = re.compile(r"\bMädchen\b"), re.compile(r"\bsein\w*", re.IGNORECASE)
+
+
 def _sentence(rng: random.Random) -> Pair:
     (pattern,) = rng.choices(tuple(PATTERNS), cum_weights=CUMULATIVE)
-    return pattern(rng)
+    pair = pattern(rng)
+    return _sentence(rng) if _is_odd(*pair) else pair
+
+
+def _is_odd(german: str, english: str) -> bool:
+    """Formal beside informal address, as in "Lesen Sie dein Buch?", or a girl beside `sein`, which is always "his"."""
+    # `Sie` as the first word may be "she".
+    is_formal = "Ihnen" in german or " Sie" in german or (german.startswith("Sie ") and english.startswith("You "))
+    return bool((is_formal and INFORMAL.search(german)) or (GIRL.search(german) and HIS.search(german)))

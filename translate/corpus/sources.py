@@ -13,6 +13,8 @@ import hashlib
 import itertools
 import json
 import lzma
+import tarfile
+import zipfile
 import zlib
 from collections.abc import Iterator
 from pathlib import Path
@@ -35,7 +37,7 @@ if TYPE_CHECKING:
 
 Pair = tuple[str, str]
 
-_OPENERS: dict[str, type[gzip.GzipFile] | type[lzma.LZMAFile] | type[bz2.BZ2File]] = {
+OPENERS: dict[str, type[gzip.GzipFile] | type[lzma.LZMAFile] | type[bz2.BZ2File]] = {
     ".gz": gzip.GzipFile,
     ".xz": lzma.LZMAFile,
     ".bz2": bz2.BZ2File,
@@ -71,18 +73,6 @@ def read_pairs(source: Source, root: Path, langpair: str = "de-en") -> Iterator[
             return _parallel(*_sacrebleu_files(source, langpair))
 
 
-def input_files(source: Source, root: Path) -> list[Path]:
-    """The local files that hold the source: none for a grammar, a sacreBLEU name or a hub id that is no folder."""
-    match source:
-        case TextSource():
-            return [locate(source.source, root), locate(source.target, root)]
-        case TsvSource() | JsonlSource() | ParquetSource():
-            return [locate(source.path, root)]
-        case HubSource() if (folder := locate(source.id, root)).is_dir():
-            return sorted(path for path in folder.rglob("*") if path.is_file())
-    return []
-
-
 def identity(source: Source, root: Path, langpair: str = "de-en") -> dict[str, str]:
     """What pins the content of a source: names, as the experiment file writes them, to SHA-256 or a revision.
 
@@ -94,8 +84,8 @@ def identity(source: Source, root: Path, langpair: str = "de-en") -> dict[str, s
             return {name: _sha256(locate(name, root)) for name in names}
         case TsvSource() | JsonlSource() | ParquetSource():
             return {source.path: _sha256(locate(source.path, root))}
-        case HubSource() if files := input_files(source, root):
-            folder = locate(source.id, root)
+        case HubSource() if (folder := locate(source.id, root)).is_dir():
+            files = sorted(path for path in folder.rglob("*") if path.is_file())
             return {f"{source.id}/{path.relative_to(folder).as_posix()}": _sha256(path) for path in files}
         case HubSource():
             return {f"hub:{describe(source)}": _hub_revision(_load_hub(source, root))}
@@ -125,29 +115,33 @@ def describe(source: Source) -> str:
 
 def locate(path: str, root: Path) -> Path:
     """`path` itself if it is absolute, else below `root`; "~" is the home folder."""
-    return root.expanduser() / Path(path).expanduser()
+    try:
+        return root.expanduser() / Path(path).expanduser()
+    except RuntimeError as error:
+        raise UserError(f"{root / path}: there is no such user's home folder; write the path in full") from error
 
 
 def read_lines(path: Path) -> Iterator[str]:
     """The lines of a UTF-8 file, plain or compressed, without their ends; UserError names the file and the line."""
     n = 0
     try:
-        with _OPENERS.get(path.suffix.lower(), open)(path, "rb") as file:
+        with OPENERS.get(path.suffix.lower(), open)(path, "rb") as file:
             for n, line in enumerate(file, start=1):
-                yield _decode(line.removesuffix(b"\n").removesuffix(b"\r"), path, n)
+                yield decode_line(line.removesuffix(b"\n").removesuffix(b"\r"), path, n)
     except _DAMAGED as error:
         raise UserError(f"{path}: the compressed file is damaged or cut off after line {n}: {error}") from error
     except OSError as error:
         raise UserError(_cannot_read(path, error)) from error
 
 
-def _decode(line: bytes, path: Path, n: int) -> str:
+def decode_line(line: bytes, name: Path | str, n: int) -> str:
+    """Line `n`, counted from 1, of the file `name` as text; UserError names the file, the line and the byte."""
     try:
-        return line.decode("utf-8-sig" if n == 1 else "utf-8")
+        return line.decode("utf-8-sig" if n == 1 else "utf-8")  # a byte order mark is a signature and no text
     except UnicodeDecodeError as error:
-        byte = line[error.start]
+        byte = error.object[error.start]  # not that of `line`, which may begin with a byte order mark
         raise UserError(
-            f"{path}, line {n}: not UTF-8 text (byte 0x{byte:02x} at {error.start}); save it as UTF-8"
+            f"{name}, line {n}: not UTF-8 text (byte 0x{byte:02x} at {error.start}); save it as UTF-8"
         ) from error
 
 
@@ -298,6 +292,7 @@ def _grammar(source: GrammarSource, langpair: str) -> Iterator[Pair]:
 
 def _sacrebleu_files(source: SacrebleuSource, langpair: str) -> tuple[Path, Path]:
     """Source and first reference of a test set, downloaded into sacreBLEU's cache if they are not there."""
+    from portalocker.exceptions import LockException
     from sacrebleu.dataset import DATASETS
 
     if source.name not in DATASETS:
@@ -311,6 +306,14 @@ def _sacrebleu_files(source: SacrebleuSource, langpair: str) -> tuple[Path, Path
     except (OSError, SystemExit) as error:  # sacreBLEU exits where a download has the wrong checksum
         raise UserError(
             f"sacrebleu {source.name}: cannot be downloaded, and is not in its cache: {_one_line(error)}"
+        ) from error
+    except (*_DAMAGED, tarfile.TarError, zipfile.BadZipFile) as error:
+        raise UserError(
+            f"sacrebleu {source.name}: its cache is damaged; remove ~/.sacrebleu/{source.name} ({_one_line(error)})"
+        ) from error
+    except LockException as error:
+        raise UserError(
+            f"sacrebleu {source.name}: its cache is locked by another process; try again later ({_one_line(error)})"
         ) from error
 
 

@@ -39,6 +39,7 @@ FORMAT = 1
 _CHUNK = 10_000  # sentences encoded at a time
 _MAX_DIFFERENCES = 6  # named when a folder is out of date
 _SIDES = ("src", "tgt")
+_MANIFEST_KEYS = {"config", "inputs", "fingerprint", "counts", "tokenizer", "versions", "files"}
 
 Say = Callable[[str], None]
 Manifest = dict[str, Any]
@@ -46,6 +47,9 @@ Manifest = dict[str, Any]
 
 class TokenStore:
     """The training pairs as token ids, memory-mapped: opening costs nothing and reading touches what is asked for.
+
+    Args:
+        folder: a prepared folder; UserError if a file is missing or damaged.
 
     Attributes:
         n_pairs: number of pairs.
@@ -58,11 +62,6 @@ class TokenStore:
         self.src_lengths = np.diff(self._offsets["src"]).astype(np.int32)
         self.tgt_lengths = np.diff(self._offsets["tgt"]).astype(np.int32)
         self.n_pairs = len(self.src_lengths)
-
-    @classmethod
-    def open(cls, folder: Path) -> "TokenStore":
-        """Map the files of a prepared folder; UserError if one is missing or damaged."""
-        return cls(folder)
 
     def src(self, i: int) -> np.ndarray:
         """Ids of source sentence `i`: (src_lengths[i],) of the stored type, a read-only view of the file."""
@@ -107,7 +106,7 @@ class Prepared:
         return cls(
             folder=folder,
             manifest=manifest,
-            train=TokenStore.open(folder),
+            train=TokenStore(folder),
             valid=_read_jsonl(folder / "valid.jsonl"),
             test={name: _read_jsonl(folder / f"test.{name}.jsonl") for name in manifest["counts"]["test"]},
             tokenizer=Tokenizer.load(folder / "tokenizer.model"),
@@ -143,6 +142,7 @@ def _prepare(config: ExperimentConfig, folder: Path, place: Path, say: Say) -> P
     _clear_traces(place, partial, old)
     if folder.exists() and (not folder.is_dir() or (any(folder.iterdir()) and not (folder / "manifest.json").exists())):
         raise UserError(f"{folder}: exists and is no prepared corpus; choose another folder with --out, or remove it")
+    _check_test_names(config)
     plan = _plan(config)
     if (folder / "manifest.json").exists():
         try:
@@ -237,11 +237,19 @@ def _clean(config: ExperimentConfig, held_out: HeldOut, clean_file: Path) -> Rep
     return cleaner.report
 
 
+def _check_test_names(config: ExperimentConfig) -> None:
+    for name in config.data.test:
+        if name == "valid":
+            raise UserError("data.test.valid: is the name of the validation set; give the test set another one")
+        if not re.fullmatch(r"[\w.+-]+", name):
+            raise UserError(
+                f"data.test.{name}: the name becomes part of a file name; use letters, digits, '.', '_', '-'"
+            )
+
+
 def _held_out(config: ExperimentConfig, name: str) -> list[Pair]:
     """The validation pairs, or those of the test set `name`."""
     data = config.data
-    if name != "valid" and not re.fullmatch(r"[\w.+-]+", name):
-        raise UserError(f"data.test.{name}: the name becomes part of a file name; use letters, digits, '.', '_', '-'")
     source = data.valid if name == "valid" else data.test[name]
     pairs = list(read_pairs(source, Path(data.root), _langpair(config)))
     if not pairs:
@@ -383,6 +391,8 @@ def _read_manifest(folder: Path) -> Manifest:
         raise UserError(f"{path}: damaged, or not written by `translate prepare`") from error
     if known != FORMAT:
         raise UserError(f"{path}: has format {known}, and this version reads {FORMAT}; run `translate prepare` again")
+    if missing := sorted(_MANIFEST_KEYS - manifest.keys()):
+        raise UserError(f"{path}: damaged: it lacks {', '.join(missing)}; run `translate prepare` again")
     return manifest
 
 

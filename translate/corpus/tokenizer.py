@@ -84,10 +84,6 @@ class Tokenizer:
         """
         return _unescape(self._processor.decode([int(i) for i in ids if i > EOS]))
 
-    def decode_batch(self, batch: Iterable[Iterable[int]]) -> list[str]:
-        """`decode` of each sequence of ids."""
-        return [self.decode(ids) for ids in batch]
-
     def pieces(self, ids: Iterable[int]) -> list[str]:
         """The piece of each id as SentencePiece writes it: U+2581 stands for a space, <0x0A> for a byte."""
         return [self._processor.id_to_piece(int(i)) for i in ids]

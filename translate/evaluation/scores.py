@@ -64,15 +64,20 @@ def score(
 
     Raises UserError if there is nothing to score or the counts differ.
     """
-    from sacrebleu import BLEU, CHRF, TER
-
     _check_counts(hypotheses, references)
     n_resamples = RESAMPLES if confidence else 1
+    values = (_corpus_score(metric, hypotheses, references, n_resamples) for metric in metrics(target))
+    return Scores(len(hypotheses), *values)
+
+
+def metrics(target: str = "") -> tuple["Metric", "Metric", "Metric"]:
+    """BLEU, chrF and TER for a target language; UserError if BLEU lacks what it needs to tokenise it."""
+    from sacrebleu import BLEU, CHRF, TER
+
     try:
-        metrics = (BLEU(trg_lang=target), CHRF(), TER())
+        return BLEU(trg_lang=target), CHRF(), TER()
     except (RuntimeError, ImportError) as error:
         raise UserError(f"sacreBLEU cannot tokenise the language {target!r}: {error}") from error
-    return Scores(len(hypotheses), *(_corpus_score(metric, hypotheses, references, n_resamples) for metric in metrics))
 
 
 def corpus_bleu(hypotheses: Sequence[str], references: Sequence[str]) -> float:

@@ -66,7 +66,14 @@ def step_of(folder: Path) -> int:
 
 def checkpoints(root: Path) -> list[Path]:
     """Complete checkpoints, oldest first."""
-    return sorted(root.glob("step-*"), key=step_of)
+    return sorted((path for path in root.glob("step-*") if path.name[5:].isdigit()), key=step_of)
+
+
+def set_aside(folder: Path) -> Path:
+    """Rename a damaged checkpoint, so that nothing takes it for a good one and its owner can still look at it."""
+    aside = folder.with_name(f"damaged-{folder.name}")
+    _discard(aside)
+    return folder.rename(aside)
 
 
 def save(
@@ -94,7 +101,7 @@ def save(
         (partial / "state.json").write_text(json.dumps(meta, indent=2) + "\n", encoding="utf-8")
         for path in (*partial.iterdir(), partial):
             _flush(path)
-        shutil.rmtree(final, ignore_errors=True)
+        _discard(final)
         partial.rename(final)
         _flush(root)
     except (OSError, SafetensorError) as error:  # safetensors has its own error for a full disk
@@ -115,27 +122,32 @@ def load(folder: Path, model: Transformer, optimizer: torch.optim.Optimizer) -> 
 
 def verify(folder: Path) -> dict[str, Any]:
     """The metadata of a checkpoint whose files are all present and unchanged; CheckpointError otherwise."""
+    meta = _metadata(folder)
+    for name, expected in meta["sha256"].items():
+        if not (folder / name).is_file():
+            raise CheckpointError(f"{folder / name}: the file is missing")
+        if sha256(folder / name) != expected:
+            raise CheckpointError(f"{folder / name}: the file was changed or damaged after it was saved")
+    return meta
+
+
+def _metadata(folder: Path) -> dict[str, Any]:
+    """The parsed state.json."""
     path = folder / "state.json"
     try:
         meta = json.loads(path.read_text(encoding="utf-8"))
         if meta["format"] != FORMAT:
             raise CheckpointError(f"{path}: format {meta['format']} is unknown here; this version reads {FORMAT}")
-        hashes = meta["sha256"]
+        return {key: meta[key] for key in ("scheduled", "state", "sha256")}
     except (OSError, ValueError, KeyError, TypeError) as error:
         if isinstance(error, CheckpointError):
             raise
         raise CheckpointError(f"{path}: not the state of a checkpoint ({error})") from error
-    for name, expected in hashes.items():
-        if not (folder / name).is_file():
-            raise CheckpointError(f"{folder / name}: the file is missing")
-        if sha256(folder / name) != expected:
-            raise CheckpointError(f"{folder / name}: the file was changed or damaged after it was saved")
-    return dict(meta)
 
 
 def is_scheduled(folder: Path) -> bool:
-    """Whether averaging may use this checkpoint."""
-    return bool(json.loads((folder / "state.json").read_text(encoding="utf-8"))["scheduled"])
+    """Whether averaging may use this checkpoint; CheckpointError if its state cannot be read."""
+    return bool(_metadata(folder)["scheduled"])
 
 
 def prune(root: Path, *, keep_last: int, best_step: int) -> None:
@@ -145,8 +157,7 @@ def prune(root: Path, *, keep_last: int, best_step: int) -> None:
     kept = {*scheduled[-keep_last:], *folders[-1:], root / name_of(best_step)}
     for folder in folders:
         if folder not in kept:
-            # Renamed first, so that a kill in between leaves no half of a checkpoint under a good name.
-            shutil.rmtree(folder.rename(root / f".{folder.name}.old"), ignore_errors=True)
+            _discard(folder)
     for leftover in root.glob(".step-*"):
         shutil.rmtree(leftover, ignore_errors=True)
 
@@ -186,8 +197,16 @@ def _restore_optimizer(optimizer: torch.optim.Optimizer, tensors: dict[str, Tens
         torch.cuda.set_rng_state(random_cuda)
 
 
+def _discard(folder: Path) -> None:
+    """Delete a folder; renamed first, so that a kill in between leaves no half of one under a good name."""
+    if folder.exists():
+        shutil.rmtree(folder.rename(folder.with_name(f".{folder.name}.old")), ignore_errors=True)
+
+
 def _flush(path: Path) -> None:
-    """Make a file or a folder's entries survive a power cut."""
+    """Make a file or a folder's entries survive a power cut, where the system can be asked to."""
+    if os.name != "posix":
+        return
     descriptor = os.open(path, os.O_RDONLY)
     try:
         os.fsync(descriptor)

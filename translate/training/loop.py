@@ -1,7 +1,6 @@
 """The training loop: batches, updates, validations, checkpoints, and the end of a run."""
 
 import math
-import shutil
 import signal
 import sys
 import time
@@ -18,10 +17,12 @@ from tqdm import tqdm
 from transformer.checkpoint_io import CheckpointError, average
 from transformer.model import Transformer
 from transformer.schedule import inverse_sqrt_lr, noam_lr
+from translate import model_folder
 from translate.config import TrainingConfig
 from translate.corpus.batches import Batch, EncodedPairs, Pairs, Sampler, by_length, collate
 from translate.corpus.store import Prepared
 from translate.errors import UserError
+from translate.model_folder import Task, write_model
 from translate.training import checkpoint
 from translate.training.checkpoint import TrainState
 from translate.training.machine import release_memory
@@ -41,7 +42,7 @@ class Trainer:
 
     Attributes:
         model, dtype: the parameters, and the type of matrix products.
-        write_model: writes a model folder's files for this run into an existing folder.
+        task: languages and decoding, for the model folders that are written.
         bleu: score of the model's translations of the validation set, or None to validate by loss alone.
         say: takes each message to the user.
     """
@@ -51,7 +52,7 @@ class Trainer:
     prepared: Prepared
     model: Transformer
     dtype: torch.dtype
-    write_model: Callable[[Transformer, Path], None]
+    task: Task
     bleu: Callable[[Transformer], float] | None
     say: Callable[[str], None]
 
@@ -68,8 +69,22 @@ class Trainer:
         self.last_step = min(end for end in ends if end)
         self.valid_every = config.valid_every or updates_per_epoch
         self.save_every = config.save_every or self.valid_every
+        self.saved_step = 0
         self._clock = self._saved_at = 0.0  # seconds; set when training begins
-        self._saved_step = self._skipped = 0  # skipped: updates in a row
+        self._skipped = 0  # updates in a row
+        self._speed = Speed()
+        self._check_positions()
+
+    def _check_positions(self) -> None:
+        """UserError if learned positions end before the longest sentence that they will meet."""
+        longest = max(self.config.max_tokens, *(batch.src.size(1) for batch in self.valid))
+        longest = max(longest, *(batch.tgt_in.size(1) for batch in self.valid))
+        model = self.model.config
+        if model.positions == "learned" and model.max_length < longest:
+            raise UserError(
+                f"model.max_length = {model.max_length}, but sentences of up to {longest} tokens will be met; raise "
+                "it, or lower training.max_tokens and shorten the validation set"
+            )
 
     def _valid_batches(self) -> list[Batch]:
         """The validation set, every sentence of it, encoded once."""
@@ -96,8 +111,9 @@ class Trainer:
             try:
                 self.state = checkpoint.load(folder, self.model, self.optimizer)
             except CheckpointError as error:
-                self.say(f"skipping a damaged checkpoint: {error}")
+                self.say(f"skipping a damaged checkpoint, now {checkpoint.set_aside(folder).name}: {error}")
                 continue
+            self.saved_step = self.state.step
             self.run.forget_after(self.state.step)
             self.say(f"resuming from {folder} (step {self.state.step:,})")
             return
@@ -111,7 +127,7 @@ class Trainer:
         self._warn()
         batches = self._micro_batches()
         self._clock, self._saved_at = time.monotonic(), self.state.seconds
-        with _stop_signals() as stop, self._progress() as bar:
+        with _stop_signals(self.say) as stop, self._progress() as bar:
             while self.state.step < self.last_step and not self._out_of_patience():
                 stats = self._update(next(batches))
                 self._tick()
@@ -134,9 +150,9 @@ class Trainer:
     def _save_is_due(self, stopping: bool) -> bool:
         """Whether a save outside the schedule is due: at a stop, or `save_minutes` after the last one."""
         if stopping:
-            return self._saved_step < self.state.step
+            return self.saved_step < self.state.step
         minutes = self.config.save_minutes
-        return minutes is not None and self.state.seconds - self._saved_at > 60 * minutes
+        return minutes > 0 and self.state.seconds - self._saved_at > 60 * minutes
 
     def _micro_batches(self) -> Iterator[list[Batch]]:
         """Batches of one update; the state's position follows when they are handed out."""
@@ -151,6 +167,7 @@ class Trainer:
 
     def _update(self, micro_batches: list[Batch]) -> StepStats:
         self.model.train()
+        start = time.monotonic()
         stats = train_step(
             self.model,
             self.optimizer,
@@ -162,24 +179,24 @@ class Trainer:
         )
         self.state.step += 1
         self.state.n_tokens += stats.n_src_tokens + stats.n_tgt_tokens
-        finite = math.isfinite(stats.loss + stats.grad_norm)
-        self.state.n_skipped += not finite
-        self._skipped = 0 if finite else self._skipped + 1
+        self._speed.add(stats.n_src_tokens + stats.n_tgt_tokens, time.monotonic() - start)
+        self.state.n_skipped += not stats.finite
+        self._skipped = 0 if stats.finite else self._skipped + 1
         return stats
 
     def _milestones(self) -> None:
-        """Validate and save where the step says so."""
+        """Validate and save where the step says so, and save at the end."""
         step = self.state.step
-        last = step == self.last_step
-        if step % self.valid_every == 0 or last:
+        if step % self.valid_every == 0:
             self._validate()
             release_memory()
-        if step % self.save_every == 0 or last or self.state.best_step == step:
-            self._save(scheduled=step % self.save_every == 0 or last)
+        scheduled = step % self.save_every == 0 or step == self.last_step or self._out_of_patience()
+        if scheduled or self.state.best_step == step:
+            self._save(scheduled=scheduled)
 
     def _validate(self) -> None:
         nll, bleu = self._scores()
-        if self.state.best_nll is None or nll < self.state.best_nll:
+        if math.isfinite(nll) and (self.state.best_nll is None or nll < self.state.best_nll):
             self.state.best_nll, self.state.best_step, self.state.stale_validations = nll, self.state.step, 0
         else:
             self.state.stale_validations += 1
@@ -194,7 +211,7 @@ class Trainer:
         config, state = self.config, self.state
         folder = checkpoint.save(
             self.run.checkpoints,
-            lambda folder: self.write_model(self.model, folder),
+            lambda folder: write_model(self.model, self.prepared.tokenizer, self.task, folder),
             self.optimizer,
             state,
             scheduled=scheduled,
@@ -202,24 +219,25 @@ class Trainer:
         checkpoint.prune(
             self.run.checkpoints, keep_last=max(config.keep_last, config.average_last), best_step=state.best_step
         )
-        self._saved_step, self._saved_at = state.step, state.seconds
+        self.saved_step, self._saved_at = state.step, state.seconds
         self._log("checkpoint", {"folder": folder.name})
 
     def _finish(self) -> None:
         """Average the last scheduled checkpoints into the final model (6.1) and validate it."""
-        folders = [f for f in checkpoint.checkpoints(self.run.checkpoints) if checkpoint.is_scheduled(f)]
+        folders = [f for f in checkpoint.checkpoints(self.run.checkpoints) if self._is_averaged(f)]
         folders = folders[-self.config.average_last :]
         self.model.load_state_dict(average([folder / "model.safetensors" for folder in folders]))
         nll, bleu = self._scores()
-        partial = self.run.folder / ".model.partial"
-        shutil.rmtree(partial, ignore_errors=True)
-        partial.mkdir()
-        self.write_model(self.model, partial)
-        shutil.rmtree(self.run.model, ignore_errors=True)
-        partial.rename(self.run.model)
+        model_folder.save(self.model, self.prepared.tokenizer, self.task, self.run.model, replace=True)
         steps = [checkpoint.step_of(folder) for folder in folders]
         self._log("final", {"nll": nll, "perplexity": _perplexity(nll), "bleu": bleu, "averaged": steps})
         self.say(f"final model: {self.run.model} (mean of {len(steps)} checkpoints)")
+
+    def _is_averaged(self, folder: Path) -> bool:
+        """Whether a checkpoint is of the schedule; the end that a run had before it was prolonged is not."""
+        step = checkpoint.step_of(folder)
+        on_schedule = step % self.save_every == 0 or step == self.state.step
+        return on_schedule and checkpoint.is_scheduled(folder)
 
     def _log(self, kind: str, values: dict[str, object]) -> None:
         state = self.state
@@ -232,12 +250,11 @@ class Trainer:
     def _report(self, bar: "tqdm[None]", stats: StepStats) -> None:
         """Show the update on the bar, and log it where its step is due."""
         state = self.state
-        speed = state.n_tokens / state.seconds
-        bar.set_postfix(loss=f"{stats.loss:.3f}", tokens_per_s=f"{speed:,.0f}", refresh=False)
+        bar.set_postfix(loss=f"{stats.loss:.3f}", tokens_per_s=f"{self._speed.recent:,.0f}", refresh=False)
         bar.update()
         if state.step % self.config.log_every == 0 or state.step == self.last_step:
             values = {"loss": stats.loss, "nll": stats.nll, "grad_norm": stats.grad_norm, "lr": self.lr(state.step)}
-            self._log("train", {**values, "tokens": state.n_tokens, "tokens_per_s": round(speed)})
+            self._log("train", {**values, "tokens": state.n_tokens, "tokens_per_s": round(self._speed.recent)})
 
     def _progress(self) -> "tqdm[None]":
         # A log file wants a line now and then, a terminal a bar that moves.
@@ -269,11 +286,29 @@ class Trainer:
             )
 
     def _give_up(self) -> None:
-        self._save(scheduled=False)
+        if self.saved_step < self.state.step:
+            self._save(scheduled=False)
         raise UserError(
             f"{self.run.folder}: loss or gradient was not finite in {self._skipped} updates in a row; state is saved; "
             "lower training.lr, lengthen training.warmup_steps, or set training.clip_norm"
         )
+
+
+@dataclass
+class Speed:
+    """Tokens trained on a second of updates, validation and saving not counted; recent ones weigh more."""
+
+    tokens: float = 0.0
+    seconds: float = 0.0
+
+    def add(self, tokens: int, seconds: float) -> None:
+        """Count one update; what lies 50 updates back has lost nearly two thirds of its weight."""
+        self.tokens, self.seconds = 0.98 * self.tokens + tokens, 0.98 * self.seconds + seconds
+
+    @property
+    def recent(self) -> float:
+        """Tokens a second."""
+        return self.tokens / self.seconds if self.seconds else 0.0
 
 
 def _perplexity(nll: float) -> float:
@@ -282,7 +317,7 @@ def _perplexity(nll: float) -> float:
 
 
 @contextmanager
-def _stop_signals() -> Iterator[list[int]]:
+def _stop_signals(say: Callable[[str], None]) -> Iterator[list[int]]:
     """A list that is filled by Ctrl-C or SIGTERM, so that a step is finished and saved before the end.
 
     A second Ctrl-C interrupts at once.
@@ -293,6 +328,7 @@ def _stop_signals() -> Iterator[list[int]]:
         if received:
             raise KeyboardInterrupt
         received.append(number)
+        say("finishing this step, then saving; Ctrl-C again stops at once")
 
     try:
         before = {number: signal.signal(number, handle) for number in (signal.SIGINT, signal.SIGTERM)}

@@ -7,7 +7,7 @@ import time
 
 import torch
 
-MALLOPT = {"M_TRIM_THRESHOLD": (-1, 2**31 - 1), "M_TOP_PAD": (-2, 2**28), "M_MMAP_THRESHOLD": (-3, 2**30)}
+M_TRIM_THRESHOLD, M_TOP_PAD, M_MMAP_THRESHOLD = -1, -2, -3
 
 
 def choose_device() -> torch.device:
@@ -27,7 +27,10 @@ def tune_malloc() -> bool:
         mallopt = ctypes.CDLL(None).mallopt
     except AttributeError:
         return False
-    return all(mallopt(name, value) == 1 for name, value in MALLOPT.values())
+    # First, as older versions refuse a threshold above 2^25, and setting another value would freeze a far lower one.
+    if not any(mallopt(M_MMAP_THRESHOLD, size) == 1 for size in (2**30, 2**25)):
+        return False
+    return bool(mallopt(M_TRIM_THRESHOLD, 2**31 - 1) == 1 and mallopt(M_TOP_PAD, 2**28) == 1)
 
 
 def release_memory() -> None:
@@ -56,11 +59,15 @@ def product_rate(dtype: torch.dtype, device: torch.device, repeats: int = 7) -> 
     return 2 * n * d_in * d_out / statistics.median(seconds[2:])  # the first two warm up
 
 
-def bf16_pays(device: torch.device) -> bool:
-    """Whether bf16 products are at least 1.5 times as fast as float32 ones here; measured, well under a second."""
+def bf16_pays(device: torch.device, rates: tuple[float, float] | None = None) -> bool:
+    """Whether bf16 products are at least 1.5 times as fast as float32 ones here.
+
+    `rates` are those of float32 and bf16 products; None measures them, well under a second.
+    """
     if device.type == "cuda":
         return bool(torch.cuda.is_bf16_supported(including_emulation=False))
-    return product_rate(torch.bfloat16, device) > 1.5 * product_rate(torch.float32, device)
+    single, half = rates or (product_rate(torch.float32, device), product_rate(torch.bfloat16, device))
+    return half >= 1.5 * single
 
 
 def choose_dtype(precision: str, device: torch.device) -> torch.dtype:

@@ -1,19 +1,22 @@
 """The run directory, which explains itself.
 
 config.json       the resolved experiment; `translate train` accepts it as it stands
-manifest.json     what made the run: versions, data hashes, seed, machine, every start with command and commit
+manifest.json     what made the run: data hashes, seed, size; every start with command, commit, versions, machine
 metrics.jsonl     one JSON object a line: training, validation, checkpoints
 checkpoints/      see `checkpoint`
 model/            the final model
 """
 
+import contextlib
 import datetime
 import importlib.metadata
 import json
+import math
 import os
 import platform
 import subprocess
 import sys
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -25,8 +28,8 @@ from translate.config import ExperimentConfig, parse
 from translate.corpus.store import Prepared
 from translate.errors import UserError
 
-# Settings that may change when a run goes on, because they decide when it ends and not where it is.
-ENDS = {"training.max_steps", "training.max_epochs", "training.patience", "training.log_every"}
+# Settings that may change when a run goes on: they decide when it ends and what it tells, not where it goes.
+FREE = {"training.max_steps", "training.max_epochs", "training.patience", "training.log_every"}
 
 DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16}
 
@@ -35,7 +38,7 @@ PACKAGES = ("torch", "sentencepiece", "sacrebleu", "datasets", "numpy", "safeten
 
 @dataclass(frozen=True)
 class Run:
-    """Paths of one run."""
+    """Paths of one run, and what is written there beside checkpoints."""
 
     folder: Path
 
@@ -64,62 +67,89 @@ class Run:
         """The final model."""
         return self.folder / "model"
 
-    def recorded_dtype(self) -> torch.dtype | None:
-        """The type of products that this run began with: resuming measures nothing anew, or it would not be exact."""
-        if not self.manifest.exists():
-            return None
-        return DTYPES.get(json.loads(self.manifest.read_text(encoding="utf-8"))["products"])
+    @property
+    def has_begun(self) -> bool:
+        """Whether anything was trained here; a first start that failed before that binds nobody."""
+        return self.metrics.exists() or self.checkpoints.exists()
 
-    def begin(
-        self, config: ExperimentConfig, prepared: Prepared, model: Transformer, dtype: torch.dtype, *, resume: bool
-    ) -> None:
-        """Create the folder, or check that it holds this experiment; UserError says how the two differ."""
-        if self.config.exists():
-            self._check_same(config, prepared)
-            if not resume and (self.metrics.exists() or self.checkpoints.exists()):
+    def check(self, config: ExperimentConfig, *, resume: bool) -> None:
+        """UserError if the folder cannot hold this experiment; says how the two differ."""
+        if self.has_begun:
+            old = parse(_read_json(self.config), str(self.config))
+            changed = sorted(differing_keys(old.model_dump(), config.model_dump()) - FREE)
+            if changed:
+                raise UserError(
+                    f"{self.folder}: its run has other settings ({', '.join(changed)}); name another --run, or "
+                    "remove it"
+                )
+            if not resume:
                 raise UserError(f"{self.folder}: holds a run already; go on with --resume, or name another --run")
-        elif self.folder.exists() and any(self.folder.iterdir()):
-            raise UserError(f"{self.folder}: exists and is no run; name another folder with --run")
+        elif self.folder.exists():
+            foreign = {path.name for path in self.folder.iterdir()} - {".lock", self.config.name, self.manifest.name}
+            if foreign:
+                raise UserError(f"{self.folder}: exists and is no run; name another folder with --run")
+
+    def begin(self, config: ExperimentConfig, prepared: Prepared, model: Transformer, dtype: torch.dtype) -> None:
+        """Write what the run is, after `check`; UserError if it began with other data."""
+        data = {
+            **{key: prepared.manifest[key] for key in ("fingerprint", "inputs", "counts")},
+            "tokenizer": prepared.manifest["tokenizer"]["sha256"],
+        }
+        starts: list[object] = []
+        if self.has_begun:
+            before = _read_json(self.manifest)
+            starts = before["starts"]
+            for key in ("fingerprint", "tokenizer"):
+                if before["data"][key] != data[key]:
+                    raise UserError(
+                        f"{self.folder}: its run began with other data ({key}); restore it, or name another --run"
+                    )
+        manifest = {
+            "seed": config.training.seed,
+            "parameters": sum(parameter.numel() for parameter in model.parameters()),
+            "dtype": str(dtype).removeprefix("torch."),
+            "prepared": str(prepared.folder.resolve()),
+            "data": data,
+            "starts": [*starts, _start()],
+        }
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
+            write_json(self.manifest, manifest)
             write_json(self.config, config.model_dump(mode="json"))
-            write_json(self.manifest, self._described(config, prepared, model, dtype))
         except OSError as error:
             raise UserError(f"{self.folder}: cannot write the run: {error.strerror}") from error
 
-    def _check_same(self, config: ExperimentConfig, prepared: Prepared) -> None:
-        old = parse(json.loads(self.config.read_text(encoding="utf-8")), str(self.config))
-        changed = sorted(differing_keys(old.model_dump(), config.model_dump()) - ENDS)
-        if changed:
-            raise UserError(f"{self.folder}: its run has other settings ({', '.join(changed)}); name another --run")
-        before = json.loads(self.manifest.read_text(encoding="utf-8"))["data"]["fingerprint"]
-        if before != prepared.manifest["fingerprint"]:
-            raise UserError(f"{self.folder}: its run began with other data; restore the data, or name another --run")
+    def recorded_dtype(self) -> torch.dtype | None:
+        """The type of products that this run began with: measuring it anew might end differently."""
+        return DTYPES.get(_read_json(self.manifest)["dtype"]) if self.has_begun else None
 
-    def _described(
-        self, config: ExperimentConfig, prepared: Prepared, model: Transformer, dtype: torch.dtype
-    ) -> dict[str, object]:
-        earlier = json.loads(self.manifest.read_text(encoding="utf-8"))["starts"] if self.manifest.exists() else []
-        return {
-            "seed": config.training.seed,
-            "parameters": sum(parameter.numel() for parameter in model.parameters()),
-            "products": str(dtype).removeprefix("torch."),
-            "prepared": str(prepared.folder),
-            "data": {key: prepared.manifest[key] for key in ("fingerprint", "inputs", "counts")},
-            "versions": {"python": platform.python_version(), **_versions()},
-            "machine": {
-                "processor": processor_name(),
-                "cores": os.cpu_count(),
-                "threads": torch.get_num_threads(),
-                "device": torch.cuda.get_device_name() if torch.cuda.is_available() else "cpu",
-            },
-            "starts": [*earlier, _start()],
-        }
+    @contextlib.contextmanager
+    def locked(self) -> Iterator[None]:
+        """Keep other processes from training in this folder; UserError if one does. No effect without such locks."""
+        try:
+            import fcntl
+        except ImportError:  # Windows
+            yield
+            return
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True)
+            file = (self.folder / ".lock").open("w")
+        except OSError as error:
+            raise UserError(f"{self.folder}: cannot write the run: {error.strerror}") from error
+        with file:
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError as error:
+                raise UserError(
+                    f"{self.folder}: another process trains there; wait for it, or name another --run"
+                ) from error
+            yield
 
     def log(self, record: dict[str, object]) -> None:
-        """Append one line to the metrics."""
+        """Append one line to the metrics; a number that is not finite becomes null, as JSON has none."""
+        plain = {k: None if isinstance(v, float) and not math.isfinite(v) else v for k, v in record.items()}
         with self.metrics.open("a", encoding="utf-8") as file:
-            file.write(json.dumps(record) + "\n")
+            file.write(json.dumps(plain) + "\n")
 
     def forget_after(self, step: int) -> None:
         """Drop metrics beyond `step`: the run goes back there, and what follows will be written again."""
@@ -161,6 +191,31 @@ def processor_name() -> str:
     return next(names, platform.machine())
 
 
+def _read_json(path: Path) -> dict[str, Any]:
+    try:
+        return dict(json.loads(path.read_text(encoding="utf-8")))
+    except (OSError, ValueError, TypeError) as error:
+        raise UserError(f"{path}: missing or damaged, so the run cannot go on; name another --run") from error
+
+
+def _start() -> dict[str, object]:
+    """When, how, where and from which commit this process began."""
+    changes = _git("status", "--porcelain", "--untracked-files=no")
+    return {
+        "time": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
+        "command": sys.argv,
+        "commit": _git("rev-parse", "HEAD"),
+        "uncommitted_changes": None if changes is None else bool(changes),
+        "versions": {"python": platform.python_version(), **_versions()},
+        "machine": {
+            "processor": processor_name(),
+            "cores": os.cpu_count(),
+            "threads": torch.get_num_threads(),
+            "device": torch.cuda.get_device_name() if torch.cuda.is_available() else "cpu",
+        },
+    }
+
+
 def _versions() -> dict[str, str]:
     found = {}
     for package in PACKAGES:
@@ -171,22 +226,13 @@ def _versions() -> dict[str, str]:
     return found
 
 
-def _start() -> dict[str, object]:
-    """When, how and from which commit this process began."""
-    return {
-        "time": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
-        "command": sys.argv,
-        "commit": _git("rev-parse", "HEAD"),
-        "uncommitted_changes": bool(_git("status", "--porcelain", "--untracked-files=no")),
-    }
-
-
 def _git(*arguments: str) -> str | None:
-    """Output of git in the project's folder, or None where there is no repository."""
+    """Output of git in the project's checkout, or None where the project was installed without one."""
+    root = Path(__file__).parents[2]
+    if not (root / ".git").exists():
+        return None
     try:
-        done = subprocess.run(
-            ["git", "-C", str(Path(__file__).parent), *arguments], capture_output=True, text=True, timeout=10
-        )
+        done = subprocess.run(["git", "-C", str(root), *arguments], capture_output=True, text=True, timeout=10)
     except (OSError, subprocess.TimeoutExpired):
         return None
     return done.stdout.strip() if done.returncode == 0 else None

@@ -4,6 +4,7 @@ The loss is a mean over the target tokens of the whole update, however it was sp
 travel together and are divided once.
 """
 
+import math
 from collections.abc import Iterable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
@@ -26,6 +27,11 @@ class StepStats:
     grad_norm: float
     n_src_tokens: int
     n_tgt_tokens: int
+
+    @property
+    def finite(self) -> bool:
+        """Whether loss and gradient were finite, and hence the parameters updated."""
+        return math.isfinite(self.loss) and math.isfinite(self.grad_norm)
 
 
 def new_optimizer(model: Transformer, config: TrainingConfig) -> torch.optim.AdamW:
@@ -73,12 +79,13 @@ def train_step(
         nll += nll_sum.item() / n_tokens
     limit = float("inf") if clip_norm is None else clip_norm  # the paper measures nothing and clips nothing
     grad_norm = torch.nn.utils.clip_grad_norm_(model.parameters(), limit).item()
-    if torch.tensor([loss, grad_norm]).isfinite().all():
+    stats = StepStats(loss, nll, grad_norm, sum(batch.n_src_tokens for batch in micro_batches), n_tokens)
+    if stats.finite:
         for group in optimizer.param_groups:
             group["lr"] = lr
         optimizer.step()
     optimizer.zero_grad(set_to_none=True)
-    return StepStats(loss, nll, grad_norm, sum(batch.n_src_tokens for batch in micro_batches), n_tokens)
+    return stats
 
 
 @torch.inference_mode()

@@ -15,6 +15,7 @@ from translate.cli import main
 from translate.config import TokenizerConfig
 from translate.corpus.tokenizer import train
 from translate.model_folder import ModelFolder
+from translate.training import checkpoint
 
 
 def member(parts: ModelFolder, folder: Path, seed: int, scheduled: bool = True) -> Path:
@@ -22,7 +23,9 @@ def member(parts: ModelFolder, folder: Path, seed: int, scheduled: bool = True) 
     torch.manual_seed(seed)
     folder.mkdir(parents=True)
     model_folder.write_model(Transformer(parts.model.config), parts.tokenizer, parts.task, folder)
-    (folder / "state.json").write_text(json.dumps({"scheduled": scheduled}), encoding="utf-8")
+    hashes = {path.name: checkpoint.sha256(path) for path in folder.iterdir()}
+    state = {"format": checkpoint.FORMAT, "scheduled": scheduled, "state": {}, "sha256": hashes}
+    (folder / "state.json").write_text(json.dumps(state), encoding="utf-8")
     return folder
 
 
@@ -57,7 +60,11 @@ def test_other_models_are_refused(parts: ModelFolder, tmp_path: Path, capsys: py
     stranger = member(parts, tmp_path / "c", 5)
     words = [f"Wort{i} Ding{i * i}" for i in range(99)]
     train(words, TokenizerConfig(vocab_size=331)).save(stranger / "tokenizer.model")
-    for other, reason in ((tmp_path / "b", "architecture"), (stranger, "tokenizer")):
+    (stranger / "state.json").unlink()
+    french = member(parts, tmp_path / "d", 7)
+    replace(parts.task, source="fr").save(french / "translation.json")
+    (french / "state.json").unlink()
+    for other, reason in ((tmp_path / "b", "architecture"), (stranger, "tokenizer"), (french, "languages")):
         assert main(["average", str(first), str(other), "--out", str(tmp_path / "mean")]) == 2
         err = capsys.readouterr().err
         assert reason in err
@@ -70,3 +77,16 @@ def test_a_foreign_tensor_is_refused(parts: ModelFolder, tmp_path: Path, capsys:
     save_file({"x": torch.zeros(3)}, folder / "model.safetensors")
     assert main(["average", str(parts.folder), str(folder), "--out", str(tmp_path / "mean")]) == 2
     assert capsys.readouterr().err.count("\n") == 1
+
+
+def test_a_checkpoint_that_was_changed_is_refused(
+    parts: ModelFolder, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folders = [member(parts, tmp_path / str(seed), seed) for seed in (3, 5)]
+    weights = folders[1] / "model.safetensors"
+    data = bytearray(weights.read_bytes())
+    data[-1] ^= 1
+    weights.write_bytes(data)
+    assert main(["average", *map(str, folders), "--out", str(tmp_path / "mean")]) == 2
+    assert f"{weights}: the file was changed or damaged" in capsys.readouterr().err
+    assert not (tmp_path / "mean").exists()

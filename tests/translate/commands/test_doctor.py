@@ -51,3 +51,11 @@ def test_a_folder_that_cannot_be_written_is_noticed(tmp_path: Path, monkeypatch:
     monkeypatch.setattr(module, "_precision", dict)
     assert examine()["folder"] == {"path": str(tmp_path), "writable": True}
     assert not module._writable(tmp_path / "gone")
+
+
+def test_the_verdict_on_bf16_is_that_of_the_rates_shown(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("translate.training.machine.choose_device", lambda: torch.device("cpu"))
+    for half, pays in ((1.4e9, False), (1.6e9, True)):
+        rates = {torch.float32: 1e9, torch.bfloat16: half}
+        monkeypatch.setattr("translate.training.machine.product_rate", lambda dtype, _, rates=rates: rates[dtype])
+        assert module._precision() == {"fp32_gflops": 1.0, "bf16_gflops": half / 1e9, "bf16_pays": pays}

@@ -1,5 +1,6 @@
 """Evaluation scores every line, writes what it scored, and refuses test data that do not match."""
 
+import gzip
 import json
 import shutil
 from pathlib import Path
@@ -111,3 +112,60 @@ def test_a_folder_that_cannot_be_written_is_one_line(run: Path, capsys: pytest.C
     Path("file").write_text("", encoding="utf-8")
     assert main(["evaluate", "runs/x", "--out", "file"]) == 2
     assert capsys.readouterr().err.count("\n") == 1
+
+
+@pytest.mark.parametrize("place", ["runs/x", "runs/x/model", "."])
+def test_a_run_is_evaluated_from_any_folder(run: Path, place: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = run / "manifest.json"
+    manifest = json.loads(path.read_text(encoding="utf-8"))
+    path.write_text(json.dumps({**manifest, "prepared": str(Path("prepared").resolve())}), encoding="utf-8")
+    (run / "deeper").mkdir()
+    monkeypatch.chdir({"runs/x": run.parent.parent, "runs/x/model": run / "deeper", ".": run / "model"}[place])
+    assert main(["evaluate", {"runs/x/model": "../model"}.get(place, place)]) == 0
+    assert list(json.loads((run / "scores.json").read_text(encoding="utf-8"))) == ["small"]
+
+
+@pytest.mark.parametrize(
+    ("file", "name"), [("new.test.v2.de", "new.test.v2"), ("new.test.de.gz", "new.test"), ("plain", "plain")]
+)
+def test_a_file_gives_its_name_without_the_language(run: Path, file: str, name: str) -> None:
+    data = Path("test.de").read_bytes()
+    Path(file).write_bytes(gzip.compress(data) if file.endswith(".gz") else data)
+    assert main(["evaluate", "runs/x", "--source", file, "--reference", "test.en"]) == 0
+    assert list(json.loads((run / "scores.json").read_text(encoding="utf-8"))) == [name]
+    assert (run / "hypotheses" / f"{name}.txt").exists()
+
+
+def test_two_sets_of_one_name_are_refused(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    files = ["--source", "valid.de", "--reference", "valid.en"]
+    assert main(["evaluate", "runs/x", *files, "--valid"]) == 2
+    assert "two sets are called 'valid'" in capsys.readouterr().err
+    assert not (run / "scores.json").exists()
+
+
+def test_scores_of_another_text_are_not_replaced_in_silence(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    arguments = ["evaluate", "runs/x", "--source", "small.de", "--reference", "small.en"]
+    write(Path(), "small", PAIRS["test"])
+    for pairs, warned in ((PAIRS["test"], False), (PAIRS["test"], False), (PAIRS["valid"], True)):
+        write(Path(), "small", pairs)
+        assert main(arguments) == 0
+        assert ("has scores of another text called 'small'" in capsys.readouterr().err) == warned
+
+
+@pytest.mark.parametrize("damage", ["scores are a list", "scores are cut off", "folder is a file", "no tokenisation"])
+def test_what_would_fail_in_the_end_fails_before_anything_is_translated(
+    run: Path, damage: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("translate.commands.evaluate.open_translator", None)
+    if damage == "folder is a file":
+        (run / "hypotheses").write_text("", encoding="utf-8")
+    elif damage == "no tokenisation":
+        monkeypatch.setattr("sacrebleu.BLEU", refuse)
+    else:
+        (run / "scores.json").write_text({"scores are a list": "[]"}.get(damage, '{"a": '), encoding="utf-8")
+    assert main(["evaluate", "runs/x"]) == 2
+    assert capsys.readouterr().err.count("\n") == 1
+
+
+def refuse(trg_lang: str) -> None:
+    raise RuntimeError(f"cannot tokenise {trg_lang}")

@@ -179,7 +179,7 @@ def test_articles_and_adjectives_agree_with_the_gender_and_number_of_the_noun(ge
 
 
 PRONOUN = "(?:^|, )(?:[Ii]ch|[Dd]u|[Ee]r|[Ww]ir|[Ss]ie|Ihr|Wer|Anna|Paul|Max|Lena|Emma)"
-ARTICLE = r"(d[aei][emnrs]?|diese\w|[mdsk]?ein\w{0,2}|unser\w*|eu[er]\w+)"
+ARTICLE = r"(das|de[mnrs]|die|diese\w|[mdsk]?ein\w{0,2}|unser\w*|eu[er]\w+)"
 NOMINATIVE = "der|dieser|[mdsk]?ein|unser|euer"
 
 
@@ -306,11 +306,59 @@ def test_a_clause_is_set_off_by_a_comma(german: list[str]) -> None:
         assert not re.search(rf"^[^,]* {infinitive}[.?]$", sentence), sentence
 
 
-@pytest.mark.parametrize(("stem", "prefix"), [("rufe", "an"), ("hol", "ab"), ("räum", "auf"), ("pack", "ein")])
+@pytest.mark.parametrize(("stem", "prefix"), [("ruf", "an"), ("hol", "ab"), ("räum", "auf"), ("pack", "ein")])
 def test_separated_prefix_closes_the_clause(german: list[str], stem: str, prefix: str) -> None:
     found = [s for s in german if re.match(rf"(Ich|Du|Er|Wir|Ihr) {stem}\w* [^,]*\.$", s)]
     assert found
     assert all(sentence.endswith(f" {prefix}.") for sentence in found)
+
+
+def test_pronoun_object_stands_before_a_noun_subject(german: list[str]) -> None:
+    """Behind a verb or a conjunction; `sie` and `ihr` could be read as the subject there, so they may stay behind."""
+    name, pronoun = "(?:Anna|Paul|Max|Lena|Emma|der \\w+|die \\w+en)", "(?:mir|mich|dir|dich|ihm|ihn|uns|euch|Ihnen)"
+    opened = r"^(?:(?:Warum|Wann|Was) )?(?:Hat|hat|Haben|haben|Kann|kann)|\b(?:weil|dass|ob|wenn)"
+    assert any(re.search(rf"(?:{opened}) {pronoun} {name}\b", sentence) for sentence in german)
+    for sentence in german:
+        assert not re.search(rf"(?:{opened}) {name} {pronoun}\b", sentence), sentence
+
+
+def test_place_stands_before_an_indefinite_object(german: list[str]) -> None:
+    place, bare = r"(?:im|am|auf dem) [A-ZÄÖÜ]\w+", r"(?:zwei|drei|vier|viele|einen|eine|ein) [A-ZÄÖÜ]\w+"
+    assert any(re.search(rf"^(?:Er|Ich|Wir) \w+ {place} {bare}\.", sentence) for sentence in german)
+    for sentence in german:
+        assert not re.search(rf"^(?:Er|Ich|Wir) \w+ {bare} {place}\.", sentence), sentence
+
+
+# Sense.
+
+
+def test_a_sentence_does_not_mix_formal_and_informal_address(corpus: Pairs) -> None:
+    """`Sie` and `Ihnen` never beside a form of `du` or `euer`; `Sie` at the front is formal where it means "you"."""
+    informal = {"du", "dich", "dir", "euch", "euer"} | {
+        stem + ending for stem in ("dein", "eur") for ending in ("", "e", "em", "en", "er", "es")
+    }
+    formal = [
+        german
+        for german, english in corpus
+        if {"Sie", "Ihnen"} & set(words(german)[1:]) or (german.startswith("Sie ") and english.startswith("You "))
+    ]
+    assert len(formal) > 2_000
+    for sentence in formal:
+        assert informal.isdisjoint(words(sentence.lower())), sentence
+
+
+def test_what_is_not_known_is_no_fact(corpus: Pairs) -> None:
+    not_known = [pair for pair in corpus if re.match(r"[^,]* (weiß|weißt|wissen|wisst) [^,]*\bnicht, ", pair[0])]
+    assert len(not_known) > 50
+    for german, english in not_known:
+        assert re.search(r" nicht, (ob|warum|wann) ", german), german
+        assert re.search(r" not know (whether|why|when) ", english), english
+
+
+def test_a_girl_is_never_he(corpus: Pairs) -> None:
+    assert any("Mädchen" in german for german, _ in corpus)
+    for german, english in corpus:
+        assert not ("Mädchen" in german and "his" in words(english.lower())), german
 
 
 # English.

@@ -5,12 +5,14 @@ import gzip
 import hashlib
 import json
 import lzma
+import tarfile
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from portalocker.exceptions import LockException
 
 from translate.config import (
     GrammarSource,
@@ -22,7 +24,7 @@ from translate.config import (
     TextSource,
     TsvSource,
 )
-from translate.corpus.sources import Pair, describe, identity, input_files, read_lines, read_pairs
+from translate.corpus.sources import Pair, describe, identity, read_lines, read_pairs
 from translate.errors import UserError
 
 PAIRS = [
@@ -146,7 +148,7 @@ def test_flipped_bits_in_a_compressed_file_are_noticed(tmp_path: Path) -> None:
 )
 def test_a_missing_file_is_named_with_the_setting_that_finds_it(tmp_path: Path, source: Source) -> None:
     message = problem(source, tmp_path)
-    assert str(input_files(source, tmp_path)[0]) in message
+    assert message.startswith(f"{tmp_path / 'a.'}")
     assert "data.root" in message
 
 
@@ -335,6 +337,38 @@ def test_a_sacrebleu_test_set_that_cannot_be_downloaded_is_one_sentence() -> Non
 
 
 @pytest.mark.parametrize(
+    ("error", "words"),
+    [
+        (tarfile.ReadError("unexpected end of data"), "its cache is damaged"),
+        (EOFError("Compressed file ended before the end-of-stream marker"), "its cache is damaged"),
+        (LockException("locked"), "locked by another process"),
+    ],
+    ids=lambda value: type(value).__name__,
+)
+def test_a_damaged_or_locked_sacrebleu_cache_is_one_sentence(
+    error: Exception, words: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from sacrebleu.dataset import DATASETS
+
+    def fail(langpair: str) -> str:
+        raise error
+
+    monkeypatch.setattr(DATASETS["wmt14/full"], "get_source_file", fail)
+    assert words in problem(SacrebleuSource(kind="sacrebleu", name="wmt14/full"), Path())
+
+
+def test_the_home_folder_of_nobody_is_one_sentence() -> None:
+    source = TextSource(source="~no-such-user/a.de", target="a.en")
+    assert "~no-such-user/a.de: there is no such user's home folder" in problem(source, Path())
+
+
+def test_the_broken_byte_is_named_behind_a_byte_order_mark_too(tmp_path: Path) -> None:
+    (tmp_path / "x").write_bytes(b"\xef\xbb\xbfab\xe9cde\n")
+    with pytest.raises(UserError, match=r"x, line 1: not UTF-8 text \(byte 0xe9 at 2\)"):
+        list(read_lines(tmp_path / "x"))
+
+
+@pytest.mark.parametrize(
     ("name", "langpair", "words"),
     [("wmt14/ful", "de-en", "no test set of sacreBLEU"), ("wmt14/full", "de-xx", "has no de-xx; it has cs-en, de-en")],
 )
@@ -349,13 +383,6 @@ def test_identity_is_the_sha256_of_each_file_whatever_the_root(tmp_path: Path, h
     assert list(identity(hub(), hub_folder)) == ["set/train.jsonl"]
     with pytest.raises(UserError, match=r"a\.de: no such file"):
         identity(source, tmp_path / "elsewhere")
-
-
-def test_input_files_are_the_local_ones(hub_folder: Path) -> None:
-    assert input_files(TEXT, hub_folder) == [hub_folder / "a.de", hub_folder / "a.en"]
-    assert input_files(hub(), hub_folder) == [hub_folder / "set" / "train.jsonl"]
-    assert input_files(hub(id="wmt/wmt14"), hub_folder) == []
-    assert input_files(GrammarSource(kind="grammar", split="train", pairs=5), hub_folder) == []
 
 
 def test_every_kind_of_source_has_a_short_name() -> None:

@@ -73,7 +73,7 @@ def run_python(code: str, *args: object) -> subprocess.CompletedProcess[str]:
     """Run `code` in a process of its own, which may then be killed or limited."""
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
     command = [sys.executable, "-c", code, *map(str, args)]
-    return subprocess.run(command, capture_output=True, encoding="utf-8", env=environment, check=False)
+    return subprocess.run(command, capture_output=True, encoding="utf-8", env=environment, timeout=120)
 
 
 def silent(_: str) -> None:
@@ -345,6 +345,13 @@ def test_a_test_set_name_that_is_no_file_name_is_refused(root: Path, tmp_path: P
         prepare(parse({"data": data}, "a test"), tmp_path / "out", silent)
 
 
+def test_a_test_set_is_not_taken_for_the_validation_set(root: Path, tmp_path: Path) -> None:
+    data = {**experiment(root).data.model_dump(), "test": {"valid": {"source": "test.de", "target": "test.en"}}}
+    with pytest.raises(UserError, match=r"data\.test\.valid: is the name of the validation set"):
+        prepare(parse({"data": data}, "a test"), tmp_path / "out", silent)
+    assert not (tmp_path / "out").exists()
+
+
 def test_unknown_pieces_in_the_validation_set_are_warned_about(root: Path, tmp_path: Path) -> None:
     write_pairs(root, "valid", [("Ω Ω Ω", "The dog stands here.")])
     values = experiment(root).model_dump()
@@ -372,7 +379,7 @@ def test_a_truncated_or_missing_file_is_refused_by_name_and_prepare_mends_it(
     assert snapshot(folder) == whole
 
 
-@pytest.mark.parametrize("content", ["", "{", "[]", '{"counts": 5}'])
+@pytest.mark.parametrize("content", ["", "{", "[]", '{"counts": 5}', '{"format": 1}'])
 def test_a_damaged_manifest_is_refused(root: Path, tmp_path: Path, content: str) -> None:
     prepare(experiment(root), tmp_path / "out", silent)
     (tmp_path / "out" / "manifest.json").write_text(content)
@@ -392,7 +399,7 @@ def test_a_folder_that_was_never_prepared_names_the_command(tmp_path: Path) -> N
     with pytest.raises(UserError, match="no prepared corpus there; run `translate prepare`"):
         Prepared.open(tmp_path)
     with pytest.raises(UserError, match=r"train\.src\.ids\.npy: missing"):
-        TokenStore.open(tmp_path)
+        TokenStore(tmp_path)
 
 
 def test_a_destination_that_cannot_be_written_is_one_sentence(root: Path, tmp_path: Path) -> None:
@@ -452,12 +459,15 @@ def test_two_processes_take_turns(root: Path, tmp_path: Path) -> None:
 
     lock = os.open(folder.parent, os.O_RDONLY)
     fcntl.flock(lock, fcntl.LOCK_EX)
-    second = threading.Thread(target=prepare, args=(experiment(root), folder, say))
-    second.start()
-    assert waiting.wait(10)
-    assert not folder.exists()
-    os.close(lock)
-    second.join(10)
+    second = threading.Thread(target=prepare, args=(experiment(root), folder, say), daemon=True)
+    try:
+        second.start()
+        assert waiting.wait(60)
+        assert not folder.exists()
+    finally:
+        os.close(lock)
+    second.join(60)
+    assert not second.is_alive()
     assert "waiting for another process" in said[0]
     assert "wrote" in said[-1]
 

@@ -4,15 +4,14 @@ import itertools
 import json
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
 
-from transformer.model import Transformer
-from transformer.presets import resolve
+from translate.commands.train import new_trainer
 from translate.config import ExperimentConfig, parse
-from translate.corpus.store import Prepared, prepare
-from translate.model_folder import Task, write_model
+from translate.corpus.store import prepare
 from translate.training.loop import Trainer
 from translate.training.run import Run
 
@@ -30,7 +29,7 @@ def write_corpus(folder: Path) -> None:
         )
 
 
-def experiment(folder: Path, **training: object) -> dict[str, object]:
+def experiment(folder: Path, **training: object) -> dict[str, Any]:
     """The settings of the toy run as plain data."""
     return {
         "data": {
@@ -65,30 +64,18 @@ class Toy:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.said: list[str] = []
+        self.settings = experiment(folder)
         write_corpus(folder)
 
     def config(self, **training: object) -> ExperimentConfig:
-        return parse(experiment(self.folder, **training), "toy")
+        return parse({**self.settings, "training": {**self.settings["training"], **training}}, "toy")
 
     def trainer(self, name: str, *, resume: bool = False, **training: object) -> Trainer:
         config = self.config(**training)
-        prepared: Prepared = prepare(config, self.folder / "prepared", self.said.append)
-        torch.manual_seed(config.training.seed)
-        overrides = config.model.model_dump(exclude={"preset"})
-        model = Transformer(resolve(config.model.preset, overrides, prepared.tokenizer.vocab_size))
         run = Run(self.folder / name)
-        run.begin(config, prepared, model, torch.float32, resume=resume)
-        task = Task("de", "en", config.decoding)
-        trainer = Trainer(
-            run=run,
-            config=config.training,
-            prepared=prepared,
-            model=model,
-            dtype=torch.float32,
-            write_model=lambda model, folder: write_model(model, prepared.tokenizer, task, folder),
-            bleu=None,
-            say=self.said.append,
-        )
+        run.check(config, resume=resume)
+        prepared = prepare(config, self.folder / "prepared", self.said.append)
+        trainer = new_trainer(config, prepared, run, self.said.append)
         if resume:
             trainer.resume()
         return trainer

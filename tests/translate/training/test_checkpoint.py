@@ -6,9 +6,11 @@ from pathlib import Path
 
 import pytest
 import torch
+from safetensors import SafetensorError
 
 from transformer.checkpoint_io import CheckpointError
 from translate.errors import UserError
+from translate.model_folder import write_model
 from translate.training import checkpoint
 from translate.training.checkpoint import TrainState
 
@@ -22,19 +24,23 @@ def save_at(trainer, step: int, *, scheduled: bool = True) -> Path:
     root = trainer.run.checkpoints
     return checkpoint.save(
         root,
-        lambda folder: trainer.write_model(trainer.model, folder),
+        lambda folder: write_model(trainer.model, trainer.prepared.tokenizer, trainer.task, folder),
         trainer.optimizer,
         trainer.state,
         scheduled=scheduled,
     )
 
 
-def test_a_full_disk_leaves_the_earlier_checkpoint_and_no_half_one(toy, monkeypatch):
+NO_SPACE = "No space left on device"
+
+
+@pytest.mark.parametrize("error", [OSError(errno.ENOSPC, NO_SPACE), SafetensorError(f"IoError: {NO_SPACE}")])
+def test_a_full_disk_leaves_the_earlier_checkpoint_and_no_half_one(toy, monkeypatch, error):
     trainer = toy.trainer("run")
     kept = save_at(trainer, 3)
 
     def full(*_: object) -> None:
-        raise OSError(errno.ENOSPC, "No space left on device")
+        raise error
 
     monkeypatch.setattr(checkpoint, "save_file", full)
     with pytest.raises(UserError, match="No space left on device; earlier checkpoints are untouched"):

@@ -13,6 +13,7 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
+from translate import model_folder
 from translate.errors import UserError
 from translate.training import checkpoint
 from translate.training.loop import Interrupted
@@ -45,7 +46,10 @@ def test_a_run_learns_and_explains_itself(toy):
     assert final["perplexity"] == pytest.approx(math.exp(final["nll"]))
     manifest = json.loads((run / "manifest.json").read_text(encoding="utf-8"))
     assert manifest["seed"] == 1
-    assert manifest["starts"][0]["command"] == sys.argv
+    assert manifest["parameters"] == sum(t.numel() for t in load_file(run / "model/model.safetensors").values())
+    (start,) = manifest["starts"]
+    assert start["command"] == sys.argv
+    assert start["versions"]["torch"] == torch.__version__
     assert all(len(digest) == 64 for digest in manifest["data"]["inputs"].values())
 
 
@@ -82,23 +86,87 @@ def test_a_stopped_run_goes_on_to_the_same_bits(toy, monkeypatch):
 
 
 def test_a_killed_process_resumes_to_the_same_bits(toy, write_experiment, tmp_path):
-    """kill -9, at a moment of nobody's choosing."""
-    toy.trainer("whole", max_steps=400, save_every=5).train()
-    config = write_experiment(max_steps=400, save_every=5)
+    """kill -9 as soon as a second checkpoint exists, wherever the process is by then."""
+    settings = {"max_steps": 150, "valid_every": 10, "save_every": 5, "precision": "bf16"}
+    toy.trainer("whole", **settings).train()
+    config = write_experiment(**settings)
     script = "import sys; from translate.cli import main; sys.exit(main())"
     command = [sys.executable, "-c", script, "train", str(config), "--run", "killed", "--resume"]
     environment = {**os.environ, "OMP_NUM_THREADS": "1", "PYTHONPATH": os.pathsep.join(p for p in sys.path if p)}
     process = subprocess.Popen(command, cwd=tmp_path, env=environment, stderr=subprocess.DEVNULL)
-    while not list(tmp_path.glob("killed/checkpoints/step-*")) and process.poll() is None:
-        time.sleep(0.01)
-    time.sleep(0.3)
-    assert process.poll() is None, "the run ended before it could be killed"
+    while len(list(tmp_path.glob("killed/checkpoints/step-*"))) < 2 and process.poll() is None:
+        time.sleep(0.005)
     process.kill()
-    process.wait()
-    done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True)
+    process.wait(timeout=60)
+    assert not (tmp_path / "killed/model").exists(), "the run ended before it could be killed"
+    done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stderr
     assert "resuming from" in done.stderr
     assert_same_weights(tmp_path / "whole/model", tmp_path / "killed/model")
+
+
+def test_a_run_killed_before_its_first_checkpoint_begins_with_the_same_draws(toy):
+    """What was measured to choose the precision must not have moved the generators."""
+    first = toy.trainer("run", precision="auto")
+    drawn = torch.rand(5)
+    first.run.log({"kind": "train", "step": 1})
+    toy.trainer("run", resume=True, precision="auto")
+    assert torch.rand(5).equal(drawn)
+
+
+def test_a_damaged_state_costs_only_its_checkpoint(toy):
+    toy.trainer("whole").train()
+    toy.trainer("run", max_steps=8, keep_last=1, average_last=1).train()
+    (toy.folder / "run/checkpoints/step-00000008/state.json").write_text("{", encoding="utf-8")
+    with pytest.raises(UserError, match="no checkpoint is usable"):
+        toy.trainer("run", resume=True, keep_last=1, average_last=1)
+
+
+def test_a_first_start_that_failed_binds_nobody(toy):
+    with pytest.raises(UserError, match="max_tokens = 20 exceeds"):
+        toy.trainer("run", batch_tokens=10)
+    toy.trainer("run").train()
+
+
+def test_learned_positions_must_reach_the_longest_sentence(toy):
+    toy.settings["model"] |= {"positions": "learned", "max_length": 7}
+    with pytest.raises(UserError, match="max_length = 7, but sentences of up to 20 tokens"):
+        toy.trainer("run")
+
+
+def test_a_run_belongs_to_one_process(toy):
+    trainer = toy.trainer("run")
+    with trainer.run.locked(), pytest.raises(UserError, match="another process trains there"), trainer.run.locked():
+        pass
+
+
+def test_a_full_disk_at_the_end_costs_no_checkpoint(toy, monkeypatch):
+    trainer = toy.trainer("run")
+
+    def full(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    finish = trainer._finish
+
+    def finish_on_a_full_disk() -> None:
+        monkeypatch.setattr(model_folder, "write_model", full)
+        finish()
+
+    monkeypatch.setattr(trainer, "_finish", finish_on_a_full_disk)
+    with pytest.raises(UserError, match="No space left on device"):
+        trainer.train()
+    monkeypatch.undo()
+    assert not (toy.folder / "run/model").exists()
+    toy.trainer("run", resume=True).train()
+    assert (toy.folder / "run/model/model.safetensors").exists()
+
+
+def test_time_saves_guard_between_those_of_the_schedule(toy):
+    toy.trainer("run", max_steps=7, save_minutes=1e-9).train()
+    assert [record["step"] for record in metrics(toy.folder / "run", "checkpoint")] == [1, 2, 3, 4, 5, 6, 7]
+    assert metrics(toy.folder / "run", "final")[0]["averaged"] == [4, 7]
+    toy.trainer("other", max_steps=7, save_minutes=0).train()
+    assert [record["step"] for record in metrics(toy.folder / "other", "checkpoint")] == [4, 7]
 
 
 def test_a_damaged_checkpoint_costs_only_itself(toy):
@@ -109,7 +177,8 @@ def test_a_damaged_checkpoint_costs_only_itself(toy):
     data[len(data) // 2] ^= 1  # one bit
     newest.write_bytes(data)
     toy.trainer("run", resume=True).train()
-    assert any("changed or damaged" in line and "step-00000008" in line for line in toy.said)
+    assert any("changed or damaged" in line and "damaged-step-00000008" in line for line in toy.said)
+    assert (toy.folder / "run/checkpoints/damaged-step-00000008").is_dir()
     assert any("(step 4)" in line for line in toy.said)
     assert_same_weights(toy.folder / "whole/model", toy.folder / "run/model")
 
@@ -136,7 +205,7 @@ def test_a_run_with_other_settings_is_refused_by_name_of_the_setting(toy):
 
 def test_a_run_may_be_prolonged(toy):
     toy.trainer("whole").train()
-    toy.trainer("run", max_steps=8).train()
+    toy.trainer("run", max_steps=10).train()
     toy.trainer("run", resume=True, max_steps=12).train()
     assert_same_weights(toy.folder / "whole/model", toy.folder / "run/model")
 

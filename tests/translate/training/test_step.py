@@ -69,6 +69,19 @@ def test_the_loss_is_that_of_the_whole_logits(model, pairs):
     torch.testing.assert_close(nll, smoothed_nll(logits, batch.tgt_out[real], 0.0))
 
 
+def test_the_optimizer_is_the_papers(model):
+    """Section 5.3, and one update of it by hand: the first step of Adam is lr * g / (|g| + epsilon)."""
+    optimizer = new_optimizer(model, CONFIG)
+    (group,) = optimizer.param_groups
+    assert (group["betas"], group["eps"], group["weight_decay"]) == ((0.9, 0.98), 1e-9, 0.0)
+    parameter = model.encoder[0].self_attn.w_o.weight
+    before, gradient = parameter.detach().clone(), torch.randn_like(parameter)
+    parameter.grad = gradient.clone()
+    group["lr"] = 0.01
+    optimizer.step()
+    torch.testing.assert_close(parameter.detach(), before - 0.01 * gradient / (gradient.abs() + 1e-9))
+
+
 def test_a_step_moves_against_the_gradient(model, pairs):
     batch = batch_of(pairs, 0, 1, 2)
     before = batch_loss(model, batch, 0.1, torch.float32)[0].item()

@@ -1,0 +1,16 @@
+"""The score in training is that of greedy translations, by the same metric as all other scores."""
+
+from translate.evaluation.scores import score
+from translate.evaluation.validation import greedy_bleu
+from translate.model_folder import ModelFolder
+from translate.translator import Translator
+
+SOURCES = ["der Hund singt im Haus.", "die Katze am See.", "", "das Kind läuft in the house."]
+
+
+def test_it_is_the_bleu_of_greedy_translations(parts: ModelFolder) -> None:
+    greedy = [t.text for t in Translator(parts, beam_size=1).translate(SOURCES)]
+    references = [f"{text} and the dog" for text in greedy]
+    expected = score(greedy, references).bleu.value
+    assert 0 < expected < 100
+    assert greedy_bleu(parts, list(zip(SOURCES, references, strict=True))) == expected
