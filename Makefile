@@ -6,7 +6,7 @@ INSTALLED := .venv/installed
 
 .PHONY: demo test check slow bench clean
 
-## demo: train on the embedded corpus, score, and answer a German question; about ten minutes on two cores
+## demo: train on the embedded corpus, score, and answer a German question; minutes on two cores
 demo: $(INSTALLED)
 	$(BIN)/translate train configs/demo.toml --resume
 	$(BIN)/translate evaluate runs/demo

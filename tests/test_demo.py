@@ -1,4 +1,4 @@
-"""The demonstration keeps its promises; about ten minutes on two cores."""
+"""The demonstration keeps its promises; minutes on two cores."""
 
 import json
 from pathlib import Path

@@ -12,7 +12,7 @@ import hashlib
 import json
 import os
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -150,13 +150,10 @@ def is_scheduled(folder: Path) -> bool:
     return bool(_metadata(folder)["scheduled"])
 
 
-def prune(root: Path, *, keep_last: int, best_step: int) -> None:
-    """Delete what nothing needs: keep the newest, the best, and the last `keep_last` scheduled ones."""
-    folders = checkpoints(root)
-    scheduled = [folder for folder in folders if is_scheduled(folder)]
-    kept = {*scheduled[-keep_last:], *folders[-1:], root / name_of(best_step)}
-    for folder in folders:
-        if folder not in kept:
+def prune(root: Path, keep: Collection[Path]) -> None:
+    """Delete the checkpoints that are not to be kept, and what killed saves have left."""
+    for folder in checkpoints(root):
+        if folder not in keep:
             _discard(folder)
     for leftover in root.glob(".step-*"):
         shutil.rmtree(leftover, ignore_errors=True)

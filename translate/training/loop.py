@@ -120,7 +120,7 @@ class Trainer:
         if folders:
             raise UserError(f"{self.run.checkpoints}: no checkpoint is usable; begin another run with --run")
         self.run.forget_after(0)
-        self.say(f"{self.run.folder}: no checkpoint yet; beginning anew")
+        self.say(f"{self.run.folder}: no checkpoint yet, so the run begins")
 
     def train(self) -> None:
         """Update until the end that the config names, or until patience is exhausted; then make the final model."""
@@ -149,10 +149,10 @@ class Trainer:
 
     def _save_is_due(self, stopping: bool) -> bool:
         """Whether a save outside the schedule is due: at a stop, or `save_minutes` after the last one."""
-        if stopping:
-            return self.saved_step < self.state.step
+        if self.saved_step == self.state.step:
+            return False
         minutes = self.config.save_minutes
-        return minutes > 0 and self.state.seconds - self._saved_at > 60 * minutes
+        return stopping or (minutes > 0 and self.state.seconds - self._saved_at > 60 * minutes)
 
     def _micro_batches(self) -> Iterator[list[Batch]]:
         """Batches of one update; the state's position follows when they are handed out."""
@@ -216,16 +216,15 @@ class Trainer:
             state,
             scheduled=scheduled,
         )
-        checkpoint.prune(
-            self.run.checkpoints, keep_last=max(config.keep_last, config.average_last), best_step=state.best_step
-        )
+        n = max(config.keep_last, config.average_last)
+        best = self.run.checkpoints / checkpoint.name_of(state.best_step)
+        checkpoint.prune(self.run.checkpoints, {*self._averaged()[-n:], folder, best})
         self.saved_step, self._saved_at = state.step, state.seconds
         self._log("checkpoint", {"folder": folder.name})
 
     def _finish(self) -> None:
         """Average the last scheduled checkpoints into the final model (6.1) and validate it."""
-        folders = [f for f in checkpoint.checkpoints(self.run.checkpoints) if self._is_averaged(f)]
-        folders = folders[-self.config.average_last :]
+        folders = self._averaged()[-self.config.average_last :]
         self.model.load_state_dict(average([folder / "model.safetensors" for folder in folders]))
         nll, bleu = self._scores()
         model_folder.save(self.model, self.prepared.tokenizer, self.task, self.run.model, replace=True)
@@ -233,11 +232,14 @@ class Trainer:
         self._log("final", {"nll": nll, "perplexity": _perplexity(nll), "bleu": bleu, "averaged": steps})
         self.say(f"final model: {self.run.model} (mean of {len(steps)} checkpoints)")
 
-    def _is_averaged(self, folder: Path) -> bool:
-        """Whether a checkpoint is of the schedule; the end that a run had before it was prolonged is not."""
-        step = checkpoint.step_of(folder)
-        on_schedule = step % self.save_every == 0 or step == self.state.step
-        return on_schedule and checkpoint.is_scheduled(folder)
+    def _averaged(self) -> list[Path]:
+        """Checkpoints of the schedule, oldest first; the end that a run had before it was prolonged is not of it."""
+
+        def counts(folder: Path) -> bool:
+            step = checkpoint.step_of(folder)
+            return (step % self.save_every == 0 or step == self.state.step) and checkpoint.is_scheduled(folder)
+
+        return [folder for folder in checkpoint.checkpoints(self.run.checkpoints) if counts(folder)]
 
     def _log(self, kind: str, values: dict[str, object]) -> None:
         state = self.state

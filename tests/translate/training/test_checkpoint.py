@@ -85,20 +85,19 @@ def test_everything_comes_back(toy):
             assert a[i][name].equal(b[i][name])
 
 
-def test_pruning_keeps_the_newest_the_best_and_the_last_scheduled(toy):
+def test_pruning_keeps_what_it_is_told_to(toy):
     trainer = toy.trainer("run")
     root = trainer.run.checkpoints
-    for step, scheduled in ((1, True), (2, True), (3, False), (5, True), (7, True), (8, False), (9, False)):
-        save_at(trainer, step, scheduled=scheduled)
-    checkpoint.prune(root, keep_last=2, best_step=1)
-    assert names(root) == [checkpoint.name_of(step) for step in (1, 5, 7, 9)]
+    folders = [save_at(trainer, step) for step in (1, 2, 3, 5, 7)]
+    checkpoint.prune(root, {folders[0], folders[3]})
+    assert names(root) == ["step-00000001", "step-00000005"]
 
 
 def test_a_leftover_of_a_killed_save_is_no_checkpoint_and_goes(toy):
     trainer = toy.trainer("run")
-    save_at(trainer, 3)
+    kept = save_at(trainer, 3)
     root = trainer.run.checkpoints
     (root / ".step-00000005.partial").mkdir()
-    assert [folder.name for folder in checkpoint.checkpoints(root)] == ["step-00000003"]
-    checkpoint.prune(root, keep_last=1, best_step=3)
-    assert names(root) == ["step-00000003"]
+    assert checkpoint.checkpoints(root) == [kept]
+    checkpoint.prune(root, {kept})
+    assert names(root) == [kept.name]

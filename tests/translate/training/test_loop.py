@@ -134,6 +134,13 @@ def test_learned_positions_must_reach_the_longest_sentence(toy):
         toy.trainer("run")
 
 
+def test_a_run_keeps_the_newest_the_best_and_the_last_of_the_schedule(toy):
+    toy.trainer("run", max_steps=19, save_minutes=1e-9, keep_last=2).train()
+    best = min(metrics(toy.folder / "run", "valid"), key=lambda record: record["nll"])
+    kept = {checkpoint.step_of(folder) for folder in checkpoint.checkpoints(toy.folder / "run/checkpoints")}
+    assert kept == {16, 19, best["step"]}
+
+
 def test_a_run_belongs_to_one_process(toy):
     trainer = toy.trainer("run")
     with trainer.run.locked(), pytest.raises(UserError, match="another process trains there"), trainer.run.locked():
