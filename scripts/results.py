@@ -27,6 +27,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     add = commands.add_parser("add", help="make a record of a scored run")
     add.add_argument("run", type=Path, nargs="+")
     args = parser.parse_args(argv)
+    RECORDS.mkdir(exist_ok=True)
     for run in args.run if args.command == "add" else ():
         path = RECORDS / f"{run.name}.json"
         path.write_text(json.dumps(record_of(run), indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
@@ -42,7 +43,6 @@ def record_of(run: Path) -> dict[str, Any]:
     final = next(record for record in reversed(metrics) if record["kind"] == "final")
     last = next(record for record in reversed(metrics) if record["kind"] == "train")
     first = manifest["starts"][0]
-    RECORDS.mkdir(exist_ok=True)
     return {
         "kind": "training",
         "name": run.name,

@@ -22,9 +22,9 @@ def prepare(config_path: Path, overrides: list[str], out: Path | None) -> None:
 
 def default_folder(config_path: Path) -> Path:
     """Where the corpus of an experiment is prepared unless told otherwise."""
-    return Path("prepared") / name_of(config_path)
+    return Path("prepared") / experiment_name(config_path)
 
 
-def name_of(config_path: Path) -> str:
+def experiment_name(config_path: Path) -> str:
     """The name of an experiment: its file's, or its run's where the file is the config.json of a run."""
     return config_path.absolute().parent.name if config_path.name == "config.json" else config_path.stem

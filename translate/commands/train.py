@@ -5,7 +5,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from translate.commands.prepare import default_folder, name_of
+from translate.commands.prepare import default_folder, experiment_name
 from translate.config import ExperimentConfig, load
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ def train(config_path: Path, *, run: Path | None, prepared: Path | None, overrid
     from translate.training.run import Run
 
     config = load(config_path, overrides)
-    the_run = Run(run or Path("runs") / name_of(config_path))
+    the_run = Run(run or Path("runs") / experiment_name(config_path))
     # All that can be refused is refused before the corpus is touched, which takes long and which runs may share.
     the_run.check(config, resume=resume)
     resolve(config.model.preset, config.model.model_dump(exclude={"preset"}), config.tokenizer.vocab_size)

@@ -66,7 +66,7 @@ def step_of(folder: Path) -> int:
 
 def checkpoints(root: Path) -> list[Path]:
     """Complete checkpoints, oldest first."""
-    return sorted((path for path in root.glob("step-*") if path.name[5:].isdigit()), key=step_of)
+    return sorted((path for path in root.glob("step-*") if path.name.removeprefix("step-").isdigit()), key=step_of)
 
 
 def set_aside(folder: Path) -> Path:
