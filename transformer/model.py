@@ -7,8 +7,10 @@ Token ids in, logits out. The target begins with bos; the source ends with eos; 
 
 from dataclasses import dataclass, field
 
+import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
+from torch.utils.checkpoint import checkpoint
 
 from transformer.attention import MultiHeadAttention
 from transformer.cache import DecoderCache, LayerCache
@@ -37,11 +39,17 @@ class AttentionMaps:
 
 
 class Transformer(nn.Module):
-    """Encoder-decoder of section 3; `encode` and `decode` are its halves, `forward` their composition."""
+    """Encoder-decoder of section 3; `encode` and `decode` are its halves, `forward` their composition.
+
+    Attributes:
+        keeps_activations: whether the layers' inner values wait for the backward pass. Where they do not, only each
+            layer's input is kept and the rest computed a second time: less memory, a third more work, the same bits.
+    """
 
     def __init__(self, config: ModelConfig) -> None:
         super().__init__()
         self.config = config
+        self.keeps_activations = True
         self.src_embedding = Embedding(config)
         # Tied matrices are one parameter under one name (3.4), never two names for the same storage.
         self.own_tgt_embedding = None if config.tying == "all" else Embedding(config)
@@ -73,7 +81,7 @@ class Transformer(nn.Module):
         padding_B11S = padding_mask(src_BS, self.config.pad)
         allowed = encoder_mask(padding_B11S, self.config.window)
         for layer in self.encoder:
-            x_BSD = layer(x_BSD, allowed, None if maps is None else maps.encoder)
+            x_BSD = self._through(layer, x_BSD, allowed, None if maps is None else maps.encoder)
         return Memory(self.encoder_norm(x_BSD), padding_B11S)
 
     def decode(self, tgt_BT: Tensor, memory: Memory) -> Tensor:
@@ -86,8 +94,14 @@ class Transformer(nn.Module):
         allowed = decoder_mask(tgt_BT.size(1), self.config.window, tgt_BT.device)
         records = (None, None) if maps is None else (maps.decoder, maps.cross)
         for layer in self.decoder:
-            x_BTD = layer(x_BTD, memory.states, allowed, memory.allowed, *records)
+            x_BTD = self._through(layer, x_BTD, memory.states, allowed, memory.allowed, *records)
         return self.decoder_norm(x_BTD)  # type: ignore[no-any-return]
+
+    def _through(self, layer: nn.Module, *inputs: Tensor | list[Tensor] | None) -> Tensor:
+        """A layer's output; dropout draws the same numbers whenever the layer is computed."""
+        if self.keeps_activations or not torch.is_grad_enabled():
+            return layer(*inputs)  # type: ignore[no-any-return]
+        return checkpoint(layer, *inputs, use_reentrant=False)  # type: ignore[no-any-return]
 
     def logits(self, states: Tensor) -> Tensor:
         """(..., D) -> (..., V)."""

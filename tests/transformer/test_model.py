@@ -221,6 +221,25 @@ def test_every_parameter_receives_a_gradient(model: Transformer) -> None:
     assert silent == []
 
 
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+def test_activations_computed_twice_give_the_same_gradients_and_leave_the_same_generator(dtype: torch.dtype) -> None:
+    """With dropout everywhere: the second computation must draw what the first drew, to the last bit."""
+    config = dataclasses.replace(TINY, dropout=0.3, attention_dropout=0.2, ffn_dropout=0.1)
+    results, n_calls = [], []
+    for keeps in (True, False):
+        model = toy_model(config).train()
+        model.keeps_activations = keeps
+        calls = [layer.register_forward_pre_hook(lambda *_: n_calls.append(1)) for layer in model.encoder]
+        torch.manual_seed(7)
+        with torch.autocast("cpu", dtype, enabled=dtype != torch.float32):
+            logits = model(SRC_BS, TGT_BT)
+        logits.float().square().sum().backward()
+        results.append([logits, torch.rand(3), *(parameter.grad for parameter in model.parameters())])
+        assert len(n_calls) == (1 if keeps else 3) * len(calls), "nothing was computed twice"
+    for kept, computed_again in zip(*results, strict=True):
+        assert torch.equal(kept, computed_again)
+
+
 def test_under_autocast_logits_stay_close() -> None:
     model = toy_model(dataclasses.replace(TINY, d_model=64, d_ff=128))
     exact = model(SRC_BS, TGT_BT)

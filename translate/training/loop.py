@@ -59,6 +59,7 @@ class Trainer:
     def __post_init__(self) -> None:
         config, self.state = self.config, TrainState()
         self.device = next(self.model.parameters()).device
+        self.model.keeps_activations = not config.checkpoint_activations
         self.optimizer = new_optimizer(self.model, config)
         self.sampler = Sampler(self.prepared.train, config.batch_tokens, config.max_tokens, config.seed)
         self.valid = self._valid_batches()

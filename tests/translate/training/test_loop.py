@@ -280,3 +280,10 @@ def test_a_folder_that_may_not_be_written_is_named(toy, monkeypatch):
     monkeypatch.setattr(Path, "mkdir", refuse)
     with pytest.raises(UserError, match="run: cannot write the run: Permission denied"):
         toy.trainer("run")
+
+
+def test_activations_that_are_not_kept_change_no_bit_of_a_run(toy):
+    toy.settings["model"] |= {"dropout": 0.2}
+    toy.trainer("kept").train()
+    toy.trainer("computed-again", checkpoint_activations=True).train()
+    assert_same_weights(toy.folder / "kept/model", toy.folder / "computed-again/model")
