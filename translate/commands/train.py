@@ -1,5 +1,6 @@
 """`translate train`: prepare where needed, train, and leave a run directory that explains itself."""
 
+import contextlib
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -10,6 +11,7 @@ from translate.config import ExperimentConfig, load
 
 if TYPE_CHECKING:
     from translate.corpus.store import Prepared
+    from translate.training.distributed import Ranks
     from translate.training.loop import Trainer
     from translate.training.run import Run
 
@@ -27,44 +29,59 @@ def train(config_path: Path, *, run: Path | None, prepared: Path | None, overrid
     Ctrl-C and SIGTERM save, say how to go on, and leave with KeyboardInterrupt; a mistake raises UserError.
     """
     from transformer.presets import resolve
-    from translate.corpus.store import prepare
+    from translate.corpus.store import Prepared, prepare
+    from translate.training.distributed import joined
     from translate.training.machine import tune_malloc
     from translate.training.run import Run
 
     config = load(config_path, overrides)
     the_run = Run(run or Path("runs") / experiment_name(config_path))
-    # All that can be refused is refused before the corpus is touched, which takes long and which runs may share.
-    the_run.check(config, resume=resume)
-    resolve(config.model.preset, config.model.model_dump(exclude={"preset"}), config.tokenizer.vocab_size)
-    tune_malloc()
-    corpus = prepare(config, prepared or default_folder(config_path), _say)
-    with the_run.locked():
-        trainer = new_trainer(config, corpus, the_run, _say)
+    folder = prepared or default_folder(config_path)
+    with joined(_say) as ranks, contextlib.ExitStack() as held:
+        say = _say if ranks.is_first else _keep_quiet
+        # All that can be refused is refused before the corpus is touched, which takes long and which runs may share.
+        ranks.first(lambda: the_run.check(config, resume=resume))
+        resolve(config.model.preset, config.model.model_dump(exclude={"preset"}), config.tokenizer.vocab_size)
+        tune_malloc()
+        corpus = ranks.lead(lambda: prepare(config, folder, say), follow=lambda: Prepared.open(folder))
+        ranks.watch()
+        ranks.first(lambda: held.enter_context(the_run.locked()))
+        trainer = new_trainer(config, corpus, the_run, say, ranks)
         if resume:
             trainer.resume()
         try:
             trainer.train()
         except KeyboardInterrupt:
             saved = trainer.saved_step
-            _say(f"stopped; step {saved:,} is saved" if saved else "stopped before anything was saved")
-            _say("go on with the same command and --resume")
+            say(f"stopped; step {saved:,} is saved" if saved else "stopped before anything was saved")
+            say("go on with the same command and --resume")
             raise
 
 
-def new_trainer(config: ExperimentConfig, prepared: "Prepared", run: "Run", say: Callable[[str], None]) -> "Trainer":
-    """A model as the seed makes it, in a run directory that is begun, or begun already by the same experiment."""
+def new_trainer(
+    config: ExperimentConfig,
+    prepared: "Prepared",
+    run: "Run",
+    say: Callable[[str], None],
+    ranks: "Ranks | None" = None,
+) -> "Trainer":
+    """A model as the seed makes it, in a run directory that is begun, or begun already by the same experiment.
+
+    All `ranks` call this; None is this process alone.
+    """
     import torch
 
     from transformer.model import Transformer
     from transformer.presets import resolve
     from translate.evaluation.validation import greedy_bleu
     from translate.model_folder import ModelFolder, Task
+    from translate.training.distributed import ALONE
     from translate.training.loop import Trainer
     from translate.training.machine import choose_device, choose_dtype
 
-    device = choose_device()
+    device, ranks = choose_device(), ranks or ALONE
     # Measured before the seed is set, as measuring draws random numbers.
-    dtype = run.recorded_dtype() or choose_dtype(config.training.precision, device)
+    dtype = ranks.first(lambda: run.recorded_dtype() or choose_dtype(config.training.precision, device))
     torch.manual_seed(config.training.seed)
     overrides = config.model.model_dump(exclude={"preset"})
     model = Transformer(resolve(config.model.preset, overrides, prepared.tokenizer.vocab_size)).to(device)
@@ -79,11 +96,18 @@ def new_trainer(config: ExperimentConfig, prepared: "Prepared", run: "Run", say:
         task=task,
         bleu=(lambda m: greedy_bleu(ModelFolder(run.folder, m, prepared.tokenizer, task), sample)) if sample else None,
         say=say,
+        ranks=ranks,
     )
-    run.begin(config, prepared, model, dtype)
+    ranks.first(lambda: run.begin(config, prepared, model, dtype))
+    ranks.seed(config.training.seed, step=0)
     size = sum(parameter.numel() for parameter in model.parameters()) / 1e6
-    say(f"{run.folder}: {size:.2f} M parameters, {device.type}, {str(dtype).removeprefix('torch.')} products")
+    together = "" if ranks.size == 1 else f", {ranks.size} processes"
+    say(f"{run.folder}: {size:.2f} M parameters, {device.type}, {str(dtype).removeprefix('torch.')} products{together}")
     return trainer
+
+
+def _keep_quiet(message: str) -> None:
+    """What rank 0 says is enough."""
 
 
 def _say(message: str) -> None:

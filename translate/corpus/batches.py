@@ -161,6 +161,27 @@ def collate(pairs: Pairs, index: NDArray[np.int64], *, pad: int, bos: int, eos: 
     return Batch(src_BS, tgt_in, tgt_out, n_src, n_tgt)
 
 
+def halves(batch: Batch, pad: int) -> tuple[Batch, Batch]:
+    """The first and the second half of a batch's sentences, of which there are two or more, as wide as it is."""
+    n = batch.src.size(0) // 2
+
+    def part(rows: slice) -> Batch:
+        src, tgt_in, tgt_out = batch.src[rows], batch.tgt_in[rows], batch.tgt_out[rows]
+        return Batch(src, tgt_in, tgt_out, int((src != pad).sum()), int((tgt_out != pad).sum()))
+
+    return part(slice(None, n)), part(slice(n, None))
+
+
+def largest(pairs: Pairs, batches: Sequence[NDArray[np.int64]]) -> NDArray[np.int64]:
+    """The batch with the most positions on both sides, padding counted; of several such the one with longest rows."""
+    starts = np.cumsum([0, *(len(batch) for batch in batches[:-1])])
+    index = np.concatenate(batches)
+    src, tgt = (np.maximum.reduceat(lengths[index] + 1, starts) for lengths in (pairs.src_lengths, pairs.tgt_lengths))
+    width = src + tgt
+    positions = width * np.array([len(batch) for batch in batches])
+    return batches[int(np.lexsort((width, positions))[-1])]
+
+
 def _padded(sentences: list[NDArray[np.integer]], pad: int, end: int) -> Tensor:
     """Each sentence and `end`, padded on the right."""
     rows = np.full((len(sentences), max(map(len, sentences)) + 1), pad, dtype=np.int64)

@@ -12,7 +12,7 @@ import hashlib
 import json
 import os
 import shutil
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -29,6 +29,8 @@ from translate.errors import UserError
 
 FORMAT = 1
 
+Generators = Mapping[str, Tensor]  # states of random generators by device
+
 
 @dataclass
 class TrainState:
@@ -42,6 +44,7 @@ class TrainState:
         n_tokens: source and target tokens trained on, padding not counted.
         seconds: time spent training and validating, over all starts of the run.
         n_skipped: updates left out because loss or gradient was not finite.
+        n_ranks: processes that trained together at the last save.
     """
 
     step: int = 0
@@ -52,6 +55,7 @@ class TrainState:
     n_tokens: int = 0
     seconds: float = 0.0
     n_skipped: int = 0
+    n_ranks: int = 1
 
 
 def name_of(step: int) -> str:
@@ -83,10 +87,12 @@ def save(
     state: TrainState,
     *,
     scheduled: bool,
+    generators: Sequence[Generators] | None = None,
 ) -> Path:
     """Write one checkpoint and return its folder; UserError if the disk refuses, and then nothing has changed.
 
-    `scheduled` tells those of the step count, which averaging may use, from those that only guard against loss.
+    `generators` are those of each rank; None stands for this process alone. `scheduled` tells those of the step count,
+    which averaging may use, from those that only guard against loss.
     """
     final = root / name_of(state.step)
     partial = root / f".{final.name}.partial"
@@ -95,7 +101,7 @@ def save(
         shutil.rmtree(partial, ignore_errors=True)
         partial.mkdir()
         write_model(partial)
-        save_file(_optimizer_tensors(optimizer), partial / "optimizer.safetensors")
+        save_file(_optimizer_tensors(optimizer, generators or [random_generators()]), partial / "optimizer.safetensors")
         hashes = {path.name: sha256(path) for path in sorted(partial.iterdir())}
         meta = {"format": FORMAT, "scheduled": scheduled, "state": asdict(state), "sha256": hashes}
         (partial / "state.json").write_text(json.dumps(meta, indent=2) + "\n", encoding="utf-8")
@@ -110,12 +116,16 @@ def save(
     return final
 
 
-def load(folder: Path, model: Transformer, optimizer: torch.optim.Optimizer) -> TrainState:
-    """Restore everything, random generators included; CheckpointError if a file is not what was saved."""
+def load(folder: Path, model: Transformer, optimizer: torch.optim.Optimizer, rank: int = 0) -> TrainState:
+    """Restore everything, random generators included; CheckpointError if a file is not what was saved.
+
+    A rank beyond those that saved keeps the generators that it has.
+    """
     meta = verify(folder)
     path = folder / "model.safetensors"
     load_weights(model, load_tensors(path), path)
-    _restore_optimizer(optimizer, load_tensors(folder / "optimizer.safetensors"), folder / "optimizer.safetensors")
+    path = folder / "optimizer.safetensors"
+    _restore_optimizer(optimizer, load_tensors(path), path, rank)
     values = meta["state"]
     return TrainState(**{**values, "position": Position(*values["position"])})
 
@@ -165,33 +175,46 @@ def sha256(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def _optimizer_tensors(optimizer: torch.optim.Optimizer) -> dict[str, Tensor]:
-    """Adam's state by parameter number, and the generators of this machine, as named tensors."""
+def random_generators() -> Generators:
+    """The state of this process's random generators by device."""
+    states = {"cpu": torch.get_rng_state()}
+    if torch.cuda.is_available():
+        states["cuda"] = torch.cuda.get_rng_state()
+    return states
+
+
+def _optimizer_tensors(optimizer: torch.optim.Optimizer, generators: Sequence[Generators]) -> dict[str, Tensor]:
+    """Adam's state by parameter number, and the generators of every rank, as named tensors."""
     tensors = {
         f"{i}.{name}": value.detach().cpu().contiguous()
         for i, moments in optimizer.state_dict()["state"].items()
         for name, value in moments.items()
     }
-    tensors["random.cpu"] = torch.get_rng_state()
-    if torch.cuda.is_available():
-        tensors["random.cuda"] = torch.cuda.get_rng_state()
+    for rank, states in enumerate(generators):
+        tensors |= {_random_name(device, rank): state for device, state in states.items()}
     return tensors
 
 
-def _restore_optimizer(optimizer: torch.optim.Optimizer, tensors: dict[str, Tensor], path: Path) -> None:
-    random_cpu, random_cuda = tensors.pop("random.cpu", None), tensors.pop("random.cuda", None)
+def _random_name(device: str, rank: int) -> str:
+    return f"random.{device}.{rank}" if rank else f"random.{device}"
+
+
+def _restore_optimizer(optimizer: torch.optim.Optimizer, tensors: dict[str, Tensor], path: Path, rank: int) -> None:
+    random = {key: tensors.pop(key) for key in list(tensors) if key.startswith("random.")}
     state: dict[int, dict[str, Tensor]] = {}
     for key, value in tensors.items():
         number, _, name = key.partition(".")
         state.setdefault(int(number), {})[name] = value
     saved = optimizer.state_dict()
     n_parameters = len(saved["param_groups"][0]["params"])
-    if random_cpu is None or (state and len(state) != n_parameters):
+    if "random.cpu" not in random or (state and len(state) != n_parameters):
         raise CheckpointError(f"{path}: holds the state of another optimizer; it cannot continue this run")
     optimizer.load_state_dict({"state": state, "param_groups": saved["param_groups"]})
-    torch.set_rng_state(random_cpu)
-    if random_cuda is not None and torch.cuda.is_available():
-        torch.cuda.set_rng_state(random_cuda)
+    cpu, cuda = (random.get(_random_name(device, rank)) for device in ("cpu", "cuda"))
+    if cpu is not None:
+        torch.set_rng_state(cpu)
+    if cuda is not None and torch.cuda.is_available():
+        torch.cuda.set_rng_state(cuda)
 
 
 def _discard(folder: Path) -> None:

@@ -19,15 +19,17 @@ from transformer.model import Transformer
 from transformer.schedule import inverse_sqrt_lr, noam_lr
 from translate import model_folder
 from translate.config import TrainingConfig
-from translate.corpus.batches import Batch, EncodedPairs, Pairs, Sampler, by_length, collate
+from translate.corpus.batches import Batch, EncodedPairs, Pairs, Sampler, by_length, collate, largest
 from translate.corpus.store import Prepared
 from translate.errors import UserError
 from translate.model_folder import Task, write_model
 from translate.training import checkpoint
-from translate.training.checkpoint import TrainState
+from translate.training.checkpoint import Generators, TrainState
+from translate.training.distributed import ALONE, Ranks
 from translate.training.machine import release_memory
+from translate.training.memory import Memory
 from translate.training.run import Run
-from translate.training.step import StepStats, mean_nll, new_optimizer, train_step
+from translate.training.step import StepStats, mean_nll, new_optimizer, rehearse, train_step
 
 MAX_SKIPPED = 20  # updates in a row without a finite loss; after so many the run will not recover by itself
 
@@ -45,6 +47,7 @@ class Trainer:
         task: languages and decoding, for the model folders that are written.
         bleu: score of the model's translations of the validation set, or None to validate by loss alone.
         say: takes each message to the user.
+        ranks: the processes that train together; every method of this class is called by all of them.
     """
 
     run: Run
@@ -55,15 +58,17 @@ class Trainer:
     task: Task
     bleu: Callable[[Transformer], float] | None
     say: Callable[[str], None]
+    ranks: Ranks = ALONE
 
     def __post_init__(self) -> None:
         config, self.state = self.config, TrainState()
         self.device = next(self.model.parameters()).device
         self.model.keeps_activations = not config.checkpoint_activations
         self.optimizer = new_optimizer(self.model, config)
+        self.memory = Memory(self.model.config.pad, self.say)
         self.sampler = Sampler(self.prepared.train, config.batch_tokens, config.max_tokens, config.seed)
         self.valid = self._valid_batches()
-        updates_per_epoch = max(1, len(self.sampler.batches(0)) // config.accumulate)
+        updates_per_epoch = max(1, len(self.sampler.batches(0)) // self._batches_per_update)
         ends = (config.max_steps, config.max_epochs and config.max_epochs * updates_per_epoch)
         if not any(ends):
             raise UserError("training has no end: set training.max_steps or training.max_epochs")
@@ -75,6 +80,10 @@ class Trainer:
         self._skipped = 0  # updates in a row
         self._speed = Speed()
         self._check_positions()
+
+    @property
+    def _batches_per_update(self) -> int:
+        return self.config.accumulate * self.ranks.size
 
     def _check_positions(self) -> None:
         """UserError if learned positions end before the longest sentence that they will meet."""
@@ -107,6 +116,23 @@ class Trainer:
 
     def resume(self) -> None:
         """Go back to the newest checkpoint that is undamaged; a damaged one is named and left for inspection."""
+        newest = self.ranks.first(self._newest)
+        if newest is None:
+            self.say(f"{self.run.folder}: no checkpoint yet, so the run begins")
+            return
+        if not self.ranks.is_first:
+            self.state = checkpoint.load(newest, self.model, self.optimizer, self.ranks.rank)
+        self.saved_step = self.state.step
+        self.say(f"resuming from {newest} (step {self.state.step:,})")
+        if self.state.n_ranks != self.ranks.size:
+            self.ranks.seed(self.config.seed, self.state.step)
+            self.say(
+                f"{self.state.n_ranks} processes saved it and {self.ranks.size} go on: batches stay in order, but an "
+                "update and its dropout are no longer those of the run before"
+            )
+
+    def _newest(self) -> Path | None:
+        """The newest undamaged checkpoint, restored into this process; what was logged after it is forgotten."""
         folders = checkpoint.checkpoints(self.run.checkpoints)
         for folder in reversed(folders):
             try:
@@ -114,21 +140,21 @@ class Trainer:
             except CheckpointError as error:
                 self.say(f"skipping a damaged checkpoint, now {checkpoint.set_aside(folder).name}: {error}")
                 continue
-            self.saved_step = self.state.step
             self.run.forget_after(self.state.step)
-            self.say(f"resuming from {folder} (step {self.state.step:,})")
-            return
+            return folder
         if folders:
             raise UserError(f"{self.run.checkpoints}: no checkpoint is usable; begin another run with --run")
         self.run.forget_after(0)
-        self.say(f"{self.run.folder}: no checkpoint yet, so the run begins")
+        return None
 
     def train(self) -> None:
         """Update until the end that the config names, or until patience is exhausted; then make the final model."""
         self._warn()
+        self.ranks.copy_from_first(self.model.parameters())
+        self._rehearse()
         batches = self._micro_batches()
         self._clock, self._saved_at = time.monotonic(), self.state.seconds
-        with _stop_signals(self.say) as stop, self._progress() as bar:
+        with _stop_signals(self.say, self.ranks.size == 1) as stop, self._progress() as bar:
             while self.state.step < self.last_step and not self._out_of_patience():
                 stats = self._update(next(batches))
                 self._tick()
@@ -137,11 +163,31 @@ class Trainer:
                 self._tick()
                 if self._skipped >= MAX_SKIPPED:
                     self._give_up()
-                if self._save_is_due(bool(stop)):
+                # Clocks and signals differ between ranks; what follows from them must not.
+                stopping, saving = self.ranks.any(bool(stop), self._save_is_due(bool(stop)))
+                if saving:
                     self._save(scheduled=False)
-                if stop:
+                if stopping:
                     raise Interrupted
-        self._finish()
+        self.ranks.first(self._finish)
+        self._tell_splits()
+
+    def _rehearse(self) -> None:
+        """Compute once with the largest batch of the epoch: memory that does not suffice shows now and not hours later.
+
+        It also is the first to claim memory, which leaves fewer gaps between blocks than growing does.
+        """
+        if self.state.step < self.last_step:
+            self.model.train()
+            index = largest(self.prepared.train, self.sampler.batches(self.state.position.epoch))
+            rehearse(
+                self.model,
+                self.optimizer,
+                self._collate(self.prepared.train, index),
+                smoothing=self.config.label_smoothing,
+                dtype=self.dtype,
+                memory=self.memory,
+            )
 
     def _tick(self) -> None:
         """Count the time since the last tick."""
@@ -156,13 +202,14 @@ class Trainer:
         return stopping or (minutes > 0 and self.state.seconds - self._saved_at > 60 * minutes)
 
     def _micro_batches(self) -> Iterator[list[Batch]]:
-        """Batches of one update; the state's position follows when they are handed out."""
+        """This rank's batches of one update, dealt out in turns; the state's position follows when they are given."""
         stream = self.sampler.stream(self.state.position)
         while True:
             group = []
-            for _ in range(self.config.accumulate):
+            for i in range(self._batches_per_update):
                 index, position = next(stream)
-                group.append(self._collate(self.prepared.train, index))
+                if i % self.ranks.size == self.ranks.rank:
+                    group.append(self._collate(self.prepared.train, index))
             self.state.position = position
             yield group
 
@@ -177,6 +224,8 @@ class Trainer:
             smoothing=self.config.label_smoothing,
             clip_norm=self.config.clip_norm,
             dtype=self.dtype,
+            memory=self.memory,
+            ranks=self.ranks,
         )
         self.state.step += 1
         self.state.n_tokens += stats.n_src_tokens + stats.n_tgt_tokens
@@ -196,7 +245,7 @@ class Trainer:
             self._save(scheduled=scheduled)
 
     def _validate(self) -> None:
-        nll, bleu = self._scores()
+        nll, bleu = self.ranks.first(self._scores)
         if math.isfinite(nll) and (self.state.best_nll is None or nll < self.state.best_nll):
             self.state.best_nll, self.state.best_step, self.state.stale_validations = nll, self.state.step, 0
         else:
@@ -209,6 +258,17 @@ class Trainer:
         return nll, None if self.bleu is None else self.bleu(self.model.eval())
 
     def _save(self, *, scheduled: bool) -> None:
+        """Write a checkpoint and drop those that are no longer needed; rank 0 does so with the generators of all."""
+        generators = checkpoint.random_generators()
+        by_device = [[(device, state) for state in self.ranks.gather(generators[device])] for device in generators]
+        self.state.n_ranks = self.ranks.size
+        name = self.ranks.first(
+            lambda: self._write([dict(states) for states in zip(*by_device, strict=True)], scheduled)
+        )
+        self.saved_step, self._saved_at = self.state.step, self.state.seconds
+        self._log("checkpoint", {"folder": name})
+
+    def _write(self, generators: list[Generators], scheduled: bool) -> str:
         config, state = self.config, self.state
         folder = checkpoint.save(
             self.run.checkpoints,
@@ -216,12 +276,12 @@ class Trainer:
             self.optimizer,
             state,
             scheduled=scheduled,
+            generators=generators,
         )
         n = max(config.keep_last, config.average_last)
         best = self.run.checkpoints / checkpoint.name_of(state.best_step)
         checkpoint.prune(self.run.checkpoints, {*self._averaged()[-n:], folder, best})
-        self.saved_step, self._saved_at = state.step, state.seconds
-        self._log("checkpoint", {"folder": folder.name})
+        return folder.name
 
     def _finish(self) -> None:
         """Average the last scheduled checkpoints into the final model (6.1) and validate it."""
@@ -233,6 +293,12 @@ class Trainer:
         self._log("final", {"nll": nll, "perplexity": _perplexity(nll), "bleu": bleu, "averaged": steps})
         self.say(f"final model: {self.run.model} (mean of {len(steps)} checkpoints)")
 
+    def _tell_splits(self) -> None:
+        (n_splits,) = map(int, self.ranks.sum(self.memory.n_splits))
+        if n_splits:
+            self._log("memory", {"halved": n_splits})
+            self.say(f"{n_splits:,} times a batch did not fit into memory and was halved")
+
     def _averaged(self) -> list[Path]:
         """Checkpoints of the schedule, oldest first; the end that a run had before it was prolonged is not of it."""
 
@@ -243,6 +309,8 @@ class Trainer:
         return [folder for folder in checkpoint.checkpoints(self.run.checkpoints) if counts(folder)]
 
     def _log(self, kind: str, values: dict[str, object]) -> None:
+        if not self.ranks.is_first:
+            return
         state = self.state
         record = {"kind": kind, "step": state.step, "epoch": state.position.epoch, "seconds": round(state.seconds, 2)}
         self.run.log({**record, **values})
@@ -269,6 +337,7 @@ class Trainer:
             unit="step",
             dynamic_ncols=True,
             mininterval=interval,
+            disable=not self.ranks.is_first,
             maxinterval=2 * interval,
         )
 
@@ -320,18 +389,19 @@ def _perplexity(nll: float) -> float:
 
 
 @contextmanager
-def _stop_signals(say: Callable[[str], None]) -> Iterator[list[int]]:
+def _stop_signals(say: Callable[[str], None], alone: bool) -> Iterator[list[int]]:
     """A list that is filled by Ctrl-C or SIGTERM, so that a step is finished and saved before the end.
 
-    A second Ctrl-C interrupts at once.
+    A second Ctrl-C interrupts at once where this process is alone; torchrun passes on what its ranks have received too.
     """
     received: list[int] = []
 
     def handle(number: int, frame: FrameType | None) -> None:
-        if received:
+        if received and alone:
             raise KeyboardInterrupt
+        if not received:
+            say("finishing this step, then saving" + ("; Ctrl-C again stops at once" if alone else ""))
         received.append(number)
-        say("finishing this step, then saving; Ctrl-C again stops at once")
 
     try:
         before = {number: signal.signal(number, handle) for number in (signal.SIGINT, signal.SIGTERM)}

@@ -210,6 +210,7 @@ def _start() -> dict[str, object]:
         "machine": {
             "processor": processor_name(),
             "cores": os.cpu_count(),
+            "processes": int(os.environ.get("WORLD_SIZE", "1")),
             "threads": torch.get_num_threads(),
             "device": torch.cuda.get_device_name() if torch.cuda.is_available() else "cpu",
         },

@@ -16,6 +16,8 @@ from transformer.loss import linear_smoothed_nll
 from transformer.model import Transformer
 from translate.config import TrainingConfig
 from translate.corpus.batches import Batch
+from translate.training.distributed import ALONE, Ranks
+from translate.training.memory import Memory
 
 
 @dataclass(frozen=True)
@@ -68,24 +70,66 @@ def train_step(
     smoothing: float,
     clip_norm: float | None,
     dtype: torch.dtype,
+    memory: Memory | None = None,
+    ranks: Ranks = ALONE,
 ) -> StepStats:
-    """One update of the parameters; where loss or gradient is not finite they stay untouched, and the stats say so."""
-    n_tokens = sum(batch.n_tgt_tokens for batch in micro_batches)
-    loss = nll = 0.0
-    for batch in micro_batches:
-        loss_sum, nll_sum = batch_loss(model, batch, smoothing, dtype)
-        (loss_sum / n_tokens).backward()  # type: ignore[no-untyped-call]
-        loss += loss_sum.item() / n_tokens
-        nll += nll_sum.item() / n_tokens
+    """One update of the parameters; where loss or gradient is not finite they stay untouched, and the stats say so.
+
+    `micro_batches` are those of this rank; loss, gradient and counts are those of all ranks.
+    """
+    n_src = sum(batch.n_src_tokens for batch in micro_batches)
+    n_tgt = sum(batch.n_tgt_tokens for batch in micro_batches)
+    n_src, n_tgt = map(int, ranks.sum(n_src, n_tgt))
+    loss, nll = ranks.sum(*backward(model, optimizer, micro_batches, n_tgt, smoothing, dtype, memory))
+    ranks.sum_gradients(model.parameters())
     limit = float("inf") if clip_norm is None else clip_norm  # the paper measures nothing and clips nothing
     grad_norm = torch.nn.utils.clip_grad_norm_(model.parameters(), limit).item()
-    stats = StepStats(loss, nll, grad_norm, sum(batch.n_src_tokens for batch in micro_batches), n_tokens)
+    stats = StepStats(loss, nll, grad_norm, n_src, n_tgt)
     if stats.finite:
         for group in optimizer.param_groups:
             group["lr"] = lr
         optimizer.step()
     optimizer.zero_grad(set_to_none=True)
     return stats
+
+
+def backward(
+    model: Transformer,
+    optimizer: torch.optim.Optimizer,
+    micro_batches: Sequence[Batch],
+    n_tokens: int,
+    smoothing: float,
+    dtype: torch.dtype,
+    memory: Memory | None = None,
+) -> tuple[float, float]:
+    """Leave the gradients of the smoothed loss over `n_tokens`; return that loss and the negative log-likelihood."""
+
+    def one(batch: Batch) -> tuple[float, float]:
+        loss_sum, nll_sum = batch_loss(model, batch, smoothing, dtype)
+        (loss_sum / n_tokens).backward()  # type: ignore[no-untyped-call]
+        return loss_sum.item() / n_tokens, nll_sum.item() / n_tokens
+
+    if memory is None:
+        losses = [one(batch) for batch in micro_batches]
+    else:
+        losses = memory.each(micro_batches, one, undo=lambda: optimizer.zero_grad(set_to_none=True))
+    totals = torch.tensor(losses, dtype=torch.float64).sum(dim=0)
+    return totals[0].item(), totals[1].item()
+
+
+def rehearse(
+    model: Transformer,
+    optimizer: torch.optim.Optimizer,
+    batch: Batch,
+    *,
+    smoothing: float,
+    dtype: torch.dtype,
+    memory: Memory,
+) -> None:
+    """Forward and backward of a batch that leave no trace but in the memory's allocator, and in `memory` itself."""
+    with torch.random.fork_rng([batch.src.device] if batch.src.is_cuda else []):
+        backward(model, optimizer, [batch], batch.n_tgt_tokens, smoothing, dtype, memory)
+    optimizer.zero_grad(set_to_none=True)
 
 
 @torch.inference_mode()

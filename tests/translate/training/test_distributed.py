@@ -1,0 +1,266 @@
+"""Two processes on one CPU: the same update as one, one end for all, and a lost one is named and replaced."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TypeVar
+
+import pytest
+import torch
+import torch.distributed as dist
+from safetensors.torch import load_file
+
+from translate.corpus.batches import Position
+from translate.training import distributed
+from translate.training.distributed import ALONE, Ranks, Watch
+
+pytestmark = pytest.mark.skipif(not Path("/proc/self/environ").exists(), reason="ranks are found by /proc")
+
+T = TypeVar("T")
+LIMIT = 100.0  # seconds; a test that waits for longer has found a deadlock
+
+
+class Torchrun:
+    """Two ranks under torchrun, begun in `folder`; killed with all of theirs when the test is over."""
+
+    def __init__(self, folder: Path, *arguments: str, restarts: int = 0) -> None:
+        launcher = ["torch.distributed.run", "--standalone", "--nproc-per-node=2", f"--max-restarts={restarts}"]
+        # Without the dashes torchrun would take --run for an abbreviation of an option of its own.
+        command = [sys.executable, "-m", *launcher, "-m", "--", "translate", "train", *arguments]
+        path = os.pathsep.join(p for p in sys.path if p)
+        environment = {**os.environ, "OMP_NUM_THREADS": "1", "PYTHONPATH": path, "CUDA_VISIBLE_DEVICES": ""}
+        self._errors = (folder / "stderr").open("w+", encoding="utf-8")
+        self._process = subprocess.Popen(command, cwd=folder, env=environment, stderr=self._errors)
+
+    def pid(self, rank: int) -> int:
+        """The process of a rank, once it runs."""
+        return wait_for(lambda: next((pid for pid in self._children() if is_rank(pid, rank)), None))
+
+    def _children(self) -> list[int]:
+        pid = self._process.pid
+        return [int(child) for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+
+    def end(self) -> tuple[int, str]:
+        """Exit code and stderr when it is over."""
+        code = self._process.wait(timeout=LIMIT)
+        self._errors.seek(0)
+        return code, self._errors.read()
+
+    def close(self) -> None:
+        """Leave nothing behind."""
+        for pid in [*(self._children() if self._process.poll() is None else []), self._process.pid]:
+            if self._process.poll() is None:
+                os.kill(pid, signal.SIGKILL)
+        self._process.wait(timeout=LIMIT)
+        self._errors.close()
+
+
+def is_rank(pid: int, rank: int) -> bool:
+    try:
+        return f"RANK={rank}".encode() in Path(f"/proc/{pid}/environ").read_bytes().split(b"\0")
+    except OSError:  # it has just ended
+        return False
+
+
+def wait_for(found: Callable[[], T | None]) -> T:
+    deadline = time.monotonic() + LIMIT
+    while (value := found()) is None:
+        assert time.monotonic() < deadline, "what the test waits for does not happen"
+        time.sleep(0.01)
+    return value
+
+
+@pytest.fixture
+def torchrun(tmp_path: Path) -> Iterator[Callable[..., Torchrun]]:
+    started: list[Torchrun] = []
+
+    def start(*arguments: str, restarts: int = 0) -> Torchrun:
+        started.append(Torchrun(tmp_path, *arguments, restarts=restarts))
+        return started[-1]
+
+    yield start
+    for run in started:
+        run.close()
+
+
+def weights(folder: Path) -> dict[str, torch.Tensor]:
+    return load_file(folder / "model.safetensors")
+
+
+def records(run: Path, kind: str) -> list[dict]:
+    lines = map(json.loads, (run / "metrics.jsonl").read_text(encoding="utf-8").splitlines())
+    return [line for line in lines if line["kind"] == kind]
+
+
+def begun(run: Path, step: int) -> Callable[[], bool | None]:
+    """Whether a run has come to a step."""
+    return lambda: (run / "metrics.jsonl").exists() and any(r["step"] >= step for r in records(run, "train")) or None
+
+
+def test_two_ranks_make_the_update_of_one_that_takes_the_same_batches(toy, write_experiment, torchrun, tmp_path):
+    """Three micro-batches each, against six: loss, gradient norm and parameters, rounding apart."""
+    settings = {"max_steps": 3, "valid_every": 3, "lr": 0.001}
+    for model in (toy.settings["model"], (experiment := json.loads(write_experiment().read_text()))["model"]):
+        model["dropout"] = 0.0
+    experiment["training"] |= settings | {"accumulate": 3}
+    (tmp_path / "toy.json").write_text(json.dumps(experiment), encoding="utf-8")
+    code, errors = torchrun("toy.json", "--run", "two", "--prepared", "prepared").end()
+    assert code == 0, errors
+    assert "2 processes" in errors
+    toy.trainer("one", **settings, accumulate=6).train()
+    one, two = (records(tmp_path / name, "train") for name in ("one", "two"))
+    assert [r["tokens"] for r in two] == [r["tokens"] for r in one]
+    assert [r["epoch"] for r in two] == [r["epoch"] for r in one]
+    for key in ("loss", "nll", "grad_norm"):
+        assert [r[key] for r in two] == pytest.approx([r[key] for r in one], rel=2e-6)
+    a, b = (weights(tmp_path / name / "checkpoints/step-00000003") for name in ("one", "two"))
+    for name in a:
+        torch.testing.assert_close(a[name], b[name], rtol=0, atol=1e-5)
+
+
+def test_a_signal_to_one_rank_ends_both_after_the_same_step_and_they_go_on_to_the_same_bits(
+    write_experiment, torchrun, tmp_path
+):
+    """Dropout is on and differs between ranks, so both generators must come back; the other rank hears of the stop."""
+    config = str(write_experiment(max_steps=150, valid_every=50, save_every=25, accumulate=2))
+    code, errors = torchrun(config, "--run", "whole").end()
+    assert code == 0, errors
+    run = torchrun(config, "--run", "halves")
+    wait_for(begun(tmp_path / "halves", 3))
+    os.kill(run.pid(1), signal.SIGTERM)
+    code, errors = run.end()
+    assert code != 0
+    assert "stopped; step" in errors
+    assert "lost" not in errors
+    assert records(tmp_path / "halves", "train")[-1]["step"] == records(tmp_path / "halves", "checkpoint")[-1]["step"]
+    code, errors = torchrun(config, "--run", "halves", "--resume").end()
+    assert code == 0, errors
+    a, b = (weights(tmp_path / name / "model") for name in ("whole", "halves"))
+    assert all(a[name].equal(b[name]) for name in a)
+    assert [r["loss"] for r in records(tmp_path / "whole", "train")] == [
+        r["loss"] for r in records(tmp_path / "halves", "train")
+    ]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("rank", [0, 1])
+def test_a_lost_rank_is_named_and_its_replacement_goes_on_to_the_same_bits(rank, write_experiment, torchrun, tmp_path):
+    config = str(write_experiment(max_steps=150, valid_every=50, save_every=5))
+    code, errors = torchrun(config, "--run", "whole").end()
+    assert code == 0, errors
+    run = torchrun(config, "--run", "killed", "--resume", restarts=1)
+    wait_for(begun(tmp_path / "killed", 7))
+    os.kill(run.pid(rank), signal.SIGKILL)
+    code, errors = run.end()
+    assert code == 0, errors
+    assert f"rank {rank} was lost, so this one stops; restart with the same command and --resume" in errors
+    assert "resuming from" in errors
+    a, b = (weights(tmp_path / name / "model") for name in ("whole", "killed"))
+    assert all(a[name].equal(b[name]) for name in a)
+
+
+@pytest.mark.slow
+def test_a_mistake_that_rank_0_finds_ends_both_and_is_told_once(write_experiment, torchrun, tmp_path):
+    config = str(write_experiment())
+    (tmp_path / "train.de").unlink()
+    code, errors = torchrun(config, "--run", "run").end()
+    assert code != 0
+    assert errors.count("translate: ") == 1
+    assert "train.de" in errors
+    assert "lost" not in errors
+
+
+@pytest.fixture
+def store() -> dist.Store:
+    return dist.TCPStore("localhost", 0, is_master=True, wait_for_workers=False)
+
+
+@pytest.fixture
+def watches(store, monkeypatch) -> Iterator[list[Watch]]:
+    """Two ranks in one process that tell each other that they live, in a hurry."""
+    for name, seconds in (("BEAT", 0.02), ("SUSPECT", 0.3), ("SILENT", 1.0)):
+        monkeypatch.setattr(distributed, name, seconds)
+    said: list[str] = []
+    pair = [Watch(store, rank, 2, said.append) for rank in (0, 1)]
+    store.set("alive/1", "0")  # start() waits for the first sign of the other
+    for watch in pair:
+        watch.said = said
+        watch.start()
+    yield pair
+    for watch in pair:
+        watch.stop()
+
+
+def test_who_falls_silent_is_suspected_and_who_lives_is_not(watches):
+    assert watches[0].suspects() == []
+    watches[1].stop()
+    assert watches[0].suspects() == [1]
+
+
+def test_a_machine_without_power_is_noticed_by_its_silence_alone(watches, monkeypatch):
+    """Its connections stay open, so no message fails: the thread must end a process that waits for ever."""
+    codes = []
+    monkeypatch.setattr(os, "_exit", lambda code: (codes.append(code), watches[0]._stop.set()))
+    watches[1].stop()
+    wait_for(lambda: codes or None)
+    assert codes == [1]
+    assert watches[0].said == ["rank 1 was lost, so this one stops; restart with the same command and --resume"]
+
+
+def test_one_process_needs_no_group_and_its_values_are_untouched():
+    parameter = torch.nn.Parameter(torch.ones(3))
+    parameter.grad = gradient = torch.tensor([1.0, 2.0, 5.0])
+    ALONE.sum_gradients([parameter])
+    assert parameter.grad is gradient
+    assert ALONE.sum(0.1, 3) == [0.1, 3]
+    assert ALONE.any(False, True) == [False, True]
+    assert ALONE.first(lambda: "made") == "made"
+    assert not dist.is_initialized()
+
+
+@pytest.mark.parametrize("size", [2, 3])
+def test_every_batch_goes_to_one_rank_and_all_ranks_make_the_same_number_of_updates(toy, size, monkeypatch):
+    monkeypatch.setattr(Ranks, "_together", lambda self, send: None)
+    trainers = [toy.trainer("run", accumulate=2, max_steps=None, max_epochs=3)]
+    whole = trainers[0]._micro_batches()
+    for rank in range(size):
+        trainer = toy.trainer("run", accumulate=2, max_steps=None, max_epochs=3)
+        trainer.ranks = Ranks(rank, size)
+        trainers.append(trainer)
+    streams = [trainer._micro_batches() for trainer in trainers[1:]]
+    for _ in range(7):
+        expected = [batch for _ in range(size) for batch in next(whole)]
+        dealt = [next(stream) for stream in streams]
+        assert all(len(group) == 2 for group in dealt)
+        together = [group[i] for i in range(2) for group in dealt]
+        assert all(a.src.equal(b.src) and a.tgt_out.equal(b.tgt_out) for a, b in zip(expected, together, strict=True))
+        assert len({trainer.state.position for trainer in trainers}) == 1
+    assert trainers[0].state.position != Position()
+
+
+def test_a_run_may_go_on_with_another_number_of_ranks_and_says_so(toy):
+    first = toy.trainer("run", max_steps=8)
+    first.train()
+    folder = toy.folder / "run/checkpoints/step-00000008"
+    state = json.loads((folder / "state.json").read_text())
+    state["state"]["n_ranks"] = 3
+    (folder / "state.json").write_text(json.dumps(state))
+    toy.trainer("run", resume=True).train()
+    assert any("3 processes saved it and 1 go on" in line for line in toy.said)
+
+
+def test_ranks_draw_different_numbers_and_rank_0_those_of_a_single_process():
+    def draw(rank: int, step: int) -> list[float]:
+        torch.manual_seed(1)
+        Ranks(rank, 3).seed(1, step)
+        return torch.rand(5).tolist()
+
+    torch.manual_seed(1)
+    alone = torch.rand(5).tolist()
+    assert draw(0, 0) == alone
+    assert len({tuple(draw(rank, step)) for rank in (1, 2) for step in (0, 7)}) == 4
