@@ -162,12 +162,15 @@ def collate(pairs: Pairs, index: NDArray[np.int64], *, pad: int, bos: int, eos: 
 
 
 def halves(batch: Batch, pad: int) -> tuple[Batch, Batch]:
-    """The first and the second half of a batch's sentences, of which there are two or more, as wide as it is."""
+    """The first and the second half of a batch's sentences, of which there are two or more, each as wide as need be."""
     n = batch.src.size(0) // 2
 
     def part(rows: slice) -> Batch:
-        src, tgt_in, tgt_out = batch.src[rows], batch.tgt_in[rows], batch.tgt_out[rows]
-        return Batch(src, tgt_in, tgt_out, int((src != pad).sum()), int((tgt_out != pad).sum()))
+        src, tgt = ((side[rows] != pad).sum(dim=1) for side in (batch.src, batch.tgt_out))
+        s, t = int(src.max()), int(tgt.max())
+        return Batch(
+            batch.src[rows, :s], batch.tgt_in[rows, :t], batch.tgt_out[rows, :t], int(src.sum()), int(tgt.sum())
+        )
 
     return part(slice(None, n)), part(slice(n, None))
 

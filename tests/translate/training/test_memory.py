@@ -1,0 +1,199 @@
+"""Batches that memory does not hold are halved, with the same update; the largest is met before training begins."""
+
+import copy
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+from transformer.config import ModelConfig
+from transformer.model import Transformer
+from translate.config import TrainingConfig
+from translate.corpus.batches import Batch, EncodedPairs, collate, halves, largest
+from translate.errors import UserError
+from translate.training import loop
+from translate.training.memory import Memory
+from translate.training.step import new_optimizer, rehearse, train_step
+
+OPTIONS = {"lr": 0.01, "smoothing": 0.1, "clip_norm": None, "dtype": torch.float32}
+OUT_OF_MEMORY = [
+    torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 20.00 MiB"),
+    RuntimeError("[enforce fail at alloc_cpu.cpp:117] err == 0. DefaultCPUAllocator: can't allocate memory: you tried"),
+    MemoryError(),
+]
+
+
+@pytest.fixture
+def model() -> Transformer:
+    torch.manual_seed(3)
+    sizes = {"d_model": 12, "n_heads": 3, "d_ff": 20, "n_encoder_layers": 2, "n_decoder_layers": 1}
+    return Transformer(ModelConfig(vocab_size=29, dropout=0.0, **sizes))
+
+
+def batch_of(lengths: list[int], seed: int = 7) -> Batch:
+    rng = np.random.default_rng(seed)
+    src, tgt = ([rng.integers(4, 29, n).tolist() for n in lengths] for _ in range(2))
+    return collate(EncodedPairs(src, tgt), np.arange(len(lengths)), pad=0, bos=1, eos=2)
+
+
+BATCHES = [batch_of([3, 4, 5], 1), batch_of([3, 5, 7, 1, 4, 2, 6], 2), batch_of([2, 2], 3), batch_of([7] * 6, 4)]
+
+
+def holds_at_most(model: Transformer, n_sentences: int, error: Exception) -> list[int]:
+    """Let backward passes of more sentences fail half-way; returns the list of the sizes that will be tried."""
+    tried: list[int] = []
+
+    def fail(_: torch.Tensor) -> None:
+        assert model.decoder[0].feed_forward.w_1.weight.grad is not None, (
+            "it should fail after some gradients are added"
+        )
+        raise error
+
+    def watch(layer: torch.nn.Module, inputs: tuple[torch.Tensor], output: torch.Tensor) -> None:
+        tried.append(len(output))
+        if len(output) > n_sentences:
+            output.register_hook(fail)
+
+    model.encoder[0].register_forward_hook(watch)
+    return tried
+
+
+@pytest.mark.parametrize("error", OUT_OF_MEMORY, ids=["cuda", "cpu", "python"])
+@pytest.mark.parametrize("n", [1, 2, 3])
+def test_batches_that_do_not_fit_are_halved_and_make_the_same_update(model, error, n):
+    """Also where some gradients were added before the failure: nothing of a failed pass may remain."""
+    small, said = copy.deepcopy(model), []
+    expected = train_step(model, new_optimizer(model, TrainingConfig()), BATCHES, **OPTIONS)
+    tried, memory = holds_at_most(small, n, error), Memory(0, said.append)
+    stats = train_step(small, new_optimizer(small, TrainingConfig()), BATCHES, memory=memory, **OPTIONS)
+    assert memory.n_splits == sum(size > n for size in tried) > 0
+    assert stats.loss == pytest.approx(expected.loss, rel=1e-6)
+    assert stats.grad_norm == pytest.approx(expected.grad_norm, rel=1e-5)
+    assert (stats.n_src_tokens, stats.n_tgt_tokens) == (expected.n_src_tokens, expected.n_tgt_tokens)
+    for a, b in zip(small.parameters(), model.parameters(), strict=True):
+        torch.testing.assert_close(a, b, rtol=1e-4, atol=2e-5)
+    assert len(said) == 1, "it is said once"
+
+
+def test_what_failed_once_is_not_tried_again(model):
+    tried, memory = holds_at_most(model, 2, OUT_OF_MEMORY[0]), Memory(0, print)
+    optimizer = new_optimizer(model, TrainingConfig())
+    train_step(model, optimizer, BATCHES, memory=memory, **OPTIONS)
+    tried.clear()
+    train_step(model, optimizer, BATCHES, memory=memory, **OPTIONS)
+    assert max(tried) == 2
+    assert sum(tried) == sum(len(batch.src) for batch in BATCHES)
+
+
+def test_a_batch_that_is_smaller_than_what_failed_is_left_whole(model):
+    """Longer rows or more of them may need more memory; fewer or shorter ones need less, and might fit."""
+    memory = Memory(0, print)
+    holds_at_most(model, 4, OUT_OF_MEMORY[0])
+    train_step(model, new_optimizer(model, TrainingConfig()), [batch_of([7] * 6)], memory=memory, **OPTIONS)
+    assert memory.n_splits == 1
+    for lengths, n_parts in (([7] * 5, 1), ([6] * 8, 1), ([7] * 6, 2), ([3, 8, 1, 1, 1, 1, 1], 2)):
+        sizes = memory.each([batch_of(lengths)], lambda batch: [len(batch.src)], undo=lambda: None)
+        assert len(sizes) == n_parts
+
+
+def test_a_sentence_that_does_not_fit_by_itself_is_refused_with_advice(model):
+    holds_at_most(model, 0, OUT_OF_MEMORY[1])
+    with pytest.raises(
+        UserError, match=r"4 and 4 tokens does not fit .* lower training.max_tokens, or set .*checkpoint"
+    ):
+        train_step(model, new_optimizer(model, TrainingConfig()), BATCHES, memory=Memory(0, print), **OPTIONS)
+
+
+def test_another_error_is_no_lack_of_memory(model):
+    holds_at_most(model, 0, RuntimeError("shapes do not match"))
+    with pytest.raises(RuntimeError, match="shapes do not match"):
+        train_step(model, new_optimizer(model, TrainingConfig()), BATCHES, memory=Memory(0, print), **OPTIONS)
+
+
+@given(st.lists(st.integers(1, 9), min_size=2, max_size=9))
+def test_halves_hold_every_sentence_and_every_token_once(lengths):
+    batch = batch_of(lengths)
+    a, b = halves(batch, pad=0)
+    assert abs(len(a.src) - len(b.src)) <= 1
+    n = len(a.src)
+    for name in ("src", "tgt_in", "tgt_out"):
+        for half, rows in ((a, slice(n)), (b, slice(n, None))):
+            ids, whole = getattr(half, name), getattr(batch, name)[rows]
+            assert ids.equal(whole[:, : max(lengths[rows]) + 1])
+            assert not whole[:, ids.size(1) :].any(), "only padding is left out"
+    for name in ("n_src_tokens", "n_tgt_tokens"):
+        assert getattr(a, name) + getattr(b, name) == getattr(batch, name)
+
+
+SENTENCES = st.lists(st.tuples(st.integers(1, 9), st.integers(1, 9)), min_size=1, max_size=30)
+
+
+@given(SENTENCES, st.integers(0, 2**32))
+def test_the_largest_batch_is_that_which_collates_to_the_most_positions(lengths, seed):
+    src, tgt = ([[5] * n for n in side] for side in zip(*lengths, strict=True))
+    pairs = EncodedPairs(src, tgt)
+    rng = np.random.default_rng(seed)
+    cuts = np.sort(rng.integers(1, len(lengths), 3)) if len(lengths) > 1 else []
+    batches = [part for part in np.split(rng.permutation(len(lengths)), cuts) if len(part)]
+
+    def positions(index: np.ndarray) -> int:
+        batch = collate(pairs, index, pad=0, bos=1, eos=2)
+        return batch.src.numel() + batch.tgt_in.numel()
+
+    assert positions(largest(pairs, batches)) == max(map(positions, batches))
+
+
+def test_a_rehearsal_leaves_no_trace(model):
+    model.train()
+    model.encoder[0].residuals[0].dropout = 0.5
+    optimizer = new_optimizer(model, TrainingConfig())
+    before, generator = copy.deepcopy(model.state_dict()), torch.get_rng_state()
+    options = {"smoothing": 0.1, "dtype": torch.float32, "memory": Memory(0, print)}
+    rehearse(model, optimizer, BATCHES[1], **options)
+    assert torch.get_rng_state().equal(generator)
+    assert all(parameter.grad is None for parameter in model.parameters())
+    assert not optimizer.state
+    assert all(value.equal(before[name]) for name, value in model.state_dict().items())
+
+
+def test_a_rehearsed_run_ends_with_the_bits_of_one_that_was_not(toy, monkeypatch):
+    toy.settings["model"] |= {"dropout": 0.2}
+    met = []
+    monkeypatch.setattr(loop, "rehearse", lambda model, optimizer, batch, **options: met.append(batch))
+    plain = toy.trainer("plain")
+    plain.train()
+    monkeypatch.undo()
+    rehearsed = toy.trainer("rehearsed")
+    rehearsed.train()
+    for a, b in zip(plain.model.parameters(), rehearsed.model.parameters(), strict=True):
+        assert torch.equal(a, b)
+    (batch,) = met
+    everyone = [plain._collate(plain.prepared.train, index) for index in plain.sampler.batches(0)]
+    assert batch.src.numel() + batch.tgt_in.numel() == max(b.src.numel() + b.tgt_in.numel() for b in everyone)
+
+
+def test_a_run_short_of_memory_finds_out_before_its_first_update_and_says_how_often(toy):
+    trainer = toy.trainer("run")
+    holds_at_most(trainer.model, 9, OUT_OF_MEMORY[1])
+    rehearsal = trainer._rehearse
+
+    def rehearse_and_look() -> None:
+        rehearsal()
+        assert trainer.memory.n_splits > 0
+        assert trainer.state.step == 0
+
+    trainer._rehearse = rehearse_and_look
+    trainer.train()
+    assert sum("does not fit into memory: it and its like" in line for line in toy.said) == 1
+    assert any(f"{trainer.memory.n_splits:,} times a batch" in line for line in toy.said)
+
+
+def test_the_allocators_own_refusal_is_understood():
+    """No fake: a petabyte is refused by every machine, in the words of this version of PyTorch."""
+
+    def act(batch: Batch) -> int:
+        return torch.empty(2**48 if len(batch.src) > 1 else 1, dtype=torch.int64).numel()
+
+    assert Memory(0, print).each([batch_of([3, 4])], act, undo=lambda: None) == [1, 1]
