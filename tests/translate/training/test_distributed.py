@@ -175,6 +175,31 @@ def test_a_mistake_that_rank_0_finds_ends_both_and_is_told_once(write_experiment
     assert "lost" not in errors
 
 
+@pytest.mark.slow
+def test_the_slurm_script_starts_the_processes(write_experiment, tmp_path):
+    """Stand-ins for Slurm's commands: one machine, on which two processes are allowed."""
+    for name, body in (("srun", 'shift; exec "$@"'), ("scontrol", "echo localhost")):
+        (tmp_path / name).write_text(f"#!/bin/sh\n{body}\n", encoding="utf-8")
+        (tmp_path / name).chmod(0o755)
+    slurm = {"JOB_NODELIST": "a", "NNODES": "1", "JOB_ID": "7", "GPUS_ON_NODE": "2", "CPUS_PER_TASK": "2"}
+    environment = {
+        **os.environ,
+        **{f"SLURM_{name}": value for name, value in slurm.items()},
+        "PATH": f"{tmp_path}{os.pathsep}{os.environ['PATH']}",
+        "PYTHONPATH": os.pathsep.join(p for p in sys.path if p),
+        "PYTHON": sys.executable,
+        "PORT": "0",
+        "CUDA_VISIBLE_DEVICES": "",
+    }
+    script = Path(__file__).parents[3] / "scripts/train.slurm"
+    command = ["bash", str(script), str(write_experiment()), "--run", "run", "--set", "training.seed=3"]
+    done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=LIMIT)
+    assert done.returncode == 0, done.stderr
+    assert "2 processes" in done.stderr
+    assert json.loads((tmp_path / "run/config.json").read_text())["training"]["seed"] == 3
+    assert weights(tmp_path / "run/model")
+
+
 @pytest.fixture
 def store() -> dist.Store:
     return dist.TCPStore("localhost", 0, is_master=True, wait_for_workers=False)
