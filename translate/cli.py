@@ -15,9 +15,10 @@ import typer
 
 from transformer.config import ConfigError
 from translate.commands.messages import say
-from translate.errors import UserError
+from translate.errors import Terminated, UserError
 
-EXIT_MISTAKE, EXIT_INTERRUPTED, EXIT_PIPE_CLOSED = 2, 130, 141  # the last two are 128 + the signal, as in a shell
+# All but the first are 128 + the signal, as in a shell.
+EXIT_MISTAKE, EXIT_INTERRUPTED, EXIT_PIPE_CLOSED, EXIT_TERMINATED = 2, 130, 141, 143
 
 # typer has no public name for the class of all usage errors, the parent of BadParameter.
 UsageError: type[Exception] = typer.BadParameter.__mro__[1]
@@ -186,7 +187,10 @@ VERBS = [str(command.name or command.callback.__name__) for command in app.regis
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run one command and return the exit code: 0, 2 for a mistake, 130 for Ctrl-C, 141 where nobody reads on."""
+    """Run one command and return the exit code.
+
+    0, 2 for a mistake, 130 for Ctrl-C, 143 for SIGTERM, 141 where nobody reads on.
+    """
     _settle_streams()
     arguments, debug = _without_debug(sys.argv[1:] if arguments is None else arguments)
     try:
@@ -194,6 +198,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if sys.stdout is not None:
             sys.stdout.flush()
         return 0
+    except Terminated:
+        return EXIT_TERMINATED
     except KeyboardInterrupt:
         return EXIT_INTERRUPTED
     except BrokenPipeError:

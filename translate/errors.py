@@ -3,3 +3,7 @@
 
 class UserError(Exception):
     """Shown as one line on stderr without a traceback; the command exits with code 2."""
+
+
+class Terminated(KeyboardInterrupt):
+    """SIGTERM asked the process to end; the command exits with code 143, as Ctrl-C does with 130."""

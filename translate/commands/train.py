@@ -26,33 +26,36 @@ def train(config_path: Path, *, run: Path | None, prepared: Path | None, overrid
         overrides: `section.key=value` settings that replace those of the file.
         resume: go on where the run stopped; begin it where there is none.
 
-    Ctrl-C and SIGTERM save, say how to go on, and leave with KeyboardInterrupt; a mistake raises UserError.
+    Ctrl-C and SIGTERM save, say how to go on, and leave with KeyboardInterrupt or Terminated; a mistake raises
+    UserError.
     """
     from transformer.presets import resolve
     from translate.corpus.store import Prepared, prepare
     from translate.training.distributed import joined
     from translate.training.machine import tune_malloc
     from translate.training.run import Run
+    from translate.training.signals import terminable
 
     config = load(config_path, overrides)
     the_run = Run(run or Path("runs") / experiment_name(config_path))
     folder = prepared or default_folder(config_path)
-    with joined(_say) as ranks, contextlib.ExitStack() as held:
+    with terminable(), joined(_say) as ranks, contextlib.ExitStack() as held:
         say = _say if ranks.is_first else _keep_quiet
-        # All that can be refused is refused before the corpus is touched, which takes long and which runs may share.
-        ranks.first(lambda: the_run.check(config, resume=resume))
-        resolve(config.model.preset, config.model.model_dump(exclude={"preset"}), config.tokenizer.vocab_size)
-        tune_malloc()
-        corpus = ranks.lead(lambda: prepare(config, folder, say), follow=lambda: Prepared.open(folder))
-        ranks.watch()
-        ranks.first(lambda: held.enter_context(the_run.locked()))
-        trainer = new_trainer(config, corpus, the_run, say, ranks)
-        if resume:
-            trainer.resume()
+        trainer: Trainer | None = None
         try:
+            # All that can be refused is refused before the corpus is touched: that takes long, and runs may share it.
+            ranks.first(lambda: the_run.check(config, resume=resume))
+            resolve(config.model.preset, config.model.model_dump(exclude={"preset"}), config.tokenizer.vocab_size)
+            tune_malloc()
+            corpus = ranks.lead(lambda: prepare(config, folder, say), follow=lambda: Prepared.open(folder))
+            ranks.watch()
+            ranks.first(lambda: held.enter_context(the_run.locked()))
+            trainer = new_trainer(config, corpus, the_run, say, ranks)
+            if resume:
+                trainer.resume()
             trainer.train()
         except KeyboardInterrupt:
-            saved = trainer.saved_step
+            saved = trainer.saved_step if trainer else 0
             say(f"stopped; step {saved:,} is saved" if saved else "stopped before anything was saved")
             say("go on with the same command and --resume")
             raise

@@ -3,7 +3,7 @@
     checkpoints/step-00001200/
         config.json model.safetensors tokenizer.model translation.json   a model folder like any other
         optimizer.safetensors    Adam's moments and the random generators
-        state.json               the rest of the state as plain values, and the SHA-256 of every other file
+        state.json               the rest of the state as plain values, the SHA-256 of every other file, and its own
 
 A folder is filled under another name, flushed to the disk, and renamed: a name of that form is always complete.
 """
@@ -73,6 +73,11 @@ def checkpoints(root: Path) -> list[Path]:
     return sorted((path for path in root.glob("step-*") if path.name.removeprefix("step-").isdigit()), key=step_of)
 
 
+def damaged(root: Path) -> list[Path]:
+    """Checkpoints that were set aside."""
+    return sorted(root.glob("damaged-step-*"))
+
+
 def set_aside(folder: Path) -> Path:
     """Rename a damaged checkpoint, so that nothing takes it for a good one and its owner can still look at it."""
     aside = folder.with_name(f"damaged-{folder.name}")
@@ -104,6 +109,7 @@ def save(
         save_file(_optimizer_tensors(optimizer, generators or [random_generators()]), partial / "optimizer.safetensors")
         hashes = {path.name: sha256(path) for path in sorted(partial.iterdir())}
         meta = {"format": FORMAT, "scheduled": scheduled, "state": asdict(state), "sha256": hashes}
+        meta["digest"] = _digest(meta)
         (partial / "state.json").write_text(json.dumps(meta, indent=2) + "\n", encoding="utf-8")
         for path in (*partial.iterdir(), partial):
             _flush(path)
@@ -142,17 +148,25 @@ def verify(folder: Path) -> dict[str, Any]:
 
 
 def _metadata(folder: Path) -> dict[str, Any]:
-    """The parsed state.json."""
+    """The parsed state.json; one that bears no digest is from before there was such a field."""
     path = folder / "state.json"
     try:
         meta = json.loads(path.read_text(encoding="utf-8"))
         if meta["format"] != FORMAT:
             raise CheckpointError(f"{path}: format {meta['format']} is unknown here; this version reads {FORMAT}")
+        if meta.pop("digest", digest := _digest(meta)) != digest:
+            raise CheckpointError(f"{path}: the file was changed or damaged after it was saved")
         return {key: meta[key] for key in ("scheduled", "state", "sha256")}
     except (OSError, ValueError, KeyError, TypeError) as error:
         if isinstance(error, CheckpointError):
             raise
         raise CheckpointError(f"{path}: not the state of a checkpoint ({error})") from error
+
+
+def _digest(meta: dict[str, Any]) -> str:
+    """SHA-256 of all values but the digest itself, whatever their order and spacing."""
+    values = {key: value for key, value in meta.items() if key != "digest"}
+    return hashlib.sha256(json.dumps(values, sort_keys=True).encode()).hexdigest()
 
 
 def is_scheduled(folder: Path) -> bool:

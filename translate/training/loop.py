@@ -1,14 +1,12 @@
 """The training loop: batches, updates, validations, checkpoints, and the end of a run."""
 
 import math
-import signal
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from types import FrameType
+from typing import TypeVar
 
 import numpy as np
 import torch
@@ -26,16 +24,14 @@ from translate.model_folder import Task, write_model
 from translate.training import checkpoint
 from translate.training.checkpoint import Generators, TrainState
 from translate.training.distributed import ALONE, Ranks
+from translate.training.divergence import ADVICE, Divergence, has_finite_parameters
 from translate.training.machine import release_memory
 from translate.training.memory import Memory
 from translate.training.run import Run
+from translate.training.signals import interruption, stop_signals
 from translate.training.step import StepStats, mean_nll, new_optimizer, rehearse, train_step
 
-MAX_SKIPPED = 20  # updates in a row without a finite loss; after so many the run will not recover by itself
-
-
-class Interrupted(KeyboardInterrupt):
-    """Training was asked to stop; everything is saved."""
+T = TypeVar("T")
 
 
 @dataclass
@@ -77,7 +73,7 @@ class Trainer:
         self.save_every = config.save_every or self.valid_every
         self.saved_step = 0
         self._clock = self._saved_at = 0.0  # seconds; set when training begins
-        self._skipped = 0  # updates in a row
+        self._divergence = Divergence(self.say, self.model.config.vocab_size)
         self._speed = Speed()
         self._check_positions()
 
@@ -105,7 +101,14 @@ class Trainer:
 
     def _collate(self, pairs: Pairs, index: np.ndarray) -> Batch:
         special = self.model.config
-        return collate(pairs, index, pad=special.pad, bos=special.bos, eos=special.eos).to(self.device)
+        batch = collate(pairs, index, pad=special.pad, bos=special.bos, eos=special.eos)
+        highest = max(int(batch.src.max()), int(batch.tgt_out.max()))
+        if highest >= special.vocab_size:
+            raise UserError(
+                f"{self.prepared.folder}: holds the token id {highest}, but the model has {special.vocab_size} tokens; "
+                "the corpus is damaged or of another tokenizer: run `translate prepare` again"
+            )
+        return batch.to(self.device)
 
     def lr(self, step: int) -> float:
         """The learning rate of 5.3, with the paper's peak unless the config names one."""
@@ -135,17 +138,23 @@ class Trainer:
         """The newest undamaged checkpoint, restored into this process; what was logged after it is forgotten."""
         folders = checkpoint.checkpoints(self.run.checkpoints)
         for folder in reversed(folders):
-            try:
-                self.state = checkpoint.load(folder, self.model, self.optimizer)
-            except CheckpointError as error:
-                self.say(f"skipping a damaged checkpoint, now {checkpoint.set_aside(folder).name}: {error}")
-                continue
-            self.run.forget_after(self.state.step)
-            return folder
-        if folders:
+            state = self._unless_damaged(folder, lambda folder: checkpoint.load(folder, self.model, self.optimizer))
+            if state is not None:
+                self.state = state
+                self.run.forget_after(state.step, end=self._has_ended())
+                return folder
+        if checkpoint.damaged(self.run.checkpoints):
             raise UserError(f"{self.run.checkpoints}: no checkpoint is usable; begin another run with --run")
         self.run.forget_after(0)
         return None
+
+    def _unless_damaged(self, folder: Path, read: Callable[[Path], T]) -> T | None:
+        """What `read` makes of a checkpoint, or None if it is damaged; then it is named and set aside."""
+        try:
+            return read(folder)
+        except CheckpointError as error:
+            self.say(f"skipping a damaged checkpoint, now {checkpoint.set_aside(folder).name}: {error}")
+            return None
 
     def train(self) -> None:
         """Update until the end that the config names, or until patience is exhausted; then make the final model."""
@@ -154,21 +163,21 @@ class Trainer:
         self._rehearse()
         batches = self._micro_batches()
         self._clock, self._saved_at = time.monotonic(), self.state.seconds
-        with _stop_signals(self.say, self.ranks.size == 1) as stop, self._progress() as bar:
-            while self.state.step < self.last_step and not self._out_of_patience():
+        with stop_signals(self.say, self.ranks.size == 1) as stop, self._progress() as bar:
+            while not self._has_ended():
                 stats = self._update(next(batches))
                 self._tick()
                 self._report(bar, stats)
                 self._milestones()
                 self._tick()
-                if self._skipped >= MAX_SKIPPED:
+                if self._divergence.is_hopeless:
                     self._give_up()
                 # Clocks and signals differ between ranks; what follows from them must not.
                 stopping, saving = self.ranks.any(bool(stop), self._save_is_due(bool(stop)))
                 if saving:
                     self._save(scheduled=False)
                 if stopping:
-                    raise Interrupted
+                    raise interruption(stop)
         self.ranks.first(self._finish)
         self._tell_splits()
 
@@ -231,7 +240,7 @@ class Trainer:
         self.state.n_tokens += stats.n_src_tokens + stats.n_tgt_tokens
         self._speed.add(stats.n_src_tokens + stats.n_tgt_tokens, time.monotonic() - start)
         self.state.n_skipped += not stats.finite
-        self._skipped = 0 if stats.finite else self._skipped + 1
+        self._divergence.see_update(self.state.step, stats)
         return stats
 
     def _milestones(self) -> None:
@@ -251,6 +260,8 @@ class Trainer:
         else:
             self.state.stale_validations += 1
         self._log("valid", {"nll": nll, "perplexity": _perplexity(nll), "bleu": bleu})
+        if self.state.step >= self.config.warmup_steps:
+            self._divergence.see_validation(self.state.step, nll)
 
     def _scores(self) -> tuple[float, float | None]:
         """Loss in nats a token and BLEU of the present parameters on the validation set."""
@@ -259,16 +270,25 @@ class Trainer:
 
     def _save(self, *, scheduled: bool) -> None:
         """Write a checkpoint and drop those that are no longer needed; rank 0 does so with the generators of all."""
+        self._check_parameters()
+        # First, so that whoever is killed in between finds the line wherever there is the checkpoint.
+        self._log("checkpoint", {"folder": checkpoint.name_of(self.state.step)}, durable=True)
         generators = checkpoint.random_generators()
         by_device = [[(device, state) for state in self.ranks.gather(generators[device])] for device in generators]
         self.state.n_ranks = self.ranks.size
-        name = self.ranks.first(
-            lambda: self._write([dict(states) for states in zip(*by_device, strict=True)], scheduled)
-        )
+        self.ranks.first(lambda: self._write([dict(states) for states in zip(*by_device, strict=True)], scheduled))
         self.saved_step, self._saved_at = self.state.step, self.state.seconds
-        self._log("checkpoint", {"folder": name})
 
-    def _write(self, generators: list[Generators], scheduled: bool) -> str:
+    def _check_parameters(self) -> None:
+        """UserError if there is nothing worth saving."""
+        (broken,) = self.ranks.any(not has_finite_parameters(self.model))
+        if broken:
+            raise UserError(
+                f"{self.run.folder}: parameters are no longer finite at step {self.state.step:,}, so nothing is saved "
+                f"beyond step {self.saved_step:,}; {ADVICE}"
+            )
+
+    def _write(self, generators: list[Generators], scheduled: bool) -> None:
         config, state = self.config, self.state
         folder = checkpoint.save(
             self.run.checkpoints,
@@ -281,11 +301,11 @@ class Trainer:
         n = max(config.keep_last, config.average_last)
         best = self.run.checkpoints / checkpoint.name_of(state.best_step)
         checkpoint.prune(self.run.checkpoints, {*self._averaged()[-n:], folder, best})
-        return folder.name
 
     def _finish(self) -> None:
         """Average the last scheduled checkpoints into the final model (6.1) and validate it."""
-        folders = self._averaged()[-self.config.average_last :]
+        sound = [folder for folder in self._averaged() if self._unless_damaged(folder, checkpoint.verify)]
+        folders = sound[-self.config.average_last :]
         self.model.load_state_dict(average([folder / "model.safetensors" for folder in folders]))
         nll, bleu = self._scores()
         model_folder.save(self.model, self.prepared.tokenizer, self.task, self.run.model, replace=True)
@@ -304,16 +324,17 @@ class Trainer:
 
         def counts(folder: Path) -> bool:
             step = checkpoint.step_of(folder)
-            return (step % self.save_every == 0 or step == self.state.step) and checkpoint.is_scheduled(folder)
+            is_due = step % self.save_every == 0 or step == self.state.step
+            return is_due and self._unless_damaged(folder, checkpoint.is_scheduled) is True
 
         return [folder for folder in checkpoint.checkpoints(self.run.checkpoints) if counts(folder)]
 
-    def _log(self, kind: str, values: dict[str, object]) -> None:
+    def _log(self, kind: str, values: dict[str, object], *, durable: bool = False) -> None:
         if not self.ranks.is_first:
             return
         state = self.state
         record = {"kind": kind, "step": state.step, "epoch": state.position.epoch, "seconds": round(state.seconds, 2)}
-        self.run.log({**record, **values})
+        self.run.log({**record, **values}, durable=durable)
         if kind in ("valid", "final"):
             shown = ", ".join(f"{key} {value:.4g}" for key, value in values.items() if isinstance(value, float))
             self.say(f"{kind}: epoch {state.position.epoch}, step {state.step:,}: {shown}")
@@ -325,7 +346,8 @@ class Trainer:
         bar.update()
         if state.step % self.config.log_every == 0 or state.step == self.last_step:
             values = {"loss": stats.loss, "nll": stats.nll, "grad_norm": stats.grad_norm, "lr": self.lr(state.step)}
-            self._log("train", {**values, "tokens": state.n_tokens, "tokens_per_s": round(self._speed.recent)})
+            counts = {"tokens": state.n_tokens, "skipped": state.n_skipped}
+            self._log("train", {**values, **counts, "tokens_per_s": round(self._speed.recent)})
 
     def _progress(self) -> "tqdm[None]":
         # A log file wants a line now and then, a terminal a bar that moves.
@@ -340,6 +362,9 @@ class Trainer:
             disable=not self.ranks.is_first,
             maxinterval=2 * interval,
         )
+
+    def _has_ended(self) -> bool:
+        return self.state.step >= self.last_step or self._out_of_patience()
 
     def _out_of_patience(self) -> bool:
         patience = self.config.patience
@@ -361,8 +386,8 @@ class Trainer:
         if self.saved_step < self.state.step:
             self._save(scheduled=False)
         raise UserError(
-            f"{self.run.folder}: loss or gradient was not finite in {self._skipped} updates in a row; state is saved; "
-            "lower training.lr, lengthen training.warmup_steps, or set training.clip_norm"
+            f"{self.run.folder}: loss or gradient was not finite in {self._divergence.skipped} updates in a row; state "
+            f"is saved; {ADVICE}"
         )
 
 
@@ -386,30 +411,3 @@ class Speed:
 def _perplexity(nll: float) -> float:
     """exp(nll), bounded so that a diverged model still makes a valid record."""
     return math.exp(min(nll, 700.0))
-
-
-@contextmanager
-def _stop_signals(say: Callable[[str], None], alone: bool) -> Iterator[list[int]]:
-    """A list that is filled by Ctrl-C or SIGTERM, so that a step is finished and saved before the end.
-
-    A second Ctrl-C interrupts at once where this process is alone; torchrun passes on what its ranks have received too.
-    """
-    received: list[int] = []
-
-    def handle(number: int, frame: FrameType | None) -> None:
-        if received and alone:
-            raise KeyboardInterrupt
-        if not received:
-            say("finishing this step, then saving" + ("; Ctrl-C again stops at once" if alone else ""))
-        received.append(number)
-
-    try:
-        before = {number: signal.signal(number, handle) for number in (signal.SIGINT, signal.SIGTERM)}
-    except ValueError:  # not the main thread: signals belong to someone else
-        yield received
-        return
-    try:
-        yield received
-    finally:
-        for number, old in before.items():
-            signal.signal(number, old)

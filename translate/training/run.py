@@ -145,21 +145,44 @@ class Run:
                 ) from error
             yield
 
-    def log(self, record: dict[str, object]) -> None:
-        """Append one line to the metrics; a number that is not finite becomes null, as JSON has none."""
-        plain = {k: None if isinstance(v, float) and not math.isfinite(v) else v for k, v in record.items()}
-        with self.metrics.open("a", encoding="utf-8") as file:
-            file.write(json.dumps(plain) + "\n")
+    def log(self, record: dict[str, object], *, durable: bool = False) -> None:
+        """Append one line to the metrics; a number that is not finite becomes null, as JSON has none.
 
-    def forget_after(self, step: int) -> None:
-        """Drop metrics beyond `step`: the run goes back there, and what follows will be written again."""
+        With `durable` this line and all before it survive a power cut. UserError if the disk refuses; half a line that
+        it may leave is dropped by `forget_after`.
+        """
+        plain = {k: None if isinstance(v, float) and not math.isfinite(v) else v for k, v in record.items()}
+        try:
+            with self.metrics.open("a", encoding="utf-8") as file:
+                file.write(json.dumps(plain) + "\n")
+                if durable:
+                    file.flush()
+                    os.fsync(file.fileno())
+        except OSError as error:
+            raise UserError(
+                f"{self.metrics}: cannot write the metrics: {error.strerror}; make room and go on with --resume"
+            ) from error
+
+    def forget_after(self, step: int, *, end: bool = False) -> None:
+        """Drop metrics beyond `step`: the run goes back there, and what follows will be written again.
+
+        With `end` the run ends at that step, and its final scores will be written again as well.
+        """
         if not self.metrics.exists():
             return
-        lines = self.metrics.read_text(encoding="utf-8").split("\n")
-        kept = [line for line in lines if line.endswith("}") and json.loads(line).get("step", 0) <= step]
+
+        def holds(line: str) -> bool:
+            record = _record(line)
+            is_final = end and record.get("kind") == "final" and record.get("step") == step
+            return bool(record) and record.get("step", 0) <= step and not is_final
+
+        lines = self.metrics.read_text(encoding="utf-8", errors="replace").split("\n")
         partial = self.metrics.with_name(".metrics.partial")
-        partial.write_text("".join(f"{line}\n" for line in kept), encoding="utf-8")
-        partial.replace(self.metrics)
+        try:
+            partial.write_text("".join(f"{line}\n" for line in lines if holds(line)), encoding="utf-8")
+            partial.replace(self.metrics)
+        except OSError as error:
+            raise UserError(f"{self.metrics}: cannot write the metrics: {error.strerror}; make room there") from error
 
 
 def differing_keys(old: dict[str, Any], new: dict[str, Any], prefix: str = "") -> set[str]:
@@ -196,6 +219,15 @@ def _read_json(path: Path) -> dict[str, Any]:
         return dict(json.loads(path.read_text(encoding="utf-8")))
     except (OSError, ValueError, TypeError) as error:
         raise UserError(f"{path}: missing or damaged, so the run cannot go on; name another --run") from error
+
+
+def _record(line: str) -> dict[str, Any]:
+    """The values of one line of the metrics; none of one that a kill or a full disk cut off."""
+    try:
+        record = json.loads(line)
+    except ValueError:
+        return {}
+    return record if isinstance(record, dict) else {}
 
 
 def _start() -> dict[str, object]:

@@ -4,9 +4,7 @@ import json
 import math
 import os
 import signal
-import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -16,7 +14,7 @@ from safetensors.torch import load_file
 from translate import model_folder
 from translate.errors import UserError
 from translate.training import checkpoint
-from translate.training.loop import Interrupted
+from translate.training.signals import Interrupted
 
 
 def metrics(folder: Path, kind: str) -> list[dict]:
@@ -83,26 +81,6 @@ def test_a_stopped_run_goes_on_to_the_same_bits(toy, monkeypatch):
     for kind in ("train", "valid", "final"):
         a, b = (without_time(metrics(toy.folder / name, kind)) for name in ("whole", "halves"))
         assert a == b
-
-
-def test_a_killed_process_resumes_to_the_same_bits(toy, write_experiment, tmp_path):
-    """kill -9 as soon as a second checkpoint exists, wherever the process is by then."""
-    settings = {"max_steps": 150, "valid_every": 10, "save_every": 5, "precision": "bf16"}
-    toy.trainer("whole", **settings).train()
-    config = write_experiment(**settings)
-    script = "import sys; from translate.cli import main; sys.exit(main())"
-    command = [sys.executable, "-c", script, "train", str(config), "--run", "killed", "--resume"]
-    environment = {**os.environ, "OMP_NUM_THREADS": "1", "PYTHONPATH": os.pathsep.join(p for p in sys.path if p)}
-    process = subprocess.Popen(command, cwd=tmp_path, env=environment, stderr=subprocess.DEVNULL)
-    while len(list(tmp_path.glob("killed/checkpoints/step-*"))) < 2 and process.poll() is None:
-        time.sleep(0.005)
-    process.kill()
-    process.wait(timeout=60)
-    assert not (tmp_path / "killed/model").exists(), "the run ended before it could be killed"
-    done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=300)
-    assert done.returncode == 0, done.stderr
-    assert "resuming from" in done.stderr
-    assert_same_weights(tmp_path / "whole/model", tmp_path / "killed/model")
 
 
 def test_a_run_killed_before_its_first_checkpoint_begins_with_the_same_draws(toy):
@@ -243,7 +221,7 @@ def test_patience_ends_a_run_that_no_longer_improves(toy):
 def test_a_diverging_run_stops_with_advice_and_its_state(toy):
     trainer = toy.trainer("run", max_steps=100)
     with torch.no_grad():
-        trainer.model.src_embedding.weight_VD[:] = float("nan")
+        trainer.model.src_embedding.weight_VD[:] = 1e38
     with pytest.raises(UserError, match=r"20 updates in a row; state is saved; lower training.lr"):
         trainer.train()
     assert checkpoint.checkpoints(toy.folder / "run/checkpoints")

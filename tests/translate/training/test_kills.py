@@ -1,0 +1,68 @@
+"""kill -9 at random moments, in the middle of saves too: every run ends as if nothing had happened, to the last bit."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+KILLER = Path(__file__).with_name("killer.py")
+
+pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="trainers are forks of a process that has torch")
+
+TIMES = {"seconds", "tokens_per_s", "gflops", "tflops", "flops", "mfu"}
+
+SETTINGS = {
+    "max_steps": 120,
+    "batch_tokens": 400,
+    "precision": "bf16",
+    "valid_every": 10,
+    "valid_bleu_sentences": 3,
+    "save_every": 4,
+    "save_minutes": 0,
+    "keep_last": 3,
+    "average_last": 5,
+}
+
+
+def lines(run: Path) -> list[dict]:
+    records = map(json.loads, (run / "metrics.jsonl").read_text(encoding="utf-8").splitlines())
+    return [{key: value for key, value in record.items() if key not in TIMES} for record in records]
+
+
+def contents(run: Path) -> dict[str, bytes]:
+    """Every file of the model and of the checkpoints; state.json, which tells seconds, apart."""
+    files = (*run.glob("model/*"), *run.glob("checkpoints/**/*"))
+    return {
+        str(path.relative_to(run)): path.read_bytes() for path in files if path.name != "state.json" and path.is_file()
+    }
+
+
+def states(run: Path) -> list[dict]:
+    found = [json.loads(path.read_text(encoding="utf-8")) for path in sorted(run.glob("checkpoints/*/state.json"))]
+    return [{**meta["state"], "seconds": 0, "scheduled": meta["scheduled"]} for meta in found]
+
+
+@pytest.mark.parametrize("n_kills", [2, pytest.param(30, marks=pytest.mark.slow)])
+def test_runs_killed_at_random_moments_end_in_the_same_bits(write_experiment, tmp_path, n_kills):
+    """Model, optimizer, generators, position, best score and metrics; dropout on, products in bf16, BLEU validated."""
+    config = write_experiment(**SETTINGS)
+    environment = {**os.environ, "OMP_NUM_THREADS": "1", "PYTHONPATH": os.pathsep.join(p for p in sys.path if p)}
+    command = [sys.executable, str(KILLER), str(config), str(tmp_path / "whole"), str(n_kills), "7"]
+    done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=550)
+    assert done.returncode == 0, done.stderr
+    summary = json.loads(done.stdout.splitlines()[-1])
+    assert summary["kills"] == n_kills
+    assert summary["in a save"] >= n_kills // 6
+    whole = tmp_path / "whole"
+    for i in range(summary["runs"]):
+        run = tmp_path / f"killed-{i}"
+        assert contents(run) == contents(whole)
+        assert states(run) == states(whole)
+        assert lines(run) == lines(whole)
+    logs = "".join(path.read_text(encoding="utf-8") for path in tmp_path.glob("killed-*.log"))
+    summary["resumed"] = logs.count("resuming from")
+    print(summary)
+    assert summary["resumed"] >= n_kills // 2
