@@ -13,6 +13,7 @@ from torch.nn import functional as F
 
 from transformer.config import ModelConfig
 from transformer.dropout import dropout
+from transformer.short_attention import attend_short
 
 
 def attention_weights(q_BHTK: Tensor, k_BHSK: Tensor, allowed: Tensor | None) -> Tensor:
@@ -24,16 +25,25 @@ def attention_weights(q_BHTK: Tensor, k_BHSK: Tensor, allowed: Tensor | None) ->
 
 
 def attend(q_BHTK: Tensor, k_BHSK: Tensor, v_BHSV: Tensor, allowed: Tensor | None, rate: float = 0.0) -> Tensor:
-    """Equation 1 written out: softmax(Q K^T / sqrt(d_k)) V, (B, H, T, V).
-
-    On a CPU this is also the faster one: there the fused kernel's backward pass is slow on short sentences.
-    """
+    """Equation 1 written out: softmax(Q K^T / sqrt(d_k)) V, (B, H, T, V)."""
     return dropout(attention_weights(q_BHTK, k_BHSK, allowed), rate, training=True) @ v_BHSV
 
 
 def attend_fused(q_BHTK: Tensor, k_BHSK: Tensor, v_BHSV: Tensor, allowed: Tensor | None, rate: float = 0.0) -> Tensor:
     """Equation 1 by PyTorch's fused kernel, which never stores the T x S weights; same signature, same result."""
     return F.scaled_dot_product_attention(q_BHTK, k_BHSK, v_BHSV, attn_mask=allowed, dropout_p=rate)
+
+
+def attend_fast(q_BHTK: Tensor, k_BHSK: Tensor, v_BHSV: Tensor, allowed: Tensor | None, rate: float = 0.0) -> Tensor:
+    """Equation 1 by whatever is fastest here; same signature, same result.
+
+    On a CPU that is not the fused kernel, whose backward pass is slow on short sentences.
+    """
+    if q_BHTK.device.type != "cpu":
+        return attend_fused(q_BHTK, k_BHSK, v_BHSV, allowed, rate)
+    if rate:
+        return attend(q_BHTK, k_BHSK, v_BHSV, allowed, rate)
+    return attend_short(q_BHTK, k_BHSK, v_BHSV, allowed)
 
 
 class MultiHeadAttention(nn.Module):
@@ -85,8 +95,7 @@ class MultiHeadAttention(nn.Module):
         """Attend in every head and merge the heads by W^O, (B, T, D); `record` receives the weights (B, H, T, S)."""
         if record is not None:
             record.append(attention_weights(q_BHTK, k_BHSK, allowed))
-        kernel = attend_fused if q_BHTK.is_cuda else attend
-        heads_BHTV = kernel(q_BHTK, k_BHSK, v_BHSV, allowed, self.dropout if self.training else 0.0)
+        heads_BHTV = attend_fast(q_BHTK, k_BHSK, v_BHSV, allowed, self.dropout if self.training else 0.0)
         return self.w_o(heads_BHTV.transpose(1, 2).flatten(2))  # type: ignore[no-any-return]
 
     def _heads(self, x: Tensor, width: int) -> Tensor:
@@ -102,4 +111,4 @@ class MultiHeadAttention(nn.Module):
                 nn.init.zeros_(linear.bias)
 
 
-__all__ = ["MultiHeadAttention", "attend", "attend_fused", "attention_weights"]
+__all__ = ["MultiHeadAttention", "attend", "attend_fast", "attend_fused", "attention_weights"]

@@ -21,7 +21,7 @@ class FeedForward(nn.Module):
 
     def forward(self, x_BTD: Tensor) -> Tensor:
         """(B, T, D) -> (B, T, D)."""
-        inner_BTF = F.relu(self.w_1(x_BTD), inplace=True)
+        inner_BTF = F.relu(self.w_1(x_BTD))
         return self.w_2(dropout(inner_BTF, self.dropout, self.training))  # type: ignore[no-any-return]
 
     def initialise(self) -> None:

@@ -11,7 +11,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-CHUNK = 1024  # tokens whose logits exist at one time: N x V would be the largest tensor of training by far
+CHUNK = 2048  # tokens whose logits exist at one time: N x V would be the largest tensor of training by far
 
 
 def smoothed_nll(logits_NV: Tensor, target_N: Tensor, smoothing: float) -> Tensor:

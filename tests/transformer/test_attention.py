@@ -11,13 +11,13 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from tests.toys import TINY, scramble
-from transformer.attention import MultiHeadAttention, attend, attend_fused, attention_weights
+from transformer.attention import MultiHeadAttention, attend, attend_fast, attend_fused, attention_weights
 from transformer.config import ModelConfig
 from transformer.dropout import dropout
 
 SIZES = st.integers(1, 7)
 SEEDS = st.integers(0, 2**32)
-KERNELS = pytest.mark.parametrize("kernel", [attend, attend_fused])
+KERNELS = pytest.mark.parametrize("kernel", [attend, attend_fused, attend_fast])
 Problem = tuple[Tensor, Tensor, Tensor, Tensor]
 
 

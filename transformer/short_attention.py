@@ -1,0 +1,67 @@
+"""Equation 1 for sentences on a CPU, forward and backward by hand (3.2.1).
+
+Dimension key: B batch, H heads, T queries, S keys, K d_k, V d_v, N = B * H problems side by side.
+
+A sentence has tens of positions, so the T x S weights are small: time goes into passes over memory rather than into
+products. Autograd would take scale, mask and softmax apart; here each is folded into a product or shares a pass.
+"""
+
+from typing import Any
+
+import torch
+from torch import Tensor
+
+
+def attend_short(q_BHTK: Tensor, k_BHSK: Tensor, v_BHSV: Tensor, allowed: Tensor | None) -> Tensor:
+    """softmax(Q K^T / sqrt(d_k)) V, (B, H, T, V); gradients of the first order."""
+    return _ShortAttention.apply(q_BHTK, k_BHSK, v_BHSV, allowed)  # type: ignore[no-any-return, no-untyped-call]
+
+
+class _ShortAttention(torch.autograd.Function):
+    """With weights P = softmax(scale * Q K^T + M) and O = P V,
+
+    dV = P^T dO,  dS = P * (dP - rowsum(dP * P)) where dP = dO V^T,  dQ = scale * dS K,  dK = scale * dS^T Q.
+    """
+
+    @staticmethod
+    def forward(ctx: Any, q_BHTK: Tensor, k_BHSK: Tensor, v_BHSV: Tensor, allowed: Tensor | None) -> Tensor:
+        (n_sentences, n_heads, n_queries, d_k), n_keys = q_BHTK.shape, k_BHSK.size(2)
+        q_NTK, k_NSK, v_NSV = (x.flatten(0, 1) for x in (q_BHTK, k_BHSK, v_BHSV))
+        ctx.scale = d_k**-0.5
+        mask_NTS = _mask(allowed, q_NTK.dtype, (n_sentences, n_heads, n_queries, n_keys))
+        scores_NTS = _scaled_product(q_NTK, k_NSK.transpose(1, 2), ctx.scale, mask_NTS)
+        # Rows are shorter than a vector of half-precision numbers, which that kernel takes one by one.
+        wide = torch.promote_types(q_NTK.dtype, torch.float32)
+        weights_NTS = scores_NTS.softmax(dim=-1, dtype=wide).to(q_NTK.dtype)
+        ctx.save_for_backward(q_NTK, k_NSK, v_NSV, weights_NTS)
+        return torch.bmm(weights_NTS, v_NSV).unflatten(0, (n_sentences, n_heads))
+
+    @staticmethod
+    @torch.autograd.function.once_differentiable  # type: ignore[untyped-decorator]
+    def backward(ctx: Any, grad_BHTV: Tensor) -> tuple[Tensor | None, ...]:
+        q_NTK, k_NSK, v_NSV, weights_NTS = ctx.saved_tensors
+        grad_NTV = grad_BHTV.flatten(0, 1)
+        grad_weights_NTS = torch.bmm(grad_NTV, v_NSV.transpose(1, 2))
+        wide = torch.promote_types(q_NTK.dtype, torch.float32)
+        grad_scores_NTS = torch._softmax_backward_data(grad_weights_NTS.to(wide), weights_NTS.to(wide), -1, wide)
+        grad_scores_NTS = grad_scores_NTS.to(q_NTK.dtype)
+        grad_q_NTK = _scaled_product(grad_scores_NTS, k_NSK, ctx.scale, None)
+        grad_k_NSK = _scaled_product(grad_scores_NTS.transpose(1, 2), q_NTK, ctx.scale, None)
+        grad_v_NSV = torch.bmm(weights_NTS.transpose(1, 2), grad_NTV)
+        grads = (x.unflatten(0, grad_BHTV.shape[:2]) for x in (grad_q_NTK, grad_k_NSK, grad_v_NSV))
+        return (*grads, None)
+
+
+def _mask(allowed: Tensor | None, dtype: torch.dtype, shape: tuple[int, int, int, int]) -> Tensor | None:
+    """0 where a query may read a key and -inf where not, (N, T, S)."""
+    if allowed is None:
+        return None
+    barrier = torch.zeros(allowed.shape, dtype=dtype).masked_fill_(~allowed, float("-inf"))
+    return barrier.expand(shape).flatten(0, 1)
+
+
+def _scaled_product(a: Tensor, b: Tensor, scale: float, start: Tensor | None) -> Tensor:
+    """start + scale * a b, in the product's own pass."""
+    if start is None:
+        return torch.baddbmm(a.new_empty(()), a, b, beta=0, alpha=scale)
+    return torch.baddbmm(start, a, b, alpha=scale)
