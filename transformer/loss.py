@@ -11,7 +11,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-CHUNK = 2048  # tokens whose logits exist at one time: N x V would be the largest tensor of training by far
+CHUNK = 1024  # tokens whose logits exist at one time: N x V would be the largest tensor of training by far
 
 
 def smoothed_nll(logits_NV: Tensor, target_N: Tensor, smoothing: float) -> Tensor:
@@ -59,10 +59,12 @@ class _LinearSmoothedNLL(torch.autograd.Function):
         gold_z_N = (states_ND.float() * weight[target_N]).sum(dim=-1)
         grad_states = torch.empty_like(states_ND) if need_grad else None
         grad_weight = torch.zeros_like(weight_VD, dtype=torch.float32) if need_grad else None
+        # The same memory for every chunk: fresh blocks of this size cost more than what is computed in them.
+        logits_CV, softmax_CV = states_ND.new_empty(2, min(CHUNK, states_ND.size(0)), weight.size(0))
         for start in range(0, states_ND.size(0), CHUNK):
             states, target = states_ND[start : start + CHUNK], target_N[start : start + CHUNK, None]
-            z_CV = states @ weight.T
-            p_CV = z_CV.softmax(dim=-1)
+            z_CV = torch.mm(states, weight.T, out=logits_CV[: states.size(0)])
+            p_CV = torch.softmax(z_CV, dim=-1, out=softmax_CV[: states.size(0)])
             log_p_C = _gold_log_softmax(z_CV, p_CV, target)
             nll -= log_p_C.sum()
             if grad_states is not None and grad_weight is not None:
