@@ -13,7 +13,7 @@ from torch.nn import functional as F
 
 from transformer.config import ModelConfig
 from transformer.dropout import dropout
-from transformer.short_attention import attend_short
+from transformer.short_attention import attend_short, split_heads
 
 
 def attention_weights(q_BHTK: Tensor, k_BHSK: Tensor, allowed: Tensor | None) -> Tensor:
@@ -68,21 +68,21 @@ class MultiHeadAttention(nn.Module):
 
     def project(self, x_BTD: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         """Queries, keys and values of the same positions: (B, H, T, K), (B, H, T, K), (B, H, T, V)."""
-        q, k, v = torch.split(self.w_qkv(x_BTD), self.widths, dim=-1)
-        return self._heads(q, self.d_k), self._heads(k, self.d_k), self._heads(v, self.d_v)
+        q_BHTK, k_BHTK, v_BHTV = self._heads(self.w_qkv(x_BTD), self.d_k, self.d_k, self.d_v)
+        return q_BHTK, k_BHTK, v_BHTV
 
     def queries(self, x_BTD: Tensor) -> Tensor:
         """Queries alone, (B, H, T, K)."""
         n = self.widths[0]
         bias = None if self.w_qkv.bias is None else self.w_qkv.bias[:n]
-        return self._heads(F.linear(x_BTD, self.w_qkv.weight[:n], bias), self.d_k)
+        return self._heads(F.linear(x_BTD, self.w_qkv.weight[:n], bias), self.d_k)[0]
 
     def keys_values(self, memory_BSD: Tensor) -> tuple[Tensor, Tensor]:
         """Keys and values of other positions, such as the encoder's output: (B, H, S, K), (B, H, S, V)."""
         n = self.widths[0]
         bias = None if self.w_qkv.bias is None else self.w_qkv.bias[n:]
-        k, v = torch.split(F.linear(memory_BSD, self.w_qkv.weight[n:], bias), self.widths[1:], dim=-1)
-        return self._heads(k, self.d_k), self._heads(v, self.d_v)
+        k_BHSK, v_BHSV = self._heads(F.linear(memory_BSD, self.w_qkv.weight[n:], bias), self.d_k, self.d_v)
+        return k_BHSK, v_BHSV
 
     def read(
         self,
@@ -98,9 +98,12 @@ class MultiHeadAttention(nn.Module):
         heads_BHTV = attend_fast(q_BHTK, k_BHSK, v_BHSV, allowed, self.dropout if self.training else 0.0)
         return self.w_o(heads_BHTV.transpose(1, 2).flatten(2))  # type: ignore[no-any-return]
 
-    def _heads(self, x: Tensor, width: int) -> Tensor:
-        """(B, T, H * width) -> (B, H, T, width)."""
-        return x.view(*x.shape[:-1], self.n_heads, width).transpose(1, 2)
+    def _heads(self, x_BTE: Tensor, *widths: int) -> tuple[Tensor, ...]:
+        """Cut the last axis, (B, T, sum of H * width), into parts of (B, H, T, width)."""
+        if x_BTE.device.type == "cpu":
+            return split_heads(x_BTE, self.n_heads, widths)
+        parts = torch.split(x_BTE, [self.n_heads * width for width in widths], dim=-1)
+        return tuple(part.unflatten(-1, (self.n_heads, -1)).transpose(1, 2) for part in parts)
 
     def initialise(self) -> None:
         """Xavier uniform for W^Q, W^K, W^V and W^O, each by its own fan-in and fan-out; zero biases."""

@@ -60,11 +60,11 @@ class _LinearSmoothedNLL(torch.autograd.Function):
         grad_states = torch.empty_like(states_ND) if need_grad else None
         grad_weight = torch.zeros_like(weight_VD, dtype=torch.float32) if need_grad else None
         # The same memory for every chunk: fresh blocks of this size cost more than what is computed in them.
-        logits_CV, softmax_CV = states_ND.new_empty(2, min(CHUNK, states_ND.size(0)), weight.size(0))
+        logits, softmax = states_ND.new_empty(2, min(CHUNK, states_ND.size(0)), weight.size(0))
         for start in range(0, states_ND.size(0), CHUNK):
             states, target = states_ND[start : start + CHUNK], target_N[start : start + CHUNK, None]
-            z_CV = torch.mm(states, weight.T, out=logits_CV[: states.size(0)])
-            p_CV = torch.softmax(z_CV, dim=-1, out=softmax_CV[: states.size(0)])
+            z_CV = torch.mm(states, weight.T, out=logits[: states.size(0)])
+            p_CV = torch.softmax(z_CV, dim=-1, out=softmax[: states.size(0)])
             log_p_C = _gold_log_softmax(z_CV, p_CV, target)
             nll -= log_p_C.sum()
             if grad_states is not None and grad_weight is not None:

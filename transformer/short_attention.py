@@ -1,11 +1,12 @@
 """Equation 1 for sentences on a CPU, forward and backward by hand (3.2.1).
 
-Dimension key: B batch, H heads, T queries, S keys, K d_k, V d_v, N = B * H problems side by side.
+Dimension key: B batch, H heads, T queries, S keys, K d_k, V d_v, N = B * H problems side by side, E all heads' widths.
 
 A sentence has tens of positions, so the T x S weights are small: time goes into passes over memory rather than into
 products. Autograd would take scale, mask and softmax apart; here each is folded into a product or shares a pass.
 """
 
+from collections.abc import Sequence
 from typing import Any
 
 import torch
@@ -15,6 +16,31 @@ from torch import Tensor
 def attend_short(q_BHTK: Tensor, k_BHSK: Tensor, v_BHSV: Tensor, allowed: Tensor | None) -> Tensor:
     """softmax(Q K^T / sqrt(d_k)) V, (B, H, T, V); gradients of the first order."""
     return _ShortAttention.apply(q_BHTK, k_BHSK, v_BHSV, allowed)  # type: ignore[no-any-return, no-untyped-call]
+
+
+def split_heads(x_BTE: Tensor, n_heads: int, widths: Sequence[int]) -> tuple[Tensor, ...]:
+    """Cut the last axis into parts of n_heads * width, each (B, H, T, width) and contiguous, as products want it."""
+    return _SplitHeads.apply(x_BTE, n_heads, widths)  # type: ignore[no-any-return, no-untyped-call]
+
+
+class _SplitHeads(torch.autograd.Function):
+    """Every part is copied once on its way out, and its gradient once on its way back."""
+
+    @staticmethod
+    def forward(ctx: Any, x_BTE: Tensor, n_heads: int, widths: Sequence[int]) -> tuple[Tensor, ...]:
+        ctx.n_heads, ctx.widths = n_heads, widths
+        parts = x_BTE.split([n_heads * width for width in widths], dim=-1)
+        return tuple(part.unflatten(-1, (n_heads, -1)).transpose(1, 2).contiguous() for part in parts)
+
+    @staticmethod
+    @torch.autograd.function.once_differentiable  # type: ignore[untyped-decorator]
+    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, ...]:
+        n_batch, n_heads, n_positions, _ = grads[0].shape
+        grad_BTE = grads[0].new_empty(n_batch, n_positions, n_heads * sum(ctx.widths))
+        parts = grad_BTE.split([n_heads * width for width in ctx.widths], dim=-1)
+        for part, grad in zip(parts, grads, strict=True):
+            part.unflatten(-1, (n_heads, -1)).copy_(grad.transpose(1, 2))
+        return grad_BTE, None, None
 
 
 class _ShortAttention(torch.autograd.Function):

@@ -82,9 +82,10 @@ def train_step(
     n_src, n_tgt = map(int, ranks.sum(n_src, n_tgt))
     loss, nll = ranks.sum(*backward(model, optimizer, micro_batches, n_tgt, smoothing, dtype, memory))
     ranks.sum_gradients(model.parameters())
-    limit = float("inf") if clip_norm is None else clip_norm  # the paper measures nothing and clips nothing
-    grad_norm = torch.nn.utils.clip_grad_norm_(model.parameters(), limit).item()
-    stats = StepStats(loss, nll, grad_norm, n_src, n_tgt)
+    norm = torch.nn.utils.get_total_norm([p.grad for p in model.parameters() if p.grad is not None])
+    if clip_norm is not None:
+        torch.nn.utils.clip_grads_with_norm_(model.parameters(), clip_norm, norm)
+    stats = StepStats(loss, nll, norm.item(), n_src, n_tgt)
     if stats.finite:
         for group in optimizer.param_groups:
             group["lr"] = lr
