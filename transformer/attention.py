@@ -13,7 +13,7 @@ from torch.nn import functional as F
 
 from transformer.config import ModelConfig
 from transformer.dropout import dropout
-from transformer.short_attention import attend_short, split_heads
+from transformer.short_attention import attend_short, by_head, split_heads
 
 
 def attention_weights(q_BHTK: Tensor, k_BHSK: Tensor, allowed: Tensor | None) -> Tensor:
@@ -102,8 +102,7 @@ class MultiHeadAttention(nn.Module):
         """Cut the last axis, (B, T, sum of H * width), into parts of (B, H, T, width)."""
         if x_BTE.device.type == "cpu":
             return split_heads(x_BTE, self.n_heads, widths)
-        parts = torch.split(x_BTE, [self.n_heads * width for width in widths], dim=-1)
-        return tuple(part.unflatten(-1, (self.n_heads, -1)).transpose(1, 2) for part in parts)
+        return tuple(part.transpose(1, 2) for part in by_head(x_BTE, self.n_heads, widths))
 
     def initialise(self) -> None:
         """Xavier uniform for W^Q, W^K, W^V and W^O, each by its own fan-in and fan-out; zero biases."""

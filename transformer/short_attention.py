@@ -23,23 +23,28 @@ def split_heads(x_BTE: Tensor, n_heads: int, widths: Sequence[int]) -> tuple[Ten
     return _SplitHeads.apply(x_BTE, n_heads, widths)  # type: ignore[no-any-return, no-untyped-call]
 
 
+def by_head(x_BTE: Tensor, n_heads: int, widths: Sequence[int]) -> list[Tensor]:
+    """Views of the parts, each (B, T, H, width)."""
+    parts = torch.split(x_BTE, [n_heads * width for width in widths], dim=-1)
+    return [part.view(*part.shape[:2], n_heads, -1) for part in parts]
+
+
 class _SplitHeads(torch.autograd.Function):
     """Every part is copied once on its way out, and its gradient once on its way back."""
 
     @staticmethod
     def forward(ctx: Any, x_BTE: Tensor, n_heads: int, widths: Sequence[int]) -> tuple[Tensor, ...]:
-        ctx.n_heads, ctx.widths = n_heads, widths
-        parts = x_BTE.split([n_heads * width for width in widths], dim=-1)
-        return tuple(part.unflatten(-1, (n_heads, -1)).transpose(1, 2).contiguous() for part in parts)
+        ctx.widths = widths
+        parts = by_head(x_BTE, n_heads, widths)
+        return tuple(part.transpose(1, 2).contiguous() for part in parts)
 
     @staticmethod
-    @torch.autograd.function.once_differentiable  # type: ignore[untyped-decorator]
+    @torch.autograd.function.once_differentiable
     def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, ...]:
         n_batch, n_heads, n_positions, _ = grads[0].shape
         grad_BTE = grads[0].new_empty(n_batch, n_positions, n_heads * sum(ctx.widths))
-        parts = grad_BTE.split([n_heads * width for width in ctx.widths], dim=-1)
-        for part, grad in zip(parts, grads, strict=True):
-            part.unflatten(-1, (n_heads, -1)).copy_(grad.transpose(1, 2))
+        for part, grad in zip(by_head(grad_BTE, n_heads, ctx.widths), grads, strict=True):
+            part.copy_(grad.transpose(1, 2))
         return grad_BTE, None, None
 
 
@@ -60,10 +65,10 @@ class _ShortAttention(torch.autograd.Function):
         wide = torch.promote_types(q_NTK.dtype, torch.float32)
         weights_NTS = scores_NTS.softmax(dim=-1, dtype=wide).to(q_NTK.dtype)
         ctx.save_for_backward(q_NTK, k_NSK, v_NSV, weights_NTS)
-        return torch.bmm(weights_NTS, v_NSV).unflatten(0, (n_sentences, n_heads))
+        return torch.bmm(weights_NTS, v_NSV).view(n_sentences, n_heads, n_queries, -1)
 
     @staticmethod
-    @torch.autograd.function.once_differentiable  # type: ignore[untyped-decorator]
+    @torch.autograd.function.once_differentiable
     def backward(ctx: Any, grad_BHTV: Tensor) -> tuple[Tensor | None, ...]:
         q_NTK, k_NSK, v_NSV, weights_NTS = ctx.saved_tensors
         grad_NTV = grad_BHTV.flatten(0, 1)
@@ -74,8 +79,8 @@ class _ShortAttention(torch.autograd.Function):
         grad_q_NTK = _scaled_product(grad_scores_NTS, k_NSK, ctx.scale, None)
         grad_k_NSK = _scaled_product(grad_scores_NTS.transpose(1, 2), q_NTK, ctx.scale, None)
         grad_v_NSV = torch.bmm(weights_NTS.transpose(1, 2), grad_NTV)
-        grads = (x.unflatten(0, grad_BHTV.shape[:2]) for x in (grad_q_NTK, grad_k_NSK, grad_v_NSV))
-        return (*grads, None)
+        grads = (grad_q_NTK, grad_k_NSK, grad_v_NSV)
+        return (*(grad.view(*grad_BHTV.shape[:2], *grad.shape[1:]) for grad in grads), None)
 
 
 def _mask(allowed: Tensor | None, dtype: torch.dtype, shape: tuple[int, int, int, int]) -> Tensor | None:
