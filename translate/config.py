@@ -183,6 +183,8 @@ class TrainingConfig(Section):
         accumulate: micro-batches that make one update.
         checkpoint_activations: keep only the inputs of layers for the backward pass and compute the rest again: less
             memory, about a third more work, the same result.
+        parallel: what the processes of torchrun hold: "ddp" all of the model each, "fsdp" a part each, for models that
+            one GPU does not hold; a single process holds all.
         max_tokens: longest sentence, in tokens a side, that is trained on; longer ones are counted and named.
         lr: peak learning rate; None is the paper's d_model^-0.5 * warmup_steps^-0.5 (5.3).
         warmup_steps: linear rise, then inverse square root (5.3).
@@ -206,6 +208,7 @@ class TrainingConfig(Section):
     batch_tokens: int = Field(default=4096, ge=1)
     accumulate: int = Field(default=1, ge=1)
     checkpoint_activations: bool = False
+    parallel: Literal["ddp", "fsdp"] = "ddp"
     max_tokens: int = Field(default=256, ge=2)
     lr: float | None = Field(default=None, gt=0)
     warmup_steps: int = Field(default=4000, ge=1)

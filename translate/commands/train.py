@@ -87,7 +87,9 @@ def new_trainer(
     dtype = ranks.first(lambda: run.recorded_dtype() or choose_dtype(config.training.precision, device))
     torch.manual_seed(config.training.seed)
     overrides = config.model.model_dump(exclude={"preset"})
-    model = Transformer(resolve(config.model.preset, overrides, prepared.tokenizer.vocab_size)).to(device)
+    model = Transformer(resolve(config.model.preset, overrides, prepared.tokenizer.vocab_size))
+    if ranks.size == 1 or config.training.parallel == "ddp":  # where ranks share a model, the whole is in main memory
+        model = model.to(device)
     task = Task(config.data.source, config.data.target, config.decoding)
     sample = prepared.valid[: config.training.valid_bleu_sentences]
     trainer = Trainer(

@@ -82,10 +82,10 @@ class Ranks:
         return [n > 0 for n in self.sum(*flags)]
 
     def sum_gradients(self, parameters: Iterable[torch.nn.Parameter]) -> None:
-        """Replace every gradient by its sum over ranks: the same bits on all of them."""
+        """Replace every gradient by its sum over ranks: the same bits on all of them. Sharded ones are sums already."""
         if self.size == 1:
             return
-        for gradients in _buckets(parameters):
+        for gradients in _buckets(p for p in parameters if not hasattr(p, "full_tensor")):
             flat = torch.cat([gradient.flatten() for gradient in gradients])
             self._together(lambda flat=flat: dist.all_reduce(flat))  # type: ignore[misc]
             for gradient, total in zip(gradients, torch.split(flat, [g.numel() for g in gradients]), strict=True):

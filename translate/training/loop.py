@@ -25,9 +25,10 @@ from translate.training import checkpoint
 from translate.training.checkpoint import Generators, TrainState
 from translate.training.distributed import ALONE, Ranks
 from translate.training.divergence import ADVICE, Divergence, has_finite_parameters
-from translate.training.machine import release_memory
+from translate.training.machine import choose_device, release_memory
 from translate.training.memory import Memory
 from translate.training.run import Run
+from translate.training.sharding import Replica, Shards
 from translate.training.signals import interruption, stop_signals
 from translate.training.step import StepStats, mean_nll, new_optimizer, rehearse, train_step
 
@@ -58,10 +59,12 @@ class Trainer:
 
     def __post_init__(self) -> None:
         config, self.state = self.config, TrainState()
-        self.device = next(self.model.parameters()).device
         self.model.keeps_activations = not config.checkpoint_activations
         self.optimizer = new_optimizer(self.model, config)
-        self.memory = Memory(self.model.config.pad, self.say)
+        self.working = self._working()
+        self.device = self.working.device
+        # Sharded ranks exchange parameters in every layer of every batch, so none of them can split on its own.
+        self.memory = Memory(self.model.config.pad, self.say) if self.working.model is self.model else None
         self.sampler = Sampler(self.prepared.train, config.batch_tokens, config.max_tokens, config.seed)
         self.valid = self._valid_batches()
         updates_per_epoch = max(1, len(self.sampler.batches(0)) // self._batches_per_update)
@@ -76,6 +79,12 @@ class Trainer:
         self._divergence = Divergence(self.say, self.model.config.vocab_size)
         self._speed = Speed()
         self._check_positions()
+
+    def _working(self) -> Replica:
+        """What updates work on: this rank's model and optimizer, or its part of them."""
+        if self.config.parallel == "ddp" or self.ranks.size == 1:
+            return Replica(self.model, self.optimizer)
+        return Shards(self.model, self.optimizer, lambda twin: new_optimizer(twin, self.config), choose_device())
 
     @property
     def _batches_per_update(self) -> int:
@@ -160,6 +169,7 @@ class Trainer:
         """Update until the end that the config names, or until patience is exhausted; then make the final model."""
         self._warn()
         self.ranks.copy_from_first(self.model.parameters())
+        self.working.scatter()
         self._rehearse()
         batches = self._micro_batches()
         self._clock, self._saved_at = time.monotonic(), self.state.seconds
@@ -187,11 +197,11 @@ class Trainer:
         It also is the first to claim memory, which leaves fewer gaps between blocks than growing does.
         """
         if self.state.step < self.last_step:
-            self.model.train()
+            self.working.model.train()
             index = largest(self.prepared.train, self.sampler.batches(self.state.position.epoch))
             rehearse(
-                self.model,
-                self.optimizer,
+                self.working.model,
+                self.working.optimizer,
                 self._collate(self.prepared.train, index),
                 smoothing=self.config.label_smoothing,
                 dtype=self.dtype,
@@ -223,11 +233,11 @@ class Trainer:
             yield group
 
     def _update(self, micro_batches: list[Batch]) -> StepStats:
-        self.model.train()
+        self.working.model.train()
         start = time.monotonic()
         stats = train_step(
-            self.model,
-            self.optimizer,
+            self.working.model,
+            self.working.optimizer,
             micro_batches,
             lr=self.lr(self.state.step + 1),
             smoothing=self.config.label_smoothing,
@@ -254,6 +264,7 @@ class Trainer:
             self._save(scheduled=scheduled)
 
     def _validate(self) -> None:
+        self.working.gather()
         nll, bleu = self.ranks.first(self._scores)
         if math.isfinite(nll) and (self.state.best_nll is None or nll < self.state.best_nll):
             self.state.best_nll, self.state.best_step, self.state.stale_validations = nll, self.state.step, 0
@@ -265,11 +276,16 @@ class Trainer:
 
     def _scores(self) -> tuple[float, float | None]:
         """Loss in nats a token and BLEU of the present parameters on the validation set."""
+        home = next(self.model.parameters()).device
+        self.model.to(self.device)
         nll = mean_nll(self.model, self.valid, self.dtype)
-        return nll, None if self.bleu is None else self.bleu(self.model.eval())
+        bleu = None if self.bleu is None else self.bleu(self.model.eval())
+        self.model.to(home)
+        return nll, bleu
 
     def _save(self, *, scheduled: bool) -> None:
         """Write a checkpoint and drop those that are no longer needed; rank 0 does so with the generators of all."""
+        self.working.gather()
         self._check_parameters()
         # First, so that whoever is killed in between finds the line wherever there is the checkpoint.
         self._log("checkpoint", {"folder": checkpoint.name_of(self.state.step)}, durable=True)
@@ -314,7 +330,7 @@ class Trainer:
         self.say(f"final model: {self.run.model} (mean of {len(steps)} checkpoints)")
 
     def _tell_splits(self) -> None:
-        (n_splits,) = map(int, self.ranks.sum(self.memory.n_splits))
+        (n_splits,) = map(int, self.ranks.sum(self.memory.n_splits if self.memory else 0))
         if n_splits:
             self._log("memory", {"halved": n_splits})
             self.say(f"{n_splits:,} times a batch did not fit into memory and was halved")

@@ -18,6 +18,7 @@ from translate.config import TrainingConfig
 from translate.corpus.batches import Batch
 from translate.training.distributed import ALONE, Ranks
 from translate.training.memory import Memory
+from translate.training.sharding import full
 
 
 @dataclass(frozen=True)
@@ -85,7 +86,7 @@ def train_step(
     norm = torch.nn.utils.get_total_norm([p.grad for p in model.parameters() if p.grad is not None])
     if clip_norm is not None:
         torch.nn.utils.clip_grads_with_norm_(model.parameters(), clip_norm, norm)
-    stats = StepStats(loss, nll, norm.item(), n_src, n_tgt)
+    stats = StepStats(loss, nll, full(norm).item(), n_src, n_tgt)
     if stats.finite:
         for group in optimizer.param_groups:
             group["lr"] = lr
@@ -125,7 +126,7 @@ def rehearse(
     *,
     smoothing: float,
     dtype: torch.dtype,
-    memory: Memory,
+    memory: Memory | None,
 ) -> None:
     """Forward and backward of a batch that leave no trace but in the memory's allocator, and in `memory` itself."""
     with torch.random.fork_rng([batch.src.device] if batch.src.is_cuda else []):

@@ -102,12 +102,25 @@ def begun(run: Path, step: int) -> Callable[[], bool | None]:
     return lambda: (run / "metrics.jsonl").exists() and any(r["step"] >= step for r in records(run, "train")) or None
 
 
-def test_two_ranks_make_the_update_of_one_that_takes_the_same_batches(toy, write_experiment, torchrun, tmp_path):
+SHARDED = pytest.param({"parallel": "fsdp"}, marks=pytest.mark.slow, id="fsdp")
+
+
+@pytest.mark.parametrize(
+    "ranks",
+    [
+        pytest.param({}, id="ddp"),
+        pytest.param({"parallel": "fsdp"}, id="fsdp"),
+        pytest.param({"parallel": "fsdp", "checkpoint_activations": True}, marks=pytest.mark.slow, id="fsdp-again"),
+    ],
+)
+def test_two_ranks_make_the_update_of_one_that_takes_the_same_batches(
+    toy, write_experiment, torchrun, tmp_path, ranks
+):
     """Three micro-batches each, against six: loss, gradient norm and parameters, rounding apart."""
     settings = {"max_steps": 3, "valid_every": 3, "lr": 0.001}
     for model in (toy.settings["model"], (experiment := json.loads(write_experiment().read_text()))["model"]):
         model["dropout"] = 0.0
-    experiment["training"] |= settings | {"accumulate": 3}
+    experiment["training"] |= settings | {"accumulate": 3} | ranks
     (tmp_path / "toy.json").write_text(json.dumps(experiment), encoding="utf-8")
     code, errors = torchrun("toy.json", "--run", "two", "--prepared", "prepared").end()
     assert code == 0, errors
@@ -123,11 +136,12 @@ def test_two_ranks_make_the_update_of_one_that_takes_the_same_batches(toy, write
         torch.testing.assert_close(a[name], b[name], rtol=0, atol=1e-5)
 
 
+@pytest.mark.parametrize("ranks", [pytest.param({}, id="ddp"), SHARDED])
 def test_a_signal_to_one_rank_ends_both_after_the_same_step_and_they_go_on_to_the_same_bits(
-    write_experiment, torchrun, tmp_path
+    write_experiment, torchrun, tmp_path, ranks
 ):
     """Dropout is on and differs between ranks, so both generators must come back; the other rank hears of the stop."""
-    config = str(write_experiment(max_steps=150, valid_every=50, save_every=25, accumulate=2))
+    config = str(write_experiment(max_steps=150, valid_every=50, save_every=25, accumulate=2, **ranks))
     code, errors = torchrun(config, "--run", "whole").end()
     assert code == 0, errors
     run = torchrun(config, "--run", "halves")
