@@ -28,8 +28,12 @@ from translate.config import ExperimentConfig, parse
 from translate.corpus.store import Prepared
 from translate.errors import UserError
 
-# Settings that may change when a run goes on: they decide when it ends and what it tells, not where it goes.
-FREE = {"training.max_steps", "training.max_epochs", "training.patience", "training.log_every"}
+# Settings that may change when a run goes on: they decide when it ends, what it tells and where its numbers lie in
+# memory, not where it goes.
+FREE = {
+    *("training.max_steps", "training.max_epochs", "training.patience", "training.log_every"),
+    *("training.checkpoint_activations", "training.parallel"),
+}
 
 DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16}
 

@@ -113,9 +113,7 @@ SHARDED = pytest.param({"parallel": "fsdp"}, marks=pytest.mark.slow, id="fsdp")
         pytest.param({"parallel": "fsdp", "checkpoint_activations": True}, marks=pytest.mark.slow, id="fsdp-again"),
     ],
 )
-def test_two_ranks_make_the_update_of_one_that_takes_the_same_batches(
-    toy, write_experiment, torchrun, tmp_path, ranks
-):
+def test_two_ranks_make_the_update_of_one_that_takes_the_same_batches(toy, write_experiment, torchrun, tmp_path, ranks):
     """Three micro-batches each, against six: loss, gradient norm and parameters, rounding apart."""
     settings = {"max_steps": 3, "valid_every": 3, "lr": 0.001}
     for model in (toy.settings["model"], (experiment := json.loads(write_experiment().read_text()))["model"]):
@@ -304,3 +302,11 @@ def test_ranks_draw_different_numbers_and_rank_0_those_of_a_single_process():
     alone = torch.rand(5).tolist()
     assert draw(0, 0) == alone
     assert len({tuple(draw(rank, step)) for rank in (1, 2) for step in (0, 7)}) == 4
+
+
+def test_a_run_may_change_between_whole_and_divided_models(toy):
+    toy.trainer("whole").train()
+    toy.trainer("run", max_steps=5, parallel="fsdp").train()  # one process holds all
+    toy.trainer("run", resume=True, checkpoint_activations=True).train()
+    a, b = (weights(toy.folder / name / "checkpoints/step-00000012") for name in ("whole", "run"))
+    assert all(a[name].equal(b[name]) for name in a)
