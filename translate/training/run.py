@@ -89,8 +89,9 @@ class Run:
             if not resume:
                 raise UserError(f"{self.folder}: holds a run already; go on with --resume, or name another --run")
         elif self.folder.exists():
-            foreign = {path.name for path in self.folder.iterdir()} - {".lock", self.config.name, self.manifest.name}
-            if foreign:
+            own = {".lock", self.config.name, self.manifest.name}
+            own |= {_partial(path).name for path in (self.config, self.manifest)}  # what a kill has left
+            if {path.name for path in self.folder.iterdir()} - own:
                 raise UserError(f"{self.folder}: exists and is no run; name another folder with --run")
 
     def begin(self, config: ExperimentConfig, prepared: Prepared, model: Transformer, dtype: torch.dtype) -> None:
@@ -203,9 +204,13 @@ def differing_keys(old: dict[str, Any], new: dict[str, Any], prefix: str = "") -
 
 def write_json(path: Path, value: object) -> None:
     """Write a file whole or not at all."""
-    partial = path.with_name(f".{path.name}.partial")
+    partial = _partial(path)
     partial.write_text(json.dumps(value, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
     partial.replace(path)
+
+
+def _partial(path: Path) -> Path:
+    return path.with_name(f".{path.name}.partial")
 
 
 def processor_name() -> str:

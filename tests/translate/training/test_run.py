@@ -1,0 +1,58 @@
+"""The run directory: whatever a kill leaves of the metrics, what is kept is whole."""
+
+import json
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from translate.training.run import Run
+
+RECORDS = [
+    {"kind": "train", "step": 1, "loss": 5.25, "nested": {"a": {"b": [1, 2]}}},
+    {"kind": "valid", "step": 1, "bleu": None, "text": "Straße } {"},
+    {"kind": "checkpoint", "step": 3, "folder": "step-00000003"},
+    {"kind": "train", "step": 5, "loss": float("nan")},
+    {"kind": "final", "step": 5, "averaged": [3, 5]},
+]
+
+
+def test_wherever_the_metrics_were_cut_the_lines_before_the_cut_stay(tmp_path):
+    run = Run(tmp_path)
+    for record in RECORDS:
+        run.log(record)
+    whole = run.metrics.read_bytes()
+    for n in range(len(whole) + 1):
+        run.metrics.write_bytes(whole[:n])
+        run.forget_after(5)
+        # A line that lacks nothing but its end is whole.
+        assert run.metrics.read_bytes() == whole[: whole.rfind(b"\n", 0, n + 1) + 1]
+
+
+@given(tail=st.binary(max_size=40), step=st.integers(0, 6))
+def test_no_bytes_at_the_end_break_a_resume(tmp_path_factory, tail, step):
+    run = Run(tmp_path_factory.mktemp("run"))
+    for record in RECORDS:
+        run.log(record)
+    with run.metrics.open("ab") as file:
+        file.write(tail.replace(b"{", b""))  # what is no record
+    run.forget_after(step)
+    kept = [json.loads(line) for line in run.metrics.read_text(encoding="utf-8").splitlines()]
+    assert [record["step"] for record in kept] == [record["step"] for record in RECORDS if record["step"] <= step]
+
+
+def test_the_end_is_forgotten_where_it_will_be_written_again(tmp_path):
+    run = Run(tmp_path)
+    for record in RECORDS:
+        run.log(record)
+    run.forget_after(5, end=True)
+    kinds = [json.loads(line)["kind"] for line in run.metrics.read_text(encoding="utf-8").splitlines()]
+    assert kinds == ["train", "valid", "checkpoint", "train"]
+
+
+def test_what_survives_a_power_cut_is_told_to_the_disk(tmp_path, monkeypatch):
+    synced: list[int] = []
+    monkeypatch.setattr("os.fsync", synced.append)
+    Run(tmp_path).log({"step": 1})
+    assert not synced
+    Run(tmp_path).log({"step": 3}, durable=True)
+    assert len(synced) == 1

@@ -1,0 +1,113 @@
+"""SIGTERM and Ctrl-C at any time: told, with the exit code of the signal, and resumed to the same bits."""
+
+import os
+import signal
+
+import pytest
+
+from translate.cli import main
+from translate.corpus import store
+from translate.errors import Terminated
+from translate.training.signals import Interrupted, TerminatedWhileTraining, terminable
+
+
+def final_weights(toy, name: str) -> bytes:
+    return (toy.folder / name / "model/model.safetensors").read_bytes()
+
+
+def signals_itself(monkeypatch, trainer, method: str, *numbers: int, step: int) -> None:
+    """Make the trainer receive signals at the start of a method, when it stands at this step."""
+    act = getattr(trainer, method)
+
+    def strike(*arguments):
+        if trainer.state.step == step:
+            for number in numbers:
+                os.kill(os.getpid(), number)
+        return act(*arguments)
+
+    monkeypatch.setattr(trainer, method, strike)
+
+
+@pytest.mark.parametrize("method", ["_scores", "_write"], ids=["validation", "save"])
+@pytest.mark.parametrize(
+    ("number", "exception"), [(signal.SIGTERM, TerminatedWhileTraining), (signal.SIGINT, Interrupted)]
+)
+def test_a_signal_waits_for_the_step_in_hand(toy, monkeypatch, method, number, exception):
+    toy.trainer("whole").train()
+    trainer = toy.trainer("run")
+    signals_itself(monkeypatch, trainer, method, number, step=8)
+    with pytest.raises(exception) as caught:
+        trainer.train()
+    assert caught.type is exception
+    assert trainer.saved_step == 8
+    assert any("finishing this step, then saving" in line for line in toy.said)
+    toy.trainer("run", resume=True).train()
+    assert final_weights(toy, "run") == final_weights(toy, "whole")
+
+
+@pytest.mark.parametrize("method", ["_scores", "_write"], ids=["validation", "save"])
+@pytest.mark.parametrize(("number", "exception"), [(signal.SIGTERM, Terminated), (signal.SIGINT, KeyboardInterrupt)])
+def test_a_second_signal_does_not_wait_and_costs_no_checkpoint(toy, monkeypatch, method, number, exception):
+    toy.trainer("whole").train()
+    trainer = toy.trainer("run")
+    signals_itself(monkeypatch, trainer, method, number, number, step=8)
+    with pytest.raises(exception) as caught:
+        trainer.train()
+    assert caught.type is exception
+    assert trainer.saved_step == 4
+    toy.trainer("run", resume=True).train()
+    assert final_weights(toy, "run") == final_weights(toy, "whole")
+
+
+@pytest.mark.parametrize(("number", "exception"), [(signal.SIGTERM, Terminated), (signal.SIGINT, KeyboardInterrupt)])
+def test_a_signal_while_checkpoints_are_averaged_ends_at_once_as_all_is_saved(toy, monkeypatch, number, exception):
+    toy.trainer("whole").train()
+    trainer = toy.trainer("run")
+    signals_itself(monkeypatch, trainer, "_finish", number, step=12)
+    with terminable(), pytest.raises(exception):
+        trainer.train()
+    assert trainer.saved_step == 12
+    assert not (toy.folder / "run/model").exists()
+    toy.trainer("run", resume=True).train()
+    assert final_weights(toy, "run") == final_weights(toy, "whole")
+
+
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGTERM, 143), (signal.SIGINT, 130)])
+def test_a_signal_during_preparation_leaves_no_half_corpus(
+    write_experiment, tmp_path, monkeypatch, capsys, number, code
+):
+    config = write_experiment()
+    encode = store._encode
+
+    def strike(*arguments):
+        os.kill(os.getpid(), number)
+        return encode(*arguments)
+
+    monkeypatch.setattr(store, "_encode", strike)
+    monkeypatch.chdir(tmp_path)
+    before = signal.getsignal(number)
+    assert main(["train", str(config), "--run", "run", "--prepared", "prepared"]) == code
+    assert "stopped before anything was saved\ngo on with the same command and --resume\n" in capsys.readouterr().err
+    assert not list(tmp_path.glob("*prepared*"))
+    assert signal.getsignal(number) is before
+    monkeypatch.undo()
+    monkeypatch.chdir(tmp_path)
+    assert main(["train", str(config), "--run", "run", "--prepared", "prepared", "--resume"]) == 0
+
+
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGTERM, 143), (signal.SIGINT, 130)])
+def test_a_stopped_command_says_what_is_saved(write_experiment, tmp_path, monkeypatch, capsys, number, code):
+    from translate.training.loop import Trainer
+
+    scores = Trainer._scores
+
+    def strike(self):
+        os.kill(os.getpid(), number)
+        return scores(self)
+
+    monkeypatch.setattr(Trainer, "_scores", strike)
+    monkeypatch.chdir(tmp_path)
+    assert main(["train", str(write_experiment()), "--run", "run", "--prepared", "prepared"]) == code
+    error = capsys.readouterr().err
+    assert "stopped; step 4 is saved" in error
+    assert "Traceback" not in error
