@@ -119,11 +119,15 @@ def train(
     ] = None,
     overrides: Overrides = None,
     resume: Annotated[bool, typer.Option("--resume", help="Go on from the newest checkpoint.")] = False,
+    from_model: Annotated[
+        Path | None,
+        typer.Option("--from", metavar="MODEL", help="Fine-tune this run's model or model folder, with its tokenizer."),
+    ] = None,
 ) -> None:
     """Train a model; prepares the corpus first where needed."""
     from translate.commands.train import train as run_training
 
-    run_training(config, run=run, prepared=prepared, overrides=overrides or [], resume=resume)
+    run_training(config, run=run, prepared=prepared, overrides=overrides or [], resume=resume, from_model=from_model)
 
 
 @app.command()

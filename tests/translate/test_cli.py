@@ -476,13 +476,15 @@ def test_options_reach_the_commands(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("translate.commands.prepare.prepare", lambda *values: calls.append(values))
     monkeypatch.setattr(
         "translate.commands.train.train",
-        lambda config, *, run, prepared, overrides, resume: calls.append((config, run, prepared, overrides, resume)),
+        lambda config, *, run, prepared, overrides, resume, from_model: calls.append(
+            (config, run, prepared, overrides, resume, from_model)
+        ),
     )
     assert main(["prepare", "a.toml", "--set", "x.y=1", "--set", "x.z=2", "--out", "b"]) == 0
     assert main(["train", "a.toml"]) == 0
-    assert main(["train", "a.toml", "--run", "r", "--prepared", "p", "--set", "x.y=1", "--resume"]) == 0
+    assert main(["train", "a.toml", "--run", "r", "--prepared", "p", "--set", "x.y=1", "--resume", "--from", "m"]) == 0
     assert calls == [
         (Path("a.toml"), ["x.y=1", "x.z=2"], Path("b")),
-        (Path("a.toml"), None, None, [], False),
-        (Path("a.toml"), Path("r"), Path("p"), ["x.y=1"], True),
+        (Path("a.toml"), None, None, [], False, None),
+        (Path("a.toml"), Path("r"), Path("p"), ["x.y=1"], True, Path("m")),
     ]

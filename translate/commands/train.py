@@ -13,10 +13,19 @@ if TYPE_CHECKING:
     from translate.corpus.store import Prepared
     from translate.training.distributed import Ranks
     from translate.training.loop import Trainer
+    from translate.training.parent import Parent
     from translate.training.run import Run
 
 
-def train(config_path: Path, *, run: Path | None, prepared: Path | None, overrides: list[str], resume: bool) -> None:
+def train(
+    config_path: Path,
+    *,
+    run: Path | None,
+    prepared: Path | None,
+    overrides: list[str],
+    resume: bool,
+    from_model: Path | None = None,
+) -> None:
     """Run the experiment in `config_path`.
 
     Args:
@@ -25,6 +34,8 @@ def train(config_path: Path, *, run: Path | None, prepared: Path | None, overrid
         prepared: folder of the prepared corpus, made or brought up to date first; None is prepared/NAME.
         overrides: `section.key=value` settings that replace those of the file.
         resume: go on where the run stopped; begin it where there is none.
+        from_model: run directory or model folder to fine-tune; None starts from random weights, or when a run goes
+            on, from what it began with.
 
     Ctrl-C and SIGTERM save, say how to go on, and leave with KeyboardInterrupt or Terminated; a mistake raises
     UserError.
@@ -33,6 +44,7 @@ def train(config_path: Path, *, run: Path | None, prepared: Path | None, overrid
     from translate.corpus.store import Prepared, prepare
     from translate.training.distributed import joined
     from translate.training.machine import tune_malloc
+    from translate.training.parent import parent_of
     from translate.training.run import Run
     from translate.training.signals import terminable
 
@@ -44,13 +56,17 @@ def train(config_path: Path, *, run: Path | None, prepared: Path | None, overrid
         trainer: Trainer | None = None
         try:
             # All that can be refused is refused before the corpus is touched: that takes long, and runs may share it.
+            parent = ranks.first(lambda: parent_of(the_run, from_model, say, resume=resume))
+            if parent is not None:
+                config = parent.settings(config, _keep_quiet if resume else say)
             ranks.first(lambda: the_run.check(config, resume=resume))
             resolve(config.model.preset, config.model.model_dump(exclude={"preset"}), config.tokenizer.vocab_size)
             tune_malloc()
-            corpus = ranks.lead(lambda: prepare(config, folder, say), follow=lambda: Prepared.open(folder))
+            tokenizer = None if parent is None else parent.load_tokenizer()
+            corpus = ranks.lead(lambda: prepare(config, folder, say, tokenizer), follow=lambda: Prepared.open(folder))
             ranks.watch()
             ranks.first(lambda: held.enter_context(the_run.locked()))
-            trainer = new_trainer(config, corpus, the_run, say, ranks)
+            trainer = new_trainer(config, corpus, the_run, say, ranks, parent)
             if resume:
                 trainer.resume()
             trainer.train()
@@ -67,8 +83,9 @@ def new_trainer(
     run: "Run",
     say: Callable[[str], None],
     ranks: "Ranks | None" = None,
+    parent: "Parent | None" = None,
 ) -> "Trainer":
-    """A model as the seed makes it, in a run directory that is begun, or begun already by the same experiment.
+    """A model as the seed or its `parent` makes it, in a run directory begun now or before by the same experiment.
 
     All `ranks` call this; None is this process alone.
     """
@@ -78,6 +95,7 @@ def new_trainer(
     from transformer.presets import resolve
     from translate.evaluation.validation import greedy_bleu
     from translate.model_folder import ModelFolder, Task
+    from translate.training import checkpoint
     from translate.training.distributed import ALONE
     from translate.training.loop import Trainer
     from translate.training.machine import choose_device, choose_dtype
@@ -88,6 +106,8 @@ def new_trainer(
     torch.manual_seed(config.training.seed)
     overrides = config.model.model_dump(exclude={"preset"})
     model = Transformer(resolve(config.model.preset, overrides, prepared.tokenizer.vocab_size))
+    if parent is not None and not checkpoint.checkpoints(run.checkpoints):
+        parent.give_weights(model)
     if ranks.size == 1 or config.training.parallel == "ddp":  # where ranks share a model, the whole is in main memory
         model = model.to(device)
     task = Task(config.data.source, config.data.target, config.decoding)
@@ -103,7 +123,8 @@ def new_trainer(
         say=say,
         ranks=ranks,
     )
-    ranks.first(lambda: run.begin(config, prepared, model, dtype))
+    record = None if parent is None else parent.record
+    ranks.first(lambda: run.begin(config, prepared, model, dtype, record))
     ranks.seed(config.training.seed, step=0)
     size = sum(parameter.numel() for parameter in model.parameters()) / 1e6
     together = "" if ranks.size == 1 else f", {ranks.size} processes"

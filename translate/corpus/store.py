@@ -113,7 +113,7 @@ class Prepared:
         )
 
 
-def prepare(config: ExperimentConfig, folder: Path, say: Say) -> Prepared:
+def prepare(config: ExperimentConfig, folder: Path, say: Say, tokenizer: Tokenizer | None = None) -> Prepared:
     """Make `folder` hold the prepared corpus of `config`, and open it.
 
     Does nothing if it already does. Otherwise builds it anew and swaps it in: whenever the process ends, `folder` is
@@ -123,6 +123,7 @@ def prepare(config: ExperimentConfig, folder: Path, say: Say) -> Prepared:
         config: the experiment; its sections data, cleaning and tokenizer matter.
         folder: the destination.
         say: takes each line of the report.
+        tokenizer: what makes the ids, in place of one trained as the section tokenizer says.
 
     Raises UserError for unusable sources, an empty corpus, an unfit vocabulary, and a destination that cannot be
     written.
@@ -131,19 +132,19 @@ def prepare(config: ExperimentConfig, folder: Path, say: Say) -> Prepared:
         place = folder.resolve()  # what is swapped must be a folder, not a link to one
         place.parent.mkdir(parents=True, exist_ok=True)
         with _locked(place.parent, say):
-            return _prepare(config, folder, place, say)
+            return _prepare(config, folder, place, say, tokenizer)
     except OSError as error:
         raise UserError(f"{folder}: cannot write the prepared corpus: {error.strerror or error}") from error
 
 
-def _prepare(config: ExperimentConfig, folder: Path, place: Path, say: Say) -> Prepared:
+def _prepare(config: ExperimentConfig, folder: Path, place: Path, say: Say, tokenizer: Tokenizer | None) -> Prepared:
     """`prepare` while nobody else does; `folder` is the name that the user knows `place` by."""
     partial, old = (place.with_name(f".{place.name}.{suffix}") for suffix in ("partial", "old"))
     _clear_traces(place, partial, old)
     if folder.exists() and (not folder.is_dir() or (any(folder.iterdir()) and not (folder / "manifest.json").exists())):
         raise UserError(f"{folder}: exists and is no prepared corpus; choose another folder with --out, or remove it")
     _check_test_names(config)
-    plan = _plan(config)
+    plan = _plan(config, tokenizer)
     if (folder / "manifest.json").exists():
         try:
             present = Prepared.open(folder)
@@ -156,7 +157,7 @@ def _prepare(config: ExperimentConfig, folder: Path, place: Path, say: Say) -> P
             say(f"{folder} is out of date: {'; '.join(_differences(present.manifest, plan))}")
     try:
         partial.mkdir()
-        manifest = _build(config, partial, plan, say)
+        manifest = _build(config, partial, plan, say, tokenizer)
         if place.exists():
             place.rename(old)
         partial.rename(place)
@@ -166,7 +167,7 @@ def _prepare(config: ExperimentConfig, folder: Path, place: Path, say: Say) -> P
     return Prepared.open(folder)
 
 
-def _plan(config: ExperimentConfig) -> Manifest:
+def _plan(config: ExperimentConfig, tokenizer: Tokenizer | None) -> Manifest:
     """All that determines the folder: settings and inputs, and a fingerprint of them.
 
     Versions of libraries stay outside on purpose: upgrading one must not retrain the tokenizer under a trained model.
@@ -177,12 +178,14 @@ def _plan(config: ExperimentConfig) -> Manifest:
         inputs |= identity(source, root, _langpair(config))
     settings = config.model_dump(mode="json", include={"data", "cleaning", "tokenizer"})
     del settings["data"]["root"]
+    if tokenizer is not None:
+        settings["tokenizer"] = {"sha256": hashlib.sha256(tokenizer.serialized).hexdigest()}
     plan: Manifest = {"format": FORMAT, "config": settings, "inputs": inputs}
     fingerprint = hashlib.sha256(json.dumps(plan, sort_keys=True).encode()).hexdigest()
     return {**plan, "fingerprint": fingerprint}
 
 
-def _build(config: ExperimentConfig, folder: Path, plan: Manifest, say: Say) -> Manifest:
+def _build(config: ExperimentConfig, folder: Path, plan: Manifest, say: Say, tokenizer: Tokenizer | None) -> Manifest:
     """Fill the empty `folder` and return its manifest."""
     held_out = {name: _held_out(config, name) for name in ("valid", *config.data.test)}
     for name, pairs in held_out.items():
@@ -195,7 +198,7 @@ def _build(config: ExperimentConfig, folder: Path, plan: Manifest, say: Say) -> 
             f"the training corpus is empty after cleaning: {_dropped(report)}; see data.train and [cleaning]"
         )
     _write_json(folder / "report.json", report.as_dict())
-    tokenizer = train(itertools.chain.from_iterable(_iter_jsonl(clean_file)), config.tokenizer)
+    tokenizer = tokenizer or train(itertools.chain.from_iterable(_iter_jsonl(clean_file)), config.tokenizer)
     tokenizer.save(folder / "tokenizer.model")
     tokens = _encode(clean_file, report.kept, tokenizer, folder)
     clean_file.unlink()

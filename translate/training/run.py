@@ -94,8 +94,18 @@ class Run:
             if {path.name for path in self.folder.iterdir()} - own:
                 raise UserError(f"{self.folder}: exists and is no run; name another folder with --run")
 
-    def begin(self, config: ExperimentConfig, prepared: Prepared, model: Transformer, dtype: torch.dtype) -> None:
-        """Write what the run is, after `check`; UserError if it began with other data."""
+    def begin(
+        self,
+        config: ExperimentConfig,
+        prepared: Prepared,
+        model: Transformer,
+        dtype: torch.dtype,
+        parent: dict[str, str] | None = None,
+    ) -> None:
+        """Write what the run is, after `check`; UserError if it began with other data.
+
+        `parent` is the record of the model that it starts from, if it is fine-tuning.
+        """
         data = {
             **{key: prepared.manifest[key] for key in ("fingerprint", "inputs", "counts")},
             "tokenizer": prepared.manifest["tokenizer"]["sha256"],
@@ -115,6 +125,7 @@ class Run:
             "dtype": str(dtype).removeprefix("torch."),
             "prepared": str(prepared.folder.resolve()),
             "data": data,
+            "parent": parent,
             "starts": [*starts, _start()],
         }
         try:
@@ -127,6 +138,10 @@ class Run:
     def recorded_dtype(self) -> torch.dtype | None:
         """The type of products that this run began with: measuring it anew might end differently."""
         return DTYPES.get(_read_json(self.manifest)["dtype"]) if self.has_begun else None
+
+    def recorded_parent(self) -> dict[str, str] | None:
+        """What the manifest keeps of the model that this run was to start from; None if there was none."""
+        return _read_json(self.manifest).get("parent") if self.manifest.exists() else None
 
     @contextlib.contextmanager
     def locked(self) -> Iterator[None]:

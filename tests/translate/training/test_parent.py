@@ -1,0 +1,146 @@
+"""Fine-tuning: the parent's weights and tokenizer, a run that goes on by itself, and what does not fit is refused."""
+
+import hashlib
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+from safetensors.torch import load_file, save_file
+
+from translate.commands.train import train
+from translate.errors import UserError
+from translate.training.loop import Trainer
+from translate.training.signals import Interrupted
+
+
+@pytest.fixture(autouse=True)
+def in_the_folder_of_the_toy(toy, monkeypatch) -> None:
+    """Experiments, corpora and runs stand there."""
+    monkeypatch.chdir(toy.folder)
+
+
+@pytest.fixture
+def parent(toy) -> Path:
+    """A trained model folder."""
+    toy.trainer("parent", max_steps=4).train()
+    return toy.folder / "parent/model"
+
+
+def fine_tune(toy, run: str, parent: Path | None, *, resume: bool = False, **changes: dict[str, object]) -> Path:
+    """The toy run from `parent`, with other settings in some sections; its tokenizer section is left out."""
+    settings = {name: {**section, **changes.get(name, {})} for name, section in toy.settings.items()}
+    settings["tokenizer"] = changes.get("tokenizer", {})
+    Path("tuned.json").write_text(json.dumps(settings), encoding="utf-8")
+    train(Path("tuned.json"), run=Path(run), prepared=None, overrides=[], resume=resume, from_model=parent)
+    return Path(run)
+
+
+def sha256(path: Path) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+def assert_same_weights(a: Path, b: Path) -> None:
+    left, right = load_file(a / "model.safetensors"), load_file(b / "model.safetensors")
+    assert left.keys() == right.keys()
+    assert [name for name in left if not left[name].equal(right[name])] == []
+
+
+def interrupt_at(step: int, monkeypatch) -> None:
+    """The next run stops as by a signal before it makes the update of `step`."""
+    update = Trainer._update
+
+    def interrupted(trainer, batches):
+        if trainer.state.step + 1 == step:
+            raise Interrupted
+        return update(trainer, batches)
+
+    monkeypatch.setattr(Trainer, "_update", interrupted)
+
+
+def test_it_starts_from_the_weights_and_the_tokenizer_and_says_so_in_the_manifest(toy, parent, monkeypatch):
+    Path("other.de").write_text("haus und haus\nkatze\nrot und blau\n", encoding="utf-8")
+    Path("other.en").write_text("house and house\ncat\nred and blue\n", encoding="utf-8")
+
+    def first_update(trainer, batches):
+        save_file(trainer.model.state_dict(), "model.safetensors")
+        raise Interrupted
+
+    monkeypatch.setattr(Trainer, "_update", first_update)
+    with pytest.raises(Interrupted):
+        fine_tune(toy, "tuned", parent, data={"train": [{"source": "other.de", "target": "other.en"}]})
+    assert_same_weights(Path(), parent)
+    assert sha256(Path("prepared/tuned/tokenizer.model")) == sha256(parent / "tokenizer.model")
+    manifest = json.loads(Path("tuned/manifest.json").read_text(encoding="utf-8"))
+    assert manifest["parent"] == {
+        "path": str(parent.resolve()),
+        "weights_sha256": sha256(parent / "model.safetensors"),
+        "tokenizer_sha256": sha256(parent / "tokenizer.model"),
+    }
+    assert json.loads(Path("tuned/config.json").read_text(encoding="utf-8"))["tokenizer"]["vocab_size"] == 300
+
+
+@pytest.mark.parametrize("named", [True, False])
+@pytest.mark.parametrize("stop", [2, 6])
+def test_it_goes_on_to_the_same_bits_whether_or_not_the_parent_is_named_again(toy, parent, monkeypatch, stop, named):
+    """Before its first checkpoint (step 4) it needs the parent again; after that the parent may be gone."""
+    whole = fine_tune(toy, "whole", parent)
+    with monkeypatch.context() as stopped:
+        interrupt_at(stop, stopped)
+        with pytest.raises(Interrupted):
+            fine_tune(toy, "halves", parent)
+    if stop == 6 and not named:
+        shutil.rmtree(parent.parent)
+    halves = fine_tune(toy, "halves", parent if named else None, resume=True)
+    assert_same_weights(whole / "model", halves / "model")
+    assert json.loads((halves / "manifest.json").read_text())["parent"]["path"] == str(parent.resolve())
+
+
+def test_going_on_from_another_model_is_refused(toy, parent, monkeypatch):
+    fine_tune(toy, "tuned", parent)
+    with pytest.raises(UserError, match=r"tuned: its run began from .*parent.model, and .* is another .*weights_sha"):
+        fine_tune(toy, "tuned", Path("tuned"), resume=True)
+    with pytest.raises(UserError, match="its run began without --from"):
+        fine_tune(toy, "parent", Path("tuned"), resume=True)
+    with pytest.raises(UserError, match="go on with --resume"):
+        fine_tune(toy, "tuned", parent)
+
+
+def test_without_a_checkpoint_a_changed_parent_is_no_start(toy, parent, monkeypatch):
+    with monkeypatch.context() as stopped:
+        interrupt_at(2, stopped)
+        with pytest.raises(Interrupted):
+            fine_tune(toy, "tuned", parent)
+    tensors = load_file(parent / "model.safetensors")
+    save_file({name: tensor + 1 for name, tensor in tensors.items()}, parent / "model.safetensors")
+    with pytest.raises(UserError, match="began from is gone or has changed"):
+        fine_tune(toy, "tuned", None, resume=True)
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"model": {"d_model": 24}}, r"model.d_model = 24 in the experiment and 16 in .*set the key to 16"),
+        ({"model": {"n_encoder_layers": 3}}, "model.n_encoder_layers = 3 in the experiment and 1 in"),
+        ({"model": {"d_k": 5}}, "model.d_k = 5 in the experiment and 8 in"),
+        ({"model": {"norm": "pre"}}, "model.norm = pre in the experiment and post in"),
+        ({"model": {"tying": "none"}}, "model.tying = none in the experiment and all in"),
+        ({"model": {"window": 3}}, "model.window = 3 in the experiment and None in"),
+        ({"tokenizer": {"vocab_size": 301}}, "tokenizer.vocab_size = 301 in the experiment and 300 in"),
+        ({"data": {"source": "nl"}}, 'data.source = "nl" in the experiment and "de" in'),
+        ({"data": {"target": "fr"}}, 'data.target = "fr" in the experiment and "en" in'),
+    ],
+)
+def test_what_does_not_fit_is_refused_by_key_and_both_values(toy, changes, words):
+    toy.trainer("parent", max_steps=1).train()
+    with pytest.raises(UserError, match=words):
+        fine_tune(toy, "tuned", Path("parent"), **changes)
+    assert not Path("prepared/tuned").exists()
+    assert not Path("tuned").exists()
+
+
+def test_dropout_may_differ_and_unused_settings_of_the_tokenizer_are_said(toy, parent, capsys):
+    rates = {"dropout": 0.2, "attention_dropout": 0.1, "ffn_dropout": 0.3}
+    fine_tune(toy, "tuned", parent, model=rates, tokenizer={"vocab_size": 300, "algorithm": "unigram"})
+    assert "[tokenizer] algorithm: without effect" in capsys.readouterr().err
+    assert json.loads(Path("tuned/model/config.json").read_text())["model"]["dropout"] == 0.2
