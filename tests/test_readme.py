@@ -75,8 +75,9 @@ def test_the_commands_run(tmp_path, monkeypatch, capsys):
     small = experiment.replace("vocab_size = 8000", "vocab_size = 500").replace("max_epochs = 30", "max_epochs = 4")
     assert small != experiment
     Path("my.toml").write_text(small, encoding="utf-8")
-    for name, split, n in (("train", "train", 400), ("valid", "valid", 7), ("test", "test", 11)):
-        german, english = zip(*generate(split, n, 3), strict=True)
+    sets = (("train", "train", 400, 3), ("valid", "valid", 7, 3), ("test", "test", 11, 3), ("old", "train", 90, 4))
+    for name, split, n, seed in sets:
+        german, english = zip(*generate(split, n, seed), strict=True)
         Path(f"{name}.de").write_text("".join(f"{line}\n" for line in german), encoding="utf-8")
         Path(f"{name}.en").write_text("".join(f"{line}\n" for line in english), encoding="utf-8")
     for command in commands:

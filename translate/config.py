@@ -106,6 +106,19 @@ Source = Annotated[
 ]
 
 
+class OldData(Section):
+    """A corpus that a model was trained on before, mixed with the new one against forgetting.
+
+    Attributes:
+        sources: where its text comes from.
+        share: of the sentence pairs of every epoch. An epoch holds each new pair once and as many old ones as make the
+            share right: a sample drawn anew for every epoch, or where there are too few, all of them equally often.
+    """
+
+    sources: tuple[Source, ...] = Field(min_length=1, strict=False)
+    share: float = Field(default=0.5, gt=0, lt=1)
+
+
 class DataConfig(Section):
     """Where the text comes from.
 
@@ -113,6 +126,7 @@ class DataConfig(Section):
         source, target: language codes, such as "de" and "en".
         root: folder that relative paths of the sources start from; itself relative to the working directory.
         train, valid, test: sources; several train sources are concatenated, test sets have names.
+        old: an older corpus to train on beside `train`.
     """
 
     source: str
@@ -121,6 +135,7 @@ class DataConfig(Section):
     train: tuple[Source, ...] = Field(min_length=1, strict=False)
     valid: Source
     test: dict[str, Source] = Field(default_factory=dict)
+    old: OldData | None = None
 
 
 class CleaningConfig(Section):
@@ -372,10 +387,16 @@ def _known_keys(location: tuple[int | str, ...]) -> list[str]:
     section: Any = ExperimentConfig
     for part in location:
         if isinstance(section, type) and issubclass(section, BaseModel) and part in section.model_fields:
-            section = section.model_fields[str(part)].annotation
+            section = _without_none(section.model_fields[str(part)].annotation)
         else:
             section = next((s for s in _sections(section) if _tag(s) == part), section)
     return list(section.model_fields) if isinstance(section, type) and issubclass(section, BaseModel) else []
+
+
+def _without_none(annotation: Any) -> Any:
+    """The section that an optional one is if it is there."""
+    options = [option for option in get_args(annotation) if option is not type(None)]
+    return options[0] if len(options) == 1 else annotation
 
 
 def _sections(annotation: Any) -> list[type[Section]]:

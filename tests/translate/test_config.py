@@ -75,6 +75,7 @@ def test_every_problem_opens_with_the_file(path: Path) -> None:
             "[training]\nwarmup_step = 400\n",
             "unknown key 'training.warmup_step'; did you mean 'training.warmup_steps'?",
         ),
+        ("[data.old]\nsources = [{source = 'a', target = 'b'}]\nshar = 1\n", "did you mean 'data.old.share'?"),
         ("[trainin]\nseed = 1\n", "unknown key 'trainin'; did you mean 'training'?"),
         ("[tokenizer]\nvocabsize = 99\n", "did you mean 'tokenizer.vocab_size'?"),
         ("[decoding]\nqqq = 1\n", "unknown key 'decoding.qqq'; known keys: alpha, beam_size, max_extra"),

@@ -122,6 +122,7 @@ def new_trainer(
         bleu=(lambda m: greedy_bleu(ModelFolder(run.folder, m, prepared.tokenizer, task), sample)) if sample else None,
         say=say,
         ranks=ranks,
+        old_share=config.data.old.share if config.data.old is not None else 0.0,
     )
     record = None if parent is None else parent.record
     ranks.first(lambda: run.begin(config, prepared, model, dtype, record))

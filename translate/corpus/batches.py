@@ -79,12 +79,16 @@ class Sampler:
     """Every sentence of at most max_tokens tokens exactly once an epoch, in batches of similar length, shuffled.
 
     A batch holds at most `batch_tokens` padded tokens on either side (5.1: approximate length, about 25,000 a side).
+    With an `old_share` the last `n_old` pairs are an older corpus, of which each epoch holds a sample of its own, of
+    the size that makes them this share of all pairs; where they are too few, they occur equally often, up to one.
     """
 
     pairs: Pairs
     batch_tokens: int
     max_tokens: int
     seed: int
+    n_old: int = 0
+    old_share: float = 0.0
 
     def __post_init__(self) -> None:
         if self.max_tokens > self.batch_tokens:
@@ -96,11 +100,31 @@ class Sampler:
             raise UserError(
                 f"no sentence pair has at most training.max_tokens = {self.max_tokens} tokens on either side; raise it"
             )
+        if self.old_share and not all(map(len, self._new_and_old())):
+            raise UserError(
+                f"no sentence pair of data.train, or none of data.old, has at most training.max_tokens = "
+                f"{self.max_tokens} tokens on either side; raise it"
+            )
 
     def _eligible(self) -> NDArray[np.int64]:
         """Pairs whose sides fit max_tokens, eos or bos included."""
         longest = np.maximum(self.pairs.src_lengths, self.pairs.tgt_lengths) + 1
         return np.flatnonzero(longest <= self.max_tokens)
+
+    def _new_and_old(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Eligible pairs of the new and of the old corpus."""
+        eligible = self._eligible()
+        n_new = int(np.searchsorted(eligible, self.pairs.n_pairs - self.n_old))
+        return eligible[:n_new], eligible[n_new:]
+
+    def _members(self, rng: np.random.Generator) -> NDArray[np.int64]:
+        """The pairs of one epoch, those that occur twice named twice."""
+        if not self.old_share:
+            return self._eligible()
+        new, old = self._new_and_old()
+        n_old = round(len(new) * self.old_share / (1 - self.old_share))
+        times, rest = divmod(n_old, len(old))
+        return np.concatenate([new, np.tile(old, times), rng.choice(old, rest, replace=False)])
 
     @property
     def n_too_long(self) -> int:
@@ -111,7 +135,7 @@ class Sampler:
         """Sentence indices of every batch of an epoch, in the order of training."""
         rng = np.random.default_rng([self.seed, epoch])
         # Sorting is stable, so shuffling first mixes the sentences of equal lengths anew in every epoch.
-        batches = by_length(self.pairs, rng.permutation(self._eligible()), self.batch_tokens)
+        batches = by_length(self.pairs, rng.permutation(self._members(rng)), self.batch_tokens)
         return [batches[i] for i in rng.permutation(len(batches))]
 
     def stream(self, position: Position) -> Iterator[tuple[NDArray[np.int64], Position]]:

@@ -28,7 +28,7 @@ from typing import Any
 import numpy as np
 from tqdm import tqdm
 
-from translate.config import ExperimentConfig
+from translate.config import ExperimentConfig, Source
 from translate.corpus.cleaning import Cleaner, HeldOut, Report
 from translate.corpus.sources import Pair, describe, identity, read_pairs
 from translate.corpus.tokenizer import Tokenizer, train
@@ -89,6 +89,8 @@ class Prepared:
         valid: the validation pairs as text.
         test: the test sets as text, by name.
         tokenizer: what made the ids.
+
+    The last `n_old` of the training pairs are those of data.old.
     """
 
     folder: Path
@@ -97,6 +99,11 @@ class Prepared:
     valid: list[Pair]
     test: dict[str, list[Pair]]
     tokenizer: Tokenizer
+
+    @property
+    def n_old(self) -> int:
+        """Training pairs of the old corpus."""
+        return int(self.manifest["counts"].get("old", 0))
 
     @classmethod
     def open(cls, folder: Path) -> "Prepared":
@@ -174,10 +181,14 @@ def _plan(config: ExperimentConfig, tokenizer: Tokenizer | None) -> Manifest:
     """
     data, root = config.data, Path(config.data.root)
     inputs: dict[str, str] = {}
-    for source in (*data.train, data.valid, *data.test.values()):
+    for source in (*data.train, *_old_sources(config), data.valid, *data.test.values()):
         inputs |= identity(source, root, _langpair(config))
     settings = config.model_dump(mode="json", include={"data", "cleaning", "tokenizer"})
     del settings["data"]["root"]
+    # The share is drawn in training; and a folder from before there was an old corpus stays up to date.
+    del settings["data"]["old"]
+    if data.old is not None:
+        settings["data"]["old"] = [source.model_dump(mode="json") for source in data.old.sources]
     if tokenizer is not None:
         settings["tokenizer"] = {"sha256": hashlib.sha256(tokenizer.serialized).hexdigest()}
     plan: Manifest = {"format": FORMAT, "config": settings, "inputs": inputs}
@@ -191,12 +202,14 @@ def _build(config: ExperimentConfig, folder: Path, plan: Manifest, say: Say, tok
     for name, pairs in held_out.items():
         _write_jsonl(folder / _held_out_file(name), pairs)
     clean_file = folder / "train.jsonl"
-    report = _clean(config, HeldOut(itertools.chain.from_iterable(held_out.values())), clean_file)
+    report, n_old = _clean(config, HeldOut(itertools.chain.from_iterable(held_out.values())), clean_file)
     _say_report(report, say)
-    if not report.kept:
+    if report.kept == n_old:
         raise UserError(
             f"the training corpus is empty after cleaning: {_dropped(report)}; see data.train and [cleaning]"
         )
+    if config.data.old is not None and not n_old:
+        raise UserError(f"data.old is empty after cleaning: {_dropped(report)}; see data.old.sources and [cleaning]")
     _write_json(folder / "report.json", report.as_dict())
     tokenizer = tokenizer or train(itertools.chain.from_iterable(_iter_jsonl(clean_file)), config.tokenizer)
     tokenizer.save(folder / "tokenizer.model")
@@ -208,6 +221,7 @@ def _build(config: ExperimentConfig, folder: Path, plan: Manifest, say: Say, tok
         "counts": {
             "read": report.read,
             "kept": report.kept,
+            **({"old": n_old} if n_old else {}),
             "dropped": report.dropped,
             "valid": len(held_out["valid"]),
             "test": {name: len(held_out[name]) for name in config.data.test},
@@ -226,18 +240,27 @@ def _build(config: ExperimentConfig, folder: Path, plan: Manifest, say: Say, tok
     return manifest
 
 
-def _clean(config: ExperimentConfig, held_out: HeldOut, clean_file: Path) -> Report:
-    """Write the training pairs that cleaning keeps, of all sources in turn, as JSON lines."""
-    cleaner = Cleaner(config.cleaning, held_out)
-    kept = (
-        pair
-        for source in config.data.train
-        for pair in cleaner.clean(
-            read_pairs(source, Path(config.data.root), _langpair(config)), origin=describe(source)
-        )
-    )
-    _write_jsonl(clean_file, tqdm(kept, desc="cleaning", unit=" pairs", disable=None, leave=False))
-    return cleaner.report
+def _clean(config: ExperimentConfig, held_out: HeldOut, clean_file: Path) -> tuple[Report, int]:
+    """Write the training pairs that cleaning keeps, of all sources in turn, as JSON lines.
+
+    Old sources come last, so that of a pair that is new and old the new one stays; the number is that of old pairs.
+    """
+    cleaner, n_new = Cleaner(config.cleaning, held_out), 0
+
+    def kept() -> Iterator[Pair]:
+        nonlocal n_new
+        for sources in (config.data.train, _old_sources(config)):
+            n_new = cleaner.report.kept
+            for source in sources:
+                pairs = read_pairs(source, Path(config.data.root), _langpair(config))
+                yield from cleaner.clean(pairs, origin=describe(source))
+
+    _write_jsonl(clean_file, tqdm(kept(), desc="cleaning", unit=" pairs", disable=None, leave=False))
+    return cleaner.report, cleaner.report.kept - n_new
+
+
+def _old_sources(config: ExperimentConfig) -> tuple[Source, ...]:
+    return config.data.old.sources if config.data.old is not None else ()
 
 
 def _check_test_names(config: ExperimentConfig) -> None:

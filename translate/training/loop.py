@@ -45,6 +45,7 @@ class Trainer:
         bleu: score of the model's translations of the validation set, or None to validate by loss alone.
         say: takes each message to the user.
         ranks: the processes that train together; every method of this class is called by all of them.
+        old_share: of the old corpus in every epoch, where the prepared corpus holds one.
     """
 
     run: Run
@@ -56,6 +57,7 @@ class Trainer:
     bleu: Callable[[Transformer], float] | None
     say: Callable[[str], None]
     ranks: Ranks = ALONE
+    old_share: float = 0.0
 
     def __post_init__(self) -> None:
         config, self.state = self.config, TrainState()
@@ -65,7 +67,11 @@ class Trainer:
         self.device = self.working.device
         # Sharded ranks exchange parameters in every layer of every batch, so none of them can split on its own.
         self.memory = Memory(self.model.config.pad, self.say) if self.working.model is self.model else None
-        self.sampler = Sampler(self.prepared.train, config.batch_tokens, config.max_tokens, config.seed)
+        self.sampler = Sampler(
+            *(self.prepared.train, config.batch_tokens, config.max_tokens, config.seed),
+            n_old=self.prepared.n_old,
+            old_share=self.old_share,
+        )
         self.valid = self._valid_batches()
         updates_per_epoch = max(1, len(self.sampler.batches(0)) // self._batches_per_update)
         ends = (config.max_steps, config.max_epochs and config.max_epochs * updates_per_epoch)

@@ -144,3 +144,23 @@ def test_dropout_may_differ_and_unused_settings_of_the_tokenizer_are_said(toy, p
     fine_tune(toy, "tuned", parent, model=rates, tokenizer={"vocab_size": 300, "algorithm": "unigram"})
     assert "[tokenizer] algorithm: without effect" in capsys.readouterr().err
     assert json.loads(Path("tuned/model/config.json").read_text())["model"]["dropout"] == 0.2
+
+
+def test_a_run_with_an_old_corpus_learns_from_both_and_goes_on_to_the_same_bits(toy, parent, monkeypatch):
+    Path("new.de").write_text("haus katze haus katze\nrot und blau und rot\nhund und haus hund\n", encoding="utf-8")
+    Path("new.en").write_text("house cat house cat\nred and blue and red\ndog and house dog\n", encoding="utf-8")
+    old = {"sources": [{"source": "train.de", "target": "train.en"}], "share": 0.7}
+    data = {"train": [{"source": "new.de", "target": "new.en"}], "old": old}
+    whole = fine_tune(toy, "whole", parent, data=data)
+    counts = json.loads((whole / "manifest.json").read_text())["data"]["counts"]
+    assert counts["old"] == counts["kept"] - 3 > 100
+    with monkeypatch.context() as stopped:
+        interrupt_at(7, stopped)
+        with pytest.raises(Interrupted):
+            fine_tune(toy, "halves", parent, data=data)
+    assert_same_weights(whole / "model", fine_tune(toy, "halves", None, resume=True, data=data) / "model")
+    with pytest.raises(UserError, match=r"other settings \(data.old.share\)"):
+        fine_tune(toy, "halves", None, resume=True, data={**data, "old": {**old, "share": 0.6}})
+    data["old"] = {"sources": data["train"]}
+    with pytest.raises(UserError, match=r"data.old is empty after cleaning: 3 duplicate"):
+        fine_tune(toy, "other", parent, data=data)
