@@ -11,7 +11,8 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal, get_args
 
-from pydantic import BaseModel, ConfigDict, Discriminator, Field, Tag, ValidationError
+from pydantic import BaseModel, ConfigDict, Discriminator, Field, Tag, ValidationError, ValidationInfo, field_validator
+from pydantic_core import PydanticCustomError
 
 from translate.errors import UserError
 
@@ -213,7 +214,12 @@ class TrainingConfig(Section):
         save_minutes: minutes between checkpoints that only guard against loss; 0 turns them off.
         keep_last: checkpoints kept beside the best one.
         average_last: checkpoints averaged into the final model (6.1: 5 for base, 20 for big).
-        patience: validations without a better loss before training stops; None never stops early.
+        best_by: the validation score that picks the best checkpoint and drives patience.
+        final: what becomes the final model: the mean of the last checkpoints, or the best one. With `ema` the moving
+            average takes the place of the mean.
+        ema: decay of a moving average of the parameters, such as 0.999, which is validated and becomes the final
+            model; None keeps none.
+        patience: validations without a better score before training stops; None never stops early.
         log_every: steps between lines of metrics.jsonl.
         seed: of initialisation, dropout and batch order.
     """
@@ -239,9 +245,19 @@ class TrainingConfig(Section):
     save_minutes: float = Field(default=10.0, ge=0)
     keep_last: int = Field(default=5, ge=1)
     average_last: int = Field(default=5, ge=1)
+    best_by: Literal["loss", "bleu"] = "loss"
+    final: Literal["average", "best"] = "average"
+    ema: float | None = Field(default=None, gt=0, lt=1)
     patience: int | None = Field(default=None, ge=1)
     log_every: int = Field(default=50, ge=1)
     seed: int = Field(default=1, ge=0, lt=2**63)
+
+    @field_validator("best_by")
+    @classmethod
+    def _needs_bleu(cls, best_by: str, others: ValidationInfo) -> str:
+        if best_by == "bleu" and others.data.get("valid_bleu_sentences") == 0:
+            raise PydanticCustomError("best_by", "needs translations; set training.valid_bleu_sentences above 0")
+        return best_by
 
 
 class DecodingConfig(Section):

@@ -3,6 +3,7 @@
     checkpoints/step-00001200/
         config.json model.safetensors tokenizer.model translation.json   a model folder like any other
         optimizer.safetensors    Adam's moments and the random generators
+        ema.safetensors          with training.ema: the moving average of the parameters
         state.json               the rest of the state as plain values, the SHA-256 of every other file, and its own
 
 A folder is filled under another name, flushed to the disk, and renamed: a name of that form is always complete.
@@ -10,6 +11,7 @@ A folder is filled under another name, flushed to the disk, and renamed: a name 
 
 import hashlib
 import json
+import math
 import os
 import shutil
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -39,7 +41,8 @@ class TrainState:
     Attributes:
         step: updates done.
         position: the next batch of the sampler.
-        best_nll, best_step: lowest validation loss, nats a token, and where it was met.
+        best_nll, best_bleu: the best validation loss, nats a token, or the best BLEU; the other one stays None.
+        best_step: where it was met.
         stale_validations: validations since then.
         n_tokens: source and target tokens trained on, padding not counted.
         seconds: time spent training and validating, over all starts of the run.
@@ -50,12 +53,30 @@ class TrainState:
     step: int = 0
     position: Position = field(default_factory=Position)
     best_nll: float | None = None
+    best_bleu: float | None = None
     best_step: int = 0
     stale_validations: int = 0
     n_tokens: int = 0
     seconds: float = 0.0
     n_skipped: int = 0
     n_ranks: int = 1
+
+    def see_validation(self, nll: float, bleu: float | None, best_by: str) -> None:
+        """Keep the score that `best_by` names if it is the best so far, else count one more that is not.
+
+        Args:
+            nll: validation loss in nats a token.
+            bleu: of the validation set, or None.
+            best_by: "loss" or "bleu".
+        """
+        if best_by == "bleu" and bleu is not None and (self.best_bleu is None or bleu > self.best_bleu):
+            self.best_bleu = bleu
+        elif best_by == "loss" and math.isfinite(nll) and (self.best_nll is None or nll < self.best_nll):
+            self.best_nll = nll
+        else:
+            self.stale_validations += 1
+            return
+        self.best_step, self.stale_validations = self.step, 0
 
 
 def name_of(step: int) -> str:

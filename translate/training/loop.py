@@ -4,6 +4,7 @@ import math
 import sys
 import time
 from collections.abc import Callable, Iterator
+from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
@@ -25,6 +26,7 @@ from translate.training import checkpoint
 from translate.training.checkpoint import Generators, TrainState
 from translate.training.distributed import ALONE, Ranks
 from translate.training.divergence import ADVICE, Divergence, has_finite_parameters
+from translate.training.ema import Ema
 from translate.training.machine import choose_device, release_memory
 from translate.training.memory import Memory
 from translate.training.run import Run
@@ -67,6 +69,7 @@ class Trainer:
         self.device = self.working.device
         # Sharded ranks exchange parameters in every layer of every batch, so none of them can split on its own.
         self.memory = Memory(self.model.config.pad, self.say) if self.working.model is self.model else None
+        self.ema = self._new_ema()
         self.sampler = Sampler(
             *(self.prepared.train, config.batch_tokens, config.max_tokens, config.seed),
             n_old=self.prepared.n_old,
@@ -91,6 +94,14 @@ class Trainer:
         if self.config.parallel == "ddp" or self.ranks.size == 1:
             return Replica(self.model, self.optimizer)
         return Shards(self.model, self.optimizer, lambda twin: new_optimizer(twin, self.config), choose_device())
+
+    def _new_ema(self) -> Ema | None:
+        """The moving average that the config asks for; UserError where parameters are divided over ranks."""
+        if self.config.ema is None:
+            return None
+        if self.working.model is not self.model:
+            raise UserError("training.ema needs whole parameters on every rank; set training.parallel = \"ddp\"")
+        return Ema(self.model, self.config.ema)
 
     @property
     def _batches_per_update(self) -> int:
@@ -140,6 +151,8 @@ class Trainer:
             return
         if not self.ranks.is_first:
             self.state = checkpoint.load(newest, self.model, self.optimizer, self.ranks.rank)
+        if self.ema:
+            self.ema.load(newest / "ema.safetensors")
         self.saved_step = self.state.step
         self.say(f"resuming from {newest} (step {self.state.step:,})")
         if self.state.n_ranks != self.ranks.size:
@@ -257,6 +270,8 @@ class Trainer:
         self._speed.add(stats.n_src_tokens + stats.n_tgt_tokens, time.monotonic() - start)
         self.state.n_skipped += not stats.finite
         self._divergence.see_update(self.state.step, stats)
+        if self.ema and stats.finite:
+            self.ema.update(self.model, self.state.step)
         return stats
 
     def _milestones(self) -> None:
@@ -271,11 +286,9 @@ class Trainer:
 
     def _validate(self) -> None:
         self.working.gather()
-        nll, bleu = self.ranks.first(self._scores)
-        if math.isfinite(nll) and (self.state.best_nll is None or nll < self.state.best_nll):
-            self.state.best_nll, self.state.best_step, self.state.stale_validations = nll, self.state.step, 0
-        else:
-            self.state.stale_validations += 1
+        with self.ema.applied(self.model) if self.ema else nullcontext():
+            nll, bleu = self.ranks.first(self._scores)
+        self.state.see_validation(nll, bleu, self.config.best_by)
         self._log("valid", {"nll": nll, "perplexity": _perplexity(nll), "bleu": bleu})
         if self.state.step >= self.config.warmup_steps:
             self._divergence.see_validation(self.state.step, nll)
@@ -314,7 +327,7 @@ class Trainer:
         config, state = self.config, self.state
         folder = checkpoint.save(
             self.run.checkpoints,
-            lambda folder: write_model(self.model, self.prepared.tokenizer, self.task, folder),
+            self._write_weights,
             self.optimizer,
             state,
             scheduled=scheduled,
@@ -324,16 +337,37 @@ class Trainer:
         best = self.run.checkpoints / checkpoint.name_of(state.best_step)
         checkpoint.prune(self.run.checkpoints, {*self._averaged()[-n:], folder, best})
 
+    def _write_weights(self, folder: Path) -> None:
+        """Fill `folder` with what training has made: a model folder, and the moving average if there is one."""
+        write_model(self.model, self.prepared.tokenizer, self.task, folder)
+        if self.ema:
+            self.ema.save(folder / "ema.safetensors")
+
     def _finish(self) -> None:
-        """Average the last scheduled checkpoints into the final model (6.1) and validate it."""
-        sound = [folder for folder in self._averaged() if self._unless_damaged(folder, checkpoint.verify)]
-        folders = sound[-self.config.average_last :]
-        self.model.load_state_dict(average([folder / "model.safetensors" for folder in folders]))
+        """Make the final model of the last scheduled checkpoints (6.1), or as the config asks, and validate it."""
+        folders, what = self._final()
+        name = "ema.safetensors" if self.ema else "model.safetensors"
+        self.model.load_state_dict(average([folder / name for folder in folders]))
         nll, bleu = self._scores()
         model_folder.save(self.model, self.prepared.tokenizer, self.task, self.run.model, replace=True)
         steps = [checkpoint.step_of(folder) for folder in folders]
         self._log("final", {"nll": nll, "perplexity": _perplexity(nll), "bleu": bleu, "averaged": steps})
-        self.say(f"final model: {self.run.model} (mean of {len(steps)} checkpoints)")
+        self.say(f"final model: {self.run.model} ({what})")
+
+    def _final(self) -> tuple[list[Path], str]:
+        """The checkpoints whose mean is the final model, and what to call it."""
+        best = self.run.checkpoints / checkpoint.name_of(self.state.best_step)
+        of = "moving average of " if self.ema else ""
+        if self.config.final == "best" and best.exists() and self._unless_damaged(best, checkpoint.verify):
+            return [best], f"{of}the best checkpoint, step {self.state.best_step:,}"
+        if self.config.final == "best":
+            self.say(
+                "warning: no validation had a finite score, so there is no best checkpoint; the last ones are taken"
+            )
+        n = 1 if self.ema else self.config.average_last
+        sound = [folder for folder in self._averaged() if self._unless_damaged(folder, checkpoint.verify)]
+        folders = sound[-n:]
+        return folders, f"{of}the last checkpoint" if self.ema else f"mean of {len(folders)} checkpoints"
 
     def _tell_splits(self) -> None:
         (n_splits,) = map(int, self.ranks.sum(self.memory.n_splits if self.memory else 0))

@@ -1,0 +1,102 @@
+"""The moving average: its formula, that applying it leaves no trace, and that a run with it resumes to the last bit."""
+
+import json
+
+import pytest
+import torch
+from safetensors.torch import load_file
+from torch import nn
+
+from transformer.checkpoint_io import CheckpointError
+from translate.errors import UserError
+from translate.training import checkpoint
+from translate.training.checkpoint import TrainState
+from translate.training.ema import Ema
+
+
+def test_it_is_the_recurrence_written_out():
+    torch.manual_seed(0)
+    model, decay = nn.Linear(3, 5), 0.7
+    ema = Ema(model, decay)
+    expected = model.weight.detach().double()
+    for step in range(1, 30):
+        with torch.no_grad():
+            model.weight += torch.randn(5, 3)
+        ema.update(model, step)
+        d = min(decay, (1 + step) / (10 + step))
+        expected = d * expected + (1 - d) * model.weight.detach().double()
+    with ema.applied(model):
+        torch.testing.assert_close(model.weight.detach().double(), expected, rtol=1e-5, atol=1e-6)
+
+
+def test_applying_it_leaves_no_trace_even_where_validation_fails():
+    model = nn.Linear(3, 5)
+    ema = Ema(model, 0.9)
+    with torch.no_grad():
+        model.weight *= 3
+    before = {name: tensor.clone() for name, tensor in model.state_dict().items()}
+
+    def fail() -> None:
+        with ema.applied(model):
+            assert not model.weight.equal(before["weight"])
+            raise RuntimeError
+
+    with pytest.raises(RuntimeError):
+        fail()
+    assert all(model.state_dict()[name].equal(tensor) for name, tensor in before.items())
+
+
+def test_the_average_of_another_model_is_refused(tmp_path):
+    Ema(nn.Linear(3, 5), 0.9).save(tmp_path / "ema.safetensors")
+    with pytest.raises(CheckpointError, match="of another model"):
+        Ema(nn.Linear(3, 7), 0.9).load(tmp_path / "ema.safetensors")
+
+
+def test_it_changes_no_update_and_becomes_the_final_model(toy):
+    toy.trainer("plain").train()
+    toy.trainer("averaged", ema=0.9).train()
+    last = "checkpoints/step-00000012"
+    plain, averaged = (load_file(toy.folder / run / last / "model.safetensors") for run in ("plain", "averaged"))
+    assert all(plain[name].equal(averaged[name]) for name in plain)
+    shadow = load_file(toy.folder / "averaged" / last / "ema.safetensors")
+    final = load_file(toy.folder / "averaged/model/model.safetensors")
+    assert all(shadow[name].equal(final[name]) for name in final)
+    assert any(not shadow[name].equal(averaged[name]) for name in final)
+    assert "ema.safetensors" in checkpoint.verify(toy.folder / "averaged" / last)["sha256"]
+
+
+def test_a_run_with_it_goes_on_to_the_same_bits(toy):
+    toy.trainer("whole", ema=0.9).train()
+    toy.trainer("halves", ema=0.9, max_steps=7).train()
+    toy.trainer("halves", ema=0.9, resume=True).train()
+    whole, halves = (load_file(toy.folder / run / "model/model.safetensors") for run in ("whole", "halves"))
+    assert all(whole[name].equal(halves[name]) for name in whole)
+
+
+def test_the_best_checkpoint_becomes_the_final_model_where_asked_for(toy):
+    trainer = toy.trainer("run", final="best", best_by="bleu", valid_bleu_sentences=5)
+    scores = iter([3.0, 7.0, 5.0, 0.0])
+    trainer.bleu = lambda model: next(scores)
+    trainer.train()
+    best = load_file(toy.folder / "run/checkpoints/step-00000008/model.safetensors")
+    final = load_file(toy.folder / "run/model/model.safetensors")
+    assert all(best[name].equal(final[name]) for name in best)
+    state = json.loads((toy.folder / "run/checkpoints/step-00000012/state.json").read_text(encoding="utf-8"))["state"]
+    assert (state["best_bleu"], state["best_step"], state["stale_validations"]) == (7.0, 8, 1)
+
+
+def test_best_by_bleu_needs_bleu(toy):
+    with pytest.raises(UserError, match="best_by = .bleu.: needs translations; set training.valid_bleu_sentences"):
+        toy.config(best_by="bleu", valid_bleu_sentences=0)
+
+
+@pytest.mark.parametrize(
+    ("best_by", "best_step", "stale"), [("loss", 1, 3), ("bleu", 2, 2)], ids=["lowest loss", "highest BLEU"]
+)
+def test_one_score_alone_decides_which_is_best(best_by, best_step, stale):
+    state = TrainState()
+    for nll, bleu in ((2.0, 10.0), (3.0, 30.0), (float("nan"), 20.0), (2.0, 30.0)):
+        state.step += 1
+        state.see_validation(nll, bleu, best_by)
+    assert (state.best_step, state.stale_validations) == (best_step, stale)
+    assert (state.best_nll, state.best_bleu) == ((2.0, None) if best_by == "loss" else (None, 30.0))
