@@ -98,11 +98,12 @@ def new_trainer(
     from translate.training import checkpoint
     from translate.training.distributed import ALONE
     from translate.training.loop import Trainer
-    from translate.training.machine import choose_device, choose_dtype
+    from translate.training.machine import choose_device, choose_dtype, product_rate
 
     device, ranks = choose_device(), ranks or ALONE
     # Measured before the seed is set, as measuring draws random numbers.
     dtype = ranks.first(lambda: run.recorded_dtype() or choose_dtype(config.training.precision, device))
+    peak = product_rate(dtype, device)
     torch.manual_seed(config.training.seed)
     overrides = config.model.model_dump(exclude={"preset"})
     model = Transformer(resolve(config.model.preset, overrides, prepared.tokenizer.vocab_size))
@@ -121,11 +122,12 @@ def new_trainer(
         task=task,
         bleu=(lambda m: greedy_bleu(ModelFolder(run.folder, m, prepared.tokenizer, task), sample)) if sample else None,
         say=say,
+        peak=peak,
         ranks=ranks,
         old_share=config.data.old.share if config.data.old is not None else 0.0,
     )
     record = None if parent is None else parent.record
-    ranks.first(lambda: run.begin(config, prepared, model, dtype, record))
+    ranks.first(lambda: run.begin(config, prepared, model, dtype, peak, record))
     ranks.seed(config.training.seed, step=0)
     size = sum(parameter.numel() for parameter in model.parameters()) / 1e6
     together = "" if ranks.size == 1 else f", {ranks.size} processes"

@@ -47,6 +47,7 @@ class TrainState:
         n_tokens: source and target tokens trained on, padding not counted.
         seconds: time spent training and validating, over all starts of the run.
         n_skipped: updates left out because loss or gradient was not finite.
+        warned: warnings that the run has given, by key; each is given once.
         n_ranks: processes that trained together at the last save.
     """
 
@@ -59,6 +60,7 @@ class TrainState:
     n_tokens: int = 0
     seconds: float = 0.0
     n_skipped: int = 0
+    warned: list[str] = field(default_factory=list)
     n_ranks: int = 1
 
     def see_validation(self, nll: float, bleu: float | None, best_by: str) -> None:

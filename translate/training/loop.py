@@ -24,6 +24,8 @@ from translate.errors import UserError
 from translate.model_folder import Task, write_model
 from translate.training import checkpoint
 from translate.training.checkpoint import Generators, TrainState
+from translate.training.data_files import Watched
+from translate.training.diagnosis import SourceGain, source_warning, unknown_targets, unknown_warning
 from translate.training.distributed import ALONE, Ranks
 from translate.training.divergence import ADVICE, Divergence, has_finite_parameters
 from translate.training.ema import Ema
@@ -32,6 +34,7 @@ from translate.training.memory import Memory
 from translate.training.run import Run
 from translate.training.sharding import Replica, Shards
 from translate.training.signals import interruption, stop_signals
+from translate.training.speed import Speed, update_flops
 from translate.training.step import StepStats, mean_nll, new_optimizer, rehearse, train_step
 
 T = TypeVar("T")
@@ -46,6 +49,7 @@ class Trainer:
         task: languages and decoding, for the model folders that are written.
         bleu: score of the model's translations of the validation set, or None to validate by loss alone.
         say: takes each message to the user.
+        peak: measured FLOP/s of this process's device, for the log; None leaves the share out.
         ranks: the processes that train together; every method of this class is called by all of them.
         old_share: of the old corpus in every epoch, where the prepared corpus holds one.
     """
@@ -58,6 +62,7 @@ class Trainer:
     task: Task
     bleu: Callable[[Transformer], float] | None
     say: Callable[[str], None]
+    peak: float | None = None
     ranks: Ranks = ALONE
     old_share: float = 0.0
 
@@ -86,7 +91,8 @@ class Trainer:
         self.saved_step = 0
         self._clock = self._saved_at = 0.0  # seconds; set when training begins
         self._divergence = Divergence(self.say, self.model.config.vocab_size)
-        self._speed = Speed()
+        self._speed = Speed(self.peak)
+        self._files = Watched(self.prepared.folder, self.prepared.manifest["files"])
         self._check_positions()
 
     def _working(self) -> Replica:
@@ -123,6 +129,8 @@ class Trainer:
         source, target = zip(*self.prepared.valid, strict=True)
         encode = self.prepared.tokenizer.encode_batch
         pairs = EncodedPairs(encode(source), encode(target))
+        self._source_gain = SourceGain(pairs, self.config.batch_tokens, self._collate)
+        self._unknown = unknown_warning("validation", unknown_targets(pairs, self.prepared.tokenizer.unk))
         return [self._collate(pairs, i) for i in by_length(pairs, np.arange(pairs.n_pairs), self.config.batch_tokens)]
 
     def _collate(self, pairs: Pairs, index: np.ndarray) -> Batch:
@@ -186,10 +194,10 @@ class Trainer:
 
     def train(self) -> None:
         """Update until the end that the config names, or until patience is exhausted; then make the final model."""
-        self._warn()
         self.ranks.copy_from_first(self.model.parameters())
         self.working.scatter()
         self._rehearse()
+        self._warn_at_start()
         batches = self._micro_batches()
         self._clock, self._saved_at = time.monotonic(), self.state.seconds
         with stop_signals(self.say, self.ranks.size == 1) as stop, self._progress() as bar:
@@ -253,6 +261,7 @@ class Trainer:
 
     def _update(self, micro_batches: list[Batch]) -> StepStats:
         self.working.model.train()
+        flops = update_flops(self.model.config, micro_batches)
         start = time.monotonic()
         stats = train_step(
             self.working.model,
@@ -267,7 +276,7 @@ class Trainer:
         )
         self.state.step += 1
         self.state.n_tokens += stats.n_src_tokens + stats.n_tgt_tokens
-        self._speed.add(stats.n_src_tokens + stats.n_tgt_tokens, time.monotonic() - start)
+        self._speed.add(stats.n_src_tokens + stats.n_tgt_tokens, flops, time.monotonic() - start)
         self.state.n_skipped += not stats.finite
         self._divergence.see_update(self.state.step, stats)
         if self.ema and stats.finite:
@@ -278,29 +287,44 @@ class Trainer:
         """Validate and save where the step says so, and save at the end."""
         step = self.state.step
         if step % self.valid_every == 0:
+            self._check_files()
             self._validate()
             release_memory()
         scheduled = step % self.save_every == 0 or step == self.last_step or self._out_of_patience()
         if scheduled or self.state.best_step == step:
             self._save(scheduled=scheduled)
 
+    def _check_files(self) -> None:
+        """UserError, with the state saved, if a file of the corpus has changed since training began."""
+        changed = self.ranks.first(self._files.changed)
+        if changed is None:
+            return
+        self._save(scheduled=False)
+        raise UserError(
+            f"{changed}: has changed while {self.run.folder} was training on it; the state of step "
+            f"{self.state.step:,} is saved; restore the file and go on with --resume, or begin another run"
+        )
+
     def _validate(self) -> None:
         self.working.gather()
         with self.ema.applied(self.model) if self.ema else nullcontext():
-            nll, bleu = self.ranks.first(self._scores)
+            nll, bleu, gain = self.ranks.first(self._scores)
         self.state.see_validation(nll, bleu, self.config.best_by)
-        self._log("valid", {"nll": nll, "perplexity": _perplexity(nll), "bleu": bleu})
+        self._log("valid", {"nll": nll, "perplexity": _perplexity(nll), "bleu": bleu, "source_gain": gain})
+        warning = source_warning(gain, self.state.step, self.config.warmup_steps, self.last_step)
+        self._warn("source ignored", warning)
         if self.state.step >= self.config.warmup_steps:
             self._divergence.see_validation(self.state.step, nll)
 
-    def _scores(self) -> tuple[float, float | None]:
-        """Loss in nats a token and BLEU of the present parameters on the validation set."""
+    def _scores(self) -> tuple[float, float | None, float | None]:
+        """Loss in nats a token, BLEU, and the gain from the sources of the present parameters on the validation set."""
         home = next(self.model.parameters()).device
         self.model.to(self.device)
         nll = mean_nll(self.model, self.valid, self.dtype)
         bleu = None if self.bleu is None else self.bleu(self.model.eval())
+        gain = self._source_gain(self.model, self.dtype)
         self.model.to(home)
-        return nll, bleu
+        return nll, bleu, gain
 
     def _save(self, *, scheduled: bool) -> None:
         """Write a checkpoint and drop those that are no longer needed; rank 0 does so with the generators of all."""
@@ -348,7 +372,7 @@ class Trainer:
         folders, what = self._final()
         name = "ema.safetensors" if self.ema else "model.safetensors"
         self.model.load_state_dict(average([folder / name for folder in folders]))
-        nll, bleu = self._scores()
+        nll, bleu, _ = self._scores()
         model_folder.save(self.model, self.prepared.tokenizer, self.task, self.run.model, replace=True)
         steps = [checkpoint.step_of(folder) for folder in folders]
         self._log("final", {"nll": nll, "perplexity": _perplexity(nll), "bleu": bleu, "averaged": steps})
@@ -361,9 +385,7 @@ class Trainer:
         if self.config.final == "best" and best.exists() and self._unless_damaged(best, checkpoint.verify):
             return [best], f"{of}the best checkpoint, step {self.state.best_step:,}"
         if self.config.final == "best":
-            self.say(
-                "warning: no validation had a finite score, so there is no best checkpoint; the last ones are taken"
-            )
+            self.say("warning: there is no usable best checkpoint, so the last ones make the final model")
         n = 1 if self.ema else self.config.average_last
         sound = [folder for folder in self._averaged() if self._unless_damaged(folder, checkpoint.verify)]
         folders = sound[-n:]
@@ -403,7 +425,7 @@ class Trainer:
         if state.step % self.config.log_every == 0 or state.step == self.last_step:
             values = {"loss": stats.loss, "nll": stats.nll, "grad_norm": stats.grad_norm, "lr": self.lr(state.step)}
             counts = {"tokens": state.n_tokens, "skipped": state.n_skipped}
-            self._log("train", {**values, **counts, "tokens_per_s": round(self._speed.recent)})
+            self._log("train", {**values, **counts, **self._speed.record()})
 
     def _progress(self) -> "tqdm[None]":
         # A log file wants a line now and then, a terminal a bar that moves.
@@ -426,17 +448,32 @@ class Trainer:
         patience = self.config.patience
         return patience is not None and self.state.stale_validations >= patience
 
-    def _warn(self) -> None:
-        if self.last_step < self.config.warmup_steps:
-            self.say(
-                f"warning: training ends at step {self.last_step:,}, before the learning rate has risen to its peak "
-                f"at training.warmup_steps = {self.config.warmup_steps:,}"
+    def _warn_at_start(self) -> None:
+        config, train = self.config, self.prepared.train
+        if self.last_step < config.warmup_steps:
+            self._warn(
+                "warm-up",
+                f"training ends at step {self.last_step:,}, before the learning rate has risen to its peak at "
+                f"training.warmup_steps = {config.warmup_steps:,}",
             )
         if self.sampler.n_too_long:
-            self.say(
-                f"warning: {self.sampler.n_too_long:,} of {self.prepared.train.n_pairs:,} pairs are longer than "
-                f"training.max_tokens = {self.config.max_tokens} tokens and are left out"
+            self._warn(
+                "too long",
+                f"{self.sampler.n_too_long:,} of {train.n_pairs:,} pairs are longer than training.max_tokens = "
+                f"{config.max_tokens} tokens and are left out",
             )
+        self._warn("unknown validation", self._unknown)
+        if "unknown training" not in self.state.warned:
+            unknown = unknown_targets(train, self.prepared.tokenizer.unk)
+            self._warn("unknown training", unknown_warning("training", unknown))
+
+    def _warn(self, key: str, message: str | None) -> None:
+        """Tell the user and the log, once in the life of the run; None is no warning."""
+        if message is None or key in self.state.warned:
+            return
+        self.state.warned.append(key)
+        self.say(f"warning: {message}")
+        self._log("warning", {"about": key, "message": message})
 
     def _give_up(self) -> None:
         if self.saved_step < self.state.step:
@@ -445,23 +482,6 @@ class Trainer:
             f"{self.run.folder}: loss or gradient was not finite in {self._divergence.skipped} updates in a row; state "
             f"is saved; {ADVICE}"
         )
-
-
-@dataclass
-class Speed:
-    """Tokens trained on a second of updates, validation and saving not counted; recent ones weigh more."""
-
-    tokens: float = 0.0
-    seconds: float = 0.0
-
-    def add(self, tokens: int, seconds: float) -> None:
-        """Count one update; what lies 50 updates back has lost nearly two thirds of its weight."""
-        self.tokens, self.seconds = 0.98 * self.tokens + tokens, 0.98 * self.seconds + seconds
-
-    @property
-    def recent(self) -> float:
-        """Tokens a second."""
-        return self.tokens / self.seconds if self.seconds else 0.0
 
 
 def _perplexity(nll: float) -> float:

@@ -27,6 +27,7 @@ from transformer.model import Transformer
 from translate.config import ExperimentConfig, parse
 from translate.corpus.store import Prepared
 from translate.errors import UserError
+from translate.training import data_files
 
 # Settings that may change when a run goes on: they decide when it ends, what it tells and where its numbers lie in
 # memory, not where it goes.
@@ -100,25 +101,25 @@ class Run:
         prepared: Prepared,
         model: Transformer,
         dtype: torch.dtype,
+        peak: float,
         parent: dict[str, str] | None = None,
     ) -> None:
-        """Write what the run is, after `check`; UserError if it began with other data.
+        """Write what the run is, after `check`; UserError that names the file if it began with other data.
 
-        `parent` is the record of the model that it starts from, if it is fine-tuning.
+        `peak` is the measured rate of matrix products in FLOP/s; `parent` is the record of the model that the run
+        starts from, if it is fine-tuning.
         """
         data = {
             **{key: prepared.manifest[key] for key in ("fingerprint", "inputs", "counts")},
             "tokenizer": prepared.manifest["tokenizer"]["sha256"],
+            "files": data_files.digests(prepared.folder, prepared.manifest["files"]),
         }
         starts: list[object] = []
         if self.has_begun:
             before = _read_json(self.manifest)
             starts = before["starts"]
-            for key in ("fingerprint", "tokenizer"):
-                if before["data"][key] != data[key]:
-                    raise UserError(
-                        f"{self.folder}: its run began with other data ({key}); restore it, or name another --run"
-                    )
+            self._check_data(before["data"], data)
+            data_files.check(prepared.folder, self.folder, before["data"].get("files", {}), data["files"])
         manifest = {
             "seed": config.training.seed,
             "parameters": sum(parameter.numel() for parameter in model.parameters()),
@@ -126,7 +127,7 @@ class Run:
             "prepared": str(prepared.folder.resolve()),
             "data": data,
             "parent": parent,
-            "starts": [*starts, _start()],
+            "starts": [*starts, _start(peak)],
         }
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
@@ -134,6 +135,16 @@ class Run:
             write_json(self.config, config.model_dump(mode="json"))
         except OSError as error:
             raise UserError(f"{self.folder}: cannot write the run: {error.strerror}") from error
+
+    def _check_data(self, before: dict[str, Any], now: dict[str, Any]) -> None:
+        """UserError that says in what the data of the run and those of today differ."""
+        for key in ("fingerprint", "tokenizer"):
+            if before[key] != now[key]:
+                inputs = sorted(differing_keys(before["inputs"], now["inputs"]))
+                what = ", ".join(inputs) if key == "fingerprint" and inputs else key
+                raise UserError(
+                    f"{self.folder}: its run began with other data ({what}); restore it, or name another --run"
+                )
 
     def recorded_dtype(self) -> torch.dtype | None:
         """The type of products that this run began with: measuring it anew might end differently."""
@@ -254,8 +265,8 @@ def _record(line: str) -> dict[str, Any]:
     return record if isinstance(record, dict) else {}
 
 
-def _start() -> dict[str, object]:
-    """When, how, where and from which commit this process began."""
+def _start(peak: float) -> dict[str, object]:
+    """When, how, where and from which commit this process began; `peak` is the measured FLOP/s of its device."""
     changes = _git("status", "--porcelain", "--untracked-files=no")
     return {
         "time": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
@@ -268,6 +279,7 @@ def _start() -> dict[str, object]:
             "cores": os.cpu_count(),
             "processes": int(os.environ.get("WORLD_SIZE", "1")),
             "threads": torch.get_num_threads(),
+            "peak_flops": float(f"{peak:.4g}"),
             "device": torch.cuda.get_device_name() if torch.cuda.is_available() else "cpu",
         },
     }

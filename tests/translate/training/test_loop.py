@@ -15,6 +15,7 @@ from translate import model_folder
 from translate.errors import UserError
 from translate.training import checkpoint
 from translate.training.signals import Interrupted
+from translate.training.speed import TIMED
 
 
 def metrics(folder: Path, kind: str) -> list[dict]:
@@ -23,7 +24,7 @@ def metrics(folder: Path, kind: str) -> list[dict]:
 
 
 def without_time(records: list[dict]) -> list[dict]:
-    return [{k: v for k, v in record.items() if k not in ("seconds", "tokens_per_s")} for record in records]
+    return [{k: v for k, v in record.items() if k not in TIMED} for record in records]
 
 
 def assert_same_weights(a: Path, b: Path) -> None:

@@ -1,0 +1,87 @@
+"""What a run is warned of, and what it is not."""
+
+import itertools
+import json
+
+import pytest
+import torch
+
+from tests.toys import TINY, toy_model
+from translate.corpus.batches import EncodedPairs, collate
+from translate.training.diagnosis import LEAST_GAIN, SourceGain, source_warning, unknown_targets
+
+
+def warnings_of(folder):
+    lines = (folder / "metrics.jsonl").read_text(encoding="utf-8").splitlines()
+    return [record for record in map(json.loads, lines) if record["kind"] == "warning"]
+
+
+def gain_of(pairs, model):
+    def make(pairs, index):
+        return collate(pairs, index, pad=TINY.pad, bos=TINY.bos, eos=TINY.eos)
+
+    return SourceGain(pairs, 50, make)(model, torch.float32)
+
+
+def test_a_model_that_cannot_see_its_source_gains_exactly_nothing_by_it():
+    pairs = EncodedPairs([[3 + i] * (1 + i % 3) for i in range(11)], [[4 + i, 5] for i in range(11)])
+    model = toy_model()
+    assert abs(gain_of(pairs, model)) > 1e-4
+    with torch.no_grad():
+        for layer in model.decoder:
+            for parameter in layer.cross_attn.parameters():
+                parameter.zero_()
+    assert gain_of(pairs, model) == pytest.approx(0.0, abs=1e-6)
+
+
+def test_where_all_sources_are_equal_there_is_no_gain_to_speak_of():
+    assert gain_of(EncodedPairs([[5, 6]] * 3, [[7], [8], [9, 9]]), toy_model()) is None
+    assert gain_of(EncodedPairs([[5, 6]], [[7]]), toy_model()) is None
+
+
+def test_the_warning_waits_until_a_model_should_know_better():
+    assert source_warning(0.0, step=400, warmup_steps=5, last_step=900) is None
+    assert source_warning(0.0, step=900, warmup_steps=500, last_step=1000) is None
+    assert source_warning(None, step=900, warmup_steps=5, last_step=900) is None
+    assert source_warning(2 * LEAST_GAIN, step=900, warmup_steps=5, last_step=900) is None
+    for step, warmup in ((500, 5), (1000, 500), (1200, 5000)):
+        assert "ignores its source" in source_warning(0.0, step=step, warmup_steps=warmup, last_step=1200)
+
+
+def test_a_run_that_learns_gains_from_its_sources_and_one_on_shuffled_pairs_is_warned(toy):
+    settings = {"max_steps": 300, "valid_every": 100, "lr": 0.03}
+    toy.trainer("good", **settings).train()
+    lines = (toy.folder / "good/metrics.jsonl").read_text(encoding="utf-8").splitlines()
+    gains = [record["source_gain"] for record in map(json.loads, lines) if record["kind"] == "valid"]
+    assert gains[-1] > 5 * LEAST_GAIN
+    assert not warnings_of(toy.folder / "good")
+
+    english = [" ".join(words) for words in itertools.product(("red", "dog", "and"), repeat=3)]
+    (toy.folder / "train.de").write_text("".join(f"{s}\n" for s in ["rot", "hund"] * 300), encoding="utf-8")
+    (toy.folder / "train.en").write_text("".join(f"{s}\n" for s in (english * 23)[:600]), encoding="utf-8")
+    toy.settings["cleaning"] = {"duplicates": False, "max_ratio": 99.0}
+    toy.settings["tokenizer"] = {"vocab_size": 290}
+    toy.trainer("bad", **settings).train()
+    assert [record["about"] for record in warnings_of(toy.folder / "bad")] == ["source ignored"]
+    assert sum("ignores its source" in line for line in toy.said) == 1
+
+
+def test_unknown_tokens_are_counted_and_one_is_shown():
+    pairs = EncodedPairs([[5]] * 5, [[5, 6], [7, 0], [8], [0, 0], [9]])
+    found = unknown_targets(pairs, unk=0)
+    assert (found.n, found.of, found.first) == (2, 5, 2)
+    assert unknown_targets(pairs, unk=11) is None
+
+
+def test_references_with_unknown_tokens_are_named_once_in_a_run(toy):
+    toy.settings["tokenizer"] = {"vocab_size": 40, "byte_fallback": False}
+    with (toy.folder / "valid.de").open("a", encoding="utf-8") as german:
+        german.write("rot hund\n")
+    with (toy.folder / "valid.en").open("a", encoding="utf-8") as english:
+        english.write("red 犬\n")
+    n = len((toy.folder / "valid.en").read_text(encoding="utf-8").splitlines())
+    toy.trainer("run", max_steps=8).train()
+    toy.trainer("run", max_steps=12, resume=True).train()
+    (record,) = (r for r in warnings_of(toy.folder / "run") if r["about"] == "unknown validation")
+    assert f"1 of {n} references of the validation set, first in pair {n}," in record["message"]
+    assert sum("<unk> stands in" in line for line in toy.said) == 1

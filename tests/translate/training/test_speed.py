@@ -1,0 +1,33 @@
+"""Operations counted sentence by sentence, whatever the padding."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+import torch
+
+from tests.toys import TINY
+from transformer.cost import forward_flops
+from translate.corpus.batches import EncodedPairs, collate
+from translate.training.speed import Speed, update_flops
+
+
+def test_padding_is_no_work():
+    pairs = EncodedPairs([[5], [6, 7, 8], [9] * 7], [[5, 5], [6] * 5, [7]])
+    batch = collate(pairs, np.arange(3), pad=TINY.pad, bos=TINY.bos, eos=TINY.eos)
+    expected = 3 * sum(forward_flops(TINY, src, tgt) for src, tgt in ((2, 3), (4, 6), (8, 2)))
+    assert update_flops(TINY, [batch]) == expected
+    wide = torch.nn.functional.pad(batch.src, (0, 5), value=TINY.pad)
+    assert update_flops(TINY, [dataclasses.replace(batch, src=wide), batch]) == 2 * expected
+
+
+def test_a_steady_rate_is_the_recent_one():
+    speed = Speed(peak=2e9)
+    for _ in range(5):
+        speed.add(tokens=30, flops=10**9, seconds=2.0)
+    assert speed.record() == {
+        "tokens_per_s": 15,
+        "flops_per_s": pytest.approx(5e8),
+        "mfu": pytest.approx(0.25),
+    }
+    assert Speed().record()["mfu"] is None

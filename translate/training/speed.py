@@ -1,0 +1,56 @@
+"""How fast a run trains: tokens and floating-point operations a second of updates, and the share of the peak."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import cast
+
+from transformer.config import ModelConfig
+from transformer.cost import forward_flops, mfu
+from translate.corpus.batches import Batch
+
+TIMED = frozenset({"seconds", "tokens_per_s", "flops_per_s", "mfu"})  # what no two runs share in metrics.jsonl
+
+
+@dataclass
+class Speed:
+    """Of updates; validation and saving are not counted. Recent updates weigh more.
+
+    Attributes:
+        peak: FLOP/s of this process's device in matrix products, as measured at the start; None leaves out the share.
+    """
+
+    peak: float | None = None
+    tokens: float = 0.0
+    flops: float = 0.0
+    seconds: float = 0.0
+
+    def add(self, tokens: int, flops: int, seconds: float) -> None:
+        """Count one update; what lies 50 updates back has lost nearly two thirds of its weight."""
+        self.tokens, self.flops = 0.98 * self.tokens + tokens, 0.98 * self.flops + flops
+        self.seconds = 0.98 * self.seconds + seconds
+
+    @property
+    def recent(self) -> float:
+        """Tokens a second."""
+        return self.tokens / self.seconds if self.seconds else 0.0
+
+    def record(self) -> dict[str, object]:
+        """For the log: tokens a second of all processes, FLOP/s of this one, and the share `mfu` of its peak."""
+        flops_per_s = self.flops / self.seconds if self.seconds else 0.0
+        share = None if self.peak is None else round(mfu(flops_per_s, self.peak), 4)
+        return {"tokens_per_s": round(self.recent), "flops_per_s": float(f"{flops_per_s:.4g}"), "mfu": share}
+
+
+def update_flops(config: ModelConfig, batches: Iterable[Batch]) -> int:
+    """Operations that an update on these batches needs: `cost.forward_flops` of every sentence pair, times three.
+
+    Lengths are those of the sentences, eos or bos included: padding, dropout, softmax, norms, the optimizer, and what
+    activation checkpointing computes a second time are no work of the model and are not counted.
+    """
+    total = 0
+    for batch in batches:
+        src_B, tgt_B = (side.ne(config.pad).sum(dim=1) for side in (batch.src, batch.tgt_out))
+        # A polynomial of the lengths, so a tensor of lengths gives a tensor of counts.
+        flops_B = forward_flops(config, cast(int, src_B), cast(int, tgt_B))
+        total += 3 * int(flops_B.sum())  # type: ignore[attr-defined]
+    return total
