@@ -192,6 +192,10 @@ class Trainer:
             self.say(f"skipping a damaged checkpoint, now {checkpoint.set_aside(folder).name}: {error}")
             return None
 
+    def _is_sound(self, folder: Path) -> bool:
+        """Whether a checkpoint is what was saved; if not, it is named and set aside."""
+        return self._unless_damaged(folder, checkpoint.verify) is not None
+
     def train(self) -> None:
         """Update until the end that the config names, or until patience is exhausted; then make the final model."""
         self.ranks.copy_from_first(self.model.parameters())
@@ -382,12 +386,12 @@ class Trainer:
         """The checkpoints whose mean is the final model, and what to call it."""
         best = self.run.checkpoints / checkpoint.name_of(self.state.best_step)
         of = "moving average of " if self.ema else ""
-        if self.config.final == "best" and best.exists() and self._unless_damaged(best, checkpoint.verify):
+        if self.config.final == "best" and best.exists() and self._is_sound(best):
             return [best], f"{of}the best checkpoint, step {self.state.best_step:,}"
         if self.config.final == "best":
             self.say("warning: there is no usable best checkpoint, so the last ones make the final model")
         n = 1 if self.ema else self.config.average_last
-        sound = [folder for folder in self._averaged() if self._unless_damaged(folder, checkpoint.verify)]
+        sound = [folder for folder in self._averaged() if self._is_sound(folder)]
         folders = sound[-n:]
         return folders, f"{of}the last checkpoint" if self.ema else f"mean of {len(folders)} checkpoints"
 

@@ -12,7 +12,7 @@ KILLER = Path(__file__).with_name("killer.py")
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="trainers are forks of a process that has torch")
 
-TIMES = {"seconds", "tokens_per_s", "gflops", "tflops", "flops", "mfu"}
+TIMES = {"seconds", "tokens_per_s", "gflops", "tflops", "flops", "flops_per_s", "mfu"}
 
 SETTINGS = {
     "max_steps": 120,
