@@ -106,7 +106,7 @@ class Trainer:
         if self.config.ema is None:
             return None
         if self.working.model is not self.model:
-            raise UserError("training.ema needs whole parameters on every rank; set training.parallel = \"ddp\"")
+            raise UserError('training.ema needs whole parameters on every rank; set training.parallel = "ddp"')
         return Ema(self.model, self.config.ema)
 
     @property
