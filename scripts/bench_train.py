@@ -6,8 +6,8 @@
     python scripts/bench_train.py --preset paper-base --prepared prepared/multi30k-de-en
 
 Contenders train the same sizes on the same batches, each in a process of its own, in turns: a slow moment of the
-machine meets them all. Tokens are those of source and target without padding; FLOPs are the model's, three times the
-forward pass. Without --prepared, sentences are random, with lengths like those of captions.
+machine meets them all. Tokens are those of source and target without padding, and so are FLOPs: three times the
+forward pass of each pair. Without --prepared, sentences are random, with lengths like those of captions.
 
     ours        this toolkit's update
     torch       torch.nn.Transformer in a plain loop, malloc tuned as ours is
@@ -159,7 +159,7 @@ def work(args: argparse.Namespace) -> int:
     fact = {
         "tokens": n_tokens,
         "padding": round(1 - n_tokens / n_padded, 4),
-        "flops": sum(training_flops_per_step(config, *shape_of(batch)) for batch in batches),
+        "flops": sum(flops(config, batch) for batch in batches),
         "parameters": sum(parameter.numel() for parameter in model.parameters()),
         "peak_mb": peak_mb(device),
     }
@@ -290,9 +290,10 @@ def peak_mb(device: torch.device) -> float:
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e3  # Linux counts in KiB
 
 
-def shape_of(batch: Batch) -> tuple[int, int, int]:
-    """Pairs, and padded lengths of source and target."""
-    return batch.src.size(0), batch.src.size(1), batch.tgt_in.size(1)
+def flops(config: ModelConfig, batch: Batch) -> int:
+    """Operations that the pairs of a batch need, padding left out."""
+    lengths = ((ids != 0).sum(dim=1).tolist() for ids in (batch.src, batch.tgt_out))
+    return sum(training_flops_per_step(config, 1, src, tgt) for src, tgt in zip(*lengths, strict=True))
 
 
 def some_batches(args: argparse.Namespace) -> list[Batch]:
