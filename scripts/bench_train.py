@@ -38,7 +38,7 @@ from translate.config import TrainingConfig
 from translate.corpus.batches import Batch, EncodedPairs, Pairs, Sampler, collate
 from translate.corpus.store import Prepared
 from translate.training.machine import choose_device, choose_dtype, product_rate, tune_malloc
-from translate.training.run import processor_name
+from translate.training.run import commit, processor_name
 from translate.training.step import new_optimizer, precision, train_step
 
 Update = Callable[[Batch], None]
@@ -131,6 +131,7 @@ def report(
         )
     return {
         "kind": "bench_train",
+        "commit": commit(),
         **{key: str(value) if isinstance(value, Path) else value for key, value in vars(args).items() if key != "work"},
         "processor": torch.cuda.get_device_name() if device.type == "cuda" else processor_name(),
         "threads": torch.get_num_threads(),

@@ -68,11 +68,13 @@ def record_of(run: Path) -> dict[str, Any]:
 
 
 def rebuilt(page: str) -> str:
-    """The page with its table made anew from all records of training."""
+    """The page with its tables made anew from all records."""
     before, _, rest = page.partition(BEGIN)
     _, _, after = rest.partition(END)
     records = [_json(path) for path in sorted(RECORDS.glob("*.json"))]
-    return f"{before}{BEGIN}\n\n{table([r for r in records if r['kind'] == 'training'])}\n{END}{after}"
+    runs = table([record for record in records if record["kind"] == "training"])
+    speeds = speed_table([record for record in records if record["kind"] == "bench_train"])
+    return f"{before}{BEGIN}\n\n{runs}\n## Training speed\n\n{speeds}\n{END}{after}"
 
 
 def table(records: Sequence[dict[str, Any]]) -> str:
@@ -105,6 +107,29 @@ def table(records: Sequence[dict[str, Any]]) -> str:
         for metric in ("bleu", "chrf", "ter")
     )
     lines += ["", *signatures] if signatures else []
+    return "\n".join(lines) + "\n"
+
+
+def speed_table(records: Sequence[dict[str, Any]]) -> str:
+    """One row for each contender of each benchmark of training; a record's ratios are medians over its rounds."""
+    lines = [
+        "| sizes | machine | products | contender | tokens/s | GFLOP/s | of the product rate | peak memory | ours is |",
+        "|---|---|---|---|---|---|---|---|---|",
+    ]
+    for record in records:
+        for name, contender in record["contenders"].items():
+            cells = [
+                record["preset"],
+                f"{record['processor']}, {record['threads']} threads",
+                record["products"],
+                name,
+                f"{contender['tokens_per_s']:,}",
+                f"{contender['gflops']:,.0f}",
+                f"{contender['share_of_product_rate']:.0%}",
+                f"{contender['peak_mb'] / 1e3:.1f} GB",
+                f"{contender['ours_is_times']:.2f} times as fast" if name != "ours" else "",
+            ]
+            lines.append(f"| {' | '.join(cells)} |")
     return "\n".join(lines) + "\n"
 
 

@@ -271,7 +271,7 @@ def _start(peak: float) -> dict[str, object]:
     return {
         "time": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
         "command": sys.argv,
-        "commit": _git("rev-parse", "HEAD"),
+        "commit": commit(),
         "uncommitted_changes": None if changes is None else bool(changes),
         "versions": {"python": platform.python_version(), **_versions()},
         "machine": {
@@ -293,6 +293,11 @@ def _versions() -> dict[str, str]:
         except importlib.metadata.PackageNotFoundError:
             found[package] = "not installed"
     return found
+
+
+def commit() -> str | None:
+    """The commit of the project's checkout, or None where the project was installed without one."""
+    return _git("rev-parse", "HEAD")
 
 
 def _git(*arguments: str) -> str | None:
