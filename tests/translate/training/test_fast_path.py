@@ -94,7 +94,7 @@ def test_the_fast_path_learns_as_the_plain_one_does():
 
 @pytest.mark.slow
 def test_the_fast_path_learns_captions_as_the_plain_one_does(tmp_path):
-    """Multi30k, `small`, bf16: means of 50 updates stay within 0.1 nats of the plain float32 path, the last within 0.05.
+    """Multi30k, `small`, bf16: means of 50 updates stay within 0.1 nats of plain float32, the last within 0.05.
 
     Two seeds of one path differ as much on the steep part of the curve, where 0.1 nats are ten updates.
     """

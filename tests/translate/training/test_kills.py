@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
+from translate.training.speed import TIMED
+
 KILLER = Path(__file__).with_name("killer.py")
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="trainers are forks of a process that has torch")
-
-TIMES = {"seconds", "tokens_per_s", "gflops", "tflops", "flops", "flops_per_s", "mfu"}
 
 SETTINGS = {
     "max_steps": 120,
@@ -29,7 +29,7 @@ SETTINGS = {
 
 def lines(run: Path) -> list[dict]:
     records = map(json.loads, (run / "metrics.jsonl").read_text(encoding="utf-8").splitlines())
-    return [{key: value for key, value in record.items() if key not in TIMES} for record in records]
+    return [{key: value for key, value in record.items() if key not in TIMED} for record in records]
 
 
 def contents(run: Path) -> dict[str, bytes]:
