@@ -37,7 +37,7 @@ from transformer.presets import resolve
 from translate.config import TrainingConfig
 from translate.corpus.batches import Batch, EncodedPairs, Pairs, Sampler, collate
 from translate.corpus.store import Prepared
-from translate.training.machine import choose_device, choose_dtype, product_rate, tune_malloc
+from translate.training.machine import choose_device, choose_dtype, keep_kernels, product_rate, tune_malloc
 from translate.training.run import commit, processor_name
 from translate.training.step import new_optimizer, precision, train_step
 
@@ -147,6 +147,7 @@ def work(args: argparse.Namespace) -> int:
     """One contender: settle, say what a round is, then run a round for each line on stdin."""
     if args.work != "hf":
         tune_malloc()
+        keep_kernels()
     torch.manual_seed(0)
     device = choose_device()
     dtype = choose_dtype(args.precision, device)

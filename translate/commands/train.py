@@ -43,7 +43,7 @@ def train(
     from transformer.presets import resolve
     from translate.corpus.store import Prepared, prepare
     from translate.training.distributed import joined
-    from translate.training.machine import tune_malloc
+    from translate.training.machine import keep_kernels, tune_malloc
     from translate.training.parent import parent_of
     from translate.training.run import Run
     from translate.training.signals import terminable
@@ -62,6 +62,7 @@ def train(
             ranks.first(lambda: the_run.check(config, resume=resume))
             resolve(config.model.preset, config.model.model_dump(exclude={"preset"}), config.tokenizer.vocab_size)
             tune_malloc()
+            keep_kernels()
             tokenizer = None if parent is None else parent.load_tokenizer()
             corpus = ranks.lead(lambda: prepare(config, folder, say, tokenizer), follow=lambda: Prepared.open(folder))
             ranks.watch()

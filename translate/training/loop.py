@@ -29,7 +29,7 @@ from translate.training.diagnosis import SourceGain, source_warning, unknown_tar
 from translate.training.distributed import ALONE, Ranks
 from translate.training.divergence import ADVICE, Divergence, has_finite_parameters
 from translate.training.ema import Ema
-from translate.training.machine import choose_device, release_memory
+from translate.training.machine import choose_device, relieve_memory
 from translate.training.memory import Memory
 from translate.training.run import Run
 from translate.training.sharding import Replica, Shards
@@ -293,7 +293,7 @@ class Trainer:
         if step % self.valid_every == 0:
             self._check_files()
             self._validate()
-            release_memory()
+            relieve_memory()
         scheduled = step % self.save_every == 0 or step == self.last_step or self._out_of_patience()
         if scheduled or self.state.best_step == step:
             self._save(scheduled=scheduled)
