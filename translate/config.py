@@ -159,13 +159,18 @@ class CleaningConfig(Section):
 
 
 class TokenizerConfig(Section):
-    """One SentencePiece model for both languages (section 5.1: a shared vocabulary)."""
+    """One SentencePiece model for both languages (section 5.1: a shared vocabulary).
+
+    Attributes:
+        placeholders: symbols that are a piece of their own each, to stand for what is not to be translated.
+    """
 
     vocab_size: int = Field(default=8000, ge=16, le=1_000_000)
     algorithm: Literal["bpe", "unigram"] = "bpe"
     byte_fallback: bool = True
     character_coverage: float = Field(default=1.0, gt=0.9, le=1.0)
     max_sentences: int = Field(default=2_000_000, ge=1)
+    placeholders: int = Field(default=0, ge=0, le=99)
 
 
 class ModelSection(Section):

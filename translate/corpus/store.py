@@ -185,6 +185,8 @@ def _plan(config: ExperimentConfig, tokenizer: Tokenizer | None) -> Manifest:
         inputs |= identity(source, root, _langpair(config))
     settings = config.model_dump(mode="json", include={"data", "cleaning", "tokenizer"})
     del settings["data"]["root"]
+    if not config.tokenizer.placeholders:  # and a folder from before there were any stays up to date
+        del settings["tokenizer"]["placeholders"]
     # The share is drawn in training; and a folder from before there was an old corpus stays up to date.
     del settings["data"]["old"]
     if data.old is not None:

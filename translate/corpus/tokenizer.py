@@ -8,6 +8,7 @@ Reads on its own: sentencepiece and the standard library.
 """
 
 import io
+import itertools
 import random
 import re
 from collections.abc import Iterable, Sequence
@@ -69,6 +70,12 @@ class Tokenizer:
         """Id of the unknown piece; with byte fallback no text contains it."""
         return UNK
 
+    @property
+    def n_placeholders(self) -> int:
+        """How many of the placeholders are a piece of their own, counted from the first."""
+        p = self._processor
+        return next(i for i in itertools.count() if p.piece_to_id(placeholder(i)) in (UNK, -1))
+
     def encode(self, text: str) -> list[int]:
         """Token ids of one text, without beginning and end; the empty text has none."""
         return list(self._processor.encode(_escape(text)))
@@ -87,6 +94,11 @@ class Tokenizer:
     def pieces(self, ids: Iterable[int]) -> list[str]:
         """The piece of each id as SentencePiece writes it: U+2581 stands for a space, <0x0A> for a byte."""
         return [self._processor.id_to_piece(int(i)) for i in ids]
+
+
+def placeholder(i: int) -> str:
+    """Symbol `i`, from 0 on, that stands for a part of a text which is not to be translated."""
+    return f"\u27e6{i + 1}\u27e7"
 
 
 def train(sentences: Iterable[str], config: TokenizerConfig) -> Tokenizer:
@@ -114,6 +126,7 @@ def train(sentences: Iterable[str], config: TokenizerConfig) -> Tokenizer:
             bos_id=BOS,
             eos_id=EOS,
             unk_id=UNK,
+            user_defined_symbols=[placeholder(i) for i in range(config.placeholders)],
             num_threads=_TRAINING_THREADS,
             minloglevel=2,
         )

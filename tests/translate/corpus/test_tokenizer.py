@@ -1,5 +1,6 @@
 """The tokenizer gives back every text exactly and is the same for the same sentences."""
 
+import functools
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Literal
@@ -10,7 +11,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from translate.config import TokenizerConfig
-from translate.corpus.tokenizer import BOS, EOS, PAD, UNK, Tokenizer, train
+from translate.corpus.tokenizer import BOS, EOS, PAD, UNK, Tokenizer, placeholder, train
 from translate.errors import UserError
 
 WORDS = ["der", "Hund", "die", "Katze", "das", "Haus", "läuft", "schläft", "brennt", "nicht", "schnell"]
@@ -33,12 +34,13 @@ ODD = [
 
 any_text = st.text(max_size=40)
 # Spaces, escapes and their neighbours far more often than chance would draw them.
-hard_text = st.text(alphabet=" ▁_\x10\0\t\r\n\u0085\u2028\ufeff\ufffd⁇▅a.ß<>", max_size=15)
+hard_text = st.text(alphabet=" ▁_\x10\0\t\r\n\u0085\u2028\ufeff\ufffd⁇▅a.ß<>⟦13⟧", max_size=15)
 
 
-@pytest.fixture(scope="module", params=["bpe", "unigram"])
+@pytest.fixture(scope="module", params=[("bpe", 0), ("unigram", 0), ("bpe", 3)], ids=["bpe", "unigram", "placeholders"])
 def tokenizer(request: pytest.FixtureRequest) -> Tokenizer:
-    config = TokenizerConfig(vocab_size=307, algorithm=request.param)
+    algorithm, placeholders = request.param
+    config = TokenizerConfig(vocab_size=307, algorithm=algorithm, placeholders=placeholders)
     return train(SENTENCES + ODD * 3, config)
 
 
@@ -187,3 +189,22 @@ def test_a_foreign_tokenizer_with_other_special_ids_is_refused(tmp_path: Path) -
     )
     with pytest.raises(UserError, match="ids of pad, bos, eos and unk"):
         Tokenizer.load(prefix.with_suffix(".model"))
+
+
+@given(before=hard_text, after=hard_text, i=st.integers(0, 2))
+def test_a_placeholder_is_one_piece_whatever_stands_beside_it(before: str, after: str, i: int) -> None:
+    """A model can copy one symbol; it could not copy an arbitrary string without a fault."""
+    symbol = placeholder(i)
+    pieces = with_placeholders().pieces(with_placeholders().encode(before + symbol + after))
+    assert pieces.count(symbol) == (before + symbol + after).count(symbol)
+
+
+def test_as_many_placeholders_as_asked_for() -> None:
+    assert with_placeholders().n_placeholders == 3
+    assert len(set(map(placeholder, range(99)))) == 99
+    assert train(SENTENCES, TokenizerConfig(vocab_size=307)).n_placeholders == 0
+
+
+@functools.cache
+def with_placeholders() -> Tokenizer:
+    return train([*SENTENCES, "a ⟦1⟧b⟦3⟧"], TokenizerConfig(vocab_size=307, placeholders=3))
