@@ -1,12 +1,16 @@
 """A model as a folder: `config.json` and `model.safetensors`. Nothing is ever pickled.
 
 Loading trusts nothing: a missing, truncated or foreign file raises CheckpointError with one sentence.
+
+Weights are stored as they are ("fp32"), rounded ("bf16"), or as whole numbers from -127 to 127 for which each row of a
+matrix has a scale of its own ("int8": the tensor `name` beside `name.scale`). A network is always loaded as float32.
 """
 
 import json
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
+from typing import Literal
 
 import torch
 from safetensors import SafetensorError
@@ -18,16 +22,40 @@ from transformer.model import Transformer
 
 FORMAT = 1
 
+Storage = Literal["fp32", "bf16", "int8"]
+_SCALE = ".scale"
+
 
 class CheckpointError(ValueError):
     """A folder that is no usable model; the message names the file and the reason."""
 
 
-def save_model(model: Transformer, folder: Path) -> None:
-    """Write config and weights into an existing folder."""
+def save_model(model: Transformer, folder: Path, dtype: Storage = "fp32") -> None:
+    """Write config and weights into an existing folder; only "fp32" loses nothing."""
     description = {"format": FORMAT, "model": asdict(model.config)}
     (folder / "config.json").write_text(json.dumps(description, indent=2) + "\n", encoding="utf-8")
-    save_file({name: t.detach().contiguous() for name, t in model.state_dict().items()}, folder / "model.safetensors")
+    tensors = {name: t.detach().contiguous() for name, t in model.state_dict().items()}
+    save_file(_compact(tensors, dtype), folder / "model.safetensors")
+
+
+def _compact(tensors: dict[str, Tensor], dtype: Storage) -> dict[str, Tensor]:
+    """The tensors as they are stored. Vectors stay whole: they are small, and norms are sensitive."""
+    if dtype == "fp32":
+        return tensors
+    matrices = {name: tensor for name, tensor in tensors.items() if tensor.ndim == 2}
+    if dtype == "bf16":
+        return tensors | {name: tensor.bfloat16() for name, tensor in matrices.items()}
+    stored = dict(tensors)
+    for name, tensor in matrices.items():
+        stored[name], stored[name + _SCALE] = quantise(tensor)
+    return stored
+
+
+def quantise(matrix: Tensor) -> tuple[Tensor, Tensor]:
+    """Whole numbers from -127 to 127 (int8) and the scale of each row; their product is at most scale / 2 off."""
+    scale = matrix.abs().amax(dim=1) / 127
+    scale = torch.where(scale > 0, scale, torch.ones_like(scale))  # a row of zeros
+    return (matrix / scale[:, None]).round().clamp(-127, 127).to(torch.int8), scale
 
 
 def load_config(folder: Path) -> ModelConfig:
@@ -50,13 +78,26 @@ def load_config(folder: Path) -> ModelConfig:
 
 
 def load_tensors(path: Path) -> dict[str, Tensor]:
-    """All tensors of a safetensors file."""
+    """All tensors of a safetensors file; those stored as int8 with scales are float32 again."""
     try:
-        return load_file(path)
+        return _expanded(load_file(path), path)
     except FileNotFoundError as error:
         raise CheckpointError(f"{path}: the file is missing") from error
     except (SafetensorError, OSError) as error:
         raise CheckpointError(f"{path}: the file is damaged or truncated ({error})") from error
+
+
+def _expanded(stored: dict[str, Tensor], path: Path) -> dict[str, Tensor]:
+    """The tensors without their scales."""
+    scaled = [name for name, tensor in stored.items() if tensor.dtype == torch.int8]
+    scales = {name + _SCALE for name in scaled}
+    tensors = {name: tensor for name, tensor in stored.items() if name not in scales}
+    for name in scaled:
+        matrix, scale = stored[name], stored.get(name + _SCALE)
+        if scale is None or matrix.ndim != 2 or scale.shape != matrix.shape[:1]:
+            raise CheckpointError(f"{path}: the tensor {name!r} is int8 without a scale for each row; copy it again")
+        tensors[name] = matrix.float() * scale[:, None].float()
+    return tensors
 
 
 def load_model(folder: Path, device: torch.device | str = "cpu") -> Transformer:

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from transformer.model import Transformer
-from transformer.search import Hypothesis, beam_search
+from transformer.search import Hypothesis, Step, WithoutRepeats, beam_search
 
 
 class ModelStep:
@@ -49,17 +49,21 @@ def translate_ids(
     alpha: float = 0.6,
     max_extra: int = 50,
     n_best: int = 1,
+    max_lengths: Sequence[int] | None = None,
+    no_repeat: int = 0,
 ) -> list[list[Hypothesis]]:
     """Translate one batch of sentences, ids without eos, by beam search (6.1); n_best hypotheses each, best first.
 
-    The output has at most len(src) + max_extra tokens, eos included. The model should be in eval mode.
+    The output has at most len(src) + max_extra tokens, eos included, or max_lengths[b] where they are given. With
+    `no_repeat` = n > 0, no hypothesis holds the same n tokens twice. The model should be in eval mode.
     """
     config = model.config
     device = model.src_embedding.weight_VD.device
     src_BS = pad_batch([[*ids, config.eos] for ids in src], config.pad, device)
+    step: Step = ModelStep(model, src_BS)
     return beam_search(
-        ModelStep(model, src_BS),
-        [len(ids) + max_extra for ids in src],
+        WithoutRepeats(step, no_repeat) if no_repeat else step,
+        [len(ids) + max_extra for ids in src] if max_lengths is None else list(max_lengths),
         bos=config.bos,
         eos=config.eos,
         beam_size=beam_size,

@@ -36,6 +36,44 @@ class Hypothesis:
     score: float
 
 
+class WithoutRepeats:
+    """A step under which no sequence of n tokens occurs twice in a hypothesis; all else keeps its probability.
+
+    The end can always follow: no hypothesis holds one.
+    """
+
+    def __init__(self, step: Step, n: int) -> None:
+        self.step = step
+        self.n = n
+        self.histories: list[tuple[int, ...]] = []
+
+    def __call__(self, token_N: Tensor) -> Tensor:
+        """Log-probabilities (N, V), minus infinity for tokens that would repeat a sequence."""
+        tokens = token_N.tolist()
+        histories = self.histories or [()] * len(tokens)
+        self.histories = [(*history, token) for history, token in zip(histories, tokens, strict=True)]
+        log_prob_NV = self.step(token_N)
+        for i, history in enumerate(self.histories):
+            if repeating := _would_repeat(history, self.n):
+                log_prob_NV[i, repeating] = float("-inf")
+        return log_prob_NV
+
+    def reorder(self, index_N: Tensor) -> None:
+        """Hypotheses change places."""
+        self.histories = [self.histories[i] for i in index_N.tolist()]
+        self.step.reorder(index_N)
+
+    def keep(self, index_B: Tensor) -> None:
+        """Only these sentences go on; `reorder`, which follows, picks their histories."""
+        self.step.keep(index_B)
+
+
+def _would_repeat(tokens: tuple[int, ...], n: int) -> list[int]:
+    """The tokens that have followed the last n - 1 tokens before."""
+    end = tokens[len(tokens) - n + 1 :]
+    return [tokens[i + n - 1] for i in range(len(tokens) - n + 1) if tokens[i : i + n - 1] == end]
+
+
 def length_penalty(length: int, alpha: float) -> float:
     """lp = ((5 + length) / 6)^alpha of Wu et al. (2016), which section 6.1 uses; the length counts eos."""
     return float(((5 + length) / 6) ** alpha)

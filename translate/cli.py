@@ -7,6 +7,7 @@ import difflib
 import os
 import sys
 from collections.abc import Sequence
+from enum import Enum
 from io import TextIOWrapper
 from pathlib import Path
 from typing import Annotated
@@ -39,8 +40,11 @@ Overrides = Annotated[
 Model = Annotated[
     Path | None,
     typer.Option(
-        metavar="FOLDER",
-        help="Run directory or model folder [default: $TRANSLATE_MODEL, or the newest model in runs/].",
+        "--model",
+        "-m",
+        metavar="MODEL",
+        help="Name of an installed model, run directory or model folder [default: $TRANSLATE_MODEL, or de-en where it "
+        "is installed, or the newest model in runs/].",
     ),
 ]
 # The bounds are those of DecodingConfig, which takes longer to import than all of the help.
@@ -52,6 +56,7 @@ Alpha = Annotated[
     float | None,
     typer.Option(min=0.0, max=10.0, metavar="X", help="Length penalty [default: the model's]."),
 ]
+Stored = Enum("Stored", {"INT8": "int8", "BF16": "bf16", "FP32": "fp32"})
 Threads = Annotated[int | None, typer.Option(min=1, metavar="N", help="CPU threads [default: one a core].")]
 Json = Annotated[bool, typer.Option("--json", help="Write JSON.")]
 
@@ -135,7 +140,8 @@ def evaluate(
     model: Annotated[
         Path | None,
         typer.Argument(
-            metavar="RUN", help="Run directory or model folder [default: $TRANSLATE_MODEL, or the newest in runs/]."
+            metavar="RUN",
+            help="Run directory, model folder or name of a model [default: $TRANSLATE_MODEL, or the newest in runs/].",
         ),
     ] = None,
     source: Annotated[Path | None, typer.Option(metavar="FILE", help="Score on this text, a sentence a line.")] = None,
@@ -177,6 +183,31 @@ def average(
     from translate.commands.average import average as run
 
     run(folders, out=out, last=last)
+
+
+@app.command()
+def compress(
+    model: Annotated[Path, typer.Argument(metavar="MODEL", help="Run directory, model folder or name of a model.")],
+    out: Annotated[Path, typer.Option("--out", "--to", metavar="FOLDER", help="The new model folder.")],
+    dtype: Annotated[Stored, typer.Option(help="How the weights are stored.")] = Stored.INT8,
+) -> None:
+    """Write a model with weights in fewer bits; it loads as any other."""
+    from translate.commands.compress import compress as run
+
+    run(model, to=out, dtype=dtype.value)
+
+
+@app.command()
+def models(
+    model: Annotated[
+        Path | None, typer.Argument(metavar="MODEL", help="Show the card of this one, by name or path.")
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """List the installed models, or show the card of one."""
+    from translate.commands.models import models as run
+
+    run(model, as_json=as_json)
 
 
 @app.command()

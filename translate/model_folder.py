@@ -3,13 +3,13 @@
     config.json, model.safetensors   the network (transformer.checkpoint_io)
     tokenizer.model                  SentencePiece
     translation.json                 the languages, and how to decode unless told otherwise
+    README.md                        its card, where there is one: what it was trained on, how well it does
 
 A checkpoint is such a folder with more files in it; a run directory holds one under `model/`.
 """
 
 import hashlib
 import json
-import os
 import shutil
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -26,6 +26,7 @@ from translate.errors import UserError
 if TYPE_CHECKING:
     import torch
 
+    from transformer.checkpoint_io import Storage
     from transformer.model import Transformer
 
 FORMAT = 1
@@ -40,17 +41,21 @@ class Task:
         source, target: language codes such as "de" and "en".
         decoding: how it decodes by default (6.1).
         tokenizer_sha256: of the tokenizer.model that it belongs to; "" in folders from before there was such a field.
+        max_source_tokens: the longest source that it was trained on, without eos; None where that is not known.
     """
 
     source: str
     target: str
     decoding: DecodingConfig = DecodingConfig()
     tokenizer_sha256: str = ""
+    max_source_tokens: int | None = None
 
     def save(self, path: Path) -> None:
         """Write translation.json."""
-        values = {"format": FORMAT, "source": self.source, "target": self.target}
+        values: dict[str, object] = {"format": FORMAT, "source": self.source, "target": self.target}
         values["tokenizer_sha256"] = self.tokenizer_sha256
+        if self.max_source_tokens is not None:
+            values["max_source_tokens"] = self.max_source_tokens
         values["decoding"] = self.decoding.model_dump()
         path.write_text(json.dumps(values, indent=2) + "\n", encoding="utf-8", newline="\n")
 
@@ -64,7 +69,10 @@ class Task:
                     f"{path}: has format {known}, and this version reads {FORMAT}; use the version that wrote it"
                 )
             decoding, digest = DecodingConfig(**values["decoding"]), str(values.get("tokenizer_sha256", ""))
-            return cls(str(values["source"]), str(values["target"]), decoding, digest)
+            longest = values.get("max_source_tokens")
+            if longest is not None and (type(longest) is not int or longest < 1):
+                raise ValueError(longest)
+            return cls(str(values["source"]), str(values["target"]), decoding, digest, longest)
         except OSError as error:
             raise UserError(f"{path}: cannot be read: {error.strerror}; name a folder that holds a model") from error
         except (ValidationError, ValueError, KeyError, TypeError) as error:
@@ -112,19 +120,30 @@ class ModelFolder:
         return cls(folder, load_model(folder, device), tokenizer, task)
 
 
-def write_model(model: "Transformer", tokenizer: Tokenizer, task: Task, folder: Path) -> None:
+def write_model(
+    model: "Transformer", tokenizer: Tokenizer, task: Task, folder: Path, dtype: "Storage" = "fp32"
+) -> None:
     """Write the files of a model folder into an existing folder, whatever else it holds."""
     from transformer.checkpoint_io import save_model
 
-    save_model(model, folder)
+    save_model(model, folder, dtype)
     tokenizer.save(folder / "tokenizer.model")
     with_changes(task, tokenizer_sha256=_digest(tokenizer)).save(folder / "translation.json")
 
 
-def save(model: "Transformer", tokenizer: Tokenizer, task: Task, folder: Path, *, replace: bool = False) -> None:
+def save(
+    model: "Transformer",
+    tokenizer: Tokenizer,
+    task: Task,
+    folder: Path,
+    *,
+    replace: bool = False,
+    dtype: "Storage" = "fp32",
+) -> None:
     """Make a model folder, whole or not at all; UserError if something is there or the disk refuses.
 
-    With `replace` it takes the place of what is there, which stays as it was if the disk refuses.
+    With `replace` it takes the place of what is there, which stays as it was if the disk refuses. `dtype` is the
+    precision of the stored weights.
     """
     from safetensors import SafetensorError
 
@@ -135,7 +154,7 @@ def save(model: "Transformer", tokenizer: Tokenizer, task: Task, folder: Path, *
             raise UserError(f"{folder}: exists already; name another folder, or remove it")
         shutil.rmtree(partial, ignore_errors=True)
         partial.mkdir(parents=True)
-        write_model(model, tokenizer, task, partial)
+        write_model(model, tokenizer, task, partial, dtype)
         if folder.exists():
             folder.rename(old)
         partial.rename(folder)
@@ -183,23 +202,3 @@ def resolve(path: Path, say: Callable[[str], None]) -> Path:
     if len(missing) < len(FILES) - 1:  # a run directory has a config.json of its own
         raise UserError(f"{path}: not a complete model folder: {', '.join(missing)} is missing; copy it again")
     raise UserError(f"{path}: neither a model folder nor a run directory that holds a model or a checkpoint")
-
-
-def find(path: Path | None, say: Callable[[str], None]) -> Path:
-    """The model folder to use: `path` if given, else $TRANSLATE_MODEL, else the newest final model in runs/.
-
-    What is ambiguous is said; UserError if there is no model.
-    """
-    chosen = path or os.environ.get("TRANSLATE_MODEL")
-    if chosen:
-        return resolve(Path(chosen), say)
-    models = [folder for folder in Path("runs").glob("*/model") if is_complete(folder)]
-    if not models:
-        raise UserError(
-            "there is no model: name one with --model or $TRANSLATE_MODEL, or make one with `make demo` or "
-            "`translate train CONFIG`"
-        )
-    newest = max(models, key=lambda folder: (folder / "model.safetensors").stat().st_mtime)
-    if len(models) > 1:
-        say(f"using {newest}, the newest of {len(models)} models in runs/")
-    return newest

@@ -18,7 +18,8 @@ from transformer.decoding import translate_ids
 from transformer.search import Hypothesis, length_penalty
 from translate.config import DecodingConfig
 from translate.errors import UserError
-from translate.model_folder import ModelFolder, resolve
+from translate.installed import locate
+from translate.model_folder import ModelFolder
 from translate.training.machine import choose_device
 
 LIMIT = 1024  # tokens of a source sentence, eos included, where the model has no lower limit
@@ -80,17 +81,17 @@ class Translator:
         device: torch.device | str | None = None,
         say: Callable[[str], None] | None = None,
     ) -> "Translator":
-        """Open a model folder or the model of a run directory.
+        """Open an installed model, a model folder or the model of a run directory.
 
         Args:
-            path: the folder.
+            path: the name or the folder.
             beam_size, alpha: as for the class.
             device: where to compute; None chooses CUDA where there is any.
             say: takes a note on which model of a run is used; None writes it to stderr.
 
         Raises UserError or CheckpointError, one sentence, if the folder cannot be used.
         """
-        folder = resolve(Path(path), say or (lambda message: print(message, file=sys.stderr)))
+        folder = locate(Path(path), say or (lambda message: print(message, file=sys.stderr)))
         parts = ModelFolder.open(folder, choose_device() if device is None else device)
         return cls(parts, beam_size=beam_size, alpha=alpha)
 

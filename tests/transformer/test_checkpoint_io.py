@@ -13,7 +13,16 @@ from safetensors.torch import load_file, save_file
 from torch import Tensor
 
 from tests.toys import TINY, VARIANTS, random_ids, toy_model
-from transformer.checkpoint_io import CheckpointError, average, load_config, load_model, load_tensors, save_model
+from transformer.checkpoint_io import (
+    CheckpointError,
+    Storage,
+    average,
+    load_config,
+    load_model,
+    load_tensors,
+    quantise,
+    save_model,
+)
 
 CONFIG, WEIGHTS = "config.json", "model.safetensors"
 
@@ -55,6 +64,66 @@ def test_a_model_in_training_is_saved_without_its_gradients(tmp_path: Path) -> N
     save_model(model, tmp_path)
     assert model.training
     assert not any(parameter.grad is not None for parameter in load_model(tmp_path).parameters())
+
+
+NUMBERS = st.floats(-(2.0**60), 2.0**60, width=32).map(lambda x: x if abs(x) > 2.0**-60 else 0.0)
+
+
+@given(rows=st.lists(st.lists(NUMBERS, min_size=5, max_size=5), min_size=1, max_size=3))
+def test_int8_is_at_most_half_a_step_off_in_each_row(rows: list[list[float]]) -> None:
+    """A step is what the largest number of the row makes it, whatever the other rows hold."""
+    matrix = torch.tensor(rows)
+    numbers, scale = quantise(matrix)
+    assert numbers.dtype == torch.int8
+    step = matrix.double().abs().amax(dim=1) / 127
+    error = (numbers.double() * scale.double()[:, None] - matrix.double()).abs().amax(dim=1)
+    assert bool((error <= step * (0.5 + 1e-4)).all())
+
+
+@pytest.mark.parametrize(("dtype", "bits"), [("fp32", 0), ("bf16", 2**-8), ("int8", 1 / 127)])
+def test_compact_weights_load_as_float32_close_to_what_they_were(dtype: Storage, bits: float, tmp_path: Path) -> None:
+    model = toy_model()
+    save_model(model, tmp_path, dtype)
+    loaded = load_model(tmp_path)
+    for name, parameter in loaded.state_dict().items():
+        own = model.state_dict()[name]
+        assert parameter.dtype == torch.float32
+        exact = dtype == "fp32" or own.ndim == 1
+        assert (parameter - own).abs().max() <= (0 if exact else bits * own.abs().max())
+        assert exact == torch.equal(parameter, own)
+
+
+def test_compact_weights_take_fewer_bytes(tmp_path: Path) -> None:
+    model = toy_model(dataclasses.replace(TINY, d_model=42, vocab_size=97))
+    sizes = {}
+    for dtype in ("fp32", "bf16", "int8"):
+        save_model(model, tmp_path, dtype)  # type: ignore[arg-type]
+        sizes[dtype] = (tmp_path / WEIGHTS).stat().st_size
+    assert sizes["bf16"] < 0.7 * sizes["fp32"]
+    assert sizes["int8"] < 0.6 * sizes["bf16"] + 10_000  # the header has two lines for each matrix
+
+
+def test_an_average_of_compact_files_is_the_mean_of_what_they_hold(tmp_path: Path) -> None:
+    paths = []
+    for seed in (1, 2):
+        (tmp_path / str(seed)).mkdir()
+        save_model(toy_model(seed=seed), tmp_path / str(seed), "int8")
+        paths.append(tmp_path / str(seed) / WEIGHTS)
+    one, other = map(load_tensors, paths)
+    for name, tensor in average(paths).items():
+        torch.testing.assert_close(tensor, (one[name] + other[name]) / 2)
+
+
+@pytest.mark.parametrize("change", ["no scale", "too few scales"])
+def test_int8_without_its_scales_is_refused(change: str, tmp_path: Path) -> None:
+    save_model(toy_model(), tmp_path, "int8")
+    tensors = load_file(tmp_path / WEIGHTS)
+    name = "src_embedding.weight_VD.scale"
+    scale = tensors.pop(name)
+    if change == "too few scales":
+        tensors[name] = scale[:-1].clone()
+    save_file(tensors, tmp_path / WEIGHTS)
+    refused(lambda: load_model(tmp_path), tmp_path / WEIGHTS, "int8 without a scale for each row")
 
 
 def refused(action: Callable[[], object], path: Path, reason: str) -> None:

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from torch import Tensor
 
 from tests.toys import TableStep, table_row
-from transformer.search import Hypothesis, beam_search, greedy_search, length_penalty
+from transformer.search import Hypothesis, WithoutRepeats, beam_search, greedy_search, length_penalty
 
 BOS, EOS = 1, 2
 SEEDS = st.lists(st.integers(0, 10_000), min_size=1, max_size=4)
@@ -251,3 +251,42 @@ def test_equal_scores_do_not_multiply_an_output() -> None:
     (found,) = beam_search(Flat([1], V), [3], bos=BOS, eos=EOS, beam_size=5, n_best=5)
     outputs = [tuple(h.tokens) for h in found]
     assert len(set(outputs)) == len(outputs)
+
+
+def repeats(tokens: list[int], n: int) -> bool:
+    """Whether the same n tokens stand in two places."""
+    pieces = [tuple(tokens[i : i + n]) for i in range(len(tokens) - n + 1)]
+    return len(set(pieces)) < len(pieces)
+
+
+def blocked(seeds: list[int], max_length: int, beam_size: int, n: int) -> list[list[Hypothesis]]:
+    step = WithoutRepeats(TableStep(seeds, V), n)
+    lengths = [max_length] * len(seeds)
+    return beam_search(step, lengths, bos=BOS, eos=EOS, beam_size=beam_size, alpha=0.0, n_best=beam_size)
+
+
+@given(SEEDS, st.integers(1, 12), BEAMS, st.integers(1, 3))
+def test_a_blocked_search_never_repeats_itself_and_knows_the_models_probability(
+    seeds: list[int], max_length: int, beam_size: int, n: int
+) -> None:
+    for seed, found in zip(seeds, blocked(seeds, max_length, beam_size, n), strict=True):
+        assert found
+        for h in found:
+            assert not repeats([BOS, *h.tokens], n)
+            assert h.log_prob == pytest.approx(total(seed, tuple(h.tokens)), abs=1e-4)
+
+
+@given(SEEDS, st.integers(1, 5), BEAMS)
+def test_blocking_longer_sequences_than_fit_changes_nothing(seeds: list[int], max_length: int, beam_size: int) -> None:
+    free = beam(seeds, [max_length] * len(seeds), beam_size, 0.0, beam_size)
+    assert blocked(seeds, max_length, beam_size, max_length + 2) == free
+
+
+def test_blocking_finds_the_best_output_without_repeats() -> None:
+    """A beam that holds everything, so that nothing is pruned before it could win."""
+    words = [token for token in range(4) if token != EOS]
+    outputs = [output for n in range(4) for output in itertools.product(words, repeat=n)]
+    allowed = [output for output in outputs if not repeats([BOS, *output], 1)]
+    step = WithoutRepeats(TableStep([5], 4), 1)
+    (found,) = beam_search(step, [4], bos=BOS, eos=EOS, beam_size=len(outputs), alpha=0.0, n_best=1)
+    assert tuple(found[0].tokens) == max(allowed, key=lambda output: total(5, output, 4))

@@ -1,7 +1,6 @@
 """A model folder is whole, its parts belong together, and a run directory leads to the right one."""
 
 import json
-import os
 import shutil
 from dataclasses import replace
 from pathlib import Path
@@ -108,24 +107,6 @@ def test_an_incomplete_folder_is_named_with_what_it_lacks(parts: ModelFolder, tm
         model_folder.resolve(tmp_path, fail)
 
 
-def test_the_environment_or_the_newest_run_names_the_model(
-    parts: ModelFolder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.delenv("TRANSLATE_MODEL", raising=False)
-    with pytest.raises(UserError, match="there is no model"):
-        model_folder.find(None, fail)
-    for i, name in enumerate(["b", "c", "a"]):
-        path = copy(parts, tmp_path / "runs" / name / "model") / "model.safetensors"
-        os.utime(path, (1000 + i, 1000 + i))
-    said: list[str] = []
-    assert model_folder.find(None, said.append) == Path("runs/a/model")
-    assert "newest of 3" in said[0]
-    monkeypatch.setenv("TRANSLATE_MODEL", "runs/b")
-    assert model_folder.find(None, fail) == Path("runs/b/model")
-    assert model_folder.find(Path("runs/c"), fail) == Path("runs/c/model")
-
-
 def test_a_checkpoint_may_hold_more_files(parts: ModelFolder, tmp_path: Path) -> None:
     (tmp_path / "state.json").write_text("{}", encoding="utf-8")
     model_folder.write_model(parts.model, parts.tokenizer, replace(parts.task, source="fr"), tmp_path)
@@ -191,3 +172,20 @@ def test_a_replacement_that_was_killed_between_its_renames_is_undone(parts: Mode
         model_folder.save(parts.model, parts.tokenizer, parts.task, tmp_path / "x")
     assert ModelFolder.open(tmp_path / "x").task == parts.task
     assert list(tmp_path.iterdir()) == [tmp_path / "x"]
+
+
+def test_the_longest_source_comes_back_and_need_not_be_known(parts: ModelFolder, tmp_path: Path) -> None:
+    assert parts.task.max_source_tokens is None
+    path = tmp_path / "translation.json"
+    for task in (parts.task, replace(parts.task, max_source_tokens=37)):
+        task.save(path)
+        assert Task.load(path) == task
+
+
+@pytest.mark.parametrize("longest", ["0", "-3", '"37"', "true", "1.5"])
+def test_a_longest_source_that_is_no_length_is_refused(parts: ModelFolder, tmp_path: Path, longest: str) -> None:
+    path = tmp_path / "translation.json"
+    replace(parts.task, max_source_tokens=37).save(path)
+    path.write_text(path.read_text(encoding="utf-8").replace("37", longest), encoding="utf-8")
+    with pytest.raises(UserError, match="damaged"):
+        Task.load(path)

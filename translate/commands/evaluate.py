@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from translate import model_folder
+from translate import installed, model_folder
 from translate.commands.messages import say
 from translate.commands.text import open_translator
 from translate.config import SacrebleuSource, TextSource
@@ -48,7 +48,7 @@ def evaluate(
 
     Raises UserError for what the user can mend.
     """
-    folder = model_folder.find(model, say)
+    folder = installed.find(model, say)
     task = model_folder.Task.load(folder / "translation.json")
     run = _run_of(folder)
     sets = list(_named_sets(source, reference, test_sets, f"{task.source}-{task.target}"))

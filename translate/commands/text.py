@@ -13,7 +13,7 @@ from io import BufferedReader, TextIOWrapper
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
-from translate import model_folder
+from translate import installed
 from translate.commands.messages import say
 from translate.corpus.sources import decode_line
 from translate.errors import UserError
@@ -51,7 +51,7 @@ def text(
     Raises UserError for what the user can mend.
     """
     _check_files(sentences, source, output, force)
-    folder = model_folder.find(model, say)
+    folder = installed.choose(model, say)
     windows = _windows(sentences, source)
     translator = open_translator(folder, beam_size=beam_size, alpha=alpha, threads=threads)
     with _writable(output) as out:

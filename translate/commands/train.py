@@ -112,7 +112,12 @@ def new_trainer(
         parent.give_weights(model)
     if ranks.size == 1 or config.training.parallel == "ddp":  # where ranks share a model, the whole is in main memory
         model = model.to(device)
-    task = Task(config.data.source, config.data.target, config.decoding)
+    task = Task(
+        config.data.source,
+        config.data.target,
+        config.decoding,
+        max_source_tokens=_longest_source(prepared, config.training.max_tokens, parent),
+    )
     sample = prepared.valid[: config.training.valid_bleu_sentences]
     trainer = Trainer(
         run=run,
@@ -134,6 +139,18 @@ def new_trainer(
     together = "" if ranks.size == 1 else f", {ranks.size} processes"
     say(f"{run.folder}: {size:.2f} M parameters, {device.type}, {str(dtype).removeprefix('torch.')} products{together}")
     return trainer
+
+
+def _longest_source(prepared: "Prepared", max_tokens: int, parent: "Parent | None") -> int | None:
+    """Tokens of the longest source of this training or its parent's, without eos; None if the parent's is unknown."""
+    from translate.corpus.batches import longest_source
+    from translate.model_folder import Task
+
+    own = longest_source(prepared.train, max_tokens)
+    if parent is None:
+        return own
+    known = Task.load(parent.folder / "translation.json").max_source_tokens
+    return None if known is None else max(own, known)
 
 
 def _keep_quiet(message: str) -> None:

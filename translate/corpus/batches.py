@@ -74,6 +74,17 @@ class Batch:
         return Batch(src, tgt_in, tgt_out, self.n_src_tokens, self.n_tgt_tokens)
 
 
+def longest_source(pairs: Pairs, max_tokens: int) -> int:
+    """Tokens of the longest source sentence that a Sampler of these pairs yields, without eos; at least 1."""
+    return int(pairs.src_lengths[_eligible(pairs, max_tokens)].max(initial=1))
+
+
+def _eligible(pairs: Pairs, max_tokens: int) -> NDArray[np.int64]:
+    """Pairs whose sides fit max_tokens, eos or bos included."""
+    longest = np.maximum(pairs.src_lengths, pairs.tgt_lengths) + 1
+    return np.flatnonzero(longest <= max_tokens)
+
+
 @dataclass(frozen=True)
 class Sampler:
     """Every sentence of at most max_tokens tokens exactly once an epoch, in batches of similar length, shuffled.
@@ -107,9 +118,7 @@ class Sampler:
             )
 
     def _eligible(self) -> NDArray[np.int64]:
-        """Pairs whose sides fit max_tokens, eos or bos included."""
-        longest = np.maximum(self.pairs.src_lengths, self.pairs.tgt_lengths) + 1
-        return np.flatnonzero(longest <= self.max_tokens)
+        return _eligible(self.pairs, self.max_tokens)
 
     def _new_and_old(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Eligible pairs of the new and of the old corpus."""

@@ -6,7 +6,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from translate.corpus.batches import EncodedPairs, Position, Sampler, by_length, collate
+from translate.corpus.batches import EncodedPairs, Position, Sampler, by_length, collate, longest_source
 from translate.errors import UserError
 
 LENGTHS = st.lists(st.tuples(st.integers(0, 17), st.integers(0, 17)), min_size=1, max_size=60)
@@ -149,3 +149,11 @@ def test_collation_frames_and_shifts_the_target():
     assert batch.tgt_out.tolist() == [[9, 2, 0, 0, 0], [10, 11, 12, 13, 2]]
     assert (batch.n_src_tokens, batch.n_tgt_tokens) == (6, 7)
     assert batch.to(torch.device("cpu")).src.equal(batch.src)
+
+
+@given(LENGTHS, st.integers(2, 25))
+def test_the_longest_source_is_the_longest_that_an_epoch_holds(lengths, max_tokens):
+    pairs = pairs_of([(1, 1), *lengths])
+    sampler = Sampler(pairs, 40, max_tokens, 3)
+    seen = np.concatenate(sampler.batches(0))
+    assert longest_source(pairs, max_tokens) == pairs.src_lengths[seen].max()
