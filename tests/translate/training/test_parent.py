@@ -9,7 +9,9 @@ import pytest
 from safetensors.torch import load_file, save_file
 
 from translate.commands.train import train
+from translate.corpus.store import Prepared
 from translate.errors import UserError
+from translate.model_folder import Task
 from translate.training.loop import Trainer
 from translate.training.signals import Interrupted
 
@@ -78,6 +80,18 @@ def test_it_starts_from_the_weights_and_the_tokenizer_and_says_so_in_the_manifes
         "tokenizer_sha256": sha256(parent / "tokenizer.model"),
     }
     assert json.loads(Path("tuned/config.json").read_text(encoding="utf-8"))["tokenizer"]["vocab_size"] == 300
+
+
+def test_the_longest_source_is_that_of_both_trainings(toy, parent):
+    """What the parent has learned to read, its child can read too, unless nobody knows how long that was."""
+    lengths = Prepared.open(toy.trainer("again").prepared.folder).train.src_lengths
+    path = parent / "translation.json"
+    assert json.loads(path.read_text(encoding="utf-8"))["max_source_tokens"] == lengths.max()
+    for known, expected in ((97, 97), (1, lengths.max()), (None, None)):
+        values = json.loads(path.read_text(encoding="utf-8")) | {"max_source_tokens": known}
+        path.write_text(json.dumps(values), encoding="utf-8")
+        run = fine_tune(toy, f"tuned-{known}", parent, training={"max_steps": 1})
+        assert Task.load(run / "model" / "translation.json").max_source_tokens == expected
 
 
 @pytest.mark.parametrize("named", [True, False])
