@@ -18,8 +18,8 @@ from transformer.config import ConfigError
 from translate.commands.messages import say
 from translate.errors import Terminated, UserError
 
-# All but the first are 128 + the signal, as in a shell.
-EXIT_MISTAKE, EXIT_INTERRUPTED, EXIT_PIPE_CLOSED, EXIT_TERMINATED = 2, 130, 141, 143
+EXIT_DIFFERENT, EXIT_MISTAKE = 1, 2
+EXIT_INTERRUPTED, EXIT_PIPE_CLOSED, EXIT_TERMINATED = 130, 141, 143  # 128 + the signal, as in a shell
 
 # typer has no public name for the class of all usage errors, the parent of BadParameter.
 UsageError: type[Exception] = typer.BadParameter.__mro__[1]
@@ -117,7 +117,9 @@ def prepare(
 
 @app.command()
 def train(
-    config: Config,
+    config: Annotated[
+        Path | None, typer.Argument(metavar="CONFIG", help="Experiment file (TOML); none with --reproduce.")
+    ] = None,
     run: Annotated[Path | None, typer.Option(metavar="FOLDER", help="Run directory [default: runs/NAME].")] = None,
     prepared: Annotated[
         Path | None, typer.Option(metavar="FOLDER", help="Prepared corpus [default: prepared/NAME].")
@@ -128,11 +130,30 @@ def train(
         Path | None,
         typer.Option("--from", metavar="MODEL", help="Fine-tune this run's model or model folder, with its tokenizer."),
     ] = None,
+    original: Annotated[
+        Path | None,
+        typer.Option(
+            "--reproduce",
+            metavar="RUN",
+            help="Repeat this run, in runs/RUN-again unless --run says otherwise, and say whether the model is "
+            "identical to the last bit; exit code 1 if not.",
+        ),
+    ] = None,
 ) -> None:
     """Train a model; prepares the corpus first where needed."""
+    from translate.commands.train import reproduce
     from translate.commands.train import train as run_training
 
-    run_training(config, run=run, prepared=prepared, overrides=overrides or [], resume=resume, from_model=from_model)
+    if original is None and config is not None:
+        run_training(
+            config, run=run, prepared=prepared, overrides=overrides or [], resume=resume, from_model=from_model
+        )
+    elif original is None:
+        raise UserError("name an experiment file: translate train CONFIG; or a run to repeat with --reproduce")
+    elif config is not None or overrides or from_model is not None:
+        raise UserError("--reproduce repeats a run as it was; leave CONFIG, --set and --from out")
+    elif not reproduce(original, run=run, prepared=prepared, resume=resume):
+        raise typer.Exit(EXIT_DIFFERENT)
 
 
 @app.command()
@@ -224,15 +245,16 @@ VERBS = [str(command.name or command.callback.__name__) for command in app.regis
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command and return the exit code.
 
-    0, 2 for a mistake, 130 for Ctrl-C, 143 for SIGTERM, 141 where nobody reads on.
+    0, 1 where a repeated run ends differently, 2 for a mistake, 130 for Ctrl-C, 143 for SIGTERM, 141 where nobody
+    reads on.
     """
     _settle_streams()
     arguments, debug = _without_debug(sys.argv[1:] if arguments is None else arguments)
     try:
-        _run(with_verb(arguments))
+        code = _run(with_verb(arguments))
         if sys.stdout is not None:
             sys.stdout.flush()
-        return 0
+        return code
     except Terminated:
         return EXIT_TERMINATED
     except KeyboardInterrupt:
@@ -260,19 +282,20 @@ def with_verb(arguments: list[str]) -> list[str]:
     return ["text", *arguments]
 
 
-def _run(arguments: list[str]) -> None:
+def _run(arguments: list[str]) -> int:
     if arguments[0] == "--version":
         from translate import __version__
 
         print(f"translate {__version__}")
-        return
+        return 0
     # Not `app()`: it would turn Ctrl-C and a closed pipe into exit codes and messages of its own.
     command = typer.main.get_command(app)
     try:
         with command.make_context("translate", arguments) as context:
             command.invoke(context)
-    except typer.Exit:  # --help
-        return
+    except typer.Exit as end:  # --help has code 0
+        return int(end.exit_code)
+    return 0
 
 
 def _without_debug(arguments: Sequence[str]) -> tuple[list[str], bool]:

@@ -226,6 +226,7 @@ class TrainingConfig(Section):
             model; None keeps none.
         patience: validations without a better score before training stops; None never stops early.
         log_every: steps between lines of metrics.jsonl.
+        tensorboard: also write the numbers of metrics.jsonl for TensorBoard; needs the extra of that name.
         seed: of initialisation, dropout and batch order.
     """
 
@@ -255,6 +256,7 @@ class TrainingConfig(Section):
     ema: float | None = Field(default=None, gt=0, lt=1)
     patience: int | None = Field(default=None, ge=1)
     log_every: int = Field(default=50, ge=1)
+    tensorboard: bool = False
     seed: int = Field(default=1, ge=0, lt=2**63)
 
     @field_validator("best_by")

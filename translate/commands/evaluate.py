@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from translate.evaluation.scores import Scores
     from translate.translator import Translator
 
+SAMPLE = 3  # lines of a set that scores.json shows
+
 
 def evaluate(
     model: Path | None,
@@ -71,10 +73,11 @@ def evaluate(
         print(_row(name, scores, seconds), flush=True)
         if out is not None:
             record = scores.as_dict() | {"seconds": round(seconds, 2), "text_sha256": _text_sha256(pairs)}
-            _write(out, name, hypotheses, record | origin)
+            _write(out, name, hypotheses, record | origin | {"sample": _sample(pairs, hypotheses)})
     print(_signatures(scores))
     if out is not None:
         say(f"wrote {out / 'scores.json'} and {out / 'hypotheses'}")
+        _refresh_card(out)
 
 
 def _evaluated(
@@ -212,6 +215,28 @@ def _write(out: Path, name: str, hypotheses: Sequence[str], record: dict[str, ob
         partial.replace(path)
     except OSError as error:
         raise _unwritable(out, error) from error
+
+
+def _refresh_card(out: Path) -> None:
+    """Bring the scores into the run card if `out` is a run; what is wrong with it is said, as all else is done."""
+    from translate.training import card
+    from translate.training.run import Run
+
+    if not Run(out).metrics.exists():
+        return
+    try:
+        card.write(Run(out))
+    except UserError as error:
+        say(f"warning: {error}")
+
+
+def _sample(pairs: Sequence[Pair], hypotheses: Sequence[str]) -> list[dict[str, object]]:
+    """SAMPLE lines at even distances: nobody has picked them."""
+    n = len(pairs)
+    lines = sorted({(2 * i + 1) * n // (2 * SAMPLE) for i in range(SAMPLE)})
+    return [
+        {"line": i + 1, "source": pairs[i][0], "reference": pairs[i][1], "translation": hypotheses[i]} for i in lines
+    ]
 
 
 def _read_json(path: Path) -> dict[str, Any]:

@@ -10,11 +10,16 @@ from translate.commands.prepare import default_folder, experiment_name
 from translate.config import ExperimentConfig, load
 
 if TYPE_CHECKING:
+    import torch
+
     from translate.corpus.store import Prepared
     from translate.training.distributed import Ranks
     from translate.training.loop import Trainer
     from translate.training.parent import Parent
+    from translate.training.reproduction import Original
     from translate.training.run import Run
+
+Say = Callable[[str], None]
 
 
 def train(
@@ -40,42 +45,99 @@ def train(
     Ctrl-C and SIGTERM save, say how to go on, and leave with KeyboardInterrupt or Terminated; a mistake raises
     UserError.
     """
-    from transformer.presets import resolve
-    from translate.corpus.store import Prepared, prepare
-    from translate.training.distributed import joined
-    from translate.training.machine import keep_kernels, tune_malloc
     from translate.training.parent import parent_of
     from translate.training.run import Run
-    from translate.training.signals import terminable
 
     config = load(config_path, overrides)
     the_run = Run(run or Path("runs") / experiment_name(config_path))
-    folder = prepared or default_folder(config_path)
+
+    def parent(say: Say) -> "Parent | None":
+        return parent_of(the_run, from_model, say, resume=resume)
+
+    _train(config, the_run, prepared or default_folder(config_path), parent, resume=resume)
+
+
+def reproduce(original: Path, *, run: Path | None, prepared: Path | None, resume: bool) -> bool:
+    """Train again what the run directory `original` trained; whether the final models are the same to the last bit.
+
+    Args:
+        original: a run that has ended; its config.json is the experiment.
+        run: the new run directory; None is runs/NAME-again.
+        prepared: folder of the prepared corpus; None is the run's own while it is what it was, or prepared/NAME-again.
+        resume: go on where the new run stopped.
+
+    Ends as `train` does, and UserError where data, seed, model or number of processes are not those of the run; what
+    differs in versions and hardware is said.
+    """
+    from translate.training.reproduction import Original
+    from translate.training.run import Run
+
+    repeated = Original.open(original)
+    name = f"{original.resolve().name}-again"
+    again = Run(run or Path("runs") / name)
+    folder = prepared or repeated.corpus_folder(Path("prepared") / name)
+    return _train(repeated.config, again, folder, lambda _: repeated.parent(again), resume=resume, original=repeated)
+
+
+def _train(
+    config: ExperimentConfig,
+    run: "Run",
+    folder: Path,
+    find_parent: Callable[[Say], "Parent | None"],
+    *,
+    resume: bool,
+    original: "Original | None" = None,
+) -> bool:
+    """Train in `run` on the corpus prepared in `folder`; whether that ended as in `original`, where there is one."""
+    from translate.corpus.store import Prepared, prepare
+    from translate.training import card
+    from translate.training.distributed import joined
+    from translate.training.machine import keep_kernels, tune_malloc
+    from translate.training.signals import terminable
+
     with terminable(), joined(_say) as ranks, contextlib.ExitStack() as held:
         say = _say if ranks.is_first else _keep_quiet
         trainer: Trainer | None = None
         try:
             # All that can be refused is refused before the corpus is touched: that takes long, and runs may share it.
-            parent = ranks.first(lambda: parent_of(the_run, from_model, say, resume=resume))
+            parent = ranks.first(lambda: find_parent(say))
             if parent is not None:
-                config = parent.settings(config, _keep_quiet if resume else say)
-            ranks.first(lambda: the_run.check(config, resume=resume))
-            resolve(config.model.preset, config.model.model_dump(exclude={"preset"}), config.tokenizer.vocab_size)
+                config = parent.settings(config, _keep_quiet if resume or original else say)
+            ranks.first(lambda: _check(config, run, resume))
+            if original is not None:
+                ranks.first(lambda: original.check(run, ranks.size, say))
             tune_malloc()
             keep_kernels()
             tokenizer = None if parent is None else parent.load_tokenizer()
             corpus = ranks.lead(lambda: prepare(config, folder, say, tokenizer), follow=lambda: Prepared.open(folder))
+            if original is not None:
+                ranks.first(lambda: original.check_corpus(corpus))
             ranks.watch()
-            ranks.first(lambda: held.enter_context(the_run.locked()))
-            trainer = new_trainer(config, corpus, the_run, say, ranks, parent)
+            ranks.first(lambda: held.enter_context(run.locked()))
+            dtype = None if original is None else original.dtype
+            trainer = new_trainer(config, corpus, run, say, ranks, parent, dtype)
             if resume:
                 trainer.resume()
             trainer.train()
+            same = ranks.first(lambda: original is None or original.compare(run, say))
+            ranks.first(lambda: card.write(run))
+            return same
         except KeyboardInterrupt:
             saved = trainer.saved_step if trainer else 0
             say(f"stopped; step {saved:,} is saved" if saved else "stopped before anything was saved")
             say("go on with the same command and --resume")
             raise
+
+
+def _check(config: ExperimentConfig, run: "Run", resume: bool) -> None:
+    """UserError or ConfigError for an experiment that cannot be trained, or not in this run directory."""
+    from transformer.presets import resolve
+    from translate.training import tensorboard
+
+    run.check(config, resume=resume)
+    resolve(config.model.preset, config.model.model_dump(exclude={"preset"}), config.tokenizer.vocab_size)
+    if config.training.tensorboard:
+        tensorboard.require()
 
 
 def new_trainer(
@@ -85,10 +147,12 @@ def new_trainer(
     say: Callable[[str], None],
     ranks: "Ranks | None" = None,
     parent: "Parent | None" = None,
+    dtype: "torch.dtype | None" = None,
 ) -> "Trainer":
     """A model as the seed or its `parent` makes it, in a run directory begun now or before by the same experiment.
 
-    All `ranks` call this; None is this process alone.
+    All `ranks` call this; None is this process alone. `dtype` is that of matrix products; None is what the run began
+    with, or what its experiment asks for.
     """
     import torch
 
@@ -103,8 +167,8 @@ def new_trainer(
 
     device, ranks = choose_device(), ranks or ALONE
     # Measured before the seed is set, as measuring draws random numbers.
-    dtype = ranks.first(lambda: run.recorded_dtype() or choose_dtype(config.training.precision, device))
-    peak = product_rate(dtype, device)
+    chosen = ranks.first(lambda: dtype or run.recorded_dtype() or choose_dtype(config.training.precision, device))
+    peak = product_rate(chosen, device)
     torch.manual_seed(config.training.seed)
     overrides = config.model.model_dump(exclude={"preset"})
     model = Transformer(resolve(config.model.preset, overrides, prepared.tokenizer.vocab_size))
@@ -124,7 +188,7 @@ def new_trainer(
         config=config.training,
         prepared=prepared,
         model=model,
-        dtype=dtype,
+        dtype=chosen,
         task=task,
         bleu=(lambda m: greedy_bleu(ModelFolder(run.folder, m, prepared.tokenizer, task), sample)) if sample else None,
         say=say,
@@ -133,11 +197,13 @@ def new_trainer(
         old_share=config.data.old.share if config.data.old is not None else 0.0,
     )
     record = None if parent is None else parent.record
-    ranks.first(lambda: run.begin(config, prepared, model, dtype, peak, record))
+    ranks.first(lambda: run.begin(config, prepared, model, chosen, peak, record))
     ranks.seed(config.training.seed, step=0)
     size = sum(parameter.numel() for parameter in model.parameters()) / 1e6
     together = "" if ranks.size == 1 else f", {ranks.size} processes"
-    say(f"{run.folder}: {size:.2f} M parameters, {device.type}, {str(dtype).removeprefix('torch.')} products{together}")
+    say(
+        f"{run.folder}: {size:.2f} M parameters, {device.type}, {str(chosen).removeprefix('torch.')} products{together}"
+    )
     return trainer
 
 

@@ -179,10 +179,7 @@ def _plan(config: ExperimentConfig, tokenizer: Tokenizer | None) -> Manifest:
 
     Versions of libraries stay outside on purpose: upgrading one must not retrain the tokenizer under a trained model.
     """
-    data, root = config.data, Path(config.data.root)
-    inputs: dict[str, str] = {}
-    for source in (*data.train, *_old_sources(config), data.valid, *data.test.values()):
-        inputs |= identity(source, root, _langpair(config))
+    data, inputs = config.data, input_hashes(config)
     settings = config.model_dump(mode="json", include={"data", "cleaning", "tokenizer"})
     del settings["data"]["root"]
     if not config.tokenizer.placeholders:  # and a folder from before there were any stays up to date
@@ -196,6 +193,18 @@ def _plan(config: ExperimentConfig, tokenizer: Tokenizer | None) -> Manifest:
     plan: Manifest = {"format": FORMAT, "config": settings, "inputs": inputs}
     fingerprint = hashlib.sha256(json.dumps(plan, sort_keys=True).encode()).hexdigest()
     return {**plan, "fingerprint": fingerprint}
+
+
+def input_hashes(config: ExperimentConfig) -> dict[str, str]:
+    """What pins the content of all sources: names, as the experiment file writes them, to SHA-256 or a revision.
+
+    UserError if a source cannot be read.
+    """
+    data, root = config.data, Path(config.data.root)
+    inputs: dict[str, str] = {}
+    for source in (*data.train, *_old_sources(config), data.valid, *data.test.values()):
+        inputs |= identity(source, root, _langpair(config))
+    return inputs
 
 
 def _build(config: ExperimentConfig, folder: Path, plan: Manifest, say: Say, tokenizer: Tokenizer | None) -> Manifest:

@@ -34,13 +34,16 @@ def digests(folder: Path, names: Collection[str]) -> Digests:
     return {name: digest(folder / name) for name in sorted(names)}
 
 
-def check(folder: Path, run: Path, before: Mapping[str, str], now: Mapping[str, str]) -> None:
-    """UserError that names the first file of the prepared corpus that is not what the run began with."""
+def check(folder: Path, run: Path, before: Mapping[str, str], now: Mapping[str, str], otherwise: str) -> None:
+    """UserError that names the first file of the prepared corpus that is not what the run began with.
+
+    It ends with the way out that `otherwise` tells.
+    """
     for name, value in before.items():
         if now.get(name) != value:
             raise UserError(
                 f"{folder / name}: changed since {run} began (SHA-256 {value[:16]} then, {now.get(name, 'gone')[:16]} "
-                "now); restore it, or name another --run"
+                f"now); restore it, or {otherwise}"
             )
 
 

@@ -36,6 +36,7 @@ from translate.training.sharding import Replica, Shards
 from translate.training.signals import interruption, stop_signals
 from translate.training.speed import Speed, update_flops
 from translate.training.step import StepStats, mean_nll, new_optimizer, rehearse, train_step
+from translate.training.tensorboard import TensorBoard
 
 T = TypeVar("T")
 
@@ -90,6 +91,7 @@ class Trainer:
         self.save_every = config.save_every or self.valid_every
         self.saved_step = 0
         self._clock = self._saved_at = 0.0  # seconds; set when training begins
+        self._board: TensorBoard | None = None
         self._divergence = Divergence(self.say, self.model.config.vocab_size)
         self._speed = Speed(self.peak)
         self._files = Watched(self.prepared.folder, self.prepared.manifest["files"])
@@ -200,6 +202,7 @@ class Trainer:
         """Update until the end that the config names, or until patience is exhausted; then make the final model."""
         self.ranks.copy_from_first(self.model.parameters())
         self.working.scatter()
+        self._board = TensorBoard(self.run) if self.config.tensorboard and self.ranks.is_first else None
         self._rehearse()
         self._warn_at_start()
         batches = self._micro_batches()
@@ -417,6 +420,8 @@ class Trainer:
         state = self.state
         record = {"kind": kind, "step": state.step, "epoch": state.position.epoch, "seconds": round(state.seconds, 2)}
         self.run.log({**record, **values}, durable=durable)
+        if self._board:
+            self._board.add({**record, **values})
         if kind in ("valid", "final"):
             shown = ", ".join(f"{key} {value:.4g}" for key, value in values.items() if isinstance(value, float))
             self.say(f"{kind}: epoch {state.position.epoch}, step {state.step:,}: {shown}")

@@ -114,7 +114,7 @@ def parent_of(run: Run, path: Path | None, say: Say, *, resume: bool) -> Parent 
     """
     record = run.recorded_parent() if resume else None
     if path is None:
-        return None if record is None else _recorded(record, run)
+        return None if record is None else recorded(record, run)
     parent = Parent.open(path, say)
     if not (resume and run.has_begun):
         return parent
@@ -129,8 +129,11 @@ def parent_of(run: Run, path: Path | None, say: Say, *, resume: bool) -> Parent 
     return parent
 
 
-def _recorded(record: dict[str, str], run: Run) -> Parent:
-    """The parent that the manifest names, or where it is gone and no longer needed, a checkpoint of the run."""
+def recorded(record: dict[str, str], run: Run) -> Parent:
+    """The parent that a manifest's `record` names, or where it is gone and no longer needed, a checkpoint of `run`.
+
+    UserError if neither is what it was.
+    """
     path, weights, tokenizer = (record[key] for key in ("path", "weights_sha256", "tokenizer_sha256"))
     steps = checkpoint.checkpoints(run.checkpoints)
     needed = [] if steps else [("model.safetensors", weights)]

@@ -5,6 +5,9 @@ manifest.json     what made the run: data hashes, seed, size; every start with c
 metrics.jsonl     one JSON object a line: training, validation, checkpoints
 checkpoints/      see `checkpoint`
 model/            the final model
+card.md           all of this on one page, see `card`
+tensorboard/      with training.tensorboard: the numbers of the metrics
+reproduction.json   of a run that repeats another one: whether it ended with the same bits
 """
 
 import contextlib
@@ -32,7 +35,7 @@ from translate.training import data_files
 # Settings that may change when a run goes on: they decide when it ends, what it tells and where its numbers lie in
 # memory, not where it goes.
 FREE = {
-    *("training.max_steps", "training.max_epochs", "training.patience", "training.log_every"),
+    *("training.max_steps", "training.max_epochs", "training.patience", "training.log_every", "training.tensorboard"),
     *("training.checkpoint_activations", "training.parallel"),
 }
 
@@ -73,6 +76,26 @@ class Run:
         return self.folder / "model"
 
     @property
+    def scores(self) -> Path:
+        """What `translate evaluate` found."""
+        return self.folder / "scores.json"
+
+    @property
+    def card(self) -> Path:
+        """The page that tells of the run."""
+        return self.folder / "card.md"
+
+    @property
+    def tensorboard(self) -> Path:
+        """The folder of event files."""
+        return self.folder / "tensorboard"
+
+    @property
+    def reproduction(self) -> Path:
+        """How the run compares with the one that it repeats."""
+        return self.folder / "reproduction.json"
+
+    @property
     def has_begun(self) -> bool:
         """Whether anything was trained here; a first start that failed before that binds nobody."""
         return self.metrics.exists() or self.checkpoints.exists()
@@ -80,7 +103,7 @@ class Run:
     def check(self, config: ExperimentConfig, *, resume: bool) -> None:
         """UserError if the folder cannot hold this experiment; says how the two differ."""
         if self.has_begun:
-            old = parse(_read_json(self.config), str(self.config))
+            old = parse(read_json(self.config), str(self.config))
             changed = sorted(differing_keys(old.model_dump(), config.model_dump()) - FREE)
             if changed:
                 raise UserError(
@@ -90,7 +113,7 @@ class Run:
             if not resume:
                 raise UserError(f"{self.folder}: holds a run already; go on with --resume, or name another --run")
         elif self.folder.exists():
-            own = {".lock", self.config.name, self.manifest.name}
+            own = {".lock", self.config.name, self.manifest.name, self.tensorboard.name}
             own |= {_partial(path).name for path in (self.config, self.manifest)}  # what a kill has left
             if {path.name for path in self.folder.iterdir()} - own:
                 raise UserError(f"{self.folder}: exists and is no run; name another folder with --run")
@@ -109,17 +132,11 @@ class Run:
         `peak` is the measured rate of matrix products in FLOP/s; `parent` is the record of the model that the run
         starts from, if it is fine-tuning.
         """
-        data = {
-            **{key: prepared.manifest[key] for key in ("fingerprint", "inputs", "counts")},
-            "tokenizer": prepared.manifest["tokenizer"]["sha256"],
-            "files": data_files.digests(prepared.folder, prepared.manifest["files"]),
-        }
-        starts: list[object] = []
+        data, starts = _data(prepared), []
         if self.has_begun:
-            before = _read_json(self.manifest)
+            before = read_json(self.manifest)
             starts = before["starts"]
-            self._check_data(before["data"], data)
-            data_files.check(prepared.folder, self.folder, before["data"].get("files", {}), data["files"])
+            self._check_data(before["data"], data, prepared.folder, "name another --run")
         manifest = {
             "seed": config.training.seed,
             "parameters": sum(parameter.numel() for parameter in model.parameters()),
@@ -136,23 +153,25 @@ class Run:
         except OSError as error:
             raise UserError(f"{self.folder}: cannot write the run: {error.strerror}") from error
 
-    def _check_data(self, before: dict[str, Any], now: dict[str, Any]) -> None:
-        """UserError that says in what the data of the run and those of today differ."""
+    def check_data(self, prepared: Prepared, *, otherwise: str) -> None:
+        """UserError, which ends with the other way out, if the run began with other data than these."""
+        self._check_data(read_json(self.manifest)["data"], _data(prepared), prepared.folder, otherwise)
+
+    def _check_data(self, before: dict[str, Any], now: dict[str, Any], folder: Path, otherwise: str) -> None:
         for key in ("fingerprint", "tokenizer"):
             if before[key] != now[key]:
                 inputs = sorted(differing_keys(before["inputs"], now["inputs"]))
                 what = ", ".join(inputs) if key == "fingerprint" and inputs else key
-                raise UserError(
-                    f"{self.folder}: its run began with other data ({what}); restore it, or name another --run"
-                )
+                raise UserError(f"{self.folder}: its run began with other data ({what}); restore it, or {otherwise}")
+        data_files.check(folder, self.folder, before.get("files", {}), now["files"], otherwise)
 
     def recorded_dtype(self) -> torch.dtype | None:
         """The type of products that this run began with: measuring it anew might end differently."""
-        return DTYPES.get(_read_json(self.manifest)["dtype"]) if self.has_begun else None
+        return DTYPES.get(read_json(self.manifest)["dtype"]) if self.has_begun else None
 
     def recorded_parent(self) -> dict[str, str] | None:
         """What the manifest keeps of the model that this run was to start from; None if there was none."""
-        return _read_json(self.manifest).get("parent") if self.manifest.exists() else None
+        return read_json(self.manifest).get("parent") if self.manifest.exists() else None
 
     @contextlib.contextmanager
     def locked(self) -> Iterator[None]:
@@ -175,6 +194,13 @@ class Run:
                     f"{self.folder}: another process trains there; wait for it, or name another --run"
                 ) from error
             yield
+
+    def records(self) -> list[dict[str, Any]]:
+        """The lines of the metrics that are whole, in order."""
+        if not self.metrics.exists():
+            return []
+        lines = self.metrics.read_text(encoding="utf-8", errors="replace").split("\n")
+        return [record for record in map(_record, lines) if record]
 
     def log(self, record: dict[str, object], *, durable: bool = False) -> None:
         """Append one line to the metrics; a number that is not finite becomes null, as JSON has none.
@@ -230,8 +256,13 @@ def differing_keys(old: dict[str, Any], new: dict[str, Any], prefix: str = "") -
 
 def write_json(path: Path, value: object) -> None:
     """Write a file whole or not at all."""
+    write_text(path, json.dumps(value, indent=2, ensure_ascii=False) + "\n")
+
+
+def write_text(path: Path, text: str) -> None:
+    """Write a file whole or not at all."""
     partial = _partial(path)
-    partial.write_text(json.dumps(value, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+    partial.write_text(text, encoding="utf-8", newline="\n")
     partial.replace(path)
 
 
@@ -249,11 +280,21 @@ def processor_name() -> str:
     return next(names, platform.machine())
 
 
-def _read_json(path: Path) -> dict[str, Any]:
+def read_json(path: Path, *, so: str = "the run cannot go on; name another --run") -> dict[str, Any]:
+    """The object in a file of a run; UserError that says what follows if it is missing or damaged."""
     try:
         return dict(json.loads(path.read_text(encoding="utf-8")))
     except (OSError, ValueError, TypeError) as error:
-        raise UserError(f"{path}: missing or damaged, so the run cannot go on; name another --run") from error
+        raise UserError(f"{path}: missing or damaged, so {so}") from error
+
+
+def _data(prepared: Prepared) -> dict[str, Any]:
+    """What the manifest keeps of the data."""
+    return {
+        **{key: prepared.manifest[key] for key in ("fingerprint", "inputs", "counts")},
+        "tokenizer": prepared.manifest["tokenizer"]["sha256"],
+        "files": data_files.digests(prepared.folder, prepared.manifest["files"]),
+    }
 
 
 def _record(line: str) -> dict[str, Any]:
@@ -265,12 +306,18 @@ def _record(line: str) -> dict[str, Any]:
     return record if isinstance(record, dict) else {}
 
 
-def _start(peak: float) -> dict[str, object]:
+def _start(peak: float) -> dict[str, Any]:
     """When, how, where and from which commit this process began; `peak` is the measured FLOP/s of its device."""
+    time = datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
+    here = circumstances()
+    here["machine"]["peak_flops"] = float(f"{peak:.4g}")
+    return {"time": time, "command": sys.argv, **here}
+
+
+def circumstances() -> dict[str, Any]:
+    """What may change the bits of a result beside settings and data: commit, versions and machine of this process."""
     changes = _git("status", "--porcelain", "--untracked-files=no")
     return {
-        "time": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
-        "command": sys.argv,
         "commit": commit(),
         "uncommitted_changes": None if changes is None else bool(changes),
         "versions": {"python": platform.python_version(), **_versions()},
@@ -279,7 +326,6 @@ def _start(peak: float) -> dict[str, object]:
             "cores": os.cpu_count(),
             "processes": int(os.environ.get("WORLD_SIZE", "1")),
             "threads": torch.get_num_threads(),
-            "peak_flops": float(f"{peak:.4g}"),
             "device": torch.cuda.get_device_name() if torch.cuda.is_available() else "cpu",
         },
     }

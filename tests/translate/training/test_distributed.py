@@ -15,6 +15,7 @@ import torch
 import torch.distributed as dist
 from safetensors.torch import load_file
 
+from translate.commands.train import train
 from translate.corpus.batches import Position
 from translate.training import distributed
 from translate.training.distributed import ALONE, Ranks, Watch
@@ -132,6 +133,30 @@ def test_two_ranks_make_the_update_of_one_that_takes_the_same_batches(toy, write
     a, b = (weights(tmp_path / name / "checkpoints/step-00000003") for name in ("one", "two"))
     for name in a:
         torch.testing.assert_close(a[name], b[name], rtol=0, atol=1e-5)
+
+
+@pytest.mark.slow
+def test_two_ranks_fine_tune_as_one_that_takes_the_same_batches(toy, write_experiment, torchrun, tmp_path, monkeypatch):
+    """Both begin with the parent's weights and tokenizer; a rank with others would change every gradient."""
+    toy.trainer("parent", max_steps=4).train()
+    experiment = json.loads(write_experiment(max_steps=3, valid_every=3, lr=0.001).read_text())
+    experiment["model"]["dropout"] = 0.0
+    del experiment["tokenizer"]
+    (tmp_path / "toy.json").write_text(json.dumps(experiment), encoding="utf-8")
+    code, errors = torchrun("toy.json", "--run", "two", "--from", "parent", "--set", "training.accumulate=2").end()
+    assert code == 0, errors
+    monkeypatch.chdir(tmp_path)
+    arguments = {"prepared": None, "overrides": ["training.accumulate=4"], "resume": False}
+    train(Path("toy.json"), run=Path("one"), from_model=Path("parent"), **arguments)
+    one, two = (records(tmp_path / name, "train") for name in ("one", "two"))
+    assert [r["tokens"] for r in two] == [r["tokens"] for r in one]
+    for key in ("loss", "grad_norm"):
+        assert [r[key] for r in two] == pytest.approx([r[key] for r in one], rel=2e-6)
+    a, b = (weights(tmp_path / name / "model") for name in ("one", "two"))
+    for name in a:
+        torch.testing.assert_close(a[name], b[name], rtol=0, atol=1e-5)
+    assert "card.md" in {path.name for path in (tmp_path / "two").iterdir()}
+    assert json.loads((tmp_path / "two/manifest.json").read_text())["parent"]["path"] == str(tmp_path / "parent/model")
 
 
 @pytest.mark.parametrize("ranks", [pytest.param({}, id="ddp"), SHARDED])

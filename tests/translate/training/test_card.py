@@ -1,0 +1,167 @@
+"""The run card says what stands in the run directory, of every run, whatever texts and names it holds."""
+
+import hashlib
+import json
+import re
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from translate.cli import main
+from translate.errors import UserError
+from translate.training import card as module
+from translate.training.card import CURVE, card
+from translate.training.loop import Trainer
+from translate.training.signals import Interrupted
+
+
+@pytest.fixture
+def run(toy, monkeypatch) -> Path:
+    """A run by the command, scored on a test set."""
+    monkeypatch.chdir(toy.folder)
+    toy.settings["data"]["test"] = {"held": {"source": "valid.de", "target": "valid.en"}}
+    toy.settings["training"]["valid_bleu_sentences"] = 3
+    Path("toy.json").write_text(json.dumps(toy.settings), encoding="utf-8")
+    assert main(["train", "toy.json", "--set", "training.seed=7"]) == 0
+    return Path("runs/toy")
+
+
+def chapter(page: str, title: str) -> str:
+    return re.split(r"^## ", page.split(f"\n## {title}\n", 1)[1], flags=re.MULTILINE)[0]
+
+
+def metrics(run: Path, kind: str) -> list[dict]:
+    lines = map(json.loads, (run / "metrics.jsonl").read_text(encoding="utf-8").splitlines())
+    return [line for line in lines if line["kind"] == kind]
+
+
+def test_training_ends_with_a_card_that_holds_what_the_files_hold(run):
+    page = (run / "card.md").read_text(encoding="utf-8")
+    assert page == card(run)
+    manifest = json.loads((run / "manifest.json").read_text(encoding="utf-8"))
+    start, data = manifest["starts"][0], manifest["data"]
+    for digest in (data["fingerprint"], *data["inputs"].values(), *data["files"].values()):
+        assert digest in chapter(page, "Data")
+    for version in start["versions"].values():
+        assert version in chapter(page, "Circumstances")
+    assert str(start["commit"]) in page
+    assert start["machine"]["processor"].split()[0] in page
+    assert f"{manifest['parameters']:,} parameters" in page
+    assert manifest["dtype"] in page
+    assert hashlib.sha256((run / "model/model.safetensors").read_bytes()).hexdigest() in page
+    (final,) = metrics(run, "final")
+    assert f"{final['nll']:.4f} nats" in chapter(page, "Scores")
+    assert f"{data['counts']['kept']:,} of {data['counts']['read']:,}" in chapter(page, "Data")
+
+
+def test_every_setting_stands_there_once_and_those_of_the_experiment_come_first(run):
+    text = chapter(card(run), "Settings")
+    chosen, others = text.split("As by default:")
+    config = json.loads((run / "config.json").read_text(encoding="utf-8"))
+    lines = [line.strip() for line in text.splitlines() if " = " in line]
+    assert sorted(lines) == sorted(
+        f"{section}.{key} = {json.dumps(value, ensure_ascii=False)}"
+        for section, values in config.items()
+        for key, value in values.items()
+    )
+    assert "training.seed = 7" in chosen
+    assert "data.train" in chosen
+    assert "training.label_smoothing = 0.1" in others
+
+
+def test_evaluation_brings_scores_signatures_and_a_sample_into_the_card(run):
+    assert "BLEU " not in chapter(card(run), "Scores").split("greedy")[-1]
+    assert main(["evaluate", str(run)]) == 0
+    page = (run / "card.md").read_text(encoding="utf-8")
+    scores = json.loads((run / "scores.json").read_text(encoding="utf-8"))["held"]
+    for metric in ("bleu", "chrf", "ter"):
+        assert f"{scores[metric]['score']:.2f}" in chapter(page, "Scores")
+        assert scores[metric]["signature"] in chapter(page, "Scores")
+    hypotheses = (run / "hypotheses/held.txt").read_text(encoding="utf-8").splitlines()
+    sources = Path("valid.de").read_text(encoding="utf-8").splitlines()
+    references = Path("valid.en").read_text(encoding="utf-8").splitlines()
+    assert len(scores["sample"]) == 3
+    for entry in scores["sample"]:
+        i = entry["line"] - 1
+        assert (entry["source"], entry["reference"], entry["translation"]) == (
+            sources[i],
+            references[i],
+            hypotheses[i],
+        )
+        assert f"source      {sources[i]}\n" in chapter(page, "Sample")
+    assert "Not scored with" not in page
+    weights = run / "model/model.safetensors"
+    weights.write_bytes(weights.read_bytes() + b"\0")
+    assert "Not scored with the final model: held" in card(run)
+
+
+def test_a_run_that_has_not_ended_has_a_card_and_every_start_is_on_that_of_a_resumed_one(toy, monkeypatch):
+    monkeypatch.chdir(toy.folder)
+    Path("toy.json").write_text(json.dumps(toy.settings), encoding="utf-8")
+    with monkeypatch.context() as stopped:
+        stopped.setattr(Trainer, "_validate", lambda trainer: (_ for _ in ()).throw(Interrupted))
+        assert main(["train", "toy.json"]) == 130
+    assert "not ended" in card(Path("runs/toy"))
+    manifest = Path("runs/toy/manifest.json")
+    values = json.loads(manifest.read_text(encoding="utf-8"))
+    values["starts"][0] |= {"commit": "0ff", "uncommitted_changes": True}
+    values["starts"][0]["machine"]["threads"] = 5
+    manifest.write_text(json.dumps(values), encoding="utf-8")
+    assert main(["train", "toy.json", "--resume"]) == 0
+    text = chapter(Path("runs/toy/card.md").read_text(encoding="utf-8"), "Circumstances")
+    assert "| starts | 2: " in text
+    assert "0ff, with uncommitted changes; " in text
+    assert "threads 5, processes 1; " in text
+
+
+@given(n=st.integers(1, 60), best=st.integers(0, 59))
+def test_the_curve_is_short_and_has_the_best_and_the_last(n, best):
+    valid = [{"step": i} for i in range(n)]
+    best = valid[best % n]
+    shown = module._spread(valid, best)
+    assert best in shown
+    assert valid[-1] in shown
+    assert len(shown) <= CURVE + 1
+    assert shown == sorted(shown, key=lambda record: record["step"])
+    assert n > CURVE or shown == valid
+
+
+@pytest.mark.parametrize(("best_by", "step"), [("loss", 3), ("bleu", 5)])
+def test_the_best_is_the_first_of_those_that_training_takes_for_the_best(best_by, step):
+    scores = [(1, None, 2.0), (3, 1.5, 2.5), (5, 1.5, 7.0), (7, 2.5, 7.0)]
+    valid = [{"step": step, "nll": nll, "bleu": bleu} for step, nll, bleu in scores]
+    assert module._best(valid, best_by)["step"] == step
+    assert module._best([{"step": 1, "nll": None, "bleu": None}], best_by)["step"] == 1
+
+
+@given(text=st.text())
+def test_no_text_breaks_out_of_its_cell_or_block(text):
+    cell = module._cell(text)
+    assert len(cell.splitlines()) <= 1
+    assert not re.search(r"(?<!\\)(\\\\)*[|`<*_]", cell)
+    assert re.sub(r"\\(.)", r"\1", cell) == " ".join(text.split())
+    assert all(line.startswith("    ") or not line for line in module._block([text, "x"]).splitlines())
+
+
+def test_what_the_run_tells_of_trouble_is_on_the_card(run):
+    with (run / "metrics.jsonl").open("a", encoding="utf-8") as file:
+        for record in ({"kind": "warning", "message": "50 % | more"}, {"kind": "memory", "halved": 3}):
+            file.write(json.dumps({"step": 12, "epoch": 1, "seconds": 3.0, **record}) + "\n")
+        file.write('{"kind": "train", "st')
+    text = chapter(card(run), "Warnings")
+    assert "- 50 % \\| more" in text
+    assert "- 3 times a batch did not fit" in text
+
+
+def test_a_damaged_run_has_no_card_and_says_why_and_its_scores_are_not_lost(run, capsys):
+    manifest = run / "manifest.json"
+    values = json.loads(manifest.read_text(encoding="utf-8"))
+    del values["starts"][0]["machine"]
+    manifest.write_text(json.dumps(values), encoding="utf-8")
+    with pytest.raises(UserError, match="of another version, so there is no run card: KeyError"):
+        card(run)
+    assert main(["evaluate", str(run)]) == 0
+    assert "warning: " in capsys.readouterr().err
+    assert (run / "scores.json").exists()

@@ -1,0 +1,225 @@
+"""A run trained again ends in the same bits, by itself and after kills, and is refused or doubted where it cannot."""
+
+import copy
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+import torch
+
+from translate.cli import EXIT_DIFFERENT, EXIT_MISTAKE, main
+from translate.commands.train import train
+from translate.training.loop import Trainer
+from translate.training.reproduction import Original, first_difference
+from translate.training.run import Run, circumstances
+from translate.training.signals import Interrupted
+
+
+@pytest.fixture(autouse=True)
+def in_the_folder_of_the_toy(toy, monkeypatch) -> None:
+    monkeypatch.chdir(toy.folder)
+
+
+def trained(toy, name: str, *, resume: bool = False, from_model: Path | None = None, **training: object) -> Path:
+    """The toy experiment by the command, in runs/NAME on prepared/toy."""
+    settings = {**toy.settings, "training": {**toy.settings["training"], **training}}
+    Path("toy.json").write_text(json.dumps(settings), encoding="utf-8")
+    run = Path("runs") / name
+    train(Path("toy.json"), run=run, prepared=None, overrides=[], resume=resume, from_model=from_model)
+    return run
+
+
+def edit(path: Path, change) -> None:
+    values = json.loads(path.read_text(encoding="utf-8"))
+    change(values)
+    path.write_text(json.dumps(values), encoding="utf-8")
+
+
+def weights(run: Path) -> bytes:
+    return (run / "model/model.safetensors").read_bytes()
+
+
+def interrupted_before(step: int, monkeypatch) -> None:
+    """The next runs stop as by a signal before they make the update of `step`."""
+    update = Trainer._update
+
+    def stop(trainer, batches):
+        if trainer.state.step + 1 == step:
+            raise Interrupted
+        return update(trainer, batches)
+
+    monkeypatch.setattr(Trainer, "_update", stop)
+
+
+def test_a_run_is_repeated_to_the_last_bit_and_that_is_said(toy, capsys):
+    run = trained(toy, "a", precision="auto")
+    assert main(["train", "--reproduce", "runs/a"]) == 0
+    again = Path("runs/a-again")
+    assert weights(again) == weights(run)
+    assert "identical to that of" in capsys.readouterr().err
+    record = json.loads((again / "reproduction.json").read_text(encoding="utf-8"))
+    assert (record["identical"], record["first_difference"]) == (True, None)
+    assert record["run"] == str(run.resolve())
+    assert "identical to that of" in (again / "card.md").read_text(encoding="utf-8")
+    assert not Path("prepared/a-again").exists()
+
+
+def test_a_killed_and_prolonged_run_is_repeated_by_one_that_is_killed_too(toy, monkeypatch):
+    """What a checkpoint out of turn, and the end that the run had before, leave in the metrics is no difference."""
+    with monkeypatch.context() as stopped:
+        interrupted_before(6, stopped)
+        with pytest.raises(Interrupted):
+            trained(toy, "a", max_steps=7, log_every=3)
+    trained(toy, "a", max_steps=7, log_every=3, resume=True)
+    run = trained(toy, "a", log_every=3, resume=True)
+    with monkeypatch.context() as stopped:
+        interrupted_before(7, stopped)
+        assert main(["train", "--reproduce", "runs/a", "--run", "b"]) == 130
+    assert not Path("b/model").exists()
+    assert main(["train", "--reproduce", "runs/a", "--run", "b"]) == EXIT_MISTAKE
+    assert main(["train", "--reproduce", "runs/a", "--run", "b", "--resume"]) == 0
+    assert weights(Path("b")) == weights(run)
+
+
+def test_a_run_that_went_another_way_is_told_by_its_first_difference(toy, monkeypatch, capsys):
+    trained(toy, "a")
+    update = Trainer._update
+
+    def another(trainer, batches):
+        if trainer.state.step == 5:
+            torch.rand(1)  # shifts what dropout draws from the sixth update on
+        return update(trainer, batches)
+
+    monkeypatch.setattr(Trainer, "_update", another)
+    assert main(["train", "--reproduce", "runs/a"]) == EXIT_DIFFERENT
+    said = capsys.readouterr().err
+    assert "not identical" in said
+    assert "of the train line of step 6" in said
+    assert "final nll" in said
+    assert "not identical" in Path("runs/a-again/card.md").read_text(encoding="utf-8")
+
+
+def test_a_fine_tuned_run_is_repeated_from_its_parent_and_not_from_another(toy):
+    parent = trained(toy, "parent", max_steps=4)
+    run = trained(toy, "tuned", from_model=parent)
+    assert main(["train", "--reproduce", "runs/tuned"]) == 0
+    assert weights(Path("runs/tuned-again")) == weights(run)
+    trained(toy, "other", max_steps=1)
+    shutil.copy("runs/other/model/model.safetensors", parent / "model/model.safetensors")
+    assert main(["train", "--reproduce", "runs/tuned", "--run", "b"]) == EXIT_MISTAKE
+
+
+def test_the_products_are_those_of_the_run_whatever_this_machine_prefers(toy, monkeypatch):
+    monkeypatch.setattr("translate.training.machine.bf16_pays", lambda device: True)
+    trained(toy, "a", precision="auto")
+    monkeypatch.setattr("translate.training.machine.bf16_pays", lambda device: False)
+    assert main(["train", "--reproduce", "runs/a"]) == 0
+
+
+def test_a_corpus_that_has_gone_is_prepared_again_elsewhere(toy):
+    trained(toy, "a")
+    shutil.rmtree("prepared/toy")
+    assert main(["train", "--reproduce", "runs/a"]) == 0
+    assert Path("prepared/a-again").exists()
+    assert not Path("prepared/toy").exists()
+
+
+def test_a_corpus_of_another_experiment_in_its_place_is_left_alone(toy):
+    trained(toy, "a")
+    shutil.rmtree("prepared/toy")
+    toy.settings["cleaning"] = {"max_words": 2}
+    trained(toy, "other")
+    before = Path("prepared/toy/manifest.json").read_bytes()
+    assert main(["train", "--reproduce", "runs/a"]) == 0
+    assert Path("prepared/toy/manifest.json").read_bytes() == before
+
+
+REFUSED = {
+    "a changed source": (lambda: Path("train.de").write_text("\n"), "train.de: not what runs/a was trained on"),
+    "a changed prepared file": (lambda: _flip(Path("prepared/toy/train.src.ids.npy")), "train.src.ids.npy: changed"),
+    "a changed seed": (
+        lambda: edit(Path("runs/a/config.json"), lambda config: config["training"].update(seed=5)),
+        "training.seed = 5, but the run began with 1",
+    ),
+    "another size of the preset": (
+        lambda: edit(Path("runs/a/model/config.json"), lambda config: config["model"].update(d_ff=40)),
+        "had other values then (d_ff)",
+    ),
+    "more processes": (
+        lambda: edit(Path("runs/a/manifest.json"), lambda m: m["starts"][-1]["machine"].update(processes=3)),
+        "torchrun --nproc-per-node 3",
+    ),
+    "an older manifest": (lambda: edit(Path("runs/a/manifest.json"), lambda m: m.pop("dtype")), "lacks dtype"),
+    "no manifest": (lambda: Path("runs/a/manifest.json").unlink(), "manifest.json: missing or damaged"),
+    "no final model": (lambda: shutil.rmtree("runs/a/model"), "has no final model to compare with"),
+}
+
+
+def _flip(path: Path) -> None:
+    data = bytearray(path.read_bytes())
+    data[-1] ^= 1
+    path.write_bytes(data)
+
+
+@pytest.mark.parametrize("change", REFUSED)
+def test_what_would_end_differently_is_refused_before_training(toy, change, capsys):
+    trained(toy, "a", max_steps=2)
+    act, words = REFUSED[change]
+    act()
+    capsys.readouterr()
+    assert main(["train", "--reproduce", "runs/a"]) == EXIT_MISTAKE
+    (line,) = [line for line in capsys.readouterr().err.splitlines() if line.startswith("translate:")]
+    assert words in line
+    assert not Path("runs/a-again/metrics.jsonl").exists()
+
+
+@pytest.mark.parametrize(
+    "arguments", [["toy.json"], ["--set", "training.seed=2"], ["--from", "runs/a"], ["--run", "runs/a", "--resume"]]
+)
+def test_a_repetition_is_of_the_run_alone_and_stands_beside_it(toy, arguments):
+    trained(toy, "a", max_steps=1)
+    before = weights(Path("runs/a"))
+    assert main(["train", "--reproduce", "runs/a", *arguments]) == EXIT_MISTAKE
+    assert weights(Path("runs/a")) == before
+
+
+def test_what_may_change_bits_is_named_with_both_values(toy):
+    original = Original.open(trained(toy, "a", max_steps=1))
+    now = circumstances()
+    original.manifest["starts"][0].update(uncommitted_changes=False)
+    now["uncommitted_changes"] = False
+    assert original.doubts(now) == []
+    other = copy.deepcopy(now)
+    other["versions"]["torch"] = "3.1"
+    other["machine"] |= {"threads": 7, "device": "H200"}
+    other["commit"] = "abc"
+    doubts = original.doubts(other)
+    torch_then, threads_then = now["versions"]["torch"], now["machine"]["threads"]
+    assert f"torch {torch_then} then, 3.1 now" in doubts
+    assert f"threads {threads_then} then, 7 now" in doubts
+    assert f"commit {now['commit']} then, abc now" in doubts
+    assert any("a GPU" in doubt for doubt in doubts)
+    assert len(doubts) == 5
+    assert original.doubts({**now, "uncommitted_changes": True}) == ["there are changes that no commit names"]
+
+
+def test_a_difference_is_the_first_of_a_line_that_both_have_and_no_time():
+    train_line = {"kind": "train", "step": 3, "loss": 5.0, "seconds": 1.0, "mfu": 0.5}
+    warnings = [{"kind": "warning", "step": 0, "about": about} for about in ("warm-up", "too long")]
+    then = [
+        *warnings,
+        {"kind": "train", "step": 2, "loss": 7.0},
+        train_line,
+        {"kind": "valid", "step": 5, "bleu": None},
+    ]
+    now = [{**train_line, "seconds": 2.0, "mfu": 0.1}, {"kind": "valid", "step": 5, "bleu": None}, *warnings]
+    assert first_difference(then, now) is None
+    now[1] = {"kind": "valid", "step": 5, "bleu": 1.5}
+    assert first_difference(then, now) == "bleu of the valid line of step 5, None then and 1.5 now"
+    now[0] = {**now[0], "loss": 7.0}
+    assert first_difference(then, now) == "loss of the train line of step 3, 5.0 then and 7.0 now"
+
+
+def test_the_metrics_of_a_run_without_any_are_none(tmp_path):
+    assert Run(tmp_path).records() == []

@@ -1,0 +1,321 @@
+"""The run card: one Markdown page that says what a run was and what came of it, for an appendix.
+
+It is made of what stands in the run directory. Nothing is computed but the SHA-256 of the final model, and the choice
+of the validations that a compact table shows.
+"""
+
+import datetime
+import json
+import shlex
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from transformer.checkpoint_io import load_config
+from translate.config import ExperimentConfig, parse
+from translate.errors import UserError
+from translate.training.checkpoint import sha256
+from translate.training.reproduction import verdict
+from translate.training.run import Run, read_json, write_text
+
+CURVE = 12  # validations shown beside the best one
+
+_METRICS = {"bleu": "BLEU", "chrf": "chrF", "ter": "TER"}
+_SO = "there is no run card"
+
+Record = dict[str, Any]
+
+
+def card(run: Path) -> str:
+    """The page on a run directory; what the run does not have, or not yet, is left out.
+
+    UserError if one of its files is damaged or of another version.
+    """
+    try:
+        return _page(_Found.read(Run(run)))
+    except (KeyError, TypeError, ValueError, AttributeError, IndexError) as error:
+        raise UserError(f"{run}: a file of the run is damaged or of another version, so {_SO}: {error!r}") from error
+
+
+def _page(found: "_Found") -> str:
+    chapters = {
+        "": _summary,
+        "Scores": _scores,
+        "Sample": _sample,
+        "Validation": _validation,
+        "Warnings": _warnings,
+        "Settings": _settings,
+        "Data": _data,
+        "Circumstances": _circumstances,
+    }
+    page = [f"# Run card: {_cell(found.run.folder.resolve().name)}"]
+    for title, chapter in chapters.items():
+        if body := list(chapter(found)):
+            page += [f"## {title}", *body] if title else body
+    return "\n\n".join(page) + "\n"
+
+
+def write(run: Run) -> None:
+    """Make RUN/card.md anew; UserError as for `card`, or if the disk refuses."""
+    try:
+        write_text(run.card, card(run.folder))
+    except OSError as error:
+        raise UserError(f"{run.card}: cannot be written: {error.strerror}") from error
+
+
+@dataclass(frozen=True)
+class _Found:
+    """What stands in the run directory."""
+
+    run: Run
+    config: ExperimentConfig
+    manifest: Record
+    records: list[Record]
+    scores: Record
+    weights: str | None  # SHA-256 of the final model
+
+    @classmethod
+    def read(cls, run: Run) -> "_Found":
+        weights = run.model / "model.safetensors"
+        return cls(
+            run=run,
+            config=parse(read_json(run.config, so=_SO), str(run.config)),
+            manifest=read_json(run.manifest, so=_SO),
+            records=run.records(),
+            scores=read_json(run.scores, so=_SO) if run.scores.exists() else {},
+            weights=sha256(weights) if weights.exists() else None,
+        )
+
+    def of_kind(self, kind: str) -> list[Record]:
+        return [record for record in self.records if record["kind"] == kind]
+
+    @property
+    def final(self) -> Record | None:
+        return next(reversed(self.of_kind("final")), None)
+
+
+def _summary(found: _Found) -> Iterator[str]:
+    data, manifest = found.config.data, found.manifest
+    facts = {
+        "languages": f"{data.source} to {data.target}",
+        "model": f"preset {found.config.model.preset}, {manifest['parameters']:,} parameters",
+        "products": manifest["dtype"],
+        "seed": f"{manifest['seed']}, of initialisation, dropout and the order of batches",
+    }
+    if parent := manifest.get("parent"):
+        facts["began from"] = f"{parent['path']}, SHA-256 {parent['weights_sha256']}"
+    if found.run.reproduction.exists():
+        facts["repeats"] = f"a run; the model is {verdict(read_json(found.run.reproduction, so=_SO))}"
+    yield _facts(facts | _training(found))
+    if found.run.model.is_dir():
+        yield "The architecture:"
+        yield _block(f"{key} = {json.dumps(value)}" for key, value in asdict(load_config(found.run.model)).items())
+
+
+def _training(found: _Found) -> dict[str, str]:
+    """How long training was, and what it left."""
+    if not found.records:
+        return {"training": "has not begun"}
+    last, facts = found.records[-1], {}
+    facts["training"] = f"{last['step']:,} updates, {last['epoch']:,} epochs" + ("" if found.final else ", not ended")
+    if updates := found.of_kind("train"):
+        facts["training"] += f", {updates[-1]['tokens']:,} tokens"
+    facts["time"] = f"{_time(last)} of training and validation"
+    if found.final:
+        steps = ", ".join(f"{step:,}" for step in found.final["averaged"])
+        facts["final model"] = f"of the checkpoints at {steps}"
+    if found.weights:
+        facts["SHA-256 of the model"] = found.weights
+    return facts
+
+
+def _scores(found: _Found) -> Iterator[str]:
+    if found.final:
+        nll, perplexity, bleu = (found.final[key] for key in ("nll", "perplexity", "bleu"))
+        greedy = "" if bleu is None else f", BLEU {_number(bleu, 2)} by greedy search"
+        yield f"Validation, final model: {_number(nll, 4)} nats a token, perplexity {_number(perplexity, 3)}{greedy}."
+    if not found.scores:
+        return
+    rows = [(name, f"{of['lines']:,}", *_values(of), _search(of)) for name, of in found.scores.items()]
+    yield _table(("set", "lines", *_METRICS.values(), "search"), rows)
+    signatures = [(_METRICS[key], of[key]["signature"]) for of in found.scores.values() for key in _METRICS]
+    yield _block(f"{name:5}{signature}" for name, signature in dict.fromkeys(signatures))
+    others = [name for name, of in found.scores.items() if of.get("model_sha256", found.weights) != found.weights]
+    if others:
+        yield f"Not scored with the final model: {_cell(', '.join(others))}."
+
+
+def _values(scores: Record) -> Iterator[str]:
+    """Each metric, with its interval of 95 % where that was asked for."""
+    for key in _METRICS:
+        interval = scores[key].get("interval")
+        yield f"{scores[key]['score']:.2f}" + ("" if interval is None else f" +- {interval:.2f}")
+
+
+def _search(scores: Record) -> str:
+    decoding = scores.get("decoding", {})
+    names = {"beam_size": "beam", "alpha": "alpha"}
+    return ", ".join(f"{name} {decoding[key]}" for key, name in names.items() if key in decoding)
+
+
+def _sample(found: _Found) -> Iterator[str]:
+    for name, scores in found.scores.items():
+        if sample := scores.get("sample"):
+            yield f"Of {_cell(name)}, at even distances:"
+            texts = [[f"{key:12}{value}" for key, value in entry.items()] for entry in sample]
+            yield _block(line for text in texts for line in (*text, ""))
+
+
+def _validation(found: _Found) -> Iterator[str]:
+    valid = found.of_kind("valid")
+    if not valid:
+        return
+    best = _best(valid, found.config.training.best_by)
+    rows = [
+        (
+            f"{record['step']:,}{' (best)' if record is best else ''}",
+            f"{record['epoch']:,}",
+            _time(record),
+            _number(_loss_before(found, record["step"]), 4),
+            _number(record["nll"], 4),
+            _number(record["perplexity"], 3),
+            _number(record["bleu"], 2),
+        )
+        for record in _spread(valid, best)
+    ]
+    yield _table(("update", "epoch", "time", "training loss", "nll", "perplexity", "BLEU"), rows)
+    yield f"{len(rows)} of {len(valid)} validations; loss (smoothed) and nll in nats a token."
+
+
+def _best(valid: Sequence[Record], best_by: str) -> Record:
+    """The first of the best validations, or the last one where none has a score."""
+    key, sign = ("bleu", -1) if best_by == "bleu" else ("nll", 1)
+    return min((r for r in valid if r[key] is not None), key=lambda r: sign * r[key], default=valid[-1])
+
+
+def _spread(valid: Sequence[Record], best: Record) -> list[Record]:
+    """The best, the last, and others at even distances."""
+    n = len(valid)
+    chosen = {(i + 1) * n // min(n, CURVE) - 1 for i in range(min(n, CURVE))}
+    return [record for i, record in enumerate(valid) if i in chosen or record is best]
+
+
+def _loss_before(found: _Found, step: int) -> float | None:
+    losses = (record["loss"] for record in reversed(found.of_kind("train")) if record["step"] <= step)
+    return next(losses, None)
+
+
+def _warnings(found: _Found) -> Iterator[str]:
+    lines = [record["message"] for record in found.of_kind("warning")]
+    lines += [f"{record['halved']:,} times a batch did not fit into memory" for record in found.of_kind("memory")]
+    updates = found.of_kind("train")
+    if updates and updates[-1]["skipped"]:
+        lines.append(f"{updates[-1]['skipped']:,} updates left out because loss or gradient was not finite")
+    if lines:
+        yield "\n".join(f"- {_cell(line)}" for line in lines)
+
+
+def _settings(found: _Found) -> Iterator[str]:
+    everything = _flat(found.config.model_dump(mode="json"))
+    chosen = _flat(found.config.model_dump(mode="json", exclude_defaults=True))
+    yield "Other than the defaults:"
+    yield _block(f"{key} = {everything[key]}" for key in chosen)
+    yield "As by default:"
+    yield _block(f"{key} = {value}" for key, value in everything.items() if key not in chosen)
+
+
+def _flat(sections: Record) -> dict[str, str]:
+    """section.key to the value as JSON."""
+    return {
+        f"{name}.{key}": json.dumps(value, ensure_ascii=False)
+        for name, section in sections.items()
+        for key, value in section.items()
+    }
+
+
+def _data(found: _Found) -> Iterator[str]:
+    data = found.manifest["data"]
+    counts = data["counts"]
+    dropped = ", ".join(f"{rule} {n:,}" for rule, n in counts["dropped"].items() if n) or "none"
+    old = f", {counts['old']:,} of them old" if "old" in counts else ""
+    facts = {
+        "training pairs": f"{counts['kept']:,} of {counts['read']:,}{old}; dropped: {dropped}",
+        "validation pairs": f"{counts['valid']:,}",
+        "test pairs": ", ".join(f"{name} {n:,}" for name, n in counts["test"].items()) or "none",
+        "training tokens": ", ".join(f"{side} {n:,}" for side, n in counts["tokens"].items()),
+        "SHA-256 of the plan": data["fingerprint"],
+    }
+    yield _facts(facts)
+    yield "SHA-256, or revision, of the sources:"
+    yield _block(f"{digest}  {name}" for name, digest in data["inputs"].items())
+    if files := data.get("files"):
+        yield "SHA-256 of what they were prepared to:"
+        yield _block(f"{digest}  {name}" for name, digest in files.items())
+
+
+def _circumstances(found: _Found) -> Iterator[str]:
+    starts = found.manifest["starts"]
+    yield "Commands:" if len(starts) > 1 else "Command:"
+    yield _block(dict.fromkeys(_command(start) for start in starts))
+    facts = {
+        "starts": f"{len(starts):,}: {' ... '.join(dict.fromkeys((starts[0]['time'], starts[-1]['time'])))}",
+        "commit": _of_all(starts, _commit),
+        "versions": _of_all(starts, lambda start: ", ".join(f"{k} {v}" for k, v in start["versions"].items())),
+        "machine": _of_all(starts, _machine),
+    }
+    yield _facts(facts)
+
+
+def _of_all(starts: Sequence[Record], fact: Callable[[Record], str]) -> str:
+    """A fact of every start, each value once."""
+    return "; ".join(dict.fromkeys(fact(start) for start in starts))
+
+
+def _command(start: Record) -> str:
+    return shlex.join(["translate", *start["command"][1:]])
+
+
+def _commit(start: Record) -> str:
+    if start["commit"] is None:
+        return "unknown, as the project was installed without one"
+    return f"{start['commit']}, {'with' if start['uncommitted_changes'] else 'no'} uncommitted changes"
+
+
+def _machine(start: Record) -> str:
+    machine = start["machine"]
+    device = "" if machine["device"] == "cpu" else f"{machine['device']}, "
+    return (
+        f"{device}{machine['processor']}; cores {machine['cores']}, threads {machine['threads']}, "
+        f"processes {machine.get('processes', 1)}"
+    )
+
+
+def _time(record: Record) -> str:
+    """Seconds of training as h:mm:ss."""
+    return str(datetime.timedelta(seconds=round(record["seconds"])))
+
+
+def _number(value: float | None, digits: int) -> str:
+    """Rounded; what was not measured, or not finite, is empty."""
+    return "" if value is None else f"{value:.{digits}f}"
+
+
+def _facts(facts: Mapping[str, str]) -> str:
+    return _table(("", ""), facts.items())
+
+
+def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    lines = [head, ["---"] * len(head), *([_cell(value) for value in row] for row in rows)]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+def _cell(text: str) -> str:
+    """Text that Markdown shows as it is, on one line."""
+    text = " ".join(text.split())
+    return "".join(f"\\{c}" if c in "\\`*_[]<>|#&" else c for c in text)
+
+
+def _block(lines: Iterable[str]) -> str:
+    """Lines that are shown as they are."""
+    return "\n".join(f"    {' '.join(line.splitlines())}".rstrip() for line in lines).rstrip()
