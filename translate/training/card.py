@@ -124,7 +124,7 @@ def _training(found: _Found) -> dict[str, str]:
     facts["time"] = f"{_time(last)} of training and validation"
     if found.final:
         steps = ", ".join(f"{step:,}" for step in found.final["averaged"])
-        facts["final model"] = f"of the checkpoints at {steps}"
+        facts["final model"] = f"made of the checkpoints of updates {steps}"
     if found.weights:
         facts["SHA-256 of the model"] = found.weights
     return facts

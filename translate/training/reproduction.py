@@ -112,6 +112,8 @@ class Original:
             before = dict.fromkeys(str(facts.get(name)) for facts in starts)
             if list(before) != [str(value)]:
                 phrases.append(f"{name} {' and '.join(before)} then, {value} now")
+        if here["threads"] != (threads := starts[-1]["threads"]) and here["device"] == "cpu":
+            phrases.append(f"OMP_NUM_THREADS={threads} sets the threads of then")
         if any(start.get("uncommitted_changes") for start in (*self.manifest["starts"], now)):
             phrases.append("there are changes that no commit names")
         if here["device"] != "cpu":

@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from translate.cli import main
@@ -136,6 +136,7 @@ def test_the_best_is_the_first_of_those_that_training_takes_for_the_best(best_by
     assert module._best([{"step": 1, "nll": None, "bleu": None}], best_by)["step"] == 1
 
 
+@settings(max_examples=50)
 @given(text=st.text())
 def test_no_text_breaks_out_of_its_cell_or_block(text):
     cell = module._cell(text)

@@ -159,6 +159,19 @@ def test_two_ranks_fine_tune_as_one_that_takes_the_same_batches(toy, write_exper
     assert json.loads((tmp_path / "two/manifest.json").read_text())["parent"]["path"] == str(tmp_path / "parent/model")
 
 
+@pytest.mark.slow
+def test_two_ranks_repeat_what_two_ranks_trained(write_experiment, torchrun, tmp_path):
+    """All hear the verdict of the first and leave alike; --reproduce looks for the same number of processes."""
+    config = str(write_experiment(max_steps=7, accumulate=3))
+    assert torchrun(config, "--run", "a").end()[0] == 0
+    code, errors = torchrun("--reproduce", "a", "--run", "b").end()
+    assert code == 0, errors
+    assert "identical to that of" in errors
+    assert (tmp_path / "a/model/model.safetensors").read_bytes() == (
+        tmp_path / "b/model/model.safetensors"
+    ).read_bytes()
+
+
 @pytest.mark.parametrize("ranks", [pytest.param({}, id="ddp"), SHARDED])
 def test_a_signal_to_one_rank_ends_both_after_the_same_step_and_they_go_on_to_the_same_bits(
     write_experiment, torchrun, tmp_path, ranks

@@ -192,7 +192,9 @@ def test_what_may_change_bits_is_named_with_both_values(toy):
     assert original.doubts(now) == []
     other = copy.deepcopy(now)
     other["versions"]["torch"] = "3.1"
-    other["machine"] |= {"threads": 7, "device": "H200"}
+    other["machine"]["threads"] = 7
+    assert f"OMP_NUM_THREADS={now['machine']['threads']} sets the threads of then" in original.doubts(other)
+    other["machine"]["device"] = "H200"
     other["commit"] = "abc"
     doubts = original.doubts(other)
     torch_then, threads_then = now["versions"]["torch"], now["machine"]["threads"]
