@@ -7,7 +7,7 @@ integers, and a resumed run meets exactly the sentences that it had not met.
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import NamedTuple, Protocol
 
 import numpy as np
@@ -17,13 +17,16 @@ from torch import Tensor
 
 from translate.errors import UserError
 
+Index = NDArray[np.integer]  # sentence numbers, in as few bytes as will do
+Lengths = NDArray[np.int32]
+
 
 class Pairs(Protocol):
     """Sentence pairs as token ids, without bos and eos: a `TokenStore`, or a few pairs in memory."""
 
     n_pairs: int
-    src_lengths: NDArray[np.int32]
-    tgt_lengths: NDArray[np.int32]
+    src_lengths: Lengths
+    tgt_lengths: Lengths
 
     def src(self, i: int) -> NDArray[np.integer]:
         """Ids of source sentence i."""
@@ -79,10 +82,10 @@ def longest_source(pairs: Pairs, max_tokens: int) -> int:
     return int(pairs.src_lengths[_eligible(pairs, max_tokens)].max(initial=1))
 
 
-def _eligible(pairs: Pairs, max_tokens: int) -> NDArray[np.int64]:
+def _eligible(pairs: Pairs, max_tokens: int) -> Index:
     """Pairs whose sides fit max_tokens, eos or bos included."""
-    longest = np.maximum(pairs.src_lengths, pairs.tgt_lengths) + 1
-    return np.flatnonzero(longest <= max_tokens)
+    longest = np.maximum(pairs.src_lengths, pairs.tgt_lengths)
+    return np.flatnonzero(longest < max_tokens).astype(np.int32 if pairs.n_pairs < 2**31 else np.int64)
 
 
 @dataclass(frozen=True)
@@ -100,6 +103,8 @@ class Sampler:
     seed: int
     n_old: int = 0
     old_share: float = 0.0
+    # The epoch asked for last: a start asks three times for the same one, and of 100 million pairs each takes a minute.
+    _latest: dict[int, list[Index]] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         if self.max_tokens > self.batch_tokens:
@@ -117,16 +122,16 @@ class Sampler:
                 f"{self.max_tokens} tokens on either side; raise it"
             )
 
-    def _eligible(self) -> NDArray[np.int64]:
+    def _eligible(self) -> Index:
         return _eligible(self.pairs, self.max_tokens)
 
-    def _new_and_old(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    def _new_and_old(self) -> tuple[Index, Index]:
         """Eligible pairs of the new and of the old corpus."""
         eligible = self._eligible()
         n_new = int(np.searchsorted(eligible, self.pairs.n_pairs - self.n_old))
         return eligible[:n_new], eligible[n_new:]
 
-    def _members(self, rng: np.random.Generator) -> NDArray[np.int64]:
+    def _members(self, rng: np.random.Generator) -> Index:
         """The pairs of one epoch, those that occur twice named twice."""
         if not self.old_share:
             return self._eligible()
@@ -140,14 +145,20 @@ class Sampler:
         """Pairs that training leaves out because a side is longer than max_tokens."""
         return self.pairs.n_pairs - len(self._eligible())
 
-    def batches(self, epoch: int) -> list[NDArray[np.int64]]:
+    def batches(self, epoch: int) -> Sequence[Index]:
         """Sentence indices of every batch of an epoch, in the order of training."""
+        if epoch not in self._latest:
+            self._latest.clear()
+            self._latest[epoch] = self._draw(epoch)
+        return self._latest[epoch]
+
+    def _draw(self, epoch: int) -> list[Index]:
         rng = np.random.default_rng([self.seed, epoch])
         # Sorting is stable, so shuffling first mixes the sentences of equal lengths anew in every epoch.
         batches = by_length(self.pairs, rng.permutation(self._members(rng)), self.batch_tokens)
         return [batches[i] for i in rng.permutation(len(batches))]
 
-    def stream(self, position: Position) -> Iterator[tuple[NDArray[np.int64], Position]]:
+    def stream(self, position: Position) -> Iterator[tuple[Index, Position]]:
         """Batches without end from `position` on, each with the position after it."""
         epoch, first = position
         while True:
@@ -158,21 +169,27 @@ class Sampler:
             epoch, first = epoch + 1, 0
 
 
-def by_length(pairs: Pairs, index: NDArray[np.int64], batch_tokens: int) -> list[NDArray[np.int64]]:
+def by_length(pairs: Pairs, index: Index, batch_tokens: int) -> list[Index]:
     """Sort the sentences in `index` by length and cut them into batches under the budget, shortest first.
 
     Among pairs of equal longest side, from longer source to longer target and in the next group back again: so the
     shorter sides of neighbours are alike too, which halves the padding. A sentence that alone exceeds the budget is a
     batch of its own. Sorting is stable.
     """
-    src, tgt = pairs.src_lengths[index] + 1, pairs.tgt_lengths[index] + 1
-    longest, lean = np.maximum(src, tgt), tgt - src
-    order = np.lexsort((np.where(longest % 2, lean, -lean), longest))
+    longest, key = _order(pairs.src_lengths[index], pairs.tgt_lengths[index])
+    order = np.argsort(key, kind="stable")
     index, longest = index[order], longest[order]
     return [index[start:stop] for start, stop in _cuts(longest, batch_tokens)]
 
 
-def _cuts(longest: NDArray[np.int64], batch_tokens: int) -> Iterator[tuple[int, int]]:
+def _order(src: Lengths, tgt: Lengths) -> tuple[Lengths, NDArray[np.int64]]:
+    """The longest side of each pair, its end included, and a number by which pairs stand in the order of `by_length`."""
+    longest, lean = np.maximum(src, tgt) + 1, tgt - src
+    widest = int(longest.max(initial=0))
+    return longest, longest * np.int64(2 * widest) + np.where(longest % 2, lean, -lean)
+
+
+def _cuts(longest: Lengths, batch_tokens: int) -> Iterator[tuple[int, int]]:
     """Spans of a list of ascending lengths, each as long as n * (its longest) stays within the budget."""
     start = 0
     while start < len(longest):
@@ -183,7 +200,7 @@ def _cuts(longest: NDArray[np.int64], batch_tokens: int) -> Iterator[tuple[int, 
         start += n
 
 
-def collate(pairs: Pairs, index: NDArray[np.int64], *, pad: int, bos: int, eos: int) -> Batch:
+def collate(pairs: Pairs, index: Index, *, pad: int, bos: int, eos: int) -> Batch:
     """The sentences of one batch as padded tensors."""
     src = [pairs.src(int(i)) for i in index]
     tgt = [pairs.tgt(int(i)) for i in index]
@@ -211,7 +228,7 @@ def halves(batch: Batch, pad: int) -> tuple[Batch, Batch]:
     return part(slice(None, n)), part(slice(n, None))
 
 
-def largest(pairs: Pairs, batches: Sequence[NDArray[np.int64]]) -> NDArray[np.int64]:
+def largest(pairs: Pairs, batches: Sequence[Index]) -> Index:
     """The batch with the most positions on both sides, padding counted; of several such the one with longest rows."""
     starts = np.cumsum([0, *(len(batch) for batch in batches[:-1])])
     index = np.concatenate(batches)

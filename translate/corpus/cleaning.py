@@ -8,21 +8,26 @@
     duplicate     the same pair came before
     test_overlap  a side of 4 words or more is a side of a validation or test pair, but for case and spacing
 
-Sentences are never changed. What has been seen is remembered as 8-byte hashes, not as text: a pair costs some 70 bytes
+Sentences are never changed. What has been seen is remembered as 8-byte hashes, not as text: a pair costs 12 to 23 bytes
 of memory, and among ten million pairs the chance that any two are confused is 3 in a million.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from hashlib import blake2b
+from itertools import islice
+
+import numpy as np
 
 from translate.config import CleaningConfig
+from translate.corpus.seen import Seen
 from translate.corpus.sources import Pair
 
 RULES = ("empty", "too_long", "ratio", "identical", "duplicate", "test_overlap")
 
 _EXEMPT_CHARACTERS = 20
 _OVERLAP_WORDS = 4
+_CHUNK = 10_000  # pairs looked at together
 _MAX_EXAMPLES = 3
 _EXAMPLE_CHARACTERS = 80
 
@@ -92,26 +97,44 @@ class Cleaner:
         self.report = Report()
         self._config = config
         self._held_out = held_out
-        self._seen: set[int] = set()
+        self._seen = Seen()
 
     def clean(self, pairs: Iterable[Pair], origin: str = "") -> Iterator[Pair]:
         """Yield the pairs that no rule drops; `origin` names the source in the report."""
         counts = self.report.origins.setdefault(origin, {"read": 0, "kept": 0})
-        for line, (source, target) in enumerate(pairs, start=1):
-            counts["read"] += 1
-            rule = self._rule_against(source, target)
-            if rule is None:
-                counts["kept"] += 1
-                self.report.kept += 1
-                yield source, target
-                continue
-            self.report.dropped[rule] += 1
-            examples = self.report.examples[rule]
-            if len(examples) < _MAX_EXAMPLES:
-                examples.append(Example(origin, line, source[:_EXAMPLE_CHARACTERS], target[:_EXAMPLE_CHARACTERS]))
+        lines = enumerate(pairs, start=1)
+        while chunk := list(islice(lines, _CHUNK)):
+            rules = self._rules_against([pair for _, pair in chunk])
+            for (line, pair), rule in zip(chunk, rules, strict=True):
+                counts["read"] += 1
+                if rule is None:
+                    counts["kept"] += 1
+                    self.report.kept += 1
+                    yield pair
+                else:
+                    self._drop(rule, origin, line, pair)
+
+    def _drop(self, rule: str, origin: str, line: int, pair: Pair) -> None:
+        self.report.dropped[rule] += 1
+        examples = self.report.examples[rule]
+        if len(examples) < _MAX_EXAMPLES:
+            examples.append(Example(origin, line, *(side[:_EXAMPLE_CHARACTERS] for side in pair)))
+
+    def _rules_against(self, pairs: Sequence[Pair]) -> list[str | None]:
+        """For each pair the first rule that drops it, or None; remembers the pairs."""
+        rules = [self._rule_against(*pair) for pair in pairs]
+        passed = [i for i, rule in enumerate(rules) if rule is None]
+        if self._config.duplicates:
+            for i, repeated in zip(passed, self._are_repeated([pairs[i] for i in passed]), strict=True):
+                rules[i] = "duplicate" if repeated else None
+        if self._config.test_overlap:
+            for i in passed:
+                if rules[i] is None and any(side in self._held_out for side in pairs[i]):
+                    rules[i] = "test_overlap"
+        return rules
 
     def _rule_against(self, source: str, target: str) -> str | None:
-        """The first rule that drops the pair, or None; remembers the pair."""
+        """The first rule about the pair alone that drops it, or None."""
         config = self._config
         words = len(source.split()), len(target.split())
         characters = len(source), len(target)
@@ -123,26 +146,21 @@ class Cleaner:
             return "ratio"
         if config.identical and source == target:
             return "identical"
-        if config.duplicates and self._is_repeated(source, target):
-            return "duplicate"
-        if config.test_overlap and (source in self._held_out or target in self._held_out):
-            return "test_overlap"
         return None
 
-    def _is_repeated(self, source: str, target: str) -> bool:
+    def _are_repeated(self, pairs: Sequence[Pair]) -> list[bool]:
+        """Whether each pair came before, in this chunk or in an earlier one."""
         # The length keeps ("ab", "c") and ("a", "bc") apart, whatever characters they hold.
-        key = _hash(f"{len(source)}:{source}{target}")
-        if key in self._seen:
-            return True
-        self._seen.add(key)
-        return False
+        digests = b"".join(_digest(f"{len(source)}:{source}{target}") for source, target in pairs)
+        repeated: list[bool] = self._seen.add(np.frombuffer(digests, dtype=np.uint64)).tolist()
+        return repeated
 
 
-def _overlap_key(side: str) -> int | None:
+def _overlap_key(side: str) -> bytes | None:
     """A hash that is the same for the same words in another case or spacing; None for fewer than 4 words."""
     words = side.casefold().split()
-    return _hash(" ".join(words)) if len(words) >= _OVERLAP_WORDS else None
+    return _digest(" ".join(words)) if len(words) >= _OVERLAP_WORDS else None
 
 
-def _hash(text: str) -> int:
-    return int.from_bytes(blake2b(text.encode("utf-8"), digest_size=8).digest())
+def _digest(text: str) -> bytes:
+    return blake2b(text.encode("utf-8"), digest_size=8).digest()

@@ -31,7 +31,7 @@ from tqdm import tqdm
 from translate.config import ExperimentConfig, Source
 from translate.corpus.cleaning import Cleaner, HeldOut, Report
 from translate.corpus.sources import Pair, describe, identity, read_pairs
-from translate.corpus.tokenizer import Tokenizer, train
+from translate.corpus.tokenizer import Tokenizer, sample, train
 from translate.errors import UserError
 
 FORMAT = 1
@@ -222,7 +222,9 @@ def _build(config: ExperimentConfig, folder: Path, plan: Manifest, say: Say, tok
     if config.data.old is not None and not n_old:
         raise UserError(f"data.old is empty after cleaning: {_dropped(report)}; see data.old.sources and [cleaning]")
     _write_json(folder / "report.json", report.as_dict())
-    tokenizer = tokenizer or train(itertools.chain.from_iterable(_iter_jsonl(clean_file)), config.tokenizer)
+    if tokenizer is None:
+        sentences = itertools.chain.from_iterable(_iter_jsonl(clean_file))
+        tokenizer = train(sample(sentences, 2 * report.kept, config.tokenizer.max_sentences), config.tokenizer)
     tokenizer.save(folder / "tokenizer.model")
     tokens = _encode(clean_file, report.kept, tokenizer, folder)
     clean_file.unlink()

@@ -11,7 +11,7 @@ import io
 import itertools
 import random
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 import sentencepiece
@@ -104,14 +104,13 @@ def placeholder(i: int) -> str:
 def train(sentences: Iterable[str], config: TokenizerConfig) -> Tokenizer:
     """Train on sentences of both languages together; the same sentences in the same order give the same pieces.
 
-    Of more than `config.max_sentences` a fixed random sample is taken; that many are held in memory. Raises UserError
-    if the sentences cannot fill the vocabulary or do not fit into it.
+    `sample` takes `config.max_sentences` of many. Raises UserError if the sentences cannot fill the vocabulary or do
+    not fit into it.
     """
-    sample = _sample(sentences, config.max_sentences)
     model = io.BytesIO()
     try:
         sentencepiece.SentencePieceTrainer.train(
-            sentence_iterator=map(_escape, sample),
+            sentence_iterator=map(_escape, sentences),
             model_writer=model,
             model_type=config.algorithm,
             vocab_size=config.vocab_size,
@@ -135,16 +134,17 @@ def train(sentences: Iterable[str], config: TokenizerConfig) -> Tokenizer:
     return Tokenizer(model.getvalue())
 
 
-def _sample(sentences: Iterable[str], n: int) -> list[str]:
-    """All sentences if they are at most `n`, else `n` of them, each equally likely (reservoir sampling)."""
+def sample(sentences: Iterable[str], total: int, n: int) -> Iterator[str]:
+    """All of `total` sentences if they are at most `n`, else `n` of them in order, each set of n equally likely.
+
+    None is held: each is taken with the chance that what is still wanted has among what is still to come.
+    """
     rng = random.Random(0)
-    sample: list[str] = []
-    for i, sentence in enumerate(sentences):
-        if i < n:
-            sample.append(sentence)
-        elif (j := rng.randrange(i + 1)) < n:
-            sample[j] = sentence
-    return sample
+    wanted = min(n, total)
+    for left, sentence in zip(range(total, 0, -1), sentences, strict=True):
+        if wanted == left or rng.random() * left < wanted:
+            wanted -= 1
+            yield sentence
 
 
 def _training_problem(message: str, vocab_size: int) -> str:

@@ -5,13 +5,12 @@ from dataclasses import dataclass
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 
 from transformer.model import Transformer
-from translate.corpus.batches import Batch, EncodedPairs, Pairs, by_length
+from translate.corpus.batches import Batch, EncodedPairs, Index, Pairs, by_length
 from translate.training.step import mean_nll
 
-Collate = Callable[[Pairs, NDArray[np.int64]], Batch]
+Collate = Callable[[Pairs, Index], Batch]
 
 SAMPLE = 256  # validation sentences that the gain is measured on, twice: a fraction of a validation
 LEAST_GAIN = 0.05  # nats a token; models that translate gain one or more, those that ignore the source exactly none

@@ -5,13 +5,14 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Literal
 
+import numpy as np
 import pytest
 import sentencepiece
 from hypothesis import example, given
 from hypothesis import strategies as st
 
 from translate.config import TokenizerConfig
-from translate.corpus.tokenizer import BOS, EOS, PAD, UNK, Tokenizer, placeholder, train
+from translate.corpus.tokenizer import BOS, EOS, PAD, UNK, Tokenizer, placeholder, sample, train
 from translate.errors import UserError
 
 WORDS = ["der", "Hund", "die", "Katze", "das", "Haus", "läuft", "schläft", "brennt", "nicht", "schnell"]
@@ -95,12 +96,20 @@ def test_the_same_sentences_give_the_same_pieces(algorithm: Algorithm) -> None:
     assert train(SENTENCES, config).serialized == train(iter(SENTENCES), config).serialized
 
 
-def test_no_more_than_max_sentences_are_looked_at_and_the_choice_is_fixed() -> None:
-    """A sample is enough for the merges of the full corpus to differ from it, and must not differ from run to run."""
-    config = TokenizerConfig(vocab_size=310, max_sentences=101)
-    first = train(SENTENCES, config)
-    assert first.serialized == train(SENTENCES, config).serialized
-    assert first.serialized != train(SENTENCES[:101], config).serialized  # not simply the beginning
+@given(total=st.integers(0, 31), n=st.integers(0, 40))
+def test_a_sample_has_its_size_and_order_and_never_changes(total: int, n: int) -> None:
+    texts = [str(i) for i in range(total)]
+    chosen = list(sample(texts, total, n))
+    assert len(chosen) == min(n, total)
+    assert chosen == sorted(set(chosen), key=int) == list(sample(iter(texts), total, n))
+    assert set(chosen) <= set(texts)
+
+
+def test_a_sample_is_drawn_from_all_parts_alike() -> None:
+    """A tenth of each tenth, within five standard deviations; a corpus is often sorted by origin."""
+    chosen = np.array([int(text) for text in sample(map(str, range(70_000)), 70_000, 7_000)])
+    counts = np.histogram(chosen, bins=10, range=(0, 70_000))[0]
+    assert abs(counts - 700).max() < 5 * (700 * 0.9 * 0.9) ** 0.5
 
 
 def test_every_piece_has_its_special_ids_at_the_start(tokenizer: Tokenizer) -> None:
