@@ -183,7 +183,7 @@ def by_length(pairs: Pairs, index: Index, batch_tokens: int) -> list[Index]:
 
 
 def _order(src: Lengths, tgt: Lengths) -> tuple[Lengths, NDArray[np.int64]]:
-    """The longest side of each pair, its end included, and a number by which pairs stand in the order of `by_length`."""
+    """The longest side of each pair, its end included, and a number that sorts pairs as `by_length` says."""
     longest, lean = np.maximum(src, tgt) + 1, tgt - src
     widest = int(longest.max(initial=0))
     return longest, longest * np.int64(2 * widest) + np.where(longest % 2, lean, -lean)

@@ -37,6 +37,7 @@ from translate.errors import UserError
 FORMAT = 1
 
 _CHUNK = 10_000  # sentences encoded at a time
+_TOKENIZER_BYTES = 2**28  # of text; SentencePiece needs three times as much memory, and learns nothing more from more
 _MAX_DIFFERENCES = 6  # named when a folder is out of date
 _SIDES = ("src", "tgt")
 _MANIFEST_KEYS = {"config", "inputs", "fingerprint", "counts", "tokenizer", "versions", "files"}
@@ -223,8 +224,7 @@ def _build(config: ExperimentConfig, folder: Path, plan: Manifest, say: Say, tok
         raise UserError(f"data.old is empty after cleaning: {_dropped(report)}; see data.old.sources and [cleaning]")
     _write_json(folder / "report.json", report.as_dict())
     if tokenizer is None:
-        sentences = itertools.chain.from_iterable(_iter_jsonl(clean_file))
-        tokenizer = train(sample(sentences, 2 * report.kept, config.tokenizer.max_sentences), config.tokenizer)
+        tokenizer = train(_tokenizer_text(clean_file, 2 * report.kept, config), config.tokenizer)
     tokenizer.save(folder / "tokenizer.model")
     tokens = _encode(clean_file, report.kept, tokenizer, folder)
     clean_file.unlink()
@@ -251,6 +251,13 @@ def _build(config: ExperimentConfig, folder: Path, plan: Manifest, say: Say, tok
     }
     _write_json(folder / "manifest.json", manifest)
     return manifest
+
+
+def _tokenizer_text(clean_file: Path, n_sentences: int, config: ExperimentConfig) -> Iterator[str]:
+    """Sentences to train the tokenizer on: all, or as many as the config and the memory allow."""
+    sentences = itertools.chain.from_iterable(_iter_jsonl(clean_file))
+    affordable = n_sentences * _TOKENIZER_BYTES // max(clean_file.stat().st_size, 1)
+    return sample(sentences, n_sentences, min(config.tokenizer.max_sentences, affordable))
 
 
 def _clean(config: ExperimentConfig, held_out: HeldOut, clean_file: Path) -> tuple[Report, int]:

@@ -1,0 +1,166 @@
+#!/usr/bin/env python3
+"""What it takes to prepare a large corpus and to begin training on it: a table, then one JSON record as the last line.
+
+    python scripts/bench_prepare.py                       # 1 and 5 million pairs; 10 minutes and 5 GB of disk
+    python scripts/bench_prepare.py --pairs 20000 100000
+
+Sentences are made up: pseudo-words of one to four syllables in Zipf's proportions, 200,000 of them a language, with
+lengths like those of news (median 14 words). Every size is prepared by `translate prepare` in a process of its own,
+and opened by another one as training does. Memory is the largest resident set of that process. The last row is a
+straight line through the two largest sizes, and no measurement.
+"""
+
+import argparse
+import gzip
+import json
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import torch
+
+from translate.corpus.batches import Position, Sampler, collate
+from translate.corpus.store import Prepared
+from translate.training.run import commit, processor_name
+
+EXTRAPOLATED = 100_000_000
+WORDS = 200_000
+CONFIG = """
+[data]
+source = "de"
+target = "en"
+train = [{ source = "train.de.gz", target = "train.en.gz" }]
+valid = { kind = "grammar", split = "valid", pairs = 100 }
+
+[tokenizer]
+vocab_size = 32000
+
+[training]
+max_steps = 1
+"""
+COLUMNS = ("pairs", "pairs_per_s", "peak_mb", "disk_bytes_per_pair", "start_s", "start_peak_mb")
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Measure every size and print; with --open, be the process that begins training."""
+    args = parse_args(argv)
+    if args.open:
+        print(json.dumps(opened(args.open)))
+        return 0
+    print("".join(f"{name:>21}" for name in COLUMNS))
+    rows = [shown(measure(n)) for n in sorted(args.pairs)]
+    if len(rows) > 1:
+        rows.append(shown(extrapolated(*rows[-2:])))
+    machine = {"processor": processor_name(), "threads": torch.get_num_threads()}
+    print(json.dumps({"kind": "bench_prepare", "commit": commit(), **machine, "rows": rows}))
+    return 0
+
+
+def parse_args(argv: Sequence[str] | None) -> argparse.Namespace:
+    """The options."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    sizes = [1_000_000, 5_000_000]
+    parser.add_argument("--pairs", type=int, nargs="+", default=sizes, metavar="N", help="default: %(default)s")
+    parser.add_argument("--open", type=Path, help=argparse.SUPPRESS)
+    return parser.parse_args(argv)
+
+
+def shown(row: dict[str, float]) -> dict[str, float]:
+    """Print a row of the table."""
+    print("".join(f"{row[name]:>21,}" for name in COLUMNS), flush=True)
+    return row
+
+
+def measure(n_pairs: int) -> dict[str, float]:
+    """Prepare `n_pairs` and begin to train on them."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        for seed, side in enumerate(("de", "en")):
+            write_sentences(folder / f"train.{side}.gz", n_pairs, seed)
+        (folder / "big.toml").write_text(CONFIG, encoding="utf-8")
+        begin = time.monotonic()
+        peak = peak_mb_of([sys.executable, "-m", "translate", "prepare", "big.toml", "--out", "prepared"], folder)
+        seconds = time.monotonic() - begin
+        start = subprocess.run(
+            [sys.executable, __file__, "--open", folder / "prepared"], capture_output=True, text=True, check=True
+        )
+        size = sum(path.stat().st_size for path in (folder / "prepared").iterdir())
+        return {
+            "pairs": n_pairs,
+            "pairs_per_s": round(n_pairs / seconds),
+            "peak_mb": peak,
+            "disk_bytes_per_pair": round(size / n_pairs),
+            **json.loads(start.stdout),
+        }
+
+
+def write_sentences(path: Path, n: int, seed: int) -> None:
+    """`n` made-up sentences, one a line."""
+    rng = np.random.default_rng(seed)
+    words = pseudo_words(rng)
+    with gzip.open(path, "wb", compresslevel=1) as file:
+        for start in range(0, n, 50_000):
+            lengths = np.clip(rng.lognormal(2.6, 0.5, min(50_000, n - start)), 1, 80).astype(int)
+            ranks = np.minimum(20 * rng.pareto(0.9, lengths.sum()), WORDS - 1).astype(int)
+            ends = np.cumsum(lengths)
+            sentences = (words[ranks[end - length : end]] for length, end in zip(lengths, ends, strict=True))
+            file.write("".join(" ".join(sentence) + ".\n" for sentence in sentences).encode())
+
+
+def pseudo_words(rng: np.random.Generator) -> np.ndarray:
+    """WORDS different words (WORDS,) of one to four syllables."""
+    consonants = ["b", "d", "f", "g", "h", "k", "l", "m", "n", "p", "r", "s", "t", "w", "sch", "st"]
+    vowels = ["a", "e", "i", "o", "u", "ei", "au"]
+    syllables = np.array([c + v + e for c in consonants for v in vowels for e in ("", "n", "r", "t")], dtype=object)
+    drawn = rng.choice(syllables, (2 * WORDS, 4))
+    n_syllables = rng.choice([1, 2, 2, 3, 3, 4], 2 * WORDS)
+    words = dict.fromkeys("".join(row[:k]) for row, k in zip(drawn, n_syllables, strict=True))
+    return rng.permutation(np.array(list(words)[:WORDS], dtype=object))
+
+
+def peak_mb_of(command: Sequence[str], folder: Path) -> float:
+    """Largest resident set in MB of a child process, which must succeed."""
+    process = subprocess.Popen(command, cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    peak = 0.0
+    while process.poll() is None:
+        peak = max(peak, high_water_mb(process.pid))
+        time.sleep(0.05)
+    if process.returncode:
+        raise SystemExit(f"{' '.join(command)} ended with exit code {process.returncode}")
+    return peak
+
+
+def high_water_mb(pid: int | str) -> float:
+    """Largest resident set of a process so far, 0 if it has ended; what getrusage says would count its parent's too."""
+    try:
+        lines = Path(f"/proc/{pid}/status").read_text(encoding="ascii").split("\n")
+    except OSError:
+        return 0.0
+    return next((round(int(line.split()[1]) / 1e3) for line in lines if line.startswith("VmHWM")), 0.0)
+
+
+def opened(folder: Path) -> dict[str, float]:
+    """Seconds from a prepared folder to the first batch, and the memory of it, torch included."""
+    begin = time.monotonic()
+    pairs = Prepared.open(folder).train
+    index, _ = next(Sampler(pairs, batch_tokens=4096, max_tokens=256, seed=1).stream(Position()))
+    collate(pairs, index, pad=0, bos=1, eos=2)
+    seconds = time.monotonic() - begin
+    return {"start_s": round(seconds, 2), "start_peak_mb": high_water_mb("self")}
+
+
+def extrapolated(small: dict[str, float], large: dict[str, float]) -> dict[str, float]:
+    """The straight line through two sizes, at EXTRAPOLATED pairs; per-pair figures are those of the larger size."""
+    reach = (EXTRAPOLATED - small["pairs"]) / (large["pairs"] - small["pairs"])
+    line = {
+        key: round(small[key] + reach * (large[key] - small[key])) for key in ("peak_mb", "start_s", "start_peak_mb")
+    }
+    return {**large, **line, "pairs": EXTRAPOLATED, "extrapolated": True}
+
+
+if __name__ == "__main__":
+    sys.exit(main())
