@@ -79,7 +79,9 @@ def rebuilt(page: str) -> str:
     records = [_json(path) for path in sorted(RECORDS.glob("*.json"))]
     runs = table([record for record in records if record["kind"] == "training"])
     speeds = speed_table([record for record in records if record["kind"] == "bench_train"])
-    return f"{before}{BEGIN}\n\n{runs}\n## Training speed\n\n{speeds}\n{END}{after}"
+    sizes = size_table([record for record in records if record["kind"] == "bench_prepare"])
+    parts = (BEGIN, runs, "## Training speed", speeds, "## Large corpora", sizes)
+    return before + "\n\n".join(part.strip() for part in parts) + f"\n\n{END}{after}"
 
 
 def table(records: Sequence[dict[str, Any]]) -> str:
@@ -133,6 +135,28 @@ def speed_table(records: Sequence[dict[str, Any]]) -> str:
                 f"{contender['share_of_product_rate']:.0%}",
                 f"{contender['peak_mb'] / 1e3:.1f} GB",
                 f"{contender['ours_is_times']:.2f} times as fast" if name != "ours" else "",
+            ]
+            lines.append(f"| {' | '.join(cells)} |")
+    return "\n".join(lines) + "\n"
+
+
+def size_table(records: Sequence[dict[str, Any]]) -> str:
+    """One row for each size of each benchmark of preparation."""
+    lines = [
+        "| pairs | machine | prepared in | pairs/s | peak memory | on disk | start of training | its memory |",
+        "|---|---|---|---|---|---|---|---|",
+    ]
+    for record in records:
+        for row in record["rows"]:
+            cells = [
+                f"{row['pairs']:,}{' (extrapolated)' if row.get('extrapolated') else ''}",
+                f"{record['processor']}, {record['threads']} threads",
+                f"{row['pairs'] / row['pairs_per_s'] / 60:,.0f} min",
+                f"{row['pairs_per_s']:,}",
+                f"{row['peak_mb'] / 1e3:.2f} GB",
+                f"{row['pairs'] * row['disk_bytes_per_pair'] / 1e9:.2f} GB",
+                f"{row['start_s']:.1f} s",
+                f"{row['start_peak_mb'] / 1e3:.2f} GB",
             ]
             lines.append(f"| {' | '.join(cells)} |")
     return "\n".join(lines) + "\n"
