@@ -6,8 +6,8 @@
 
 Sentences are made up: pseudo-words of one to four syllables in Zipf's proportions, 200,000 of them a language, with
 lengths like those of news (median 14 words). Every size is prepared by `translate prepare` in a process of its own,
-and opened by another one as training does. Memory is the largest resident set of that process. The last row is a
-straight line through the two largest sizes, and no measurement.
+and opened by another one as training does. Memory is the largest resident set of that process. The last row is
+no measurement but a straight line through the two largest sizes; it has no peak memory, which is not a line.
 """
 
 import argparse
@@ -42,6 +42,7 @@ vocab_size = 32000
 [training]
 max_steps = 1
 """
+Row = dict[str, float]
 COLUMNS = ("pairs", "pairs_per_s", "peak_mb", "disk_bytes_per_pair", "start_s", "start_peak_mb")
 
 
@@ -69,13 +70,13 @@ def parse_args(argv: Sequence[str] | None) -> argparse.Namespace:
     return parser.parse_args(argv)
 
 
-def shown(row: dict[str, float]) -> dict[str, float]:
+def shown(row: Row) -> Row:
     """Print a row of the table."""
     print("".join(f"{row[name]:>21,}" for name in COLUMNS), flush=True)
     return row
 
 
-def measure(n_pairs: int) -> dict[str, float]:
+def measure(n_pairs: int) -> Row:
     """Prepare `n_pairs` and begin to train on them."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
@@ -143,7 +144,7 @@ def high_water_mb(pid: int | str) -> float:
     return next((round(int(line.split()[1]) / 1e3) for line in lines if line.startswith("VmHWM")), 0.0)
 
 
-def opened(folder: Path) -> dict[str, float]:
+def opened(folder: Path) -> Row:
     """Seconds from a prepared folder to the first batch, and the memory of it, torch included."""
     begin = time.monotonic()
     pairs = Prepared.open(folder).train
@@ -153,13 +154,14 @@ def opened(folder: Path) -> dict[str, float]:
     return {"start_s": round(seconds, 2), "start_peak_mb": high_water_mb("self")}
 
 
-def extrapolated(small: dict[str, float], large: dict[str, float]) -> dict[str, float]:
-    """The straight line through two sizes, at EXTRAPOLATED pairs; per-pair figures are those of the larger size."""
+def extrapolated(small: Row, large: Row) -> Row:
+    """The start of training at EXTRAPOLATED pairs, on a straight line through two sizes; the rest as of the larger.
+
+    Peak memory has no line: up to some ten million pairs it is the tokenizer's, then that of the pairs seen.
+    """
     reach = (EXTRAPOLATED - small["pairs"]) / (large["pairs"] - small["pairs"])
-    line = {
-        key: round(small[key] + reach * (large[key] - small[key])) for key in ("peak_mb", "start_s", "start_peak_mb")
-    }
-    return {**large, **line, "pairs": EXTRAPOLATED, "extrapolated": True}
+    line = {key: round(small[key] + reach * (large[key] - small[key])) for key in ("start_s", "start_peak_mb")}
+    return {**large, **line, "pairs": EXTRAPOLATED, "peak_mb": 0, "extrapolated": True}
 
 
 if __name__ == "__main__":

@@ -153,7 +153,7 @@ def size_table(records: Sequence[dict[str, Any]]) -> str:
                 f"{record['processor']}, {record['threads']} threads",
                 f"{row['pairs'] / row['pairs_per_s'] / 60:,.0f} min",
                 f"{row['pairs_per_s']:,}",
-                f"{row['peak_mb'] / 1e3:.2f} GB",
+                f"{row['peak_mb'] / 1e3:.2f} GB" if row["peak_mb"] else "",
                 f"{row['pairs'] * row['disk_bytes_per_pair'] / 1e9:.2f} GB",
                 f"{row['start_s']:.1f} s",
                 f"{row['start_peak_mb'] / 1e3:.2f} GB",
