@@ -17,6 +17,11 @@ settings.register_profile("suite", deadline=None, suppress_health_check=[HealthC
 settings.load_profile("suite")
 
 P = ParamSpec("P")
+ROOT = Path(__file__).parent.parent
+# Real corpora, where there are any: in the folder that the configs name, or beside the project.
+CORPORA = next(
+    (folder for folder in (ROOT / "data", ROOT.parent / "shared" / "data") if folder.is_dir()), ROOT / "data"
+)
 MODEL_TESTS = Path(__file__).parent / "transformer"
 
 

@@ -1,0 +1,95 @@
+"""What must not be translated comes back unchanged, once, or the failure is noticed."""
+
+import random
+import re
+import time
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from translate.corpus.tokenizer import placeholder
+from translate.text.placeholders import between, protect, restore, symbol
+
+HARD = st.text(alphabet="a1 <>/{}%s$&;`.:@-_\\⟦⟧\n~ü", max_size=40)
+
+FOUND = [
+    ("Hallo {name}, du hast %d neue Nachrichten.", ["{name}", "%d"]),
+    ("Noch %(n)s von %1$s oder %-5.2f und %1 und {0:.2f}.", ["%(n)s", "%1$s", "%-5.2f", "%1", "{0:.2f}"]),
+    ("Klicke <b>hier</b> &amp; warte.<br/>", ["<b>", "</b>", "&amp;", "<br/>"]),
+    ("Siehe https://example.org/a?b=c&d=e.", ["https://example.org/a?b=c&d=e"]),
+    ("(siehe http://example.org/x)", ["http://example.org/x"]),
+    ("Schreib an max.muster+x@mail.example.de!", ["max.muster+x@mail.example.de"]),
+    ("Öffne `rm -rf` oder ``a`b``.", ["`rm -rf`", "``a`b``"]),
+    ("Öffne /etc/passwd, ~/x.txt und C:\\Windows\\win.ini.", ["/etc/passwd", "~/x.txt", "C:\\Windows\\win.ini"]),
+    ("Mit --all-files und $HOME und ${x y} und {{ z }}.", ["--all-files", "$HOME", "${x y}", "{{ z }}"]),
+    ("Das Zeichen ⟦3⟧ steht im Text.", ["⟦3⟧"]),
+    ("<!-- a > b --> Text <a href='x'>y</a>", ["<!-- a > b -->", "<a href='x'>", "</a>"]),
+]
+NOT_FOUND = [
+    "Es sind 50 % der Leute, 50% davon.",
+    "Er und/oder sie.",
+    "5 < 7 und 8 > 3",
+    "100 km/h",
+    "a & b; c",
+    "5 $",
+    "Ja -- nein",
+    "{ das ist ein Satz in Klammern }",
+    "Tom@Home ist kein Ort",
+    "Um 12:30 Uhr, 3/4 davon",
+]
+
+
+@pytest.mark.parametrize(("sentence", "originals"), FOUND)
+def test_each_kind_is_found_whole(sentence, originals):
+    assert list(protect(sentence).originals) == originals
+
+
+@pytest.mark.parametrize("sentence", NOT_FOUND)
+def test_prose_is_left_alone(sentence):
+    assert protect(sentence).originals == ()
+
+
+@given(st.text(max_size=40) | HARD)
+@example("⟦1⟧⟦01⟧⟦100⟧")
+def test_what_is_protected_is_restored(sentence):
+    protected = protect(sentence)
+    assert restore(protected.text, protected.originals) == sentence
+
+
+@given(HARD, st.randoms())
+def test_symbols_may_move_but_none_may_be_lost_doubled_or_made_up(sentence, rng: random.Random):
+    originals = protect(sentence + " {a} %s").originals
+    symbols = [symbol(i) for i in range(len(originals))]
+    moved = rng.sample(symbols, len(symbols))
+    restored = restore(" ".join(moved), originals)
+    assert restored is not None
+    assert sorted(restored) == sorted(" ".join(originals))
+    assert restore(" ".join(moved[1:]), originals) is None
+    assert restore(" ".join([*moved, moved[0]]), originals) is None
+    assert restore(" ".join([*moved, symbol(len(moved))]), originals) is None
+
+
+@given(st.text(max_size=40) | HARD)
+def test_the_stretches_between_placeholders_hold_none(sentence):
+    pieces = between(sentence)
+    assert "".join(piece.text for piece in pieces) == sentence
+    fixed = "".join(piece.text for piece in pieces if not piece.translate)
+    assert all(original in fixed for original in protect(sentence).originals)
+
+
+def test_the_symbols_are_those_of_the_tokenizer():
+    """Two modules name them, for neither may import the other."""
+    assert [symbol(i) for i in range(99)] == [placeholder(i) for i in range(99)]
+    assert not any(re.search(r"\s", symbol(i)) for i in range(99))
+
+
+@pytest.mark.parametrize(
+    "unit", ["a", "<", "<a", "`", "``", "{", "%", "&a", "a@", "a.", "/", "/a", "$", "$a", "-", "⟦", "http://", "<!--"]
+)
+def test_a_quarter_of_a_megabyte_of_anything_takes_a_moment(unit):
+    text = unit * (2**18 // len(unit))
+    start = time.perf_counter()
+    protected = protect(text)
+    assert time.perf_counter() - start < 5
+    assert restore(protected.text, protected.originals) == text or len(protected.originals) > 99

@@ -1,0 +1,150 @@
+"""Sentences are found where a reader finds them, and nothing of a text is lost on the way."""
+
+import gzip
+import random
+import time
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from tests.conftest import CORPORA
+from translate.text.sentences import split
+
+ODD = st.text(alphabet="aZ .!?…\n\r\t\0\u2028„“\"'»)(-–1:;,\u202e😊ß", max_size=40)
+
+GERMAN = [
+    ["Guten Morgen!", "Wie geht es dir?", "Mir geht es gut."],
+    ["Das ist z. B. ein Satz.", "Das ist noch einer."],
+    ["Er kommt, d. h. er will kommen.", "Sie nicht."],
+    ["Wir brauchen Brot, Milch usw. für morgen."],
+    ["Wir brauchen Brot, Milch usw.", "Danach gehen wir heim."],
+    ["Dr. Müller und Prof. Dr. Schmidt sind da.", "Hr. Meier fehlt."],
+    ["Am 3. Oktober 1990 war die Einheit.", "Seitdem ist Feiertag."],
+    ["Im 19. Jahrhundert baute man Bahnen.", "Sie fuhren langsam."],
+    ["Der 2. Weltkrieg endete 1945.", "Danach begann der Aufbau."],
+    ["Er wurde am 12.03.1999 um 14.30 Uhr geboren.", "Es regnete."],
+    ["J. S. Bach schrieb Fugen.", "C. P. E. Bach auch."],
+    ["Siehe Abb. 3 und Nr. 7 auf S. 12.", "Mehr steht dort nicht."],
+    ["Das kostet 3.500,50 Euro.", "Das ist viel!"],
+    ["Er rief: „Komm her!“", "Sie kam nicht."],
+    ["„Komm her!“ rief er."],
+    ["„Ich komme.“", "Sie stand auf."],
+    ["Er sagte: „Ich komme gleich.“", "Dann ging er."],
+    ["Was?!", "Das glaube ich nicht!!", "Doch."],
+    ["Ich weiß nicht …", "Vielleicht morgen."],
+    ["Ich weiß nicht… vielleicht morgen."],
+    ["Besuche www.example.de oder schreibe an info@example.de.", "Wir antworten."],
+    ["Öffne die Datei test.txt bitte.", "Sie ist neu."],
+    ["Die Firma Müller u. Co. liefert ca. 20 Stück.", "Alle sind blau."],
+    ["Das gilt bzgl. Paragraf 5 Abs. 2 BGB.", "Sonst gilt es nicht."],
+    ["Wir treffen uns am Mo. um 8.", "Bis dann."],
+    ["(Das stimmt nicht.)", "Das stimmt."],
+    ["Es waren 42.", "Dann waren es mehr."],
+    ["Es war im Jahr 1999.", "20 Jahre später war alles anders."],
+    ["Kennst du die Art.", "Sie ist selten."],
+    ["Nein, danke.", "„Warum nicht?“", "Darum."],
+    ["Wer kommt mit?", "– Ich."],
+    ["Die USA u. a. Länder stimmten zu.", "Andere nicht."],
+]
+ENGLISH = [
+    ["Good morning!", "How are you?", "I'm fine."],
+    ["Mr. Smith met Mrs. Jones.", "They talked."],
+    ["It works, e.g. with numbers, i.e. always.", "Try it."],
+    ["Use apples, pears, etc. for it."],
+    ["Use apples, pears, etc.", "Then wait."],
+    ["I didn't.", "Tom did."],
+    ["The U.S. Army came.", "It left."],
+    ["He lives in the U.S.", "He likes it."],
+    ["School begins at 8:30 a.m. on Mondays."],
+    ["School begins at 8:30 a.m.", "It ends at noon."],
+    ["J. R. R. Tolkien wrote books.", "C. S. Lewis too."],
+    ["It costs $3.50.", "That is cheap."],
+    ["Version 2.0.1 is out.", "Get it at https://example.org/a.b?c=d.", "Enjoy!"],
+    ['He said, "Stop!"', "I stopped."],
+    ['"Stop!" he said.'],
+    ["See Fig. 3 and No. 7.", "Both are old."],
+    ["The answer is no.", "The question was bad."],
+    ["Wait...", "What was that?"],
+    ["Wait... what was that?"],
+    ["He was born in 1999.", "She was born later."],
+    ["It is Plan B.", "The other one failed."],
+    ["Dr. A. B. Miller is out.", "Please call back."],
+    ["Yes (I think so).", "No."],
+    ["Really?!", "Yes!!!", "OK."],
+    ["Who is it?", "It's me."],
+    ["Inc. and Ltd. are forms.", "So is Corp. as well."],
+    ["Open setup.exe now.", "Then restart."],
+    ["We won 3:2.", "They lost."],
+    ["“I know.”", "She smiled."],
+    ["iPhone prices fell.", "Sales rose."],
+]
+BULLETS = [
+    ("- Erstens kommt das Essen.", ["Erstens kommt das Essen."]),
+    ("  * Ein Punkt. Noch ein Satz.", ["Ein Punkt.", "Noch ein Satz."]),
+    ("1. Wasche die Hände.", ["Wasche die Hände."]),
+    ("12) Das Ende.", ["Das Ende."]),
+    ("a) Erstens", ["Erstens"]),
+    ("## Überschrift", ["Überschrift"]),
+    ("> Zitat.", ["Zitat."]),
+    ("3. Oktober 1990: Feiertag", ["3. Oktober 1990: Feiertag"]),
+    ("- ", []),
+    ("...", []),
+    ("Zeile eins\nZeile zwei.", ["Zeile eins", "Zeile zwei."]),
+]
+
+
+def sentences(text: str, language: str) -> list[str]:
+    return [piece.text for piece in split(text, language) if piece.translate]
+
+
+@pytest.mark.parametrize("expected", GERMAN, ids=" ".join)
+def test_german_paragraphs(expected):
+    assert sentences(" ".join(expected), "de") == expected
+
+
+@pytest.mark.parametrize("expected", ENGLISH, ids=" ".join)
+def test_english_paragraphs(expected):
+    assert sentences(" ".join(expected), "en") == expected
+
+
+@pytest.mark.parametrize(("text", "expected"), BULLETS)
+def test_what_stands_before_a_line_is_copied(text, expected):
+    assert sentences(text, "de") == expected
+
+
+@given(text=st.text(max_size=60) | ODD, language=st.sampled_from(["de", "en", "fr"]))
+@example("...", "de")
+@example("1. ", "de")
+@example("\r\n . A", "de")
+def test_the_pieces_are_the_text(text, language):
+    found = split(text, language)
+    assert "".join(piece.text for piece in found) == text
+    for piece in found:
+        assert piece.text
+        assert not piece.translate or (piece.text.strip() == piece.text and "\n" not in piece.text)
+    assert all(a.translate or b.translate for a, b in zip(found, found[1:], strict=False))
+
+
+@pytest.mark.parametrize("unit", ["a", ".", ". ", "A. ", "„", "\n", " ", "!?", "1. ", "- ", "(", "…", "Dr. "])
+def test_a_quarter_of_a_megabyte_of_anything_takes_a_moment(unit):
+    """A rule that is quadratic would take minutes."""
+    text = unit * (2**18 // len(unit))
+    start = time.perf_counter()
+    assert "".join(piece.text for piece in split(text, "de")) == text
+    assert time.perf_counter() - start < 5
+
+
+@pytest.mark.parametrize("language", ["de", "en"])
+def test_two_sentences_of_a_corpus_are_found_again(language):
+    """99 of 100 pairs of everyday sentences, a bound that the rules exceed by far."""
+    path = CORPORA / "tatoeba" / f"dev.{language}.gz"
+    if not path.is_file():
+        pytest.skip(f"{path} is not there")
+    with gzip.open(path, "rt", encoding="utf-8") as file:
+        lines = [line.strip() for line in file]
+    single = [line for line in lines if line[-1] in ".!?" and sentences(line, language) == [line]]
+    assert len(single) > 0.95 * len(lines)
+    rng = random.Random(0)
+    pairs = [rng.sample(single, 2) for _ in range(1000)]
+    assert sum(sentences(" ".join(pair), language) == pair for pair in pairs) >= 990
