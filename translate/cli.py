@@ -77,29 +77,66 @@ def text(
         list[str] | None, typer.Argument(metavar="SENTENCE", help="Without any, stdin is read.")
     ] = None,
     model: Model = None,
-    beam: Beam = None,
-    alpha: Alpha = None,
-    as_json: Json = False,
-    source: Annotated[
-        Path | None, typer.Option("--input", metavar="FILE", help="Read this file, a sentence a line.")
+    from_language: Annotated[
+        str | None,
+        typer.Option("--from", metavar="LANGUAGE", help='Choose an installed model by language; "auto" guesses.'),
     ] = None,
+    to_language: Annotated[
+        str | None, typer.Option("--to", metavar="LANGUAGE", help="The same for the target.")
+    ] = None,
+    source: Annotated[Path | None, typer.Option("--input", metavar="FILE", help="Read this file.")] = None,
     output: Annotated[Path | None, typer.Option(metavar="FILE", help="Write to this file instead of stdout.")] = None,
     force: Annotated[bool, typer.Option("--force", help="Overwrite the output file.")] = False,
+    resume: Annotated[
+        bool, typer.Option("--resume", help="Write the output in place, and go on where it ends after any stop.")
+    ] = False,
+    layout: Annotated[
+        str | None,
+        typer.Option(
+            "--format",
+            metavar="FORMAT",
+            help="text, lines (a line is a sentence), markdown, html, srt, vtt or tsv "
+            "[default: by the name of the input file, else text].",
+        ),
+    ] = None,
+    column: Annotated[
+        int, typer.Option(min=1, metavar="N", help="Column of a TSV file to translate, counted from 1.")
+    ] = 1,
+    no_guards: Annotated[
+        bool, typer.Option("--no-guards", help="Translate whatever is there, and trust the model.")
+    ] = False,
+    paper: Annotated[bool, typer.Option("--paper", help="The paper's search alone: lines, and no guards.")] = False,
+    as_json: Json = False,
+    n_best: Annotated[
+        int, typer.Option("--n-best", min=0, max=256, metavar="N", help="With --json, the N best of each line.")
+    ] = 0,
+    beam: Beam = None,
+    alpha: Alpha = None,
     threads: Threads = None,
 ) -> None:
-    """Translate sentences, a file, or what you type, line by line."""
+    """Translate sentences, a file, or what you type; the layout stays."""
+    from translate.commands.text import Options
     from translate.commands.text import text as run
 
     run(
         sentences or [],
+        Options(
+            format=layout,
+            column=column,
+            guarded=not no_guards,
+            paper=paper,
+            as_json=as_json,
+            n_best=n_best,
+            beam_size=beam,
+            alpha=alpha,
+            threads=threads,
+        ),
         model=model,
-        beam_size=beam,
-        alpha=alpha,
-        as_json=as_json,
+        languages=(from_language, to_language),
         source=source,
         output=output,
         force=force,
-        threads=threads,
+        resume=resume,
     )
 
 

@@ -1,30 +1,37 @@
-"""Text in, text out: line n in is line n out, and nothing is lost.
+"""Text in, text out, and nothing is lost.
 
-A line is one sentence. White space around it is kept, a blank line comes back as it is, and no output holds a "\\n".
-A line beyond the model's limit is never cut off: it is translated in parts.
+`stream` takes a line for a sentence and adds nothing to the paper's search: line n in is line n out, white space around
+it is kept, a blank line comes back as it is, and no output holds a "\n". `passages` takes a line for a passage of
+sentences, keeps placeholders, and watches over the model; a call of the translator does so with whole texts. What is
+beyond the model's limit is never cut off: it is translated in parts.
 """
 
 import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
+from typing import overload
 
 import torch
 from pydantic import ValidationError
 
 from transformer.decoding import translate_ids
 from transformer.search import Hypothesis, length_penalty
+from translate import guards
 from translate.config import DecodingConfig
 from translate.errors import UserError
 from translate.installed import locate
 from translate.model_folder import ModelFolder
+from translate.passages import SUSPICIOUS, Passages, Sentence, join
+from translate.text import clauses, placeholders
 from translate.training.machine import choose_device
 
 LIMIT = 1024  # tokens of a source sentence, eos included, where the model has no lower limit
 WINDOW = 1024  # lines read ahead: enough to find sentences of equal lengths
 
+_WINDOW_CHARACTERS = 2**18  # what a window of passages holds at most, unless one alone is longer
 _BATCH_TOKENS = 4096  # padded source tokens of one batch
 _BATCH_HYPOTHESES = 256  # sentences times beam size; bounds the matrix of scores, which is as wide as the vocabulary
 # All that some program takes for the end of a line; the model must not break one in two.
@@ -43,6 +50,9 @@ class Translation:
         log_prob: natural logarithm of the probability of all tokens, ends included; 0 for a blank line.
         tokens: the pieces of the translation, without the end.
         split: whether the line was longer than the model's limit and was translated in parts.
+        confidence: mean natural logarithm of the probability of a token, ends included; 0 where no model was asked.
+        suspicious: whether a flag says that the translation may not be one.
+        flags: what happened on the way, in alphabetical order; `translate.passages` explains them.
     """
 
     text: str
@@ -50,6 +60,9 @@ class Translation:
     log_prob: float
     tokens: list[str]
     split: bool = False
+    confidence: float = 0.0
+    suspicious: bool = False
+    flags: tuple[str, ...] = ()
 
 
 class Translator:
@@ -70,6 +83,7 @@ class Translator:
             raise UserError(f"{problem['loc'][0]} = {problem['input']}: {problem['msg']}") from error
         self.parts = parts
         self.limit, self.max_extra = _limits(parts, self.decoding)
+        self.reading_limit = min(self.limit, parts.task.max_source_tokens or self.limit)
 
     @classmethod
     def load(
@@ -95,50 +109,141 @@ class Translator:
         parts = ModelFolder.open(folder, choose_device() if device is None else device)
         return cls(parts, beam_size=beam_size, alpha=alpha)
 
+    @overload
+    def __call__(self, text: str) -> str: ...  # type: ignore[overload-overlap]
+
+    @overload
+    def __call__(self, text: list[str] | tuple[str, ...]) -> list[str]: ...  # type: ignore[overload-overlap]
+
+    @overload
+    def __call__(self, text: Iterable[str]) -> Iterator[str]: ...
+
+    def __call__(self, text: str | Iterable[str]) -> str | list[str] | Iterator[str]:
+        """The translation of a text of any number of lines, of each text of a list, or lazily of an iterable.
+
+        As `passages`; line n of a text is line n of its translation.
+        """
+        if isinstance(text, str):
+            return next(self._texts([text]))
+        return list(self._texts(text)) if isinstance(text, list | tuple) else self._texts(text)
+
+    def _texts(self, texts: Iterable[str]) -> Iterator[str]:
+        for window in _windows(texts):
+            parted = [text.split("\n") for text in window]
+            lines = self.passages([line for lines in parted for line in lines])
+            for own in parted:
+                yield "\n".join(next(lines).text for _ in own)
+
     def translate(self, lines: Sequence[str]) -> list[Translation]:
-        """The translation of each line, in order; a "\\n" within a line counts as a space."""
+        """The translation of each line, in order, as one sentence; a "\\n" within a line counts as a space."""
         return list(self.stream(lines))
 
     def stream(self, lines: Iterable[str]) -> Iterator[Translation]:
-        """The translation of each line, in order, reading at most WINDOW lines ahead.
+        """The translation of each line, in order, as one sentence, reading at most WINDOW lines ahead.
 
         The lines may end with "\\n", as those of a file do. UserError for text that is not Unicode.
         """
-        lines = iter(lines)
-        n_done = 0
-        while window := [line.removesuffix("\n").replace("\n", " ") for line in islice(lines, WINDOW)]:
-            for n, line in enumerate(window, start=n_done + 1):
-                _check_unicode(line, n)
-            n_done += len(window)
-            yield from self._window(window)
+        for window in _windows(_clean(lines)):
+            rendered = self._render(window, 1, self.limit, self._free_length)
+            for line in window:
+                yield self._translation(rendered[line][0])
 
-    def _window(self, lines: Sequence[str]) -> Iterator[Translation]:
-        """Translate each distinct sentence once."""
+    def n_best(self, lines: Iterable[str], n: int) -> Iterator[list[Translation]]:
+        """Up to n translations of each line as one sentence, best first, by a beam of at least n.
+
+        A line that is translated in parts has its parts' second best in its second translation, and so on.
+        """
+        for window in _windows(_clean(lines)):
+            rendered = self._render(window, n, self.limit, self._free_length)
+            for line in window:
+                yield [self._translation(sentence) for sentence in rendered[line]]
+
+    def passages(
+        self,
+        texts: Iterable[str],
+        *,
+        guarded: bool = True,
+        splits: bool = True,
+        markup: re.Pattern[str] = placeholders.PLACEHOLDER,
+    ) -> Iterator[Translation]:
+        """The translation of each text, in order: a passage of sentences in which placeholders stay as they are.
+
+        Reads at most WINDOW texts ahead. A "\\n" within a text counts as a space. UserError for text that is not
+        Unicode.
+
+        Args:
+            texts: the passages.
+            guarded: leave what the model could only spoil as it is, and flag what it seems to have spoilt, as
+                `translate.passages` says.
+            splits: whether a text may hold several sentences.
+            markup: what the placeholders are.
+        """
+
+        def render(sentences: Sequence[str], no_repeat: int) -> dict[str, Sentence]:
+            allowed = self._guarded_length if guarded else self._free_length
+            found = self._render(sentences, 1, self.reading_limit, allowed, no_repeat)
+            return {sentence: translations[0] for sentence, translations in found.items()}
+
+        n_symbols = self.parts.tokenizer.n_placeholders
+        passages = Passages(render, self.parts.task.source, n_symbols, guarded, splits, markup)
+        for window in _windows(_clean(texts)):
+            for sentence in passages.translate(window):
+                doubtful = guarded and sentence.n_parts and sentence.confidence < guards.LOW_CONFIDENCE
+                yield self._translation(sentence.flagged("confidence") if doubtful else sentence)
+
+    def _free_length(self, n_source: int) -> int:
+        """Tokens, eos included, that a translation may have in the paper."""
+        return n_source + self.max_extra
+
+    def _guarded_length(self, n_source: int) -> int:
+        return min(self._free_length(n_source), guards.longest_output(n_source))
+
+    def _render(
+        self,
+        lines: Sequence[str],
+        n_best: int,
+        limit: int,
+        max_length: Callable[[int], int],
+        no_repeat: int = 0,
+    ) -> dict[str, list[Sentence]]:
+        """The n best translations of each line, best first; each distinct sentence is searched once.
+
+        A line is read in parts of at most `limit` tokens; a translation has at most max_length(tokens of its source)
+        tokens and, with `no_repeat`, no sequence of that many tokens twice.
+        """
         sentences = list(dict.fromkeys(sentence for line in lines if (sentence := line.strip())))
         encoded = self.parts.tokenizer.encode_batch(sentences)
-        sources = {s: self._fitting(s, ids) for s, ids in zip(sentences, encoded, strict=True)}
-        hypotheses = self._search({ids for parts in sources.values() for ids in parts})
-        for line in lines:
-            yield self._assemble(line, [hypotheses[ids] for ids in sources.get(line.strip(), ())])
+        sources = {s: self._fitting(s, ids, limit) for s, ids in zip(sentences, encoded, strict=True)}
+        found = self._search({ids for parts in sources.values() for ids in parts}, n_best, max_length, no_repeat)
+        return {
+            line: self._assembled(line, [(found[ids], max_length(len(ids))) for ids in sources.get(line.strip(), ())])
+            for line in lines
+        }
 
-    def _fitting(self, sentence: str, ids: Sequence[int]) -> list[Ids]:
+    def _fitting(self, sentence: str, ids: Sequence[int], limit: int) -> list[Ids]:
         """The token ids of a sentence, or of its parts where it is too long as a whole."""
-        if len(ids) <= self.limit:
+        if len(ids) <= limit:
             return [tuple(ids)]
         encode = self.parts.tokenizer.encode
-        return [tuple(encode(part)) for part in split(sentence, lambda text: len(encode(text)) <= self.limit)]
+        parts = clauses.cut(sentence, lambda text: len(encode(text)) <= limit)
+        return [tuple(encode(part.text)) for part in parts if part.text.strip()]
 
-    def _search(self, sources: Iterable[Ids]) -> dict[Ids, Hypothesis]:
-        """The best hypothesis of each source; sentences of similar length share a batch."""
-        found: dict[Ids, Hypothesis] = {}
+    def _search(
+        self, sources: Iterable[Ids], n_best: int, max_length: Callable[[int], int], no_repeat: int
+    ) -> dict[Ids, list[Hypothesis]]:
+        """The best hypotheses of each source; sentences of similar length share a batch."""
+        found: dict[Ids, list[Hypothesis]] = {}
+        beam_size = max(self.decoding.beam_size, n_best)
         # Ties are broken by content, so that batches, and with them all rounding, do not depend on the order of lines.
-        for batch in _batches(sorted(sources, key=lambda ids: (len(ids), ids)), self.decoding.beam_size):
+        for batch in _batches(sorted(sources, key=lambda ids: (len(ids), ids)), beam_size):
             results = translate_ids(
                 self.parts.model,
                 batch,
-                beam_size=self.decoding.beam_size,
+                beam_size=beam_size,
                 alpha=self.decoding.alpha,
-                max_extra=self.max_extra,
+                n_best=n_best,
+                max_lengths=[max_length(len(ids)) for ids in batch],
+                no_repeat=no_repeat,
             )
             for ids, hypotheses in zip(batch, results, strict=True):
                 if not hypotheses:
@@ -146,43 +251,65 @@ class Translator:
                         f"{self.parts.folder}: the model's probabilities are not finite, so its training went "
                         "astray; use an earlier checkpoint"
                     )
-                found[ids] = hypotheses[0]
+                found[ids] = hypotheses
         return found
 
-    def _assemble(self, line: str, parts: Sequence[Hypothesis]) -> Translation:
-        """One translation from those of a line's parts; none means that the line is blank."""
+    def _assembled(self, line: str, parts: Sequence[tuple[list[Hypothesis], int]]) -> list[Sentence]:
+        """The translations of a line from those of its parts, each with its longest length; no parts: a blank line."""
         if not parts:
-            return Translation(line, 0.0, 0.0, [])
+            return [Sentence(line)]
+        before, after = line[: len(line) - len(line.lstrip())], line[len(line.rstrip()) :]
+        translations = []
+        for rank in range(max(len(hypotheses) for hypotheses, _ in parts)):
+            sentences = [self._sentence(h[min(rank, len(h) - 1)], length) for h, length in parts]
+            text = before + " ".join(sentence.text for sentence in sentences if sentence.text) + after
+            whole = replace(join(sentences), text=text)
+            translations.append(whole.flagged("split") if len(parts) > 1 else whole)
+        return translations
+
+    def _sentence(self, hypothesis: Hypothesis, max_length: int) -> Sentence:
+        """A hypothesis as text; its end was not free where it has all the tokens that it may have."""
         tokenizer = self.parts.tokenizer
-        texts = (_LINE_BREAKS.sub(" ", tokenizer.decode(part.tokens)).strip() for part in parts)
-        before = line[: len(line) - len(line.lstrip())]
-        after = line[len(line.rstrip()) :]
-        log_prob = sum(part.log_prob for part in parts)
-        n_tokens = sum(len(part.tokens) + 1 for part in parts)  # each part has an end of its own
+        return Sentence(
+            _LINE_BREAKS.sub(" ", tokenizer.decode(hypothesis.tokens)).strip(),
+            hypothesis.log_prob,
+            tuple(tokenizer.pieces(hypothesis.tokens)),
+            1,
+            frozenset({"length"} if len(hypothesis.tokens) + 1 >= max_length else ()),
+        )
+
+    def _translation(self, sentence: Sentence) -> Translation:
+        n_tokens = len(sentence.tokens) + sentence.n_parts
         return Translation(
-            text=before + " ".join(text for text in texts if text) + after,
-            score=log_prob / length_penalty(n_tokens, self.decoding.alpha),
-            log_prob=log_prob,
-            tokens=[piece for part in parts for piece in tokenizer.pieces(part.tokens)],
-            split=len(parts) > 1,
+            text=sentence.text,
+            score=sentence.log_prob / length_penalty(n_tokens, self.decoding.alpha),
+            log_prob=sentence.log_prob,
+            tokens=list(sentence.tokens),
+            split="split" in sentence.flags,
+            confidence=sentence.confidence,
+            suspicious=bool(sentence.flags & SUSPICIOUS),
+            flags=tuple(sorted(sentence.flags)),
         )
 
 
-def split(text: str, fits: Callable[[str], bool]) -> list[str]:
-    """Parts of a text that each fit, cut at white space as near the middle as can be, or between characters.
+def _clean(lines: Iterable[str]) -> Iterator[str]:
+    """Lines without breaks; UserError for the first that is no Unicode text."""
+    for n, line in enumerate(lines, start=1):
+        _check_unicode(line, n)
+        yield line.removesuffix("\n").replace("\n", " ")
 
-    Nothing but white space around the parts is lost. A single character counts as fitting.
-    """
-    text = text.strip()
-    if not text:
-        return []
-    if len(text) == 1 or fits(text):
-        return [text]
-    middle = len(text) // 2
-    low, high = len(text) // 4, len(text) - len(text) // 4  # a cut near an end would not help
-    spaces = [low + match.start() for match in re.finditer(r"\s", text[low:high])]
-    cut = min(spaces, key=lambda i: abs(i - middle), default=middle)
-    return [*split(text[:cut], fits), *split(text[cut:], fits)]
+
+def _windows(texts: Iterable[str]) -> Iterator[list[str]]:
+    """Portions of at most WINDOW texts and about _WINDOW_CHARACTERS characters."""
+    texts = iter(texts)
+    while window := list(islice(texts, 1)):
+        n_characters = len(window[0])
+        for text in islice(texts, WINDOW - 1):
+            window.append(text)
+            n_characters += len(text)
+            if n_characters >= _WINDOW_CHARACTERS:
+                break
+        yield window
 
 
 def _limits(parts: ModelFolder, decoding: DecodingConfig) -> tuple[int, int]:

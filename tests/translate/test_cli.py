@@ -7,18 +7,15 @@ import shutil
 import subprocess
 import sys
 import threading
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 import translate.translator
 from translate.cli import VERBS, Alpha, Beam, main, with_verb
-from translate.commands.text import _arriving
+from translate.commands.reading import ArrivingLines
 from translate.config import MAX_ALPHA, MAX_BEAM_SIZE
 from translate.errors import UserError
 from translate.model_folder import ModelFolder
@@ -91,10 +88,10 @@ def test_the_version_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:
 def test_a_sentence_needs_no_verb(model: str, translator: Translator, capsys: pytest.CaptureFixture[str]) -> None:
     (expected,) = translator.translate(["Guten Morgen"])
     for arguments in (
-        ["text", "--model", model, "Guten Morgen"],
-        ["--model", model, "Guten Morgen"],
-        ["Guten Morgen", "--model", model],
-        ["--debug", "--model", model, "--", "Guten Morgen"],
+        ["text", "--paper", "--model", model, "Guten Morgen"],
+        ["-m", model, "--paper", "Guten Morgen"],
+        ["Guten Morgen", "--model", model, "--paper"],
+        ["--debug", "--paper", "--model", model, "--", "Guten Morgen"],
     ):
         assert main(arguments) == 0
         captured = capsys.readouterr()
@@ -132,6 +129,20 @@ MISTAKES = {
     "broken input, old output": "--model MODEL --input bad.de --output done.en --force",
     "beam too wide": "--model MODEL --beam 257 Hallo",
     "alpha out of range": "--model MODEL --alpha 10.5 Hallo",
+    "unknown format": "--model MODEL --format pdf Hallo",
+    "paper with a layout": "--model MODEL --paper --format html Hallo",
+    "alternatives in plain text": "--model MODEL --n-best 3 Hallo",
+    "no such column": "--model MODEL --format tsv --column 0 --input text.de",
+    "resume without files": "--model MODEL --resume Hallo",
+    "resume without output": "--model MODEL --resume --input text.de",
+    "resume of another's file": "--model MODEL --resume --input text.de --output done.en",
+    "no model for these languages": "--from fr --to de Hallo",
+    "model of other languages": "--model MODEL --from fr Hallo",
+    "language that does not show": "--from auto 12345",
+    "compress onto something": "compress MODEL --out empty",
+    "compress to nothing known": "compress MODEL --out small --dtype int3",
+    "card of no model": "models nowhere",
+    "model without card": "models MODEL",
     "output has no folder": "--model MODEL --input text.de --output gone/x.en",
     "undecodable argument": "--model MODEL Hallo\udcff",
     "misspelt verb": "evalute runs/x",
@@ -226,10 +237,10 @@ def test_debug_shows_the_traceback(switch: str, monkeypatch: pytest.MonkeyPatch)
 def test_ctrl_c_exits_with_130_and_no_traceback(
     model: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    def interrupt(*_: object) -> None:
+    def interrupt(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(Translator, "stream", interrupt)
+    monkeypatch.setattr(Translator, "passages", interrupt)
     assert main(["--model", model, "Hallo"]) == 130
     assert capsys.readouterr().err == ""
 
@@ -277,7 +288,7 @@ def test_stdin_is_translated_line_by_line(
 ) -> None:
     lines = ["der Hund singt.", "", " \t", "a\rb", "das\u2028Haus", "Ja.\r", "kein Zeilenende"]
     pipe(monkeypatch, "\n".join(lines).encode())
-    assert main(["--model", model]) == 0
+    assert main(["--model", model, "--paper"]) == 0
     expected = [t.text for t in translator.translate(lines)]
     assert capsys.readouterr().out == "".join(f"{text}\n" for text in expected)
 
@@ -302,42 +313,26 @@ def test_files_of_a_thousand_lines_are_translated_line_by_line(
     """Whatever is read at a time, translated at a time, or released in between."""
     lines = [["Ja.", "", "der Hund\rsingt", "🙂", "\u2028", "am See " * 30][i * i % 11 % 6] for i in range(1000)]
     expected = "".join(f"{t.text}\n" for t in translator.translate(lines))
-    monkeypatch.setattr("translate.commands.text._CHUNK", 1999)
+    monkeypatch.setattr("translate.commands.reading._CHUNK", 1999)
+    monkeypatch.setattr("translate.commands.text._WINDOW_PIECES", 27)
     monkeypatch.setattr("translate.commands.text._WINDOWS_TO_RELEASE", 3)
     monkeypatch.setattr("translate.translator.WINDOW", 17)
     (tmp_path / "x.de").write_bytes("\n".join(lines).encode() + b"\n")
-    assert main(["--model", model, "--input", "x.de", "--output", "x.en"]) == 0
+    assert main(["--model", model, "--paper", "--input", "x.de", "--output", "x.en"]) == 0
     assert (tmp_path / "x.en").read_bytes().decode() == expected
 
 
-@given(data=st.lists(st.sampled_from([b"\n", b"Ja.", b"\r", "ä".encode(), b"abcdefgh"]), max_size=19).map(b"".join))
-def test_lines_do_not_depend_on_the_portions_in_which_they_arrive(data: bytes) -> None:
-    expected = data.decode().removesuffix("\n").split("\n") if data else []
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("translate.commands.text._CHUNK", 7)
-        windows = list(_arriving(io.BufferedReader(io.BytesIO(data)), "a test"))
-    assert [line for window in windows for line in window] == expected
-
-
-def test_one_huge_line_takes_time_in_proportion(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("translate.commands.text._CHUNK", 7)
-    start = time.process_time()
-    ((line,),) = _arriving(io.BufferedReader(io.BytesIO(b"x" * 2**20)), "a test")
-    assert len(line) == 2**20
-    assert time.process_time() - start < 5  # a tenth of a second; copying the line for each portion takes minutes
-
-
 def test_a_long_line_is_named_on_stderr(model: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["--model", model, "Ja.", "am See " * 50]) == 0
+    assert main(["--model", model, "--paper", "Ja.", "am See " * 50]) == 0
     captured = capsys.readouterr()
     assert captured.out.count("\n") == 2
-    assert captured.err.startswith("translate: warning: line 2 ")
+    assert captured.err.startswith("translate: warning: line 2: longer than the model reads")
     assert captured.err.count("\n") == 1
 
 
 def test_json_is_one_object_a_line(model: str, translator: Translator, capsys: pytest.CaptureFixture[str]) -> None:
     lines = ["der Hund", "", 'sagt: "Ja\\"\t']
-    assert main(["--model", model, "--json", *lines]) == 0
+    assert main(["--model", model, "--paper", "--json", *lines]) == 0
     records = [json.loads(line) for line in capsys.readouterr().out.split("\n")[:-1]]
     assert [record["source"] for record in records] == lines
     for record, translation in zip(records, translator.translate(lines), strict=True):
@@ -356,13 +351,13 @@ def test_a_failure_half_way_leaves_the_old_output_and_names_the_new_one(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    def arriving(*_: object) -> Iterator[list[str]]:
-        yield ["", " "]
+    def arriving(*_: object) -> Iterator[str]:
+        yield from ("\n", " \n")
         raise end
 
     (tmp_path / "x.en").write_text("precious\n", encoding="utf-8")
     pipe(monkeypatch, b"")
-    monkeypatch.setattr("translate.commands.text._arriving", arriving)
+    monkeypatch.setattr(ArrivingLines, "__iter__", arriving)
     assert main(["--model", model, "--output", "x.en", "--force"]) == code
     assert (tmp_path / "x.en").read_text(encoding="utf-8") == "precious\n"
     assert (tmp_path / ".x.en.partial").read_text(encoding="utf-8") == "\n \n"
@@ -410,7 +405,7 @@ def test_beam_and_alpha_reach_the_search(model: str, parts: ModelFolder, capsys:
     lines = ["der Hund singt", "am See", "Ja."]
     expected = [t.score for t in Translator(parts, beam_size=5, alpha=2.5).translate(lines)]
     assert expected != [t.score for t in Translator(parts).translate(lines)]
-    assert main(["--model", model, "--json", "--beam", "5", "--alpha", "2.5", *lines]) == 0
+    assert main(["--model", model, "--paper", "--json", "--beam", "5", "--alpha", "2.5", *lines]) == 0
     assert [json.loads(line)["score"] for line in capsys.readouterr().out.split("\n")[:-1]] == expected
 
 
@@ -466,7 +461,7 @@ def test_a_terminal_gets_a_prompt_until_its_end(
     pipe(monkeypatch, b"")
     monkeypatch.setattr(sys.stdin, "isatty", lambda: True, raising=False)
     monkeypatch.setattr("builtins.input", type_in)
-    assert main(["--model", model]) == 0
+    assert main(["--model", model, "--paper"]) == 0
     captured = capsys.readouterr()
     assert captured.out == translator.translate(["der Hund"])[0].text + "\n\n"
     assert captured.err.count("\n") == 1

@@ -15,7 +15,8 @@ from transformer.model import Transformer
 from translate.corpus.tokenizer import Tokenizer
 from translate.errors import UserError
 from translate.model_folder import ModelFolder
-from translate.translator import LIMIT, Translator, split
+from translate.text.clauses import cut
+from translate.translator import LIMIT, Translator
 
 PLAIN = ["der Hund schläft im Haus.", "die Katze läuft am See.", "das Kind singt.", "ein Vogel", "Ja."]
 BLANK = ["", " ", "\t", "\r", " \u2028\u0085 ", "\u3000"]
@@ -107,14 +108,15 @@ class Talker(Translator):
         super().__init__(parts)
         self.ids = parts.tokenizer.encode(sentence)
 
-    def _search(self, sources):  # type: ignore[no-untyped-def]
-        return {ids: replace(h, tokens=self.ids) for ids, h in super()._search(sources).items()}
+    def _search(self, *arguments):  # type: ignore[no-untyped-def]
+        found = super()._search(*arguments)
+        return {ids: [replace(h, tokens=self.ids) for h in hypotheses] for ids, hypotheses in found.items()}
 
 
 @pytest.mark.parametrize("line", LONG)
 def test_a_line_beyond_the_limit_is_translated_in_parts_that_miss_nothing(translator: Translator, line: str) -> None:
     encode = translator.parts.tokenizer.encode
-    pieces = split(line, lambda text: len(encode(text)) <= translator.limit)
+    pieces = [p.text for p in cut(line, lambda text: len(encode(text)) <= translator.limit) if p.translate]
     assert "".join("".join(pieces).split()) == "".join(line.split())
     assert all(len(encode(piece)) <= translator.limit for piece in pieces)
     (whole,) = translator.translate([line])
@@ -133,20 +135,6 @@ def test_a_line_at_the_limit_is_not_split(translator: Translator) -> None:
 
 def fits(translator: Translator, text: str) -> bool:
     return len(translator.parts.tokenizer.encode(text)) <= translator.limit
-
-
-def test_words_stay_whole_where_there_are_spaces() -> None:
-    words = ["eins", "zwei", "drei", "vier", "fünf"] * 7
-    pieces = split(" ".join(words), lambda text: len(text) <= 11)
-    assert [word for piece in pieces for word in piece.split()] == words
-    assert all(len(piece) <= 11 for piece in pieces)
-
-
-@given(text=st.text(), size=st.integers(1, 9))
-def test_splitting_loses_nothing_but_white_space_around_parts(text: str, size: int) -> None:
-    pieces = split(text, lambda part: len(part) <= size)
-    assert "".join("".join(pieces).split()) == "".join(text.split())
-    assert all(0 < len(piece) <= size for piece in pieces)
 
 
 def test_sinusoids_have_a_limit_too(parts: ModelFolder) -> None:

@@ -1,0 +1,49 @@
+"""A process that streams a file and prints its memory, in KB, after 10,000 lines and at the end."""
+
+import sys
+from pathlib import Path
+
+from tests.translate.speakers import Echo
+from translate.commands import text
+from translate.model_folder import ModelFolder
+
+model, source, output, *rest = sys.argv[1:]
+resident: list[int] = []
+n_lines = 0
+
+
+def note(n: int) -> None:
+    """Keep the resident memory once 10,000 lines have passed."""
+    global n_lines
+    n_lines += n
+    if n_lines >= 10_000 and not resident:
+        resident.append(memory())
+
+
+def memory() -> int:
+    """Resident memory of this process in KB."""
+    lines = Path("/proc/self/status").read_text(encoding="ascii").split("\n")
+    return next(int(line.split()[1]) for line in lines if line.startswith("VmRSS:"))
+
+
+class Watched(text.Stream):
+    """A stream that counts lines."""
+
+    def end_window(self, digest: str) -> None:
+        note(1024)
+        super().end_window(digest)
+
+
+text.Stream = Watched  # type: ignore[misc]
+text.open_translator = lambda folder, **_: Echo(ModelFolder.open(folder))  # type: ignore[assignment]
+text.text(
+    [],
+    text.Options(),
+    model=Path(model),
+    languages=(None, None),
+    source=Path(source),
+    output=Path(output),
+    force=False,
+    resume="--resume" in rest,
+)
+print(*resident, memory())

@@ -1,0 +1,121 @@
+"""Lines arrive whole and in time, whoever sends them; what was typed is remembered."""
+
+import io
+import os
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from translate.commands import reading
+from translate.commands.reading import ArrivingLines, TypedLines, ended
+from translate.errors import UserError
+
+
+def arriving(data: bytes) -> ArrivingLines:
+    return ArrivingLines(io.BufferedReader(io.BytesIO(data)), "a test")
+
+
+@given(data=st.lists(st.sampled_from([b"\n", b"Ja.", b"\r", "ä".encode(), b"abcdefgh"]), max_size=19).map(b"".join))
+def test_lines_do_not_depend_on_the_portions_in_which_they_arrive(data: bytes) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("translate.commands.reading._CHUNK", 7)
+        lines = arriving(data)
+        found = list(lines)
+    assert "".join(found) == data.decode()
+    assert all(line.endswith("\n") and line.count("\n") == 1 for line in found[:-1])
+    assert lines.n_bytes == len(data)
+    assert list(ended(found)) == [line if line.endswith("\n") else line + "\n" for line in found]
+
+
+def test_a_byte_order_mark_is_no_text() -> None:
+    assert list(arriving("\ufeffeins\n\ufeffzwei".encode())) == ["eins\n", "\ufeffzwei"]
+
+
+@pytest.mark.parametrize("data", [b"eins\nzw\xffei\n", "eins\nzwei".encode("utf-16"), bytes(range(256))])
+def test_what_is_no_text_is_named_by_line_and_byte(data: bytes) -> None:
+    with pytest.raises(UserError, match=r"^a test, line \d: not UTF-8 text \(byte 0x"):
+        list(arriving(data))
+
+
+def test_one_huge_line_takes_time_in_proportion(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("translate.commands.reading._CHUNK", 7)
+    start = time.process_time()
+    (line,) = arriving(b"x" * 2**20)
+    assert len(line) == 2**20
+    assert time.process_time() - start < 5  # a tenth of a second; copying the line for each portion takes minutes
+
+
+def test_a_pipe_says_when_it_makes_one_wait_and_a_file_never_does(tmp_path: Path) -> None:
+    read, write = os.pipe()
+    os.write(write, b"eins\nzwei\ndr")
+    with os.fdopen(read, "rb") as file:
+        lines = ArrivingLines(file, "a pipe")
+        stream = iter(lines)
+        assert [(next(stream), lines.at_hand()), (next(stream), lines.at_hand())] == [
+            ("eins\n", True),
+            ("zwei\n", False),
+        ]
+        os.close(write)
+        assert list(stream) == ["dr"]
+    (tmp_path / "x").write_bytes(b"eins\nzwei")
+    with (tmp_path / "x").open("rb") as file:
+        lines = ArrivingLines(file, "a file")
+        assert [(line, lines.at_hand()) for line in lines] == [("eins\n", True), ("zwei", True)]
+
+
+@pytest.fixture
+def history(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    pytest.importorskip("readline").clear_history()
+    return reading.history_file()
+
+
+def typed(monkeypatch: pytest.MonkeyPatch, inputs: list[str]) -> list[tuple[str, bool]]:
+    """What a prompt yields, and whether more is at hand, when somebody types these and ends it."""
+    import readline
+
+    waiting = iter(inputs)
+
+    def type_in(_: str) -> str:
+        text = next(waiting, None)
+        if text is None:
+            raise EOFError
+        readline.add_history(text)  # as `input` does at a terminal
+        return text
+
+    monkeypatch.setattr("builtins.input", type_in)
+    lines = TypedLines()
+    return [(line, lines.at_hand()) for line in lines]
+
+
+def test_a_pasted_text_is_as_many_lines_as_it_has(history: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    found = typed(monkeypatch, ["eins", "zwei\n\ndrei"])
+    assert found == [("eins\n", False), ("zwei\n", True), ("\n", True), ("drei\n", False)]
+
+
+def test_the_next_prompt_remembers_what_was_typed(history: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    import readline
+
+    typed(monkeypatch, ["Guten Morgen"])
+    assert history.stat().st_mode & 0o777 == 0o600
+    readline.clear_history()
+    typed(monkeypatch, ["Hallo"])
+    assert [readline.get_history_item(i) for i in (1, 2)] == ["Guten Morgen", "Hallo"]
+
+
+def test_without_a_place_for_it_there_is_no_history(
+    history: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "state").write_text("no folder", encoding="utf-8")
+    assert typed(monkeypatch, ["Hallo"]) == [("Hallo\n", False)]
+    assert capsys.readouterr().err.count("\n") == 1
+
+
+def test_a_closed_stdin_is_one_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "stdin", None)
+    with pytest.raises(UserError, match="stdin is closed"):
+        reading.open_lines([], None)

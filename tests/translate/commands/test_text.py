@@ -1,0 +1,524 @@
+"""Text as people have it comes back whole: its lines, its layout, and what the model must not touch."""
+
+import io
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import translate
+from tests.translate.speakers import Echo
+from translate.cli import main
+from translate.commands.text import LINE_FORMATS, Options, _translations, windows
+from translate.config import DecodingConfig
+from translate.model_folder import ModelFolder
+from translate.text.formats import FORMATS, reader
+from translate.text.pieces import Piece
+from translate.translator import Translator
+
+QUESTION = "Der Hund, den du siehst, ist nicht von hier."
+
+
+@pytest.fixture
+def model(parts: ModelFolder) -> str:
+    return str(parts.folder)
+
+
+@pytest.fixture(autouse=True)
+def _alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No model and no setting from outside."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("TRANSLATE_MODEL", raising=False)
+    monkeypatch.setenv("PYTHONPATH", str(Path(translate.__file__).parent.parent))
+    monkeypatch.setattr("translate.installed.places", lambda: [Path("shipped"), Path("user"), Path("runs")])
+
+
+def pipe(monkeypatch: pytest.MonkeyPatch, data: bytes) -> None:
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(data)))
+
+
+def run(arguments: list[str], data: bytes, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> str:
+    """What comes out for this input; no failure."""
+    pipe(monkeypatch, data)
+    assert main(arguments) == 0
+    return capsys.readouterr().out
+
+
+@pytest.fixture
+def echo(monkeypatch: pytest.MonkeyPatch, parts: ModelFolder) -> Echo:
+    """Every translator says in capitals what it hears."""
+    monkeypatch.setenv("TRANSLATE_MODEL", str(parts.folder))
+    echo = Echo(parts)
+    monkeypatch.setattr("translate.commands.text.open_translator", lambda *_, **__: echo)
+    return echo
+
+
+BAD_INPUT = {
+    "mixed line ends": b"Ja.\r\nNein.\nGut.\rBesser.\r\n",
+    "10,000 blank lines": b"\n" * 10_000,
+    "emoji": "🙂🙃\nHallo 👩‍👩‍👧!\n🇩🇪\n".encode(),
+    "other scripts": "漢字かな\nΚαλημέρα κόσμε\nПривет\nHallo 東京\n".encode(),
+    "right to left": "שלום עולם\nمرحبا\nHallo \u200fשלום\u200f!\n".encode(),
+    "NUL": b"\0\nJa\0Nein\n\0\0\n",
+    "no end of line": b"Ja.\nNein",
+    "white space": " \n\t\n  Ja.  \n\u3000\n\u2028\n".encode(),
+    "separators": "Ja.\u2028Nein.\x85Gut.\x0bNun.\x0cSo.\n".encode(),
+    "symbols of placeholders": "Ja \u27e61\u27e7 und \u27e6x\u27e7.\n\u27e699\u27e7\n".encode(),
+    "placeholders in words": b"Hal{name}lo %swort</b>\nein<b>wort</b>\n",
+    "special pieces": "<s> </s> <unk> <0x0A> \u2581\n".encode(),
+    "surrogates of others": "\ufffd \uffff \U0010ffff\n".encode(),
+}
+
+
+@pytest.mark.parametrize("name", BAD_INPUT)
+@pytest.mark.parametrize("options", [[], ["--no-guards"], ["--format", "lines"], ["--paper"]])
+def test_line_n_in_is_line_n_out(
+    name: str, options: list[str], model: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    data = BAD_INPUT[name]
+    out = run(["--model", model, *options], data, monkeypatch, capsys)
+    assert out.endswith("\n")
+    lines = data.decode().removesuffix("\n").split("\n")
+    found = out[:-1].split("\n")
+    assert len(found) == len(lines)
+    for line, translation in zip(lines, found, strict=True):
+        assert translation.startswith(line[: len(line) - len(line.lstrip())])
+        assert translation.endswith(line[len(line.rstrip()) :])
+        assert line.strip() or translation == line
+
+
+@pytest.mark.parametrize("data", ["Ja.\nNein.".encode("utf-16"), b"\x7fELF\x02\x01\xff\xfe", b"Ja.\nB\xe4r\n"])
+def test_what_is_no_text_is_one_sentence(
+    data: bytes, model: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pipe(monkeypatch, data)
+    assert main(["--model", model]) == 2
+    err = capsys.readouterr().err
+    assert "not UTF-8 text" in err
+    assert err.endswith("save it as UTF-8\n")
+
+
+def test_a_line_of_a_megabyte_keeps_every_word(
+    echo: Echo, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    line = " ".join(["Das Kind singt im Garten, und der Hund schläft."] * (2**20 // 48))
+    out = run([], line.encode() + b"\n", monkeypatch, capsys)
+    assert out.split() == line.upper().split()
+    assert out.count("\n") == 1
+
+
+def test_a_line_of_a_megabyte_without_a_space_keeps_every_letter(
+    echo: Echo, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    line = "Donaudampfschiff" * (2**18 // 16)
+    out = run(["--no-guards"], line.encode(), monkeypatch, capsys)
+    assert "".join(out.split()) == line.upper()
+
+
+TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=30)
+PARTS = st.sampled_from(
+    ["{name}", "%s", "<b>", "</b>", "<br>", "https://x.de/a", "Hallo", ". ", "\n", "\n\n", "# ", "- ", "`", "1\n", "\t"]
+)
+
+
+@settings(max_examples=25)
+@given(text=st.lists(PARTS | TEXT, max_size=12).map("".join))
+@pytest.mark.parametrize("layout", ["text", "lines"])
+def test_lines_blank_lines_and_placeholders_of_any_text_are_kept(
+    layout: str, text: str, translator: Translator
+) -> None:
+    """By a model that says nonsense."""
+    lines = text.split("\n")
+    found = [t.text for t in translator.passages(lines, splits=layout == "text")]
+    assert len(found) == len(lines)
+    for line, translation in zip(lines, found, strict=True):
+        assert "\n" not in translation
+        assert line.strip() or translation == line
+        for mark in ("{name}", "%s", "<b>", "</b>", "https://x.de/a"):
+            if re.search(rf"(^|\s){re.escape(mark)}($|\s)", line):
+                assert mark in translation
+
+
+MARKDOWN = """\
+---
+title: Der Hund
+---
+# Der Hund und `die Katze`
+
+Das ist **wichtig** und steht auf [dieser Seite](https://beispiel.de/a_b "Titel").
+Ein Absatz geht in der
+nächsten Zeile weiter.
+
+- Ein Punkt
+  1. Noch einer mit `code()` darin
+- [ ] Offen
+
+> Ein Zitat
+> mit zwei Zeilen
+
+| Wort | Zahl |
+|------|-----:|
+| Hund | 3 |
+
+```python
+print("Hallo")  # Der Kommentar bleibt
+```
+
+    eingerückter Code
+
+![Bild](bild.png) und {name}
+
+[ref]: https://beispiel.de
+"""
+
+HTML = """\
+<!DOCTYPE html>
+<html lang="de">
+<head><title>Der Hund</title><style>p { color: red }</style>
+<script>let hund = "Der Hund <b>";</script></head>
+<body>
+<!-- Ein Kommentar -->
+<h1>Der <em>Hund</em> &amp; die Katze</h1>
+<p class="a"
+   id="b">Ein Satz geht in
+   die zweite <b>Zeile</b> weiter.<br>Noch einer.</p>
+<p translate="no">Nicht <p>dies</p> hier</p>
+<ul><li>Eins</li><li>Zwei <span translate="no">Marke</span> drei</li></ul>
+<pre>  Der Hund
+</pre>
+<img src="a.png" alt="Hund"><code>hund()</code>
+</body>
+</html>
+"""
+
+SRT = """\
+1
+00:00:01,000 --> 00:00:02,500
+Der Hund läuft
+durch den Garten.
+
+2
+00:00:03,000 --> 00:00:04,000
+- Kommst du?
+- <i>Nein.</i>
+
+3
+00:00:05,000 --> 00:00:06,000
+
+4
+00:00:07,000 --> 00:00:08,000
+42
+"""
+
+
+def without_words(text: str) -> str:
+    """What is left of a page when its language is taken out."""
+    return re.sub(r"[^\W\d_]+", "", text)
+
+
+@pytest.mark.parametrize(
+    ("name", "page", "kept", "changed"),
+    [
+        (
+            "page.md",
+            MARKDOWN,
+            [
+                "`die Katze`",
+                "**",
+                '](https://beispiel.de/a_b "Titel")',
+                "`code()`",
+                "|------|-----:|",
+                "{name}",
+                'print("Hallo")  # Der Kommentar bleibt',
+                "    eingerückter Code",
+                "title: Der Hund",
+                "[ref]: https://b",
+            ],
+            [
+                "# DER HUND UND ",
+                "**WICHTIG**",
+                "[DIESER SEITE](",
+                "- EIN PUNKT",
+                "  1. NOCH EINER",
+                "- [ ] OFFEN",
+                "> EIN ZITAT",
+                "| WORT | ZAHL |",
+                "| HUND | 3 |",
+                "![BILD](bild.png)",
+            ],
+        ),
+        (
+            "page.html",
+            HTML,
+            [
+                'let hund = "Der Hund <b>";',
+                "<!-- Ein Kommentar -->",
+                "&amp;",
+                '<p class="a"\n   id="b">',
+                "  Der Hund\n",
+                '<p translate="no">Nicht <p>dies</p> hier</p>',
+                '<span translate="no">Marke</span>',
+                "<code>hund()</code>",
+                'alt="Hund"',
+            ],
+            ["<title>DER HUND</title>", "<h1>DER <em>HUND</em> &amp; DIE KATZE</h1>", "<b>ZEILE</b>", "<li>EINS</li>"],
+        ),
+        (
+            "page.srt",
+            SRT,
+            ["00:00:01,000 --> 00:00:02,500", "<i>", "\n4\n00:00:07,000 --> 00:00:08,000\n42\n"],
+            ["DER HUND LÄUFT\nDURCH DEN GARTEN.", "- KOMMST DU?\n- <i>NEIN.</i>"],
+        ),
+    ],
+)
+def test_a_page_comes_back_with_the_same_structure(
+    name: str, page: str, kept: list[str], changed: list[str], echo: Echo, tmp_path: Path
+) -> None:
+    (tmp_path / name).write_text(page, encoding="utf-8")
+    assert main(["--input", name, "--output", "out"]) == 0
+    out = (tmp_path / "out").read_text(encoding="utf-8")
+    assert [part for part in (*kept, *changed) if part not in out] == []
+    assert without_words(out) == without_words(page)
+    assert out.count("\n") == page.count("\n")
+
+
+LAYOUT = st.sampled_from(
+    [
+        "\n",
+        "\n\n",
+        "# ",
+        "- ",
+        "> ",
+        "```",
+        "~~~\n",
+        "    ",
+        "<p>",
+        "</p>",
+        "<b>",
+        "</b>",
+        "<p",
+        "<!--",
+        "-->",
+        "<script>",
+        "</script>",
+        '<i translate="no">',
+        "</i>",
+        "|",
+        "--",
+        "1\n",
+        "00:01 --> 00:02\n",
+        "WEBVTT\n",
+        "\t",
+        "Hallo du.",
+        "der Hund",
+        " ",
+        "{x}",
+        "`a`",
+        "[a](b)",
+        "**",
+        "---\n",
+        "1. ",
+    ]
+)
+
+
+@settings(max_examples=25)
+@given(text=st.lists(LAYOUT | TEXT, max_size=14).map("".join))
+@pytest.mark.parametrize("layout", [name for name in FORMATS if name not in LINE_FORMATS])
+def test_any_text_keeps_its_lines_and_what_is_layout_in_every_format(
+    layout: str, text: str, translator: Translator
+) -> None:
+    """By a model that says nonsense."""
+    lines = re.findall(r"[^\n]*\n|[^\n]+", text)
+    pieces = list(reader(layout, column=2)(lines))
+    assert "".join(piece.text for piece in pieces) == text
+    sources = [piece.text for piece in pieces if piece.translate]
+    found = [best[0].text for best in _translations(translator, sources, Options(format=layout))]
+    for source, translation in zip(sources, found, strict=True):
+        assert translation.count("\n") == source.count("\n")
+        assert sorted(re.findall(r"<[a-z/][^<>]*>|\{x\}", translation)) >= sorted(re.findall(r"\{x\}", source))
+        blank = [not line.strip() for line in source.split("\n")]
+        assert [not line.strip() for line in translation.split("\n")] == blank or not translation.strip()
+
+
+def test_a_window_ends_with_a_line_where_the_next_must_be_waited_for() -> None:
+    pieces = [Piece("a", True), Piece("\n", False), Piece("b", True), Piece("\n", False), Piece("c", True)]
+    assert list(windows(pieces, lambda: True)) == [pieces]
+    assert list(windows(pieces, lambda: False)) == [pieces[:2], pieces[2:4], pieces[4:]]
+
+
+@given(st.lists(st.integers(0, 9), max_size=40), st.integers(1, 7), st.integers(1, 20))
+def test_windows_are_bounded_and_lose_nothing(sizes: list[int], n_pieces: int, n_characters: int) -> None:
+    pieces = [Piece("x" * size, True) for size in sizes]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("translate.commands.text._WINDOW_PIECES", n_pieces)
+        patch.setattr("translate.commands.text._WINDOW_CHARACTERS", n_characters)
+        found = list(windows(pieces, lambda: True))
+    assert [piece for window in found for piece in window] == pieces
+    for window in found:
+        assert len(window) <= n_pieces
+        assert sum(len(piece.text) for piece in window[:-1]) < n_characters
+
+
+def test_json_tells_the_flags_of_each_line(echo: Echo, capsys: pytest.CaptureFixture[str]) -> None:
+    lines = ["der Hund", "", "3,50", "The dog that you have is not here.", "Ja {x}."]
+    assert main(["--json", *lines]) == 0
+    records = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert [record["source"] for record in records] == lines
+    assert [record["flags"] for record in records] == [[], [], ["copied"], ["language"], ["placeholders"]]
+    assert [record["suspicious"] for record in records] == [False, False, False, True, False]
+    assert [record["confidence"] for record in records] == pytest.approx([-0.5, 0, 0, 0, -0.5])
+
+
+def test_what_was_left_as_it_is_is_said_once(echo: Echo, capsys: pytest.CaptureFixture[str]) -> None:
+    english = "The dog that you have is not here."
+    assert main([QUESTION, english, english, "Ja.", english, english]) == 0
+    captured = capsys.readouterr()
+    assert captured.out.splitlines()[1:3] == [english, english]
+    assert captured.err == "translate: warning: line 2, 3, 5 and 1 more: not in the source language, so left as it is\n"
+
+
+def test_the_n_best_of_each_line_stand_beside_it(
+    model: str, parts: ModelFolder, capsys: pytest.CaptureFixture[str]
+) -> None:
+    lines = ["der Hund singt", "", "am See"]
+    assert main(["--model", model, "--json", "--n-best", "5", *lines]) == 0
+    records = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    expected = list(Translator(parts).n_best(lines, 5))
+    for record, best in zip(records, expected, strict=True):
+        assert record["text"] == record["alternatives"][0]["text"]
+        assert [a["score"] for a in record["alternatives"]] == [t.score for t in best]
+    assert [len(record["alternatives"]) for record in records] == [5, 1, 5]
+
+
+def test_the_language_is_guessed_only_if_asked(
+    parts: ModelFolder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from translate import model_folder
+
+    for name, (source, target) in {"de-en": ("de", "en"), "en-de": ("en", "de")}.items():
+        task = model_folder.Task(source, target, DecodingConfig(beam_size=1, max_extra=3))
+        model_folder.save(parts.model, parts.tokenizer, task, tmp_path / "shipped" / name)
+    asked: list[Path] = []
+    monkeypatch.setattr(
+        "translate.commands.text.open_translator", lambda folder, **_: asked.append(folder) or Echo(parts)
+    )
+    english = "The dog that you have is not here."
+    for arguments in (
+        [english],
+        ["--from", "auto", english],
+        ["--from", "auto", QUESTION],
+        ["--to", "de", english],
+        ["--from", "en", QUESTION],
+    ):
+        assert main(arguments) == 0
+    assert [folder.name for folder in asked] == ["de-en", "en-de", "de-en", "en-de", "en-de"]
+    capsys.readouterr()
+
+
+def test_a_file_says_how_fast_it_went(echo: Echo, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "x.de").write_text("Ja.\n" * 7, encoding="utf-8")
+    assert main(["--input", "x.de", "--output", "x.en"]) == 0
+    assert re.fullmatch(r"translate: 7 lines in [\d.]+ s, [\d,]+ lines/s\n", capsys.readouterr().err)
+
+
+def test_a_disk_that_is_full_on_the_way_is_one_sentence(
+    echo: Echo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "x.de").write_text("Ja.\n" * 7, encoding="utf-8")
+
+    def full(_: int) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", full)
+    assert main(["--input", "x.de", "--output", "x.en", "--resume"]) == 2
+    assert capsys.readouterr().err == "translate: No space left on device\n"
+
+
+def test_a_translation_that_is_taken_up_again_is_the_same(
+    model: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Stopped at every window, by whatever cause, and in the middle of one."""
+    lines = [["Ja.", "", "der Hund singt. Ja!", "3", "am See " * 5, "{x} Haus"][i * i % 6] for i in range(53)]
+    (tmp_path / "x.de").write_text("\n".join(lines), encoding="utf-8")
+    monkeypatch.setattr("translate.commands.text._WINDOW_PIECES", 14)
+    arguments = ["--model", model, "--json", "--input", "x.de", "--output"]
+    assert main([*arguments, "whole"]) == 0
+    n_windows = 0
+    passages = Translator.passages
+
+    def stopping(*given: object, **options: object) -> object:
+        nonlocal n_windows
+        n_windows += 1
+        for n, translation in enumerate(passages(*given, **options)):  # type: ignore[arg-type]
+            if n_windows % 2 == 0 and n == 3:
+                raise KeyboardInterrupt
+            yield translation
+
+    monkeypatch.setattr(Translator, "passages", stopping)
+    codes = [main([*arguments, "parts", "--resume"])]
+    while codes[-1]:
+        codes.append(main([*arguments, "parts", "--resume"]))
+    assert codes.count(130) >= 3
+    assert (tmp_path / "parts").read_bytes() == (tmp_path / "whole").read_bytes()
+    assert not list(tmp_path.glob(".parts*"))
+
+
+@pytest.mark.parametrize("change", ["source", "beam", "format"])
+def test_what_is_taken_up_must_be_the_same(
+    change: str, echo: Echo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "x.de").write_text("Ja.\n" * 40, encoding="utf-8")
+    monkeypatch.setattr("translate.commands.text._WINDOW_PIECES", 6)
+    echo.stop_after = 5
+    arguments = ["--input", "x.de", "--output", "x.en", "--resume"]
+    assert main(arguments) == 130
+    begun = (tmp_path / "x.en").read_bytes()
+    echo.stop_after = None
+    if change == "source":
+        (tmp_path / "x.de").write_text("Ja.\nNein.\n" * 20, encoding="utf-8")
+    if change == "beam":
+        echo.decoding = DecodingConfig(beam_size=7)
+    assert main([*arguments, *(["--format", "lines"] if change == "format" else [])]) == 2
+    assert "--force" in capsys.readouterr().err
+    assert (tmp_path / "x.en").read_bytes() == begun
+
+
+def million(path: Path, n: int) -> None:
+    """Lines of several kinds and lengths, few of them alike."""
+    kinds = [
+        "Zeile {i}: der Hund {j} schläft.",
+        "",
+        "{i}",
+        "am See {j}, im Garten {i}",
+        "Ja. Nein {i}! \u201eGut\u201c",
+    ]
+    with path.open("w", encoding="utf-8") as file:
+        for i in range(n):
+            file.write(kinds[i * i % 11 % 5].format(i=i, j=i * 7 % 9973) + "\n")
+
+
+@pytest.mark.slow
+def test_a_million_lines_take_no_more_memory_than_ten_thousand_and_survive_kills(model: str, tmp_path: Path) -> None:
+    """50 MB at most beyond the first 10,000 lines; killed by SIGKILL on the way, the output is the same to the byte."""
+    million(tmp_path / "x.de", 1_000_000)
+    program = [sys.executable, str(Path(__file__).parent / "streaming.py"), model, "x.de"]
+    whole = subprocess.run([*program, "whole"], capture_output=True, text=True, timeout=3000)
+    assert whole.returncode == 0, whole.stderr
+    begun, ended = map(int, whole.stdout.split())
+    assert ended - begun <= 50_000, f"{begun} KB after 10,000 lines, {ended} KB after all"
+    for seconds in (9, 14, 31):
+        with subprocess.Popen([*program, "parts", "--resume"], stdout=subprocess.DEVNULL) as process:
+            time.sleep(seconds)
+            process.send_signal(signal.SIGKILL)
+    assert subprocess.run([*program, "parts", "--resume"], stdout=subprocess.DEVNULL, timeout=3000).returncode == 0
+    assert (tmp_path / "parts").read_bytes() == (tmp_path / "whole").read_bytes()
+    assert (tmp_path / "whole").read_bytes().count(b"\n") == 1_000_000

@@ -1,0 +1,89 @@
+"""A growing file is taken up exactly where its last complete window ends, or not at all."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from translate.commands.writing import GrowingFile
+from translate.errors import UserError
+
+SETTINGS = {"model": "abc", "format": "text"}
+WINDOWS = ["eins\n", "zwei\ndrei\n", "", "vier"]
+
+
+class Killed(BaseException):
+    """The end of the process."""
+
+
+def write(place: Path, *, stop: int | None = None, torn: str = "", force: bool = False) -> int:
+    """Write the windows that are missing; how many those were. Before window `stop` the process ends."""
+    file = GrowingFile(place, SETTINGS, force=force)
+    n_written = 0
+    with file.opened() as out:
+        for n, window in enumerate(WINDOWS[file.n_done :], start=file.n_done):
+            if n == stop:
+                out.write(torn)
+                raise Killed
+            out.write(window)
+            out.end_window(f"digest {n + 1}")
+            n_written += 1
+    return n_written
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Path:
+    return tmp_path / "out.txt"
+
+
+def test_a_file_that_was_never_stopped_is_alone(place: Path) -> None:
+    assert write(place) == len(WINDOWS)
+    assert place.read_text(encoding="utf-8") == "".join(WINDOWS)
+    assert list(place.parent.iterdir()) == [place]
+
+
+@pytest.mark.parametrize("stop", range(len(WINDOWS)))
+@pytest.mark.parametrize("torn", ["", "ein halber", "ganz\nund halb"])
+def test_a_stopped_file_goes_on_after_its_last_complete_window(place: Path, stop: int, torn: str) -> None:
+    with pytest.raises(Killed):
+        write(place, stop=stop, torn=torn)
+    file = GrowingFile(place, SETTINGS, force=False)
+    assert file.n_done == stop
+    if stop:
+        file.check(f"digest {stop}")
+        with pytest.raises(UserError, match="its source has changed"):
+            file.check("digest of something else")
+    assert write(place) == len(WINDOWS) - stop
+    assert place.read_text(encoding="utf-8") == "".join(WINDOWS)
+    assert list(place.parent.iterdir()) == [place]
+
+
+def test_a_file_of_somebody_else_is_not_taken_up(place: Path) -> None:
+    place.write_text("precious\n", encoding="utf-8")
+    with pytest.raises(UserError, match="exists already"):
+        write(place)
+    assert place.read_text(encoding="utf-8") == "precious\n"
+    assert write(place, force=True) == len(WINDOWS)
+
+
+def test_an_empty_file_is_a_beginning(place: Path) -> None:
+    place.touch()
+    assert write(place) == len(WINDOWS)
+
+
+@pytest.mark.parametrize("change", ["setting", "shorter", "damaged", "foreign"])
+def test_what_has_changed_meanwhile_is_refused_with_a_way_out(place: Path, change: str) -> None:
+    with pytest.raises(Killed):
+        write(place, stop=2)
+    beside = place.with_name(".out.txt.resume")
+    if change == "setting":
+        values = json.loads(beside.read_text(encoding="utf-8"))
+        values["settings"]["model"] = "xyz"
+        beside.write_text(json.dumps(values), encoding="utf-8")
+    elif change == "shorter":
+        place.write_text("eins\n", encoding="utf-8")
+    else:
+        beside.write_text("{" if change == "damaged" else "[]", encoding="utf-8")
+    with pytest.raises(UserError, match="--force"):
+        write(place)
+    assert write(place, force=True) == len(WINDOWS)

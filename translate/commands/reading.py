@@ -1,0 +1,174 @@
+"""Where `translate text` gets its lines: sentences, a file, a pipe, or what is typed at a prompt."""
+
+import contextlib
+import hashlib
+import os
+import stat
+import sys
+from collections import deque
+from collections.abc import Iterable, Iterator, Sequence
+from io import BufferedReader
+from pathlib import Path
+from typing import Protocol
+
+from translate.commands.messages import say
+from translate.corpus.sources import decode_line
+from translate.errors import UserError
+
+HISTORY_LENGTH = 1000  # lines
+
+_CHUNK = 2**16  # bytes read at a time, about a thousand sentences
+
+
+class Lines(Protocol):
+    """Lines, each with its "\\n"; only the last may be without."""
+
+    def __iter__(self) -> Iterator[str]:
+        """The lines, as they come."""
+
+    def at_hand(self) -> bool:
+        """Whether the next line, or the end, comes without waiting for somebody; who waits wants what there is."""
+
+
+class GivenLines:
+    """Sentences of the command line."""
+
+    def __init__(self, sentences: Sequence[str]) -> None:
+        self._lines = [f"{line}\n" for sentence in sentences for line in sentence.split("\n")]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._lines)
+
+    def at_hand(self) -> bool:
+        """Always."""
+        return True
+
+
+class ArrivingLines:
+    """The lines of a file or pipe, decoded; UserError names the first that is not UTF-8.
+
+    Only "\\n" ends a line. A "\\r" before it is white space of the line, which translation keeps.
+
+    Attributes:
+        n_bytes: how many have been read.
+        digest: SHA-256 of the lines that have been taken.
+    """
+
+    def __init__(self, file: BufferedReader, name: str) -> None:
+        self.n_bytes = 0
+        self.digest = hashlib.sha256()
+        self._file, self._name = file, name
+        self._waiting: deque[bytes] = deque()
+        self._never_waits = _is_regular(file)
+
+    def __iter__(self) -> Iterator[str]:
+        n = 0
+        for n, line in enumerate(self._raw(), start=1):
+            self.digest.update(line)
+            ended = line.endswith(b"\n")
+            yield decode_line(line[:-1] if ended else line, self._name, n) + ("\n" if ended else "")
+
+    def _raw(self) -> Iterator[bytes]:
+        begun: list[bytes] = []  # the parts of a line whose end has not arrived; joined once, however long it grows
+        while data := self._file.read1(_CHUNK):
+            self.n_bytes += len(data)
+            *lines, rest = data.split(b"\n")
+            if lines:
+                lines[0] = b"".join([*begun, lines[0]])
+                begun = []
+                self._waiting.extend(lines)
+            if rest:
+                begun.append(rest)
+            while self._waiting:
+                yield self._waiting.popleft() + b"\n"
+        if begun:
+            yield b"".join(begun)
+
+    def at_hand(self) -> bool:
+        """Whether the next line has arrived; a regular file has all of them."""
+        return self._never_waits or bool(self._waiting)
+
+
+class TypedLines:
+    """Lines typed at a prompt, until its end; several at once where a text is pasted."""
+
+    def __init__(self) -> None:
+        self._waiting: deque[str] = deque()
+
+    def __iter__(self) -> Iterator[str]:
+        say("type a sentence and press Enter; Ctrl-D ends")
+        # Without a terminal for output the prompt would become part of it.
+        prompt = "> " if sys.stdout.isatty() else ""
+        with _history():
+            while True:
+                try:
+                    self._waiting.extend(input(prompt).split("\n"))
+                except UnicodeDecodeError as error:
+                    raise UserError(f"what was typed is no {error.encoding} text; set the terminal to UTF-8") from error
+                except EOFError:
+                    if prompt:
+                        print(file=sys.stderr)  # the shell's own prompt begins a line
+                    return
+                while self._waiting:
+                    yield self._waiting.popleft() + "\n"
+
+    def at_hand(self) -> bool:
+        """Whether more lines have been pasted."""
+        return bool(self._waiting)
+
+
+def open_lines(sentences: Sequence[str], source: Path | None) -> Lines:
+    """What there is to translate; UserError if it cannot be read."""
+    if sentences:
+        return GivenLines(sentences)
+    if source:
+        return ArrivingLines(_opened(source), str(source))
+    if sys.stdin is None:
+        raise UserError("stdin is closed; give a sentence, or a file with --input")
+    return TypedLines() if sys.stdin.isatty() else ArrivingLines(sys.stdin.buffer, "stdin")  # type: ignore[arg-type]
+
+
+def ended(lines: Iterable[str]) -> Iterator[str]:
+    """The lines with an end to the last one too."""
+    return (line if line.endswith("\n") else f"{line}\n" for line in lines)
+
+
+def _opened(path: Path) -> BufferedReader:
+    try:
+        return path.open("rb")
+    except OSError as error:
+        raise UserError(f"{path}: cannot be read: {error.strerror}; name another file with --input") from error
+
+
+def _is_regular(file: BufferedReader) -> bool:
+    try:
+        return stat.S_ISREG(os.fstat(file.fileno()).st_mode)
+    except OSError:  # what is no file of the system
+        return False
+
+
+def history_file() -> Path:
+    """Where the prompt remembers what was typed, as the XDG specification of base directories has it."""
+    state = os.environ.get("XDG_STATE_HOME")
+    return (Path(state) if state else Path.home() / ".local" / "state") / "translate" / "history"
+
+
+@contextlib.contextmanager
+def _history() -> Iterator[None]:
+    """Line editing for `input`, with a history that outlives the prompt where it can be written."""
+    try:
+        import readline
+    except ImportError:  # Windows has none
+        yield
+        return
+    path = history_file()
+    with contextlib.suppress(OSError):
+        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        readline.read_history_file(path)
+    readline.set_history_length(HISTORY_LENGTH)
+    try:
+        yield
+    finally:
+        with contextlib.suppress(OSError):
+            readline.write_history_file(path)
+            path.chmod(0o600)  # what people translate is their own

@@ -1,0 +1,152 @@
+"""Passages of several sentences: parted, guarded, translated together, and joined again.
+
+What translates a plain sentence is a function, so that this module knows no model.
+
+    split          longer than the model reads at once, so translated in parts
+    copied         nothing to translate: numbers, punctuation, emoji; left as it is
+    language       not in the source language; left as it is
+    capitals       all in capitals, so read in small letters and put back
+    placeholders   the text around placeholders was translated in pieces, or the model invented one
+    repetition     the model repeated itself; the search was made again without repetitions
+    length         the translation reached the length that its source allows, so it was cut off
+    confidence     the model thinks little of it
+
+`SUSPICIOUS` are those that say something about the quality of the translation.
+"""
+
+import re
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field, replace
+
+from translate import guards
+from translate.text import placeholders, sentences
+from translate.text.pieces import Piece
+
+SUSPICIOUS = frozenset({"language", "repetition", "length", "confidence"})
+
+
+@dataclass(frozen=True)
+class Sentence:
+    """A translated sentence, a part of one, or several joined.
+
+    Attributes:
+        text: the translation.
+        log_prob: natural logarithm of the probability of all tokens, ends included.
+        tokens: its pieces, without ends.
+        n_parts: how many searches made it, each with an end of its own; 0 where no model was asked.
+        flags: what happened to it.
+    """
+
+    text: str
+    log_prob: float = 0.0
+    tokens: tuple[str, ...] = ()
+    n_parts: int = 0
+    flags: frozenset[str] = field(default=frozenset())
+
+    @property
+    def confidence(self) -> float:
+        """Mean log-probability of a token, ends included; 0 where no model was asked."""
+        return self.log_prob / max(1, len(self.tokens) + self.n_parts)
+
+    def flagged(self, *flags: str) -> "Sentence":
+        """The same with more flags."""
+        return replace(self, flags=self.flags | set(flags))
+
+
+def join(parts: Sequence[Sentence]) -> Sentence:
+    """The parts in a row."""
+    return Sentence(
+        "".join(part.text for part in parts),
+        sum(part.log_prob for part in parts),
+        tuple(token for part in parts for token in part.tokens),
+        sum(part.n_parts for part in parts),
+        frozenset[str]().union(*(part.flags for part in parts)),
+    )
+
+
+@dataclass(frozen=True)
+class Passages:
+    """Translates passages by translating sentences.
+
+    Attributes:
+        render: translates sentences without placeholders; its second argument is the length of token sequences that
+            may not occur twice, 0 for no such rule. It may keep white space around them.
+        source: the source language.
+        n_symbols: how many placeholder symbols the model knows.
+        guarded: whether the guards are on; without them, sentences are only split and placeholders kept.
+        splits: whether a passage may hold several sentences.
+        markup: what the placeholders are.
+    """
+
+    render: Callable[[Sequence[str], int], dict[str, Sentence]]
+    source: str
+    n_symbols: int = 0
+    guarded: bool = True
+    splits: bool = True
+    markup: re.Pattern[str] = placeholders.PLACEHOLDER
+
+    def translate(self, texts: Sequence[str]) -> list[Sentence]:
+        """The translation of each passage; each distinct sentence is translated once."""
+        passages = [sentences.split(text, self.source) if self.splits else [Piece(text, True)] for text in texts]
+        found = self._sentences(_distinct(p.text for passage in passages for p in passage if p.translate))
+        return [join([found[p.text] if p.translate else Sentence(p.text) for p in passage]) for passage in passages]
+
+    def _sentences(self, texts: Sequence[str]) -> dict[str, Sentence]:
+        """Sentences that may hold placeholders."""
+        protected = {text: placeholders.protect(text, self.markup) for text in texts}
+        usual = {text: p for text, p in protected.items() if len(p.originals) <= self.n_symbols}
+        rendered = self._plain(_distinct(p.text for p in usual.values()))
+        found = {}
+        for text, p in usual.items():
+            restored = placeholders.restore(rendered[p.text].text, p.originals)
+            if restored is not None:
+                found[text] = replace(rendered[p.text], text=restored)
+        lost = [text for text in texts if text not in found]
+        return found | self._around(lost) if lost else found
+
+    def _around(self, texts: Sequence[str]) -> dict[str, Sentence]:
+        """Sentences whose placeholders stay where they are, and the text between them is translated piece by piece."""
+        parted = {text: placeholders.between(text, self.markup) for text in texts}
+        rendered = self._plain(_distinct(p.text for pieces in parted.values() for p in pieces if p.translate))
+        found = {}
+        for text, pieces in parted.items():
+            whole = join([rendered[p.text] if p.translate else Sentence(p.text) for p in pieces])
+            found[text] = replace(whole, flags=whole.flags - {"copied"}).flagged("placeholders")
+        return found
+
+    def _plain(self, texts: Sequence[str]) -> dict[str, Sentence]:
+        """Sentences without placeholders, as far as they are for the model."""
+        if not self.guarded:
+            return self.render(texts, 0)
+        kept = {text: flag for text in texts if (flag := self._reason_to_keep(text))}
+        read = [text for text in texts if text not in kept]
+        quiet = {text: guards.unshouted(text) for text in read if guards.is_shouted(text)}
+        found = self._without_loops(_distinct([*read, *quiet.values()]))
+        for text, lower in quiet.items():
+            if found[lower].confidence > found[text].confidence:
+                found[text] = replace(found[lower], text=found[lower].text.upper()).flagged("capitals")
+        return found | {text: Sentence(text).flagged(flag) for text, flag in kept.items()}
+
+    def _reason_to_keep(self, text: str) -> str | None:
+        """The flag of a text that is no matter for the model."""
+        if not guards.has_words(text):
+            return "copied"
+        return "language" if guards.is_foreign(text, self.source) else None
+
+    def _without_loops(self, texts: Sequence[str]) -> dict[str, Sentence]:
+        """The best translations, or where they repeat themselves or find no end, the best without repetition."""
+        found = self.render(texts, 0)
+        bad = [text for text in texts if _is_bad(found[text], text)]
+        again = self.render(bad, guards.NO_REPEAT) if bad else {}
+        for text in bad:
+            mended = not _is_bad(again[text], text)
+            found[text] = (again[text] if mended else found[text]).flagged("repetition")
+        return found
+
+
+def _is_bad(sentence: Sentence, source: str) -> bool:
+    return "length" in sentence.flags or guards.loops(sentence.text, source)
+
+
+def _distinct(texts: Iterable[str]) -> list[str]:
+    return list(dict.fromkeys(texts))

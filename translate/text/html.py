@@ -1,0 +1,112 @@
+"""HTML as it comes: tags, comments, scripts, code and what says translate="no" are layout; text is language.
+
+A run of text with the inline tags in it is one piece, so that a sentence stays whole; its tags are placeholders. Tags
+need not match, and nothing is mended.
+"""
+
+import re
+from collections.abc import Iterable, Iterator
+
+from translate.text.pieces import Piece
+from translate.text.wrapping import paragraph
+
+_INLINE = frozenset(
+    [
+        "a",
+        "abbr",
+        "b",
+        "bdi",
+        "bdo",
+        "cite",
+        "del",
+        "dfn",
+        "em",
+        "font",
+        "i",
+        "ins",
+        "label",
+        "mark",
+        "q",
+        "s",
+        "small",
+        "span",
+        "strong",
+        "sub",
+        "sup",
+        "u",
+    ]
+)
+_VOID = frozenset(
+    ["area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "source", "track", "wbr"]
+)
+_RAW = frozenset(["script", "style", "pre", "code", "textarea", "kbd", "samp", "var", "svg", "math"])
+_TOKEN = re.compile(
+    r"<!--.*?-->|<!\[CDATA\[.*?\]\]>|<[!?][^>]*>|<(/?)([A-Za-z][\w:-]*)((?:[^<>\"']|\"[^\"]*\"|'[^']*')*)>", re.DOTALL
+)
+_NO = re.compile(r"\btranslate\s*=\s*[\"']?no\b", re.IGNORECASE)
+_UNFINISHED = re.compile(r"<(?:!--(?!.*-->)|[A-Za-z/!?])[^>]*\Z", re.DOTALL)
+_LONGEST = 2**16  # characters of a tag or of a run; what goes on for longer is neither
+
+
+def read(lines: Iterable[str]) -> Iterator[Piece]:
+    """The pieces of a page; a tag may span lines."""
+    run = _Run()
+    waiting = ""
+    for line in lines:
+        waiting += line
+        if _UNFINISHED.search(waiting) and len(waiting) < _LONGEST:
+            continue
+        yield from run.tokens(waiting)
+        waiting = ""
+    yield from run.tokens(waiting)
+    yield from run.flushed()
+
+
+class _Run:
+    """Text and inline tags that belong together, and whether they stand in what is not to be translated."""
+
+    def __init__(self) -> None:
+        self.text = ""
+        self.skipped = ""  # the name of the element that is not to be translated
+        self.depth = 0  # of elements of that name in it
+
+    def tokens(self, text: str) -> Iterator[Piece]:
+        start = 0
+        for match in _TOKEN.finditer(text):
+            yield from self._add(text[start : match.start()], match)
+            start = match.end()
+        yield from self._add(text[start:], None)
+
+    def _add(self, text: str, tag: re.Match[str] | None) -> Iterator[Piece]:
+        """Take some text, and the tag that follows it."""
+        if self.skipped:
+            self.text += text + (tag[0] if tag else "")
+            if tag and (tag[2] or "").lower() == self.skipped and not tag[0].endswith("/>"):
+                self.depth += -1 if tag[1] else 1
+            if not self.depth or len(self.text) >= _LONGEST:
+                yield Piece(self.text, translate=False)
+                self.text = ""
+            self.skipped = self.skipped if self.depth else ""
+            return
+        self.text += text
+        if len(self.text) >= _LONGEST:
+            yield from self.flushed()
+        if tag is None:
+            return
+        name = (tag[2] or "").lower()
+        begins = bool(name) and not tag[1] and not tag[0].endswith("/>") and name not in _VOID
+        if begins and (name in _RAW or _NO.search(tag[3] or "")):
+            yield from self.flushed()
+            self.text, self.skipped, self.depth = tag[0], name, 1
+        elif name in _INLINE:
+            self.text += tag[0]
+        else:
+            yield from self.flushed()
+            yield Piece(tag[0], translate=False)
+
+    def flushed(self) -> Iterator[Piece]:
+        text, self.text = self.text, ""
+        if self.skipped:
+            yield Piece(text, translate=False)
+        else:
+            yield from paragraph(text)

@@ -1,0 +1,47 @@
+"""Lines that belong together are translated as one, and parted again into as many."""
+
+import re
+
+from translate.text.pieces import Piece, pieces
+from translate.text.placeholders import PLACEHOLDER
+
+_WORD = re.compile(rf"(?:{PLACEHOLDER.pattern}|\S)+", re.DOTALL)
+# What would be a mark of Markdown, of a subtitle or of a list at the beginning of a line.
+_MARK = re.compile(r"[-+*#>|=~`_:]|\d+[.)]?\Z")
+
+
+def paragraph(text: str) -> list[Piece]:
+    """Lines that belong together as one piece, with the white space around them as layout."""
+    return pieces(text, [(0, len(text))])
+
+
+def wrapped(text: str, like: str) -> str | None:
+    """The words of `text` in as many lines as `like` has, of lengths in proportion to its own, with its indentation.
+
+    None if there are too few words. No line begins with what could be a mark of the layout, but for the first.
+    """
+    lines = like.split("\n")
+    words = [match[0] for match in _WORD.finditer(text)]
+    breaks = _breaks(words, [len(line) for line in lines])
+    if breaks is None:
+        return None
+    parts = [words[i:j] for i, j in zip([0, *breaks], [*breaks, len(words)], strict=True)]
+    indents = [line[: len(line) - len(line.lstrip())] for line in lines]
+    ends = [line[len(line.rstrip()) :] if line.strip() else "" for line in lines]
+    return "\n".join(a + " ".join(part) + b for a, part, b in zip(indents, parts, ends, strict=True))
+
+
+def _breaks(words: list[str], lengths: list[int]) -> list[int] | None:
+    """Where new lines begin, as indices of words."""
+    starts = [i for i in range(1, len(words)) if not _MARK.match(words[i])]
+    n_characters = sum(map(len, words)) + len(words)
+    breaks: list[int] = []
+    for n in range(1, len(lengths)):
+        wanted = n_characters * sum(lengths[:n]) / max(1, sum(lengths))
+        n_after = len(lengths) - 1 - n
+        free = [i for i in starts if not breaks or i > breaks[-1]]
+        free = free[: len(free) - n_after]
+        if not free:
+            return None
+        breaks.append(min(free, key=lambda i: abs(sum(map(len, words[:i])) + i - wanted)))
+    return breaks
