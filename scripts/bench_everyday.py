@@ -1,0 +1,111 @@
+#!/usr/bin/env python3
+"""How well a model answers 200 single words and short greetings: accepted answers, loops, answers that are too long.
+
+    python scripts/bench_everyday.py de-en                # an installed model, a model folder or a run
+    python scripts/bench_everyday.py runs/mine --list scripts/data/everyday.en-de.tsv
+
+A line of the list is an item and the answers that are accepted, separated by tabs, the best one first. Case, the
+punctuation at either end, an article in front of an answer and the "to" of an infinitive do not count. An answer loops
+if a syllable or a run of words follows itself three times, and is too long if it has more than three times the
+characters of the longest accepted one. What fails is shown; the last line is a JSON record.
+"""
+
+import argparse
+import json
+import re
+import sys
+import unicodedata
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+DATA = Path(__file__).resolve().parent / "data"
+MAX_GROWTH = 3
+
+_IN_FRONT = re.compile(r"(?:the|an?|to|der|die|das|den|dem|eine?|einen) (?=\S)")
+_LOOP = re.compile(r"(\w{2,}?)\1{3,}|\b(\w+(?:\W+\w+){0,4}?)(?:\W+\2\b){2,}")
+
+
+@dataclass(frozen=True)
+class Item:
+    """What is asked, and the accepted answers, the best one first."""
+
+    text: str
+    accepted: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What is to be said of one answer."""
+
+    accepted: bool
+    loops: bool
+    too_long: bool
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Translate the list, show what fails and print the record."""
+    from translate.translator import Translator
+
+    args = parse_args(argv)
+    translator = Translator.load(args.model)
+    task = translator.parts.task
+    path = args.list or DATA / f"everyday.{task.source}-{task.target}.tsv"
+    items = read(path)
+    answers = [translation.text for translation in translator.stream([item.text for item in items])]
+    verdicts = [judge(item, answer) for item, answer in zip(items, answers, strict=True)]
+    for item, answer, verdict in zip(items, answers, verdicts, strict=True):
+        if not verdict.accepted or verdict.loops or verdict.too_long:
+            print(f"{item.text} -> {answer}  (accepted: {item.accepted[0]})")
+    print(json.dumps({"kind": "bench_everyday", "model": str(args.model), "list": path.name, **totals(verdicts)}))
+    return 0
+
+
+def parse_args(argv: Sequence[str] | None) -> argparse.Namespace:
+    """The command line."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("model", help="name of an installed model, or a folder")
+    parser.add_argument("--list", type=Path, help="items and answers; by default those of the model's languages")
+    return parser.parse_args(argv)
+
+
+def read(path: Path) -> list[Item]:
+    """The items of a list."""
+    lines = path.read_text(encoding="utf-8").splitlines()
+    return [Item(text, tuple(answers)) for text, *answers in (line.split("\t") for line in lines)]
+
+
+def plain(text: str) -> str:
+    """What counts when answers are compared: letters in lower case, without punctuation at the ends."""
+    text = " ".join(unicodedata.normalize("NFC", text).replace("\u2019", "'").casefold().split())
+    start, end = 0, len(text)
+    while start < end and not text[start].isalnum():
+        start += 1
+    while start < end and not text[end - 1].isalnum():
+        end -= 1
+    return _IN_FRONT.sub("", text[start:end], count=1) if _IN_FRONT.match(text[start:end]) else text[start:end]
+
+
+def judge(item: Item, answer: str) -> Verdict:
+    """Whether an answer is accepted, loops, or is too long."""
+    return Verdict(
+        accepted=plain(answer) in set(map(plain, item.accepted)),
+        loops=_LOOP.search(answer.casefold()) is not None,
+        too_long=len(answer.strip()) > MAX_GROWTH * max(map(len, item.accepted)),
+    )
+
+
+def totals(verdicts: Sequence[Verdict]) -> dict[str, float | int]:
+    """The numbers of the record."""
+    n_accepted = sum(verdict.accepted for verdict in verdicts)
+    return {
+        "items": len(verdicts),
+        "accepted": n_accepted,
+        "accepted_percent": round(100 * n_accepted / len(verdicts), 1),
+        "loops": sum(verdict.loops for verdict in verdicts),
+        "too_long": sum(verdict.too_long for verdict in verdicts),
+    }
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,72 @@
+"""What counts as an accepted answer, a loop, and an answer that is too long."""
+
+import importlib.util
+import sys
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+SCRIPTS = Path(__file__).parents[2] / "scripts"
+
+
+def load() -> ModuleType:
+    spec = importlib.util.spec_from_file_location("bench_everyday", SCRIPTS / "bench_everyday.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+bench = load()
+HOUSE = bench.Item("Haus", ("house", "home"))
+
+
+@pytest.mark.parametrize("answer", ["house", "House.", "HOUSE!", "the house", "A house", " home ", "\u201chouse\u201d"])
+def test_case_end_punctuation_and_article_do_not_count(answer: str) -> None:
+    assert bench.judge(HOUSE, answer) == bench.Verdict(accepted=True, loops=False, too_long=False)
+
+
+@pytest.mark.parametrize("answer", ["", "mouse", "houses", "house house", "the", "to the house"])
+def test_another_answer_is_not_accepted(answer: str) -> None:
+    assert not bench.judge(HOUSE, answer).accepted
+
+
+@pytest.mark.parametrize("answer", ["no no no", "no, no, no.", "yes sir, yes sir, yes sir", "hahahahaha"])
+def test_three_times_the_same_is_a_loop(answer: str) -> None:
+    assert bench.judge(bench.Item("x", ("a long enough reference",)), answer).loops
+
+
+@pytest.mark.parametrize("answer", ["no no", "bye bye", "the man, the dog and the cat", "I see..."])
+def test_what_people_say_is_no_loop(answer: str) -> None:
+    assert not bench.judge(bench.Item("x", ("a long enough reference",)), answer).loops
+
+
+def test_the_longest_accepted_answer_is_the_measure_of_length() -> None:
+    assert not bench.judge(HOUSE, "x" * 15).too_long
+    assert bench.judge(HOUSE, "x" * 16).too_long
+
+
+@given(st.text(max_size=20))
+def test_an_answer_compares_to_itself_in_any_case(text: str) -> None:
+    assert bench.judge(bench.Item("x", (text,)), f"{text}!").accepted
+
+
+@pytest.mark.parametrize("name", ["everyday.de-en.tsv", "everyday.en-de.tsv"])
+def test_a_list_holds_200_items_with_answers_that_differ(name: str) -> None:
+    items = bench.read(SCRIPTS / "data" / name)
+    assert len({item.text for item in items}) == len(items) == 200
+    for item in items:
+        assert item.text.strip()
+        assert all(map(bench.plain, item.accepted))
+        assert len({answer.casefold() for answer in item.accepted}) == len(item.accepted) > 0
+
+
+def test_the_totals_count_each_kind() -> None:
+    verdicts = [bench.judge(HOUSE, answer) for answer in ("house", "home", "no no no", "y" * 99)]
+    expected = {"items": 4, "accepted": 2, "accepted_percent": 50.0, "loops": 2, "too_long": 1}
+    assert bench.totals(verdicts) == expected
