@@ -82,6 +82,12 @@ class GrammarSource(Section):
     seed: int = 0
 
 
+class WordsSource(Section):
+    """German and English words, short phrases and replies of every day; a list that ships with the project."""
+
+    kind: Literal["words"]
+
+
 class SacrebleuSource(Section):
     """A test set by its sacreBLEU name, such as `wmt14/full`."""
 
@@ -102,6 +108,7 @@ Source = Annotated[
     | Annotated[ParquetSource, Tag("parquet")]
     | Annotated[HubSource, Tag("hub")]
     | Annotated[GrammarSource, Tag("grammar")]
+    | Annotated[WordsSource, Tag("words")]
     | Annotated[SacrebleuSource, Tag("sacrebleu")],
     Discriminator(_kind),
 ]
@@ -172,23 +179,6 @@ class TokenizerConfig(Section):
     character_coverage: float = Field(default=1.0, gt=0.9, le=1.0)
     max_sentences: int = Field(default=2_000_000, ge=1)
     placeholders: int = Field(default=0, ge=0, le=99)
-
-
-Rate = Annotated[float, Field(ge=0, le=1)]
-
-
-class AugmentationConfig(Section):
-    """Training pairs that occur in another form as well; each rate is the chance of a sentence of 12 words.
-
-    Attributes:
-        case: in capitals or in small letters.
-        ending: without the mark that ends both sides, or with one.
-        markup: with placeholders around or in place of a word that both sides share; the tokenizer needs two.
-    """
-
-    case: Rate = 0.0
-    ending: Rate = 0.0
-    markup: Rate = 0.0
 
 
 class ModelSection(Section):
@@ -299,7 +289,6 @@ class ExperimentConfig(Section):
     data: DataConfig
     cleaning: CleaningConfig = CleaningConfig()
     tokenizer: TokenizerConfig = TokenizerConfig()
-    augmentation: AugmentationConfig = AugmentationConfig()
     model: ModelSection = ModelSection()
     training: TrainingConfig = TrainingConfig()
     decoding: DecodingConfig = DecodingConfig()

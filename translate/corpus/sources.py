@@ -29,6 +29,7 @@ from translate.config import (
     Source,
     TextSource,
     TsvSource,
+    WordsSource,
 )
 from translate.errors import UserError
 
@@ -44,6 +45,7 @@ OPENERS: dict[str, type[gzip.GzipFile] | type[lzma.LZMAFile] | type[bz2.BZ2File]
 }
 _DAMAGED = (EOFError, zlib.error, lzma.LZMAError, gzip.BadGzipFile)
 _ROWS = 1000
+_WORDS = Path(__file__).with_name("words.tsv")
 
 
 def read_pairs(source: Source, root: Path, langpair: str = "de-en") -> Iterator[Pair]:
@@ -69,6 +71,8 @@ def read_pairs(source: Source, root: Path, langpair: str = "de-en") -> Iterator[
             return _hub(source, root)
         case GrammarSource():
             return _grammar(source, langpair)
+        case WordsSource():
+            return _words(langpair)
         case SacrebleuSource():
             return _parallel(*_sacrebleu_files(source, langpair))
 
@@ -93,6 +97,8 @@ def identity(source: Source, root: Path, langpair: str = "de-en") -> dict[str, s
             from translate.corpus import grammar
 
             return {"grammar": _sha256(Path(grammar.__file__))}
+        case WordsSource():
+            return {"words": _sha256(_WORDS)}
         case SacrebleuSource():
             source_file, reference = _sacrebleu_files(source, langpair)
             return {f"{describe(source)} src": _sha256(source_file), f"{describe(source)} ref": _sha256(reference)}
@@ -109,6 +115,8 @@ def describe(source: Source) -> str:
             return " ".join(part for part in (source.id, source.config, source.split, source.revision) if part)
         case GrammarSource():
             return f"grammar {source.split}"
+        case WordsSource():
+            return "words"
         case SacrebleuSource():
             return f"sacrebleu {source.name}"
 
@@ -288,6 +296,28 @@ def _grammar(source: GrammarSource, langpair: str) -> Iterator[Pair]:
 
     pairs = grammar.generate(source.split, source.pairs, source.seed)
     return pairs if langpair == "de-en" else ((english, german) for german, english in pairs)
+
+
+def _words(langpair: str) -> Iterator[Pair]:
+    """The word list in one direction; of several translations the first, which the list has put first as the best."""
+    if langpair not in ("de-en", "en-de"):
+        raise UserError(
+            f'the word list is German and English: set data.source and data.target to "de" and "en", not {langpair}'
+        )
+    given: set[str] = set()
+    for entry in _tsv(TsvSource(kind="tsv", path=str(_WORDS)), _WORDS):
+        for german, english in (entry, *_without_article(*entry)):
+            source, target = (german, english) if langpair == "de-en" else (english, german)
+            if source not in given:
+                given.add(source)
+                yield source, target
+
+
+def _without_article(german: str, english: str) -> Iterator[Pair]:
+    """A noun as people type it: `Haus` for `das Haus`."""
+    article, _, noun = german.partition(" ")
+    if article in ("der", "die", "das") and noun and " " not in noun and english.startswith("the "):
+        yield noun, english.removeprefix("the ")
 
 
 def _sacrebleu_files(source: SacrebleuSource, langpair: str) -> tuple[Path, Path]:
