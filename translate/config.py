@@ -181,6 +181,23 @@ class TokenizerConfig(Section):
     placeholders: int = Field(default=0, ge=0, le=99)
 
 
+Rate = Annotated[float, Field(ge=0, le=1)]
+
+
+class AugmentationConfig(Section):
+    """Training pairs that occur in another form as well; each rate is the chance of a sentence of 12 words.
+
+    Attributes:
+        case: in capitals or in small letters.
+        ending: without the mark that ends both sides, or with one.
+        markup: with placeholders around or in place of a word that both sides share; the tokenizer needs two.
+    """
+
+    case: Rate = 0.0
+    ending: Rate = 0.0
+    markup: Rate = 0.0
+
+
 class ModelSection(Section):
     """A preset by name and the fields that differ from it; None leaves the preset's value."""
 
@@ -289,6 +306,7 @@ class ExperimentConfig(Section):
     data: DataConfig
     cleaning: CleaningConfig = CleaningConfig()
     tokenizer: TokenizerConfig = TokenizerConfig()
+    augmentation: AugmentationConfig = AugmentationConfig()
     model: ModelSection = ModelSection()
     training: TrainingConfig = TrainingConfig()
     decoding: DecodingConfig = DecodingConfig()

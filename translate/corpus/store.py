@@ -29,6 +29,7 @@ import numpy as np
 from tqdm import tqdm
 
 from translate.config import ExperimentConfig, Source
+from translate.corpus.augmentation import Augmenter, rates
 from translate.corpus.cleaning import Cleaner, HeldOut, Report
 from translate.corpus.sources import Pair, describe, identity, read_pairs
 from translate.corpus.tokenizer import Tokenizer, sample, train
@@ -183,6 +184,8 @@ def _plan(config: ExperimentConfig, tokenizer: Tokenizer | None) -> Manifest:
     data, inputs = config.data, input_hashes(config)
     settings = config.model_dump(mode="json", include={"data", "cleaning", "tokenizer"})
     del settings["data"]["root"]
+    if rates(config.augmentation):
+        settings["augmentation"] = rates(config.augmentation)
     if not config.tokenizer.placeholders:  # and a folder from before there were any stays up to date
         del settings["tokenizer"]["placeholders"]
     # The share is drawn in training; and a folder from before there was an old corpus stays up to date.
@@ -214,9 +217,14 @@ def _build(config: ExperimentConfig, folder: Path, plan: Manifest, say: Say, tok
     for name, pairs in held_out.items():
         _write_jsonl(folder / _held_out_file(name), pairs)
     clean_file = folder / "train.jsonl"
-    report, n_old = _clean(config, HeldOut(itertools.chain.from_iterable(held_out.values())), clean_file)
+    augmenter = _augmenter(config, tokenizer)
+    cleaner = Cleaner(config.cleaning, HeldOut(itertools.chain.from_iterable(held_out.values())))
+    n_pairs, n_old = _write_clean(config, cleaner, augmenter, clean_file)
+    report = cleaner.report
     _say_report(report, say)
-    if report.kept == n_old:
+    if augmenter.added:
+        say(f"variants added: {', '.join(f'{n:,} {kind}' for kind, n in augmenter.added.items())}")
+    if n_pairs == n_old:
         raise UserError(
             f"the training corpus is empty after cleaning: {_dropped(report)}; see data.train and [cleaning]"
         )
@@ -224,9 +232,9 @@ def _build(config: ExperimentConfig, folder: Path, plan: Manifest, say: Say, tok
         raise UserError(f"data.old is empty after cleaning: {_dropped(report)}; see data.old.sources and [cleaning]")
     _write_json(folder / "report.json", report.as_dict())
     if tokenizer is None:
-        tokenizer = train(_tokenizer_text(clean_file, 2 * report.kept, config), config.tokenizer)
+        tokenizer = train(_tokenizer_text(clean_file, 2 * n_pairs, config), config.tokenizer)
     tokenizer.save(folder / "tokenizer.model")
-    tokens = _encode(clean_file, report.kept, tokenizer, folder)
+    tokens = _encode(clean_file, n_pairs, tokenizer, folder)
     clean_file.unlink()
 
     manifest = {
@@ -234,12 +242,13 @@ def _build(config: ExperimentConfig, folder: Path, plan: Manifest, say: Say, tok
         "counts": {
             "read": report.read,
             "kept": report.kept,
+            **({"added": augmenter.added} if augmenter.added else {}),
             **({"old": n_old} if n_old else {}),
             "dropped": report.dropped,
             "valid": len(held_out["valid"]),
             "test": {name: len(held_out[name]) for name in config.data.test},
             "tokens": tokens,
-            "tokens_per_sentence": {side: round(n / report.kept, 3) for side, n in tokens.items()},
+            "tokens_per_sentence": {side: round(n / n_pairs, 3) for side, n in tokens.items()},
         },
         "tokenizer": {
             "sha256": hashlib.sha256(tokenizer.serialized).hexdigest(),
@@ -260,23 +269,36 @@ def _tokenizer_text(clean_file: Path, n_sentences: int, config: ExperimentConfig
     return sample(sentences, n_sentences, min(config.tokenizer.max_sentences, affordable))
 
 
-def _clean(config: ExperimentConfig, held_out: HeldOut, clean_file: Path) -> tuple[Report, int]:
-    """Write the training pairs that cleaning keeps, of all sources in turn, as JSON lines.
+def _augmenter(config: ExperimentConfig, tokenizer: Tokenizer | None) -> Augmenter:
+    n_symbols = config.tokenizer.placeholders if tokenizer is None else tokenizer.n_placeholders
+    if config.augmentation.markup and n_symbols < 2:
+        raise UserError(
+            f"augmentation.markup = {config.augmentation.markup} needs a tokenizer with two placeholders or more, and "
+            f"this one has {n_symbols}; set tokenizer.placeholders, or augmentation.markup to 0"
+        )
+    return Augmenter(config.augmentation, n_symbols)
 
-    Old sources come last, so that of a pair that is new and old the new one stays; the number is that of old pairs.
+
+def _write_clean(config: ExperimentConfig, cleaner: Cleaner, augmenter: Augmenter, clean_file: Path) -> tuple[int, int]:
+    """Write the training pairs that cleaning keeps, and their variants, of all sources in turn, as JSON lines.
+
+    Old sources come last, so that of a pair that is new and old the new one stays. Returns the number of all pairs and
+    that of old ones.
     """
-    cleaner, n_new = Cleaner(config.cleaning, held_out), 0
+    n_pairs, n_new = 0, 0
 
     def kept() -> Iterator[Pair]:
-        nonlocal n_new
+        nonlocal n_pairs, n_new
         for sources in (config.data.train, _old_sources(config)):
-            n_new = cleaner.report.kept
+            n_new = n_pairs
             for source in sources:
                 pairs = read_pairs(source, Path(config.data.root), _langpair(config))
-                yield from cleaner.clean(pairs, origin=describe(source))
+                for pair in augmenter(cleaner.clean(pairs, describe(source))):
+                    n_pairs += 1
+                    yield pair
 
     _write_jsonl(clean_file, tqdm(kept(), desc="cleaning", unit=" pairs", disable=None, leave=False))
-    return cleaner.report, cleaner.report.kept - n_new
+    return n_pairs, n_pairs - n_new
 
 
 def _old_sources(config: ExperimentConfig) -> tuple[Source, ...]:
@@ -390,11 +412,17 @@ def _dropped(report: Report) -> str:
     return ", ".join(f"{n:,} {rule}" for rule, n in report.dropped.items() if n) or "none"
 
 
+def _n_pairs(counts: dict[str, Any]) -> int:
+    """Training pairs, those that augmentation added included."""
+    n_added: int = sum(counts.get("added", {}).values())
+    return int(counts["kept"]) + n_added
+
+
 def _summary(manifest: Manifest) -> str:
     counts, pieces = manifest["counts"], manifest["tokenizer"]["pieces"]
     source, target = (manifest["config"]["data"][side] for side in ("source", "target"))
     return (
-        f"{counts['kept']:,} training pairs, {counts['tokens']['src']:,} {source} and {counts['tokens']['tgt']:,} "
+        f"{_n_pairs(counts):,} training pairs, {counts['tokens']['src']:,} {source} and {counts['tokens']['tgt']:,} "
         f"{target} tokens, {pieces:,} pieces"
     )
 

@@ -17,6 +17,7 @@ import pytest
 from translate.commands.prepare import default_folder
 from translate.commands.prepare import prepare as prepare_command
 from translate.config import ExperimentConfig, parse
+from translate.corpus.augmentation import Augmenter
 from translate.corpus.cleaning import Cleaner, HeldOut
 from translate.corpus.sources import Pair
 from translate.corpus.store import Prepared, TokenStore, prepare
@@ -484,3 +485,35 @@ def test_the_command_prepares_beside_the_working_directory(
     assert "64 pairs read, 62 kept" in capsys.readouterr().out
     prepare_command(config, overrides, None)
     assert "prepared/tiny is up to date" in capsys.readouterr().out
+
+
+def test_variants_are_stored_and_counted_and_old_pairs_stay_last(root: Path, tmp_path: Path) -> None:
+    values = experiment(root).model_dump()
+    values["data"]["old"] = {"sources": [write_pairs(root, "old", PAIRS[61:66])], "share": 0.5}
+    values["cleaning"]["test_overlap"] = False
+    values["tokenizer"]["placeholders"] = 2
+    values["augmentation"] = {"case": 0.2, "ending": 0.2, "markup": 0.2}
+    config = parse(values, "a test")
+    prepared = prepare(config, tmp_path / "out", silent)
+    cleaner, augmenter = Cleaner(config.cleaning, HeldOut()), Augmenter(config.augmentation, 2)
+    new, old = ([*augmenter(cleaner.clean(pairs))] for pairs in (TRAIN, PAIRS[61:66]))
+    store, decode = prepared.train, prepared.tokenizer.decode
+    assert [(decode(store.src(i)), decode(store.tgt(i))) for i in range(store.n_pairs)] == new + old
+    assert prepared.n_old == len(old)
+    counts = prepared.manifest["counts"]
+    assert counts["added"] == augmenter.added
+    assert counts["kept"] + sum(augmenter.added.values()) == store.n_pairs
+    assert min(augmenter.added.values()) > 0
+
+
+def test_markup_needs_symbols(root: Path, tmp_path: Path) -> None:
+    values = {**experiment(root).model_dump(), "augmentation": {"markup": 0.2}}
+    with pytest.raises(UserError, match=r"set tokenizer.placeholders, or augmentation.markup to 0"):
+        prepare(parse(values, "a test"), tmp_path / "out", silent)
+
+
+def test_a_folder_without_variants_is_what_it_was_before_there_were_any(root: Path, tmp_path: Path) -> None:
+    """Its settings do not name what it does not have, so that older folders stay up to date."""
+    settings = prepare(experiment(root), tmp_path / "out", silent).manifest["config"]
+    assert "augmentation" not in settings
+    assert "placeholders" not in settings["tokenizer"]

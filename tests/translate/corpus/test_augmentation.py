@@ -1,0 +1,84 @@
+"""Variants are made at their rates, hang on the pair alone, and change both sides alike."""
+
+import re
+from collections.abc import Sequence
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from translate.config import AugmentationConfig
+from translate.corpus.augmentation import Augmenter, with_symbols
+from translate.corpus.sources import Pair
+from translate.text.placeholders import SYMBOL, protect, restore
+
+SIDES = st.text(alphabet="aB 1.!?{}%s<b>/⟦2⟧ß", max_size=25)
+PAIRS = st.tuples(SIDES, SIDES)
+ALL = AugmentationConfig(case=1, ending=1, markup=1)
+
+
+def variants(pairs: Sequence[Pair], config: AugmentationConfig = ALL, n_symbols: int = 16) -> list[Pair]:
+    return list(Augmenter(config, n_symbols)(pairs))
+
+
+@given(st.lists(PAIRS, max_size=5))
+def test_without_rates_and_symbols_nothing_changes(pairs):
+    assert variants(pairs, AugmentationConfig(), 0) == pairs
+
+
+@given(st.lists(PAIRS, max_size=5))
+def test_variants_hang_on_the_pair_alone(pairs):
+    """So that the order and the neighbours of a pair do not matter, nor how many processes share the work."""
+    config = AugmentationConfig(case=0.3, ending=0.4, markup=0.5)
+    alone = [variant for pair in pairs for variant in variants([pair], config)]
+    assert variants(pairs, config) == alone
+
+
+@given(PAIRS)
+@example(("Ende.", "End!"))
+def test_a_variant_of_case_or_ending_changes_nothing_else(pair):
+    def skeleton(text: str) -> str:
+        return re.sub(r"[.!?\s]", "", text).upper().replace("SS", "ß".upper())
+
+    for variant in variants([pair], AugmentationConfig(case=1, ending=1), 0)[1:]:
+        assert variant != pair
+        assert [skeleton(side) for side in variant] == [skeleton(side) for side in pair]
+
+
+@given(PAIRS)
+@example(("Tom hat 17 Hunde", "Tom has 17 dogs"))
+def test_markup_puts_the_same_symbols_on_both_sides(pair):
+    for source, target in variants([pair], AugmentationConfig(markup=1))[1:]:
+        symbols = SYMBOL.findall(source)
+        assert symbols == SYMBOL.findall(target)
+        assert symbols in (["1"], ["1", "2"])
+
+
+@given(PAIRS)
+@example(("{a} {a} %s", "%s {a} und {a}"))
+@example(("⟦2⟧ {x}", "{x} ⟦2⟧"))
+def test_symbols_stand_for_the_same_things_on_both_sides(pair):
+    source, target = with_symbols(pair, 16)
+    if (source, target) == pair:
+        return
+    originals = protect(pair[0]).originals
+    assert restore(source, originals) == pair[0]
+    assert restore(target, originals) == pair[1]
+
+
+def test_a_pair_whose_sides_hold_different_things_stays_as_it_is():
+    assert with_symbols(("Siehe {a}.", "See {b}."), 16) == ("Siehe {a}.", "See {b}.")
+    assert with_symbols(("Siehe {a} {b}.", "See {a} {b}."), 1) == ("Siehe {a} {b}.", "See {a} {b}.")
+    assert with_symbols(("Siehe {a} %s.", "%s see {a}."), 2) == ("Siehe ⟦1⟧ ⟦2⟧.", "⟦2⟧ see ⟦1⟧.")
+
+
+@pytest.mark.parametrize("kind", ["case", "ending", "markup"])
+def test_a_rate_is_that_of_sentences_of_twelve_words_and_shorter_ones_vary_more(kind):
+    """Within five standard deviations of the binomial distribution."""
+    config = AugmentationConfig(**{kind: 0.1})
+    for n_words, rate in ((12, 0.1), (3, 0.4), (24, 0.05), (1, 1.0)):
+        pairs = [(" ".join(["Wort"] * (n_words - 1) + [f"Ort{i}"]) + ".", f"Word place{i}.") for i in range(4000)]
+        augmenter = Augmenter(config, 16)
+        n_added = len(list(augmenter(pairs))) - len(pairs)
+        assert augmenter.added == {kind: n_added}
+        assert abs(n_added - 4000 * rate) <= 5 * (4000 * rate * (1 - rate)) ** 0.5
