@@ -10,11 +10,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import translate.translator
+from tests.translate.conftest import SENTENCES, random_model
+from tests.translate.speakers import Echo
 from transformer.config import ModelConfig
 from transformer.model import Transformer
-from translate.corpus.tokenizer import Tokenizer
+from translate.config import TokenizerConfig
+from translate.corpus.tokenizer import Tokenizer, train
 from translate.errors import UserError
+from translate.guards import longest_output
 from translate.model_folder import ModelFolder
+from translate.passages import Sentence
 from translate.text.clauses import cut
 from translate.translator import LIMIT, Translator
 
@@ -181,3 +186,88 @@ def test_scores_are_log_probabilities(translator: Translator) -> None:
 def test_loading_a_run_gives_the_model_in_it(parts: ModelFolder, translator: Translator) -> None:
     run = Path(parts.folder).parent
     assert Translator.load(run, device="cpu").translate(PLAIN) == translator.translate(PLAIN)
+
+
+def test_a_call_gives_back_text_for_text_a_list_for_a_list_and_lazily_what_comes_lazily(parts: ModelFolder) -> None:
+    echo = Echo(parts)
+    text = "der Hund singt. Ja!\n\n  am See {x}\n"
+    assert echo(text) == "DER HUND SINGT. JA!\n\n  AM SEE {x}\n"
+    assert echo([text, "", "ja"]) == [echo(text), "", "JA"]
+    assert echo(("ja", "nein")) == ["JA", "NEIN"]
+    lines = (f"zeile {i}" for i in range(10_000))
+    assert [next(echo(lines)) for _ in range(1)] == ["ZEILE 0"]
+    assert len(list(lines)) > 8_000
+
+
+def test_a_call_translates_as_passages_do(translator: Translator) -> None:
+    lines = mixture(60)
+    found = translator("\n".join(line.replace("\n", " ") for line in lines))
+    assert found.split("\n") == [t.text for t in translator.passages(lines)]
+
+
+def test_no_passage_depends_on_its_neighbours_or_its_batch(
+    translator: Translator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whatever is retried, protected, parted and joined with others."""
+    extra = ["DER HUND SINGT!", "Ja {x}. Nein %s!", "The dog that you have is not here.", "3,50", LONG[0] + ". Ja."]
+    lines = [*PLAIN, *BLANK, *ODD, *extra]
+    together = list(translator.passages(lines))
+    order = random.Random(5).sample(range(len(lines)), len(lines))
+    assert list(translator.passages([lines[i] for i in order])) == [together[i] for i in order]
+    monkeypatch.setattr(translate.translator, "_BATCH_HYPOTHESES", 1)
+    monkeypatch.setattr(translate.translator, "WINDOW", 7)
+    alone = list(translator.passages(lines))
+    assert [(t.text, t.tokens, t.flags) for t in alone] == [(t.text, t.tokens, t.flags) for t in together]
+    assert [t.log_prob for t in alone] == pytest.approx([t.log_prob for t in together], abs=1e-4)
+
+
+def test_passages_are_read_a_bounded_number_of_characters_ahead(translator: Translator) -> None:
+    lines = iter(["x" * 30_000] * 100)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(translator, "_render", lambda lines, *_: {line: [Sentence(line)] for line in lines})
+        next(translator.stream(lines))
+    assert len(list(lines)) == 100 - 9
+
+
+def test_what_is_longer_than_anything_trained_on_is_split_in_passages_and_not_in_the_papers_way(
+    parts: ModelFolder,
+) -> None:
+    short = Translator(replace(parts, task=replace(parts.task, max_source_tokens=7)))
+    line = "der Hund singt im Haus, die Katze läuft am See"
+    assert 7 < len(parts.tokenizer.encode(line)) <= short.limit
+    (passage,), (sentence,) = short.passages([line]), short.translate([line])
+    assert (passage.split, passage.flags[-1], sentence.split) == (True, "split", False)
+    assert not next(Translator(parts).passages([line])).split
+
+
+def test_the_n_best_are_those_of_the_search_best_first(translator: Translator, parts: ModelFolder) -> None:
+    lines = ["der Hund singt", " ", "am See"]
+    found = list(translator.n_best(lines, 5))
+    assert [len(best) for best in found] == [5, 1, 5]
+    wide = Translator(parts, beam_size=5)
+    assert [best[0] for best in found] == wide.translate(lines)
+    for best in found:
+        assert [t.score for t in best] == sorted((t.score for t in best), reverse=True)
+        assert len({tuple(t.tokens) for t in best}) == len(best)
+
+
+def test_guards_bound_the_length_and_say_so(translator: Translator) -> None:
+    lines = ["Ja.", "am See", "der Hund singt im Haus"]
+    for line, translation in zip(lines, translator.passages(lines), strict=True):
+        assert len(translation.tokens) < longest_output(len(translator.parts.tokenizer.encode(line)))
+        assert translation.suspicious or "length" not in translation.flags
+
+
+def test_confidence_is_the_mean_log_probability_of_a_token(translator: Translator) -> None:
+    for translation in translator.translate(PLAIN):
+        assert translation.confidence == pytest.approx(translation.log_prob / (len(translation.tokens) + 1))
+
+
+def test_placeholders_are_symbols_where_the_tokenizer_has_them(parts: ModelFolder) -> None:
+    own = train([*SENTENCES, "ein Wort"], TokenizerConfig(vocab_size=340, placeholders=2))
+    model = random_model(own)
+    echo = Echo(replace(parts, tokenizer=own, model=model))
+    (both,) = echo.passages(["Ja {name} und %s."])
+    (many,) = echo.passages(["Ja {a} {b} {c}."])
+    assert (both.text, both.flags) == ("JA {name} UND %s.", ())
+    assert (many.text, many.flags) == ("JA {a} {b} {c}.", ("placeholders",))

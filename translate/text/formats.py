@@ -25,6 +25,7 @@ _BY_SUFFIX = {
     ".vtt": "vtt",
     ".tsv": "tsv",
 }
+_LONGEST = 256  # lines of a subtitle; what goes on for longer is none
 _SPEAKER = re.compile(r"\s*[-\u2013\u2014]")
 _END_OF_SENTENCE = re.compile(r"[.!?\u2026:][\"'\u201c\u201d\u2019\u00bb\u00ab)\]]*(</\w+>)*\s*\Z")
 
@@ -89,7 +90,7 @@ def _subtitles(lines: Iterable[str]) -> Iterator[Piece]:
     """SubRip and WebVTT: in a block of lines, what follows the one with the times is the text of its cue."""
     block: list[str] = []
     for line in lines:
-        if line.strip():
+        if line.strip() and len(block) < _LONGEST:
             block.append(line)
         else:
             yield from _cue(block)

@@ -36,6 +36,7 @@ _INLINE = frozenset(
         "u",
     ]
 )
+_FLAT = frozenset(["script", "style", "textarea"])  # in which a tag of their own name is text
 _VOID = frozenset(
     ["area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "source", "track", "wbr"]
 )
@@ -44,8 +45,7 @@ _TOKEN = re.compile(
     r"<!--.*?-->|<!\[CDATA\[.*?\]\]>|<[!?][^>]*>|<(/?)([A-Za-z][\w:-]*)((?:[^<>\"']|\"[^\"]*\"|'[^']*')*)>", re.DOTALL
 )
 _NO = re.compile(r"\btranslate\s*=\s*[\"']?no\b", re.IGNORECASE)
-_UNFINISHED = re.compile(r"<(?:!--(?!.*-->)|[A-Za-z/!?])[^>]*\Z", re.DOTALL)
-_LONGEST = 2**16  # characters of a tag or of a run; what goes on for longer is neither
+_LONGEST = 2**14  # characters of a tag or of a run; what goes on for longer is neither
 
 
 def read(lines: Iterable[str]) -> Iterator[Piece]:
@@ -54,12 +54,24 @@ def read(lines: Iterable[str]) -> Iterator[Piece]:
     waiting = ""
     for line in lines:
         waiting += line
-        if _UNFINISHED.search(waiting) and len(waiting) < _LONGEST:
+        if len(waiting) < _LONGEST and _is_unfinished(waiting):
             continue
         yield from run.tokens(waiting)
         waiting = ""
     yield from run.tokens(waiting)
     yield from run.flushed()
+
+
+def _is_unfinished(text: str) -> bool:
+    """Whether a text ends within a comment or a tag."""
+    comment, tag = text.rfind("<!--"), text.rfind("<")
+    if comment >= 0 and text.find("-->", comment) < 0:
+        return True
+    return (
+        tag >= 0
+        and text.find(">", tag) < 0
+        and (text[tag + 1 : tag + 2].isalpha() or text[tag + 1 : tag + 2] in ("/", "!", "?"))
+    )
 
 
 class _Run:
@@ -82,7 +94,7 @@ class _Run:
         if self.skipped:
             self.text += text + (tag[0] if tag else "")
             if tag and (tag[2] or "").lower() == self.skipped and not tag[0].endswith("/>"):
-                self.depth += -1 if tag[1] else 1
+                self.depth += -1 if tag[1] else self.skipped not in _FLAT
             if not self.depth or len(self.text) >= _LONGEST:
                 yield Piece(self.text, translate=False)
                 self.text = ""

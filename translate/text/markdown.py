@@ -15,6 +15,7 @@ MARKUP = re.compile(
     re.DOTALL,
 )
 
+_LONGEST = 256  # lines of a paragraph; the rest is another one
 _FENCE = re.compile(r"[\s>]*(?:(?:[-*+]|\d+[.)])\s+)*(`{3,}|~{3,})")
 _RAW = re.compile(r"\s*<(script|style|pre|textarea)\b|\s*(<!--)", re.IGNORECASE)
 # Marks that begin a block, and the check box of a list's item.
@@ -54,7 +55,8 @@ def read(lines: Iterable[str]) -> Iterator[Piece]:
             if start:
                 yield Piece(line[:start], translate=False)
             open_lines = [line[start:]]
-        if open_lines and (_HARD_BREAK.search(line) or line.lstrip().startswith("#")):
+        ends = _HARD_BREAK.search(line) or line.lstrip().startswith("#") or len(open_lines) >= _LONGEST
+        if open_lines and ends:
             yield from paragraph("".join(open_lines))
             open_lines = []
         previous_blank = not line.strip()

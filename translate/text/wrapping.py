@@ -1,5 +1,7 @@
 """Lines that belong together are translated as one, and parted again into as many."""
 
+import bisect
+import itertools
 import re
 
 from translate.text.pieces import Piece, pieces
@@ -22,7 +24,7 @@ def wrapped(text: str, like: str) -> str | None:
     """
     lines = like.split("\n")
     words = [match[0] for match in _WORD.finditer(text)]
-    breaks = _breaks(words, [len(line) for line in lines])
+    breaks = _breaks(words, [len(line.strip()) for line in lines])
     if breaks is None:
         return None
     parts = [words[i:j] for i, j in zip([0, *breaks], [*breaks, len(words)], strict=True)]
@@ -32,16 +34,18 @@ def wrapped(text: str, like: str) -> str | None:
 
 
 def _breaks(words: list[str], lengths: list[int]) -> list[int] | None:
-    """Where new lines begin, as indices of words."""
+    """Where new lines begin, as indices of words; None if they cannot."""
     starts = [i for i in range(1, len(words)) if not _MARK.match(words[i])]
-    n_characters = sum(map(len, words)) + len(words)
-    breaks: list[int] = []
-    for n in range(1, len(lengths)):
-        wanted = n_characters * sum(lengths[:n]) / max(1, sum(lengths))
-        n_after = len(lengths) - 1 - n
-        free = [i for i in starts if not breaks or i > breaks[-1]]
-        free = free[: len(free) - n_after]
-        if not free:
-            return None
-        breaks.append(min(free, key=lambda i: abs(sum(map(len, words[:i])) + i - wanted)))
-    return breaks
+    ends = list(itertools.accumulate(len(word) + 1 for word in words))
+    places = [ends[i - 1] for i in starts]  # characters before each
+    n_breaks, scale = len(lengths) - 1, (ends[-1] if ends else 0) / max(1, sum(lengths))
+    if len(starts) < n_breaks:
+        return None
+    chosen: list[int] = []
+    for n, wanted in enumerate(itertools.islice(itertools.accumulate(lengths), n_breaks)):
+        lowest, highest = chosen[-1] + 1 if chosen else 0, len(starts) - n_breaks + n
+        nearest = bisect.bisect(places, wanted * scale, lowest, highest)
+        if nearest > lowest and wanted * scale - places[nearest - 1] < places[min(nearest, highest)] - wanted * scale:
+            nearest -= 1
+        chosen.append(min(nearest, highest))
+    return [starts[i] for i in chosen]

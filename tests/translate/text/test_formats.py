@@ -1,0 +1,144 @@
+"""Every format gives its text back, whatever it holds, and finds the language in it, in bounded memory and time."""
+
+import time
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from translate.text.formats import FORMATS, guess, reader
+from translate.text.pieces import Piece
+
+
+def read(layout: str, text: str, column: int = 1) -> list[Piece]:
+    return list(reader(layout, column=column)(text.splitlines(keepends=True)))
+
+
+def language(layout: str, text: str, column: int = 1) -> list[str]:
+    return [piece.text for piece in read(layout, text, column) if piece.translate]
+
+
+HARD = st.text(alphabet="aB1 \n\t<>/!-`~#*|\"'=.:[]()[x", max_size=60)
+
+
+@pytest.mark.parametrize("layout", FORMATS)
+@given(text=HARD)
+def test_pieces_joined_are_the_text(layout: str, text: str) -> None:
+    lines = [line + "\n" for line in text.split("\n")]
+    assert "".join(piece.text for piece in reader(layout, column=2)(lines)) == "".join(lines)
+
+
+def test_names_of_files_suggest_formats() -> None:
+    names = ["a.md", "b.HTML", "c.srt", "d.vtt", "e.tsv", "f.txt", "g", "h.de"]
+    assert [guess(Path(name)) for name in names] == ["markdown", "html", "srt", "vtt", "tsv", "text", "text", "text"]
+
+
+def test_an_unknown_format_is_refused() -> None:
+    with pytest.raises(ValueError, match="pdf"):
+        reader("pdf")
+
+
+@pytest.mark.parametrize("layout", ["text", "lines"])
+def test_a_line_is_a_piece_and_so_is_its_end(layout: str) -> None:
+    assert read(layout, "a b. c\n\n d") == [
+        Piece("a b. c", True),
+        Piece("\n", False),
+        Piece("", True),
+        Piece("\n", False),
+        Piece(" d", True),
+    ]
+
+
+@pytest.mark.parametrize(("column", "expected"), [(1, ["a", "d", "g"]), (2, ["b", "e"]), (3, ["c", ""]), (4, [])])
+def test_one_column_is_language(column: int, expected: list[str]) -> None:
+    assert language("tsv", "a\tb\tc\nd\te\t\ng\n", column) == expected
+
+
+def test_cues_are_language_sentence_by_sentence_and_speaker_by_speaker() -> None:
+    text = (
+        "WEBVTT - Titel\n\nNOTE\nnichts\n\n1\n00:01 --> 00:02 align:start\nEin Satz\nin zwei Zeilen.\nNoch einer.\n\n"
+    )
+    text += "00:03 --> 00:04\n- Ja?\n- Nein!\n\n00:05 --> 00:06\n\n"
+    assert language("vtt", text) == ["Ein Satz\nin zwei Zeilen.", "Noch einer.", "- Ja?", "- Nein!"]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("# Titel\nText\n", ["Titel", "Text"]),
+        ("a\nb\n\nc\n", ["a\nb", "c"]),
+        ("a  \nb\\\nc\n", ["a", "b\\", "c"]),
+        ("- a\n  b\n* c\n1. d\n> e\n> f\n", ["a\n  b", "c", "d", "e", "f"]),
+        ("```\ncode\n```\na\n", ["a"]),
+        ("~~~ x\n```\ncode\n", []),
+        ("a\n```\nb", ["a"]),
+        ("    code\na\n", ["a"]),
+        ("a\n    b\n", ["a\n    b"]),
+        ("---\nx: y\n---\na\n", ["a"]),
+        ("a\n---\nb\n", ["a", "b"]),
+        ("| a | `b|c` |\n|---|:-:|\n", ["a", "`b|c`"]),
+        ("<script>\na\n</script>\nb\n", ["b"]),
+        ("<!-- a\nb -->\nc\n", ["c"]),
+        ("[x]: https://y.z\n", []),
+    ],
+)
+def test_of_markdown_the_paragraphs_are_language(text: str, expected: list[str]) -> None:
+    assert language("markdown", text) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("<p>a <b>b</b></p>c", ["a <b>b</b>", "c"]),
+        ("<p>a\n b</p>", ["a\n b"]),
+        ("<!-- a > b\n c -->d", ["d"]),
+        ('<a href="x > y"\n title="z">a</a>', ['<a href="x > y"\n title="z">a</a>']),
+        ("<script>a <b> '<script>' </script>c", ["c"]),
+        ("<div translate=no>a<div>b</div>c</div>d", ["d"]),
+        ("<pre>a</pre><style>b</style><textarea>c</textarea>", []),
+        ("<p>a<p>b</i></p></p>", ["a", "b</i>"]),
+        ("a < b und c > d", ["a < b und c > d"]),
+        ("<p>a", ["a"]),
+        ("<p", ["<p"]),
+        ("<![CDATA[a]]>b", ["b"]),
+    ],
+)
+def test_of_html_the_runs_of_text_are_language(text: str, expected: list[str]) -> None:
+    assert language("html", text) == expected
+
+
+def endless(line: str) -> Iterator[str]:
+    while True:
+        yield line
+
+
+@pytest.mark.parametrize("layout", FORMATS)
+@pytest.mark.parametrize("line", ["Ja.\n", "<b>\n", "```\n", "<!-- a\n", "<p\n", "<script>\n", "| a\n", "-->\n", "\n"])
+def test_an_endless_text_is_read_in_bounded_portions(layout: str, line: str) -> None:
+    """Nothing waits for an end that may never come."""
+    n_read = 0
+
+    def counted() -> Iterator[str]:
+        nonlocal n_read
+        for text in endless(line):
+            n_read += 1
+            yield text
+
+    pieces = reader(layout)(counted())
+    given = 0
+    while n_read < 50_000:
+        given += len(next(pieces).text)
+        assert n_read * len(line) - given < 2**18
+
+
+@pytest.mark.parametrize("layout", FORMATS)
+@pytest.mark.parametrize("text", ["<", "`", "<!--", "[", "*", "| ", "<a ", "<a x='", "- ", "> ", "--> ", "a "])
+def test_time_grows_in_proportion_to_the_text(layout: str, text: str) -> None:
+    def seconds(lines: Iterable[str]) -> float:
+        start = time.process_time()
+        assert sum(len(piece.text) for piece in reader(layout)(lines)) > 0
+        return time.process_time() - start
+
+    assert seconds([text * 4000 + "\n"]) < 1
