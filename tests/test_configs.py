@@ -41,7 +41,7 @@ def header(name: str) -> str:
 
 
 def test_the_named_experiments_are_there() -> None:
-    names = {"demo", "multi30k-de-en", "multi30k-en-de", "tatoeba-de-en", "iwslt14-de-en", *WMT}
+    names = {"demo", "de-en", "en-de", "multi30k-de-en", "multi30k-en-de", "tatoeba-de-en", "iwslt14-de-en", *WMT}
     assert {f"configs/{name}.toml" for name in names} <= set(CONFIGS)
 
 

@@ -5,13 +5,24 @@ live here and nowhere else.
 """
 
 import difflib
+import functools
 import json
 import tomllib
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal, get_args
 
-from pydantic import BaseModel, ConfigDict, Discriminator, Field, Tag, ValidationError, ValidationInfo, field_validator
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Discriminator,
+    Field,
+    Tag,
+    ValidationError,
+    ValidationInfo,
+    field_validator,
+    model_validator,
+)
 from pydantic_core import PydanticCustomError
 
 from translate.errors import UserError
@@ -130,6 +141,9 @@ class OldData(Section):
 class DataConfig(Section):
     """Where the text comes from.
 
+    In names of files and columns "{source}" and "{target}" stand for the language codes, so that an experiment in the
+    other direction need not repeat them.
+
     Attributes:
         source, target: language codes, such as "de" and "en".
         root: folder that relative paths of the sources start from; itself relative to the working directory.
@@ -144,6 +158,26 @@ class DataConfig(Section):
     valid: Source
     test: dict[str, Source] = Field(default_factory=dict)
     old: OldData | None = None
+
+    @model_validator(mode="before")
+    @classmethod
+    def _name_languages(cls, values: object) -> object:
+        if not isinstance(values, dict):
+            return values
+        codes = {f"{{{side}}}": code for side in ("source", "target") if isinstance(code := values.get(side), str)}
+        return {key: _replaced(value, codes) if key in _SOURCES else value for key, value in values.items()}
+
+
+_SOURCES = {"train", "valid", "test", "old"}  # the keys of DataConfig that hold sources
+
+
+def _replaced(value: object, texts: Mapping[str, str]) -> object:
+    """Nested tables and lists with each of the texts replaced in every string."""
+    if isinstance(value, str):
+        return functools.reduce(lambda text, old: text.replace(old, texts[old]), texts, value)
+    if isinstance(value, Mapping):
+        return {key: _replaced(item, texts) for key, item in value.items()}
+    return [_replaced(item, texts) for item in value] if isinstance(value, list | tuple) else value
 
 
 class CleaningConfig(Section):

@@ -125,6 +125,30 @@ def test_an_int_serves_as_a_float(path: Path) -> None:
     assert load(path, ["decoding.alpha=1"]).decoding.alpha == 1.0
 
 
+def test_names_of_files_and_columns_may_hold_the_languages(path: Path) -> None:
+    """One file then serves both directions."""
+    text = """[data]
+        source = "de"
+        target = "en"
+        root = "{source}"
+        train = [{ source = "a.{source}", target = "{source}-{target}/a.{target}" }]
+        valid = { kind = "jsonl", path = "{target}.jsonl", source = "pair.{source}", target = "pair.{target}" }
+        test.one = { source = "b.{source}{source}", target = "b.{other}" }
+        old = { sources = [{ source = "c.{source}", target = "c.{target}" }] }
+    """
+    path.write_text(text, encoding="utf-8")
+    for source, target in (("de", "en"), ("en", "de")):
+        data = load(path, [f"data.source={source}", f"data.target={target}"]).data
+        assert data.train == (TextSource(source=f"a.{source}", target=f"{source}-{target}/a.{target}"),)
+        assert data.test["one"] == TextSource(source=f"b.{source}{source}", target="b.{other}")
+        assert data.valid.model_dump()["path"] == f"{target}.jsonl"
+        assert data.valid.model_dump()["source"] == f"pair.{source}"
+        assert data.old is not None
+        assert data.old.sources == (TextSource(source=f"c.{source}", target=f"c.{target}"),)
+        assert data.root == "{source}"
+        assert parse(load(path).model_dump(), "again") == load(path)
+
+
 def test_a_missing_key_is_named(path: Path) -> None:
     path.write_text('[data]\nsource = "de"\n', encoding="utf-8")
     assert "the key 'data.target' is missing" in problem(path)
