@@ -6,8 +6,8 @@
 
 A line of the list is an item and the answers that are accepted, separated by tabs, the best one first. Case, the
 punctuation at either end, an article in front of an answer and the "to" of an infinitive do not count. An answer loops
-if a syllable or a run of words follows itself three times, and is too long if it has more than three times the
-characters of the longest accepted one. What fails is shown; the last line is a JSON record.
+if the same characters stand four times or the same words three times in a row. It is too long if it has more than
+three times the characters of the longest accepted one. What fails is shown; the last line is a JSON record.
 """
 
 import argparse
@@ -23,7 +23,7 @@ DATA = Path(__file__).resolve().parent / "data"
 MAX_GROWTH = 3
 
 _IN_FRONT = re.compile(r"(?:the|an?|to|der|die|das|den|dem|eine?|einen) (?=\S)")
-_LOOP = re.compile(r"(\w{2,}?)\1{3,}|\b(\w+(?:\W+\w+){0,4}?)(?:\W+\2\b){2,}")
+_LOOP = re.compile(r"([^\s\d]+?)\1{3,}|\b(\w+(?:\W+\w+){0,4}?)(?:\W+\2\b){2,}")
 
 
 @dataclass(frozen=True)
@@ -52,12 +52,14 @@ def main(argv: Sequence[str] | None = None) -> int:
     task = translator.parts.task
     path = args.list or DATA / f"everyday.{task.source}-{task.target}.tsv"
     items = read(path)
-    answers = [translation.text for translation in translator.stream([item.text for item in items])]
+    translations = translator.passages([item.text for item in items], guarded=not args.unguarded)
+    answers = [translation.text for translation in translations]
     verdicts = [judge(item, answer) for item, answer in zip(items, answers, strict=True)]
     for item, answer, verdict in zip(items, answers, verdicts, strict=True):
         if not verdict.accepted or verdict.loops or verdict.too_long:
             print(f"{item.text} -> {answer}  (accepted: {item.accepted[0]})")
-    print(json.dumps({"kind": "bench_everyday", "model": str(args.model), "list": path.name, **totals(verdicts)}))
+    asked = {"model": args.model, "list": path.name, "guarded": not args.unguarded}
+    print(json.dumps({"kind": "bench_everyday", **asked, **totals(verdicts)}))
     return 0
 
 
@@ -66,6 +68,7 @@ def parse_args(argv: Sequence[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("model", help="name of an installed model, or a folder")
     parser.add_argument("--list", type=Path, help="items and answers; by default those of the model's languages")
+    parser.add_argument("--unguarded", action="store_true", help="what the model says without the guards of `text`")
     return parser.parse_args(argv)
 
 

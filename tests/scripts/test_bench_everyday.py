@@ -1,13 +1,17 @@
 """What counts as an accepted answer, a loop, and an answer that is too long."""
 
 import importlib.util
+import json
 import sys
+from collections.abc import Sequence
 from pathlib import Path
-from types import ModuleType
+from types import ModuleType, SimpleNamespace
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+
+from translate.translator import Translator
 
 SCRIPTS = Path(__file__).parents[2] / "scripts"
 
@@ -36,8 +40,8 @@ def test_another_answer_is_not_accepted(answer: str) -> None:
     assert not bench.judge(HOUSE, answer).accepted
 
 
-@pytest.mark.parametrize("answer", ["no no no", "no, no, no.", "yes sir, yes sir, yes sir", "hahahahaha"])
-def test_three_times_the_same_is_a_loop(answer: str) -> None:
+@pytest.mark.parametrize("answer", ["no no no", "no, no, no.", "yes sir, yes sir, yes sir", "hahahahaha", "####"])
+def test_the_same_over_and_over_is_a_loop(answer: str) -> None:
     assert bench.judge(bench.Item("x", ("a long enough reference",)), answer).loops
 
 
@@ -70,3 +74,20 @@ def test_the_totals_count_each_kind() -> None:
     verdicts = [bench.judge(HOUSE, answer) for answer in ("house", "home", "no no no", "y" * 99)]
     expected = {"items": 4, "accepted": 2, "accepted_percent": 50.0, "loops": 2, "too_long": 1}
     assert bench.totals(verdicts) == expected
+
+
+def test_the_list_of_the_model_is_asked_and_failures_are_shown(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def passages(texts: Sequence[str], *, guarded: bool) -> list[SimpleNamespace]:
+        assert not guarded
+        return [SimpleNamespace(text="Wasser" if text == "water" else "?") for text in texts]
+
+    parts = SimpleNamespace(task=SimpleNamespace(source="en", target="de"))
+    monkeypatch.setattr(Translator, "load", lambda _: SimpleNamespace(parts=parts, passages=passages))
+    assert bench.main(["any", "--unguarded"]) == 0
+    *failures, record = capsys.readouterr().out.splitlines()
+    assert "milk -> ?  (accepted: Milch)" in failures
+    assert len(failures) == 199
+    expected = {"list": "everyday.en-de.tsv", "guarded": False, "accepted": 1, "loops": 0, "too_long": 0}
+    assert json.loads(record).items() >= expected.items()
