@@ -1,0 +1,176 @@
+#!/usr/bin/env python3
+"""Make a trained run a model that ships: small weights, scored as they are, beside a card that says what they are.
+
+    python scripts/ship.py runs/de-en --to translate/models/de-en --weaknesses weaknesses.md
+    python scripts/ship.py runs/de-en --to translate/models/de-en --weaknesses weaknesses.md --dtype bf16
+
+The run is compressed into RUN/DTYPE and scored there on the run's test sets, as is the run itself where it has no
+scores yet. The card names every corpus with its licence, from scripts/data/licences.toml; one that is not listed there
+stops the shipping. What the model is bad at is for a person to write.
+"""
+
+import argparse
+import json
+import shutil
+import sys
+import tomllib
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from translate.commands.compress import compress
+from translate.commands.evaluate import evaluate
+from translate.config import ExperimentConfig, parse
+from translate.corpus.sources import describe
+from translate.errors import UserError
+from translate.installed import Weights
+from translate.model_folder import FILES
+
+DATA = Path(__file__).resolve().parent / "data"
+SAMPLES = 20  # lines of the first test set on the card, at even distances: nobody has picked them
+METRICS = {"bleu": "BLEU", "chrf": "chrF", "ter": "TER"}
+
+Record = dict[str, Any]
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Compress, score, write the card, and put all in its place; 2 with a sentence for a mistake."""
+    args = parse_args(argv)
+    try:
+        ship(args.run, args.to, args.dtype, args.weaknesses)
+    except UserError as error:
+        print(f"ship: {error}", file=sys.stderr)
+        return 2
+    return 0
+
+
+def parse_args(argv: Sequence[str] | None) -> argparse.Namespace:
+    """The command line."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("run", type=Path, help="a run that has ended")
+    parser.add_argument("--to", type=Path, required=True, help="the new model folder")
+    parser.add_argument("--dtype", choices=["int8", "bf16"], default="int8", help="default: %(default)s")
+    parser.add_argument("--weaknesses", type=Path, required=True, help="Markdown for the card, written by a person")
+    return parser.parse_args(argv)
+
+
+def ship(run: Path, to: Path, dtype: str, weaknesses: Path) -> None:
+    """UserError if the run, the licences or the place do not allow it."""
+    if to.exists():
+        raise UserError(f"{to}: exists already; remove it, or name another folder")
+    small = run / dtype
+    if not small.exists():
+        compress(run, to=small, dtype=dtype)  # type: ignore[arg-type]
+    for model, out in ((run, run), (small, small)):
+        if not (out / "scores.json").exists():
+            score(model, out)
+    card = "\n\n".join(chapters(run, small, weaknesses.read_text(encoding="utf-8").strip())) + "\n"
+    to.mkdir(parents=True)
+    for name in FILES:
+        shutil.copyfile(small / name, to / name)
+    (to / "README.md").write_text(card, encoding="utf-8", newline="\n")
+    print(f"wrote {to}: {sum(path.stat().st_size for path in to.iterdir()) / 1e6:.1f} MB")
+
+
+def score(model: Path, out: Path) -> None:
+    """Translate and score the run's test sets."""
+    named: Record = {"source": None, "reference": None, "test_sets": [], "valid": False}
+    evaluate(model, out=out, beam_size=None, alpha=None, threads=None, confidence=False, **named)
+
+
+def chapters(run: Path, small: Path, weaknesses: str) -> Iterator[str]:
+    """The card."""
+    config = parse(read(run / "config.json"), str(run / "config.json"))
+    manifest, weights = read(run / "manifest.json"), Weights.read(small / "model.safetensors")
+    scores = {"fp32": read(run / "scores.json"), weights.precision: read(small / "scores.json")}
+    names = {"de": "German", "en": "English"}
+    source, target = (names.get(code, code) for code in (config.data.source, config.data.target))
+    yield (
+        f"# {source} to {target}, {weights.n_parameters / 1e6:.1f} M parameters, {weights.precision}\n\n"
+        f'Trained from scratch by this project. `translate "..."` uses it, and so does '
+        f'`Translator.load("{config.data.source}-{config.data.target}")`.'
+    )
+    yield "## Data\n\n" + table(("corpus", "pairs kept", "licence", "what"), data_rows(config, manifest))
+    yield "## Training\n\n" + "\n".join(f"- {line}" for line in training(run, manifest))
+    yield f"## Scores\n\n{table(('set', 'lines', 'weights', *METRICS.values()), score_rows(scores))}\n\n" + "  \n".join(
+        signatures(scores["fp32"])
+    )
+    yield f"## Weaknesses\n\n{weaknesses}"
+    yield f"## Samples\n\n{SAMPLES} lines at even distances, not picked.\n\n" + "\n\n".join(samples(config, small, run))
+
+
+def data_rows(config: ExperimentConfig, manifest: Record) -> Iterator[tuple[str, ...]]:
+    """Each corpus with its licence."""
+    kept = read(Path(manifest["prepared"]) / "report.json")["sources"]
+    old = config.data.old.sources if config.data.old is not None else ()
+    for name in map(describe, (*config.data.train, *old)):
+        entry = licence_of(name)
+        yield entry["title"], f"{kept[name]['kept']:,}", entry["licence"], entry["origin"]
+
+
+def licence_of(corpus: str) -> dict[str, str]:
+    """Title, licence and origin of a corpus by the name that reports know it by; UserError if they are not listed."""
+    licences: dict[str, dict[str, str]] = tomllib.loads((DATA / "licences.toml").read_text(encoding="utf-8"))
+    path = Path(corpus.split()[0])
+    for key in (path.name.split(".")[0], path.parent.name):
+        if key in licences:
+            return licences[key]
+    raise UserError(f"{corpus}: has no entry in {DATA / 'licences.toml'}; a model ships with all its licences")
+
+
+def training(run: Path, manifest: Record) -> Iterator[str]:
+    """How the run went."""
+    lines = [json.loads(line) for line in (run / "metrics.jsonl").read_text(encoding="utf-8").split("\n") if line]
+    final, last = (next(r for r in reversed(lines) if r["kind"] == kind) for kind in ("final", "train"))
+    starts = manifest["starts"]
+    machine = starts[-1]["machine"]
+    command = " ".join(["translate", *starts[0]["command"][1:]])
+    yield f"`{command}`, commit {str(starts[0]['commit'])[:9]}, seed {manifest['seed']}"
+    yield f"{final['step']:,} updates, {final['epoch']:,} epochs, {last['tokens']:,} tokens of both sides"
+    yield f"{final['seconds'] / 3600:.1f} hours on {machine['device']}, {machine['processor']}, in {len(starts)} starts"
+    yield f"mean of the checkpoints of updates {', '.join(f'{step:,}' for step in final['averaged'])}"
+    yield f"validation: {final['nll']:.3f} nats a token"
+
+
+def score_rows(scores: dict[str, Record]) -> Iterator[tuple[str, ...]]:
+    """One row for each set and kind of weights."""
+    for name in scores["fp32"]:
+        for weights, of in scores.items():
+            yield name, f"{of[name]['lines']:,}", weights, *(f"{of[name][key]['score']:.1f}" for key in METRICS)
+
+
+def signatures(scores: Record) -> list[str]:
+    """How the numbers were computed."""
+    return list(dict.fromkeys(f"{METRICS[key]} `{of[key]['signature']}`" for of in scores.values() for key in METRICS))
+
+
+def samples(config: ExperimentConfig, small: Path, run: Path) -> Iterator[str]:
+    """Sources, references and translations of the first test set."""
+    name = next(iter(config.data.test))
+    prepared = Path(read(run / "manifest.json")["prepared"])
+    pairs = [
+        json.loads(line) for line in (prepared / f"test.{name}.jsonl").read_text(encoding="utf-8").split("\n") if line
+    ]
+    translations = (small / "hypotheses" / f"{name}.txt").read_text(encoding="utf-8").split("\n")
+    for i in sorted({(2 * k + 1) * len(pairs) // (2 * SAMPLES) for k in range(SAMPLES)}):
+        source, reference = pairs[i]
+        yield f"    {source}\n    {reference}\n    {translations[i]}"
+
+
+def table(head: Sequence[str], rows: Iterator[tuple[str, ...]]) -> str:
+    """A Markdown table."""
+    lines = [head, ["---"] * len(head), *rows]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+def read(path: Path) -> Record:
+    """A JSON file; UserError if it is not there."""
+    try:
+        values: Record = json.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise UserError(f"{path}: cannot be read: {error.strerror}; name a run that has ended") from error
+    return values
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,109 @@
+"""A run ships whole, with scores of what ships and the licence of every corpus, or not at all."""
+
+import importlib.util
+import json
+import sys
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+from translate.cli import main
+from translate.model_folder import ModelFolder
+
+SCRIPTS = Path(__file__).parents[2] / "scripts"
+CONFIG = """
+[data]
+source = "de"
+target = "en"
+train = [{ kind = "grammar", split = "train", pairs = 70 }]
+valid = { kind = "grammar", split = "valid", pairs = 3 }
+test.one = { kind = "grammar", split = "test", pairs = 30 }
+old = { sources = [{ kind = "words" }] }
+
+[tokenizer]
+vocab_size = 400
+
+[model]
+preset = "tiny"
+d_model = 16
+d_ff = 24
+
+[training]
+max_steps = 2
+batch_tokens = 256
+max_tokens = 64
+warmup_steps = 1
+valid_bleu_sentences = 0
+"""
+
+
+def load() -> ModuleType:
+    spec = importlib.util.spec_from_file_location("ship", SCRIPTS / "ship.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+ship = load()
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder in which a small run has ended."""
+    place = tmp_path_factory.mktemp("ship")
+    (place / "x.toml").write_text(CONFIG, encoding="utf-8")
+    (place / "bad.md").write_text("- It has learned nothing.\n", encoding="utf-8")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(place)
+        assert main(["train", "x.toml"]) == 0
+    return place
+
+
+@pytest.mark.parametrize("dtype", ["int8", "bf16"])
+def test_a_run_ships_with_its_card(
+    place: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], dtype: str
+) -> None:
+    monkeypatch.chdir(place)
+    arguments = ["runs/x", "--to", f"models/{dtype}", "--weaknesses", "bad.md", "--dtype", dtype]
+    assert ship.main(arguments) == 0
+    shipped = place / "models" / dtype
+    small = json.loads((place / "runs" / "x" / dtype / "scores.json").read_text(encoding="utf-8"))
+    card = (shipped / "README.md").read_text(encoding="utf-8")
+    assert ModelFolder.open(shipped).task.source == "de"
+    assert card.startswith("# German to English, ")
+    assert f"| one | 30 | {dtype} | {small['one']['bleu']['score']:.1f} |" in card
+    assert "| one | 30 | fp32 |" in card
+    assert small["one"]["bleu"]["signature"] in card
+    assert "- It has learned nothing." in card
+    assert "| grammar | 70 | Apache-2.0 | this project |" in card
+    assert "| word list |" in card
+    translations = (place / "runs" / "x" / dtype / "hypotheses" / "one.txt").read_text(encoding="utf-8").split("\n")
+    assert sum(f"    {line}\n" in card or card.endswith(f"    {line}\n") for line in translations[:-1]) >= 20
+    capsys.readouterr()
+    assert ship.main(arguments) == 2
+    assert "exists already" in capsys.readouterr().err
+
+
+def test_a_corpus_without_a_licence_does_not_ship(
+    place: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(place)
+    (tmp_path / "licences.toml").write_text('[words]\ntitle = "a"\nlicence = "b"\norigin = "c"\n', encoding="utf-8")
+    monkeypatch.setattr(ship, "DATA", tmp_path)
+    assert ship.main(["runs/x", "--to", "models/none", "--weaknesses", "bad.md"]) == 2
+    assert "grammar train: has no entry in" in capsys.readouterr().err
+    assert not (place / "models" / "none").exists()
+
+
+def test_every_corpus_of_the_shipped_experiments_has_a_licence() -> None:
+    from translate.config import load as load_config
+
+    for name in ("de-en", "en-de"):
+        config = load_config(SCRIPTS.parent / "configs" / f"{name}.toml")
+        assert config.data.old is not None
+        sources = (*config.data.train, *config.data.old.sources)
+        assert all(ship.licence_of(ship.describe(source)) for source in sources)
