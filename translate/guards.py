@@ -22,11 +22,11 @@ FUNCTION_WORDS = {
         "haben sind wird nach bei nur noch über kann einer eines oder ihr mein dass dieser diese",
         "en": "the and of to is that it for with you this are be have not from by they we he she his her was were "
         "which would there their what can been has had will your",
-        "fr": "le les et des est une que pour dans qui pas sur avec vous nous je il elle ce cette sont mais plus aux "
+        "fr": "le les et des est une que pour dans qui pas sur avec vous nous elle ce cette sont mais aux "
         "être avoir leur",
-        "es": "el los las y en es una por con para del se lo como pero sus más está son fue hay muy también",
-        "it": "il gli di che è della con per sono una anche questo nel alla più dei come ma",
-        "nl": "het een van dat niet zijn voor met ik je ook naar maar wij deze hij wordt aan bij nog",
+        "es": "el los las y por para del lo como pero sus más está fue hay muy también esta eso",
+        "it": "il gli di che è della sono anche questo nel alla più dei ma perché",
+        "nl": "het een van dat niet zijn voor met ik ook naar maar wij deze hij wordt aan bij",
     }.items()
 }
 _LATIN_LETTERS = ((0x41, 0x24F), (0x1E00, 0x1EFF), (0xFF21, 0xFF5A))

@@ -128,3 +128,15 @@ def test_translating_builds_no_graph_and_leaves_the_model_as_it_was() -> None:
 def test_learned_positions_bound_the_output() -> None:
     with pytest.raises(ValueError, match="beyond max_length"):
         translate_ids(MODELS["learned positions"], [[5] * TINY.max_length], max_extra=6)
+
+
+@EACH_VARIANT
+def test_each_output_has_a_longest_length_of_its_own_and_repeats_nothing_where_that_is_asked(
+    model: Transformer,
+) -> None:
+    lengths = [2, 9, 5]
+    found = translate_ids(model, SRC, max_lengths=lengths, no_repeat=1)
+    for src, length, (h,) in zip(SRC, lengths, found, strict=True):
+        assert len(h.tokens) + 1 <= length
+        assert len(set(h.tokens)) == len(h.tokens)
+        assert h.log_prob == pytest.approx(log_prob(model, src, h.tokens), abs=1e-3)

@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 
 from translate.corpus.grammar import generate
 from translate.guards import (
+    FUNCTION_WORDS,
     has_words,
     is_foreign,
     is_shouted,
@@ -112,6 +113,11 @@ def test_another_language_or_script_is_foreign(text: str, language: str) -> None
 )
 def test_what_may_be_german_is_not_foreign(text: str) -> None:
     assert not is_foreign(text, "de")
+
+
+def test_no_function_word_belongs_to_two_languages() -> None:
+    words = [word for own in FUNCTION_WORDS.values() for word in own]
+    assert sorted(words) == sorted(set(words))
 
 
 def test_an_unknown_language_is_never_missed() -> None:

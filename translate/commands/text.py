@@ -34,7 +34,7 @@ _LINES_NAMED = 3  # of those that have a flag
 # What a person must know who reads nothing but the text; the paper's search has always been cut off silently.
 _NOTES = {
     "split": "longer than the model reads at once, so translated in parts",
-    "language": "not in the source language, so left as it is",
+    "language": "not in the source language, so left unchanged",
     "length": "the translation found no end and was cut off",
 }
 
@@ -291,7 +291,7 @@ class Notes:
         for flag, numbers in self.lines.items():
             more = self.n_lines[flag] - len(numbers)
             named = ", ".join(map(str, numbers)) + (f" and {more:,} more" if more else "")
-            say(f"warning: line {named}: {_NOTES[flag]}")
+            say(f"warning: line{'s' if len(numbers) > 1 else ''} {named}: {_NOTES[flag]}")
         self.lines, self.n_lines = {}, {}
 
 

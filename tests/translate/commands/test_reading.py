@@ -2,7 +2,9 @@
 
 import io
 import os
+import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 
@@ -10,9 +12,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import translate
 from translate.commands import reading
 from translate.commands.reading import ArrivingLines, TypedLines, ended
 from translate.errors import UserError
+from translate.model_folder import ModelFolder
+from translate.translator import Translator
 
 
 def arriving(data: bytes) -> ArrivingLines:
@@ -119,3 +124,30 @@ def test_a_closed_stdin_is_one_sentence(monkeypatch: pytest.MonkeyPatch) -> None
     monkeypatch.setattr(sys, "stdin", None)
     with pytest.raises(UserError, match="stdin is closed"):
         reading.open_lines([], None)
+
+
+@pytest.mark.skipif(not hasattr(os, "openpty"), reason="needs terminals")
+def test_at_a_terminal_what_is_typed_is_translated_and_remembered(
+    parts: ModelFolder, history: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The true prompt, in a process of its own that believes in a person."""
+    monkeypatch.setenv("PYTHONPATH", str(Path(translate.__file__).parent.parent))
+    monkeypatch.setenv("TERM", "dumb")
+    arguments = [sys.executable, "-m", "translate", "--paper", "--threads", "1", "--model", str(parts.folder)]
+    typed = ["der Hund", "Ja."]
+    ours, theirs = os.openpty()
+    with subprocess.Popen(arguments, stdin=theirs, stdout=theirs, stderr=subprocess.DEVNULL) as process:
+        os.close(theirs)
+        timer = threading.Timer(120, process.kill)
+        timer.start()
+        shown = ""
+        for text in (*(f"{line}\n" for line in typed), "\x04"):
+            while not shown.endswith("> "):
+                shown += os.read(ours, 1024).decode()
+            shown += "|"
+            os.write(ours, text.encode())
+        assert process.wait() == 0
+        timer.cancel()
+    os.close(ours)
+    assert [t.text for t in Translator(parts).translate(typed) if t.text not in shown] == []
+    assert [line for line in typed if line not in history.read_text(encoding="utf-8")] == []

@@ -383,7 +383,9 @@ def test_what_was_left_as_it_is_is_said_once(echo: Echo, capsys: pytest.CaptureF
     assert main([QUESTION, english, english, "Ja.", english, english]) == 0
     captured = capsys.readouterr()
     assert captured.out.splitlines()[1:3] == [english, english]
-    assert captured.err == "translate: warning: line 2, 3, 5 and 1 more: not in the source language, so left as it is\n"
+    assert (
+        captured.err == "translate: warning: lines 2, 3, 5 and 1 more: not in the source language, so left unchanged\n"
+    )
 
 
 def test_the_n_best_of_each_line_stand_beside_it(
