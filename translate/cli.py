@@ -145,11 +145,15 @@ def prepare(
     config: Config,
     overrides: Overrides = None,
     out: Annotated[Path | None, typer.Option(metavar="FOLDER", help="[default: prepared/NAME]")] = None,
+    from_model: Annotated[
+        Path | None,
+        typer.Option("--from", metavar="MODEL", help="Take this model's tokenizer, to fine-tune it with train --from."),
+    ] = None,
 ) -> None:
     """Clean the corpus, train the tokenizer and store token ids."""
     from translate.commands.prepare import prepare as run
 
-    run(config, overrides or [], out)
+    run(config, overrides or [], out, from_model)
 
 
 @app.command()

@@ -477,11 +477,11 @@ def test_options_reach_the_commands(monkeypatch: pytest.MonkeyPatch) -> None:
             (config, run, prepared, overrides, resume, from_model)
         ),
     )
-    assert main(["prepare", "a.toml", "--set", "x.y=1", "--set", "x.z=2", "--out", "b"]) == 0
+    assert main(["prepare", "a.toml", "--set", "x.y=1", "--set", "x.z=2", "--out", "b", "--from", "m"]) == 0
     assert main(["train", "a.toml"]) == 0
     assert main(["train", "a.toml", "--run", "r", "--prepared", "p", "--set", "x.y=1", "--resume", "--from", "m"]) == 0
     assert calls == [
-        (Path("a.toml"), ["x.y=1", "x.z=2"], Path("b")),
+        (Path("a.toml"), ["x.y=1", "x.z=2"], Path("b"), Path("m")),
         (Path("a.toml"), None, None, [], False, None),
         (Path("a.toml"), Path("r"), Path("p"), ["x.y=1"], True, Path("m")),
     ]

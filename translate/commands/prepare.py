@@ -2,22 +2,29 @@
 
 from pathlib import Path
 
+from translate.commands.messages import say
 from translate.config import load
 from translate.corpus import store
 
 
-def prepare(config_path: Path, overrides: list[str], out: Path | None) -> None:
+def prepare(config_path: Path, overrides: list[str], out: Path | None, from_model: Path | None) -> None:
     """Prepare the corpus of `config_path` in `out`, by default prepared/NAME after the experiment; prints a report.
 
     Args:
         config_path: the experiment file (TOML).
         overrides: `section.key=value` settings that replace those of the file.
         out: destination folder.
+        from_model: run or model folder whose tokenizer makes the ids, for a training that starts from it.
 
     Raises UserError for what the user can mend.
     """
-    config = load(config_path, overrides)
-    store.prepare(config, default_folder(config_path) if out is None else out, print)
+    config, tokenizer = load(config_path, overrides), None
+    if from_model is not None:
+        from translate.training.parent import Parent
+
+        parent = Parent.open(from_model, say)
+        config, tokenizer = parent.settings(config, say), parent.load_tokenizer()
+    store.prepare(config, default_folder(config_path) if out is None else out, print, tokenizer)
 
 
 def default_folder(config_path: Path) -> Path:

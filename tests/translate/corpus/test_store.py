@@ -479,11 +479,11 @@ def test_the_command_prepares_beside_the_working_directory(
     monkeypatch.chdir(tmp_path)
     config = write_config(tmp_path / "tiny.toml", Path("elsewhere"))
     overrides = [f"data.root={root}"]
-    prepare_command(config, overrides, None)
+    prepare_command(config, overrides, None, None)
     assert default_folder(config) == Path("prepared/tiny")
     assert Prepared.open(tmp_path / "prepared" / "tiny").train.n_pairs == 62
     assert "64 pairs read, 62 kept" in capsys.readouterr().out
-    prepare_command(config, overrides, None)
+    prepare_command(config, overrides, None, None)
     assert "prepared/tiny is up to date" in capsys.readouterr().out
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from safetensors.torch import load_file, save_file
 
+from translate.commands.prepare import prepare
 from translate.commands.train import train
 from translate.corpus.store import Prepared
 from translate.errors import UserError
@@ -178,3 +179,16 @@ def test_a_run_with_an_old_corpus_learns_from_both_and_goes_on_to_the_same_bits(
     data["old"] = {"sources": data["train"]}
     with pytest.raises(UserError, match=r"data.old is empty after cleaning: 3 duplicate"):
         fine_tune(toy, "other", parent, data=data)
+
+
+def test_a_corpus_may_be_prepared_for_a_fine_tuning_ahead(toy, parent, capsys):
+    settings = {**toy.settings, "tokenizer": {}}
+    Path("tuned.json").write_text(json.dumps(settings), encoding="utf-8")
+    prepare(Path("tuned.json"), [], None, parent)
+    tokenizer = (parent / "tokenizer.model").read_bytes()
+    assert Path("prepared/tuned/tokenizer.model").read_bytes() == tokenizer
+    capsys.readouterr()
+    fine_tune(toy, "tuned", parent)
+    assert "prepared/tuned is up to date" in "".join(capsys.readouterr())
+    with pytest.raises(UserError, match=r"vocab_size = 77 in the experiment"):
+        prepare(Path("tuned.json"), ["tokenizer.vocab_size=77"], None, parent)
