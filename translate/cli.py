@@ -57,6 +57,7 @@ Alpha = Annotated[
     typer.Option(min=0.0, max=10.0, metavar="X", help="Length penalty [default: the model's]."),
 ]
 Stored = Enum("Stored", {"INT8": "int8", "BF16": "bf16", "FP32": "fp32"})
+Format = Enum("Format", {"CTRANSLATE2": "ctranslate2", "MARIAN": "marian"})
 Threads = Annotated[int | None, typer.Option(min=1, metavar="N", help="CPU threads [default: one a core].")]
 Json = Annotated[bool, typer.Option("--json", help="Write JSON.")]
 
@@ -257,6 +258,22 @@ def compress(
     from translate.commands.compress import compress as run
 
     run(model, to=out, dtype=dtype.value)
+
+
+@app.command()
+def export(
+    model: Annotated[Path, typer.Argument(metavar="MODEL", help="Run directory, model folder or name of a model.")],
+    to: Annotated[Path, typer.Option(metavar="FOLDER", help="The new folder.")],
+    layout: Annotated[Format, typer.Option("--format", help="Who is to read it.")],
+    int8: Annotated[bool, typer.Option("--int8", help="Weights in 8 bits; CTranslate2 only.")] = False,
+    sentences: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Check on these [default: 100 of the embedded grammar].")
+    ] = None,
+) -> None:
+    """Write a model for CTranslate2 or Hugging Face Marian, checked on sentences."""
+    from translate.commands.export import export as run
+
+    run(model, to=to, format=layout.value, int8=int8, sentences=sentences)
 
 
 @app.command()

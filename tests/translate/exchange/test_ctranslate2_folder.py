@@ -1,0 +1,102 @@
+"""A CTranslate2 folder does what the original does, as CTranslate2 itself reads it."""
+
+import dataclasses
+from pathlib import Path
+
+import pytest
+import torch
+
+from tests.translate.exchange.engines import BASE, TEXTS, tiny_parts
+from transformer.config import ModelConfig
+from translate.corpus.tokenizer import Tokenizer
+from translate.errors import UserError
+from translate.exchange import ctranslate2_folder
+from translate.exchange.ctranslate2_folder import export
+
+ctranslate2 = pytest.importorskip("ctranslate2")
+
+SAME_FUNCTION = {
+    "paper": BASE,
+    "pre-norm": dataclasses.replace(BASE, norm="pre"),
+    "block order": dataclasses.replace(BASE, positions="sinusoidal-blocks"),
+    "learned positions, target tied": dataclasses.replace(BASE, positions="learned", tying="target"),
+    "nothing tied": dataclasses.replace(BASE, positions="learned", tying="none"),
+    "biases": dataclasses.replace(BASE, attention_bias=True),
+    "narrow heads": dataclasses.replace(BASE, d_k=7, d_v=5),
+}
+
+
+@pytest.mark.parametrize("config", SAME_FUNCTION.values(), ids=list(SAME_FUNCTION))
+def test_probabilities_and_greedy_output_are_those_of_the_original(
+    config: ModelConfig, tokenizer: Tokenizer, tmp_path: Path
+) -> None:
+    parts = tiny_parts(config, tokenizer, tmp_path / "ours")
+    proof = export(parts, tmp_path / "theirs", TEXTS)
+    assert proof.n_same == proof.n_sentences == len(TEXTS)
+    assert proof.largest <= 1e-4
+
+
+def test_text_through_ctranslate2_alone_is_our_greedy_translation(tokenizer: Tokenizer, tmp_path: Path) -> None:
+    """Written without this project's side of the check: what a user of the folder would type."""
+    from sentencepiece import SentencePieceProcessor
+
+    from transformer.decoding import translate_ids
+
+    parts = tiny_parts(BASE, tokenizer, tmp_path / "ours")
+    export(parts, tmp_path / "theirs", TEXTS)
+    processor = SentencePieceProcessor(model_file=str(tmp_path / "theirs" / "tokenizer.model"))
+    translator = ctranslate2.Translator(str(tmp_path / "theirs"))
+    results = translator.translate_batch(
+        processor.encode(TEXTS[:5], out_type=str), beam_size=1, max_decoding_length=11, min_decoding_length=0
+    )
+    expected = translate_ids(parts.model, tokenizer.encode_batch(TEXTS[:5]), beam_size=1, max_lengths=[12] * 5)
+    assert [processor.decode(result.hypotheses[0]) for result in results] == [
+        tokenizer.decode(best[0].tokens) for best in expected
+    ]
+
+
+def test_int8_is_smaller_and_close_and_the_original_stays_as_it_was(tokenizer: Tokenizer, tmp_path: Path) -> None:
+    quiet = dataclasses.replace(BASE, d_model=60, n_heads=5)
+    parts = tiny_parts(quiet, tokenizer, tmp_path / "ours")
+    with torch.no_grad():
+        for parameter in parts.model.parameters():
+            parameter *= 0.3
+    before = {name: tensor.clone() for name, tensor in parts.model.state_dict().items()}
+    proof = export(parts, tmp_path / "small", TEXTS, int8=True)
+    export(parts, tmp_path / "large", TEXTS)
+    assert 0 < proof.mean <= 0.05
+    small, large = (sum(path.stat().st_size for path in (tmp_path / name).iterdir()) for name in ("small", "large"))
+    assert small < large
+    assert all(torch.equal(tensor, before[name]) for name, tensor in parts.model.state_dict().items())
+
+
+def test_what_ctranslate2_cannot_express_is_named(tokenizer: Tokenizer, tmp_path: Path) -> None:
+    for number, (change, named) in enumerate([({"window": 3}, "model.window"), ({"d_v": 11}, "d_v = 11")]):
+        config = dataclasses.replace(BASE, **change)  # type: ignore[arg-type]
+        parts = tiny_parts(config, tokenizer, tmp_path / str(number))
+        with pytest.raises(UserError, match=named):
+            export(parts, tmp_path / "theirs", TEXTS)
+    assert not (tmp_path / "theirs").exists()
+
+
+@pytest.mark.parametrize("int8", [False, True])
+def test_a_model_that_differs_is_refused_and_leaves_nothing(
+    int8: bool, tokenizer: Tokenizer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    parts = tiny_parts(BASE, tokenizer, tmp_path / "ours")
+    if int8:
+        monkeypatch.setattr(ctranslate2_folder, "TOLERANCE_INT8", 1e-9)
+    else:
+        monkeypatch.setattr(ctranslate2_folder, "_NEVER", 1.0)
+    with pytest.raises(UserError, match="int8" if int8 else "is not the original"):
+        export(parts, tmp_path / "theirs", TEXTS, int8=int8)
+    assert list(tmp_path.iterdir()) == [tmp_path / "ours"]
+
+
+@pytest.mark.slow
+def test_a_thousand_sentences(tokenizer: Tokenizer, tmp_path: Path) -> None:
+    from translate.corpus.grammar import generate
+
+    texts = [german for german, _ in generate("test", 1000, 7)]
+    proof = export(tiny_parts(BASE, tokenizer, tmp_path / "ours"), tmp_path / "theirs", texts)
+    assert (proof.n_sentences, proof.n_same) == (1000, 1000)

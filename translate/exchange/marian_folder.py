@@ -1,0 +1,258 @@
+"""A model as a Hugging Face Marian folder, for `MarianMTModel` and `MarianTokenizer`.
+
+Marian's sinusoids have the paper's frequencies, but all sines stand before all cosines, where the paper's alternate.
+Linear maps and layer normalisation do not mind in which order the channels of the residual stream stand, as long as all
+agree. So one permutation of the channels, applied to every matrix and vector at the stream, makes one of the other, and
+the function stays the same.
+
+Dimension key: V vocabulary, D d_model.
+"""
+
+import json
+import warnings
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from transformer.attention import MultiHeadAttention
+from transformer.config import ModelConfig
+from transformer.feedforward import FeedForward
+from transformer.model import Transformer
+from translate.config import DecodingConfig
+from translate.corpus.tokenizer import Tokenizer
+from translate.errors import UserError
+from translate.exchange.new_folder import new_folder
+from translate.exchange.projections import Affine, head_width, projections
+from translate.exchange.verification import Ids, Proof, compare, require_equal, teacher_forced
+from translate.model_folder import ModelFolder, Task
+
+TOLERANCE = 1e-5  # of logits, relative to the largest one of a sentence
+
+State = dict[str, Tensor]
+
+
+def export(parts: ModelFolder, to: Path, texts: Sequence[str]) -> Proof:
+    """Write `to` and check it on `texts`.
+
+    Raises UserError if the package `transformers` is not there, if the architecture has no counterpart in Marian, if
+    `to` exists, or if the check fails; then nothing is left at `to`.
+    """
+    _check(parts.model.config)
+    with new_folder(to) as folder:
+        _write_tokenizer(parts.tokenizer, parts.task, parts.model.config, folder)
+        _write_model(parts.model, parts.task.decoding, folder)
+        exported = MarianFolder(folder)
+        original = partial(teacher_forced, parts.model)
+        proof = compare(parts, exported, original, texts, parts.model.config.max_length)
+        require_equal(proof, TOLERANCE, "logits")
+    return proof
+
+
+def _check(config: ModelConfig) -> None:
+    """UserError where Marian has no such architecture."""
+    for name, wanted in (("norm", "post"), ("positions", "sinusoidal"), ("window", None)):
+        if (value := getattr(config, name)) != wanted:
+            raise UserError(
+                f"Marian models have model.{name} = {wanted or 'none'}, and this one has {value}; export it with "
+                "--format ctranslate2" + (", or train without" if name == "window" else "")
+            )
+    head_width(config)
+    _transformers()
+
+
+def _transformers() -> Any:  # Any: the package is optional, so its types are not always there
+    """The package `transformers`; UserError if it is not installed."""
+    try:
+        import transformers
+    except ImportError as error:
+        raise UserError(
+            "this format needs the package transformers: pip install 'transformer-translate[marian]'"
+        ) from error
+    return transformers
+
+
+@contextmanager
+def _quiet_transformers() -> Iterator[Any]:
+    """The package without its progress bars, and without the advice to install what is not needed here."""
+    transformers = _transformers()
+    logging = transformers.utils.logging
+    had_bars = logging.is_progress_bar_enabled()
+    logging.disable_progress_bar()
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            yield transformers
+    finally:
+        if had_bars:
+            logging.enable_progress_bar()
+
+
+def _write_tokenizer(tokenizer: Tokenizer, task: Task, config: ModelConfig, folder: Path) -> None:
+    """The same SentencePiece model for both sides, and its pieces by id."""
+    pieces = tokenizer.pieces(range(tokenizer.vocab_size))
+    for name in ("source.spm", "target.spm"):
+        tokenizer.save(folder / name)
+    _write_json(folder / "vocab.json", {piece: i for i, piece in enumerate(pieces)})
+    settings = {
+        "tokenizer_class": "MarianTokenizer",
+        "source_lang": task.source,
+        "target_lang": task.target,
+        "unk_token": pieces[tokenizer.unk],
+        "eos_token": pieces[config.eos],
+        "pad_token": pieces[config.pad],
+        "model_max_length": config.max_length,
+        "separate_vocabs": False,
+        "clean_up_tokenization_spaces": False,
+    }
+    _write_json(folder / "tokenizer_config.json", settings)
+
+
+def _write_json(path: Path, values: dict[str, Any]) -> None:
+    path.write_text(json.dumps(values, indent=2, ensure_ascii=False) + "\n", encoding="utf-8", newline="\n")
+
+
+def _write_model(model: Transformer, decoding: DecodingConfig, folder: Path) -> None:
+    """Config, weights, and how to decode."""
+    transformers, config = _transformers(), model.config
+    marian = transformers.MarianMTModel(_marian_config(config))
+    state = marian_state(model)
+    missing, unexpected = marian.load_state_dict(state, strict=False)
+    if unexpected or any("embed_positions" not in name for name in missing):
+        raise UserError(f"this version of transformers ({transformers.__version__}) has another Marian: take another")
+    marian.generation_config = transformers.GenerationConfig(
+        num_beams=decoding.beam_size,
+        # Marian divides by length^penalty, a near relative of the paper's ((5 + length) / 6)^alpha.
+        length_penalty=decoding.alpha,
+        max_length=config.max_length,
+        bad_words_ids=[[config.pad], [config.bos]],
+        **_ids(config),
+    )
+    with _quiet_transformers():
+        marian.save_pretrained(folder)
+
+
+def _ids(config: ModelConfig) -> dict[str, int]:
+    """The ids that mean something to generation."""
+    return {
+        "pad_token_id": config.pad,
+        "bos_token_id": config.bos,
+        "eos_token_id": config.eos,
+        "forced_eos_token_id": config.eos,
+        "decoder_start_token_id": config.bos,
+    }
+
+
+def _marian_config(config: ModelConfig) -> Any:
+    return _transformers().MarianConfig(
+        vocab_size=config.vocab_size,
+        decoder_vocab_size=config.vocab_size,
+        max_position_embeddings=config.max_length,
+        d_model=config.d_model,
+        encoder_layers=config.n_encoder_layers,
+        decoder_layers=config.n_decoder_layers,
+        encoder_attention_heads=config.n_heads,
+        decoder_attention_heads=config.n_heads,
+        encoder_ffn_dim=config.d_ff,
+        decoder_ffn_dim=config.d_ff,
+        activation_function="relu",
+        scale_embedding=True,
+        dropout=config.dropout,
+        attention_dropout=config.attention_dropout,
+        activation_dropout=config.ffn_dropout,
+        share_encoder_decoder_embeddings=config.tying == "all",
+        tie_word_embeddings=config.tying != "none",
+        **_ids(config),
+    )
+
+
+def marian_state(model: Transformer) -> State:
+    """The weights under Marian's names, all but the position table, which is computed."""
+    order = block_order(model.config.d_model)
+    embeddings = {
+        "model.encoder.embed_tokens.weight": model.src_embedding.weight_VD,
+        "model.decoder.embed_tokens.weight": model.tgt_embedding.weight_VD,
+        "lm_head.weight": model.output_weight,
+    }
+    if model.config.tying == "all":
+        embeddings["model.shared.weight"] = model.src_embedding.weight_VD
+    state = {name: weight_VD.detach()[:, order] for name, weight_VD in embeddings.items()}
+    state["final_logits_bias"] = torch.zeros(1, model.config.vocab_size)
+    for stack, layers, attentions in (
+        ("encoder", model.encoder, (("self_attn", "self_attn"),)),
+        ("decoder", model.decoder, (("self_attn", "self_attn"), ("cross_attn", "encoder_attn"))),
+    ):
+        for i, layer in enumerate(layers):
+            prefix = f"model.{stack}.layers.{i}."
+            norms = [*(f"{theirs}_layer_norm" for _, theirs in attentions), "final_layer_norm"]
+            for name, residual in zip(norms, layer.residuals, strict=True):  # type: ignore[arg-type]
+                norm = Affine(residual.norm.weight.detach()[order], residual.norm.bias.detach()[order])
+                state |= _named(prefix + name, norm)
+            for ours, theirs in attentions:
+                state |= _attention(getattr(layer, ours), f"{prefix}{theirs}.", order, head_width(model.config))
+            state |= _feed_forward(layer.feed_forward, prefix, order)  # type: ignore[arg-type]
+    return state
+
+
+def block_order(d_model: int) -> Tensor:
+    """Where channel i of Marian's stream stands in ours: 0, 2, 4, ... hold the sines, 1, 3, 5, ... the cosines, (D)."""
+    return torch.cat((torch.arange(0, d_model, 2), torch.arange(1, d_model, 2)))
+
+
+def _attention(attention: MultiHeadAttention, prefix: str, order: Tensor, width: int) -> State:
+    """Four projections: three read the stream, one writes to it."""
+    parts = projections(attention, width)
+    state: State = {}
+    for name, part in (("q_proj", parts.q), ("k_proj", parts.k), ("v_proj", parts.v)):
+        state |= _named(prefix + name, Affine(part.weight[:, order], part.bias))
+    return state | _named(prefix + "out_proj", Affine(parts.o.weight[order], parts.o.bias[order]))
+
+
+def _feed_forward(network: FeedForward, prefix: str, order: Tensor) -> State:
+    """Two layers: the first reads the stream, the second writes to it."""
+    w_1, w_2 = network.w_1, network.w_2
+    first = _named(prefix + "fc1", Affine(w_1.weight.detach()[:, order], w_1.bias.detach()))
+    return first | _named(prefix + "fc2", Affine(w_2.weight.detach()[order], w_2.bias.detach()[order]))
+
+
+def _named(name: str, part: Affine) -> State:
+    return {f"{name}.weight": part.weight.contiguous(), f"{name}.bias": part.bias.contiguous()}
+
+
+class MarianFolder:
+    """A Marian folder as `transformers` loads it; what the check talks to."""
+
+    def __init__(self, folder: Path) -> None:
+        with _quiet_transformers() as transformers:
+            self.tokenizer = transformers.MarianTokenizer.from_pretrained(folder, local_files_only=True)
+            self.model = transformers.MarianMTModel.from_pretrained(folder, local_files_only=True).eval()
+
+    def encode(self, texts: Sequence[str]) -> list[list[int]]:
+        """Token ids without the end."""
+        return [ids[:-1] for ids in self.tokenizer(list(texts))["input_ids"]]
+
+    def decode(self, ids: Sequence[int]) -> str:
+        """The text of token ids."""
+        return str(self.tokenizer.decode(ids, skip_special_tokens=True))
+
+    def values(self, src: Ids, tgt: Ids) -> list[Tensor]:
+        """Logits after each target position, (T + 1, V) for each pair."""
+        settings = self.model.config
+        starts = [[settings.decoder_start_token_id, *ids] for ids in tgt]
+        padded = self.tokenizer.pad({"input_ids": starts}, return_tensors="pt")["input_ids"]
+        logits = self.model(**self._batch(src), decoder_input_ids=padded).logits
+        return [row[: len(ids)] for row, ids in zip(logits, starts, strict=True)]
+
+    def greedy(self, src: Ids, limit: int) -> list[list[int]]:
+        """Greedy outputs without the end, at most limit - 1 tokens."""
+        outputs = self.model.generate(**self._batch(src), num_beams=1, do_sample=False, max_length=limit + 1)
+        end = self.model.config.eos_token_id
+        return [ids[1 : ids.index(end)] for ids in outputs.tolist()]
+
+    def _batch(self, src: Ids) -> Any:
+        ends = [[*ids, self.model.config.eos_token_id] for ids in src]
+        return self.tokenizer.pad({"input_ids": ends}, return_tensors="pt")
