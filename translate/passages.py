@@ -24,6 +24,8 @@ from translate.text.pieces import Piece
 
 SUSPICIOUS = frozenset({"language", "repetition", "length", "confidence"})
 
+_INVENTED = re.compile(rf"\s?{placeholders.SYMBOL.pattern}")
+
 
 @dataclass(frozen=True)
 class Sentence:
@@ -110,7 +112,7 @@ class Passages:
         rendered = self._plain(_distinct(p.text for pieces in parted.values() for p in pieces if p.translate))
         found = {}
         for text, pieces in parted.items():
-            whole = join([rendered[p.text] if p.translate else Sentence(p.text) for p in pieces])
+            whole = join([_without_symbols(rendered[p.text]) if p.translate else Sentence(p.text) for p in pieces])
             found[text] = replace(whole, flags=whole.flags - {"copied"}).flagged("placeholders")
         return found
 
@@ -142,6 +144,11 @@ class Passages:
             mended = not _is_bad(again[text], text)
             found[text] = (again[text] if mended else found[text]).flagged("repetition")
         return found
+
+
+def _without_symbols(sentence: Sentence) -> Sentence:
+    """The translation of text that holds no placeholder without those that the model invented."""
+    return replace(sentence, text=_INVENTED.sub("", sentence.text))
 
 
 def _is_bad(sentence: Sentence, source: str) -> bool:

@@ -122,6 +122,13 @@ def test_a_lost_or_invented_placeholder_leaves_all_where_they_are(loss: Speak) -
     assert (sentence.text, sentence.flags) == ("hALLO {name} UND tAG".replace("tAG", "tAG"), {"placeholders"})
 
 
+def test_a_placeholder_that_nobody_wrote_is_none_of_the_text() -> None:
+    model = Model(lambda text: f"{swapped(text)} {SYMBOLS[2]}")
+    plain, holding = translated(model, "Guten Tag", "Hallo {name}")
+    assert (plain.text, plain.flags) == ("gUTEN tAG", {"placeholders"})
+    assert (holding.text.split(), holding.flags) == (["hALLO", "{name}"], {"placeholders"})
+
+
 def test_a_model_without_symbols_translates_round_the_placeholders() -> None:
     model = Model(
         lambda text: f"{text[: len(text) - len(text.lstrip())]}{swapped(text.strip())}{text[len(text.rstrip()) :]}"
