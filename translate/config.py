@@ -203,7 +203,8 @@ class TokenizerConfig(Section):
     """One SentencePiece model for both languages (section 5.1: a shared vocabulary).
 
     Attributes:
-        max_sentences: sentences that it is trained on, a random sample of more; of 256 MB of text at most.
+        max_sentences: sentences that it is trained on, a random sample of more; of 256 MB of text at most, and of
+            less, down to 14 MB, where there are few spaces, as in Chinese.
         placeholders: symbols that are a piece of their own each, to stand for what is not to be translated.
     """
 

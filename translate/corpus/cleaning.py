@@ -8,8 +8,9 @@
     duplicate     the same pair came before
     test_overlap  a side of 4 words or more is a side of a validation or test pair, but for case and spacing
 
-Sentences are never changed. What has been seen is remembered as 8-byte hashes, not as text: a pair costs 12 to 23 bytes
-of memory, and among ten million pairs the chance that any two are confused is 3 in a million.
+Sentences are never changed. What has been seen is remembered as 8-byte hashes, not as text: a pair costs 11 to 16 bytes
+of memory, and among ten million pairs the chance that any two are confused is 3 in a million, among
+a hundred million 3 in ten thousand.
 """
 
 from collections.abc import Iterable, Iterator, Sequence

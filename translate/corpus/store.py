@@ -38,7 +38,12 @@ from translate.errors import UserError
 FORMAT = 1
 
 _CHUNK = 10_000  # sentences encoded at a time
-_TOKENIZER_BYTES = 2**28  # of text; SentencePiece needs three times as much memory, and learns nothing more from more
+# What SentencePiece may need, in bytes, and what it needs for a byte of text: more where there are few spaces, as in
+# Chinese, for it holds every place of every pair of characters of each different word.
+_TOKENIZER_MEMORY = 3 * 2**28
+_MEMORY_OF_TEXT = 3
+_MEMORY_OF_LONG_WORDS = 50
+_LONG_WORD = 32  # bytes; words of languages with spaces are rarely longer
 _MAX_DIFFERENCES = 6  # named when a folder is out of date
 _SIDES = ("src", "tgt")
 _MANIFEST_KEYS = {"config", "inputs", "fingerprint", "counts", "tokenizer", "versions", "files"}
@@ -221,6 +226,7 @@ def _build(config: ExperimentConfig, folder: Path, plan: Manifest, say: Say, tok
     cleaner = Cleaner(config.cleaning, HeldOut(itertools.chain.from_iterable(held_out.values())))
     n_pairs, n_old = _write_clean(config, cleaner, augmenter, clean_file)
     report = cleaner.report
+    del cleaner  # what it has seen takes 16 bytes a pair, as the offsets of the ids will
     _say_report(report, say)
     if augmenter.added:
         say(f"variants added: {', '.join(f'{n:,} {kind}' for kind, n in augmenter.added.items())}")
@@ -265,8 +271,20 @@ def _build(config: ExperimentConfig, folder: Path, plan: Manifest, say: Say, tok
 def _tokenizer_text(clean_file: Path, n_sentences: int, config: ExperimentConfig) -> Iterator[str]:
     """Sentences to train the tokenizer on: all, or as many as the config and the memory allow."""
     sentences = itertools.chain.from_iterable(_iter_jsonl(clean_file))
-    affordable = n_sentences * _TOKENIZER_BYTES // max(clean_file.stat().st_size, 1)
+    needed = _MEMORY_OF_TEXT * clean_file.stat().st_size + _MEMORY_OF_LONG_WORDS * _in_long_words(clean_file)
+    affordable = max(n_sentences * _TOKENIZER_MEMORY // max(needed, 1), 1)
     return sample(sentences, n_sentences, min(config.tokenizer.max_sentences, affordable))
+
+
+def _in_long_words(path: Path) -> int:
+    """Bytes of a file that stand in words of more than _LONG_WORD bytes; words end at spaces and lines alone."""
+    n = 0
+    with path.open("rb") as file:
+        while lines := file.readlines(2**20):
+            ends = np.flatnonzero(np.frombuffer(b"".join(lines), dtype=np.uint8) <= ord(" "))
+            lengths = np.diff(ends, prepend=-1) - 1
+            n += int(lengths[lengths > _LONG_WORD].sum())
+    return n
 
 
 def _augmenter(config: ExperimentConfig, tokenizer: Tokenizer | None) -> Augmenter:

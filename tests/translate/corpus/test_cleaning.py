@@ -1,5 +1,6 @@
 """Every pair is kept or counted under exactly one rule, and the rules come in a fixed order."""
 
+import tracemalloc
 from collections.abc import Sequence
 
 import pytest
@@ -139,3 +140,20 @@ def test_held_out_sides_are_found_whatever_their_case_and_spacing() -> None:
     assert "STRASSE frei für alle" in HeldOut([("Straße frei für alle", "x")])
     assert "yes please do" not in HELD_OUT  # three words say little
     assert "the dog runs home" not in HELD_OUT
+
+
+@pytest.mark.slow
+def test_a_pair_more_costs_no_more_than_24_bytes() -> None:
+    """The tables grow in steps, from 11 to 16 bytes a pair, so the slope between two sizes may exceed either."""
+
+    def peak(n: int) -> int:
+        cleaner = Cleaner(CONFIG, HELD_OUT)
+        tracemalloc.start()
+        for _ in cleaner.clean((f"der Satz {i}", f"sentence number {i}") for i in range(n)):
+            pass
+        highest = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+        assert cleaner.report.kept == n
+        return highest
+
+    assert (peak(300_000) - peak(60_000)) / 240_000 < 24

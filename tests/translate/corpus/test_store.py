@@ -17,6 +17,7 @@ import pytest
 from translate.commands.prepare import default_folder
 from translate.commands.prepare import prepare as prepare_command
 from translate.config import ExperimentConfig, parse
+from translate.corpus import store
 from translate.corpus.augmentation import Augmenter
 from translate.corpus.cleaning import Cleaner, HeldOut
 from translate.corpus.sources import Pair
@@ -517,3 +518,69 @@ def test_a_folder_without_variants_is_what_it_was_before_there_were_any(root: Pa
     settings = prepare(experiment(root), tmp_path / "out", silent).manifest["config"]
     assert "augmentation" not in settings
     assert "placeholders" not in settings["tokenizer"]
+
+
+CHINESE = "".join(map(chr, range(0x4E00, 0x4E00 + 3000)))
+
+
+def unspaced(n: int) -> list[Pair]:
+    """Pairs of sentences without spaces, of 25 characters a side, in proportions like those of a language."""
+    rng = np.random.default_rng(0)
+    ranks = np.minimum(20 * rng.pareto(0.9, (n, 2, 25)), len(CHINESE) - 1).astype(int)
+    return [("".join(CHINESE[i] for i in src), "".join(CHINESE[i] for i in tgt)) for src, tgt in ranks]
+
+
+def tokenizer_text(root: Path, pairs: list[Pair]) -> list[str]:
+    clean_file = root / "clean.jsonl"
+    store._write_jsonl(clean_file, pairs)
+    return list(store._tokenizer_text(clean_file, 2 * len(pairs), experiment(root)))
+
+
+def test_the_tokenizer_learns_from_all_of_a_small_corpus_and_from_what_memory_allows_of_a_large_one(
+    root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Without spaces each character costs far more, so fewer are taken."""
+    spaced = [(f"ein Satz mit der Zahl {i}", f"a sentence with the number {i}") for i in range(700)]
+    corpora = {"spaced": spaced, "unspaced": unspaced(300)}
+    for pairs in corpora.values():
+        assert tokenizer_text(root, pairs) == [side for pair in pairs for side in pair]
+    monkeypatch.setattr(store, "_TOKENIZER_MEMORY", 90_000)
+    taken = {name: sum(len(text.encode()) for text in tokenizer_text(root, pairs)) for name, pairs in corpora.items()}
+    assert 90_000 / 3 * 0.7 < taken["spaced"] <= 90_000 / 3
+    assert 90_000 / 53 * 0.7 < taken["unspaced"] <= 90_000 / 50
+
+
+def test_long_words_are_counted_across_the_blocks_of_a_file(tmp_path: Path) -> None:
+    lines = [f"{'kurz ' * 5000}{'x' * 32} {'y' * 33} {'z' * (40 + i)}\n" for i in range(99)]
+    (tmp_path / "text").write_text("".join(lines), encoding="utf-8")
+    assert store._in_long_words(tmp_path / "text") == sum(33 + 40 + i for i in range(99))
+
+
+@pytest.mark.slow
+def test_text_without_spaces_is_prepared_in_less_than_a_gibibyte(tmp_path: Path) -> None:
+    """All of these 30 MB would take 1.6 GB to train the tokenizer on."""
+    write_pairs(tmp_path, "train", unspaced(200_000))
+    write_pairs(tmp_path, "valid", unspaced(7))
+    (tmp_path / "zh.toml").write_text(
+        """[data]
+source = "de"
+target = "en"
+train = [{ source = "train.de", target = "train.en" }]
+valid = { source = "valid.de", target = "valid.en" }
+[cleaning]
+test_overlap = false
+[tokenizer]
+vocab_size = 8000
+[training]
+max_steps = 1
+""",
+        encoding="utf-8",
+    )
+    code = (
+        "from translate.cli import main\n"
+        "try:\n    main(['prepare', 'zh.toml', '--out', 'prepared'])\n"
+        "finally:\n    print([l for l in open('/proc/self/status') if l.startswith('VmHWM')][0].split()[1])\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert (tmp_path / "prepared" / "manifest.json").exists(), done.stderr
+    assert int(done.stdout.split()[-1]) < 2**20  # KiB
