@@ -429,7 +429,7 @@ from translate.commands.prepare import prepare
 from translate.errors import UserError
 resource.setrlimit(resource.RLIMIT_FSIZE, (int(sys.argv[3]),) * 2)
 try:
-    prepare(Path(sys.argv[1]), [], Path(sys.argv[2]))
+    prepare(Path(sys.argv[1]), [], Path(sys.argv[2]), None)
 except UserError as error:
     print("refused:", error)
 """
