@@ -21,3 +21,13 @@ def inverse_sqrt_lr(step: int, *, peak: float, warmup_steps: int) -> float:
     if warmup_steps < 1:
         raise ValueError(f"warmup_steps = {warmup_steps} must be at least 1")
     return peak * min(step / warmup_steps, math.sqrt(warmup_steps / step))
+
+
+def cooldown(step: int, *, last_step: int, share: float) -> float:
+    """A factor for either: 1 until the last `share` of the steps, in which it falls in a line to 1 / their number.
+
+    Not of the paper, which averages checkpoints to the same end; worth more where training ends long before the
+    inverse square root is small (Zhai et al. 2022, "Scaling Vision Transformers", 3.5).
+    """
+    n_steps = round(share * last_step)
+    return min(1.0, (last_step - step + 1) / n_steps) if n_steps else 1.0

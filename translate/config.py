@@ -269,6 +269,7 @@ class TrainingConfig(Section):
         max_tokens: longest sentence, in tokens a side, that is trained on; longer ones are counted and named.
         lr: peak learning rate; None is the paper's d_model^-0.5 * warmup_steps^-0.5 (5.3).
         warmup_steps: linear rise, then inverse square root (5.3).
+        cooldown: share of all steps, at the end, in which the learning rate falls to zero in a line; 0 is the paper's.
         adam_betas, adam_eps, weight_decay: of the optimizer (5.3); decay is decoupled.
         label_smoothing: of 5.4.
         clip_norm: largest gradient norm; None measures without clipping, as the paper.
@@ -299,6 +300,7 @@ class TrainingConfig(Section):
     max_tokens: int = Field(default=256, ge=2)
     lr: float | None = Field(default=None, gt=0)
     warmup_steps: int = Field(default=4000, ge=1)
+    cooldown: float = Field(default=0.0, ge=0, le=1)
     adam_betas: tuple[Beta, Beta] = Field(default=(0.9, 0.98), strict=False)
     adam_eps: float = Field(default=1e-9, gt=0)
     weight_decay: float = Field(default=0.0, ge=0)

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from transformer.schedule import inverse_sqrt_lr, noam_lr
+from transformer.schedule import cooldown, inverse_sqrt_lr, noam_lr
 
 PAPER = json.loads((Path(__file__).parent / "paper.json").read_text(encoding="utf-8"))
 
@@ -73,3 +73,17 @@ def test_a_warmup_of_no_steps_is_refused() -> None:
         noam_lr(1, d_model=512, warmup_steps=0)
     with pytest.raises(ValueError, match="warmup_steps = 0 must be at least 1"):
         inverse_sqrt_lr(1, peak=1.0, warmup_steps=0)
+
+
+@given(last=st.integers(1, 100_000), share=st.floats(0, 1), data=st.data())
+def test_the_cooldown_is_a_straight_line_that_would_meet_zero_one_step_after_the_last(
+    last: int, share: float, data: st.DataObject
+) -> None:
+    step = data.draw(st.integers(1, last))
+    n_steps = round(share * last)
+    factor = cooldown(step, last_step=last, share=share)
+    if step <= last - n_steps:
+        assert factor == 1
+    else:
+        assert factor == pytest.approx(float(Fraction(last + 1 - step, n_steps)), rel=1e-12)
+        assert factor > 0

@@ -15,10 +15,10 @@ from tqdm import tqdm
 
 from transformer.checkpoint_io import CheckpointError, average
 from transformer.model import Transformer
-from transformer.schedule import inverse_sqrt_lr, noam_lr
+from transformer.schedule import cooldown, inverse_sqrt_lr, noam_lr
 from translate import model_folder
 from translate.config import TrainingConfig
-from translate.corpus.batches import Batch, EncodedPairs, Pairs, Sampler, by_length, collate, largest
+from translate.corpus.batches import Batch, EncodedPairs, Pairs, Sampler, by_length, collate, largest, width
 from translate.corpus.store import Prepared
 from translate.errors import UserError
 from translate.model_folder import Task, write_model
@@ -117,7 +117,7 @@ class Trainer:
 
     def _check_positions(self) -> None:
         """UserError if learned positions end before the longest sentence that they will meet."""
-        longest = max(self.config.max_tokens, *(batch.src.size(1) for batch in self.valid))
+        longest = max(width(self.config.max_tokens), *(batch.src.size(1) for batch in self.valid))
         longest = max(longest, *(batch.tgt_in.size(1) for batch in self.valid))
         model = self.model.config
         if model.positions == "learned" and model.max_length < longest:
@@ -147,11 +147,12 @@ class Trainer:
         return batch.to(self.device)
 
     def lr(self, step: int) -> float:
-        """The learning rate of 5.3, with the paper's peak unless the config names one."""
+        """The learning rate of 5.3, with the paper's peak unless the config names one, and its end if that does."""
         warmup_steps = self.config.warmup_steps
+        factor = cooldown(step, last_step=self.last_step, share=self.config.cooldown)
         if self.config.lr is None:
-            return noam_lr(step, d_model=self.model.config.d_model, warmup_steps=warmup_steps)
-        return inverse_sqrt_lr(step, peak=self.config.lr, warmup_steps=warmup_steps)
+            return factor * noam_lr(step, d_model=self.model.config.d_model, warmup_steps=warmup_steps)
+        return factor * inverse_sqrt_lr(step, peak=self.config.lr, warmup_steps=warmup_steps)
 
     def resume(self) -> None:
         """Go back to the newest checkpoint that is undamaged; a damaged one is named and left for inspection."""

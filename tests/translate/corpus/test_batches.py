@@ -8,9 +8,10 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from translate.corpus.batches import EncodedPairs, Position, Sampler, by_length, collate, longest_source
+from translate.corpus.batches import EncodedPairs, Position, Sampler, by_length, collate, longest_source, width
 from translate.errors import UserError
 
+SIZES = sorted({m << k for m in range(1, 17) for k in range(8)})  # rows and columns that batches may have
 LENGTHS = st.lists(st.tuples(st.integers(0, 17), st.integers(0, 17)), min_size=1, max_size=60)
 
 
@@ -125,25 +126,33 @@ def test_similar_lengths_share_a_batch():
     assert 1 - tokens / padded < 0.05
 
 
-@given(LENGTHS)
-def test_neighbours_in_length_are_neighbours_in_the_difference_of_their_sides(lengths):
-    """From one pair to the next either the longest side grows or the difference moves one way; never does it jump."""
+@given(st.integers(1, 2048))
+def test_a_width_is_the_next_size(n_tokens):
+    assert width(n_tokens) == min(size for size in SIZES if size >= n_tokens)
+
+
+@given(st.lists(st.tuples(st.integers(0, 70), st.integers(0, 70)), min_size=1, max_size=60), st.integers(80, 1000))
+def test_shapes_of_batches_are_few(lengths, budget):
+    """As many rows as the budget allows, down to the next size, but where a group of equal widths ends."""
     pairs = pairs_of(lengths)
-    order = np.concatenate(by_length(pairs, np.arange(pairs.n_pairs), 1))
-    src, tgt = pairs.src_lengths[order], pairs.tgt_lengths[order]
-    longest, lean = np.maximum(src, tgt), tgt - src
-    assert (np.diff(longest) >= 0).all()
-    for length in set(longest.tolist()):
-        steps = np.diff(lean[longest == length])
-        assert (steps >= 0).all() if length % 2 == 0 else (steps <= 0).all()
+    batches = by_length(pairs, np.arange(pairs.n_pairs), budget)
+    shapes = [collate(pairs, index, pad=0, bos=1, eos=2).src.shape for index in batches]
+    assert all(columns in SIZES for _, columns in shapes)
+    assert all(rows in SIZES for rows, _ in shapes[:-1])
+    longest = [max(max(lengths[i]) for i in index) + 1 for index in batches]
+    for here, (i, after) in enumerate(zip(longest[:-1], longest[1:], strict=True)):
+        if width(i) == width(after):
+            assert shapes[here][0] == max(size for size in SIZES if size * width(i) <= budget)
 
 
 @given(LENGTHS)
-def test_the_order_is_that_of_longest_sides_and_then_of_differences(lengths):
-    """One number for both is sorted in a third of the memory of a sort by two."""
+def test_the_order_is_that_of_widths_of_longest_sides_and_then_of_differences_to_and_fro(lengths):
+    """So that neighbours are alike on both sides; and one number for both is sorted in a third of the memory of two."""
     pairs = pairs_of(lengths)
-    longest = np.maximum(pairs.src_lengths, pairs.tgt_lengths) + 1
-    lean = (pairs.tgt_lengths - pairs.src_lengths) * np.where(longest % 2, 1, -1)
+    sides = (pairs.src_lengths.tolist(), pairs.tgt_lengths.tolist())
+    src, tgt = (np.array([SIZES.index(width(n + 1)) for n in side]) for side in sides)
+    longest = np.maximum(src, tgt)
+    lean = (tgt - src) * np.where(longest % 2, -1, 1)
     order = np.concatenate(by_length(pairs, np.arange(pairs.n_pairs), 1))
     assert order.tolist() == np.lexsort((lean, longest)).tolist()
 

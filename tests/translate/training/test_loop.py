@@ -52,6 +52,14 @@ def test_a_run_learns_and_explains_itself(toy):
     assert all(len(digest) == 64 for digest in manifest["data"]["inputs"].values())
 
 
+def test_the_learning_rate_falls_to_zero_in_the_last_share_of_the_steps_where_asked(toy):
+    toy.trainer("plain").train()
+    toy.trainer("cooled", cooldown=0.25).train()
+    plain, cooled = ([r["lr"] for r in metrics(toy.folder / run, "train")] for run in ("plain", "cooled"))
+    assert len(plain) == 12
+    assert cooled == pytest.approx([*plain[:10], plain[10] * 2 / 3, plain[11] / 3])
+
+
 def test_the_final_model_is_the_mean_of_the_last_scheduled_checkpoints(toy):
     toy.trainer("run").train()
     (final,) = metrics(toy.folder / "run", "final")
