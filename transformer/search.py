@@ -13,6 +13,9 @@ from typing import Protocol
 import torch
 from torch import Tensor
 
+from transformer.hypothesis import Hypothesis as Hypothesis
+from transformer.hypothesis import length_penalty as length_penalty
+
 
 class Step(Protocol):
     """One step of a model, an ensemble or a toy table."""
@@ -25,15 +28,6 @@ class Step(Protocol):
 
     def keep(self, index_B: Tensor) -> None:
         """Only these sentences go on."""
-
-
-@dataclass(frozen=True)
-class Hypothesis:
-    """One finished output: its tokens without eos, log P(tokens, eos), and that divided by the length penalty."""
-
-    tokens: list[int]
-    log_prob: float
-    score: float
 
 
 class WithoutRepeats:
@@ -72,11 +66,6 @@ def _would_repeat(tokens: tuple[int, ...], n: int) -> list[int]:
     """The tokens that have followed the last n - 1 tokens before."""
     end = tokens[len(tokens) - n + 1 :]
     return [tokens[i + n - 1] for i in range(len(tokens) - n + 1) if tokens[i : i + n - 1] == end]
-
-
-def length_penalty(length: int, alpha: float) -> float:
-    """lp = ((5 + length) / 6)^alpha of Wu et al. (2016), which section 6.1 uses; the length counts eos."""
-    return float(((5 + length) / 6) ** alpha)
 
 
 def beam_search(

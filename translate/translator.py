@@ -12,21 +12,23 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
-from typing import overload
+from typing import TYPE_CHECKING, overload
 
-import torch
 from pydantic import ValidationError
 
-from transformer.decoding import translate_ids
-from transformer.search import Hypothesis, length_penalty
+from transformer.hypothesis import Hypothesis, length_penalty
 from translate import guards
 from translate.config import DecodingConfig
+from translate.engine import Engine, TorchEngine
 from translate.errors import UserError
 from translate.installed import locate
 from translate.model_folder import ModelFolder
 from translate.passages import SUSPICIOUS, Passages, Sentence, join
 from translate.text import clauses, placeholders
 from translate.training.machine import choose_device
+
+if TYPE_CHECKING:
+    import torch
 
 LIMIT = 1024  # tokens of a source sentence, eos included, where the model has no lower limit
 WINDOW = 1024  # lines read ahead: enough to find sentences of equal lengths
@@ -66,14 +68,16 @@ class Translation:
 
 
 class Translator:
-    """A model folder that translates text.
+    """A model that translates text.
 
     Args:
-        parts: the open model folder.
+        parts: the open model folder, or another engine.
         beam_size, alpha: of the search (6.1); None takes what the folder says. UserError if out of range.
     """
 
-    def __init__(self, parts: ModelFolder, *, beam_size: int | None = None, alpha: float | None = None) -> None:
+    def __init__(
+        self, parts: ModelFolder | Engine, *, beam_size: int | None = None, alpha: float | None = None
+    ) -> None:
         chosen = {"beam_size": beam_size, "alpha": alpha}
         changes = {name: value for name, value in chosen.items() if value is not None}
         try:
@@ -81,8 +85,8 @@ class Translator:
         except ValidationError as error:
             problem = error.errors(include_url=False)[0]
             raise UserError(f"{problem['loc'][0]} = {problem['input']}: {problem['msg']}") from error
-        self.parts = parts
-        self.limit, self.max_extra = _limits(parts, self.decoding)
+        self.parts: Engine = TorchEngine(parts) if isinstance(parts, ModelFolder) else parts
+        self.limit, self.max_extra = _limits(self.parts, self.decoding)
         self.reading_limit = min(self.limit, parts.task.max_source_tokens or self.limit)
 
     @classmethod
@@ -92,7 +96,7 @@ class Translator:
         *,
         beam_size: int | None = None,
         alpha: float | None = None,
-        device: torch.device | str | None = None,
+        device: "torch.device | str | None" = None,
         say: Callable[[str], None] | None = None,
     ) -> "Translator":
         """Open an installed model, a model folder or the model of a run directory.
@@ -236,8 +240,7 @@ class Translator:
         beam_size = max(self.decoding.beam_size, n_best)
         # Ties are broken by content, so that batches, and with them all rounding, do not depend on the order of lines.
         for batch in _batches(sorted(sources, key=lambda ids: (len(ids), ids)), beam_size):
-            results = translate_ids(
-                self.parts.model,
+            results = self.parts.search(
                 batch,
                 beam_size=beam_size,
                 alpha=self.decoding.alpha,
@@ -312,18 +315,17 @@ def _windows(texts: Iterable[str]) -> Iterator[list[str]]:
         yield window
 
 
-def _limits(parts: ModelFolder, decoding: DecodingConfig) -> tuple[int, int]:
+def _limits(engine: Engine, decoding: DecodingConfig) -> tuple[int, int]:
     """Source tokens without eos that a sentence may have, and how many more its translation may have.
 
-    Learned positions (table 3, row E) bound both sides: eos has a position in the source, and the translation has at
+    A model with so many positions and no more bounds both sides: eos has one in the source, and the translation has at
     most source + extra tokens.
     """
-    config = parts.model.config
-    if config.positions != "learned":
+    if engine.max_positions is None:
         return LIMIT - 1, decoding.max_extra
-    length = min(config.max_length, LIMIT)
+    length = min(engine.max_positions, LIMIT)
     if length < 16:
-        raise UserError(f"{parts.folder}: model.max_length = {length} is too short to translate with; train with more")
+        raise UserError(f"{engine.folder}: model.max_length = {length} is too short to translate with; train with more")
     max_extra = min(decoding.max_extra, length // 2)
     return length - max_extra, max_extra
 

@@ -80,7 +80,7 @@ def test_a_blank_line_comes_back_as_it_is(translator: Translator, line: str) -> 
 
 
 def test_blank_lines_never_reach_the_model(translator: Translator, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(translate.translator, "translate_ids", None)
+    monkeypatch.setattr("transformer.decoding.translate_ids", None)
     assert [t.text for t in translator.translate(BLANK)] == BLANK
 
 

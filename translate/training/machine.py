@@ -6,14 +6,18 @@ import statistics
 import sys
 import time
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-import torch
+if TYPE_CHECKING:
+    import torch
 
 M_TRIM_THRESHOLD, M_TOP_PAD, M_MMAP_THRESHOLD = -1, -2, -3
 
 
-def choose_device() -> torch.device:
+def choose_device() -> "torch.device":
     """The first CUDA device, or the CPU."""
+    import torch
+
     return torch.device("cuda" if torch.cuda.is_available() else "cpu")
 
 
@@ -70,8 +74,10 @@ def _memory(key: str) -> int:
     return next((int(line.split()[1]) * 1024 for line in lines if line.startswith(f"{key}:")), 0)
 
 
-def product_rate(dtype: torch.dtype, device: torch.device, repeats: int = 7) -> float:
+def product_rate(dtype: "torch.dtype", device: "torch.device", repeats: int = 7) -> float:
     """Measured rate of a matrix product in FLOP/s, median of `repeats`; 3 * 10^9 FLOPs each on a CPU."""
+    import torch
+
     n, d_in, d_out = (2048, 512, 1536) if device.type == "cpu" else (16384, 4096, 4096)
     x, weight = torch.randn(n, d_in, device=device, dtype=dtype), torch.randn(d_out, d_in, device=device, dtype=dtype)
     seconds = []
@@ -84,19 +90,23 @@ def product_rate(dtype: torch.dtype, device: torch.device, repeats: int = 7) -> 
     return 2 * n * d_in * d_out / statistics.median(seconds[2:])  # the first two warm up
 
 
-def bf16_pays(device: torch.device, rates: tuple[float, float] | None = None) -> bool:
+def bf16_pays(device: "torch.device", rates: tuple[float, float] | None = None) -> bool:
     """Whether bf16 products are at least 1.5 times as fast as float32 ones here.
 
     `rates` are those of float32 and bf16 products; None measures them, well under a second.
     """
+    import torch
+
     if device.type == "cuda":
         return bool(torch.cuda.is_bf16_supported(including_emulation=False))
     single, half = rates or (product_rate(torch.float32, device), product_rate(torch.bfloat16, device))
     return half >= 1.5 * single
 
 
-def choose_dtype(precision: str, device: torch.device) -> torch.dtype:
+def choose_dtype(precision: str, device: "torch.device") -> "torch.dtype":
     """The type of matrix products: "fp32", "bf16", or what `bf16_pays` says for "auto"."""
+    import torch
+
     if precision == "bf16" or (precision == "auto" and bf16_pays(device)):
         return torch.bfloat16
     return torch.float32
