@@ -237,6 +237,20 @@ def evaluate(
 
 
 @app.command()
+def score(
+    source: Annotated[Path, typer.Argument(metavar="SRC", help="A sentence a line.")],
+    reference: Annotated[Path, typer.Argument(metavar="REF", help="Its translation, line by line.")],
+    model: Model = None,
+    as_json: Json = False,
+    threads: Threads = None,
+) -> None:
+    """Show how probable given translations are: log-probability, tokens, and the one by the other."""
+    from translate.commands.score import score as run
+
+    run(source, reference, model=model, as_json=as_json, threads=threads)
+
+
+@app.command()
 def average(
     folders: Annotated[list[Path], typer.Argument(metavar="FOLDER", help="Checkpoints, models, or runs.")],
     out: Annotated[Path, typer.Option(metavar="FOLDER", help="The new model folder.")],

@@ -1,0 +1,60 @@
+"""`translate score`: three columns or one object a line, the perplexity, and mistakes."""
+
+import json
+import math
+from pathlib import Path
+
+import pytest
+
+from translate.cli import main
+from translate.model_folder import ModelFolder
+from translate.scoring import score
+
+PAIRS = [("der Hund singt.", "the dog sings."), ("", ""), ("am See", "by the lake")]
+
+
+@pytest.fixture(autouse=True)
+def _files(tmp_path: Path, parts: ModelFolder, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("TRANSLATE_MODEL", str(parts.folder))
+    Path("src").write_text("".join(f"{source}\n" for source, _ in PAIRS), encoding="utf-8")
+    Path("ref").write_text("".join(f"{reference}\n" for _, reference in PAIRS), encoding="utf-8")
+
+
+def test_the_columns_are_those_of_the_library(parts: ModelFolder, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["score", "src", "ref"]) == 0
+    captured = capsys.readouterr()
+    expected = list(score(parts, PAIRS))
+    assert captured.out == "".join(f"{s.log_prob:.4f}\t{s.n_tokens}\t{s.normalised:.4f}\n" for s in expected)
+    total, n = sum(s.log_prob for s in expected), sum(s.n_tokens for s in expected)
+    assert captured.err == f"translate: {n} tokens, perplexity {math.exp(-total / n):.4g}\n"
+
+
+def test_json_holds_every_token(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["score", "src", "ref", "--json"]) == 0
+    records = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert [(r["source"], r["reference"]) for r in records] == PAIRS
+    for record in records:
+        assert len(record["token_log_probs"]) == record["n_tokens"]
+        assert record["log_prob"] == pytest.approx(sum(record["token_log_probs"]))
+        assert record["normalised"] == pytest.approx(record["log_prob"] / max(1, record["n_tokens"]))
+
+
+@pytest.mark.parametrize(
+    ("reference", "named"),
+    [
+        ("the dog sings.\n\n", "src has 3 lines but bad has 2"),
+        ("a\n\n\udcff\n", "bad"),
+        ("a\n\n" + "a " * 90, "line 3"),
+    ],
+)
+def test_mistakes_are_a_sentence(reference: str, named: str, capsys: pytest.CaptureFixture[str]) -> None:
+    Path("bad").write_text(reference, encoding="utf-8", errors="surrogateescape")
+    assert main(["score", "src", "bad"]) == 2
+    captured = capsys.readouterr()
+    assert (named in captured.err, captured.err.count("\n"), captured.out) == (True, 1, "")
+
+
+def test_a_file_that_is_not_there_is_named(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["score", "src", "gone"]) == 2
+    assert "gone" in capsys.readouterr().err
