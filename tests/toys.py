@@ -24,6 +24,7 @@ VARIANTS: dict[str, ModelConfig] = {
     "target tied": dataclasses.replace(TINY, tying="target"),
     "nothing tied": dataclasses.replace(TINY, tying="none", positions="learned"),
     "attention biases": dataclasses.replace(TINY, attention_bias=True),
+    "output bias and swish": dataclasses.replace(TINY, output_bias=True, activation="swish"),
     "window": dataclasses.replace(TINY, window=2),
     "window and pre-norm": dataclasses.replace(TINY, window=1, norm="pre"),
 }

@@ -9,6 +9,7 @@ from typing import Any, Literal, get_args, get_type_hints
 Norm = Literal["post", "pre"]
 Positions = Literal["sinusoidal", "sinusoidal-blocks", "learned"]
 Tying = Literal["all", "target", "none"]
+Activation = Literal["relu", "swish"]
 
 
 class ConfigError(ValueError):
@@ -34,6 +35,8 @@ class ModelConfig:
         max_length: the longest sequence in tokens, for learned positions; sinusoids have no limit of their own.
         tying: "all" shares one matrix between source, target and pre-softmax (3.4), "target" the latter two only.
         attention_bias: biases in the four attention projections; the paper's formulas have none.
+        output_bias: a bias for every word before the softmax; not in the paper, other toolkits have it.
+        activation: between the two layers of 3.3; "relu" is the paper's, "swish" is x * sigmoid(x).
         window: r of restricted self-attention (table 1): a position sees keys at most r away; None sees all.
         pad, bos, eos: ids of padding, of the token that starts decoding, and of the one that ends a sentence.
     """
@@ -54,6 +57,8 @@ class ModelConfig:
     max_length: int = 1024
     tying: Tying = "all"
     attention_bias: bool = False
+    output_bias: bool = False
+    activation: Activation = "relu"
     window: int | None = None
     pad: int = 0
     bos: int = 1
@@ -70,7 +75,7 @@ class ModelConfig:
         for name in ("dropout", "attention_dropout", "ffn_dropout"):
             if not 0.0 <= getattr(self, name) < 1.0:
                 raise ConfigError(f"model.{name} = {getattr(self, name)} must be in [0, 1)")
-        for name, choices in (("norm", Norm), ("positions", Positions), ("tying", Tying)):
+        for name, choices in (("norm", Norm), ("positions", Positions), ("tying", Tying), ("activation", Activation)):
             if getattr(self, name) not in get_args(choices):
                 known = ", ".join(get_args(choices))
                 raise ConfigError(f"model.{name} = {getattr(self, name)!r} is none of: {known}")

@@ -11,17 +11,18 @@ from transformer.dropout import dropout
 
 
 class FeedForward(nn.Module):
-    """FFN(x) = max(0, x W_1 + b_1) W_2 + b_2, equation 2: the same at every position."""
+    """FFN(x) = max(0, x W_1 + b_1) W_2 + b_2, equation 2: the same at every position; swish for max by name."""
 
     def __init__(self, config: ModelConfig) -> None:
         super().__init__()
         self.w_1 = nn.Linear(config.d_model, config.d_ff)
         self.w_2 = nn.Linear(config.d_ff, config.d_model)
         self.dropout = config.ffn_dropout
+        self.activation = F.relu if config.activation == "relu" else F.silu
 
     def forward(self, x_BTD: Tensor) -> Tensor:
         """(B, T, D) -> (B, T, D)."""
-        inner_BTF = F.relu(self.w_1(x_BTD))
+        inner_BTF = self.activation(self.w_1(x_BTD))
         return self.w_2(dropout(inner_BTF, self.dropout, self.training))  # type: ignore[no-any-return]
 
     def initialise(self) -> None:

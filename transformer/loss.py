@@ -23,13 +23,16 @@ def smoothed_nll(logits_NV: Tensor, target_N: Tensor, smoothing: float) -> Tenso
 
 
 def linear_smoothed_nll(
-    states_ND: Tensor, weight_VD: Tensor, target_N: Tensor, smoothing: float
+    states_ND: Tensor, weight_VD: Tensor, target_N: Tensor, smoothing: float, bias_V: Tensor | None = None
 ) -> tuple[Tensor, Tensor]:
-    """Smoothed and plain negative log-likelihood of `states @ weight.T`, each a sum over N tokens in float32.
+    """Smoothed and plain negative log-likelihood of `states @ weight.T + bias`, each a sum over N tokens in float32.
 
-    The first carries gradients to states and weight; the second is for reporting (perplexity is exp of its mean).
+    The first carries gradients to states, weight and bias; the second is for reporting (perplexity is exp of its mean).
     Products are taken in the type of the states. Never holds more than CHUNK rows of logits.
     """
+    if bias_V is not None:  # one column more, which every state answers with 1
+        states_ND = torch.cat((states_ND, states_ND.new_ones(len(states_ND), 1)), dim=1)
+        weight_VD = torch.cat((weight_VD, bias_V[:, None]), dim=1)
     need_grad = torch.is_grad_enabled() and (states_ND.requires_grad or weight_VD.requires_grad)
     loss, nll = _LinearSmoothedNLL.apply(  # type: ignore[no-untyped-call]
         states_ND, weight_VD, target_N, smoothing, need_grad

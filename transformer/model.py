@@ -54,6 +54,7 @@ class Transformer(nn.Module):
         # Tied matrices are one parameter under one name (3.4), never two names for the same storage.
         self.own_tgt_embedding = None if config.tying == "all" else Embedding(config)
         self.own_output = None if config.tying != "none" else nn.Linear(config.d_model, config.vocab_size, bias=False)
+        self.output_bias_V = nn.Parameter(torch.zeros(config.vocab_size)) if config.output_bias else None
         self.encoder = nn.ModuleList(EncoderLayer(config) for _ in range(config.n_encoder_layers))
         self.decoder = nn.ModuleList(DecoderLayer(config) for _ in range(config.n_decoder_layers))
         pre = config.norm == "pre"
@@ -105,7 +106,7 @@ class Transformer(nn.Module):
 
     def logits(self, states: Tensor) -> Tensor:
         """(..., D) -> (..., V)."""
-        return F.linear(states, self.output_weight)
+        return F.linear(states, self.output_weight, self.output_bias_V)
 
     def attention_maps(self, src_BS: Tensor, tgt_BT: Tensor) -> AttentionMaps:
         """The weights of every layer and head; call in eval mode."""

@@ -290,6 +290,22 @@ def export(
     run(model, to=to, format=layout.value, int8=int8, sentences=sentences)
 
 
+@app.command("import")
+def import_model(
+    folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="A Hugging Face Marian folder, as of OPUS-MT.")],
+    to: Annotated[Path, typer.Option(metavar="FOLDER", help="The new model folder.")],
+    source: Annotated[str | None, typer.Option(metavar="LANGUAGE", help="[default: what the folder says]")] = None,
+    target: Annotated[str | None, typer.Option(metavar="LANGUAGE", help="[default: what the folder says]")] = None,
+    sentences: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Check on these [default: 100 of the embedded grammar].")
+    ] = None,
+) -> None:
+    """Make a model folder of a model that another toolkit made, checked on sentences."""
+    from translate.commands.import_model import import_model as run
+
+    run(folder, to=to, source=source, target=target, sentences=sentences)
+
+
 @app.command()
 def models(
     model: Annotated[

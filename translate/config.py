@@ -252,6 +252,8 @@ class ModelSection(Section):
     max_length: int | None = None
     tying: Literal["all", "target", "none"] | None = None
     attention_bias: bool | None = None
+    output_bias: bool | None = None
+    activation: Literal["relu", "swish"] | None = None
     window: int | None = None
 
 

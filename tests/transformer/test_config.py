@@ -30,6 +30,8 @@ VALID = st.builds(
     max_length=SIZES,
     tying=st.sampled_from(["all", "target", "none"]),
     attention_bias=st.booleans(),
+    output_bias=st.booleans(),
+    activation=st.sampled_from(["relu", "swish"]),
     window=st.none() | SIZES,
 )
 

@@ -36,6 +36,7 @@ VARIANTS: dict[str, dict[str, Any]] = {
     "learned positions on both sides": {"positions": "learned", "tying": "none"},
     "blocks of sinusoids": {"positions": "sinusoidal-blocks"},
     "attention biases": {"attention_bias": True},
+    "output bias": {"output_bias": True},
     "window": {"window": 2},
 }
 variants = pytest.mark.parametrize("changes", VARIANTS.values(), ids=VARIANTS.keys())

@@ -31,6 +31,14 @@ def test_it_is_equation_2(network: FeedForward, states: Tensor) -> None:
     torch.testing.assert_close(network(states), expected.float())
 
 
+def test_swish_takes_the_place_of_the_rectifier_by_name(states: Tensor) -> None:
+    network = FeedForward(dataclasses.replace(TINY, activation="swish")).eval()
+    scramble(network)
+    w_1, b_1, w_2, b_2 = (p.double() for p in network.parameters())
+    inner = states.double() @ w_1.T + b_1
+    torch.testing.assert_close(network(states), ((inner / (1 + (-inner).exp())) @ w_2.T + b_2).float())
+
+
 def test_positions_do_not_see_each_other(network: FeedForward, states: Tensor) -> None:
     changed = states.clone()
     changed[:, 2] += 1

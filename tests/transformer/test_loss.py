@@ -205,3 +205,14 @@ def test_no_tokens_cost_nothing() -> None:
     assert value.item() == nll.item() == 0
     assert not weight.grad.any()
     assert smoothed_nll(torch.empty(0, 7), torch.empty(0, dtype=torch.long), 0.1).item() == 0
+
+
+def test_a_bias_is_that_of_the_logits_with_its_gradient() -> None:
+    """The column of ones changes nothing but how it is computed."""
+    generator = torch.Generator().manual_seed(5)
+    states, weight, bias = (torch.randn(shape, generator=generator).requires_grad_() for shape in ((7, 3), (11, 3), 11))
+    target = torch.tensor([0, 3, 10, 5, 5, 2, 1])
+    own = torch.autograd.grad(linear_smoothed_nll(states, weight, target, 0.1, bias)[0], (states, weight, bias))
+    plain = torch.autograd.grad(smoothed_nll(states @ weight.T + bias, target, 0.1), (states, weight, bias))
+    for one, other in zip(own, plain, strict=True):
+        torch.testing.assert_close(one, other)

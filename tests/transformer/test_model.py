@@ -119,7 +119,8 @@ def test_logits_are_scalar_products_with_the_output_matrix() -> None:
     """Not scaled: sqrt(d_model) belongs to the embedding layers alone (3.4)."""
     for model in MODELS.values():
         states = torch.randn(3, 5, TINY.d_model)
-        torch.testing.assert_close(model.logits(states), states @ model.output_weight.T)
+        bias = 0 if model.output_bias_V is None else model.output_bias_V
+        torch.testing.assert_close(model.logits(states), states @ model.output_weight.T + bias)
 
 
 def test_an_empty_source_is_refused() -> None:

@@ -35,7 +35,7 @@ def export(path: Path, *, to: Path, format: Format, int8: bool, sentences: Path 
         raise UserError("--int8 goes with --format ctranslate2; leave it out")
     refuse_existing(to)
     parts = model_folder.ModelFolder.open(installed.locate(path, say))
-    texts = _embedded(parts.task.source) if sentences is None else _lines(sentences)
+    texts = sentences_for_check(sentences, parts.task.source)
     if format == "marian":
         proof = marian_folder.export(parts, to, texts)
     else:
@@ -44,6 +44,11 @@ def export(path: Path, *, to: Path, format: Format, int8: bool, sentences: Path 
         f"wrote {to}: of {proof.n_sentences} sentences {proof.n_same} have the same greedy output; what the models say "
         f"differs by {proof.mean:.1e} on average, by {proof.largest:.1e} at most"
     )
+
+
+def sentences_for_check(path: Path | None, source: str) -> list[str]:
+    """The sentences of a file; without one, some of the embedded grammar in the source language, if it has that."""
+    return _embedded(source) if path is None else _lines(path)
 
 
 def _embedded(source: str) -> list[str]:

@@ -95,7 +95,10 @@ def _specification(model: Transformer, tokenizer: Tokenizer) -> Any:
     """The model in the terms of CTranslate2."""
     config = model.config
     specification = _ctranslate2().specs.TransformerSpec.from_config(
-        (config.n_encoder_layers, config.n_decoder_layers), config.n_heads, pre_norm=config.norm == "pre"
+        (config.n_encoder_layers, config.n_decoder_layers),
+        config.n_heads,
+        pre_norm=config.norm == "pre",
+        activation=_ctranslate2().specs.common_spec.Activation[config.activation.upper()],
     )
     pieces = tokenizer.pieces(range(tokenizer.vocab_size))
     specification.register_source_vocabulary(pieces)
@@ -109,7 +112,7 @@ def _specification(model: Transformer, tokenizer: Tokenizer) -> Any:
     _stack(specification.decoder, specification.decoder.embeddings, model.tgt_embedding, model.decoder_norm)
     _layers(specification.encoder.layer, model.encoder, head_width(config))  # type: ignore[arg-type]
     _layers(specification.decoder.layer, model.decoder, head_width(config))  # type: ignore[arg-type]
-    bias = torch.zeros(config.vocab_size)
+    bias = torch.zeros(config.vocab_size) if model.output_bias_V is None else model.output_bias_V.detach().clone()
     bias[[config.pad, config.bos]] = _NEVER
     _put(specification.decoder.projection, model.output_weight, bias)
     return specification

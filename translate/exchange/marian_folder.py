@@ -77,7 +77,7 @@ def _transformers() -> Any:  # Any: the package is optional, so its types are no
 
 
 @contextmanager
-def _quiet_transformers() -> Iterator[Any]:
+def quiet_transformers() -> Iterator[Any]:
     """The package without its progress bars, and without the advice to install what is not needed here."""
     transformers = _transformers()
     logging = transformers.utils.logging
@@ -132,7 +132,7 @@ def _write_model(model: Transformer, decoding: DecodingConfig, folder: Path) -> 
         bad_words_ids=[[config.pad], [config.bos]],
         **_ids(config),
     )
-    with _quiet_transformers():
+    with quiet_transformers():
         marian.save_pretrained(folder)
 
 
@@ -159,7 +159,7 @@ def _marian_config(config: ModelConfig) -> Any:
         decoder_attention_heads=config.n_heads,
         encoder_ffn_dim=config.d_ff,
         decoder_ffn_dim=config.d_ff,
-        activation_function="relu",
+        activation_function=config.activation,
         scale_embedding=True,
         dropout=config.dropout,
         attention_dropout=config.attention_dropout,
@@ -181,7 +181,8 @@ def marian_state(model: Transformer) -> State:
     if model.config.tying == "all":
         embeddings["model.shared.weight"] = model.src_embedding.weight_VD
     state = {name: weight_VD.detach()[:, order] for name, weight_VD in embeddings.items()}
-    state["final_logits_bias"] = torch.zeros(1, model.config.vocab_size)
+    bias_V = model.output_bias_V
+    state["final_logits_bias"] = torch.zeros(1, model.config.vocab_size) if bias_V is None else bias_V.detach()[None]
     for stack, layers, attentions in (
         ("encoder", model.encoder, (("self_attn", "self_attn"),)),
         ("decoder", model.decoder, (("self_attn", "self_attn"), ("cross_attn", "encoder_attn"))),
@@ -227,7 +228,7 @@ class MarianFolder:
     """A Marian folder as `transformers` loads it; what the check talks to."""
 
     def __init__(self, folder: Path) -> None:
-        with _quiet_transformers() as transformers:
+        with quiet_transformers() as transformers:
             self.tokenizer = transformers.MarianTokenizer.from_pretrained(folder, local_files_only=True)
             self.model = transformers.MarianMTModel.from_pretrained(folder, local_files_only=True).eval()
 
@@ -249,8 +250,10 @@ class MarianFolder:
 
     def greedy(self, src: Ids, limit: int) -> list[list[int]]:
         """Greedy outputs without the end, at most limit - 1 tokens."""
-        outputs = self.model.generate(**self._batch(src), num_beams=1, do_sample=False, max_length=limit + 1)
         end = self.model.config.eos_token_id
+        outputs = self.model.generate(
+            **self._batch(src), num_beams=1, do_sample=False, max_length=limit + 1, forced_eos_token_id=end
+        )
         return [ids[1 : ids.index(end)] for ids in outputs.tolist()]
 
     def _batch(self, src: Ids) -> Any:

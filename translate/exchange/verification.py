@@ -91,8 +91,8 @@ def _check_tokens(parts: ModelFolder, exported: Exported, texts: Sequence[str], 
     for text, ids, theirs in zip(texts, src, exported.encode(texts), strict=True):
         if len(ids) + 1 > room:
             raise UserError(f"{text[:40]!r}: {len(ids)} tokens are more than the {room - 1} that fit; leave it out")
-        if theirs != list(ids) or exported.decode(ids).strip() != text.strip():
-            raise UserError(f"{text!r}: the exported tokenizer reads this sentence differently; nothing was written")
+        if theirs != list(ids) or exported.decode(ids).strip() != parts.tokenizer.decode(ids).strip():
+            raise UserError(f"{text!r}: the other tokenizer reads this sentence differently; nothing was written")
 
 
 def teacher_forced(model: Transformer, src: Ids, tgt: Ids) -> list[Tensor]:
@@ -117,7 +117,7 @@ def require_equal(proof: Proof, tolerance: float, what: str) -> None:
     """UserError unless the numbers are equal up to `tolerance` and all greedy outputs are the same."""
     if proof.largest > tolerance or proof.n_same < proof.n_sentences:
         raise UserError(
-            f"the exported model is not the original: {what} differ by up to {proof.largest:.1e} ({tolerance:.0e} is "
+            f"the new model is not the original: {what} differ by up to {proof.largest:.1e} ({tolerance:.0e} is "
             f"allowed), and {proof.n_sentences - proof.n_same} of {proof.n_sentences} sentences translate differently; "
             "nothing was written, please report it"
         )

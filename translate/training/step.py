@@ -59,7 +59,9 @@ def batch_loss(model: Transformer, batch: Batch, smoothing: float, dtype: torch.
     with precision(batch.src.device, dtype):
         states_BTD = model.decode_states(batch.tgt_in, model.encode(batch.src))
     tokens = batch.tgt_out != model.config.pad
-    return linear_smoothed_nll(states_BTD[tokens].to(dtype), model.output_weight, batch.tgt_out[tokens], smoothing)
+    return linear_smoothed_nll(
+        states_BTD[tokens].to(dtype), model.output_weight, batch.tgt_out[tokens], smoothing, model.output_bias_V
+    )
 
 
 def train_step(

@@ -23,6 +23,7 @@ SAME_FUNCTION = {
     "target tied": dataclasses.replace(BASE, tying="target"),
     "nothing tied": dataclasses.replace(BASE, tying="none"),
     "biases": dataclasses.replace(BASE, attention_bias=True),
+    "output bias and swish": dataclasses.replace(BASE, output_bias=True, activation="swish"),
     "narrow heads": dataclasses.replace(BASE, d_k=7, d_v=5),
 }
 

@@ -1,0 +1,30 @@
+"""`translate import`: the folder, the proof, and mistakes."""
+
+from pathlib import Path
+
+import pytest
+
+from translate.cli import main
+
+
+def test_a_marian_folder_is_imported_and_the_proof_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pytest.importorskip("transformers")
+    from tests.translate.exchange.test_marian_import import marian
+
+    monkeypatch.chdir(tmp_path)
+    marian(tmp_path / "theirs")
+    Path("some.de").write_text("der Hund.\n\n die Katze\n das Kind", encoding="utf-8")
+    arguments = ["import", "theirs", "--to", "new/ours", "--source", "de", "--sentences", "some.de"]
+    assert main(arguments) == 0
+    error = capsys.readouterr().err
+    assert "wrote new/ours: of 3 sentences 3 have the same greedy output" in error
+    assert "tokenizer of its own, which is not kept" in error
+    assert main(["der Hund", "--model", "new/ours"]) == 0
+    assert capsys.readouterr().out.count("\n") == 1
+    assert main(arguments) == 2
+    assert capsys.readouterr().err.count("\n") == 1
+    assert main(["import", "gone", "--to", "other"]) == 2
+    assert capsys.readouterr().err.count("\n") == 1
+    assert not Path("other").exists()

@@ -1,0 +1,191 @@
+"""A Marian model of any weights, made by `transformers` itself, does the same here."""
+
+import dataclasses
+import io
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+import sentencepiece
+import torch
+
+from tests.translate.conftest import SENTENCES
+from tests.translate.exchange.engines import BASE, TEXTS, tiny_parts
+from transformer.decoding import translate_ids
+from translate.corpus.tokenizer import UNK, Tokenizer
+from translate.errors import UserError
+from translate.exchange import marian_folder, marian_import
+from translate.exchange.marian_import import has_own_target_tokenizer, import_marian
+from translate.model_folder import ModelFolder
+from translate.translator import Translator
+
+transformers = pytest.importorskip("transformers")
+
+TEXTS_DE = [*SENTENCES[:30:7], "Ja", "x", "  das   Kind ", "Über 7 Öfen"]
+
+
+def spm(sentences: list[str], vocab_size: int, **options: Any) -> bytes:
+    """A tokenizer as OPUS-MT has them: SentencePiece's defaults, normalisation included."""
+    model = io.BytesIO()
+    sentencepiece.SentencePieceTrainer.train(
+        sentence_iterator=iter(sentences), model_writer=model, vocab_size=vocab_size, minloglevel=2,
+        hard_vocab_limit=False, **options,
+    )  # fmt: skip
+    return model.getvalue()
+
+
+def pieces_of(serialized: bytes) -> list[str]:
+    processor = sentencepiece.SentencePieceProcessor(model_proto=serialized)
+    return [processor.id_to_piece(i) for i in range(3, processor.vocab_size())]
+
+
+def marian(folder: Path, *, missing: int = 0, safe: bool = True, **changes: Any) -> Path:
+    """A Marian folder with random weights, written by `transformers`; some pieces of the source may be missing."""
+    folder.mkdir()
+    source, target = spm(SENTENCES[:90], 60), spm(SENTENCES[90:], 70)
+    (folder / "source.spm").write_bytes(source)
+    (folder / "target.spm").write_bytes(target)
+    words = list(dict.fromkeys([*pieces_of(source)[missing:], *pieces_of(target)]))
+    names = ["</s>", "<unk>", *words, "<pad>"]
+    (folder / "vocab.json").write_text(json.dumps({name: i for i, name in enumerate(names)}), encoding="utf-8")
+    settings = {"source_lang": "de", "target_lang": "en", "separate_vocabs": False}
+    (folder / "tokenizer_config.json").write_text(json.dumps(settings), encoding="utf-8")
+    pad = len(names) - 1
+    torch.manual_seed(7)
+    config = transformers.MarianConfig(**{
+        "vocab_size": len(names), "d_model": 30, "encoder_layers": 2, "decoder_layers": 3, "encoder_ffn_dim": 22,
+        "decoder_ffn_dim": 22, "encoder_attention_heads": 3, "decoder_attention_heads": 3,
+        "max_position_embeddings": 97, "activation_function": "swish", "scale_embedding": True, "pad_token_id": pad,
+        "eos_token_id": 0, "decoder_start_token_id": pad, "bad_words_ids": [[pad]], "num_beams": 3,
+        "init_std": 0.2, "forced_eos_token_id": 0, **changes,
+    })  # fmt: skip
+    model = transformers.MarianMTModel(config)
+    with torch.no_grad():
+        for name, parameter in model.named_parameters():
+            if "norm" in name or "bias" in name:
+                parameter += 0.3 * torch.randn(parameter.shape)
+        model.final_logits_bias = torch.randn(1, len(names))
+    model.generation_config.bad_words_ids = [[pad]]
+    model.generation_config.num_beams = 3
+    with marian_folder.quiet_transformers():
+        model.save_pretrained(folder)
+    if not safe:
+        torch.save(model.state_dict(), folder / "pytorch_model.bin")
+        (folder / "model.safetensors").unlink()
+    return folder
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {},
+        {"activation_function": "relu"},
+        {"share_encoder_decoder_embeddings": False},
+        {"share_encoder_decoder_embeddings": False, "tie_word_embeddings": False},
+        {"missing": 9},
+        {"safe": False},
+    ],
+    ids=str,
+)
+def test_logits_and_greedy_output_are_those_of_the_original(changes: dict[str, Any], tmp_path: Path) -> None:
+    proof = import_marian(marian(tmp_path / "theirs", **changes), tmp_path / "ours", TEXTS_DE)
+    assert proof.n_same == proof.n_sentences == len(TEXTS_DE)
+    assert proof.largest <= 1e-5
+
+
+def test_text_in_text_out_is_what_transformers_alone_says(tmp_path: Path) -> None:
+    """Written without this project's side of the check."""
+    folder = marian(tmp_path / "theirs")
+    import_marian(folder, tmp_path / "ours", TEXTS_DE)
+    parts = ModelFolder.open(tmp_path / "ours")
+    assert (parts.task.source, parts.task.target, parts.task.decoding.beam_size) == ("de", "en", 3)
+    theirs = transformers.MarianTokenizer.from_pretrained(folder)
+    model = transformers.MarianMTModel.from_pretrained(folder)
+    batch = theirs(TEXTS_DE, return_tensors="pt", padding=True)
+    generated = model.generate(**batch, num_beams=1, max_length=13, forced_eos_token_id=0)
+    expected = theirs.batch_decode(generated, skip_special_tokens=True)
+    ours = translate_ids(
+        parts.model, parts.tokenizer.encode_batch(TEXTS_DE), beam_size=1, max_lengths=[12] * len(TEXTS_DE)
+    )
+    said = [parts.tokenizer.decode([i for i in best[0].tokens if i != UNK]).strip() for best in ours]
+    assert [" ".join(text.split()) for text in said] == [" ".join(text.split()) for text in expected]
+    assert len(Translator(parts)(TEXTS_DE)) == len(TEXTS_DE)
+
+
+def test_a_model_of_ours_comes_back_as_it_went(tokenizer: Tokenizer, tmp_path: Path) -> None:
+    """Our export starts from bos, which is not padding; with that changed it is what Marian's own folders are."""
+    parts = tiny_parts(dataclasses.replace(BASE, attention_bias=True), tokenizer, tmp_path / "ours")
+    marian_folder.export(parts, tmp_path / "theirs", TEXTS)
+    with pytest.raises(UserError, match="decoder_start_token_id = 1"):
+        import_marian(tmp_path / "theirs", tmp_path / "again", TEXTS)
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "named"),
+    [
+        ("model_type", "bart", "no Hugging Face Marian"),
+        ("activation_function", "gelu", "activation_function = 'gelu'"),
+        ("scale_embedding", False, "scale_embedding = False"),
+        ("normalize_before", True, "normalize_before = True"),
+        ("decoder_ffn_dim", 23, "encoder_ffn_dim = 22 with decoder_ffn_dim = 23"),
+        ("decoder_vocab_size", 7, "decoder_vocab_size = 7"),
+        ("d_model", 32, "do not belong together|cannot be imported"),
+        ("encoder_layers", 5, "no tensor 'model.encoder.layers.2"),
+    ],
+)
+def test_what_is_not_supported_is_named_and_nothing_is_left(
+    key: str, value: object, named: str, tmp_path: Path
+) -> None:
+    folder = marian(tmp_path / "theirs")
+    config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
+    (folder / "config.json").write_text(json.dumps(config | {key: value}), encoding="utf-8")
+    with pytest.raises(UserError, match=named):
+        import_marian(folder, tmp_path / "ours", TEXTS_DE)
+    assert list(tmp_path.iterdir()) == [folder]
+
+
+@pytest.mark.parametrize(
+    ("name", "data", "named"),
+    [
+        ("config.json", None, "cannot be read"),
+        ("config.json", b"{", "damaged"),
+        ("source.spm", None, "cannot be read"),
+        ("source.spm", b"no model", "no SentencePiece model"),
+        ("vocab.json", b"{}", "does not name"),
+        ("model.safetensors", b"short", "damaged"),
+        ("model.safetensors", None, "neither model.safetensors"),
+        ("tokenizer_config.json", None, "does not say its languages"),
+        ("tokenizer_config.json", b'{"separate_vocabs": true}', "separate_vocabs"),
+    ],
+)
+def test_a_damaged_folder_is_a_sentence(name: str, data: bytes | None, named: str, tmp_path: Path) -> None:
+    folder = marian(tmp_path / "theirs")
+    (folder / name).unlink()
+    if data is not None:
+        (folder / name).write_bytes(data)
+    with pytest.raises(UserError, match=named):
+        import_marian(folder, tmp_path / "ours", TEXTS_DE)
+    assert not (tmp_path / "ours").exists()
+
+
+def test_weights_that_are_more_than_tensors_are_not_loaded(tmp_path: Path) -> None:
+    folder = marian(tmp_path / "theirs", safe=False)
+    torch.save({"x": Path("code")}, folder / "pytorch_model.bin")
+    with pytest.raises(UserError, match="more than tensors"):
+        import_marian(folder, tmp_path / "ours", TEXTS_DE)
+
+
+def test_a_model_that_differs_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = marian(tmp_path / "theirs")
+    monkeypatch.setattr(marian_import, "block_order", torch.arange)
+    with pytest.raises(UserError, match="is not the original"):
+        import_marian(folder, tmp_path / "ours", TEXTS_DE)
+    assert list(tmp_path.iterdir()) == [folder]
+
+
+def test_a_target_tokenizer_of_its_own_is_noticed(tmp_path: Path) -> None:
+    folder = marian(tmp_path / "theirs")
+    assert has_own_target_tokenizer(folder)
+    (folder / "target.spm").write_bytes((folder / "source.spm").read_bytes())
+    assert not has_own_target_tokenizer(folder)

@@ -1,0 +1,41 @@
+"""A SentencePiece model in another order cuts text as before."""
+
+import io
+import random
+
+import pytest
+import sentencepiece
+
+from tests.translate.conftest import SENTENCES
+from translate.corpus.tokenizer import Tokenizer
+from translate.errors import UserError
+from translate.exchange.sentencepiece_model import pieces, rearranged
+
+TEXTS = [*SENTENCES[::17], "  das   Kind ", "", "\uff21\uff22 x", "日本 der Hund"]
+
+
+@pytest.mark.parametrize("options", [{}, {"byte_fallback": True, "vocab_size": 330}, {"model_type": "bpe"}], ids=str)
+def test_other_ids_the_same_pieces(options: dict[str, object]) -> None:
+    model = io.BytesIO()
+    sentencepiece.SentencePieceTrainer.train(
+        sentence_iterator=iter(SENTENCES), model_writer=model, minloglevel=2, hard_vocab_limit=False,
+        **{"vocab_size": 71, **options},
+    )  # fmt: skip
+    before = sentencepiece.SentencePieceProcessor(model_proto=model.getvalue())
+    names = [before.id_to_piece(i) for i in range(before.vocab_size())]
+    assert list(pieces(model.getvalue())) == names
+    words = [*names[3:], "never", "\u2581seen"]
+    random.Random(3).shuffle(words)
+    after = Tokenizer(rearranged(model.getvalue(), ["<pad>", "<bos>", "<end>", "<unk>", *words]))
+    assert after.vocab_size == len(words) + 4
+    assert after.decode([4 + words.index("never"), 4 + words.index("\u2581seen")]) == "never seen"
+    for text in TEXTS:
+        ids = after.encode(text)
+        assert after.pieces(ids) == [before.id_to_piece(i) for i in before.encode(text)]
+        assert after.decode(ids) == before.decode(before.encode(text))
+
+
+@pytest.mark.parametrize("data", [b"", b"no model", b"\x0a\xff"])
+def test_what_is_no_model_is_a_sentence(data: bytes) -> None:
+    with pytest.raises(UserError, match="no SentencePiece model"):
+        rearranged(data, ["<pad>", "<s>", "</s>", "<unk>"])
