@@ -58,6 +58,7 @@ Alpha = Annotated[
 ]
 Stored = Enum("Stored", {"INT8": "int8", "BF16": "bf16", "FP32": "fp32"})
 Format = Enum("Format", {"CTRANSLATE2": "ctranslate2", "MARIAN": "marian"})
+Engines = Enum("Engines", {"TORCH": "torch", "CTRANSLATE2": "ctranslate2"})
 Threads = Annotated[int | None, typer.Option(min=1, metavar="N", help="CPU threads [default: one a core].")]
 Json = Annotated[bool, typer.Option("--json", help="Write JSON.")]
 
@@ -114,6 +115,9 @@ def text(
     beam: Beam = None,
     alpha: Alpha = None,
     threads: Threads = None,
+    engine: Annotated[
+        Engines, typer.Option(help="What searches; ctranslate2 takes a folder that translate export wrote.")
+    ] = Engines.TORCH,
 ) -> None:
     """Translate sentences, a file, or what you type; the layout stays."""
     from translate.commands.text import Options
@@ -131,6 +135,7 @@ def text(
             beam_size=beam,
             alpha=alpha,
             threads=threads,
+            engine=engine.value,
         ),
         model=model,
         languages=(from_language, to_language),

@@ -96,7 +96,7 @@ def choose(
     default = next((folder for place in places()[:2] if (folder := model_in(place / DEFAULT))), None)
     if chosen or default is None:
         folder = find(path, say)
-        _check_languages(folder, source, target)
+        require_languages(folder, source, target)
         return folder
     if runs := _runs():
         say(f"using the installed model {DEFAULT}; for the newest run add --model {runs[0].parent}")
@@ -125,7 +125,8 @@ def _by_languages(source: str | None, target: str | None, say: Callable[[str], N
     return fitting[0]
 
 
-def _check_languages(folder: Path, source: str | None, target: str | None) -> None:
+def require_languages(folder: Path, source: str | None, target: str | None) -> None:
+    """UserError if the model in `folder` has other languages; None is any."""
     if not _speaks(folder, source, target):
         task = _task(folder)
         raise UserError(

@@ -112,12 +112,17 @@ class ModelFolder:
                 f"{folder}: the tokenizer has {tokenizer.vocab_size} pieces and the model {vocab_size}; they do not "
                 "belong together, so restore the tokenizer.model that the model was trained with"
             )
-        if task.tokenizer_sha256 not in ("", _digest(tokenizer)):
-            raise UserError(
-                f"{folder}: the tokenizer is not the one that the model was trained with; they do not belong together, "
-                "so restore tokenizer.model"
-            )
+        require_own_tokenizer(folder, tokenizer, task)
         return cls(folder, load_model(folder, device), tokenizer, task)
+
+
+def require_own_tokenizer(folder: Path, tokenizer: Tokenizer, task: Task) -> None:
+    """UserError if the tokenizer is not the one that the task belongs to."""
+    if task.tokenizer_sha256 not in ("", _digest(tokenizer)):
+        raise UserError(
+            f"{folder}: the tokenizer is not the one that the model was trained with; they do not belong together, "
+            "so restore tokenizer.model"
+        )
 
 
 def write_model(
@@ -198,6 +203,8 @@ def resolve(path: Path, say: Callable[[str], None]) -> Path:
         return steps[-1]
     if not path.exists():
         raise UserError(f"{path}: no such folder; name a run directory or a model folder")
+    if (path / "model.bin").is_file():
+        raise UserError(f"{path}: is a CTranslate2 folder; add --engine ctranslate2, or name the model it was made of")
     missing = [name for name in FILES if not (path / name).is_file()]
     if len(missing) < len(FILES) - 1:  # a run directory has a config.json of its own
         raise UserError(f"{path}: not a complete model folder: {', '.join(missing)} is missing; copy it again")

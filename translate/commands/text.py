@@ -24,6 +24,7 @@ from translate.text.wrapping import wrapped
 if TYPE_CHECKING:
     from translate.translator import Translation, Translator
 
+ENGINES = ("torch", "ctranslate2")
 LINE_FORMATS = ("text", "lines")  # in which line n is line n
 
 _WINDOW_PIECES = 2048  # a line is two pieces: its text, and its end
@@ -51,7 +52,8 @@ class Options:
         as_json: write one JSON object for each line or, in other layouts, for each piece of text.
         n_best: how many translations each object holds; 0 is none but the translation itself.
         beam_size, alpha: of the search; None takes the model's own.
-        threads: CPU threads; None leaves them to torch.
+        threads: CPU threads; None leaves them to the engine.
+        engine: what searches, one of ENGINES.
     """
 
     format: str | None = None
@@ -63,6 +65,7 @@ class Options:
     beam_size: int | None = None
     alpha: float | None = None
     threads: int | None = None
+    engine: str = "torch"
 
 
 def text(
@@ -92,8 +95,11 @@ def text(
     options = _settled(options, source)
     _check_files(sentences, source, output, force, resume)
     lines = open_lines(sentences, source)
-    folder = _model(model, languages, sentences, source)
-    translator = open_translator(folder, beam_size=options.beam_size, alpha=options.alpha, threads=options.threads)
+    if options.engine == "ctranslate2":
+        translator = _open_ctranslate2(model, languages, options)
+    else:
+        folder = _model(model, languages, sentences, source)
+        translator = open_translator(folder, beam_size=options.beam_size, alpha=options.alpha, threads=options.threads)
     start = time.perf_counter()
     if resume:
         assert output is not None  # `_check_files` has seen to it
@@ -118,6 +124,19 @@ def open_translator(folder: Path, *, beam_size: int | None, alpha: float | None,
         torch.set_num_threads(threads)
     tune_malloc()
     return Translator.load(folder, beam_size=beam_size, alpha=alpha)
+
+
+def _open_ctranslate2(model: Path | None, languages: tuple[str | None, str | None], options: Options) -> "Translator":
+    """Load a CTranslate2 folder, without torch."""
+    from translate.exchange.ctranslate2_engine import CTranslate2Engine, locate
+    from translate.translator import Translator
+
+    if languages[0] == "auto":
+        raise UserError("--from auto chooses among models of this project; leave it out with --engine ctranslate2")
+    folder = locate(model)
+    installed.require_languages(folder, *languages)
+    engine = CTranslate2Engine.open(folder, options.threads)
+    return Translator(engine, beam_size=options.beam_size, alpha=options.alpha)
 
 
 def _settled(options: Options, source: Path | None) -> Options:
@@ -303,8 +322,9 @@ def _settings(translator: "Translator", options: Options) -> dict[str, object]:
     """What a translation depends on beside its source."""
     folder = translator.parts.folder
     model = hashlib.sha256()
-    for name in ("model.safetensors", "tokenizer.model"):
-        model.update((folder / name).read_bytes())
+    for name in ("model.safetensors", "model.bin", "tokenizer.model"):
+        if (folder / name).is_file():
+            model.update((folder / name).read_bytes())
     names = ("format", "column", "guarded", "as_json", "n_best")
     chosen = {name: getattr(options, name) for name in names}
     return {"model": model.hexdigest(), "decoding": translator.decoding.model_dump(), **chosen}

@@ -95,6 +95,10 @@ class Tokenizer:
         """The piece of each id as SentencePiece writes it: U+2581 stands for a space, <0x0A> for a byte."""
         return [self._processor.id_to_piece(int(i)) for i in ids]
 
+    def ids(self, pieces: Sequence[str]) -> list[int]:
+        """The inverse of `pieces`; what is no piece becomes the unknown one."""
+        return [int(self._processor.piece_to_id(piece)) for piece in pieces]
+
 
 def placeholder(i: int) -> str:
     """Symbol `i`, from 0 on, that stands for a part of a text which is not to be translated."""

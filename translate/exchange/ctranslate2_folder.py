@@ -21,6 +21,7 @@ from transformer.layers import DecoderLayer, EncoderLayer
 from transformer.model import Transformer
 from translate.corpus.tokenizer import Tokenizer
 from translate.errors import UserError
+from translate.exchange.ctranslate2_engine import package
 from translate.exchange.new_folder import new_folder
 from translate.exchange.projections import head_width, projections
 from translate.exchange.verification import Ids, Proof, compare, require_equal, token_log_probs
@@ -41,7 +42,7 @@ def export(parts: ModelFolder, to: Path, texts: Sequence[str], *, int8: bool = F
     """
     config = parts.model.config
     _check(config)
-    _ctranslate2()
+    package()
     with new_folder(to) as folder:
         proof = _written(parts, folder, None, texts)
         require_equal(proof, TOLERANCE, "log-probabilities of tokens")
@@ -64,17 +65,6 @@ def _check(config: ModelConfig) -> None:
     head_width(config)
 
 
-def _ctranslate2() -> Any:  # Any: the package is optional, so its types are not always there
-    """The package `ctranslate2`; UserError if it is not installed."""
-    try:
-        import ctranslate2
-    except ImportError as error:
-        raise UserError(
-            "this format needs the package ctranslate2: pip install 'transformer-translate[ctranslate2]'"
-        ) from error
-    return ctranslate2
-
-
 def _written(parts: ModelFolder, folder: Path, quantisation: str | None, texts: Sequence[str]) -> Proof:
     """Write the model into `folder` and compare what is there with the original."""
     specification = _specification(parts.model, parts.tokenizer)
@@ -94,11 +84,11 @@ def n_positions(config: ModelConfig) -> int:
 def _specification(model: Transformer, tokenizer: Tokenizer) -> Any:
     """The model in the terms of CTranslate2."""
     config = model.config
-    specification = _ctranslate2().specs.TransformerSpec.from_config(
+    specification = package().specs.TransformerSpec.from_config(
         (config.n_encoder_layers, config.n_decoder_layers),
         config.n_heads,
         pre_norm=config.norm == "pre",
-        activation=_ctranslate2().specs.common_spec.Activation[config.activation.upper()],
+        activation=package().specs.common_spec.Activation[config.activation.upper()],
     )
     pieces = tokenizer.pieces(range(tokenizer.vocab_size))
     specification.register_source_vocabulary(pieces)
@@ -108,6 +98,7 @@ def _specification(model: Transformer, tokenizer: Tokenizer) -> Any:
     settings.eos_token, settings.unk_token = pieces[config.eos], pieces[tokenizer.unk]
     settings.add_source_eos = True
     settings.layer_norm_epsilon = 1e-5
+    settings.add_attribute("max_positions", n_positions(config))
     _stack(specification.encoder, specification.encoder.embeddings[0], model.src_embedding, model.encoder_norm)
     _stack(specification.decoder, specification.decoder.embeddings, model.tgt_embedding, model.decoder_norm)
     _layers(specification.encoder.layer, model.encoder, head_width(config))  # type: ignore[arg-type]
@@ -165,7 +156,7 @@ class CTranslate2Folder:
     """A CTranslate2 folder as its own engine loads it; what the check talks to."""
 
     def __init__(self, folder: Path, tokenizer: Tokenizer, eos: int) -> None:
-        engine = _ctranslate2()
+        engine = package()
         self.tokenizer, self.eos = tokenizer, eos
         self.translator = engine.Translator(str(folder), device="cpu", intra_threads=torch.get_num_threads())
         pieces = tokenizer.pieces(range(tokenizer.vocab_size))

@@ -1,0 +1,142 @@
+"""CTranslate2 inside our text pipeline says what our own search says."""
+
+import dataclasses
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import translate
+from tests.translate.exchange.engines import BASE, TEXTS, tiny_parts
+from translate.cli import main
+from translate.corpus.tokenizer import Tokenizer
+from translate.engine import Engine
+from translate.errors import UserError
+from translate.exchange.ctranslate2_engine import CTranslate2Engine
+from translate.exchange.ctranslate2_folder import export
+from translate.model_folder import ModelFolder
+from translate.translator import Translator
+
+pytest.importorskip("ctranslate2")
+
+LINES = [*TEXTS, "", "  {x} der Hund. Die Katze schläft!  ", "7", "der Hund " * 70]
+
+
+@pytest.fixture(scope="module")
+def parts(tokenizer: Tokenizer, tmp_path_factory: pytest.TempPathFactory) -> ModelFolder:
+    """An open folder; its CTranslate2 folder is beside it."""
+    folder = tmp_path_factory.mktemp("models") / "ours"
+    parts = tiny_parts(dataclasses.replace(BASE, attention_bias=True), tokenizer, folder)
+    export(parts, folder.parent / "theirs", TEXTS)
+    return parts
+
+
+@pytest.fixture
+def folder(parts: ModelFolder) -> Path:
+    return parts.folder.parent / "theirs"
+
+
+@pytest.mark.parametrize("beam_size", [1, 3])
+def test_translations_and_log_probabilities_are_those_of_our_own_search(
+    beam_size: int, parts: ModelFolder, folder: Path
+) -> None:
+    engine: Engine = CTranslate2Engine.open(folder)
+    theirs = list(Translator(engine, beam_size=beam_size).stream(LINES[:-1]))
+    ours = list(Translator(parts, beam_size=beam_size).stream(LINES[:-1]))
+    ended = [(a, b) for a, b in zip(ours, theirs, strict=True) if not {"length", "split"} & {*a.flags, *b.flags}]
+    assert len(ended) >= 4
+    for a, b in ended:
+        assert (a.text, a.tokens) == (b.text, b.tokens)
+        assert b.log_prob == pytest.approx(a.log_prob, abs=1e-4)
+        assert b.score == pytest.approx(a.score, abs=1e-4)
+
+
+def test_no_output_is_longer_than_its_own_source_allows(folder: Path) -> None:
+    engine = CTranslate2Engine.open(folder)
+    sources = engine.tokenizer.encode_batch(["der Hund", "die Katze im Garten"])
+    for n, no_repeat in ((3, 0), (1, 2)):
+        found = engine.search(sources, beam_size=3, alpha=0.6, n_best=n, max_lengths=[2, 9], no_repeat=no_repeat)
+        assert all(len(hypotheses) == n for hypotheses in found)
+        assert max(len(hypothesis.tokens) for hypothesis in found[0]) <= 1
+        assert max(len(hypothesis.tokens) for hypothesis in found[1]) <= 8
+        assert [h.score for h in found[1]] == sorted((h.score for h in found[1]), reverse=True)
+
+
+def test_the_command_needs_no_torch(folder: Path) -> None:
+    program = """
+import sys
+from translate.cli import main
+code = main([*sys.argv[1:]])
+sys.exit(code or 7 * ("torch" in sys.modules))
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", program, "--engine", "ctranslate2", "--model", str(folder), "der Hund {x}", "", "7"],
+        env=os.environ | {"PYTHONPATH": str(Path(translate.__file__).parents[1])},
+        capture_output=True, text=True, encoding="utf-8", timeout=100,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    lines = done.stdout.split("\n")
+    assert len(lines) == 4
+    assert "{x}" in lines[0]
+    assert lines[1:] == ["", "7", ""]
+
+
+def test_a_file_can_be_taken_up_again(folder: Path, tmp_path: Path) -> None:
+    (tmp_path / "in.txt").write_text("\n".join(LINES), encoding="utf-8")
+    arguments = ["--engine", "ctranslate2", "--model", str(folder), "--input", str(tmp_path / "in.txt")]
+    assert main([*arguments, "--output", str(tmp_path / "a.txt")]) == 0
+    assert main([*arguments, "--output", str(tmp_path / "b.txt"), "--resume"]) == 0
+    first, second = ((tmp_path / name).read_text(encoding="utf-8") for name in ("a.txt", "b.txt"))
+    assert first == second
+    assert first.count("\n") == len(LINES)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "named"),
+    [
+        (["--engine", "ctranslate2"], "needs --model"),
+        (["--engine", "ctranslate2", "--model", "OURS"], "no CTranslate2 folder"),
+        (["--engine", "ctranslate2", "--model", "THEIRS", "--from", "auto"], "--from auto"),
+        (["--engine", "ctranslate2", "--model", "THEIRS", "--from", "fr"], "from de to en"),
+        (["--engine", "tensorflow", "--model", "THEIRS"], "--engine"),
+        (["--model", "THEIRS"], "add --engine ctranslate2"),
+    ],
+)
+def test_mistakes_are_a_sentence(
+    arguments: list[str], named: str, parts: ModelFolder, folder: Path, monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:  # fmt: skip
+    monkeypatch.delenv("TRANSLATE_MODEL", raising=False)
+    places = {"OURS": str(parts.folder), "THEIRS": str(folder)}
+    assert main(["text", "Ja", *(places.get(argument, argument) for argument in arguments)]) == 2
+    error = capsys.readouterr().err
+    assert named in error
+    assert error.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("name", "data", "named"),
+    [
+        ("config.json", b"{}", "older version"),
+        ("model.bin", b"short", "cannot load"),
+        ("tokenizer.model", b"none", "cannot be used"),
+        ("translation.json", b"{}", "damaged"),
+    ],
+)
+def test_a_damaged_folder_is_a_sentence(name: str, data: bytes, named: str, folder: Path, tmp_path: Path) -> None:
+    for path in folder.iterdir():
+        (tmp_path / path.name).write_bytes(data if path.name == name else path.read_bytes())
+    with pytest.raises(UserError, match=named):
+        CTranslate2Engine.open(tmp_path)
+
+
+def test_another_tokenizer_is_refused(folder: Path, tmp_path: Path) -> None:
+    for path in folder.iterdir():
+        (tmp_path / path.name).write_bytes(path.read_bytes())
+    task = json.loads((tmp_path / "translation.json").read_text(encoding="utf-8"))
+    (tmp_path / "translation.json").write_text(json.dumps(task | {"tokenizer_sha256": "7"}), encoding="utf-8")
+    with pytest.raises(UserError, match="do not belong together"):
+        CTranslate2Engine.open(tmp_path)

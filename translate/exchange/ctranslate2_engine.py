@@ -1,0 +1,128 @@
+"""CTranslate2 as the engine of a translator, on a folder that `ctranslate2_folder` wrote; needs no torch.
+
+The beam is searched as in `transformer.search`: a sentence ends when as many hypotheses have finished as the beam has
+places. CTranslate2 is asked for all of them with their log-probabilities, and the length penalty of the paper (6.1) is
+applied here. One thing differs: what has its longest length without an end is taken as it is, not made to end.
+"""
+
+import json
+import math
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from transformer.hypothesis import Hypothesis, length_penalty
+from translate import installed
+from translate.corpus.tokenizer import Tokenizer
+from translate.errors import UserError
+from translate.model_folder import Task, require_own_tokenizer
+
+FILE = "model.bin"  # what shows that a folder is CTranslate2's
+
+
+def package() -> Any:  # Any: the package is optional, so its types are not always there
+    """The package `ctranslate2`; UserError if it is not installed."""
+    try:
+        import ctranslate2
+    except ImportError as error:
+        raise UserError(
+            "this needs the package ctranslate2: pip install 'transformer-translate[ctranslate2]'"
+        ) from error
+    return ctranslate2
+
+
+def locate(path: Path | None) -> Path:
+    """The CTranslate2 folder of this path or name; None takes $TRANSLATE_MODEL. UserError if there is none."""
+    named = path or os.environ.get("TRANSLATE_MODEL")
+    if not named:
+        raise UserError("--engine ctranslate2 needs --model FOLDER, which translate export --format ctranslate2 makes")
+    candidates = [Path(named), *(place / named for place in installed.places())]
+    folder = next((folder for folder in candidates if (folder / FILE).is_file()), None)
+    if folder is None:
+        raise UserError(
+            f"{named}: is no CTranslate2 folder; make one with translate export MODEL --to FOLDER --format ctranslate2"
+        )
+    return folder
+
+
+@dataclass(frozen=True)
+class CTranslate2Engine:
+    """A CTranslate2 folder that can be searched; a `translate.engine.Engine`.
+
+    Attributes:
+        folder: where it is.
+        tokenizer: text to ids and back.
+        task: languages and decoding.
+        max_positions: tokens, ends included, that either side may have.
+        translator: `ctranslate2.Translator`.
+    """
+
+    folder: Path
+    tokenizer: Tokenizer
+    task: Task
+    max_positions: int
+    translator: Any
+
+    @classmethod
+    def open(cls, folder: Path, threads: int | None = None) -> "CTranslate2Engine":
+        """Load a folder; `threads` is None for one a core. UserError if it is damaged or comes from elsewhere."""
+        engine = package()
+        task = Task.load(folder / "translation.json")
+        tokenizer = Tokenizer.load(folder / "tokenizer.model")
+        require_own_tokenizer(folder, tokenizer, task)
+        try:
+            max_positions = json.loads((folder / "config.json").read_text(encoding="utf-8"))["max_positions"]
+            translator = engine.Translator(str(folder), device="auto", intra_threads=threads or os.cpu_count() or 1)
+        except (OSError, ValueError, KeyError) as error:
+            raise UserError(
+                f"{folder}: its config.json is damaged or from an older version; export it again"
+            ) from error
+        except RuntimeError as error:
+            raise UserError(f"{folder}: CTranslate2 cannot load it ({error}); export it again") from error
+        return cls(folder, tokenizer, task, max_positions, translator)
+
+    def search(
+        self,
+        sources: Sequence[Sequence[int]],
+        *,
+        beam_size: int,
+        alpha: float,
+        n_best: int,
+        max_lengths: Sequence[int],
+        no_repeat: int,
+    ) -> list[list[Hypothesis]]:
+        """The n_best hypotheses of each source, best first; none where probabilities are not finite."""
+        found = self._search(sources, max(max_lengths), beam_size, alpha, no_repeat)
+        for i, limit in enumerate(max_lengths):  # a batch has one limit there, so what went beyond its own goes again
+            if any(len(hypothesis.tokens) >= limit for hypothesis in found[i]):
+                found[i] = self._search([sources[i]], limit, beam_size, alpha, no_repeat)[0]
+        return [hypotheses[:n_best] for hypotheses in found]
+
+    def _search(
+        self, sources: Sequence[Sequence[int]], limit: int, beam_size: int, alpha: float, no_repeat: int
+    ) -> list[list[Hypothesis]]:
+        """All finished hypotheses of each source, best first, of at most limit - 1 tokens."""
+        results = self.translator.translate_batch(
+            [self.tokenizer.pieces(ids) for ids in sources],
+            beam_size=beam_size,
+            num_hypotheses=beam_size,
+            length_penalty=0,
+            no_repeat_ngram_size=no_repeat,
+            max_input_length=0,
+            min_decoding_length=0,
+            max_decoding_length=max(1, limit - 1),
+            return_scores=True,
+        )
+        return [
+            sorted(
+                (
+                    Hypothesis(self.tokenizer.ids(pieces), log_prob, log_prob / length_penalty(len(pieces) + 1, alpha))
+                    for pieces, log_prob in zip(result.hypotheses, result.scores, strict=True)
+                    if math.isfinite(log_prob)
+                ),
+                key=lambda hypothesis: -hypothesis.score,
+            )
+            for result in results
+        ]
