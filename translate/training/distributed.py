@@ -177,9 +177,12 @@ class Watch:
         return self.silent(SUSPECT)
 
     def _run(self) -> None:
-        beat = 0
+        beat, before = 0, time.monotonic()
         while not self._stop.wait(BEAT):
             beat += 1
+            now = time.monotonic()
+            self._forgive(now - before - BEAT)
+            before = now
             try:
                 self._store.set(self._key, str(beat))
                 self._listen()
@@ -189,6 +192,11 @@ class Watch:
                 self._say(_sentence(lost))
                 # The main thread waits in a message that nobody will answer, and no exception reaches it there.
                 os._exit(1)
+
+    def _forgive(self, late: float) -> None:
+        """A process that has been stopped for a while, as by Ctrl-Z, has heard nothing, whoever lived."""
+        if late > SUSPECT:
+            self._heard = {rank: (sign, heard + late) for rank, (sign, heard) in self._heard.items()}
 
     def _listen(self) -> None:
         signs = self._store.multi_get([f"alive/{rank}" for rank in self._others])

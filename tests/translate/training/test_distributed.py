@@ -8,6 +8,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import TypeVar
 
 import pytest
@@ -285,6 +286,20 @@ def test_a_machine_without_power_is_noticed_by_its_silence_alone(watches, monkey
     wait_for(lambda: codes or None)
     assert codes == [1]
     assert watches[0].said == ["rank 1 was lost, so this one stops; restart with the same command and --resume"]
+
+
+def test_a_process_that_stood_still_itself_blames_nobody(watches, monkeypatch):
+    """As after Ctrl-Z: its clock has gone on, and it has heard nothing of those who lived, or stood still with it."""
+    codes, jump = [], [0.0]
+    monkeypatch.setattr(os, "_exit", codes.append)
+    clock = SimpleNamespace(monotonic=lambda: time.monotonic() + jump[0], sleep=time.sleep)
+    monkeypatch.setattr(distributed, "time", clock)
+    jump[0] = 100.0
+    time.sleep(0.5)
+    assert codes == []
+    assert watches[0].said == []
+    watches[1].stop()
+    assert watches[0].suspects() == [1]
 
 
 def test_one_process_needs_no_group_and_its_values_are_untouched():
