@@ -13,7 +13,7 @@ from torch.nn import functional as F
 
 from transformer.config import ModelConfig
 from transformer.dropout import dropout
-from transformer.short_attention import attend_short, by_head, split_heads
+from transformer.short_attention import attend_short, attend_step, by_head, split_heads
 
 
 def attention_weights(q_BHTK: Tensor, k_BHSK: Tensor, allowed: Tensor | None) -> Tensor:
@@ -98,9 +98,14 @@ class MultiHeadAttention(nn.Module):
         heads_BHTV = attend_fast(q_BHTK, k_BHSK, v_BHSV, allowed, self.dropout if self.training else 0.0)
         return self.w_o(heads_BHTV.transpose(1, 2).flatten(2))  # type: ignore[no-any-return]
 
+    def read_step(self, q_BHTK: Tensor, k_BHSK: Tensor, v_BHSV: Tensor, barrier: Tensor | None) -> Tensor:
+        """As `read`, for one step of decoding: no gradients, and a barrier that all layers share."""
+        heads_BHTV = attend_step(q_BHTK.to(k_BHSK), k_BHSK, v_BHSV, barrier).to(q_BHTK)
+        return self.w_o(heads_BHTV.transpose(1, 2).flatten(2))  # type: ignore[no-any-return]
+
     def _heads(self, x_BTE: Tensor, *widths: int) -> tuple[Tensor, ...]:
         """Cut the last axis, (B, T, sum of H * width), into parts of (B, H, T, width)."""
-        if x_BTE.device.type == "cpu":
+        if x_BTE.device.type == "cpu" and torch.is_grad_enabled():
             return split_heads(x_BTE, self.n_heads, widths)
         return tuple(part.transpose(1, 2) for part in by_head(x_BTE, self.n_heads, widths))
 

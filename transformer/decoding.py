@@ -21,9 +21,10 @@ class ModelStep:
 
     def __call__(self, token_N: Tensor) -> Tensor:
         """Log-probabilities (N, V) in float32; padding and bos are no words, so they never follow."""
-        logits_NV = self.model.decode_step(token_N, self.cache).float()
-        logits_NV[:, [self.model.config.pad, self.model.config.bos]] = float("-inf")
-        return logits_NV.log_softmax(dim=-1)
+        logits_NV = self.model.decode_step(token_N, self.cache)
+        for never in (self.model.config.pad, self.model.config.bos):
+            logits_NV[:, never] = float("-inf")
+        return logits_NV.float().log_softmax(dim=-1)
 
     def reorder(self, index_N: Tensor) -> None:
         """Hypotheses change places."""

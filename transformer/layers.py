@@ -1,6 +1,6 @@
 """Encoder and decoder layers: section 3.1, figure 1.
 
-Dimension key: B batch, T target positions, S source positions, D d_model, N hypotheses in decoding.
+Dimension key: B batch, T target positions, S source positions, D d_model, J hypotheses of a sentence in decoding.
 """
 
 from collections.abc import Callable
@@ -79,19 +79,22 @@ class DecoderLayer(nn.Module):
         x_BTD = self.residuals[1](x_BTD, cross)
         return self.residuals[2](x_BTD, self.feed_forward)  # type: ignore[no-any-return]
 
-    def step(self, x_N1D: Tensor, cache: LayerCache, memory_allowed: Tensor) -> Tensor:
-        """One more position of every hypothesis, (N, 1, D); its keys and values join the cache."""
+    def step(
+        self, x_BJD: Tensor, cache: LayerCache, first: int, position: int, own: Tensor | None, memory: Tensor
+    ) -> Tensor:
+        """One more position of every hypothesis, (B, J, D); its keys and values join the cache.
 
-        def self_attend(x_N1D: Tensor) -> Tensor:
-            q, k, v = self.self_attn.project(x_N1D)
-            return self.self_attn.read(q, *cache.append(k, v, self.window), None)
+        The hypotheses of one sentence share its memory, and what they have written: to the products they are so many
+        query positions. Positions from `first` on may be read, within the barriers `own` and `memory`.
+        """
 
-        def cross(x_N1D: Tensor) -> Tensor:
-            # The hypotheses of one sentence share its memory: to the product they are so many query positions.
-            x_BTD = x_N1D.view(cache.n_sentences, -1, x_N1D.size(-1))
-            q = self.cross_attn.queries(x_BTD)
-            return self.cross_attn.read(q, cache.cross_k, cache.cross_v, memory_allowed).view_as(x_N1D)
+        def self_attend(x_BJD: Tensor) -> Tensor:
+            q, k, v = self.self_attn.project(x_BJD)
+            return self.self_attn.read_step(q, *cache.append(k, v, first, position), own)
 
-        x_N1D = self.residuals[0](x_N1D, self_attend)
-        x_N1D = self.residuals[1](x_N1D, cross)
-        return self.residuals[2](x_N1D, self.feed_forward)  # type: ignore[no-any-return]
+        def cross(x_BJD: Tensor) -> Tensor:
+            return self.cross_attn.read_step(self.cross_attn.queries(x_BJD), cache.cross_k, cache.cross_v, memory)
+
+        x_BJD = self.residuals[0](x_BJD, self_attend)
+        x_BJD = self.residuals[1](x_BJD, cross)
+        return self.residuals[2](x_BJD, self.feed_forward)  # type: ignore[no-any-return]

@@ -116,16 +116,24 @@ class Transformer(nn.Module):
 
     def new_cache(self, memory: Memory) -> DecoderCache:
         """An empty cache; the keys and values of the memory are computed once, here."""
-        layers = [LayerCache(*layer.cross_attn.keys_values(memory.states)) for layer in self.decoder]  # type: ignore[operator, union-attr]
-        return DecoderCache(layers, memory.allowed)
+        # The products of one query each are too small to gain from half precision, and need no kernel for every length.
+        dtype = torch.float32 if memory.states.device.type == "cpu" else memory.states.dtype
+        layers = [
+            LayerCache(*(x.to(dtype).contiguous() for x in layer.cross_attn.keys_values(memory.states)))  # type: ignore[operator, union-attr]
+            for layer in self.decoder
+        ]
+        return DecoderCache(layers, memory.allowed, self.config.window)
 
     def decode_step(self, token_N: Tensor, cache: DecoderCache) -> Tensor:
         """Logits of the token after `token_N`, (N, V); N is B times the hypotheses per sentence. Grows the cache."""
+        cache.advance(token_N.size(0))
+        own, memory = cache.barriers(self.config.n_heads)
         x_N1D = self.tgt_embedding(token_N[:, None], start=cache.length)
+        x_BJD = x_N1D.view(cache.n_sentences, -1, x_N1D.size(-1))
         for layer, layer_cache in zip(self.decoder, cache.layers, strict=True):
-            x_N1D = layer.step(x_N1D, layer_cache, cache.memory_allowed)  # type: ignore[operator]
+            x_BJD = layer.step(x_BJD, layer_cache, cache.first, cache.length, own, memory)  # type: ignore[operator]
         cache.length += 1
-        return self.logits(self.decoder_norm(x_N1D)[:, 0])
+        return self.logits(self.decoder_norm(x_BJD).flatten(0, 1))
 
 
 def initialise(model: Transformer) -> None:

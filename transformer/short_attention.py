@@ -18,6 +18,16 @@ def attend_short(q_BHTK: Tensor, k_BHSK: Tensor, v_BHSV: Tensor, allowed: Tensor
     return _ShortAttention.apply(q_BHTK, k_BHSK, v_BHSV, allowed)  # type: ignore[no-any-return, no-untyped-call]
 
 
+def attend_step(q_BHTK: Tensor, k_BHSK: Tensor, v_BHSV: Tensor, barrier: Tensor | None) -> Tensor:
+    """The same without gradients, (B, H, T, V).
+
+    The barrier, (N, T, S) or (N, 1, S), is 0 where a query may read a key and -inf where not; whoever decodes makes it
+    once for all layers of a step.
+    """
+    weights_NTS = _weights(q_BHTK.flatten(0, 1), k_BHSK.flatten(0, 1), q_BHTK.size(-1) ** -0.5, barrier)
+    return torch.bmm(weights_NTS, v_BHSV.flatten(0, 1)).view(*q_BHTK.shape[:3], -1)
+
+
 def split_heads(x_BTE: Tensor, n_heads: int, widths: Sequence[int]) -> tuple[Tensor, ...]:
     """Cut the last axis into parts of n_heads * width, each (B, H, T, width) and contiguous, as products want it."""
     return _SplitHeads.apply(x_BTE, n_heads, widths)  # type: ignore[no-any-return, no-untyped-call]
@@ -60,10 +70,7 @@ class _ShortAttention(torch.autograd.Function):
         q_NTK, k_NSK, v_NSV = (x.flatten(0, 1) for x in (q_BHTK, k_BHSK, v_BHSV))
         ctx.scale = d_k**-0.5
         mask_NTS = _mask(allowed, q_NTK.dtype, (n_sentences, n_heads, n_queries, n_keys))
-        scores_NTS = _scaled_product(q_NTK, k_NSK.transpose(1, 2), ctx.scale, mask_NTS)
-        # Rows are shorter than a vector of half-precision numbers, which that kernel takes one by one.
-        wide = torch.promote_types(q_NTK.dtype, torch.float32)
-        weights_NTS = scores_NTS.softmax(dim=-1, dtype=wide).to(q_NTK.dtype)
+        weights_NTS = _weights(q_NTK, k_NSK, ctx.scale, mask_NTS)
         ctx.save_for_backward(q_NTK, k_NSK, v_NSV, weights_NTS)
         return torch.bmm(weights_NTS, v_NSV).view(n_sentences, n_heads, n_queries, -1)
 
@@ -81,6 +88,14 @@ class _ShortAttention(torch.autograd.Function):
         grad_v_NSV = torch.bmm(weights_NTS.transpose(1, 2), grad_NTV)
         grads = (grad_q_NTK, grad_k_NSK, grad_v_NSV)
         return (*(grad.view(*grad_BHTV.shape[:2], *grad.shape[1:]) for grad in grads), None)
+
+
+def _weights(q_NTK: Tensor, k_NSK: Tensor, scale: float, barrier: Tensor | None) -> Tensor:
+    """softmax(scale * Q K^T + barrier), (N, T, S)."""
+    scores_NTS = _scaled_product(q_NTK, k_NSK.transpose(1, 2), scale, barrier)
+    # Rows are shorter than a vector of half-precision numbers, which that kernel takes one by one.
+    wide = torch.promote_types(q_NTK.dtype, torch.float32)
+    return scores_NTS.softmax(dim=-1, dtype=wide).to(q_NTK.dtype)
 
 
 def _mask(allowed: Tensor | None, dtype: torch.dtype, shape: tuple[int, int, int, int]) -> Tensor | None:

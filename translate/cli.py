@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from enum import Enum
 from io import TextIOWrapper
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
@@ -118,6 +118,9 @@ def text(
     engine: Annotated[
         Engines, typer.Option(help="What searches; ctranslate2 takes a folder that translate export wrote.")
     ] = Engines.TORCH,
+    precision: Annotated[
+        Literal["fp32", "bf16"], typer.Option(help="bf16 is faster where the processor has it, and rounds more.")
+    ] = "fp32",
 ) -> None:
     """Translate sentences, a file, or what you type; the layout stays."""
     from translate.commands.text import Options
@@ -136,6 +139,7 @@ def text(
             alpha=alpha,
             threads=threads,
             engine=engine.value,
+            precision=precision,
         ),
         model=model,
         languages=(from_language, to_language),

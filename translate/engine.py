@@ -4,14 +4,24 @@ The text around it (`translate.translator`) knows nothing else of the model, and
 needs none.
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from copy import deepcopy
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
-from typing import Protocol
+from typing import Literal, Protocol
 
 from transformer.hypothesis import Hypothesis
 from translate.corpus.tokenizer import Tokenizer
 from translate.model_folder import ModelFolder, Task
+
+Precision = Literal["fp32", "bf16"]
+Batch = list[tuple[int, ...]]  # token ids of sources
+Found = list[list[Hypothesis]]
+Search = Callable[[Batch], Found]
+
+_MOST_WORKERS = 4  # more would wait for one another in Python
 
 
 class Engine(Protocol):
@@ -33,6 +43,9 @@ class Engine(Protocol):
     def max_positions(self) -> int | None:
         """Tokens, ends included, that either side may have; None where there is no limit."""
 
+    def each(self, search: Search, batches: Sequence[Batch]) -> list[Found]:
+        """The results of a search, which calls `search`, for each batch; several at a time where that is faster."""
+
     def search(
         self,
         sources: Sequence[Sequence[int]],
@@ -49,11 +62,18 @@ class Engine(Protocol):
         """
 
 
-@dataclass(frozen=True)
 class TorchEngine:
-    """A model folder searched by this project's own code."""
+    """A model folder searched by this project's own code.
 
-    parts: ModelFolder
+    Args:
+        parts: the model folder, open.
+        precision: "fp32", or "bf16" for products, norms and residuals in it, with a copy of the model. Scores, softmax
+            and attention of a step stay in float32.
+    """
+
+    def __init__(self, parts: ModelFolder, precision: Precision = "fp32") -> None:
+        self.parts = parts if precision == "fp32" else replace(parts, model=deepcopy(parts.model).bfloat16())
+        self._on_cpu = parts.model.output_weight.device.type == "cpu"
 
     @property
     def folder(self) -> Path:
@@ -75,6 +95,22 @@ class TorchEngine:
         """All that were learned (table 3, row E); sinusoids have no end."""
         config = self.parts.model.config
         return config.max_length if config.positions == "learned" else None
+
+    def each(self, search: Search, batches: Sequence[Batch]) -> list[Found]:
+        """The results for each batch. On a CPU every thread has one: a step is too small to be divided."""
+        import torch
+
+        n_threads = torch.get_num_threads()
+        n_workers = min(_MOST_WORKERS, n_threads, len(batches)) if self._on_cpu else 1
+        if n_workers <= 1:
+            return [search(batch) for batch in batches]
+        try:
+            # The last batches have the longest sentences; they come first, so that no thread is left with one alone.
+            share = partial(torch.set_num_threads, n_threads // n_workers)
+            with ThreadPoolExecutor(n_workers, initializer=share) as pool:
+                return list(pool.map(search, reversed(batches)))[::-1]
+        finally:
+            torch.set_num_threads(n_threads)  # part of what a thread sets holds for all
 
     def search(
         self,

@@ -19,7 +19,7 @@ from pydantic import ValidationError
 from transformer.hypothesis import Hypothesis, length_penalty
 from translate import guards
 from translate.config import DecodingConfig
-from translate.engine import Engine, TorchEngine
+from translate.engine import Engine, Precision, TorchEngine
 from translate.errors import UserError
 from translate.installed import locate
 from translate.model_folder import ModelFolder
@@ -97,6 +97,7 @@ class Translator:
         beam_size: int | None = None,
         alpha: float | None = None,
         device: "torch.device | str | None" = None,
+        precision: Precision = "fp32",
         say: Callable[[str], None] | None = None,
     ) -> "Translator":
         """Open an installed model, a model folder or the model of a run directory.
@@ -105,13 +106,14 @@ class Translator:
             path: the name or the folder.
             beam_size, alpha: as for the class.
             device: where to compute; None chooses CUDA where there is any.
+            precision: of the computation; "bf16" is faster where the processor multiplies in it, and rounds more.
             say: takes a note on which model of a run is used; None writes it to stderr.
 
         Raises UserError or CheckpointError, one sentence, if the folder cannot be used.
         """
         folder = locate(Path(path), say or (lambda message: print(message, file=sys.stderr)))
         parts = ModelFolder.open(folder, choose_device() if device is None else device)
-        return cls(parts, beam_size=beam_size, alpha=alpha)
+        return cls(TorchEngine(parts, precision), beam_size=beam_size, alpha=alpha)
 
     @overload
     def __call__(self, text: str) -> str: ...  # type: ignore[overload-overlap]
@@ -236,11 +238,10 @@ class Translator:
         self, sources: Iterable[Ids], n_best: int, max_length: Callable[[int], int], no_repeat: int
     ) -> dict[Ids, list[Hypothesis]]:
         """The best hypotheses of each source; sentences of similar length share a batch."""
-        found: dict[Ids, list[Hypothesis]] = {}
         beam_size = max(self.decoding.beam_size, n_best)
-        # Ties are broken by content, so that batches, and with them all rounding, do not depend on the order of lines.
-        for batch in _batches(sorted(sources, key=lambda ids: (len(ids), ids)), beam_size):
-            results = self.parts.search(
+
+        def search(batch: list[Ids]) -> list[list[Hypothesis]]:
+            return self.parts.search(
                 batch,
                 beam_size=beam_size,
                 alpha=self.decoding.alpha,
@@ -248,13 +249,17 @@ class Translator:
                 max_lengths=[max_length(len(ids)) for ids in batch],
                 no_repeat=no_repeat,
             )
-            for ids, hypotheses in zip(batch, results, strict=True):
-                if not hypotheses:
-                    raise UserError(
-                        f"{self.parts.folder}: the model's probabilities are not finite, so its training went "
-                        "astray; use an earlier checkpoint"
-                    )
-                found[ids] = hypotheses
+
+        # Ties are broken by content, so that batches, and with them all rounding, do not depend on the order of lines.
+        batches = list(_batches(sorted(sources, key=lambda ids: (len(ids), ids)), beam_size))
+        found: dict[Ids, list[Hypothesis]] = {}
+        for batch, results in zip(batches, self.parts.each(search, batches), strict=True):
+            found |= zip(batch, results, strict=True)
+        if not all(found.values()):
+            raise UserError(
+                f"{self.parts.folder}: the model's probabilities are not finite, so its training went astray; use an "
+                "earlier checkpoint"
+            )
         return found
 
     def _assembled(self, line: str, parts: Sequence[tuple[list[Hypothesis], int]]) -> list[Sentence]:

@@ -84,17 +84,19 @@ def test_decoding_ends_at_max_length_where_positions_are_learned() -> None:
         model.decode_step(torch.full((3,), 5), cache)
 
 
-def test_a_cache_grows_by_one_position_a_step() -> None:
+def test_what_a_cache_has_written_stays_where_it_is() -> None:
+    """Each position is written once, and neither a new order nor the growth of the cache moves it."""
     model = MODELS["paper"]
     cache = model.new_cache(model.encode(SRC_BS))
     assert [layer.self_k for layer in cache.layers] == [None] * TINY.n_decoder_layers
-    for length in range(1, 5):
-        model.decode_step(torch.full((6,), 5), cache)
+    written: list[list[Tensor]] = []
+    for length in range(1, 41):
+        model.decode_step(random_ids(6, seed=length), cache)
         assert cache.length == length
-        for layer in cache.layers:
-            assert layer.self_k.shape == (6, TINY.n_heads, length, TINY.d_key)
-            assert layer.self_v.shape == (6, TINY.n_heads, length, TINY.d_value)
-            assert layer.n_sentences == 3
+        written.append([layer.self_k[:, :, 2 * length - 2 : 2 * length].clone() for layer in cache.layers])
+        cache.reorder(torch.tensor([1, 0, 2, 2, 5, 4]))
+        for layer, parts in zip(cache.layers, zip(*written, strict=True), strict=True):
+            assert layer.self_k[:, :, : 2 * length].equal(torch.cat(parts, dim=2))
 
 
 def test_two_decodes_of_one_model_do_not_meet() -> None:

@@ -2,6 +2,7 @@
 
 import itertools
 import math
+import random
 
 import pytest
 import torch
@@ -10,7 +11,7 @@ from hypothesis import strategies as st
 from torch import Tensor
 
 from tests.toys import TableStep, table_row
-from transformer.search import Hypothesis, WithoutRepeats, beam_search, greedy_search, length_penalty
+from transformer.search import Hypothesis, Rows, WithoutRepeats, _largest, beam_search, greedy_search, length_penalty
 
 BOS, EOS = 1, 2
 SEEDS = st.lists(st.integers(0, 10_000), min_size=1, max_size=4)
@@ -290,3 +291,36 @@ def test_blocking_finds_the_best_output_without_repeats() -> None:
     step = WithoutRepeats(TableStep([5], 4), 1)
     (found,) = beam_search(step, [4], bos=BOS, eos=EOS, beam_size=len(outputs), alpha=0.0, n_best=1)
     assert tuple(found[0].tokens) == max(allowed, key=lambda output: total(5, output, 4))
+
+
+@given(st.integers(1, 3), BEAMS, st.sampled_from([5, 48, 67, 96, 120]), st.integers(1, 10), st.integers(0, 999))
+def test_the_largest_sums_are_found_without_adding_all(
+    n_sentences: int, n_beams: int, n_tokens: int, n: int, seed: int
+) -> None:
+    """Coarse values have many ties; -inf stands for hypotheses that do not live and tokens that may not follow."""
+    n = min(n, n_beams * n_tokens)
+    generator = torch.Generator().manual_seed(seed)
+    x_NV = torch.randint(-9, 9, (n_sentences * n_beams, n_tokens), generator=generator).float()
+    past_BK = torch.randint(-9, 9, (n_sentences, n_beams), generator=generator).float()
+    x_NV[x_NV == 3], past_BK[past_BK == 3] = float("-inf"), float("-inf")
+    total_BC = (past_BK[:, :, None] + x_NV.view(n_sentences, n_beams, n_tokens)).flatten(1)
+    largest, place = _largest(x_NV, past_BK, n)
+    assert largest.equal(total_BC.topk(n, dim=1).values)
+    assert total_BC.gather(1, place).equal(largest)
+    assert all(len(set(row)) == n for row in place.tolist())
+
+
+@given(st.integers(1, 90), st.integers(0, 999))
+def test_rows_that_are_not_searched_any_more_leave_in_groups(n_sentences: int, seed: int) -> None:
+    """There are 5 to 8 times a power of two, or as many as at first; no living one leaves, nor loses its sentence."""
+    rows, draw = Rows(n_sentences), random.Random(seed)
+    living = draw.sample(range(n_sentences), n_sentences)
+    sizes = [m << k for k in range(5) for m in range(1, 9)]
+    while len(living) > 1:
+        for _ in range(draw.randint(0, min(7, len(living) - 1))):
+            rows.alive.remove(rows.sentences.index(living.pop()))
+        before = list(rows.sentences)
+        kept = rows.shrink()
+        assert rows.sentences == ([before[row] for row in kept] if kept else before)
+        assert {rows.sentences[row] for row in rows.alive} == set(living)
+        assert len(rows.sentences) == min(min(size for size in sizes if size >= len(living)), len(before))

@@ -2,15 +2,17 @@
 
 import subprocess
 import sys
+import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+import torch
 
 from transformer.hypothesis import Hypothesis
 from translate.corpus.tokenizer import Tokenizer
-from translate.engine import Engine, TorchEngine
+from translate.engine import Batch, Engine, Found, Search, TorchEngine
 from translate.errors import UserError
 from translate.model_folder import ModelFolder, Task
 from translate.translator import LIMIT, Translator
@@ -24,6 +26,9 @@ class Parrot:
     folder: Path = Path("parrot")
     task: Task = Task("de", "en")
     max_positions: int | None = None
+
+    def each(self, search: Search, batches: Sequence[Batch]) -> list[Found]:
+        return list(map(search, batches))
 
     def search(
         self,
@@ -58,6 +63,60 @@ def test_the_own_engine_is_the_model_folder(parts: ModelFolder) -> None:
     engine = TorchEngine(parts)
     assert (engine.folder, engine.tokenizer, engine.task) == (parts.folder, parts.tokenizer, parts.task)
     assert engine.max_positions == parts.model.config.max_length
+
+
+@pytest.mark.parametrize("n_threads", [1, 2, 3])
+def test_batches_side_by_side_are_those_one_after_another(
+    parts: ModelFolder, n_threads: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each has a thread and its share of the threads; afterwards all are there again."""
+    engine, before = TorchEngine(parts), torch.get_num_threads()
+    batches = [[(5 + i, 7, 6 + i), (9,)] for i in range(7)]
+    inner, ran = set(), set()
+    meeting = threading.Barrier(n_threads, timeout=60)
+
+    def search(batch: Batch) -> Found:
+        if batch in batches[-n_threads:]:
+            meeting.wait()  # passes only if so many are searched at a time
+        inner.add(torch.get_num_threads())
+        ran.add(threading.get_ident())
+        lengths = [9] * len(batch)
+        return engine.search(batch, beam_size=3, alpha=0.6, n_best=2, max_lengths=lengths, no_repeat=0)
+
+    expected = [search(batch) for batch in batches] if n_threads == 1 else None
+    torch.set_num_threads(n_threads)
+    try:
+        found = engine.each(search, batches)
+        assert torch.get_num_threads() == n_threads
+    finally:
+        torch.set_num_threads(before)
+    assert expected is None or found == expected
+    meeting = threading.Barrier(1)
+    for batch, hypotheses in zip(batches, found, strict=True):
+        alone = search(batch)
+        assert [[h.tokens for h in n_best] for n_best in hypotheses] == [[h.tokens for h in n_best] for n_best in alone]
+    assert len(ran) == (1 if n_threads == 1 else n_threads + 1)
+    assert 1 in inner
+
+
+def test_a_mistake_in_one_of_the_batches_is_told(parts: ModelFolder) -> None:
+    def search(batch: Batch) -> Found:
+        raise UserError(f"batch {batch[0][0]}")
+
+    with pytest.raises(UserError, match="batch 5"):
+        TorchEngine(parts).each(search, [[(5,)], [(5,)]])
+
+
+def test_half_precision_says_nearly_the_same(parts: ModelFolder) -> None:
+    options = {"beam_size": 1, "alpha": 0.6, "n_best": 1, "max_lengths": [4] * 3, "no_repeat": 0}
+    sources = [(5, 7, 9), (8, 6), (11, 4, 5, 7, 8)]
+    exact = TorchEngine(parts).search(sources, **options)
+    engine = TorchEngine(parts, "bf16")
+    rounded = engine.search(sources, **options)
+    assert (engine.parts.model.output_weight.dtype, parts.model.output_weight.dtype) == (torch.bfloat16, torch.float32)
+    for a, b in zip(exact, rounded, strict=True):
+        assert a[0].log_prob != b[0].log_prob
+        assert a[0].log_prob == pytest.approx(b[0].log_prob, rel=0.1)
 
 
 def test_the_text_pipeline_imports_no_torch() -> None:

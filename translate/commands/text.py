@@ -22,6 +22,7 @@ from translate.text.pieces import Piece
 from translate.text.wrapping import wrapped
 
 if TYPE_CHECKING:
+    from translate.engine import Precision
     from translate.translator import Translation, Translator
 
 ENGINES = ("torch", "ctranslate2")
@@ -54,6 +55,7 @@ class Options:
         beam_size, alpha: of the search; None takes the model's own.
         threads: CPU threads; None leaves them to the engine.
         engine: what searches, one of ENGINES.
+        precision: of the computation; CTranslate2 has that of its folder.
     """
 
     format: str | None = None
@@ -66,6 +68,7 @@ class Options:
     alpha: float | None = None
     threads: int | None = None
     engine: str = "torch"
+    precision: "Precision" = "fp32"
 
 
 def text(
@@ -99,7 +102,13 @@ def text(
         translator = _open_ctranslate2(model, languages, options)
     else:
         folder = _model(model, languages, sentences, source)
-        translator = open_translator(folder, beam_size=options.beam_size, alpha=options.alpha, threads=options.threads)
+        translator = open_translator(
+            folder,
+            beam_size=options.beam_size,
+            alpha=options.alpha,
+            threads=options.threads,
+            precision=options.precision,
+        )
     start = time.perf_counter()
     if resume:
         assert output is not None  # `_check_files` has seen to it
@@ -113,7 +122,14 @@ def text(
         say(f"{n_lines:,} lines in {seconds:,.1f} s, {n_lines / seconds:,.0f} lines/s")
 
 
-def open_translator(folder: Path, *, beam_size: int | None, alpha: float | None, threads: int | None) -> "Translator":
+def open_translator(
+    folder: Path,
+    *,
+    beam_size: int | None,
+    alpha: float | None,
+    threads: int | None,
+    precision: "Precision" = "fp32",
+) -> "Translator":
     """Load a model folder and set up this machine for it."""
     import torch
 
@@ -123,7 +139,7 @@ def open_translator(folder: Path, *, beam_size: int | None, alpha: float | None,
     if threads is not None:
         torch.set_num_threads(threads)
     tune_malloc()
-    return Translator.load(folder, beam_size=beam_size, alpha=alpha)
+    return Translator.load(folder, beam_size=beam_size, alpha=alpha, precision=precision)
 
 
 def _open_ctranslate2(model: Path | None, languages: tuple[str | None, str | None], options: Options) -> "Translator":
@@ -131,6 +147,8 @@ def _open_ctranslate2(model: Path | None, languages: tuple[str | None, str | Non
     from translate.exchange.ctranslate2_engine import CTranslate2Engine, locate
     from translate.translator import Translator
 
+    if options.precision != "fp32":
+        raise UserError("--precision: the weights of a CTranslate2 folder have theirs; leave it out")
     if languages[0] == "auto":
         raise UserError("--from auto chooses among models of this project; leave it out with --engine ctranslate2")
     folder = locate(model)
@@ -326,6 +344,9 @@ def _settings(translator: "Translator", options: Options) -> dict[str, object]:
         if (folder / name).is_file():
             model.update((folder / name).read_bytes())
     names = ("format", "column", "guarded", "as_json", "n_best")
+    for name in ("model.safetensors", "tokenizer.model"):
+        model.update((folder / name).read_bytes())
+    names = ("format", "column", "guarded", "as_json", "n_best", "precision")
     chosen = {name: getattr(options, name) for name in names}
     return {"model": model.hexdigest(), "decoding": translator.decoding.model_dump(), **chosen}
 
