@@ -62,6 +62,17 @@ class Engine(Protocol):
         """
 
 
+def side_by_side(
+    search: Search, batches: Sequence[Batch], n_workers: int, begin: Callable[[], None] | None = None
+) -> list[Found]:
+    """The results of each batch by so many threads, which call `begin` first.
+
+    The last batches have the longest sentences; they come first, so that no thread is left with one alone.
+    """
+    with ThreadPoolExecutor(n_workers, initializer=begin) as pool:
+        return list(pool.map(search, reversed(batches)))[::-1]
+
+
 class TorchEngine:
     """A model folder searched by this project's own code.
 
@@ -105,10 +116,7 @@ class TorchEngine:
         if n_workers <= 1:
             return [search(batch) for batch in batches]
         try:
-            # The last batches have the longest sentences; they come first, so that no thread is left with one alone.
-            share = partial(torch.set_num_threads, n_threads // n_workers)
-            with ThreadPoolExecutor(n_workers, initializer=share) as pool:
-                return list(pool.map(search, reversed(batches)))[::-1]
+            return side_by_side(search, batches, n_workers, partial(torch.set_num_threads, n_threads // n_workers))
         finally:
             torch.set_num_threads(n_threads)  # part of what a thread sets holds for all
 

@@ -343,9 +343,6 @@ def _settings(translator: "Translator", options: Options) -> dict[str, object]:
     for name in ("model.safetensors", "model.bin", "tokenizer.model"):
         if (folder / name).is_file():
             model.update((folder / name).read_bytes())
-    names = ("format", "column", "guarded", "as_json", "n_best")
-    for name in ("model.safetensors", "tokenizer.model"):
-        model.update((folder / name).read_bytes())
     names = ("format", "column", "guarded", "as_json", "n_best", "precision")
     chosen = {name: getattr(options, name) for name in names}
     return {"model": model.hexdigest(), "decoding": translator.decoding.model_dump(), **chosen}
