@@ -57,7 +57,7 @@ Alpha = Annotated[
     typer.Option(min=0.0, max=10.0, metavar="X", help="Length penalty [default: the model's]."),
 ]
 Stored = Enum("Stored", {"INT8": "int8", "BF16": "bf16", "FP32": "fp32"})
-Format = Enum("Format", {"CTRANSLATE2": "ctranslate2", "MARIAN": "marian"})
+Format = Enum("Format", {"CTRANSLATE2": "ctranslate2", "MARIAN": "marian", "ARGOS": "argos"})
 Engines = Enum("Engines", {"TORCH": "torch", "CTRANSLATE2": "ctranslate2"})
 Threads = Annotated[int | None, typer.Option(min=1, metavar="N", help="CPU threads [default: one a core].")]
 Json = Annotated[bool, typer.Option("--json", help="Write JSON.")]
@@ -286,14 +286,14 @@ def compress(
 @app.command()
 def export(
     model: Annotated[Path, typer.Argument(metavar="MODEL", help="Run directory, model folder or name of a model.")],
-    to: Annotated[Path, typer.Option(metavar="FOLDER", help="The new folder.")],
+    to: Annotated[Path, typer.Option(metavar="PLACE", help="The new folder, or NAME.argosmodel.")],
     layout: Annotated[Format, typer.Option("--format", help="Who is to read it.")],
-    int8: Annotated[bool, typer.Option("--int8", help="Weights in 8 bits; CTranslate2 only.")] = False,
+    int8: Annotated[bool, typer.Option("--int8", help="Weights in 8 bits; not for Marian.")] = False,
     sentences: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Check on these [default: 100 of the embedded grammar].")
     ] = None,
 ) -> None:
-    """Write a model for CTranslate2 or Hugging Face Marian, checked on sentences."""
+    """Write a model for CTranslate2, Hugging Face Marian or Argos Translate, checked on sentences."""
     from translate.commands.export import export as run
 
     run(model, to=to, format=layout.value, int8=int8, sentences=sentences)

@@ -9,7 +9,7 @@ from translate.commands.reading import ArrivingLines
 from translate.corpus import grammar
 from translate.errors import UserError
 
-Format = Literal["ctranslate2", "marian"]
+Format = Literal["ctranslate2", "marian", "argos"]
 
 _N_SENTENCES = 100
 _SEED = 1
@@ -20,24 +20,27 @@ def export(path: Path, *, to: Path, format: Format, int8: bool, sentences: Path 
 
     Args:
         path: path or name of a model folder or run.
-        to: the new folder.
-        format: "ctranslate2", or "marian" for Hugging Face's MarianMTModel and MarianTokenizer.
-        int8: store whole numbers of 8 bits; CTranslate2 only.
+        to: the new folder, or the new .argosmodel file.
+        format: "ctranslate2", "argos" for Argos Translate and LibreTranslate, or "marian" for Hugging Face's
+            MarianMTModel and MarianTokenizer.
+        int8: store whole numbers of 8 bits; not for Marian.
         sentences: a file with sentences to check on; None takes 100 of the embedded grammar.
 
     Raises UserError if there is no such model, if `to` exists, if the format has no such architecture, if the engine's
     package is not installed, or if the exported model differs; then nothing is left at `to`.
     """
-    from translate.exchange import ctranslate2_folder, marian_folder
+    from translate.exchange import argos_package, ctranslate2_folder, marian_folder
     from translate.exchange.new_folder import refuse_existing
 
-    if int8 and format != "ctranslate2":
-        raise UserError("--int8 goes with --format ctranslate2; leave it out")
+    if int8 and format == "marian":
+        raise UserError("--int8 goes with --format ctranslate2 or argos; leave it out")
     refuse_existing(to)
     parts = model_folder.ModelFolder.open(installed.locate(path, say))
     texts = sentences_for_check(sentences, parts.task.source)
     if format == "marian":
         proof = marian_folder.export(parts, to, texts)
+    elif format == "argos":
+        proof = argos_package.export(parts, to, texts, int8=int8)
     else:
         proof = ctranslate2_folder.export(parts, to, texts, int8=int8)
     say(

@@ -34,6 +34,7 @@ def test_a_model_is_exported_and_the_proof_is_told(
     [
         ("--format marian --int8", "--int8 goes with"),
         ("--format onnx", "--format"),
+        ("--format argos", "end in .argosmodel"),
         ("--format marian --sentences gone.de", "gone.de"),
         ("--format marian --sentences blank.de", "no sentence"),
     ],

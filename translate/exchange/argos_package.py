@@ -1,0 +1,78 @@
+"""A model as an .argosmodel file, which Argos Translate and LibreTranslate install.
+
+It is a zip of one folder: metadata.json, the CTranslate2 model in model/, sentencepiece.model and README.md. Source:
+argostranslate/package.py of Argos Translate 1.11.
+"""
+
+import json
+import tempfile
+import zipfile
+from collections.abc import Sequence
+from pathlib import Path
+
+from translate.errors import UserError
+from translate.exchange import ctranslate2_folder
+from translate.exchange.new_folder import refuse_existing
+from translate.exchange.verification import Proof
+from translate.model_folder import ModelFolder
+
+SUFFIX = ".argosmodel"
+VERSION = "1.0"  # of the package; Argos Translate asks for one
+
+_NAMES = {"de": "German", "en": "English", "es": "Spanish", "fr": "French", "it": "Italian", "nl": "Dutch"}
+_OURS = ("tokenizer.model", "translation.json")  # of a CTranslate2 folder, which Argos Translate keeps elsewhere
+
+
+def export(parts: ModelFolder, to: Path, texts: Sequence[str], *, int8: bool = False) -> Proof:
+    """Write the file `to` once its CTranslate2 folder is proved on `texts`.
+
+    Raises UserError if `to` exists or has another suffix, and as `ctranslate2_folder.export`; then nothing is left.
+    """
+    refuse_existing(to)
+    if to.suffix != SUFFIX:
+        raise UserError(f"{to}: Argos Translate installs files that end in {SUFFIX}; name such a file with --to")
+    try:
+        to.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(prefix=f".{to.name}.", dir=to.parent) as place:
+            model, partial = Path(place, "model"), Path(place, to.name)
+            proof = ctranslate2_folder.export(parts, model, texts, int8=int8)
+            _pack(parts, model, partial)
+            refuse_existing(to)
+            partial.rename(to)
+    except OSError as error:
+        raise UserError(f"{to}: cannot be written: {error.strerror or error}; nothing was left there") from error
+    return proof
+
+
+def _pack(parts: ModelFolder, model: Path, to: Path) -> None:
+    """The zip; what is in it stands in a folder of its own, as Argos Translate unpacks all packages into one place."""
+    task = parts.task
+    root = f"translate-{task.source}_{task.target}-{VERSION.replace('.', '_')}"
+    files = [path for path in sorted(model.iterdir()) if path.name not in _OURS]
+    with zipfile.ZipFile(to, "w", zipfile.ZIP_DEFLATED) as package:
+        package.writestr(f"{root}/metadata.json", json.dumps(_metadata(task.source, task.target), indent=2) + "\n")
+        package.writestr(f"{root}/README.md", _readme(parts))
+        package.writestr(f"{root}/sentencepiece.model", parts.tokenizer.serialized)
+        for path in files:
+            package.write(path, f"{root}/model/{path.name}")
+
+
+def _metadata(source: str, target: str) -> dict[str, str]:
+    return {
+        "package_version": VERSION,
+        "argos_version": VERSION,
+        "from_code": source,
+        "from_name": _NAMES.get(source, source),
+        "to_code": target,
+        "to_name": _NAMES.get(target, target),
+    }
+
+
+def _readme(parts: ModelFolder) -> str:
+    """The model's card, or else a line."""
+    card = parts.folder / "README.md"
+    if card.is_file():
+        return card.read_text(encoding="utf-8")
+    task = parts.task
+    names = [_NAMES.get(language, language) for language in (task.source, task.target)]
+    return f"# {names[0]} to {names[1]}\n\nA Transformer, exported to CTranslate2 and checked there.\n"
