@@ -8,6 +8,7 @@ import os
 import sys
 from collections.abc import Sequence
 from enum import Enum
+from functools import partial
 from io import TextIOWrapper
 from pathlib import Path
 from typing import Annotated, Literal
@@ -121,26 +122,55 @@ def text(
     precision: Annotated[
         Literal["fp32", "bf16"], typer.Option(help="bf16 is faster where the processor has it, and rounds more.")
     ] = "fp32",
+    sample: Annotated[bool, typer.Option("--sample", help="Draw translations; this and what follows: lines.")] = False,
+    temperature: Annotated[float | None, typer.Option(metavar="X", help="With --sample [default: 1].")] = None,
+    top_k: Annotated[int | None, typer.Option(min=1, metavar="N", help="Draw from the N likeliest tokens.")] = None,
+    top_p: Annotated[float | None, typer.Option(metavar="X", help="Draw from the likeliest, X of the whole.")] = None,
+    seed: Annotated[int | None, typer.Option(metavar="N", help="Of the samples [default: 0].")] = None,
+    prefix: Annotated[str | None, typer.Option(metavar="TEXT", help="How every translation begins.")] = None,
+    prefixes: Annotated[Path | None, typer.Option(metavar="FILE", help="Line n: how that of line n begins.")] = None,
+    ensemble: Annotated[list[str] | None, typer.Option(metavar="MODEL", help="Ask this model too; repeatable.")] = None,
+    constrain: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Terms that have to appear: SOURCE, a tab, TARGET; or TARGET.")
+    ] = None,
+    no_repeat: Annotated[int, typer.Option(min=0, metavar="N", help="No N tokens twice.")] = 0,
+    align: Annotated[bool, typer.Option("--align", help="Add which word comes from which.")] = False,
 ) -> None:
     """Translate sentences, a file, or what you type; the layout stays."""
+    from translate.commands.search import Request, search
     from translate.commands.text import Options
     from translate.commands.text import text as run
 
-    run(
+    options = Options(
+        format=layout,
+        column=column,
+        guarded=not no_guards,
+        paper=paper,
+        as_json=as_json,
+        n_best=n_best,
+        beam_size=beam,
+        alpha=alpha,
+        threads=threads,
+        engine=engine.value,
+        precision=precision,
+    )
+    request = Request(
+        sample=sample,
+        temperature=temperature,
+        top_k=top_k,
+        top_p=top_p,
+        seed=seed,
+        prefix=prefix,
+        prefixes=prefixes,
+        ensemble=ensemble or (),
+        terms=constrain,
+        no_repeat=no_repeat,
+        align=align,
+    )
+    translate_text = run if request == Request() else partial(search, request=request)
+    translate_text(
         sentences or [],
-        Options(
-            format=layout,
-            column=column,
-            guarded=not no_guards,
-            paper=paper,
-            as_json=as_json,
-            n_best=n_best,
-            beam_size=beam,
-            alpha=alpha,
-            threads=threads,
-            engine=engine.value,
-            precision=precision,
-        ),
+        options,
         model=model,
         languages=(from_language, to_language),
         source=source,

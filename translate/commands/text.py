@@ -96,7 +96,7 @@ def text(
     Raises UserError for what the user can mend.
     """
     options = _settled(options, source)
-    _check_files(sentences, source, output, force, resume)
+    check_files(sentences, source, output, force, resume)
     lines = open_lines(sentences, source)
     if options.engine == "ctranslate2":
         translator = _open_ctranslate2(model, languages, options)
@@ -348,7 +348,7 @@ def _settings(translator: "Translator", options: Options) -> dict[str, object]:
     return {"model": model.hexdigest(), "decoding": translator.decoding.model_dump(), **chosen}
 
 
-def _check_files(sentences: Sequence[str], source: Path | None, output: Path | None, force: bool, resume: bool) -> None:
+def check_files(sentences: Sequence[str], source: Path | None, output: Path | None, force: bool, resume: bool) -> None:
     """UserError for a choice of files that could lose something."""
     if sentences and source:
         raise UserError("sentences and --input exclude each other; leave one out")

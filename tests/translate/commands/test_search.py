@@ -1,0 +1,87 @@
+"""`translate text` with options of search: they reach the engine, and contradictions are a sentence."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.translate.conftest import SENTENCES, random_model
+from translate import model_folder
+from translate.cli import main
+from translate.config import TokenizerConfig
+from translate.corpus.tokenizer import train
+from translate.model_folder import ModelFolder
+
+LINES = ["der Hund singt im Haus.", "am See"]
+
+
+@pytest.fixture(autouse=True)
+def _files(tmp_path: Path, parts: ModelFolder, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("TRANSLATE_MODEL", str(parts.folder))
+    Path("prefixes").write_text("the dog\na\n", encoding="utf-8")
+    Path("few").write_text("the dog\n", encoding="utf-8")
+    Path("many").write_text("the dog\na\nb\n", encoding="utf-8")
+    Path("terms").write_text("Hund\tdog\n", encoding="utf-8")
+    Path("bad").write_text("a\tb\tc\n", encoding="utf-8")
+
+
+def out(arguments: str, capsys: pytest.CaptureFixture[str]) -> list[str]:
+    assert main(["text", *arguments.split(), *LINES]) == 0
+    return capsys.readouterr().out.splitlines()
+
+
+def test_samples_are_those_of_their_seed(capsys: pytest.CaptureFixture[str]) -> None:
+    first = out("--sample --seed 3 --temperature 0.8 --top-k 20 --top-p 0.9", capsys)
+    assert out("--sample --seed 3 --temperature 0.8 --top-k 20 --top-p 0.9", capsys) == first
+    assert out("--sample --seed 4 --temperature 0.8 --top-k 20 --top-p 0.9", capsys) != first
+    records = [json.loads(line) for line in out("--sample --json --n-best 3", capsys)]
+    assert [(r["source"], len(r["alternatives"])) for r in records] == [(line, 3) for line in LINES]
+
+
+def test_prefixes_terms_and_alignments_come_out(capsys: pytest.CaptureFixture[str]) -> None:
+    assert all(line.startswith("the") for line in out("--prefix the", capsys))
+    for line, prefix in zip(out("--prefixes prefixes", capsys), ("the dog", "a"), strict=True):
+        assert line.startswith(prefix)
+    assert "dog" in out("--constrain terms", capsys)[0]
+    for line in out("--align --no-repeat 2", capsys):
+        text, pairs = line.split(" ||| ")
+        assert all(int(pair.split("-")[1]) < len(text.split()) for pair in pairs.split())
+    assert all("alignment" in json.loads(line) for line in out("--align --json", capsys))
+
+
+def test_a_model_twice_is_the_model(parts: ModelFolder, capsys: pytest.CaptureFixture[str]) -> None:
+    assert out(f"--ensemble {parts.folder}", capsys) == out("--paper", capsys)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "named"),
+    [
+        ("--sample --temperature 0", "--temperature = 0.0: must be above 0"),
+        ("--sample --temperature -1", "--temperature = -1.0: must be above 0"),
+        ("--sample --top-p 1.5", "--top-p = 1.5"),
+        ("--top-k 3", "add --sample"),
+        ("--sample --beam 3", "leave out --beam"),
+        ("--sample --constrain terms", "--constrain"),
+        ("--prefix a --prefixes few", "exclude each other"),
+        ("--prefixes few", "fewer lines"),
+        ("--prefixes many", "more lines"),
+        ("--prefixes gone", "gone"),
+        ("--constrain bad", "bad, line 1"),
+        ("--align --format html", "--format html"),
+        ("--align --n-best 2", "--n-best needs --json"),
+        ("--align --engine ctranslate2", "--engine"),
+        ("--ensemble gone", "gone"),
+        ("--ensemble other", "another vocabulary"),
+    ],
+)
+def test_mistakes_are_a_sentence(
+    arguments: str, named: str, parts: ModelFolder, capsys: pytest.CaptureFixture[str]
+) -> None:
+    if arguments.endswith("other"):
+        tokenizer = train(SENTENCES, TokenizerConfig(vocab_size=320))
+        model_folder.save(random_model(tokenizer), tokenizer, parts.task, Path("other"))
+    assert main(["text", *arguments.split(), *LINES]) == 2
+    error = capsys.readouterr().err
+    assert named in error
+    assert error.count("\n") == 1
