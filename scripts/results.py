@@ -79,8 +79,9 @@ def rebuilt(page: str) -> str:
     records = [_json(path) for path in sorted(RECORDS.glob("*.json"))]
     runs = table([record for record in records if record["kind"] == "training"])
     speeds = speed_table([record for record in records if record["kind"] == "bench_train"])
+    decoding = decoding_table([record for record in records if record["kind"] == "bench_decode"])
     sizes = size_table([record for record in records if record["kind"] == "bench_prepare"])
-    parts = (BEGIN, runs, "## Training speed", speeds, "## Large corpora", sizes)
+    parts = (BEGIN, runs, "## Training speed", speeds, "## Decoding speed", decoding, "## Large corpora", sizes)
     return before + "\n\n".join(part.strip() for part in parts) + f"\n\n{END}{after}"
 
 
@@ -135,6 +136,30 @@ def speed_table(records: Sequence[dict[str, Any]]) -> str:
                 f"{contender['share_of_product_rate']:.0%}",
                 f"{contender['peak_mb'] / 1e3:.1f} GB",
                 f"{contender['ours_is_times']:.2f} times as fast" if name != "ours" else "",
+            ]
+            lines.append(f"| {' | '.join(cells)} |")
+    return "\n".join(lines) + "\n"
+
+
+def decoding_table(records: Sequence[dict[str, Any]]) -> str:
+    """One row for each contender of each benchmark of decoding; ratios are medians over rounds."""
+    lines = [
+        "| model | machine | beam | engine | sentences/s | ours is | in bf16 | one sentence | from start | BLEU |",
+        "|---|---|---|---|---|---|---|---|---|---|",
+    ]
+    for record in records:
+        for name, contender in record["contenders"].items():
+            cells = [
+                Path(record["model"]).name,
+                f"{record['processor']}, {record['threads']} threads",
+                str(record["beam"]),
+                name,
+                f"{contender['sentences_per_s']:,.0f}",
+                f"{contender['ours_is_times']:.2f} times as fast",
+                f"{contender['ours_bf16_is_times']:.2f} times",
+                f"{contender['single_ms']:.0f} ms",
+                f"{contender['cold_s']:.1f} s" if "cold_s" in contender else "",
+                f"{contender['bleu']:.1f}",
             ]
             lines.append(f"| {' | '.join(cells)} |")
     return "\n".join(lines) + "\n"

@@ -1,0 +1,62 @@
+"""The benchmark of decoding, on a model of a few thousand parameters and a handful of lines."""
+
+import importlib.util
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.translate.conftest import SENTENCES
+from transformer.config import ModelConfig
+from transformer.model import Transformer
+from translate import model_folder
+from translate.config import TokenizerConfig
+from translate.corpus.tokenizer import train
+from translate.model_folder import Task
+
+SCRIPTS = Path(__file__).parents[2] / "scripts"
+LINES = ["der Hund", "die Katze und das Kind", "ein Hund", "das Kind"] * 4
+
+
+def decoding_table(records: list[dict]) -> str:
+    spec = importlib.util.spec_from_file_location("results", SCRIPTS / "results.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module.decoding_table(records)
+
+
+@pytest.fixture
+def measured(tmp_path: Path) -> tuple[subprocess.CompletedProcess[str], list[str]]:
+    pytest.importorskip("ctranslate2")
+    tokenizer = train(SENTENCES, TokenizerConfig(vocab_size=331))
+    sizes = {"d_model": 14, "n_heads": 2, "d_ff": 22, "n_encoder_layers": 1, "n_decoder_layers": 2}
+    model = Transformer(ModelConfig(vocab_size=tokenizer.vocab_size, **sizes)).eval()
+    model_folder.save(model, tokenizer, Task("de", "en"), tmp_path / "model")
+    for name in ("source", "reference"):
+        (tmp_path / name).write_text("".join(f"{line}\n" for line in LINES), encoding="utf-8")
+    names = ["ours", "ours-bf16", "ct2", "ct2-int8"]
+    script = str(SCRIPTS / "bench_decode.py")
+    command = [sys.executable, script, *(str(tmp_path / name) for name in ("model", "source", "reference"))]
+    settings = ["--against", *names[2:], "--beam", "2", "--rounds", "2", "--batch", "3"]
+    return subprocess.run([*command, *settings], capture_output=True, text=True, timeout=200), names
+
+
+@pytest.mark.slow
+def test_every_contender_is_timed_and_scored_on_the_same_lines(measured) -> None:
+    done, names = measured
+    assert done.returncode == 0, done.stderr
+    record = json.loads(done.stdout.splitlines()[-1])
+    assert list(record["contenders"]) == names
+    for name, values in record["contenders"].items():
+        least, most = values["sentences_per_s_least"], values["sentences_per_s_most"]
+        assert 0 < least <= values["sentences_per_s"] <= most
+        assert values["single_ms"] > 0
+        assert values["peak_mb"] > 50
+        assert ("cold_s" in values) == (name in ("ours", "ct2"))
+        assert 0 <= values["bleu"] <= 100
+    assert record["contenders"]["ours"]["ours_is_times"] == record["contenders"]["ours-bf16"]["ours_bf16_is_times"] == 1
+    table = decoding_table([record]).splitlines()
+    assert len(table) == 2 + len(names)
+    assert {row.count("|") for row in table} == {11}
