@@ -123,6 +123,9 @@ def text(
         Literal["fp32", "bf16"], typer.Option(help="bf16 is faster where the processor has it, and rounds more.")
     ] = "fp32",
     sample: Annotated[bool, typer.Option("--sample", help="Draw translations; this and what follows: lines.")] = False,
+    mbr: Annotated[
+        int, typer.Option(min=0, max=256, metavar="N", help="Draw N, take the one most like the others (chrF).")
+    ] = 0,
     temperature: Annotated[float | None, typer.Option(metavar="X", help="With --sample [default: 1].")] = None,
     top_k: Annotated[int | None, typer.Option(min=1, metavar="N", help="Draw from the N likeliest tokens.")] = None,
     top_p: Annotated[float | None, typer.Option(metavar="X", help="Draw from the likeliest, X of the whole.")] = None,
@@ -156,6 +159,7 @@ def text(
     )
     request = Request(
         sample=sample,
+        mbr=mbr,
         temperature=temperature,
         top_k=top_k,
         top_p=top_p,

@@ -30,6 +30,7 @@ class Request:
 
     Attributes:
         sample: draw translations.
+        mbr: draw so many, and take the one that the others agree with most; 0 does not.
         temperature, top_k, top_p, seed: of the samples; None where they are not named.
         prefix: how every translation begins.
         prefixes: a file whose line n is how that of line n begins.
@@ -40,6 +41,7 @@ class Request:
     """
 
     sample: bool = False
+    mbr: int = 0
     temperature: float | None = None
     top_k: int | None = None
     top_p: float | None = None
@@ -82,10 +84,13 @@ def search(
 def _check(options: Options, request: Request, languages: tuple[str | None, str | None], resume: bool) -> None:
     """UserError for what makes no sense together."""
     drawn = (request.temperature, request.top_k, request.top_p, request.seed)
-    if not request.sample and any(value is not None for value in drawn):
+    draws = request.sample or request.mbr > 0
+    if not draws and any(value is not None for value in drawn):
         raise UserError("--temperature, --top-k, --top-p and --seed say how to draw; add --sample")
-    if request.sample and (options.beam_size is not None or request.terms):
-        raise UserError("--sample draws and does not search; leave out --beam and --constrain")
+    if draws and (options.beam_size is not None or request.terms):
+        raise UserError("--sample and --mbr draw and do not search; leave out --beam and --constrain")
+    if request.mbr and (request.sample or options.n_best):
+        raise UserError("--mbr draws by itself and takes one of its samples; leave out --sample and --n-best")
     if request.prefix is not None and request.prefixes is not None:
         raise UserError("--prefix and --prefixes exclude each other; leave one out")
     if options.format not in (None, "lines"):
@@ -122,7 +127,7 @@ def _engine(folder: Path, options: Options, request: Request) -> "SearchEngine":
         raise UserError(f"--{str(error).replace('top_', 'top-')}") from error
     return SearchEngine(
         [translator.parts.parts, *others],
-        sampling=sampling if request.sample else None,
+        sampling=sampling if request.sample or request.mbr else None,
         seed=request.seed or 0,
         no_repeat=request.no_repeat,
         terms=list(read_terms(read_lines(request.terms), request.terms)) if request.terms else (),
@@ -131,6 +136,7 @@ def _engine(folder: Path, options: Options, request: Request) -> "SearchEngine":
 
 def _records(engine: "SearchEngine", lines: Iterator[str], options: Options, request: Request) -> Iterator[str]:
     """What to write for each line."""
+    from translate.consensus import consensus
     from translate.search_engine import align, pharaoh, translate_lines
 
     prefixes = read_lines(request.prefixes) if request.prefixes else itertools.repeat(request.prefix or "")
@@ -138,10 +144,10 @@ def _records(engine: "SearchEngine", lines: Iterator[str], options: Options, req
         own = list(itertools.islice(prefixes, len(window)))
         if len(own) < len(window):
             raise UserError(f"{request.prefixes}: has fewer lines than there are to translate; it needs one for each")
-        found = translate_lines(
-            engine, window, own, n_best=max(1, options.n_best), beam_size=options.beam_size, alpha=options.alpha
-        )
+        n_best = request.mbr or max(1, options.n_best)
+        found = translate_lines(engine, window, own, n_best=n_best, beam_size=options.beam_size, alpha=options.alpha)
         for line, best in zip(window, found, strict=True):
+            best = [consensus(best)] if request.mbr else best
             pairs = align(engine.members[0], line, best[0].tokens) if request.align else []
             if options.as_json:
                 yield _json(line, best, options, pairs if request.align else None)

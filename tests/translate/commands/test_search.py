@@ -39,6 +39,12 @@ def test_samples_are_those_of_their_seed(capsys: pytest.CaptureFixture[str]) -> 
     assert [(r["source"], len(r["alternatives"])) for r in records] == [(line, 3) for line in LINES]
 
 
+def test_the_consensus_is_one_of_the_samples(capsys: pytest.CaptureFixture[str]) -> None:
+    records = [json.loads(line) for line in out("--sample --json --n-best 5 --seed 2", capsys)]
+    for chosen, record in zip(out("--mbr 5 --seed 2", capsys), records, strict=True):
+        assert chosen in [sample["text"] for sample in record["alternatives"]]
+
+
 def test_prefixes_terms_and_alignments_come_out(capsys: pytest.CaptureFixture[str]) -> None:
     assert all(line.startswith("the") for line in out("--prefix the", capsys))
     for line, prefix in zip(out("--prefixes prefixes", capsys), ("the dog", "a"), strict=True):
@@ -61,6 +67,7 @@ def test_a_model_twice_is_the_model(parts: ModelFolder, capsys: pytest.CaptureFi
         ("--sample --temperature -1", "--temperature = -1.0: must be above 0"),
         ("--sample --top-p 1.5", "--top-p = 1.5"),
         ("--top-k 3", "add --sample"),
+        ("--mbr 3 --sample", "leave out --sample"),
         ("--sample --beam 3", "leave out --beam"),
         ("--sample --constrain terms", "--constrain"),
         ("--prefix a --prefixes few", "exclude each other"),
