@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from translate import installed
 from translate.commands.messages import say
 from translate.commands.reading import ended, open_lines
+from translate.commands.sharing import n_processes
 from translate.commands.text import Options, check_files, open_translator
 from translate.commands.writing import writable
 from translate.corpus.sources import read_lines
@@ -97,8 +98,10 @@ def _check(options: Options, request: Request, languages: tuple[str | None, str 
         raise UserError(f"--format {options.format}: options of search take a line for a sentence; leave it out")
     if options.n_best and not options.as_json:
         raise UserError("--n-best needs --json: line n of a plain output is the translation of line n")
-    if resume or options.engine != "torch" or languages[0] == "auto":
-        raise UserError("--resume, --engine and --from auto know the plain search only; leave out one or the other")
+    if resume or options.engine != "torch" or languages[0] == "auto" or n_processes() > 1:
+        raise UserError(
+            "--resume, --engine, --from auto and torchrun know the plain search only; leave out one or the other"
+        )
 
 
 def _engine(folder: Path, options: Options, request: Request) -> "SearchEngine":

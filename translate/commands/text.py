@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from translate import guards, installed
+from translate.commands import sharing
 from translate.commands.messages import say
 from translate.commands.reading import ArrivingLines, Lines, TypedLines, ended, open_lines
 from translate.commands.writing import GrowingFile, Output, Stream, writable
@@ -96,30 +97,73 @@ def text(
     Raises UserError for what the user can mend.
     """
     options = _settled(options, source)
+    if sharing.n_processes() > 1:
+        _text_together(sentences, options, model, languages, source, output, force, resume)
+        return
     check_files(sentences, source, output, force, resume)
     lines = open_lines(sentences, source)
-    if options.engine == "ctranslate2":
-        translator = _open_ctranslate2(model, languages, options)
-    else:
-        folder = _model(model, languages, sentences, source)
-        translator = open_translator(
-            folder,
-            beam_size=options.beam_size,
-            alpha=options.alpha,
-            threads=options.threads,
-            precision=options.precision,
-        )
+    translator = _opened(model, languages, options, sentences, source)
     start = time.perf_counter()
     if resume:
-        assert output is not None  # `_check_files` has seen to it
+        assert output is not None  # `check_files` has seen to it
         with GrowingFile(output.resolve(), _settings(translator, options), force=force).opened() as out:
             n_lines = _translate(translator, lines, out, options, source)
     else:
         with writable(output) as file:
             n_lines = _translate(translator, lines, Stream(file), options, source)
     if source is not None:
-        seconds = time.perf_counter() - start
-        say(f"{n_lines:,} lines in {seconds:,.1f} s, {n_lines / seconds:,.0f} lines/s")
+        _say_speed(n_lines, time.perf_counter() - start)
+
+
+def _text_together(
+    sentences: Sequence[str],
+    options: Options,
+    model: Path | None,
+    languages: tuple[str | None, str | None],
+    source: Path | None,
+    output: Path | None,
+    force: bool,
+    resume: bool,
+) -> None:
+    """`text` under torchrun: each process takes its share of the windows."""
+    from translate.training.distributed import joined
+
+    with joined(say) as ranks:
+        ranks.first(lambda: sharing.check(sentences, source, output, resume))
+        ranks.first(lambda: check_files(sentences, source, output, force, resume))
+        assert source is not None  # `sharing.check` has seen to it
+        assert output is not None
+        translator = _opened(model, languages, options, sentences, source)
+        ranks.watch()
+        start = time.perf_counter()
+        with sharing.shared(output, ranks) as out:
+            bar = source if ranks.is_first else None
+            n_lines = _translate(translator, open_lines([], source), out, options, bar)
+        if ranks.is_first:
+            _say_speed(n_lines, time.perf_counter() - start)
+
+
+def _say_speed(n_lines: int, seconds: float) -> None:
+    say(f"{n_lines:,} lines in {seconds:,.1f} s, {n_lines / seconds:,.0f} lines/s")
+
+
+def _opened(
+    model: Path | None,
+    languages: tuple[str | None, str | None],
+    options: Options,
+    sentences: Sequence[str],
+    source: Path | None,
+) -> "Translator":
+    """The translator that the options ask for."""
+    if options.engine == "ctranslate2":
+        return _open_ctranslate2(model, languages, options)
+    return open_translator(
+        _model(model, languages, sentences, source),
+        beam_size=options.beam_size,
+        alpha=options.alpha,
+        threads=options.threads,
+        precision=options.precision,
+    )
 
 
 def open_translator(
@@ -208,15 +252,15 @@ def _translate(translator: "Translator", lines: Lines, out: Output, options: Opt
     from translate.training.machine import release_memory
 
     notes = Notes(frozenset({"split"} if options.paper else _NOTES))
-    reads, n_skipped, n_lines = 0, out.n_done, 0
+    reads, n_lines = 0, 0
     total = source.stat().st_size if source is not None else None
     with tqdm(total=total, unit="B", unit_scale=True, disable=True if source is None else None, leave=False) as bar:
         for n_windows, window in enumerate(windows(_pieces(lines, options), lines.at_hand), start=1):
-            if n_windows > n_skipped:
+            if out.wants(n_windows):
                 for text in _translated(translator, window, options, notes, n_lines + 1):
                     out.write(text)
                 out.end_window(_digest(lines))
-            elif n_windows == n_skipped:
+            elif n_windows == out.n_done:
                 out.check(_digest(lines))
             n_lines += sum(piece.text.count("\n") for piece in window)
             if isinstance(lines, TypedLines):

@@ -31,6 +31,9 @@ class Output(Protocol):
 
     n_done: int
 
+    def wants(self, n: int) -> bool:
+        """Whether window `n`, counted from 1, is to be written here."""
+
     def write(self, text: str) -> object:
         """Add text to the window."""
 
@@ -49,6 +52,10 @@ class Stream:
     def __init__(self, file: TextIO) -> None:
         self._file = file
         self.write = file.write
+
+    def wants(self, n: int) -> bool:
+        """All are."""
+        return True
 
     def end_window(self, digest: str) -> None:
         """What waits for an answer gets it."""
@@ -125,6 +132,10 @@ class GrowingFile:
             self._note("" if not self.n_done else self._digest)
             yield self
         self.beside.unlink()
+
+    def wants(self, n: int) -> bool:
+        """All but those that are there."""
+        return n > self.n_done
 
     def write(self, text: str) -> object:
         """Add text to the window."""
