@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 import torch
 from torch import Tensor
+from torch.nn import functional as F
 
 from transformer import attention
 from transformer.config import ModelConfig
@@ -47,8 +48,10 @@ def curve(pairs: Pairs, config: ModelConfig, batch_tokens: int, dtype: torch.dty
     ]
 
 
-def plain_loss(states: Tensor, weight: Tensor, target: Tensor, smoothing: float) -> tuple[Tensor, Tensor]:
-    logits = states @ weight.T
+def plain_loss(
+    states: Tensor, weight: Tensor, target: Tensor, smoothing: float, bias: Tensor | None
+) -> tuple[Tensor, Tensor]:
+    logits = F.linear(states, weight, bias)
     return smoothed_nll(logits, target, smoothing), smoothed_nll(logits, target, 0.0)
 
 
