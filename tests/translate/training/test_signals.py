@@ -2,6 +2,7 @@
 
 import os
 import signal
+from collections.abc import Iterator
 
 import pytest
 
@@ -9,6 +10,14 @@ from translate.cli import main
 from translate.corpus import store
 from translate.errors import Terminated
 from translate.training.signals import Interrupted, TerminatedWhileTraining, terminable
+
+
+@pytest.fixture(autouse=True)
+def in_the_foreground() -> Iterator[None]:
+    """What a shell begins in the background ignores Ctrl-C, tests as well."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
 
 
 def final_weights(toy, name: str) -> bytes:
