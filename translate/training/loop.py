@@ -356,18 +356,21 @@ class Trainer:
             )
 
     def _write(self, generators: list[Generators], scheduled: bool) -> None:
-        config, state = self.config, self.state
-        folder = checkpoint.save(
+        checkpoint.save(
             self.run.checkpoints,
             self._write_weights,
             self.optimizer,
-            state,
+            self.state,
             scheduled=scheduled,
             generators=generators,
         )
-        n = max(config.keep_last, config.average_last)
-        best = self.run.checkpoints / checkpoint.name_of(state.best_step)
-        checkpoint.prune(self.run.checkpoints, {*self._averaged()[-n:], folder, best})
+        self._prune()
+
+    def _prune(self) -> None:
+        """Drop all checkpoints but the last of the schedule, the best, and the newest."""
+        n = max(self.config.keep_last, self.config.average_last)
+        others = {self.run.checkpoints / checkpoint.name_of(step) for step in (self.state.step, self.state.best_step)}
+        checkpoint.prune(self.run.checkpoints, {*self._averaged()[-n:], *others})
 
     def _write_weights(self, folder: Path) -> None:
         """Fill `folder` with what training has made: a model folder, and the moving average if there is one."""
@@ -377,6 +380,7 @@ class Trainer:
 
     def _finish(self) -> None:
         """Make the final model of the last scheduled checkpoints (6.1), or as the config asks, and validate it."""
+        self._prune()  # again, for a run that was killed between its last save and what that had to drop
         folders, what = self._final()
         name = "ema.safetensors" if self.ema else "model.safetensors"
         self.model.load_state_dict(average([folder / name for folder in folders]))

@@ -128,6 +128,29 @@ def test_a_run_keeps_the_newest_the_best_and_the_last_of_the_schedule(toy):
     assert kept == {16, 19, best["step"]}
 
 
+def test_a_run_killed_after_its_last_save_drops_what_that_save_had_to_drop(toy, monkeypatch):
+    def folders(name: str) -> set[int]:
+        return {checkpoint.step_of(folder) for folder in checkpoint.checkpoints(toy.folder / name / "checkpoints")}
+
+    settings = {"max_steps": 20, "keep_last": 2}
+    toy.trainer("whole", **settings).train()
+    trainer = toy.trainer("killed", **settings)
+    prune = checkpoint.prune
+
+    def die_at_the_end(root, keep):
+        if trainer.state.step == 20:
+            raise InterruptedError
+        prune(root, keep)
+
+    monkeypatch.setattr(checkpoint, "prune", die_at_the_end)
+    with pytest.raises(InterruptedError):
+        trainer.train()
+    monkeypatch.undo()
+    assert folders("killed") > folders("whole")
+    toy.trainer("killed", resume=True, **settings).train()
+    assert folders("killed") == folders("whole")
+
+
 def test_a_run_belongs_to_one_process(toy):
     trainer = toy.trainer("run")
     with trainer.run.locked(), pytest.raises(UserError, match="another process trains there"), trainer.run.locked():
