@@ -43,7 +43,6 @@ class DecoderCache:
 
     Attributes:
         layers: the keys and values.
-        n_sentences: B.
         length: T.
     """
 

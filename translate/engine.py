@@ -7,7 +7,7 @@ needs none.
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from copy import deepcopy
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Literal, Protocol
@@ -22,6 +22,23 @@ Found = list[list[Hypothesis]]
 Search = Callable[[Batch], Found]
 
 _MOST_WORKERS = 4  # more would wait for one another in Python
+
+
+@dataclass(frozen=True)
+class Beam:
+    """What is asked of a search.
+
+    Attributes:
+        size: hypotheses side by side.
+        alpha: of the length penalty (6.1).
+        n_best: hypotheses of each source that are returned.
+        no_repeat: no sequence of so many tokens twice; 0 is no such rule.
+    """
+
+    size: int
+    alpha: float
+    n_best: int = 1
+    no_repeat: int = 0
 
 
 class Engine(Protocol):
@@ -47,17 +64,11 @@ class Engine(Protocol):
         """The results of a search, which calls `search`, for each batch; several at a time where that is faster."""
 
     def search(
-        self,
-        sources: Sequence[Sequence[int]],
-        *,
-        beam_size: int,
-        alpha: float,
-        n_best: int,
-        max_lengths: Sequence[int],
-        no_repeat: int,
+        self, sources: Sequence[Sequence[int]], max_lengths: Sequence[int], beam: Beam
     ) -> list[list[Hypothesis]]:
         """The n_best hypotheses of each source of one batch, best first; see `transformer.decoding.translate_ids`.
 
+        A hypothesis of source i has at most max_lengths[i] tokens, eos included.
         A sentence of which the model has no finite probabilities has no hypotheses.
         """
 
@@ -121,14 +132,7 @@ class TorchEngine:
             torch.set_num_threads(n_threads)  # part of what a thread sets holds for all
 
     def search(
-        self,
-        sources: Sequence[Sequence[int]],
-        *,
-        beam_size: int,
-        alpha: float,
-        n_best: int,
-        max_lengths: Sequence[int],
-        no_repeat: int,
+        self, sources: Sequence[Sequence[int]], max_lengths: Sequence[int], beam: Beam
     ) -> list[list[Hypothesis]]:
         """The n_best hypotheses of each source, best first."""
         from transformer.decoding import translate_ids
@@ -136,9 +140,9 @@ class TorchEngine:
         return translate_ids(
             self.parts.model,
             sources,
-            beam_size=beam_size,
-            alpha=alpha,
-            n_best=n_best,
+            beam_size=beam.size,
+            alpha=beam.alpha,
+            n_best=beam.n_best,
             max_lengths=max_lengths,
-            no_repeat=no_repeat,
+            no_repeat=beam.no_repeat,
         )

@@ -18,7 +18,7 @@ from transformer.model import Transformer
 from transformer.sampling import Sampling, sample
 from transformer.search import Step, WithoutRepeats, beam_search
 from translate.corpus.tokenizer import Tokenizer
-from translate.engine import Batch, Found, Search, TorchEngine
+from translate.engine import Batch, Beam, Found, Search, TorchEngine
 from translate.errors import UserError
 from translate.model_folder import ModelFolder, Task
 from translate.translator import Translation, Translator
@@ -97,14 +97,7 @@ class SearchEngine:
 
     @torch.inference_mode()
     def search(
-        self,
-        sources: Sequence[Sequence[int]],
-        *,
-        beam_size: int,
-        alpha: float,
-        n_best: int,
-        max_lengths: Sequence[int],
-        no_repeat: int,
+        self, sources: Sequence[Sequence[int]], max_lengths: Sequence[int], beam: Beam
     ) -> list[list[Hypothesis]]:
         """The n_best hypotheses of each source, best first; samples in the order in which they were drawn.
 
@@ -117,11 +110,11 @@ class SearchEngine:
         for ids, prefix, own, length in zip(sources, prefixes, phrases, max_lengths, strict=True):
             if (needed := len(prefix) + sum(map(len, own)) + 1) > length:
                 self._refuse(ids, f"what is forced needs {needed} tokens, of which it may have {length}; force less")
-        step = self._step(sources, prefixes, no_repeat or self.no_repeat)
+        step = self._step(sources, prefixes, beam.no_repeat or self.no_repeat)
         if self.sampling:
-            seeds = [[f"{self.seed} {k} {list(ids)}" for k in range(n_best)] for ids in sources]
+            seeds = [[f"{self.seed} {k} {list(ids)}" for k in range(beam.n_best)] for ids in sources]
             found = sample(
-                step, max_lengths, seeds, bos=bos, eos=eos, sampling=self.sampling, alpha=alpha, device=device
+                step, max_lengths, seeds, bos=bos, eos=eos, sampling=self.sampling, alpha=beam.alpha, device=device
             )
         elif any(phrases):
             found = constrained_search(
@@ -130,9 +123,9 @@ class SearchEngine:
                 phrases,
                 bos=bos,
                 eos=eos,
-                bank_size=beam_size,
-                alpha=alpha,
-                n_best=n_best,
+                bank_size=beam.size,
+                alpha=beam.alpha,
+                n_best=beam.n_best,
                 device=device,
             )
         else:
@@ -141,9 +134,9 @@ class SearchEngine:
                 list(max_lengths),
                 bos=bos,
                 eos=eos,
-                beam_size=beam_size,
-                alpha=alpha,
-                n_best=n_best,
+                beam_size=beam.size,
+                alpha=beam.alpha,
+                n_best=beam.n_best,
                 device=device,
             )
         for ids, hypotheses in zip(sources, found, strict=True):

@@ -19,7 +19,7 @@ from pydantic import ValidationError
 from transformer.hypothesis import Hypothesis, length_penalty
 from translate import guards
 from translate.config import DecodingConfig
-from translate.engine import Engine, Precision, TorchEngine
+from translate.engine import Beam, Engine, Precision, TorchEngine
 from translate.errors import UserError
 from translate.installed import locate
 from translate.model_folder import ModelFolder
@@ -238,20 +238,13 @@ class Translator:
         self, sources: Iterable[Ids], n_best: int, max_length: Callable[[int], int], no_repeat: int
     ) -> dict[Ids, list[Hypothesis]]:
         """The best hypotheses of each source; sentences of similar length share a batch."""
-        beam_size = max(self.decoding.beam_size, n_best)
+        beam = Beam(max(self.decoding.beam_size, n_best), self.decoding.alpha, n_best, no_repeat)
 
         def search(batch: list[Ids]) -> list[list[Hypothesis]]:
-            return self.parts.search(
-                batch,
-                beam_size=beam_size,
-                alpha=self.decoding.alpha,
-                n_best=n_best,
-                max_lengths=[max_length(len(ids)) for ids in batch],
-                no_repeat=no_repeat,
-            )
+            return self.parts.search(batch, [max_length(len(ids)) for ids in batch], beam)
 
         # Ties are broken by content, so that batches, and with them all rounding, do not depend on the order of lines.
-        batches = list(_batches(sorted(sources, key=lambda ids: (len(ids), ids)), beam_size))
+        batches = list(_batches(sorted(sources, key=lambda ids: (len(ids), ids)), beam.size))
         found: dict[Ids, list[Hypothesis]] = {}
         for batch, results in zip(batches, self.parts.each(search, batches), strict=True):
             found |= zip(batch, results, strict=True)

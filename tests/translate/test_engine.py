@@ -12,7 +12,7 @@ import torch
 
 from transformer.hypothesis import Hypothesis
 from translate.corpus.tokenizer import Tokenizer
-from translate.engine import Batch, Engine, Found, Search, TorchEngine
+from translate.engine import Batch, Beam, Engine, Found, Search, TorchEngine
 from translate.errors import UserError
 from translate.model_folder import ModelFolder, Task
 from translate.translator import LIMIT, Translator
@@ -31,14 +31,7 @@ class Parrot:
         return list(map(search, batches))
 
     def search(
-        self,
-        sources: Sequence[Sequence[int]],
-        *,
-        beam_size: int,
-        alpha: float,
-        n_best: int,
-        max_lengths: Sequence[int],
-        no_repeat: int,
+        self, sources: Sequence[Sequence[int]], max_lengths: Sequence[int], beam: Beam
     ) -> list[list[Hypothesis]]:
         return [[Hypothesis(list(ids), -1.0, -1.0)] for ids in sources]
 
@@ -80,8 +73,7 @@ def test_batches_side_by_side_are_those_one_after_another(
             meeting.wait()  # passes only if so many are searched at a time
         inner.add(torch.get_num_threads())
         ran.add(threading.get_ident())
-        lengths = [9] * len(batch)
-        return engine.search(batch, beam_size=3, alpha=0.6, n_best=2, max_lengths=lengths, no_repeat=0)
+        return engine.search(batch, [9] * len(batch), Beam(3, alpha=0.6, n_best=2))
 
     expected = [search(batch) for batch in batches] if n_threads == 1 else None
     torch.set_num_threads(n_threads)
@@ -108,11 +100,10 @@ def test_a_mistake_in_one_of_the_batches_is_told(parts: ModelFolder) -> None:
 
 
 def test_half_precision_says_nearly_the_same(parts: ModelFolder) -> None:
-    options = {"beam_size": 1, "alpha": 0.6, "n_best": 1, "max_lengths": [4] * 3, "no_repeat": 0}
     sources = [(5, 7, 9), (8, 6), (11, 4, 5, 7, 8)]
-    exact = TorchEngine(parts).search(sources, **options)
+    exact = TorchEngine(parts).search(sources, [4] * 3, Beam(1, alpha=0.6))
     engine = TorchEngine(parts, "bf16")
-    rounded = engine.search(sources, **options)
+    rounded = engine.search(sources, [4] * 3, Beam(1, alpha=0.6))
     assert (engine.parts.model.output_weight.dtype, parts.model.output_weight.dtype) == (torch.bfloat16, torch.float32)
     for a, b in zip(exact, rounded, strict=True):
         assert a[0].log_prob != b[0].log_prob

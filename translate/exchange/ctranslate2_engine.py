@@ -16,7 +16,7 @@ from typing import Any
 from transformer.hypothesis import Hypothesis, length_penalty
 from translate import installed
 from translate.corpus.tokenizer import Tokenizer
-from translate.engine import Batch, Found, Search, side_by_side
+from translate.engine import Batch, Beam, Found, Search, side_by_side
 from translate.errors import UserError
 from translate.model_folder import Task, require_own_tokenizer
 
@@ -93,32 +93,23 @@ class CTranslate2Engine:
         return side_by_side(search, batches, self.n_workers)
 
     def search(
-        self,
-        sources: Sequence[Sequence[int]],
-        *,
-        beam_size: int,
-        alpha: float,
-        n_best: int,
-        max_lengths: Sequence[int],
-        no_repeat: int,
+        self, sources: Sequence[Sequence[int]], max_lengths: Sequence[int], beam: Beam
     ) -> list[list[Hypothesis]]:
         """The n_best hypotheses of each source, best first; none where probabilities are not finite."""
-        found = self._search(sources, max(max_lengths), beam_size, alpha, no_repeat)
+        found = self._search(sources, max(max_lengths), beam)
         for i, limit in enumerate(max_lengths):  # a batch has one limit there, so what went beyond its own goes again
             if any(len(hypothesis.tokens) >= limit for hypothesis in found[i]):
-                found[i] = self._search([sources[i]], limit, beam_size, alpha, no_repeat)[0]
-        return [hypotheses[:n_best] for hypotheses in found]
+                found[i] = self._search([sources[i]], limit, beam)[0]
+        return [hypotheses[: beam.n_best] for hypotheses in found]
 
-    def _search(
-        self, sources: Sequence[Sequence[int]], limit: int, beam_size: int, alpha: float, no_repeat: int
-    ) -> list[list[Hypothesis]]:
+    def _search(self, sources: Sequence[Sequence[int]], limit: int, beam: Beam) -> list[list[Hypothesis]]:
         """All finished hypotheses of each source, best first, of at most limit - 1 tokens."""
         results = self.translator.translate_batch(
             [self.tokenizer.pieces(ids) for ids in sources],
-            beam_size=beam_size,
-            num_hypotheses=beam_size,
+            beam_size=beam.size,
+            num_hypotheses=beam.size,
             length_penalty=0,
-            no_repeat_ngram_size=no_repeat,
+            no_repeat_ngram_size=beam.no_repeat,
             max_input_length=0,
             min_decoding_length=0,
             max_decoding_length=max(1, limit - 1),
@@ -127,7 +118,9 @@ class CTranslate2Engine:
         return [
             sorted(
                 (
-                    Hypothesis(self.tokenizer.ids(pieces), log_prob, log_prob / length_penalty(len(pieces) + 1, alpha))
+                    Hypothesis(
+                        self.tokenizer.ids(pieces), log_prob, log_prob / length_penalty(len(pieces) + 1, beam.alpha)
+                    )
                     for pieces, log_prob in zip(result.hypotheses, result.scores, strict=True)
                     if math.isfinite(log_prob)
                 ),
