@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
-from transformer.hypothesis import Hypothesis, length_penalty
+from transformer.hypothesis import Hypothesis, LengthRule, length_penalty
 from transformer.search import Step
 
 Phrase = Sequence[int]
@@ -64,6 +64,7 @@ def constrained_search(
     eos: int,
     bank_size: int = 4,
     alpha: float = 0.6,
+    rule: LengthRule = "gnmt",
     n_best: int = 1,
     device: torch.device | None = None,
 ) -> list[list[Hypothesis]]:
@@ -88,12 +89,13 @@ def constrained_search(
         keep = []
         for i, b in enumerate(alive):
             total_KV = log_probs[i] + torch.tensor(grids[b].log_probs, device=device)[:, None]
-            finished[b] += _finished(grids[b], total_KV[:, eos].tolist(), wanted[b], alpha)
+            finished[b] += _finished(grids[b], total_KV[:, eos].tolist(), wanted[b], alpha, rule)
             finished[b] = sorted(finished[b], key=lambda h: -h.score)[:n_best]
             total_KV[:, eos] = _NEVER
             grids[b] = _advanced(grids[b], total_KV, wanted[b], bank_size)
             bar = finished[b][-1].score if len(finished[b]) == n_best else _NEVER
-            if length < max_lengths[b] and max(grids[b].log_probs) / length_penalty(max_lengths[b], alpha) > bar:
+            bound = max(grids[b].log_probs) / length_penalty(max_lengths[b], alpha, rule)
+            if length < max_lengths[b] and bound > bar:
                 keep.append(i)
         index_B = torch.tensor(keep, dtype=torch.long, device=device)
         if len(keep) < len(alive):
@@ -114,10 +116,12 @@ class _Grid:
         self.histories, self.log_probs, self.came_from = histories, log_probs, came_from
 
 
-def _finished(grid: _Grid, totals: list[float], phrases: Sequence[Phrase], alpha: float) -> list[Hypothesis]:
+def _finished(
+    grid: _Grid, totals: list[float], phrases: Sequence[Phrase], alpha: float, rule: LengthRule
+) -> list[Hypothesis]:
     """What may end here, as all of its phrases are there."""
     return [
-        Hypothesis(list(history), total, total / length_penalty(len(history) + 1, alpha))
+        Hypothesis(list(history), total, total / length_penalty(len(history) + 1, alpha, rule))
         for history, total in zip(grid.histories, totals, strict=True)
         if total > _NEVER and all(_contains(history, phrase) for phrase in phrases)
     ]

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
+from transformer.hypothesis import LengthRule
 from transformer.model import Transformer
 from transformer.search import Hypothesis, Step, WithoutRepeats, beam_search
 
@@ -48,6 +49,7 @@ def translate_ids(
     *,
     beam_size: int = 4,
     alpha: float = 0.6,
+    rule: LengthRule = "gnmt",
     max_extra: int = 50,
     n_best: int = 1,
     max_lengths: Sequence[int] | None = None,
@@ -69,6 +71,7 @@ def translate_ids(
         eos=config.eos,
         beam_size=beam_size,
         alpha=alpha,
+        rule=rule,
         n_best=n_best,
         device=device,
     )

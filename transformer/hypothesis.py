@@ -4,6 +4,9 @@ Reads on its own: standard library only, so that what asks another engine for hy
 """
 
 from dataclasses import dataclass
+from typing import Literal
+
+LengthRule = Literal["gnmt", "average", "none"]
 
 
 @dataclass(frozen=True)
@@ -15,6 +18,12 @@ class Hypothesis:
     score: float
 
 
-def length_penalty(length: int, alpha: float) -> float:
-    """lp = ((5 + length) / 6)^alpha of Wu et al. (2016), which section 6.1 uses; the length counts eos."""
-    return float(((5 + length) / 6) ** alpha)
+def length_penalty(length: int, alpha: float, rule: LengthRule = "gnmt") -> float:
+    """What a log-probability is divided by to make its score; the length counts eos. It never falls with the length.
+
+    "gnmt" is ((5 + length) / 6)^alpha of Wu et al. (2016), which section 6.1 uses. "average" is the length; others
+    call that length normalisation. "none" is 1. The last two know no alpha.
+    """
+    if rule == "gnmt":
+        return float(((5 + length) / 6) ** alpha)
+    return float(length) if rule == "average" else 1.0

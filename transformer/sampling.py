@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from transformer.hypothesis import Hypothesis, length_penalty
+from transformer.hypothesis import Hypothesis, LengthRule, length_penalty
 from transformer.search import Step
 
 
@@ -62,6 +62,7 @@ def sample(
     eos: int,
     sampling: Sampling | None = None,
     alpha: float = 0.6,
+    rule: LengthRule = "gnmt",
     device: torch.device | None = None,
 ) -> list[list[Hypothesis]]:
     """One output for each seed of each sentence, in their order; every sentence has as many seeds.
@@ -93,7 +94,7 @@ def sample(
             step.reorder(index_N)
             token_N = token_N[index_N]
         alive = [alive[i] for i in keep]
-    return [[o.hypothesis(alpha) for o in own if o.log_prob > float("-inf")] for own in outputs]
+    return [[o.hypothesis(alpha, rule) for o in own if o.log_prob > float("-inf")] for own in outputs]
 
 
 @dataclass
@@ -114,9 +115,9 @@ class _Output:
         if not self.ended:
             self.tokens.append(token)
 
-    def hypothesis(self, alpha: float) -> Hypothesis:
+    def hypothesis(self, alpha: float, rule: LengthRule) -> Hypothesis:
         tokens = self.tokens or []
-        return Hypothesis(tokens, self.log_prob, self.log_prob / length_penalty(len(tokens) + 1, alpha))
+        return Hypothesis(tokens, self.log_prob, self.log_prob / length_penalty(len(tokens) + 1, alpha, rule))
 
 
 def _drawn(prob_NV: Tensor, uniform: list[float]) -> Tensor:

@@ -14,6 +14,7 @@ import torch
 from torch import Tensor
 
 from transformer.hypothesis import Hypothesis as Hypothesis
+from transformer.hypothesis import LengthRule
 from transformer.hypothesis import length_penalty as length_penalty
 
 
@@ -76,6 +77,7 @@ def beam_search(
     eos: int,
     beam_size: int = 4,
     alpha: float = 0.6,
+    rule: LengthRule = "gnmt",
     n_best: int = 1,
     early_stop: bool = True,
     device: torch.device | None = None,
@@ -84,8 +86,9 @@ def beam_search(
 
     A hypothesis finishes when eos ranks among the K best continuations; the K best others go on. A sentence ends
     when K hypotheses have finished, or at its max_lengths[b] tokens, eos included, where only eos may follow.
-    With `early_stop` it ends as soon as nothing alive can enter the n_best: log-probabilities only fall, so no
-    hypothesis can ever beat its present one under the largest penalty. The result is the same, only sooner.
+    With `early_stop` it ends as soon as nothing alive can enter the n_best: log-probabilities only fall, and no length
+    penalty falls as outputs grow, so no hypothesis can ever beat its present one under the penalty of its longest
+    length. The result is the same under every `rule`, only sooner.
 
     Beam 1 is greedy search. ValueError if n_best exceeds beam_size.
     """
@@ -103,7 +106,7 @@ def beam_search(
         length += 1
         at_limit = [length >= max_lengths[b] for b in rows.sentences]
         candidates = _expand(step(token_BK.flatten()), log_prob_BK, at_limit, eos)
-        for row, hypothesis in _ended(candidates, history_BKT, eos, alpha):
+        for row, hypothesis in _ended(candidates, history_BKT, eos, alpha, rule):
             if row in rows.alive:
                 finished[rows.sentences[row]].append(hypothesis)
         live = candidates.without(eos, beam_size)
@@ -111,7 +114,8 @@ def beam_search(
         best_live = log_prob_BK.amax(dim=1).tolist()
         for row in list(rows.alive):
             b = rows.sentences[row]
-            if _complete(finished[b], best_live[row], max_lengths[b], beam_size, n_best, alpha, early_stop):
+            bound = best_live[row] / length_penalty(max_lengths[b], alpha, rule)
+            if _complete(finished[b], bound, beam_size, n_best, early_stop):
                 rows.alive.remove(row)
         index_B = torch.arange(len(rows.sentences), device=device)
         if kept := rows.shrink():
@@ -197,36 +201,40 @@ def _largest(x_NV: Tensor, past_BK: Tensor, n: int) -> tuple[Tensor, Tensor]:
     return largest, block.gather(1, place // size) * size + place % size
 
 
-def _ended(candidates: _Candidates, history_BKT: Tensor, eos: int, alpha: float) -> Iterator[tuple[int, Hypothesis]]:
+def _ended(
+    candidates: _Candidates, history_BKT: Tensor, eos: int, alpha: float, rule: LengthRule
+) -> Iterator[tuple[int, Hypothesis]]:
     """The hypotheses that end among the K best continuations, each with the row of its sentence."""
     n_beams, length = history_BKT.size(1), history_BKT.size(2) + 1
     ended = candidates.token.eq(eos)[:, :n_beams] & candidates.log_prob[:, :n_beams].isfinite()
     for i, rank in ended.nonzero().tolist():
         log_prob = candidates.log_prob[i, rank].item()
         tokens = history_BKT[i, candidates.beam[i, rank]].tolist()
-        yield i, Hypothesis(tokens, log_prob, log_prob / length_penalty(length, alpha))
+        yield i, Hypothesis(tokens, log_prob, log_prob / length_penalty(length, alpha, rule))
 
 
-def _complete(
-    finished: list[Hypothesis],
-    best_live: float,
-    max_length: int,
-    beam_size: int,
-    n_best: int,
-    alpha: float,
-    early_stop: bool,
-) -> bool:
-    """Whether a sentence's result stands: the beam is full, nothing lives, or nothing alive can enter the n best."""
-    if len(finished) >= beam_size or not best_live > float("-inf"):  # nor is a number that is none
+def _complete(finished: list[Hypothesis], bound: float, beam_size: int, n_best: int, early_stop: bool) -> bool:
+    """Whether a sentence's result stands: the beam is full, nothing lives, or nothing alive can enter the n best.
+
+    No score of what lives will exceed `bound`, which is minus infinity or no number where nothing does.
+    """
+    if len(finished) >= beam_size or not bound > float("-inf"):
         return True
     if not early_stop or len(finished) < n_best:
         return False
     bar = sorted((h.score for h in finished), reverse=True)[n_best - 1]
-    return best_live / length_penalty(max_length, alpha) <= bar
+    return bound <= bar
 
 
 def greedy_search(
-    step: Step, max_lengths: list[int], *, bos: int, eos: int, alpha: float = 0.6, device: torch.device | None = None
+    step: Step,
+    max_lengths: list[int],
+    *,
+    bos: int,
+    eos: int,
+    alpha: float = 0.6,
+    rule: LengthRule = "gnmt",
+    device: torch.device | None = None,
 ) -> list[Hypothesis]:
     """The likeliest token at every step until eos, or until max_lengths[b] - 1 tokens, then eos."""
     rows = Rows(len(max_lengths))
@@ -252,4 +260,6 @@ def greedy_search(
             step.keep(index_B)
             step.reorder(index_B)
             token_B = token_B[index_B]
-    return [Hypothesis(t, p, p / length_penalty(len(t) + 1, alpha)) for t, p in zip(tokens, log_probs, strict=True)]
+    return [
+        Hypothesis(t, p, p / length_penalty(len(t) + 1, alpha, rule)) for t, p in zip(tokens, log_probs, strict=True)
+    ]

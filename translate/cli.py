@@ -55,7 +55,11 @@ Beam = Annotated[
 ]
 Alpha = Annotated[
     float | None,
-    typer.Option(min=0.0, max=10.0, metavar="X", help="Length penalty [default: the model's]."),
+    typer.Option(min=0.0, max=10.0, metavar="X", help="Of the length penalty [default: the model's]."),
+]
+LengthPenalty = Annotated[
+    Literal["gnmt", "average", "none"] | None,
+    typer.Option(help="Divide by the paper's, which has the alpha, by the length, or not [default: the model's]."),
 ]
 Stored = Enum("Stored", {"INT8": "int8", "BF16": "bf16", "FP32": "fp32"})
 Format = Enum("Format", {"CTRANSLATE2": "ctranslate2", "MARIAN": "marian", "ARGOS": "argos"})
@@ -115,6 +119,7 @@ def text(
     ] = 0,
     beam: Beam = None,
     alpha: Alpha = None,
+    length_penalty: LengthPenalty = None,
     threads: Threads = None,
     engine: Annotated[
         Engines, typer.Option(help="What searches; ctranslate2 takes a folder that translate export wrote.")
@@ -153,6 +158,7 @@ def text(
         n_best=n_best,
         beam_size=beam,
         alpha=alpha,
+        length_penalty=length_penalty,
         threads=threads,
         engine=engine.value,
         precision=precision,
@@ -259,6 +265,7 @@ def evaluate(
     out: Annotated[Path | None, typer.Option(metavar="FOLDER", help="Where to write [default: the run].")] = None,
     beam: Beam = None,
     alpha: Alpha = None,
+    length_penalty: LengthPenalty = None,
     threads: Threads = None,
     confidence: Annotated[bool, typer.Option("--confidence", help="Add 95 % intervals (bootstrap).")] = False,
 ) -> None:
@@ -274,6 +281,7 @@ def evaluate(
         out=out,
         beam_size=beam,
         alpha=alpha,
+        length_penalty=length_penalty,
         threads=threads,
         confidence=confidence,
     )

@@ -25,6 +25,7 @@ from pydantic import (
 )
 from pydantic_core import PydanticCustomError
 
+from transformer.hypothesis import LengthRule
 from translate.errors import UserError
 
 MAX_BEAM_SIZE, MAX_ALPHA = 256, 10.0  # beyond them a search only runs out of memory or of floating-point range
@@ -332,10 +333,11 @@ class TrainingConfig(Section):
 
 
 class DecodingConfig(Section):
-    """Section 6.1: beam 4, alpha 0.6, at most input length + 50 tokens."""
+    """Section 6.1: beam 4, alpha 0.6, at most input length + 50 tokens; alpha belongs to the length penalty "gnmt"."""
 
     beam_size: int = Field(default=4, ge=1, le=MAX_BEAM_SIZE)
     alpha: float = Field(default=0.6, ge=0, le=MAX_ALPHA)
+    length_penalty: LengthRule = "gnmt"
     max_extra: int = Field(default=50, ge=1)
 
 

@@ -12,7 +12,7 @@ from functools import partial
 from pathlib import Path
 from typing import Literal, Protocol
 
-from transformer.hypothesis import Hypothesis
+from transformer.hypothesis import Hypothesis, LengthRule
 from translate.corpus.tokenizer import Tokenizer
 from translate.model_folder import ModelFolder, Task
 
@@ -31,6 +31,7 @@ class Beam:
     Attributes:
         size: hypotheses side by side.
         alpha: of the length penalty (6.1).
+        rule: which length penalty.
         n_best: hypotheses of each source that are returned.
         no_repeat: no sequence of so many tokens twice; 0 is no such rule.
     """
@@ -39,6 +40,7 @@ class Beam:
     alpha: float
     n_best: int = 1
     no_repeat: int = 0
+    rule: LengthRule = "gnmt"
 
 
 class Engine(Protocol):
@@ -142,6 +144,7 @@ class TorchEngine:
             sources,
             beam_size=beam.size,
             alpha=beam.alpha,
+            rule=beam.rule,
             n_best=beam.n_best,
             max_lengths=max_lengths,
             no_repeat=beam.no_repeat,

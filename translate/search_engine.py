@@ -13,7 +13,7 @@ from transformer.alignment import cross_attention, links
 from transformer.constraints import ForcedPrefix, constrained_search
 from transformer.decoding import ModelStep, pad_batch
 from transformer.ensemble import EnsembleStep, Mean
-from transformer.hypothesis import Hypothesis
+from transformer.hypothesis import Hypothesis, LengthRule
 from transformer.model import Transformer
 from transformer.sampling import Sampling, sample
 from transformer.search import Step, WithoutRepeats, beam_search
@@ -114,7 +114,15 @@ class SearchEngine:
         if self.sampling:
             seeds = [[f"{self.seed} {k} {list(ids)}" for k in range(beam.n_best)] for ids in sources]
             found = sample(
-                step, max_lengths, seeds, bos=bos, eos=eos, sampling=self.sampling, alpha=beam.alpha, device=device
+                step,
+                max_lengths,
+                seeds,
+                bos=bos,
+                eos=eos,
+                sampling=self.sampling,
+                alpha=beam.alpha,
+                rule=beam.rule,
+                device=device,
             )
         elif any(phrases):
             found = constrained_search(
@@ -125,6 +133,7 @@ class SearchEngine:
                 eos=eos,
                 bank_size=beam.size,
                 alpha=beam.alpha,
+                rule=beam.rule,
                 n_best=beam.n_best,
                 device=device,
             )
@@ -136,6 +145,7 @@ class SearchEngine:
                 eos=eos,
                 beam_size=beam.size,
                 alpha=beam.alpha,
+                rule=beam.rule,
                 n_best=beam.n_best,
                 device=device,
             )
@@ -181,6 +191,7 @@ def translate_lines(
     n_best: int = 1,
     beam_size: int | None = None,
     alpha: float | None = None,
+    length_penalty: LengthRule | None = None,
 ) -> list[list[Translation]]:
     """Up to n_best translations of each line as one sentence, each of which begins with the line's prefix.
 
@@ -195,7 +206,9 @@ def translate_lines(
         # A source has one prefix at a time; what has another one waits for the next turn.
         table: dict[Ids, Ids] = {}
         now = [i for i in waiting if table.setdefault(tuple(encode(lines[i].strip())), wanted[i]) == wanted[i]]
-        translator = Translator(replace(engine, prefixes=table), beam_size=beam_size, alpha=alpha)
+        translator = Translator(
+            replace(engine, prefixes=table), beam_size=beam_size, alpha=alpha, length_penalty=length_penalty
+        )
         for i in now:
             if wanted[i] and len(encode(lines[i].strip())) > translator.limit:
                 raise UserError(

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, overload
 
 from pydantic import ValidationError
 
-from transformer.hypothesis import Hypothesis, length_penalty
+from transformer.hypothesis import Hypothesis, LengthRule, length_penalty
 from translate import guards
 from translate.config import DecodingConfig
 from translate.engine import Beam, Engine, Precision, TorchEngine
@@ -48,7 +48,7 @@ class Translation:
 
     Attributes:
         text: the translation, within the white space of its source.
-        score: log-probability over the length penalty of section 6.1; 0 for a blank line.
+        score: log-probability over the length penalty, of section 6.1 unless told otherwise; 0 for a blank line.
         log_prob: natural logarithm of the probability of all tokens, ends included; 0 for a blank line.
         tokens: the pieces of the translation, without the end.
         split: whether the line was longer than the model's limit and was translated in parts.
@@ -73,18 +73,30 @@ class Translator:
     Args:
         parts: the open model folder, or another engine.
         beam_size, alpha: of the search (6.1); None takes what the folder says. UserError if out of range.
+        length_penalty: "gnmt" is that of section 6.1, the only one with an alpha, "average" divides by the length,
+            "none" by nothing; None takes what the folder says.
     """
 
     def __init__(
-        self, parts: ModelFolder | Engine, *, beam_size: int | None = None, alpha: float | None = None
+        self,
+        parts: ModelFolder | Engine,
+        *,
+        beam_size: int | None = None,
+        alpha: float | None = None,
+        length_penalty: LengthRule | None = None,
     ) -> None:
-        chosen = {"beam_size": beam_size, "alpha": alpha}
+        chosen = {"beam_size": beam_size, "alpha": alpha, "length_penalty": length_penalty}
         changes = {name: value for name, value in chosen.items() if value is not None}
         try:
             self.decoding = DecodingConfig(**{**parts.task.decoding.model_dump(), **changes})
         except ValidationError as error:
             problem = error.errors(include_url=False)[0]
             raise UserError(f"{problem['loc'][0]} = {problem['input']}: {problem['msg']}") from error
+        if alpha is not None and self.decoding.length_penalty != "gnmt":
+            raise UserError(
+                f"alpha = {alpha}: belongs to the length penalty gnmt, and here it is {self.decoding.length_penalty}; "
+                "leave one of them out"
+            )
         self.parts: Engine = TorchEngine(parts) if isinstance(parts, ModelFolder) else parts
         self.limit, self.max_extra = _limits(self.parts, self.decoding)
         self.reading_limit = min(self.limit, parts.task.max_source_tokens or self.limit)
@@ -96,6 +108,7 @@ class Translator:
         *,
         beam_size: int | None = None,
         alpha: float | None = None,
+        length_penalty: LengthRule | None = None,
         device: "torch.device | str | None" = None,
         precision: Precision = "fp32",
         say: Callable[[str], None] | None = None,
@@ -104,7 +117,7 @@ class Translator:
 
         Args:
             path: the name or the folder.
-            beam_size, alpha: as for the class.
+            beam_size, alpha, length_penalty: as for the class.
             device: where to compute; None chooses CUDA where there is any.
             precision: of the computation; "bf16" is faster where the processor multiplies in it, and rounds more.
             say: takes a note on which model of a run is used; None writes it to stderr.
@@ -113,7 +126,7 @@ class Translator:
         """
         folder = locate(Path(path), say or (lambda message: print(message, file=sys.stderr)))
         parts = ModelFolder.open(folder, choose_device() if device is None else device)
-        return cls(TorchEngine(parts, precision), beam_size=beam_size, alpha=alpha)
+        return cls(TorchEngine(parts, precision), beam_size=beam_size, alpha=alpha, length_penalty=length_penalty)
 
     @overload
     def __call__(self, text: str) -> str: ...  # type: ignore[overload-overlap]
@@ -238,7 +251,8 @@ class Translator:
         self, sources: Iterable[Ids], n_best: int, max_length: Callable[[int], int], no_repeat: int
     ) -> dict[Ids, list[Hypothesis]]:
         """The best hypotheses of each source; sentences of similar length share a batch."""
-        beam = Beam(max(self.decoding.beam_size, n_best), self.decoding.alpha, n_best, no_repeat)
+        size, rule = max(self.decoding.beam_size, n_best), self.decoding.length_penalty
+        beam = Beam(size, self.decoding.alpha, n_best, no_repeat, rule)
 
         def search(batch: list[Ids]) -> list[list[Hypothesis]]:
             return self.parts.search(batch, [max_length(len(ids)) for ids in batch], beam)
@@ -283,7 +297,7 @@ class Translator:
         n_tokens = len(sentence.tokens) + sentence.n_parts
         return Translation(
             text=sentence.text,
-            score=sentence.log_prob / length_penalty(n_tokens, self.decoding.alpha),
+            score=sentence.log_prob / length_penalty(n_tokens, self.decoding.alpha, self.decoding.length_penalty),
             log_prob=sentence.log_prob,
             tokens=list(sentence.tokens),
             split="split" in sentence.flags,

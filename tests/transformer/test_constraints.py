@@ -1,6 +1,7 @@
 """Prefixes and phrases on table models, against every output there is."""
 
 import itertools
+from typing import get_args
 
 import pytest
 from hypothesis import given, settings
@@ -9,13 +10,14 @@ from hypothesis import strategies as st
 from tests.toys import TableStep, table_row
 from transformer.constraints import ForcedPrefix, constrained_search
 from transformer.ensemble import EnsembleStep
-from transformer.hypothesis import Hypothesis, length_penalty
+from transformer.hypothesis import Hypothesis, LengthRule, length_penalty
 from transformer.search import WithoutRepeats, beam_search
 
 BOS, EOS, V = 1, 2, 4
 WORDS = [0, 1, 3]
 TABLE = st.integers(0, 2000)
 ALPHAS = st.sampled_from([0.0, 0.6, 1.5])
+RULES = st.sampled_from(get_args(LengthRule))
 PHRASES = st.lists(st.lists(st.sampled_from(WORDS), min_size=1, max_size=2), max_size=2)
 PREFIX = st.lists(st.sampled_from(WORDS), max_size=3)
 
@@ -29,11 +31,18 @@ def contains(tokens: tuple[int, ...], phrase: list[int]) -> bool:
     return any(list(tokens[i : i + len(phrase)]) == phrase for i in range(len(tokens)))
 
 
-def ranked(table: int, max_length: int, alpha: float, phrases: list[list[int]], prefix: list[int]) -> list[float]:
+def ranked(
+    table: int,
+    alpha: float,
+    phrases: list[list[int]],
+    prefix: list[int],
+    rule: LengthRule = "gnmt",
+    max_length: int = 5,
+) -> list[float]:
     """Scores of all outputs that have the prefix and all phrases, best first."""
     outputs = [tokens for n in range(max_length) for tokens in itertools.product(WORDS, repeat=n)]
     allowed = [t for t in outputs if list(t[: len(prefix)]) == prefix and all(contains(t, p) for p in phrases)]
-    return sorted((total(table, t) / length_penalty(len(t) + 1, alpha) for t in allowed), reverse=True)
+    return sorted((total(table, t) / length_penalty(len(t) + 1, alpha, rule) for t in allowed), reverse=True)
 
 
 @given(TABLE, PREFIX, ALPHAS)
@@ -43,7 +52,7 @@ def test_a_prefix_and_a_beam_that_holds_everything_are_exhaustive_search(
     step = ForcedPrefix(TableStep([table], V), [prefix])
     (found,) = beam_search(step, [5], bos=BOS, eos=EOS, beam_size=121, n_best=121, alpha=alpha)
     assert all(h.tokens[: len(prefix)] == prefix for h in found)
-    assert [h.score for h in found] == pytest.approx(ranked(table, 5, alpha, [], prefix), abs=1e-4)
+    assert [h.score for h in found] == pytest.approx(ranked(table, alpha, [], prefix), abs=1e-4)
 
 
 @given(st.lists(st.tuples(TABLE, PREFIX, st.integers(4, 7)), min_size=1, max_size=4), st.integers(1, 3))
@@ -63,15 +72,23 @@ def test_no_prefix_changes_nothing() -> None:
 
 
 @settings(max_examples=20)
-@given(TABLE, PHRASES, ALPHAS, st.integers(1, 3))
+@given(TABLE, PHRASES, ALPHAS, RULES, st.integers(1, 3))
 def test_a_bank_that_holds_everything_is_exhaustive_search(
-    table: int, phrases: list[list[int]], alpha: float, n_best: int
+    table: int, phrases: list[list[int]], alpha: float, rule: LengthRule, n_best: int
 ) -> None:
     """Phrases may overlap, contain each other, and repeat themselves."""
     (found,) = constrained_search(
-        TableStep([table], V), [5], [phrases], bos=BOS, eos=EOS, bank_size=81, alpha=alpha, n_best=n_best
+        TableStep([table], V),
+        [5],
+        [phrases],
+        bos=BOS,
+        eos=EOS,
+        bank_size=81,
+        alpha=alpha,
+        rule=rule,
+        n_best=n_best,
     )
-    assert [h.score for h in found] == pytest.approx(ranked(table, 5, alpha, phrases, [])[:n_best], abs=1e-4)
+    assert [h.score for h in found] == pytest.approx(ranked(table, alpha, phrases, [], rule)[:n_best], abs=1e-4)
     for h in found:
         assert all(contains(tuple(h.tokens), phrase) for phrase in phrases)
         assert h.log_prob == pytest.approx(total(table, tuple(h.tokens)), abs=1e-4)
@@ -84,7 +101,7 @@ def test_a_prefix_and_phrases_together_are_exhaustive_search(
 ) -> None:
     step = ForcedPrefix(TableStep([table], V), [prefix])
     (found,) = constrained_search(step, [5], [phrases], bos=BOS, eos=EOS, bank_size=81, alpha=0.6)
-    assert [h.score for h in found] == pytest.approx(ranked(table, 5, 0.6, phrases, prefix)[:1], abs=1e-4)
+    assert [h.score for h in found] == pytest.approx(ranked(table, 0.6, phrases, prefix)[:1], abs=1e-4)
 
 
 @settings(max_examples=30)

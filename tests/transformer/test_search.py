@@ -3,6 +3,7 @@
 import itertools
 import math
 import random
+from typing import get_args
 
 import pytest
 import torch
@@ -11,11 +12,13 @@ from hypothesis import strategies as st
 from torch import Tensor
 
 from tests.toys import TableStep, table_row
+from transformer.hypothesis import LengthRule
 from transformer.search import Hypothesis, Rows, WithoutRepeats, _largest, beam_search, greedy_search, length_penalty
 
 BOS, EOS = 1, 2
 SEEDS = st.lists(st.integers(0, 10_000), min_size=1, max_size=4)
 ALPHAS = st.sampled_from([0.0, 0.3, 0.6, 1.0, 2.0])
+RULES = st.sampled_from(get_args(LengthRule))
 BEAMS = st.integers(1, 5)
 LENGTHS = st.integers(1, 8)
 V = 6
@@ -29,6 +32,7 @@ def beam(
     n_best: int = 1,
     early_stop: bool = True,
     vocab_size: int = V,
+    rule: LengthRule = "gnmt",
 ) -> list[list[Hypothesis]]:
     return beam_search(
         TableStep(seeds, vocab_size),
@@ -37,6 +41,7 @@ def beam(
         eos=EOS,
         beam_size=beam_size,
         alpha=alpha,
+        rule=rule,
         n_best=n_best,
         early_stop=early_stop,
     )
@@ -48,7 +53,13 @@ def total(seed: int, tokens: tuple[int, ...], vocab_size: int = V) -> float:
     return sum(table_row(seed, (BOS, *output[:t]), vocab_size)[token] for t, token in enumerate(output))
 
 
-def plain_beam_search(seed: int, max_length: int, beam_size: int, alpha: float) -> list[tuple[float, tuple[int, ...]]]:
+def plain_penalty(length: int, alpha: float, rule: str) -> float:
+    return {"gnmt": ((5 + length) / 6) ** alpha, "average": length, "none": 1}[rule]
+
+
+def plain_beam_search(
+    seed: int, max_length: int, beam_size: int, alpha: float, rule: str
+) -> list[tuple[float, tuple[int, ...]]]:
     """The same search once more, for one sentence, with lists: finished (score, tokens), best first."""
     live: list[tuple[float, tuple[int, ...]]] = [(0.0, ())]
     finished: list[tuple[float, tuple[int, ...]]] = []
@@ -60,7 +71,7 @@ def plain_beam_search(seed: int, max_length: int, beam_size: int, alpha: float) 
             if length < max_length or token == EOS
         ]
         continuations.sort(reverse=True)
-        penalty = ((5 + length) / 6) ** alpha
+        penalty = plain_penalty(length, alpha, rule)
         finished += [(p / penalty, tokens[:-1]) for p, tokens in continuations[:beam_size] if tokens[-1] == EOS]
         live = [(p, tokens) for p, tokens in continuations if tokens[-1] != EOS][:beam_size]
         if len(finished) >= beam_size:
@@ -68,37 +79,60 @@ def plain_beam_search(seed: int, max_length: int, beam_size: int, alpha: float) 
     return sorted(finished, reverse=True)
 
 
-@given(SEEDS, LENGTHS, BEAMS, ALPHAS)
-def test_beam_search_is_the_plain_one(seeds: list[int], max_length: int, beam_size: int, alpha: float) -> None:
-    for seed, found in zip(seeds, beam(seeds, [max_length] * len(seeds), beam_size, alpha, beam_size), strict=True):
-        expected = plain_beam_search(seed, max_length, beam_size, alpha)[:beam_size]
+@given(SEEDS, LENGTHS, BEAMS, ALPHAS, RULES)
+def test_beam_search_is_the_plain_one(
+    seeds: list[int], max_length: int, beam_size: int, alpha: float, rule: LengthRule
+) -> None:
+    lists = beam(seeds, [max_length] * len(seeds), beam_size, alpha, beam_size, rule=rule)
+    for seed, found in zip(seeds, lists, strict=True):
+        expected = plain_beam_search(seed, max_length, beam_size, alpha, rule)[:beam_size]
         assert [tuple(h.tokens) for h in found] == [tokens for _, tokens in expected]
         assert [h.score for h in found] == pytest.approx([score for score, _ in expected], abs=1e-5)
 
 
-@given(SEEDS, st.integers(1, 4), ALPHAS, st.booleans())
+@given(SEEDS, st.integers(1, 4), ALPHAS, RULES, st.booleans())
 def test_a_beam_that_holds_everything_is_exhaustive_search(
-    seeds: list[int], max_length: int, alpha: float, early_stop: bool
+    seeds: list[int], max_length: int, alpha: float, rule: LengthRule, early_stop: bool
 ) -> None:
     words = [token for token in range(4) if token != EOS]
     outputs = [output for n in range(max_length) for output in itertools.product(words, repeat=n)]
-    lists = beam(seeds, [max_length] * len(seeds), len(outputs), alpha, len(outputs), early_stop, vocab_size=4)
+    lists = beam(seeds, [max_length] * len(seeds), len(outputs), alpha, len(outputs), early_stop, 4, rule)
     for seed, found in zip(seeds, lists, strict=True):
-        scores = {output: total(seed, output, 4) / length_penalty(len(output) + 1, alpha) for output in outputs}
+        scores = {output: total(seed, output, 4) / plain_penalty(len(output) + 1, alpha, rule) for output in outputs}
         assert [tuple(h.tokens) for h in found] == sorted(outputs, key=lambda output: -scores[output])
         assert [h.score for h in found] == pytest.approx([scores[tuple(h.tokens)] for h in found], abs=1e-5)
 
 
-@given(SEEDS, LENGTHS, st.integers(1, 7), ALPHAS, st.data())
+@given(SEEDS, LENGTHS, st.integers(1, 7), ALPHAS, RULES, st.data())
 def test_stopping_early_finds_what_running_on_finds(
-    seeds: list[int], max_length: int, beam_size: int, alpha: float, data: st.DataObject
+    seeds: list[int], max_length: int, beam_size: int, alpha: float, rule: LengthRule, data: st.DataObject
 ) -> None:
     n_best = data.draw(st.integers(1, beam_size))
     lengths = [data.draw(st.integers(1, max_length)) for _ in seeds]
-    assert beam(seeds, lengths, beam_size, alpha, n_best) == beam(seeds, lengths, beam_size, alpha, n_best, False)
+    early, late = (beam(seeds, lengths, beam_size, alpha, n_best, stop, rule=rule) for stop in (True, False))
+    assert early == late
 
 
-def test_stopping_early_saves_steps() -> None:
+@pytest.mark.parametrize(("rule", "alpha"), [("gnmt", 2.0), ("average", 0.0)])
+def test_what_becomes_better_only_by_its_length_is_waited_for(rule: LengthRule, alpha: float) -> None:
+    """Half ends at once; the other half lives on, surely, and its penalty grows until it wins."""
+
+    class Patient(TableStep):
+        def __call__(self, token_N: Tensor) -> Tensor:
+            log_prob_NV = torch.full_like(super().__call__(token_N), float("-inf"))
+            for row, prefix in enumerate(self.prefixes):
+                first, last = len(prefix) == 1, len(prefix) == 9
+                log_prob_NV[row, EOS] = -0.6 if first else 0.0 if last else float("-inf")
+                log_prob_NV[row, 3] = float("-inf") if last else -0.9 if first else 0.0
+            return log_prob_NV
+
+    step = Patient([0], V)
+    ((best,),) = beam_search(step, [9], bos=BOS, eos=EOS, beam_size=3, alpha=alpha, rule=rule)
+    assert best.tokens == [3] * 8
+
+
+@pytest.mark.parametrize("rule", get_args(LengthRule))
+def test_stopping_early_saves_steps(rule: LengthRule) -> None:
     """On tables that are sure of themselves, as a trained model is."""
 
     class Sure(TableStep):
@@ -108,15 +142,15 @@ def test_stopping_early_saves_steps() -> None:
     calls = []
     for early_stop in (True, False):
         step = Sure(range(20), V)
-        beam_search(step, [30] * 20, bos=BOS, eos=EOS, beam_size=5, early_stop=early_stop)
+        beam_search(step, [30] * 20, bos=BOS, eos=EOS, beam_size=5, rule=rule, early_stop=early_stop)
         calls.append(step.n_calls)
     assert calls[0] < calls[1]
 
 
-@given(SEEDS, LENGTHS, ALPHAS)
-def test_beam_one_is_greedy(seeds: list[int], max_length: int, alpha: float) -> None:
-    greedy = greedy_search(TableStep(seeds, V), [max_length] * len(seeds), bos=BOS, eos=EOS, alpha=alpha)
-    for one, (other,) in zip(greedy, beam(seeds, [max_length] * len(seeds), 1, alpha), strict=True):
+@given(SEEDS, LENGTHS, ALPHAS, RULES)
+def test_beam_one_is_greedy(seeds: list[int], max_length: int, alpha: float, rule: LengthRule) -> None:
+    greedy = greedy_search(TableStep(seeds, V), [max_length] * len(seeds), bos=BOS, eos=EOS, alpha=alpha, rule=rule)
+    for one, (other,) in zip(greedy, beam(seeds, [max_length] * len(seeds), 1, alpha, rule=rule), strict=True):
         assert one.tokens == other.tokens
         assert one.log_prob == pytest.approx(other.log_prob, abs=1e-5)
         assert one.score == pytest.approx(other.score, abs=1e-5)
@@ -190,6 +224,12 @@ def test_a_larger_alpha_prefers_longer_outputs(seed: int) -> None:
         best = beam([seed], [4], 40, alpha, vocab_size=4)[0][0]
         lengths.append(len(best.tokens))
     assert lengths == sorted(lengths)
+
+
+@given(st.integers(1, 500), st.floats(0, 2), RULES)
+def test_no_length_penalty_falls_with_the_length(length: int, alpha: float, rule: LengthRule) -> None:
+    """On this rests the early stop."""
+    assert 0 < length_penalty(length, alpha, rule) <= length_penalty(length + 1, alpha, rule)
 
 
 @given(st.integers(1, 500), st.floats(0, 2))

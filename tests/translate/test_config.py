@@ -78,7 +78,10 @@ def test_every_problem_opens_with_the_file(path: Path) -> None:
         ("[data.old]\nsources = [{source = 'a', target = 'b'}]\nshar = 1\n", "did you mean 'data.old.share'?"),
         ("[trainin]\nseed = 1\n", "unknown key 'trainin'; did you mean 'training'?"),
         ("[tokenizer]\nvocabsize = 99\n", "did you mean 'tokenizer.vocab_size'?"),
-        ("[decoding]\nqqq = 1\n", "unknown key 'decoding.qqq'; known keys: alpha, beam_size, max_extra"),
+        (
+            "[decoding]\nqqq = 1\n",
+            "unknown key 'decoding.qqq'; known keys: alpha, beam_size, length_penalty, max_extra",
+        ),
         ("[data.test.more]\nsource = 'a'\ntarget = 'b'\ntargets = 'c'\n", "did you mean 'data.test.more.target'?"),
         (
             "[data.test.more]\nkind = 'jsonl'\npaths = 'c'\nsource = 'a'\ntarget = 'b'\npath = 'd'\n",
@@ -113,6 +116,10 @@ def test_a_value_of_the_wrong_type_is_named_with_its_key(path: Path, text: str, 
         ("[training]\nmax_steps = 0\n", "training.max_steps = 0: input should be greater than or equal to 1"),
         ("[training]\nlabel_smoothing = 1.0\n", "training.label_smoothing = 1.0: input should be less than 1"),
         ("[tokenizer]\nvocab_size = 3\n", "tokenizer.vocab_size = 3: input should be greater than or equal to 16"),
+        (
+            "[decoding]\nlength_penalty = 'mean'\n",
+            "decoding.length_penalty = \"mean\": input should be 'gnmt', 'average'",
+        ),
         ("[decoding]\nalpha = -0.5\n", "decoding.alpha = -0.5: input should be greater than or equal to 0"),
         ("[data.test.more]\nkind = 'grammar'\nsplit = 'test'\npairs = 0\n", "data.test.more.pairs = 0: "),
     ],

@@ -168,6 +168,24 @@ def test_a_model_without_finite_probabilities_is_refused(parts: ModelFolder) -> 
         Translator(replace(parts, model=model)).translate(["Ja."])
 
 
+def test_a_length_penalty_has_its_scores_and_only_one_has_an_alpha(parts: ModelFolder) -> None:
+    for rule in ("average", "none"):
+        for found in Translator(parts, length_penalty=rule).translate(["der Hund", "die Katze singt. "]):
+            n_tokens = len(found.tokens) + 1
+            assert found.score == found.log_prob / (n_tokens if rule == "average" else 1)
+        with pytest.raises(UserError, match=f"belongs to the length penalty gnmt, and here it is {rule}"):
+            Translator(parts, length_penalty=rule, alpha=0.6)
+
+
+def test_the_length_penalty_of_the_folder_holds_unless_another_is_named(parts: ModelFolder) -> None:
+    decoding = parts.task.decoding.model_copy(update={"length_penalty": "average"})
+    averaging = replace(parts, task=replace(parts.task, decoding=decoding))
+    assert Translator(averaging).translate(["am See"]) == Translator(parts, length_penalty="average").translate(
+        ["am See"]
+    )
+    assert Translator(averaging, length_penalty="gnmt").translate(["am See"]) == Translator(parts).translate(["am See"])
+
+
 def test_beam_and_alpha_replace_those_of_the_folder(parts: ModelFolder) -> None:
     decoding = Translator(parts, beam_size=3, alpha=0.0).decoding
     assert (decoding.beam_size, decoding.alpha, decoding.max_extra) == (3, 0.0, parts.task.decoding.max_extra)

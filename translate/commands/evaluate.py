@@ -17,6 +17,7 @@ from translate.errors import UserError
 from translate.evaluation.scores import metrics
 
 if TYPE_CHECKING:
+    from transformer.hypothesis import LengthRule
     from translate.evaluation.scores import Scores
     from translate.translator import Translator
 
@@ -33,6 +34,7 @@ def evaluate(
     out: Path | None,
     beam_size: int | None,
     alpha: float | None,
+    length_penalty: "LengthRule | None" = None,
     threads: int | None,
     confidence: bool,
 ) -> None:
@@ -44,7 +46,7 @@ def evaluate(
         test_sets: sacreBLEU's names of test sets to score on.
         valid: score on the run's validation set. If nothing is named, the run's test sets are used.
         out: where to write; None is the run, or nowhere for a model folder outside a run.
-        beam_size, alpha: of the search; None takes the model's own.
+        beam_size, alpha, length_penalty: of the search; None takes the model's own.
         threads: CPU threads; None leaves them to torch.
         confidence: add 95 % intervals by bootstrap resampling.
 
@@ -61,7 +63,9 @@ def evaluate(
         out = run
     metrics(task.target)  # what it may lack is missed before everything is translated
     _begin(out, sets)
-    translator = open_translator(folder, beam_size=beam_size, alpha=alpha, threads=threads)
+    translator = open_translator(
+        folder, beam_size=beam_size, alpha=alpha, length_penalty=length_penalty, threads=threads
+    )
     origin = {
         "decoding": translator.decoding.model_dump(),
         "model": str(folder),

@@ -110,6 +110,7 @@ def _engine(folder: Path, options: Options, request: Request) -> "SearchEngine":
         folder,
         beam_size=options.beam_size,
         alpha=options.alpha,
+        length_penalty=options.length_penalty,
         threads=options.threads,
         precision=options.precision,
     )
@@ -148,7 +149,15 @@ def _records(engine: "SearchEngine", lines: Iterator[str], options: Options, req
         if len(own) < len(window):
             raise UserError(f"{request.prefixes}: has fewer lines than there are to translate; it needs one for each")
         n_best = request.mbr or max(1, options.n_best)
-        found = translate_lines(engine, window, own, n_best=n_best, beam_size=options.beam_size, alpha=options.alpha)
+        found = translate_lines(
+            engine,
+            window,
+            own,
+            n_best=n_best,
+            beam_size=options.beam_size,
+            alpha=options.alpha,
+            length_penalty=options.length_penalty,
+        )
         for line, best in zip(window, found, strict=True):
             best = [consensus(best)] if request.mbr else best
             pairs = align(engine.members[0], line, best[0].tokens) if request.align else []

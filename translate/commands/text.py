@@ -23,6 +23,7 @@ from translate.text.pieces import Piece
 from translate.text.wrapping import wrapped
 
 if TYPE_CHECKING:
+    from transformer.hypothesis import LengthRule
     from translate.engine import Precision
     from translate.translator import Translation, Translator
 
@@ -53,7 +54,7 @@ class Options:
         paper: a line is a sentence, and nothing is added to the paper's search.
         as_json: write one JSON object for each line or, in other layouts, for each piece of text.
         n_best: how many translations each object holds; 0 is none but the translation itself.
-        beam_size, alpha: of the search; None takes the model's own.
+        beam_size, alpha, length_penalty: of the search; None takes the model's own.
         threads: CPU threads; None leaves them to the engine.
         engine: what searches, one of ENGINES.
         precision: of the computation; CTranslate2 has that of its folder.
@@ -67,6 +68,7 @@ class Options:
     n_best: int = 0
     beam_size: int | None = None
     alpha: float | None = None
+    length_penalty: "LengthRule | None" = None
     threads: int | None = None
     engine: str = "torch"
     precision: "Precision" = "fp32"
@@ -161,6 +163,7 @@ def _opened(
         _model(model, languages, sentences, source),
         beam_size=options.beam_size,
         alpha=options.alpha,
+        length_penalty=options.length_penalty,
         threads=options.threads,
         precision=options.precision,
     )
@@ -171,6 +174,7 @@ def open_translator(
     *,
     beam_size: int | None,
     alpha: float | None,
+    length_penalty: "LengthRule | None",
     threads: int | None,
     precision: "Precision" = "fp32",
 ) -> "Translator":
@@ -183,7 +187,7 @@ def open_translator(
     if threads is not None:
         torch.set_num_threads(threads)
     tune_malloc()
-    return Translator.load(folder, beam_size=beam_size, alpha=alpha, precision=precision)
+    return Translator.load(folder, beam_size=beam_size, alpha=alpha, length_penalty=length_penalty, precision=precision)
 
 
 def _open_ctranslate2(model: Path | None, languages: tuple[str | None, str | None], options: Options) -> "Translator":
@@ -198,7 +202,7 @@ def _open_ctranslate2(model: Path | None, languages: tuple[str | None, str | Non
     folder = locate(model)
     installed.require_languages(folder, *languages)
     engine = CTranslate2Engine.open(folder, options.threads)
-    return Translator(engine, beam_size=options.beam_size, alpha=options.alpha)
+    return Translator(engine, beam_size=options.beam_size, alpha=options.alpha, length_penalty=options.length_penalty)
 
 
 def _settled(options: Options, source: Path | None) -> Options:

@@ -119,7 +119,9 @@ class CTranslate2Engine:
             sorted(
                 (
                     Hypothesis(
-                        self.tokenizer.ids(pieces), log_prob, log_prob / length_penalty(len(pieces) + 1, beam.alpha)
+                        self.tokenizer.ids(pieces),
+                        log_prob,
+                        log_prob / length_penalty(len(pieces) + 1, beam.alpha, beam.rule),
                     )
                     for pieces, log_prob in zip(result.hypotheses, result.scores, strict=True)
                     if math.isfinite(log_prob)

@@ -127,7 +127,7 @@ def _write_model(model: Transformer, decoding: DecodingConfig, folder: Path) -> 
     marian.generation_config = transformers.GenerationConfig(
         num_beams=decoding.beam_size,
         # Marian divides by length^penalty, a near relative of the paper's ((5 + length) / 6)^alpha.
-        length_penalty=decoding.alpha,
+        length_penalty={"gnmt": decoding.alpha, "average": 1.0, "none": 0.0}[decoding.length_penalty],
         max_length=config.max_length,
         bad_words_ids=[[config.pad], [config.bos]],
         **_ids(config),

@@ -155,7 +155,8 @@ def _values(scores: Record) -> Iterator[str]:
 
 def _search(scores: Record) -> str:
     decoding = scores.get("decoding", {})
-    names = {"beam_size": "beam", "alpha": "alpha"}
+    plain = decoding.get("length_penalty", "gnmt") == "gnmt"
+    names = {"beam_size": "beam"} | ({"alpha": "alpha"} if plain else {"length_penalty": "length penalty"})
     return ", ".join(f"{name} {decoding[key]}" for key, name in names.items() if key in decoding)
 
 

@@ -53,7 +53,7 @@ def test_a_run_is_scored_on_its_test_sets(
     record = json.loads((run / "scores.json").read_text(encoding="utf-8"))["small"]
     assert record["lines"] == 3
     assert record["bleu"]["score"] == sacrebleu.corpus_bleu(hypotheses, [[r for _, r in PAIRS["test"]]]).score
-    assert record["decoding"] == {"beam_size": 2, "alpha": 0.6, "max_extra": 5}
+    assert record["decoding"] == {"beam_size": 2, "alpha": 0.6, "length_penalty": "gnmt", "max_extra": 5}
     assert record["seconds"] > 0
     out = capsys.readouterr().out
     assert "small" in out

@@ -75,6 +75,8 @@ def test_a_model_twice_is_the_model(parts: ModelFolder, capsys: pytest.CaptureFi
         ("--prefixes many", "more lines"),
         ("--prefixes gone", "gone"),
         ("--constrain bad", "bad, line 1"),
+        ("--length-penalty average --alpha 1", "belongs to the length penalty gnmt"),
+        ("--sample --length-penalty none --alpha 1", "belongs to the length penalty gnmt"),
         ("--align --format html", "--format html"),
         ("--align --n-best 2", "--n-best needs --json"),
         ("--align --engine ctranslate2", "--engine"),
