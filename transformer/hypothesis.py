@@ -11,11 +11,19 @@ LengthRule = Literal["gnmt", "average", "none"]
 
 @dataclass(frozen=True)
 class Hypothesis:
-    """One finished output: its tokens without eos, log P(tokens, eos), and that divided by the length penalty."""
+    """One finished output.
+
+    Attributes:
+        tokens: without eos.
+        log_prob: log P(tokens, eos).
+        score: that divided by the length penalty, plus `coverage`.
+        coverage: the coverage penalty (`transformer.coverage`), where it was asked for.
+    """
 
     tokens: list[int]
     log_prob: float
     score: float
+    coverage: float = 0.0
 
 
 def length_penalty(length: int, alpha: float, rule: LengthRule = "gnmt") -> float:

@@ -142,6 +142,9 @@ def text(
         Path | None, typer.Option(metavar="FILE", help="Terms that have to appear: SOURCE, a tab, TARGET; or TARGET.")
     ] = None,
     no_repeat: Annotated[int, typer.Option(min=0, metavar="N", help="No N tokens twice.")] = 0,
+    coverage: Annotated[
+        float, typer.Option(metavar="BETA", help="Rank those lower that leave part of the source unread.")
+    ] = 0.0,
     align: Annotated[bool, typer.Option("--align", help="Add which word comes from which.")] = False,
 ) -> None:
     """Translate sentences, a file, or what you type; the layout stays."""
@@ -175,6 +178,7 @@ def text(
         ensemble=ensemble or (),
         terms=constrain,
         no_repeat=no_repeat,
+        coverage=coverage,
         align=align,
     )
     translate_text = run if request == Request() else partial(search, request=request)

@@ -37,6 +37,7 @@ class Sentence:
         tokens: its pieces, without ends.
         n_parts: how many searches made it, each with an end of its own; 0 where no model was asked.
         flags: what happened to it.
+        coverage: the coverage penalty, where it was asked for.
     """
 
     text: str
@@ -44,6 +45,7 @@ class Sentence:
     tokens: tuple[str, ...] = ()
     n_parts: int = 0
     flags: frozenset[str] = field(default=frozenset())
+    coverage: float = 0.0
 
     @property
     def confidence(self) -> float:
@@ -63,6 +65,7 @@ def join(parts: Sequence[Sentence]) -> Sentence:
         tuple(token for part in parts for token in part.tokens),
         sum(part.n_parts for part in parts),
         frozenset[str]().union(*(part.flags for part in parts)),
+        sum(part.coverage for part in parts),
     )
 
 

@@ -11,6 +11,7 @@ import torch
 
 from transformer.alignment import cross_attention, links
 from transformer.constraints import ForcedPrefix, constrained_search
+from transformer.coverage import with_coverage
 from transformer.decoding import ModelStep, pad_batch
 from transformer.ensemble import EnsembleStep, Mean
 from transformer.hypothesis import Hypothesis, LengthRule
@@ -45,6 +46,8 @@ class SearchEngine:
         seed: of the samples. A sample depends on it, on the sentence and on its own number alone.
         no_repeat: no sequence of so many tokens twice; 0 is no such rule.
         terms: words that have to appear.
+        coverage: beta of the coverage penalty (`transformer.coverage`), by which what the search found is ranked; 0 is
+            no such penalty.
         prefixes: how the translations of these sources begin, both as token ids.
 
     UserError if the members' vocabularies differ, if rules exclude each other, or for a term with unknown pieces.
@@ -56,6 +59,7 @@ class SearchEngine:
     seed: int = 0
     no_repeat: int = 0
     terms: Sequence[Term] = ()
+    coverage: float = 0.0
     prefixes: dict[Ids, Ids] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -67,6 +71,12 @@ class SearchEngine:
                 )
         if self.sampling and self.terms:
             raise UserError("terms are searched for, and samples are not; leave one of them out")
+        if not 0 <= self.coverage < float("inf"):
+            raise UserError(f"coverage = {self.coverage}: must be a number that is not below 0")
+        if self.sampling and self.coverage:
+            raise UserError(
+                "a coverage penalty ranks what was searched for, and samples are not; leave one of them out"
+            )
         for term in self.terms:
             forced_ids(self.tokenizer, term.target)
 
@@ -103,6 +113,17 @@ class SearchEngine:
 
         UserError if what is forced leaves no room or rules everything out.
         """
+        if self.coverage:
+            # Whatever search finds is ranked: one that stopped early would have left out some that cover more.
+            found = self._search(sources, max_lengths, replace(beam, n_best=beam.size))
+            ranked = with_coverage([member.model for member in self.members], sources, found, self.coverage)
+            return [hypotheses[: beam.n_best] for hypotheses in ranked]
+        return self._search(sources, max_lengths, beam)
+
+    def _search(
+        self, sources: Sequence[Sequence[int]], max_lengths: Sequence[int], beam: Beam
+    ) -> list[list[Hypothesis]]:
+        """As `search`, without the coverage penalty."""
         model = self.members[0].model
         bos, eos, device = model.config.bos, model.config.eos, _device(model)
         prefixes = [self.prefixes.get(tuple(ids), ()) for ids in sources]

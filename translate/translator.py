@@ -48,7 +48,8 @@ class Translation:
 
     Attributes:
         text: the translation, within the white space of its source.
-        score: log-probability over the length penalty, of section 6.1 unless told otherwise; 0 for a blank line.
+        score: log-probability over the length penalty, of section 6.1 unless told otherwise, plus any coverage
+            penalty; 0 for a blank line.
         log_prob: natural logarithm of the probability of all tokens, ends included; 0 for a blank line.
         tokens: the pieces of the translation, without the end.
         split: whether the line was longer than the model's limit and was translated in parts.
@@ -291,13 +292,15 @@ class Translator:
             tuple(tokenizer.pieces(hypothesis.tokens)),
             1,
             frozenset({"length"} if len(hypothesis.tokens) + 1 >= max_length else ()),
+            hypothesis.coverage,
         )
 
     def _translation(self, sentence: Sentence) -> Translation:
         n_tokens = len(sentence.tokens) + sentence.n_parts
+        penalty = length_penalty(n_tokens, self.decoding.alpha, self.decoding.length_penalty)
         return Translation(
             text=sentence.text,
-            score=sentence.log_prob / length_penalty(n_tokens, self.decoding.alpha, self.decoding.length_penalty),
+            score=sentence.log_prob / penalty + sentence.coverage,
             log_prob=sentence.log_prob,
             tokens=list(sentence.tokens),
             split="split" in sentence.flags,

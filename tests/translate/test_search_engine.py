@@ -81,8 +81,28 @@ def test_what_has_no_pieces_no_room_or_no_common_vocabulary_is_refused(parts: Mo
         translate_lines(SearchEngine([parts]), LINES[-1:], ["the"])
     with pytest.raises(UserError, match="samples are not"):
         SearchEngine([parts], sampling=Sampling(), terms=[Term("", "dog")])
+    with pytest.raises(UserError, match="coverage penalty ranks"):
+        SearchEngine([parts], sampling=Sampling(), coverage=0.1)
+    for beta in (-0.1, float("inf"), float("nan")):
+        with pytest.raises(UserError, match="coverage = "):
+            SearchEngine([parts], coverage=beta)
     with pytest.raises(UserError, match="ask for less"):
         translate_lines(SearchEngine([parts], no_repeat=1), ["der Hund"], ["the the"])
+
+
+@pytest.mark.parametrize("terms", [(), (Term("Hund", "dog"),)])
+def test_coverage_ranks_and_is_part_of_the_score(
+    terms: tuple[Term, ...], parts: ModelFolder, other: ModelFolder
+) -> None:
+    plain, covered = (SearchEngine([parts, other], terms=terms, coverage=beta) for beta in (0.0, 0.8))
+    before, after = (translate_lines(engine, SHORT, n_best=3, alpha=0.0) for engine in (plain, covered))
+    for line, old, new in zip(SHORT, before, after, strict=True):
+        assert not line or {tuple(t.tokens) for t in new} == {tuple(t.tokens) for t in old}
+        assert [t.score for t in new] == sorted((t.score for t in new), reverse=True)
+        assert not line.strip() or all(t.score < t.log_prob for t in new)
+    assert [b[0].tokens for b in translate_lines(covered, SHORT, beam_size=3, alpha=0.0)] == [
+        b[0].tokens for b in after
+    ]
 
 
 def test_an_alignment_has_words_of_both_sides(parts: ModelFolder, translator: Translator) -> None:

@@ -38,6 +38,7 @@ class Request:
         ensemble: more models to ask.
         terms: a file of words that have to appear.
         no_repeat: no so many tokens twice; 0 is no such rule.
+        coverage: beta of the coverage penalty; 0 is none.
         align: add word alignments.
     """
 
@@ -52,6 +53,7 @@ class Request:
     ensemble: Sequence[str] = ()
     terms: Path | None = None
     no_repeat: int = 0
+    coverage: float = 0.0
     align: bool = False
 
 
@@ -88,8 +90,8 @@ def _check(options: Options, request: Request, languages: tuple[str | None, str 
     draws = request.sample or request.mbr > 0
     if not draws and any(value is not None for value in drawn):
         raise UserError("--temperature, --top-k, --top-p and --seed say how to draw; add --sample")
-    if draws and (options.beam_size is not None or request.terms):
-        raise UserError("--sample and --mbr draw and do not search; leave out --beam and --constrain")
+    if draws and (options.beam_size is not None or request.terms or request.coverage):
+        raise UserError("--sample and --mbr draw and do not search; leave out --beam, --constrain and --coverage")
     if request.mbr and (request.sample or options.n_best):
         raise UserError("--mbr draws by itself and takes one of its samples; leave out --sample and --n-best")
     if request.prefix is not None and request.prefixes is not None:
@@ -134,6 +136,7 @@ def _engine(folder: Path, options: Options, request: Request) -> "SearchEngine":
         sampling=sampling if request.sample or request.mbr else None,
         seed=request.seed or 0,
         no_repeat=request.no_repeat,
+        coverage=request.coverage,
         terms=list(read_terms(read_lines(request.terms), request.terms)) if request.terms else (),
     )
 
