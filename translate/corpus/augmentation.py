@@ -2,7 +2,7 @@
 
     case     HALLO! and hallo beside Hallo!: both sides in capitals, or in small letters
     ending   "Guten Morgen" beside "Guten Morgen.": both sides without the mark that ends them, or with one
-    markup   a word that both sides share, or the whole sentence, between placeholders, as between tags
+    markup   a word and its translation, or the whole sentence, between placeholders, as between tags
 
 A rate is the chance of a pair whose source has 12 words. Short sentences stand alone more often in what people type,
 so the chance is in inverse proportion to the number of words, up to one. It hangs on the pair alone: whatever else is
@@ -13,8 +13,11 @@ when the model translates.
 """
 
 import re
-from collections.abc import Iterable, Iterator
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import partial
 from hashlib import blake2b
+from types import MappingProxyType
 
 from translate.config import AugmentationConfig
 from translate.corpus.sources import Pair
@@ -32,15 +35,24 @@ class Augmenter:
     Args:
         config: the rates.
         n_symbols: placeholders of the tokenizer.
+        dictionary: words and their translations in small letters; a model that meets nothing but names between tags
+            learns to copy what stands there.
 
     Attributes:
         added: variants by kind.
     """
 
-    def __init__(self, config: AugmentationConfig, n_symbols: int) -> None:
+    def __init__(
+        self, config: AugmentationConfig, n_symbols: int, dictionary: Mapping[str, str] = MappingProxyType({})
+    ) -> None:
         self.added: dict[str, int] = dict.fromkeys(rates(config), 0)
         self._rates = rates(config)
         self._n_symbols = n_symbols
+        self._variants: dict[str, Callable[[Pair, float], Pair | None]] = {
+            "case": _other_case,
+            "ending": _other_ending,
+            "markup": partial(_marked_up, dictionary),
+        }
 
     def __call__(self, pairs: Iterable[Pair]) -> Iterator[Pair]:
         """Each pair with its placeholders, and after it its variants."""
@@ -50,7 +62,7 @@ class Augmenter:
             for kind, rate in self._rates.items():
                 draw = _draw(kind, pair)
                 chance = min(1.0, rate * TYPICAL_WORDS / max(1, len(source.split())))
-                if draw < chance and (variant := _VARIANTS[kind]((source, target), draw / chance)) is not None:
+                if draw < chance and (variant := self._variants[kind]((source, target), draw / chance)) is not None:
                     self.added[kind] += 1
                     yield variant
 
@@ -91,27 +103,44 @@ def _other_ending(pair: Pair, choice: float) -> Pair | None:
     return None
 
 
-def _marked_up(pair: Pair, choice: float) -> Pair | None:
-    """One of: a shared word replaced by a symbol, a shared word between two, the whole sentence between two."""
+def _marked_up(dictionary: Mapping[str, str], pair: Pair, choice: float) -> Pair | None:
+    """One of: the whole sentence between two symbols, a shared word replaced by one, a word between two."""
     if any(SYMBOL.search(side) for side in pair):
         return None
     first, second = symbol(0), symbol(1)
-    word = _shared_word(pair)
-    if word is None or choice < 0.2:
+    shared = _longest(link for link in _links(pair, lambda word: word) if link[0] == link[1])
+    translated = _longest(_links(pair, dictionary.get)) or shared
+    if translated is None or choice < 0.2:
         return first + pair[0] + second, first + pair[1] + second
-    new = first if choice < 0.6 else first + word + second
-    source, target = (re.sub(rf"\b{re.escape(word)}\b", lambda _: new, side, count=1) for side in pair)
+    if shared and choice < 0.4:
+        return _with_words(pair, shared, lambda word: first)
+    return _with_words(pair, translated, lambda word: first + word + second)
+
+
+def _links(pair: Pair, meaning: Callable[[str], str | None]) -> Iterator[Pair]:
+    """Each word of the source with that of the target which is its meaning, where either stands there exactly once."""
+    source, target = (_once(side) for side in pair)
+    return ((word, target[there]) for key, word in source.items() if (there := meaning(key)) in target)
+
+
+def _once(side: str) -> dict[str, str]:
+    """The words that stand there once, by their small letters."""
+    words = _WORD.findall(side)
+    counts = Counter(map(str.casefold, words))
+    return {key: word for word in words if counts[key := word.casefold()] == 1}
+
+
+def _longest(links: Iterable[Pair]) -> Pair | None:
+    return max(links, key=lambda link: (len(link[0]), link), default=None)
+
+
+def _with_words(pair: Pair, words: Pair, new: Callable[[str], str]) -> Pair:
+    """The pair with something else for a word of either side."""
+    source, target = (
+        re.sub(rf"\b{re.escape(word)}\b", lambda match: new(match[0]), side, count=1)
+        for side, word in zip(pair, words, strict=True)
+    )
     return source, target
-
-
-def _shared_word(pair: Pair) -> str | None:
-    """The longest word, such as a name or a number, that stands exactly once on either side."""
-    words = [_WORD.findall(side) for side in pair]
-    shared = {word for word in words[0] if all(side.count(word) == 1 for side in words)}
-    return max(shared, key=lambda word: (len(word), word), default=None)
-
-
-_VARIANTS = {"case": _other_case, "ending": _other_ending, "markup": _marked_up}
 
 
 def _draw(kind: str, pair: Pair) -> float:

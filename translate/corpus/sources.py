@@ -45,6 +45,7 @@ OPENERS: dict[str, type[gzip.GzipFile] | type[lzma.LZMAFile] | type[bz2.BZ2File]
 }
 _DAMAGED = (EOFError, zlib.error, lzma.LZMAError, gzip.BadGzipFile)
 _ROWS = 1000
+WORD_LIST_PAIRS = ("de-en", "en-de")
 _WORDS = Path(__file__).with_name("words.tsv")
 
 
@@ -300,7 +301,7 @@ def _grammar(source: GrammarSource, langpair: str) -> Iterator[Pair]:
 
 def _words(langpair: str) -> Iterator[Pair]:
     """The word list in one direction; of several translations the first, which the list has put first as the best."""
-    if langpair not in ("de-en", "en-de"):
+    if langpair not in WORD_LIST_PAIRS:
         raise UserError(
             f'the word list is German and English: set data.source and data.target to "de" and "en", not {langpair}'
         )
@@ -311,6 +312,14 @@ def _words(langpair: str) -> Iterator[Pair]:
             if source not in given:
                 given.add(source)
                 yield source, target
+
+
+def dictionary(langpair: str) -> dict[str, str]:
+    """The single words of the word list with their translations, in small letters; empty for other languages."""
+    if langpair not in WORD_LIST_PAIRS:
+        return {}
+    pairs = ((source.casefold(), target.casefold()) for source, target in _words(langpair))
+    return {source: target for source, target in pairs if source.isalpha() and target.isalpha()}
 
 
 def _without_article(german: str, english: str) -> Iterator[Pair]:

@@ -28,10 +28,10 @@ from typing import Any
 import numpy as np
 from tqdm import tqdm
 
-from translate.config import ExperimentConfig, Source
+from translate.config import ExperimentConfig, Source, WordsSource
 from translate.corpus.augmentation import Augmenter, rates
 from translate.corpus.cleaning import Cleaner, HeldOut, Report
-from translate.corpus.sources import Pair, describe, identity, read_pairs
+from translate.corpus.sources import WORD_LIST_PAIRS, Pair, describe, dictionary, identity, read_pairs
 from translate.corpus.tokenizer import Tokenizer, sample, train
 from translate.errors import UserError
 
@@ -213,6 +213,8 @@ def input_hashes(config: ExperimentConfig) -> dict[str, str]:
     inputs: dict[str, str] = {}
     for source in (*data.train, *_old_sources(config), data.valid, *data.test.values()):
         inputs |= identity(source, root, _langpair(config))
+    if config.augmentation.markup and _langpair(config) in WORD_LIST_PAIRS:
+        inputs |= identity(WordsSource(kind="words"), root)
     return inputs
 
 
@@ -294,7 +296,7 @@ def _augmenter(config: ExperimentConfig, tokenizer: Tokenizer | None) -> Augment
             f"augmentation.markup = {config.augmentation.markup} needs a tokenizer with two placeholders or more, and "
             f"this one has {n_symbols}; set tokenizer.placeholders, or augmentation.markup to 0"
         )
-    return Augmenter(config.augmentation, n_symbols)
+    return Augmenter(config.augmentation, n_symbols, dictionary(_langpair(config)))
 
 
 def _write_clean(config: ExperimentConfig, cleaner: Cleaner, augmenter: Augmenter, clean_file: Path) -> tuple[int, int]:

@@ -54,6 +54,16 @@ def test_markup_puts_the_same_symbols_on_both_sides(pair):
         assert symbols in (["1"], ["1", "2"])
 
 
+def test_markup_stands_around_words_and_what_they_mean_and_not_only_around_what_is_the_same():
+    """A model that meets nothing but names between tags copies whatever stands there."""
+    pairs = [(f"Die Katze sieht Tom{i}. Die Maus auch.", f"The cat sees Tom{i}. So does the mouse.") for i in range(99)]
+    made = Augmenter(AugmentationConfig(markup=1), 2, {"katze": "cat", "die": "the", "maus": "rat", "sieht": "see"})
+    within = [[side.split("⟦1⟧")[1].partition("⟦2⟧")[0] for side in pair] for pair in made(pairs) if "⟦2⟧" in pair[0]]
+    words = [contents for contents in within if " " not in contents[0]]
+    assert len(words) > 40
+    assert all(contents == ["Katze", "cat"] for contents in words)
+
+
 @given(PAIRS)
 @example(("{a} {a} %s", "%s {a} und {a}"))
 @example(("⟦2⟧ {x}", "{x} ⟦2⟧"))

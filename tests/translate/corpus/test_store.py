@@ -20,7 +20,7 @@ from translate.config import ExperimentConfig, parse
 from translate.corpus import store
 from translate.corpus.augmentation import Augmenter
 from translate.corpus.cleaning import Cleaner, HeldOut
-from translate.corpus.sources import Pair
+from translate.corpus.sources import Pair, dictionary
 from translate.corpus.store import Prepared, TokenStore, prepare
 from translate.errors import UserError
 
@@ -496,11 +496,12 @@ def test_variants_are_stored_and_counted_and_old_pairs_stay_last(root: Path, tmp
     values["augmentation"] = {"case": 0.2, "ending": 0.2, "markup": 0.2}
     config = parse(values, "a test")
     prepared = prepare(config, tmp_path / "out", silent)
-    cleaner, augmenter = Cleaner(config.cleaning, HeldOut()), Augmenter(config.augmentation, 2)
+    cleaner, augmenter = Cleaner(config.cleaning, HeldOut()), Augmenter(config.augmentation, 2, dictionary("de-en"))
     new, old = ([*augmenter(cleaner.clean(pairs))] for pairs in (TRAIN, PAIRS[61:66]))
     store, decode = prepared.train, prepared.tokenizer.decode
     assert [(decode(store.src(i)), decode(store.tgt(i))) for i in range(store.n_pairs)] == new + old
     assert prepared.n_old == len(old)
+    assert "words" in prepared.manifest["inputs"]
     counts = prepared.manifest["counts"]
     assert counts["added"] == augmenter.added
     assert counts["kept"] + sum(augmenter.added.values()) == store.n_pairs
