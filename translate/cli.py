@@ -146,6 +146,15 @@ def text(
         float, typer.Option(metavar="BETA", help="Rank those lower that leave part of the source unread.")
     ] = 0.0,
     align: Annotated[bool, typer.Option("--align", help="Add which word comes from which.")] = False,
+    prefix_column: Annotated[
+        bool, typer.Option("--prefix-column", help="A line is SOURCE, a tab, and how its translation begins.")
+    ] = False,
+    alternatives: Annotated[
+        int, typer.Option(min=0, max=256, metavar="N", help="With --json, the N likeliest other tokens at each place.")
+    ] = 0,
+    alternatives_at: Annotated[
+        int | None, typer.Option(min=0, metavar="K", help="And the translations that go on from those at token K.")
+    ] = None,
 ) -> None:
     """Translate sentences, a file, or what you type; the layout stays."""
     from translate.commands.search import Request, search
@@ -180,6 +189,9 @@ def text(
         no_repeat=no_repeat,
         coverage=coverage,
         align=align,
+        prefix_column=prefix_column,
+        alternatives=alternatives,
+        alternatives_at=alternatives_at,
     )
     translate_text = run if request == Request() else partial(search, request=request)
     translate_text(

@@ -3,13 +3,15 @@
 All of it takes a line for a sentence, and no guard looks on.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 
 import torch
 
 from transformer.alignment import cross_attention, links
+from transformer.alternatives import Others, likeliest_others
 from transformer.constraints import ForcedPrefix, constrained_search
 from transformer.coverage import with_coverage
 from transformer.decoding import ModelStep, pad_batch
@@ -175,6 +177,18 @@ class SearchEngine:
                 self._refuse(ids, "no translation keeps to what is forced and forbidden; ask for less")
         return found
 
+    @torch.inference_mode()
+    def others(
+        self, sources: Sequence[Sequence[int]], outputs: Sequence[Sequence[int]], prefixes: Sequence[Ids], n: int
+    ) -> list[list[Others]]:
+        """The n likeliest other tokens at each place of each output and at its end, as what is searched has them.
+
+        What `prefixes` force, one for each source, and `no_repeat` forbids holds here too.
+        """
+        config, device = self.members[0].model.config, _device(self.members[0].model)
+        step = self._step(sources, prefixes, self.no_repeat)
+        return likeliest_others(step, outputs, n, bos=config.bos, eos=config.eos, device=device)
+
     def _step(self, sources: Sequence[Sequence[int]], prefixes: Sequence[Ids], no_repeat: int) -> Step:
         steps: list[Step] = []
         for member in self.members:
@@ -219,17 +233,28 @@ def translate_lines(
     A prefix is cut at its white space on both sides, and its last word may go on. UserError for a line that has a
     prefix and is longer than the model reads at once.
     """
-    encode = engine.tokenizer.encode
     wanted = [tuple(forced_ids(engine.tokenizer, prefix)) for prefix in prefixes or [""] * len(lines)]
+    opened = partial(Translator, beam_size=beam_size, alpha=alpha, length_penalty=length_penalty)
+    return translate_from(engine, lines, wanted, n_best=n_best, opened=opened)
+
+
+def translate_from(
+    engine: SearchEngine,
+    lines: Sequence[str],
+    wanted: Sequence[Ids],
+    *,
+    n_best: int = 1,
+    opened: Callable[[SearchEngine], Translator] = Translator,
+) -> list[list[Translation]]:
+    """As `translate_lines`, with prefixes of token ids and any way to make a translator of an engine."""
+    encode = engine.tokenizer.encode
     found: dict[int, list[Translation]] = {}
     waiting = list(range(len(lines)))
     while waiting:
         # A source has one prefix at a time; what has another one waits for the next turn.
         table: dict[Ids, Ids] = {}
         now = [i for i in waiting if table.setdefault(tuple(encode(lines[i].strip())), wanted[i]) == wanted[i]]
-        translator = Translator(
-            replace(engine, prefixes=table), beam_size=beam_size, alpha=alpha, length_penalty=length_penalty
-        )
+        translator = opened(replace(engine, prefixes=table))
         for i in now:
             if wanted[i] and len(encode(lines[i].strip())) > translator.limit:
                 raise UserError(

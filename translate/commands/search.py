@@ -3,8 +3,9 @@
 import dataclasses
 import itertools
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -20,7 +21,7 @@ from translate.model_folder import ModelFolder
 
 if TYPE_CHECKING:
     from translate.search_engine import SearchEngine
-    from translate.translator import Translation
+    from translate.translator import Translation, Translator
 
 _WINDOW = 256  # lines translated together
 
@@ -40,6 +41,9 @@ class Request:
         no_repeat: no so many tokens twice; 0 is no such rule.
         coverage: beta of the coverage penalty; 0 is none.
         align: add word alignments.
+        prefix_column: a line is a source, a tab, and how its translation begins.
+        alternatives: add so many other tokens at each place of the translation; 0 adds none.
+        alternatives_at: add the translations that go on from those at this token, counted from 0.
     """
 
     sample: bool = False
@@ -55,6 +59,9 @@ class Request:
     no_repeat: int = 0
     coverage: float = 0.0
     align: bool = False
+    prefix_column: bool = False
+    alternatives: int = 0
+    alternatives_at: int | None = None
 
 
 def search(
@@ -88,22 +95,47 @@ def _check(options: Options, request: Request, languages: tuple[str | None, str 
     """UserError for what makes no sense together."""
     drawn = (request.temperature, request.top_k, request.top_p, request.seed)
     draws = request.sample or request.mbr > 0
-    if not draws and any(value is not None for value in drawn):
-        raise UserError("--temperature, --top-k, --top-p and --seed say how to draw; add --sample")
-    if draws and (options.beam_size is not None or request.terms or request.coverage):
-        raise UserError("--sample and --mbr draw and do not search; leave out --beam, --constrain and --coverage")
-    if request.mbr and (request.sample or options.n_best):
-        raise UserError("--mbr draws by itself and takes one of its samples; leave out --sample and --n-best")
-    if request.prefix is not None and request.prefixes is not None:
-        raise UserError("--prefix and --prefixes exclude each other; leave one out")
-    if options.format not in (None, "lines"):
-        raise UserError(f"--format {options.format}: options of search take a line for a sentence; leave it out")
-    if options.n_best and not options.as_json:
-        raise UserError("--n-best needs --json: line n of a plain output is the translation of line n")
-    if resume or options.engine != "torch" or languages[0] == "auto" or n_processes() > 1:
-        raise UserError(
-            "--resume, --engine, --from auto and torchrun know the plain search only; leave out one or the other"
-        )
+    searched = options.beam_size is not None or request.terms is not None or request.coverage != 0
+    beginnings = (request.prefix is not None, request.prefixes is not None, request.prefix_column)
+    branches = request.alternatives_at is not None
+    plain = resume or options.engine != "torch" or languages[0] == "auto" or n_processes() > 1
+    for mistaken, sentence in (
+        (
+            not draws and any(value is not None for value in drawn),
+            "--temperature, --top-k, --top-p and --seed say how to draw; add --sample",
+        ),
+        (
+            draws and searched,
+            "--sample and --mbr draw and do not search; leave out --beam, --constrain and --coverage",
+        ),
+        (
+            request.mbr and (request.sample or options.n_best),
+            "--mbr draws by itself and takes one of its samples; leave out --sample and --n-best",
+        ),
+        (sum(beginnings) > 1, "--prefix, --prefixes and --prefix-column exclude each other; leave all but one out"),
+        (
+            options.format not in (None, "lines"),
+            f"--format {options.format}: options of search take a line for a sentence; leave it out",
+        ),
+        (
+            (options.n_best or request.alternatives) and not options.as_json,
+            "--n-best and --alternatives need --json: line n of a plain output is the translation of line n",
+        ),
+        (
+            branches and not request.alternatives,
+            "--alternatives-at says where to go on from others; add --alternatives",
+        ),
+        (
+            branches and (draws or options.n_best),
+            "--alternatives-at searches on and lists what it finds; leave out --sample, --mbr and --n-best",
+        ),
+        (
+            plain,
+            "--resume, --engine, --from auto and torchrun know the plain search only; leave out one or the other",
+        ),
+    ):
+        if mistaken:
+            raise UserError(sentence)
 
 
 def _engine(folder: Path, options: Options, request: Request) -> "SearchEngine":
@@ -144,38 +176,76 @@ def _engine(folder: Path, options: Options, request: Request) -> "SearchEngine":
 def _records(engine: "SearchEngine", lines: Iterator[str], options: Options, request: Request) -> Iterator[str]:
     """What to write for each line."""
     from translate.consensus import consensus
-    from translate.search_engine import align, pharaoh, translate_lines
+    from translate.search_engine import align, forced_ids, pharaoh, translate_from
+    from translate.translator import Translator
 
+    opened = partial(
+        Translator, beam_size=options.beam_size, alpha=options.alpha, length_penalty=options.length_penalty
+    )
+    for window, beginnings in _windows(lines, request):
+        prefixes = [tuple(forced_ids(engine.tokenizer, prefix)) for prefix in beginnings]
+        n_best = request.mbr or max(1, options.n_best)
+        found = translate_from(engine, window, prefixes, n_best=n_best, opened=opened)
+        found = [[consensus(samples)] for samples in found] if request.mbr else found
+        others = _others(engine, window, [best[0] for best in found], prefixes, opened, request)
+        for line, best, more in zip(window, found, others, strict=True):
+            pairs = align(engine.members[0], line, best[0].tokens) if request.align else []
+            listed: dict[str, object] = {"alternatives": _listed(best)} if options.n_best else {}
+            aligned: dict[str, object] = {"alignment": pairs} if request.align else {}
+            if options.as_json:
+                record = {"source": line, **dataclasses.asdict(best[0]), **listed, **more, **aligned}
+                yield json.dumps(record, ensure_ascii=False) + "\n"
+            else:
+                yield best[0].text + (f" ||| {pharaoh(pairs)}" if request.align else "") + "\n"
+
+
+def _windows(lines: Iterator[str], request: Request) -> Iterator[tuple[list[str], list[str]]]:
+    """Portions of the sources, and how their translations begin."""
+    if request.prefix_column:
+        pairs = (_columns(line, n) for n, line in enumerate(lines, start=1))
+        while columns := list(itertools.islice(pairs, _WINDOW)):
+            yield [source for source, _ in columns], [prefix for _, prefix in columns]
+        return
     prefixes = read_lines(request.prefixes) if request.prefixes else itertools.repeat(request.prefix or "")
     while window := list(itertools.islice(lines, _WINDOW)):
         own = list(itertools.islice(prefixes, len(window)))
         if len(own) < len(window):
             raise UserError(f"{request.prefixes}: has fewer lines than there are to translate; it needs one for each")
-        n_best = request.mbr or max(1, options.n_best)
-        found = translate_lines(
-            engine,
-            window,
-            own,
-            n_best=n_best,
-            beam_size=options.beam_size,
-            alpha=options.alpha,
-            length_penalty=options.length_penalty,
-        )
-        for line, best in zip(window, found, strict=True):
-            best = [consensus(best)] if request.mbr else best
-            pairs = align(engine.members[0], line, best[0].tokens) if request.align else []
-            if options.as_json:
-                yield _json(line, best, options, pairs if request.align else None)
-            else:
-                yield best[0].text + (f" ||| {pharaoh(pairs)}" if request.align else "") + "\n"
+        yield window, own
     if request.prefixes and next(prefixes, None) is not None:
         raise UserError(f"{request.prefixes}: has more lines than there are to translate; it needs one for each")
 
 
-def _json(source: str, best: Sequence["Translation"], options: Options, pairs: list[tuple[int, int]] | None) -> str:
-    record: dict[str, object] = {"source": source, **dataclasses.asdict(best[0])}
-    if options.n_best:
-        record["alternatives"] = [{"text": t.text, "score": t.score, "log_prob": t.log_prob} for t in best]
-    if pairs is not None:
-        record["alignment"] = pairs
-    return json.dumps(record, ensure_ascii=False) + "\n"
+def _columns(line: str, n: int) -> tuple[str, str]:
+    """Source and prefix of a line."""
+    source, *prefix = line.split("\t")
+    if len(prefix) > 1:
+        raise UserError(f"line {n}: has {len(prefix) + 1} columns; with --prefix-column write SOURCE, a tab, PREFIX")
+    return source, "".join(prefix)
+
+
+def _others(
+    engine: "SearchEngine",
+    lines: Sequence[str],
+    best: Sequence["Translation"],
+    prefixes: Sequence[tuple[int, ...]],
+    opened: "Callable[[SearchEngine], Translator]",
+    request: Request,
+) -> list[dict[str, object]]:
+    """What --alternatives and --alternatives-at add to each record."""
+    from translate.alternatives import alternatives, branches
+
+    records: list[dict[str, object]] = [{} for _ in lines]
+    if request.alternatives:
+        places = alternatives(engine, lines, best, prefixes, request.alternatives)
+        for record, own in zip(records, places, strict=True):
+            record["token_alternatives"] = [[dataclasses.asdict(other) for other in place] for place in own]
+    if request.alternatives_at is not None:
+        found = branches(engine, lines, best, prefixes, request.alternatives, request.alternatives_at, opened)
+        for record, first, others in zip(records, best, found, strict=True):
+            record["alternatives"] = _listed([first, *others])
+    return records
+
+
+def _listed(translations: Sequence["Translation"]) -> list[dict[str, object]]:
+    return [{"text": t.text, "score": t.score, "log_prob": t.log_prob} for t in translations]

@@ -56,6 +56,26 @@ def test_prefixes_terms_and_alignments_come_out(capsys: pytest.CaptureFixture[st
     assert all("alignment" in json.loads(line) for line in out("--align --json", capsys))
 
 
+def test_a_prefix_may_stand_in_the_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    Path("columns").write_text(f"{LINES[0]}\tthe dog\n\n{LINES[1]}\n", encoding="utf-8")
+    assert main(["text", "--prefix-column", "--input", "columns", "--json"]) == 0
+    records = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert [record["source"] for record in records] == [LINES[0], "", LINES[1]]
+    assert records[0]["text"].startswith("the dog")
+    (plain,) = [json.loads(line) for line in out("--prefix-column --json", capsys)[1:]]
+    assert records[2] == plain
+
+
+def test_alternatives_are_tokens_and_translations(capsys: pytest.CaptureFixture[str]) -> None:
+    for line in out("--json --alternatives 3 --alternatives-at 1", capsys):
+        record = json.loads(line)
+        assert len(record["token_alternatives"]) == len(record["tokens"]) + 1
+        assert all(len(others) == 3 for others in record["token_alternatives"])
+        assert record["alternatives"][0]["text"] == record["text"]
+        assert len(record["alternatives"]) == 4
+    assert all("alternatives" not in json.loads(line) for line in out("--json --alternatives 2", capsys))
+
+
 def test_a_model_twice_is_the_model(parts: ModelFolder, capsys: pytest.CaptureFixture[str]) -> None:
     assert out(f"--ensemble {parts.folder}", capsys) == out("--paper", capsys)
 
@@ -74,6 +94,12 @@ def test_a_model_twice_is_the_model(parts: ModelFolder, capsys: pytest.CaptureFi
         ("--coverage -1", "coverage = -1.0"),
         ("--coverage nan", "coverage = nan"),
         ("--prefix a --prefixes few", "exclude each other"),
+        ("--prefix-column --prefix a", "exclude each other"),
+        ("--prefix-column --input tabs", "line 2: has 3 columns"),
+        ("--alternatives 2", "need --json"),
+        ("--json --alternatives-at 2", "add --alternatives"),
+        ("--json --alternatives 2 --alternatives-at 2 --sample", "leave out --sample"),
+        ("--json --alternatives 2 --alternatives-at 2 --n-best 2", "leave out --sample, --mbr and --n-best"),
         ("--prefixes few", "fewer lines"),
         ("--prefixes many", "more lines"),
         ("--prefixes gone", "gone"),
@@ -81,7 +107,7 @@ def test_a_model_twice_is_the_model(parts: ModelFolder, capsys: pytest.CaptureFi
         ("--length-penalty average --alpha 1", "belongs to the length penalty gnmt"),
         ("--sample --length-penalty none --alpha 1", "belongs to the length penalty gnmt"),
         ("--align --format html", "--format html"),
-        ("--align --n-best 2", "--n-best needs --json"),
+        ("--align --n-best 2", "need --json"),
         ("--align --engine ctranslate2", "--engine"),
         ("--ensemble gone", "gone"),
         ("--ensemble other", "another vocabulary"),
@@ -93,7 +119,9 @@ def test_mistakes_are_a_sentence(
     if arguments.endswith("other"):
         tokenizer = train(SENTENCES, TokenizerConfig(vocab_size=320))
         model_folder.save(random_model(tokenizer), tokenizer, parts.task, Path("other"))
-    assert main(["text", *arguments.split(), *LINES]) == 2
+    Path("tabs").write_text("a\tb\na\tb\tc\n", encoding="utf-8")
+    lines = [] if "--input" in arguments else LINES
+    assert main(["text", *arguments.split(), *lines]) == 2
     error = capsys.readouterr().err
     assert named in error
     assert error.count("\n") == 1
