@@ -92,9 +92,12 @@ class Passages:
 
     def translate(self, texts: Sequence[str]) -> list[Sentence]:
         """The translation of each passage; each distinct sentence is translated once."""
-        passages = [sentences.split(text, self.source) if self.splits else [Piece(text, True)] for text in texts]
+        passages = [self._split(text) if self.splits else [Piece(text, True)] for text in texts]
         found = self._sentences(_distinct(p.text for passage in passages for p in passage if p.translate))
         return [join([found[p.text] if p.translate else Sentence(p.text) for p in passage]) for passage in passages]
+
+    def _split(self, text: str) -> list[Piece]:
+        return sentences.split(text, self.source, self.markup)
 
     def _sentences(self, texts: Sequence[str]) -> dict[str, Sentence]:
         """Sentences that may hold placeholders."""

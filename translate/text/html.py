@@ -1,13 +1,14 @@
 """HTML as it comes: tags, comments, scripts, code and what says translate="no" are layout; text is language.
 
-A run of text with the inline tags in it is one piece, so that a sentence stays whole; its tags are placeholders. Tags
-need not match, and nothing is mended.
+A run of text with the inline tags in it is one piece, so that a sentence stays whole; its tags, and code within it, are
+placeholders. Tags need not match, and nothing is mended.
 """
 
 import re
 from collections.abc import Iterable, Iterator
 
 from translate.text.pieces import Piece
+from translate.text.placeholders import KEPT_ELEMENT
 from translate.text.wrapping import paragraph
 
 _INLINE = frozenset(
@@ -18,22 +19,26 @@ _INLINE = frozenset(
         "bdi",
         "bdo",
         "cite",
+        "code",
         "del",
         "dfn",
         "em",
         "font",
         "i",
         "ins",
+        "kbd",
         "label",
         "mark",
         "q",
         "s",
+        "samp",
         "small",
         "span",
         "strong",
         "sub",
         "sup",
         "u",
+        "var",
     ]
 )
 _FLAT = frozenset(["script", "style", "textarea"])  # in which a tag of their own name is text
@@ -44,6 +49,7 @@ _RAW = frozenset(["script", "style", "pre", "code", "textarea", "kbd", "samp", "
 _TOKEN = re.compile(
     r"<!--.*?-->|<!\[CDATA\[.*?\]\]>|<[!?][^>]*>|<(/?)([A-Za-z][\w:-]*)((?:[^<>\"']|\"[^\"]*\"|'[^']*')*)>", re.DOTALL
 )
+_KEPT = re.compile(KEPT_ELEMENT)
 _NO = re.compile(r"\btranslate\s*=\s*[\"']?no\b", re.IGNORECASE)
 _LONGEST = 2**14  # characters of a tag or of a run; what goes on for longer is neither
 
@@ -107,7 +113,8 @@ class _Run:
             return
         name = (tag[2] or "").lower()
         begins = bool(name) and not tag[1] and not tag[0].endswith("/>") and name not in _VOID
-        if begins and (name in _RAW or _NO.search(tag[3] or "")):
+        placeholder = name in _INLINE and _KEPT.match(tag.string, tag.start())
+        if begins and not placeholder and (name in _RAW or _NO.search(tag[3] or "")):
             yield from self.flushed()
             self.text, self.skipped, self.depth = tag[0], name, 1
         elif name in _INLINE:

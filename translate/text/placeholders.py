@@ -11,10 +11,17 @@ from translate.text.pieces import Piece, pieces
 
 SYMBOL = re.compile("\u27e6([1-9][0-9]?)\u27e7")  # white brackets round a number, which no keyboard has
 
+# An element of HTML that is code, or that says itself that it stays as it is.
+KEPT_ELEMENT = (
+    r"<(?P<code>code|kbd|samp|var)\b[^<>\n]{0,1000}>[^<>\n]{0,1000}</(?P=code)>"
+    r"|<(?P<kept>[a-z]{1,9})\s(?:[^<>\n]{0,1000}\s)?translate=[\"']?no\b[^<>\n]{0,1000}>[^<>\n]{0,1000}</(?P=kept)>"
+)
+
 # Every repetition that another one could take over is bounded, so that no text takes more than linear time.
 _KINDS = (
     r"\u27e6\d{1,3}\u27e7",  # what would be mistaken for a symbol
     r"(?<!`)(?P<ticks>`{1,3})(?!`)[^\n]{1,200}?(?<!`)(?P=ticks)(?!`)",  # code
+    KEPT_ELEMENT,
     r"<!--.{0,1000}?-->|</?[A-Za-z][^<>\n]{0,1000}>",  # markup
     r"&(?:#\d{1,7}|#x[0-9A-Fa-f]{1,6}|[A-Za-z][A-Za-z0-9]{1,31});",  # entities
     # The sign that ends a sentence or a bracket is none of an address.

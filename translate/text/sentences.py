@@ -5,9 +5,11 @@ stop says otherwise: an abbreviation, an initial, an ordinal. German nouns are c
 little there; after an ordinal or an abbreviation the next word must be one that begins sentences, such as "Danach".
 """
 
+import bisect
 import re
 
 from translate.text.pieces import Piece, pieces
+from translate.text.placeholders import PLACEHOLDER
 
 
 def _sets(table: dict[str, str]) -> dict[str, frozenset[str]]:
@@ -84,26 +86,34 @@ _BULLET = re.compile(
 )
 
 
-def split(text: str, language: str) -> list[Piece]:
+def split(text: str, language: str, markup: re.Pattern[str] = PLACEHOLDER) -> list[Piece]:
     """The sentences of `text` and, copied, the white space, bullets and numbering around them.
 
     Args:
         text: anything; a line break ends a sentence.
         language: code of the text's language; other ones than "de" and "en" are treated as English.
+        markup: what no sentence ends in.
     """
     language = language if language in _BEGINNERS else "en"
-    return pieces(text, [span for line in _LINE.finditer(text) for span in _sentences(line, language)])
+    return pieces(text, [span for line in _LINE.finditer(text) for span in _sentences(line, language, markup)])
 
 
-def _sentences(line: re.Match[str], language: str) -> list[tuple[int, int]]:
+def _sentences(line: re.Match[str], language: str, markup: re.Pattern[str]) -> list[tuple[int, int]]:
     """Where the sentences of a line stand in the text."""
     text, spans, start = line[0], [], _after_bullet(line[0])
+    kept = [match.span() for match in markup.finditer(text)]
     for match in _MARK.finditer(text, start):
-        if _ends(text, match, language):
+        if _ends(text, match, language) and not _is_within(match.start("space"), kept):
             spans.append((start, match.start("space")))
             start = match.end()
     spans.append((start, len(text)))
     return [(line.start() + a, line.start() + b) for a, b in spans]
+
+
+def _is_within(place: int, spans: list[tuple[int, int]]) -> bool:
+    """Whether one of the spans, which are in order, holds the character at `place`."""
+    i = bisect.bisect(spans, (place, place))
+    return i > 0 and place < spans[i - 1][1]
 
 
 def _after_bullet(text: str) -> int:

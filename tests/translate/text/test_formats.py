@@ -102,6 +102,12 @@ def test_of_markdown_the_paragraphs_are_language(text: str, expected: list[str])
         ("a < b und c > d", ["a < b und c > d"]),
         ("<p>a", ["a"]),
         ("<p", ["<p"]),
+        ("<p>a <code>b</code> c", ["a <code>b</code> c"]),
+        ("<p>a <code>b<i>c</i></code> d", ["a", "d"]),
+        ('<p>a <b id=x translate="no">b</b> c', ['a <b id=x translate="no">b</b> c']),
+        ('<p>a <b translate="no">b<i>c</i></b> d', ["a", "d"]),
+        ("<pre><code>a</code></pre>", []),
+        ("<p translate=no>a</p>", []),
         ("<![CDATA[a]]>b", ["b"]),
     ],
 )

@@ -24,6 +24,9 @@ FOUND = [
     ("Öffne /etc/passwd, ~/x.txt und C:\\Windows\\win.ini.", ["/etc/passwd", "~/x.txt", "C:\\Windows\\win.ini"]),
     ("Mit --all-files und $HOME und ${x y} und {{ z }}.", ["--all-files", "$HOME", "${x y}", "{{ z }}"]),
     ("Das Zeichen ⟦3⟧ steht im Text.", ["⟦3⟧"]),
+    ("Nutze <code>x = 1. Y</code> oder <b>z</b>.", ["<code>x = 1. Y</code>", "<b>", "</b>"]),
+    ('Das <i id=x translate="no">Haus</i> steht.', ['<i id=x translate="no">Haus</i>']),
+    ("Das <i translate=no>Haus <b>x</b></i> steht.", ["<i translate=no>", "<b>", "</b>", "</i>"]),
     ("<!-- a > b --> Text <a href='x'>y</a>", ["<!-- a > b -->", "<a href='x'>", "</a>"]),
 ]
 NOT_FOUND = [

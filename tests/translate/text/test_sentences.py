@@ -113,6 +113,20 @@ def test_what_stands_before_a_line_is_copied(text, expected):
     assert sentences(text, "de") == expected
 
 
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "Nutze `foo. Bar x` hier.",
+        'Siehe <a title="Ja. Nein">hier</a> nach.',
+        "Das ist <code>a. B</code> und <kbd>Nein! Ja</kbd>.",
+        "Setze {{ a. B }} ein.",
+        'Das <b translate="no">Haus. Und Hof</b> hat auf.',
+    ],
+)
+def test_no_sentence_ends_in_what_stays_as_it_is(sentence):
+    assert [piece.text for piece in split(f"{sentence} Gut so.", "de")] == [sentence, " ", "Gut so."]
+
+
 @given(text=st.text(max_size=60) | ODD, language=st.sampled_from(["de", "en", "fr"]))
 @example("...", "de")
 @example("1. ", "de")
