@@ -1,0 +1,146 @@
+"""Every option of search alone and with every other: both hold in what comes out, or one sentence says why not.
+
+What an option promises is a function of the records, the same alone and in company. Sentences are short, for a term,
+a prefix and an alternative have to find room together.
+"""
+
+import itertools
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from translate.cli import main
+from translate.model_folder import ModelFolder
+
+Record = dict[str, Any]
+LINES = ["der Hund singt im Haus.", "am See", "der Hund läuft im Garten, das Kind singt am See."]
+PREFIXES = ["the dog", "", "a"]
+
+
+def begins(records: list[Record], prefixes: list[str]) -> bool:
+    return all(r["text"].startswith(prefix) for r, prefix in zip(records, prefixes, strict=True))
+
+
+def has_terms(records: list[Record]) -> bool:
+    texts = [[r["text"], *(t["text"] for t in r.get("alternatives", []))] for r in records]
+    return all("dog" in text for r, own in zip(records, texts, strict=True) if "Hund" in r["source"] for text in own)
+
+
+def repeats_nothing(records: list[Record]) -> bool:
+    pairs = [list(itertools.pairwise(r["tokens"])) for r in records]
+    return all(len(set(own)) == len(own) for own in pairs)
+
+
+def is_listed(records: list[Record]) -> bool:
+    """Up to 3, the best first; samples come as they were drawn."""
+    return all(r["alternatives"][0]["text"] == r["text"] and len(r["alternatives"]) <= 3 for r in records)
+
+
+def is_aligned(records: list[Record]) -> bool:
+    words = [(len(r["source"].split()), len(r["text"].split())) for r in records]
+    return all(s < n and t < m for r, (n, m) in zip(records, words, strict=True) for s, t in r["alignment"])
+
+
+def has_other_tokens(records: list[Record]) -> bool:
+    places = [list(zip([*r["tokens"], None], r["token_alternatives"], strict=True)) for r in records]
+    return all(len(o) <= 2 and token not in [x["token"] for x in o] for own in places for token, o in own)
+
+
+def goes_on(records: list[Record]) -> bool:
+    """A branch has another text, and so another probability, than the best."""
+    texts = [[t["log_prob"] for t in r["alternatives"]] for r in records]
+    return has_other_tokens(records) and all(1 <= len(own) <= 3 and len(set(own)) == len(own) for own in texts)
+
+
+def averages(records: list[Record]) -> bool:
+    """A coverage penalty is never above 0."""
+    return all(r["score"] <= r["log_prob"] / (len(r["tokens"]) + 1) + 1e-9 for r in records)
+
+
+def sums(records: list[Record]) -> bool:
+    return all(r["score"] <= r["log_prob"] + 1e-9 for r in records)
+
+
+def anything(records: list[Record]) -> bool:
+    return True
+
+
+OPTIONS: dict[str, Callable[[list[Record]], bool]] = {
+    "--sample --seed 3": anything,
+    "--sample --temperature 0.5 --top-k 9 --top-p 0.9": anything,
+    "--mbr 3": anything,
+    "--prefix the": lambda records: begins(records, ["the"] * 3),
+    "--prefixes prefixes": lambda records: begins(records, PREFIXES),
+    "--prefix-column": lambda records: begins(records, PREFIXES),
+    "--ensemble model": anything,
+    "--constrain terms": has_terms,
+    "--no-repeat 2": repeats_nothing,
+    "--coverage 0.3": lambda records: all(r["score"] < 0 for r in records),
+    "--length-penalty average": averages,
+    "--length-penalty none": sums,
+    "--alpha 1": anything,
+    "--beam 3": anything,
+    "--precision bf16": anything,
+    "--n-best 3": is_listed,
+    "--align": is_aligned,
+    "--alternatives 2": has_other_tokens,
+    "--alternatives 2 --alternatives-at 1": goes_on,
+}
+REFUSED = {
+    frozenset(pair)
+    for pair in [
+        *itertools.product(["--prefix the"], ["--prefixes prefixes", "--prefix-column"]),
+        ("--prefixes prefixes", "--prefix-column"),
+        *itertools.product(["--alpha 1"], ["--length-penalty average", "--length-penalty none"]),
+        *itertools.product(
+            ["--sample --seed 3", "--sample --temperature 0.5 --top-k 9 --top-p 0.9", "--mbr 3"],
+            ["--constrain terms", "--coverage 0.3", "--beam 3", "--alternatives 2 --alternatives-at 1"],
+        ),
+        *itertools.product(
+            ["--mbr 3"],
+            ["--sample --seed 3", "--sample --temperature 0.5 --top-k 9 --top-p 0.9", "--n-best 3"],
+        ),
+        ("--n-best 3", "--alternatives 2 --alternatives-at 1"),
+    ]
+}
+# An option given twice is the last one, as everywhere on a command line.
+ALIKE = {frozenset(pair) for pair in itertools.combinations(OPTIONS, 2) if pair[0].split()[0] == pair[1].split()[0]}
+
+
+@pytest.fixture(autouse=True)
+def _files(tmp_path: Path, parts: ModelFolder, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("TRANSLATE_MODEL", str(parts.folder))
+    Path("model").symlink_to(parts.folder)
+    Path("prefixes").write_text("\n".join(PREFIXES) + "\n", encoding="utf-8")
+    columns = [f"{line}\t{prefix}\n" for line, prefix in zip(LINES, PREFIXES, strict=True)]
+    Path("columns").write_text("".join(columns), encoding="utf-8")
+    Path("terms").write_text("Hund\tdog\n", encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        *((option,) for option in OPTIONS),
+        *(pair for pair in itertools.combinations(OPTIONS, 2) if frozenset(pair) not in ALIKE),
+    ],
+    ids=" with ".join,
+)
+def test_options_hold_together_or_are_refused_in_a_sentence(
+    options: tuple[str, ...], capsys: pytest.CaptureFixture[str]
+) -> None:
+    arguments = " ".join(options).split()
+    source = ["--input", "columns"] if "--prefix-column" in options else LINES
+    code = main(["text", "--json", *arguments, *source])
+    out, error = capsys.readouterr()
+    if frozenset(options) in REFUSED:
+        assert (code, out, error.count("\n")) == (2, "", 1)
+        return
+    assert code == 0, error
+    records = [json.loads(line) for line in out.splitlines()]
+    assert [r["source"] for r in records] == LINES
+    for option in options:
+        assert OPTIONS[option](records), option
