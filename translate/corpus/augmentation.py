@@ -14,7 +14,7 @@ when the model translates.
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from hashlib import blake2b
 from types import MappingProxyType
@@ -51,7 +51,7 @@ class Augmenter:
         self._variants: dict[str, Callable[[Pair, float], Pair | None]] = {
             "case": _other_case,
             "ending": _other_ending,
-            "markup": partial(_marked_up, dictionary),
+            "markup": partial(_marked_up, dictionary, n_symbols),
         }
 
     def __call__(self, pairs: Iterable[Pair]) -> Iterator[Pair]:
@@ -103,24 +103,27 @@ def _other_ending(pair: Pair, choice: float) -> Pair | None:
     return None
 
 
-def _marked_up(dictionary: Mapping[str, str], pair: Pair, choice: float) -> Pair | None:
-    """One of: the whole sentence between two symbols, a shared word replaced by one, a word between two."""
+def _marked_up(dictionary: Mapping[str, str], n_symbols: int, pair: Pair, choice: float) -> Pair | None:
+    """One of: the whole sentence between two symbols, a shared word replaced by one, one word or two between two."""
     if any(SYMBOL.search(side) for side in pair):
         return None
-    first, second = symbol(0), symbol(1)
-    shared = _longest(link for link in _links(pair, lambda word: word) if link[0] == link[1])
-    translated = _longest(_links(pair, dictionary.get)) or shared
-    if translated is None or choice < 0.2:
+    shared = [link for link in _links(pair, lambda word: word) if link[0] == link[1]]
+    links = _links(pair, dictionary.get) or shared
+    if not links or choice < 0.2:
+        first, second = symbol(0), symbol(1)
         return first + pair[0] + second, first + pair[1] + second
     if shared and choice < 0.4:
-        return _with_words(pair, shared, lambda word: first)
-    return _with_words(pair, translated, lambda word: first + word + second)
+        return _with_words(pair, shared[:1], lambda i, word: symbol(i))
+    n = 2 if choice >= 0.7 and n_symbols >= 4 else 1
+    return _with_words(pair, links[:n], lambda i, word: symbol(2 * i) + word + symbol(2 * i + 1))
 
 
-def _links(pair: Pair, meaning: Callable[[str], str | None]) -> Iterator[Pair]:
-    """Each word of the source with that of the target which is its meaning, where either stands there exactly once."""
+def _links(pair: Pair, meaning: Callable[[str], str | None]) -> list[Pair]:
+    """Words of the source with those of the target that are their meaning, either once there; the longest first."""
     source, target = (_once(side) for side in pair)
-    return ((word, target[there]) for key, word in source.items() if (there := meaning(key)) in target)
+    links = [(word, target[there]) for key, word in source.items() if (there := meaning(key)) in target]
+    by_target = {there: (word, there) for word, there in sorted(links, key=lambda link: (len(link[0]), link))}
+    return sorted(by_target.values(), key=lambda link: (-len(link[0]), link))
 
 
 def _once(side: str) -> dict[str, str]:
@@ -130,17 +133,23 @@ def _once(side: str) -> dict[str, str]:
     return {key: word for word in words if counts[key := word.casefold()] == 1}
 
 
-def _longest(links: Iterable[Pair]) -> Pair | None:
-    return max(links, key=lambda link: (len(link[0]), link), default=None)
-
-
-def _with_words(pair: Pair, words: Pair, new: Callable[[str], str]) -> Pair:
-    """The pair with something else for a word of either side."""
+def _with_words(pair: Pair, links: Sequence[Pair], new: Callable[[int, str], str]) -> Pair:
+    """The pair with something else for some words, which are counted as they stand in the source."""
+    order = _either(word for word, _ in links).findall(pair[0])
+    numbers = [order.index(word) for word, _ in links]
     source, target = (
-        re.sub(rf"\b{re.escape(word)}\b", lambda match: new(match[0]), side, count=1)
-        for side, word in zip(pair, words, strict=True)
+        _either(words).sub(partial(_numbered, dict(zip(words, numbers, strict=True)), new), side)
+        for words, side in zip(zip(*links, strict=True), pair, strict=True)
     )
     return source, target
+
+
+def _either(words: Iterable[str]) -> re.Pattern[str]:
+    return re.compile("|".join(rf"\b{re.escape(word)}\b" for word in words))
+
+
+def _numbered(numbers: Mapping[str, int], new: Callable[[int, str], str], match: re.Match[str]) -> str:
+    return new(numbers[match[0]], match[0])
 
 
 def _draw(kind: str, pair: Pair) -> float:
