@@ -30,6 +30,7 @@ class ModelConfig:
         dropout: on every sub-layer's output and on embedding + position (5.4).
         attention_dropout, ffn_dropout: on attention weights and on the inner layer; not in the paper, hence 0.
         norm: "post" is LayerNorm(x + Sublayer(x)) (3.1); "pre" is x + Sublayer(LayerNorm(x)) and a final norm.
+        norm_eps: what keeps the norm of a constant from a division by 0; the paper is silent, other toolkits differ.
         positions: "sinusoidal" is the paper's interleaved order (3.5), "sinusoidal-blocks" the order and frequencies
             of the authors' code, "learned" is row E of table 3.
         max_length: the longest sequence in tokens, for learned positions; sinusoids have no limit of their own.
@@ -53,6 +54,7 @@ class ModelConfig:
     attention_dropout: float = 0.0
     ffn_dropout: float = 0.0
     norm: Norm = "post"
+    norm_eps: float = 1e-5
     positions: Positions = "sinusoidal"
     max_length: int = 1024
     tying: Tying = "all"
@@ -75,6 +77,8 @@ class ModelConfig:
         for name in ("dropout", "attention_dropout", "ffn_dropout"):
             if not 0.0 <= getattr(self, name) < 1.0:
                 raise ConfigError(f"model.{name} = {getattr(self, name)} must be in [0, 1)")
+        if not 0.0 < self.norm_eps < 1.0:
+            raise ConfigError(f"model.norm_eps = {self.norm_eps} must be in (0, 1)")
         for name, choices in (("norm", Norm), ("positions", Positions), ("tying", Tying), ("activation", Activation)):
             if getattr(self, name) not in get_args(choices):
                 known = ", ".join(get_args(choices))

@@ -249,6 +249,7 @@ class ModelSection(Section):
     attention_dropout: float | None = None
     ffn_dropout: float | None = None
     norm: Literal["post", "pre"] | None = None
+    norm_eps: float | None = None
     positions: Literal["sinusoidal", "sinusoidal-blocks", "learned"] | None = None
     max_length: int | None = None
     tying: Literal["all", "target", "none"] | None = None

@@ -27,7 +27,7 @@ SRC_TOKENS, TGT_TOKENS = SRC_BS.ne(PLAIN.pad), TGT_BT.ne(PLAIN.pad)
 
 def plain(norm: Norm, bias: bool, n_layers: int = 1) -> ModelConfig:
     return dataclasses.replace(
-        PLAIN, norm=norm, attention_bias=bias, n_encoder_layers=n_layers, n_decoder_layers=n_layers
+        PLAIN, norm=norm, norm_eps=0.02, attention_bias=bias, n_encoder_layers=n_layers, n_decoder_layers=n_layers
     )
 
 
@@ -61,6 +61,7 @@ def options(config: ModelConfig) -> dict[str, object]:
         "dropout": 0.0,
         "batch_first": True,
         "norm_first": config.norm == "pre",
+        "layer_norm_eps": config.norm_eps,
     }
 
 

@@ -97,7 +97,7 @@ def _specification(model: Transformer, tokenizer: Tokenizer) -> Any:
     settings.bos_token = settings.decoder_start_token = pieces[config.bos]
     settings.eos_token, settings.unk_token = pieces[config.eos], pieces[tokenizer.unk]
     settings.add_source_eos = True
-    settings.layer_norm_epsilon = 1e-5
+    settings.layer_norm_epsilon = config.norm_eps
     settings.add_attribute("max_positions", n_positions(config))
     _stack(specification.encoder, specification.encoder.embeddings[0], model.src_embedding, model.encoder_norm)
     _stack(specification.decoder, specification.decoder.embeddings, model.tgt_embedding, model.decoder_norm)

@@ -55,7 +55,7 @@ def export(parts: ModelFolder, to: Path, texts: Sequence[str]) -> Proof:
 
 def _check(config: ModelConfig) -> None:
     """UserError where Marian has no such architecture."""
-    for name, wanted in (("norm", "post"), ("positions", "sinusoidal"), ("window", None)):
+    for name, wanted in (("norm", "post"), ("norm_eps", 1e-5), ("positions", "sinusoidal"), ("window", None)):
         if (value := getattr(config, name)) != wanted:
             raise UserError(
                 f"Marian models have model.{name} = {wanted or 'none'}, and this one has {value}; export it with "

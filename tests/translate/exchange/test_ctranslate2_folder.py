@@ -23,6 +23,7 @@ SAME_FUNCTION = {
     "nothing tied": dataclasses.replace(BASE, positions="learned", tying="none"),
     "biases": dataclasses.replace(BASE, attention_bias=True),
     "output bias and swish": dataclasses.replace(BASE, output_bias=True, activation="swish"),
+    "a large epsilon": dataclasses.replace(BASE, norm="pre", norm_eps=0.3),
     "narrow heads": dataclasses.replace(BASE, d_k=7, d_v=5),
 }
 

@@ -69,6 +69,7 @@ def test_the_permutation_makes_marians_positions_of_the_papers() -> None:
         ({"positions": "sinusoidal-blocks"}, "model.positions"),
         ({"positions": "learned"}, "model.positions"),
         ({"window": 3}, "model.window"),
+        ({"norm_eps": 1e-6}, "model.norm_eps"),
         ({"d_k": 11}, "d_k = 11"),
     ],
 )
