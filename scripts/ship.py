@@ -25,6 +25,7 @@ from translate.corpus.sources import describe
 from translate.errors import UserError
 from translate.installed import Weights
 from translate.model_folder import FILES
+from translate.training.checkpoint import step_of
 
 DATA = Path(__file__).resolve().parent / "data"
 SAMPLES = 20  # lines of the first test set on the card, at even distances: nobody has picked them
@@ -102,10 +103,15 @@ def chapters(run: Path, small: Path, weaknesses: str) -> Iterator[str]:
 def data_rows(config: ExperimentConfig, manifest: Record) -> Iterator[tuple[str, ...]]:
     """Each corpus with its licence."""
     kept = read(Path(manifest["prepared"]) / "report.json")["sources"]
-    old = config.data.old.sources if config.data.old is not None else ()
-    for name in map(describe, (*config.data.train, *old)):
+    for name in corpora(config):
         entry = licence_of(name)
         yield entry["title"], f"{kept[name]['kept']:,}", entry["licence"], entry["origin"]
+
+
+def corpora(config: ExperimentConfig) -> list[str]:
+    """The names of what a run trains on."""
+    old = config.data.old.sources if config.data.old is not None else ()
+    return [describe(source) for source in (*config.data.train, *old)]
 
 
 def licence_of(corpus: str) -> dict[str, str]:
@@ -119,17 +125,47 @@ def licence_of(corpus: str) -> dict[str, str]:
 
 
 def training(run: Path, manifest: Record) -> Iterator[str]:
-    """How the run went."""
-    lines = [json.loads(line) for line in (run / "metrics.jsonl").read_text(encoding="utf-8").split("\n") if line]
-    final, last = (next(r for r in reversed(lines) if r["kind"] == kind) for kind in ("final", "train"))
-    starts = manifest["starts"]
-    machine = starts[-1]["machine"]
-    command = " ".join(["translate", *starts[0]["command"][1:]])
-    yield f"`{command}`, commit {str(starts[0]['commit'])[:9]}, seed {manifest['seed']}"
-    yield f"{final['step']:,} updates, {final['epoch']:,} epochs, {last['tokens']:,} tokens of both sides"
-    yield f"{final['seconds'] / 3600:.1f} hours on {machine['device']}, {machine['processor']}, in {len(starts)} starts"
+    """How the run went, and before it the one whose model it began with."""
+    for part, last_step in (*origin(run, manifest), (run, None)):
+        lines = metrics(part, last_step)
+        last = next(line for line in reversed(lines) if line["kind"] == "train")
+        starts, seed = (read(part / "manifest.json")[key] for key in ("starts", "seed"))
+        machine = starts[-1]["machine"]
+        command = " ".join(["translate", *starts[0]["command"][1:]])
+        yield (
+            f"`{command}`, commit {str(starts[0]['commit'])[:9]}, seed {seed}: {last['step']:,} updates, "
+            f"{last['epoch']:,} epochs, {last['tokens']:,} tokens of both sides; {last['seconds'] / 3600:.1f} hours on "
+            f"{machine['device']}, {machine['processor']}, in {len(starts)} starts"
+        )
+    final = next(line for line in reversed(lines) if line["kind"] == "final")
     yield f"mean of the checkpoints of updates {', '.join(f'{step:,}' for step in final['averaged'])}"
     yield f"validation: {final['nll']:.3f} nats a token"
+
+
+def origin(run: Path, manifest: Record) -> Iterator[tuple[Path, int | None]]:
+    """The run whose model this one began with, if it did, and the update that made that; None is the last one.
+
+    UserError if that cannot be told, or if it knew corpora that this one does not know: a card names them all.
+    """
+    if not (parent := manifest.get("parent")):
+        return
+    folder = Path(parent["path"])
+    before, step = (
+        (folder.parents[1], step_of(folder)) if folder.parent.name == "checkpoints" else (folder.parent, None)
+    )
+    if not (before / "manifest.json").exists():
+        raise UserError(f"{run}: began with {folder}, which belongs to no run, so the card cannot tell how it was made")
+    first, second = (set(corpora(parse(read(r / "config.json"), str(r / "config.json")))) for r in (before, run))
+    if first - second:
+        raise UserError(f"{run}: began with a model trained on {min(first - second)}, which it has no licence of")
+    yield from origin(before, read(before / "manifest.json"))
+    yield before, step
+
+
+def metrics(run: Path, last_step: int | None) -> list[Record]:
+    """What a run logged, up to an update."""
+    lines = [json.loads(line) for line in (run / "metrics.jsonl").read_text(encoding="utf-8").split("\n") if line]
+    return [line for line in lines if last_step is None or line["step"] <= last_step]
 
 
 def score_rows(scores: dict[str, Record]) -> Iterator[tuple[str, ...]]:

@@ -9,6 +9,7 @@ from types import ModuleType
 import pytest
 
 from translate.cli import main
+from translate.errors import UserError
 from translate.model_folder import ModelFolder
 
 SCRIPTS = Path(__file__).parents[2] / "scripts"
@@ -86,6 +87,20 @@ def test_a_run_ships_with_its_card(
     capsys.readouterr()
     assert ship.main(arguments) == 2
     assert "exists already" in capsys.readouterr().err
+
+
+def test_a_card_tells_what_a_fine_tuned_model_began_with(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(place)
+    (place / "y.toml").write_text(CONFIG.replace("max_steps = 2", "max_steps = 3"), encoding="utf-8")
+    assert main(["train", "y.toml", "--from", "runs/x/checkpoints/step-00000002"]) == 0
+    assert ship.main(["runs/y", "--to", "models/y", "--weaknesses", "bad.md"]) == 0
+    card = (place / "models/y/README.md").read_text(encoding="utf-8")
+    assert 0 < card.index(": 2 updates, ") < card.index(": 3 updates, ")
+    less = CONFIG.replace('old = { sources = [{ kind = "words" }] }\n', "")
+    (place / "z.toml").write_text(less, encoding="utf-8")
+    assert main(["train", "z.toml", "--from", "runs/y"]) == 0
+    with pytest.raises(UserError, match="trained on words, which"):
+        ship.ship(Path("runs/z"), Path("models/z"), "int8", Path("bad.md"))
 
 
 def test_a_corpus_without_a_licence_does_not_ship(
