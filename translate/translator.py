@@ -297,7 +297,7 @@ class Translator:
 
     def _translation(self, sentence: Sentence) -> Translation:
         n_tokens = len(sentence.tokens) + sentence.n_parts
-        penalty = length_penalty(n_tokens, self.decoding.alpha, self.decoding.length_penalty)
+        penalty = length_penalty(max(1, n_tokens), self.decoding.alpha, self.decoding.length_penalty)
         return Translation(
             text=sentence.text,
             score=sentence.log_prob / penalty + sentence.coverage,

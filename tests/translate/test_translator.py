@@ -173,6 +173,7 @@ def test_a_length_penalty_has_its_scores_and_only_one_has_an_alpha(parts: ModelF
         for found in Translator(parts, length_penalty=rule).translate(["der Hund", "die Katze singt. "]):
             n_tokens = len(found.tokens) + 1
             assert found.score == found.log_prob / (n_tokens if rule == "average" else 1)
+        assert [t.score for t in Translator(parts, length_penalty=rule).translate(["", " "])] == [0.0, 0.0]
         with pytest.raises(UserError, match=f"belongs to the length penalty gnmt, and here it is {rule}"):
             Translator(parts, length_penalty=rule, alpha=0.6)
 
