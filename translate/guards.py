@@ -13,6 +13,7 @@ NO_REPEAT = 3  # tokens of a sequence that a second search may not repeat
 _LONGEST_PERIOD = 8  # words of a sequence whose repetition is noticed
 _STUTTER = re.compile(r"(\w{1,4}?)\1{7,}")
 _WORD = re.compile(r"\w+")
+_LETTERS = re.compile(r"[^\W\d_]+")
 
 # Words of each language that none of the others has and that most of its sentences of some length contain.
 FUNCTION_WORDS = {
@@ -65,6 +66,15 @@ def _times_in_a_row(words: Sequence[str]) -> int:
 def _times(words: Sequence[str]) -> int:
     """How often the most frequent sequence of 4 words occurs."""
     return max(Counter(zip(words, words[1:], words[2:], words[3:], strict=False)).values(), default=1)
+
+
+def echoes(output: str, source: str) -> bool:
+    """Whether a translation of three words or more says mostly what its source says, so that little was translated.
+
+    A model copies what it does not know, such as another language, and is sure of it.
+    """
+    said, read = _LETTERS.findall(output.casefold()), set(_LETTERS.findall(source.casefold()))
+    return len(said) >= 3 and 5 * sum(word in read for word in said) >= 3 * len(said)
 
 
 def longest_output(n_source: int) -> int:

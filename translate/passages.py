@@ -9,6 +9,7 @@ What translates a plain sentence is a function, so that this module knows no mod
     placeholders   the text around placeholders was translated in pieces, or the model invented one
     repetition     the model repeated itself; the search was made again without repetitions
     length         the translation reached the length that its source allows, so it was cut off
+    echo           most words of the translation are those of the source
     confidence     the model thinks little of it
 
 `SUSPICIOUS` are those that say something about the quality of the translation.
@@ -22,7 +23,7 @@ from translate import guards
 from translate.text import placeholders, sentences
 from translate.text.pieces import Piece
 
-SUSPICIOUS = frozenset({"language", "repetition", "length", "confidence"})
+SUSPICIOUS = frozenset({"language", "repetition", "length", "echo", "confidence"})
 
 _INVENTED = re.compile(rf"\s?{placeholders.SYMBOL.pattern}")
 
@@ -133,6 +134,7 @@ class Passages:
         for text, lower in quiet.items():
             if found[lower].confidence > found[text].confidence:
                 found[text] = replace(found[lower], text=found[lower].text.upper()).flagged("capitals")
+        found |= {text: found[text].flagged("echo") for text in read if guards.echoes(found[text].text, text)}
         return found | {text: Sentence(text).flagged(flag) for text, flag in kept.items()}
 
     def _reason_to_keep(self, text: str) -> str | None:

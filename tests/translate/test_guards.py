@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from translate.corpus.grammar import generate
 from translate.guards import (
     FUNCTION_WORDS,
+    echoes,
     has_words,
     is_foreign,
     is_shouted,
@@ -73,10 +74,24 @@ def test_the_same_words_again_and_again_are_a_loop(text: str, n: int) -> None:
         assert loops(" ".join([f"a{text}"] * n), "etwas anderes")
 
 
-def test_true_translations_are_no_loops_and_within_their_length() -> None:
+def test_true_translations_are_no_loops_no_echoes_and_within_their_length() -> None:
     for german, english in GRAMMAR:
+        assert not echoes(english, german)
         assert not loops(english, german)
         assert len(english.split()) < longest_output(len(german.split()))
+
+
+def test_what_says_the_same_words_is_an_echo() -> None:
+    for text in ("This is English", "qwe rtz uio pas", "Das ist Das hier"):
+        assert echoes(text.upper(), text)
+    assert echoes("The Hund schläft im Garten", "Der Hund schläft im Garten.")
+    for output, source in (
+        ("Tom Miller", "Tom Miller"),
+        ("1 2 3 4", "1 2 3 4"),
+        ("", ""),
+        ("⟦1⟧ ⟦2⟧ ⟦3⟧", "⟦1⟧ ⟦2⟧ ⟦3⟧"),
+    ):
+        assert not echoes(output, source)
 
 
 def test_no_sentence_of_a_language_is_foreign_to_it() -> None:

@@ -112,7 +112,7 @@ def test_placeholders_go_through_the_model_as_symbols() -> None:
     model = Model(lambda text: " ".join(reversed(swapped(text).split())))
     (sentence,) = translated(model, "Hallo {name} und %s dort")
     assert model.asked == [f"Hallo {SYMBOLS[0]} und {SYMBOLS[1]} dort"]
-    assert (sentence.text, sentence.flags) == ("DORT %s UND {name} hALLO", frozenset())
+    assert (sentence.text, sentence.flags) == ("DORT %s UND {name} hALLO", {"echo"})
 
 
 @pytest.mark.parametrize("loss", [lambda text: text.replace(SYMBOLS[0], ""), lambda text: text + SYMBOLS[1]])

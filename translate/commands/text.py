@@ -39,6 +39,7 @@ _LINES_NAMED = 3  # of those that have a flag
 _NOTES = {
     "split": "longer than the model reads at once, so translated in parts",
     "language": "not in the source language, so left unchanged",
+    "echo": "mostly copied by the model, as it does with what is not in its source language",
     "length": "the translation found no end and was cut off",
 }
 

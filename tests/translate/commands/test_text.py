@@ -380,12 +380,19 @@ def test_json_tells_the_flags_of_each_line(echo: Echo, capsys: pytest.CaptureFix
 
 def test_what_was_left_as_it_is_is_said_once(echo: Echo, capsys: pytest.CaptureFixture[str]) -> None:
     english = "The dog that you have is not here."
-    assert main([QUESTION, english, english, "Ja.", english, english]) == 0
+    assert main(["Guten Tag.", english, english, "Ja.", english, english]) == 0
     captured = capsys.readouterr()
     assert captured.out.splitlines()[1:3] == [english, english]
     assert (
         captured.err == "translate: warning: lines 2, 3, 5 and 1 more: not in the source language, so left unchanged\n"
     )
+
+
+def test_a_copy_of_what_was_to_be_translated_is_said(echo: Echo, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["Guten Tag.", "qwe rtz uio"]) == 0
+    captured = capsys.readouterr()
+    assert captured.err.startswith("translate: warning: line 2: mostly copied by the model")
+    assert len(captured.err.splitlines()) == 1
 
 
 def test_the_n_best_of_each_line_stand_beside_it(
