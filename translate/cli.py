@@ -359,7 +359,7 @@ def export(
 
 @app.command("import")
 def import_model(
-    folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="A Hugging Face Marian folder, as of OPUS-MT.")],
+    folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="Of Hugging Face Marian, fairseq or JoeyNMT.")],
     to: Annotated[Path, typer.Option(metavar="FOLDER", help="The new model folder.")],
     source: Annotated[str | None, typer.Option(metavar="LANGUAGE", help="[default: what the folder says]")] = None,
     target: Annotated[str | None, typer.Option(metavar="LANGUAGE", help="[default: what the folder says]")] = None,

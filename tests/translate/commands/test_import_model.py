@@ -28,3 +28,24 @@ def test_a_marian_folder_is_imported_and_the_proof_is_told(
     assert main(["import", "gone", "--to", "other"]) == 2
     assert capsys.readouterr().err.count("\n") == 1
     assert not Path("other").exists()
+
+
+def test_folders_of_fairseq_and_joeynmt_are_known_by_their_files(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from tests.translate.exchange.test_fairseq_import import fairseq
+    from tests.translate.exchange.test_joeynmt_import import CONFIG, joey
+
+    monkeypatch.chdir(tmp_path)
+    fairseq(tmp_path / "fairseq")
+    joey(tmp_path / "joey", CONFIG)
+    for name in ("fairseq", "joey"):
+        assert main(["import", name, "--to", f"{name}-ours"]) == 0
+        assert "it was not compared with the original" in capsys.readouterr().err
+        assert main(["der Hund", "--model", f"{name}-ours"]) == 0
+        assert capsys.readouterr().out.count("\n") == 1
+        assert main(["import", name, "--to", "other", "--sentences", "some.de"]) == 2
+        assert "--sentences" in capsys.readouterr().err
+    (tmp_path / "empty").mkdir()
+    assert main(["import", "empty", "--to", "other"]) == 2
+    assert "has neither config.json" in capsys.readouterr().err

@@ -1,0 +1,248 @@
+"""A checkpoint under fairseq's names does here what its network, written out, does."""
+
+import math
+from argparse import Namespace
+from pathlib import Path
+from typing import Any
+
+import pytest
+import sentencepiece
+import torch
+from torch import Tensor
+from torch.nn import functional as F
+
+from tests.translate.conftest import SENTENCES
+from tests.translate.exchange.plain import Layer, Pair, Random, Style, pieces_of, spm, stack
+from translate.errors import UserError
+from translate.exchange.fairseq_import import import_fairseq
+from translate.exchange.verification import teacher_forced
+from translate.model_folder import ModelFolder
+from translate.translator import Translator
+
+TEXTS = [*SENTENCES[:30:7], "Ja", "x 漢字", "  das   Kind ", "Über 7 Öfen"]
+D, FF, HEADS, N_ENCODER, N_DECODER = 30, 22, 3, 2, 3
+SPECIAL = ["<s>", "<pad>", "</s>", "<unk>"]
+
+
+def fairseq(
+    folder: Path,
+    *,
+    one_dictionary: bool = True,
+    tied: bool = True,
+    missing: int = 0,
+    together: bool = False,
+    new: bool = False,
+    **changes: Any,
+) -> dict[str, Any]:
+    """Write a folder with random weights, and return its settings."""
+    folder.mkdir()
+    tokenizer = spm(SENTENCES[:90], 60)
+    (folder / "spm.model").write_bytes(tokenizer)
+    source = pieces_of(tokenizer)[missing:]
+    target = source if one_dictionary else [*pieces_of(spm(SENTENCES[90:], 70)), "madeupword0000"]
+    for language, words in (("de", source), ("en", target)):
+        lines = [f"{word} {9 * n}\n" for n, word in enumerate(reversed(words))]
+        (folder / f"dict.{language}.txt").write_text("".join(lines), encoding="utf-8")
+    settings = {
+        "encoder_embed_dim": D, "decoder_embed_dim": D, "encoder_ffn_embed_dim": FF, "decoder_ffn_embed_dim": FF,
+        "encoder_layers": N_ENCODER, "decoder_layers": N_DECODER, "encoder_attention_heads": HEADS,
+        "decoder_attention_heads": HEADS, "encoder_normalize_before": False, "decoder_normalize_before": False,
+        "encoder_learned_pos": False, "decoder_learned_pos": False, "max_source_positions": 64,
+        "max_target_positions": 64, "source_lang": "de", "target_lang": "en", "dropout": 0.3, **changes,
+    }  # fmt: skip
+    state = weights(settings, len(source) + 4, len(target) + 4, tied and one_dictionary, tied, together)
+    holder = {"args": None, "cfg": {"model": Namespace(**settings), "task": {"_name": "translation"}}}
+    checkpoint = {"model": state, "extra_state": {"epoch": 3}} | (holder if new else {"args": Namespace(**settings)})
+    torch.save(checkpoint, folder / "checkpoint_best.pt")
+    return settings
+
+
+def weights(
+    settings: dict[str, Any], n_source: int, n_target: int, shared: bool, tied: bool, together: bool
+) -> dict[str, Tensor]:
+    random = Random(7)
+    random.matrix("encoder.embed_tokens.weight", n_source, D)
+    random.matrix("decoder.embed_tokens.weight", n_target, D)
+    if shared:
+        random.state["decoder.embed_tokens.weight"] = random.state["encoder.embed_tokens.weight"]
+    if not tied:
+        random.matrix("decoder.output_projection.weight", n_target, D)
+    for side, depth in (("encoder", N_ENCODER), ("decoder", N_DECODER)):
+        random.state[f"{side}.version"] = torch.tensor([3.0])
+        if settings["encoder_learned_pos"]:
+            random.matrix(f"{side}.embed_positions.weight", 64 + 2, D)
+        else:
+            random.state[f"{side}.embed_positions._float_tensor"] = torch.zeros(1)
+        if settings["encoder_normalize_before"]:
+            random.norm(f"{side}.layer_norm", D)
+        for i in range(depth):
+            layer = f"{side}.layers.{i}"
+            for attention in ("self_attn",) if side == "encoder" else ("self_attn", "encoder_attn"):
+                random.norm(f"{layer}.{attention}_layer_norm", D)
+                random.affine(f"{layer}.{attention}.out_proj", D, D)
+                if together:
+                    random.matrix(f"{layer}.{attention}.in_proj_weight", 3 * D, D)
+                    random.matrix(f"{layer}.{attention}.in_proj_bias", 3 * D)
+                else:
+                    for part in "kvq":
+                        random.affine(f"{layer}.{attention}.{part}_proj", D, D)
+            random.affine(f"{layer}.fc1", FF, D)
+            random.affine(f"{layer}.fc2", D, FF)
+            random.norm(f"{layer}.final_layer_norm", D)
+    return random.state
+
+
+def pair(state: dict[str, Tensor], name: str) -> Pair:
+    return state[f"{name}.weight"], state[f"{name}.bias"]
+
+
+def attention(state: dict[str, Tensor], name: str) -> dict[str, Pair]:
+    parts = {"o": pair(state, f"{name}.out_proj")}
+    for n, part in enumerate("qkv"):
+        if f"{name}.in_proj_weight" in state:
+            rows = slice(n * D, (n + 1) * D)
+            parts[part] = (state[f"{name}.in_proj_weight"][rows], state[f"{name}.in_proj_bias"][rows])
+        else:
+            parts[part] = pair(state, f"{name}.{part}_proj")
+    return parts
+
+
+def layers(state: dict[str, Tensor], side: str, depth: int) -> list[Layer]:
+    names = ["self_attn"] if side == "encoder" else ["self_attn", "encoder_attn"]
+    found = []
+    for i in range(depth):
+        own = f"{side}.layers.{i}."
+        norms = [pair(state, f"{own}{name}_layer_norm") for name in [*names, "final"]]
+        network = (pair(state, f"{own}fc1"), pair(state, f"{own}fc2"))
+        found.append(Layer([attention(state, own + name) for name in names], network, norms))
+    return found
+
+
+def embedded(state: dict[str, Tensor], side: str, ids: list[int]) -> Tensor:
+    """Positions are counted from padding's id plus one; the sines stand before the cosines."""
+    if f"{side}.embed_positions.weight" in state:
+        positions = state[f"{side}.embed_positions.weight"][2 : 2 + len(ids)]
+    else:
+        waves = [math.exp(-math.log(10000.0) * k / (D // 2 - 1)) for k in range(D // 2)]
+        rows = [[f(p * wave) for f in (math.sin, math.cos) for wave in waves] for p in range(2, 2 + len(ids))]
+        positions = torch.tensor(rows)
+    return state[f"{side}.embed_tokens.weight"][ids] * math.sqrt(D) + positions
+
+
+def plain_logits(folder: Path, settings: dict[str, Any], src: list[int], tgt: list[int]) -> Tensor:
+    state = torch.load(folder / "checkpoint_best.pt", weights_only=False)["model"]
+    pre = settings["encoder_normalize_before"]
+    style = Style(HEADS, pre, 1e-5, F.silu if settings.get("activation_fn") == "swish" else F.relu)
+    last = [pair(state, f"{side}.layer_norm") if pre else None for side in ("encoder", "decoder")]
+    memory = stack(embedded(state, "encoder", [*src, 2]), None, layers(state, "encoder", N_ENCODER), last[0], style)
+    x = stack(embedded(state, "decoder", [2, *tgt]), memory, layers(state, "decoder", N_DECODER), last[1], style)
+    return x @ state.get("decoder.output_projection.weight", state["decoder.embed_tokens.weight"]).T
+
+
+def dictionary(path: Path) -> list[str]:
+    return SPECIAL + [line.rsplit(" ", 1)[0] for line in path.read_text(encoding="utf-8").splitlines()]
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {},
+        {"encoder_normalize_before": True, "decoder_normalize_before": True},
+        {"encoder_learned_pos": True, "decoder_learned_pos": True},
+        {"one_dictionary": False},
+        {"one_dictionary": False, "tied": False, "missing": 7},
+        {"tied": False},
+        {"missing": 9, "activation_fn": "swish"},
+        {"together": True},
+        {"new": True},
+    ],
+    ids=str,
+)
+def test_logits_are_those_of_the_network_written_out(changes: dict[str, Any], tmp_path: Path) -> None:
+    settings = fairseq(tmp_path / "theirs", **changes)
+    import_fairseq(tmp_path / "theirs", tmp_path / "ours")
+    parts = ModelFolder.open(tmp_path / "ours")
+    source, target = (dictionary(tmp_path / "theirs" / f"dict.{language}.txt") for language in ("de", "en"))
+    processor = sentencepiece.SentencePieceProcessor(model_file=str(tmp_path / "theirs" / "spm.model"))
+    for n, text in enumerate(TEXTS):
+        theirs = [source.index(piece) if piece in source else 3 for piece in processor.encode(text, out_type=str)]
+        output = [4 + (5 * n + 3 * k) % (len(target) - 4) for k in range(n)]
+        ids = parts.tokenizer.ids([target[i] for i in output])
+        (ours,) = teacher_forced(parts.model, [parts.tokenizer.encode(text)], [ids])
+        expected = plain_logits(tmp_path / "theirs", settings, theirs, output)
+        columns = [2, 3, *parts.tokenizer.ids(target[4:])]
+        torch.testing.assert_close(ours[:, columns], expected[:, 2:], atol=1e-4, rtol=1e-4)
+        others = sorted(set(range(4, parts.tokenizer.vocab_size)) - set(columns))
+        assert (ours[:, others] < -1000).all()
+    assert (parts.task.source, parts.task.target, parts.task.decoding.length_penalty) == ("de", "en", "average")
+    assert len(Translator(parts)(TEXTS)) == len(TEXTS)
+
+
+def test_what_is_equal_is_tied(tmp_path: Path) -> None:
+    for name, changes, tying in (
+        ("a", {}, "all"),
+        ("b", {"one_dictionary": False}, "target"),
+        ("c", {"tied": False}, "none"),
+        ("d", {"encoder_learned_pos": True, "decoder_learned_pos": True}, "target"),
+    ):
+        fairseq(tmp_path / name, **changes)
+        import_fairseq(tmp_path / name, tmp_path / f"{name}-ours", source="de", target="en")
+        assert ModelFolder.open(tmp_path / f"{name}-ours").model.config.tying == tying
+
+
+@pytest.mark.parametrize(
+    ("changes", "named"),
+    [
+        ({"no_scale_embedding": True}, "no_scale_embedding = True"),
+        ({"layernorm_embedding": True}, "layernorm_embedding = True"),
+        ({"activation_fn": "gelu"}, "activation_fn = 'gelu'"),
+        ({"task": "translation_multi_simple_epoch"}, "task = 'translation_multi_simple_epoch'"),
+        ({"decoder_ffn_embed_dim": 24}, "encoder_ffn_embed_dim = 22 with decoder_ffn_embed_dim = 24"),
+        ({"encoder_layers": 5}, "no tensor encoder.layers.2"),
+        ({"encoder_layers": 1}, "a part encoder.layers.1"),
+        ({"encoder_attention_heads": 7, "decoder_attention_heads": 7}, "cannot be imported"),
+        ({"encoder_ffn_embed_dim": 24, "decoder_ffn_embed_dim": 24}, "do not belong together"),
+        ({"source_lang": None}, "does not say its languages"),
+        ({"source_lang": "fr"}, "dict.fr.txt: cannot be read"),
+    ],
+    ids=str,
+)
+def test_what_is_not_supported_is_named_and_nothing_is_left(
+    changes: dict[str, Any], named: str, tmp_path: Path
+) -> None:
+    fairseq(tmp_path / "theirs", **changes)
+    with pytest.raises(UserError, match=named):
+        import_fairseq(tmp_path / "theirs", tmp_path / "ours")
+    assert [path.name for path in tmp_path.iterdir()] == ["theirs"]
+
+
+@pytest.mark.parametrize(
+    ("name", "data", "named"),
+    [
+        ("checkpoint_best.pt", None, "has none of model.pt"),
+        ("checkpoint_best.pt", b"short", "damaged"),
+        ("spm.model", None, "has 0 files"),
+        ("spm.model", b"no model", "no SentencePiece model"),
+        ("dict.en.txt", b"a 1\nb\n", "line 2"),
+        ("dict.en.txt", b"a 1\na 1\n", "line 2"),
+        ("dict.en.txt", b"a 1\n", "do not belong together"),
+        ("dict.en.txt", b"\xff\xff", "not UTF-8"),
+    ],
+)
+def test_a_damaged_folder_is_a_sentence(name: str, data: bytes | None, named: str, tmp_path: Path) -> None:
+    fairseq(tmp_path / "theirs")
+    (tmp_path / "theirs" / name).unlink()
+    if data is not None:
+        (tmp_path / "theirs" / name).write_bytes(data)
+    with pytest.raises(UserError, match=named):
+        import_fairseq(tmp_path / "theirs", tmp_path / "ours")
+
+
+def test_nothing_is_unpickled_but_tensors_and_settings(tmp_path: Path) -> None:
+    fairseq(tmp_path / "theirs")
+    torch.save({"model": {}, "args": Path("code")}, tmp_path / "theirs" / "checkpoint_best.pt")
+    with pytest.raises(UserError, match="could be a program"):
+        import_fairseq(tmp_path / "theirs", tmp_path / "ours")
+    torch.save({"model": {}, "args": None}, tmp_path / "theirs" / "checkpoint_best.pt")
+    with pytest.raises(UserError, match="does not say the sizes"):
+        import_fairseq(tmp_path / "theirs", tmp_path / "ours")
