@@ -13,6 +13,7 @@ from torch.nn import functional as F
 
 from transformer.config import ModelConfig
 from transformer.dropout import dropout
+from transformer.linear import Linear
 from transformer.short_attention import attend_short, attend_step, by_head, split_heads
 
 
@@ -59,8 +60,8 @@ class MultiHeadAttention(nn.Module):
         self.dropout = config.attention_dropout
         n_qk, n_v = self.n_heads * self.d_k, self.n_heads * self.d_v
         self.widths = [n_qk, n_qk, n_v]
-        self.w_qkv = nn.Linear(config.d_model, 2 * n_qk + n_v, bias=config.attention_bias)
-        self.w_o = nn.Linear(n_v, config.d_model, bias=config.attention_bias)
+        self.w_qkv = Linear(config.d_model, 2 * n_qk + n_v, bias=config.attention_bias, n_first=n_qk)
+        self.w_o = Linear(n_v, config.d_model, bias=config.attention_bias)
 
     def forward(self, x_BTD: Tensor, allowed: Tensor | None, record: list[Tensor] | None = None) -> Tensor:
         """Self-attention: every position of x reads the allowed positions of x, (B, T, D)."""
@@ -73,15 +74,11 @@ class MultiHeadAttention(nn.Module):
 
     def queries(self, x_BTD: Tensor) -> Tensor:
         """Queries alone, (B, H, T, K)."""
-        n = self.widths[0]
-        bias = None if self.w_qkv.bias is None else self.w_qkv.bias[:n]
-        return self._heads(F.linear(x_BTD, self.w_qkv.weight[:n], bias), self.d_k)[0]
+        return self._heads(self.w_qkv(x_BTD, "first"), self.d_k)[0]
 
     def keys_values(self, memory_BSD: Tensor) -> tuple[Tensor, Tensor]:
         """Keys and values of other positions, such as the encoder's output: (B, H, S, K), (B, H, S, V)."""
-        n = self.widths[0]
-        bias = None if self.w_qkv.bias is None else self.w_qkv.bias[n:]
-        k_BHSK, v_BHSV = self._heads(F.linear(memory_BSD, self.w_qkv.weight[n:], bias), self.d_k, self.d_v)
+        k_BHSK, v_BHSV = self._heads(self.w_qkv(memory_BSD, "rest"), self.d_k, self.d_v)
         return k_BHSK, v_BHSV
 
     def read(
@@ -100,7 +97,7 @@ class MultiHeadAttention(nn.Module):
 
     def read_step(self, q_BHTK: Tensor, k_BHSK: Tensor, v_BHSV: Tensor, barrier: Tensor | None) -> Tensor:
         """As `read`, for one step of decoding: no gradients, and a barrier that all layers share."""
-        heads_BHTV = attend_step(q_BHTK.to(k_BHSK), k_BHSK, v_BHSV, barrier).to(q_BHTK)
+        heads_BHTV = attend_step(q_BHTK, k_BHSK, v_BHSV, barrier)
         return self.w_o(heads_BHTV.transpose(1, 2).flatten(2))  # type: ignore[no-any-return]
 
     def _heads(self, x_BTE: Tensor, *widths: int) -> tuple[Tensor, ...]:

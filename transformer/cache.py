@@ -65,16 +65,16 @@ class DecoderCache:
         return 0 if self.window is None else max(0, self.length - self.window)
 
     def barriers(self, n_heads: int) -> tuple[Tensor | None, Tensor]:
-        """0 where the next position may read and -inf where not, of all heads of a sentence one after the other.
+        """0 where the next position may read and -inf where not, once more for every head.
 
-        Of self-attention, (B * H, J, positions * J), None where it may read all, and of cross-attention, (B * H, 1, S).
+        Of self-attention, (B, H, J, positions * J), None where it may read all, and of cross-attention, (B, H, 1, S).
         """
-        memory = self._memory.repeat_interleave(n_heads, dim=0)[:, None]
+        memory = self._memory[:, None, None].repeat(1, n_heads, 1, 1)
         if self._own is None:
             return None, memory
         n = self._own.size(1)
         own = self._own[:, :, self.first * n : (self.length + 1) * n]
-        return own.repeat_interleave(n_heads, dim=0), memory
+        return own[:, None].repeat(1, n_heads, 1, 1), memory
 
     def advance(self, n_hypotheses: int) -> None:
         """Make place for one position more of `n_hypotheses`, N; called before the layers append theirs."""
@@ -95,11 +95,18 @@ class DecoderCache:
 
     def keep(self, index_B: Tensor) -> None:
         """Only these sentences go on. What their hypotheses have read is kept by `reorder`, which follows."""
-        self._memory = self._memory.index_select(0, index_B)
+        moved = (index_B != torch.arange(len(index_B), device=index_B.device)).nonzero()[:, 0]
+        came_from = index_B[moved]
+
+        def kept(x: Tensor) -> Tensor:
+            # In place: only what takes another's room is copied.
+            return x.index_copy_(0, moved, x[came_from])[: len(index_B)]
+
+        self._memory = kept(self._memory)
         for layer in self.layers:
-            layer.cross_k, layer.cross_v = (x.index_select(0, index_B) for x in (layer.cross_k, layer.cross_v))
+            layer.cross_k, layer.cross_v = kept(layer.cross_k), kept(layer.cross_v)
             if layer.self_k is not None and layer.self_v is not None:
-                layer.self_k, layer.self_v = (x.index_select(0, index_B) for x in (layer.self_k, layer.self_v))
+                layer.self_k, layer.self_v = kept(layer.self_k), kept(layer.self_v)
 
 
 def _barrier(allowed: Tensor, dtype: torch.dtype) -> Tensor:

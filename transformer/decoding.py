@@ -3,6 +3,7 @@
 Dimension key: B sentences, S source positions, N hypotheses, V vocabulary.
 """
 
+import math
 from collections.abc import Sequence
 
 import torch
@@ -10,7 +11,9 @@ from torch import Tensor
 
 from transformer.hypothesis import LengthRule
 from transformer.model import Transformer
-from transformer.search import Hypothesis, Step, WithoutRepeats, beam_search
+from transformer.search import Hypothesis, Step, WithoutRepeats, beam_search, greedy_search
+
+_CHUNK = 32  # rows of scores that are converted and normalised at a time: they stay in the processor's cache
 
 
 class ModelStep:
@@ -25,7 +28,11 @@ class ModelStep:
         logits_NV = self.model.decode_step(token_N, self.cache)
         for never in (self.model.config.pad, self.model.config.bos):
             logits_NV[:, never] = float("-inf")
-        return logits_NV.float().log_softmax(dim=-1)
+        log_prob_NV = torch.empty_like(logits_NV, dtype=torch.float32)
+        for start in range(0, len(logits_NV), _CHUNK):
+            rows = slice(start, start + _CHUNK)
+            torch.log_softmax(logits_NV[rows].float(), dim=-1, out=log_prob_NV[rows])
+        return log_prob_NV
 
     def reorder(self, index_N: Tensor) -> None:
         """Hypotheses change places."""
@@ -64,9 +71,14 @@ def translate_ids(
     device = model.src_embedding.weight_VD.device
     src_BS = pad_batch([[*ids, config.eos] for ids in src], config.pad, device)
     step: Step = ModelStep(model, src_BS)
+    step = WithoutRepeats(step, no_repeat) if no_repeat else step
+    lengths = [len(ids) + max_extra for ids in src] if max_lengths is None else list(max_lengths)
+    if beam_size == n_best == 1:
+        likeliest = greedy_search(step, lengths, bos=config.bos, eos=config.eos, alpha=alpha, rule=rule, device=device)
+        return [[h] if math.isfinite(h.log_prob) else [] for h in likeliest]
     return beam_search(
-        WithoutRepeats(step, no_repeat) if no_repeat else step,
-        [len(ids) + max_extra for ids in src] if max_lengths is None else list(max_lengths),
+        step,
+        lengths,
         bos=config.bos,
         eos=config.eos,
         beam_size=beam_size,

@@ -18,6 +18,7 @@ from transformer.config import ModelConfig
 from transformer.embedding import Embedding
 from transformer.feedforward import FeedForward
 from transformer.layers import DecoderLayer, EncoderLayer
+from transformer.linear import Linear, Packed, can_pack
 from transformer.masks import decoder_mask, encoder_mask, padding_mask
 
 
@@ -54,6 +55,7 @@ class Transformer(nn.Module):
         # Tied matrices are one parameter under one name (3.4), never two names for the same storage.
         self.own_tgt_embedding = None if config.tying == "all" else Embedding(config)
         self.own_output = None if config.tying != "none" else nn.Linear(config.d_model, config.vocab_size, bias=False)
+        self._packed_output: Packed | None = None
         self.output_bias_V = nn.Parameter(torch.zeros(config.vocab_size)) if config.output_bias else None
         self.encoder = nn.ModuleList(EncoderLayer(config) for _ in range(config.n_encoder_layers))
         self.decoder = nn.ModuleList(DecoderLayer(config) for _ in range(config.n_decoder_layers))
@@ -106,7 +108,20 @@ class Transformer(nn.Module):
 
     def logits(self, states: Tensor) -> Tensor:
         """(..., D) -> (..., V)."""
+        if self._packed_output is not None and not torch.is_grad_enabled():
+            return self._packed_output(states)
         return F.linear(states, self.output_weight, self.output_bias_V)
+
+    def pack(self) -> None:
+        """Prepare for products without gradients, where that pays; the weights have to stay as they are afterwards."""
+        if not can_pack(self.output_weight):
+            return
+        for module in self.modules():
+            if isinstance(module, Linear):
+                module.pack("all")
+        for layer in self.decoder:
+            layer.cross_attn.w_qkv.pack("first", "rest")  # type: ignore[union-attr, operator]
+        self._packed_output = Packed(self.output_weight, self.output_bias_V)
 
     def attention_maps(self, src_BS: Tensor, tgt_BT: Tensor) -> AttentionMaps:
         """The weights of every layer and head; call in eval mode."""
@@ -116,10 +131,8 @@ class Transformer(nn.Module):
 
     def new_cache(self, memory: Memory) -> DecoderCache:
         """An empty cache; the keys and values of the memory are computed once, here."""
-        # The products of one query each are too small to gain from half precision, and need no kernel for every length.
-        dtype = torch.float32 if memory.states.device.type == "cpu" else memory.states.dtype
         layers = [
-            LayerCache(*(x.to(dtype).contiguous() for x in layer.cross_attn.keys_values(memory.states)))  # type: ignore[operator, union-attr]
+            LayerCache(*(x.contiguous() for x in layer.cross_attn.keys_values(memory.states)))  # type: ignore[operator, union-attr]
             for layer in self.decoder
         ]
         return DecoderCache(layers, memory.allowed, self.config.window)

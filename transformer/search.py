@@ -148,8 +148,12 @@ class Rows:
         n = -(-len(self.alive) >> shift) << shift
         if n >= len(self.sentences):
             return []
-        spare = [row for row in range(len(self.sentences)) if row not in self.alive]
-        kept = sorted([*self.alive, *spare[: n - len(self.alive)]])
+        # Rows behind the new end take the places of those that go, so that most stay where they are.
+        spare = [row for row in range(n) if row not in self.alive]
+        behind = [row for row in range(n, len(self.sentences)) if row in self.alive]
+        kept = list(range(n))
+        for place, row in zip(spare, behind, strict=False):
+            kept[place] = row
         self.alive = {new for new, old in enumerate(kept) if old in self.alive}
         self.sentences = [self.sentences[row] for row in kept]
         return kept
@@ -173,13 +177,18 @@ class _Candidates:
 def _expand(log_prob_NV: Tensor, past_BK: Tensor, at_limit: list[bool], eos: int) -> _Candidates:
     """The 2 K best continuations: at most K of them can end, so K that go on are always among them."""
     n_beams, n_tokens = past_BK.size(1), log_prob_NV.size(1)
-    if any(at_limit):
-        device = log_prob_NV.device
-        others_V = torch.arange(n_tokens, device=device) != eos
-        at_limit_N = torch.tensor(at_limit, device=device).repeat_interleave(n_beams)
-        log_prob_NV = log_prob_NV.masked_fill(at_limit_N[:, None] & others_V, float("-inf"))
-    log_prob, index = _largest(log_prob_NV, past_BK, 2 * n_beams)
+    log_prob, index = _largest(_limited(log_prob_NV, at_limit, eos), past_BK, 2 * n_beams)
     return _Candidates(log_prob, index % n_tokens, index // n_tokens)
+
+
+def _limited(log_prob_NV: Tensor, at_limit: list[bool], eos: int) -> Tensor:
+    """Only eos may follow in the sentences that are at their limit."""
+    if not any(at_limit):
+        return log_prob_NV
+    n_tokens, device = log_prob_NV.size(1), log_prob_NV.device
+    others_V = torch.arange(n_tokens, device=device) != eos
+    at_limit_N = torch.tensor(at_limit, device=device).repeat_interleave(log_prob_NV.size(0) // len(at_limit))
+    return log_prob_NV.masked_fill(at_limit_N[:, None] & others_V, float("-inf"))
 
 
 def _largest(x_NV: Tensor, past_BK: Tensor, n: int) -> tuple[Tensor, Tensor]:
@@ -244,13 +253,12 @@ def greedy_search(
     length = 0
     while rows.alive:
         length += 1
-        log_prob_BV = step(token_B)
-        at_limit_B = torch.tensor([length >= max_lengths[b] for b in rows.sentences], device=device)
-        token_B = log_prob_BV.argmax(dim=1).masked_fill(at_limit_B, eos)
-        chosen = log_prob_BV.gather(1, token_B[:, None])[:, 0].tolist()
-        for row, token in enumerate(token_B.tolist()):
+        at_limit = [length >= max_lengths[b] for b in rows.sentences]
+        log_prob_BV = _limited(step(token_B), at_limit, eos)
+        log_prob_B, token_B = (x[:, 0] for x in _largest(log_prob_BV, log_prob_BV.new_zeros(len(at_limit), 1), 1))
+        for row, (token, log_prob) in enumerate(zip(token_B.tolist(), log_prob_B.tolist(), strict=True)):
             if row in rows.alive:
-                log_probs[rows.sentences[row]] += chosen[row]
+                log_probs[rows.sentences[row]] += log_prob
                 if token == eos:
                     rows.alive.remove(row)
                 else:

@@ -11,6 +11,7 @@ from typing import Any
 
 import torch
 from torch import Tensor
+from torch.nn.functional import scaled_dot_product_attention
 
 
 def attend_short(q_BHTK: Tensor, k_BHSK: Tensor, v_BHSV: Tensor, allowed: Tensor | None) -> Tensor:
@@ -21,10 +22,14 @@ def attend_short(q_BHTK: Tensor, k_BHSK: Tensor, v_BHSV: Tensor, allowed: Tensor
 def attend_step(q_BHTK: Tensor, k_BHSK: Tensor, v_BHSV: Tensor, barrier: Tensor | None) -> Tensor:
     """The same without gradients, (B, H, T, V).
 
-    The barrier, (N, T, S) or (N, 1, S), is 0 where a query may read a key and -inf where not; whoever decodes makes it
-    once for all layers of a step.
+    The barrier, (B, H, T, S) or (B, H, 1, S), is 0 where a query may read a key and -inf where not; whoever decodes
+    makes it once for all layers of a step.
     """
-    weights_NTS = _weights(q_BHTK.flatten(0, 1), k_BHSK.flatten(0, 1), q_BHTK.size(-1) ** -0.5, barrier)
+    if q_BHTK.element_size() == 2:
+        # In half precision the fused kernel wins: products of so few rows cost more than in full precision.
+        return scaled_dot_product_attention(q_BHTK, k_BHSK, v_BHSV, attn_mask=barrier)
+    flat = None if barrier is None else barrier.flatten(0, 1)
+    weights_NTS = _weights(q_BHTK.flatten(0, 1), k_BHSK.flatten(0, 1), q_BHTK.size(-1) ** -0.5, flat)
     return torch.bmm(weights_NTS, v_BHSV.flatten(0, 1)).view(*q_BHTK.shape[:3], -1)
 
 

@@ -10,11 +10,14 @@ from copy import deepcopy
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Literal, Protocol
+from typing import TYPE_CHECKING, Literal, Protocol
 
 from transformer.hypothesis import Hypothesis, LengthRule
 from translate.corpus.tokenizer import Tokenizer
 from translate.model_folder import ModelFolder, Task
+
+if TYPE_CHECKING:  # which needs torch
+    from transformer.model import Transformer
 
 Precision = Literal["fp32", "bf16"]
 Batch = list[tuple[int, ...]]  # token ids of sources
@@ -86,17 +89,22 @@ def side_by_side(
         return list(pool.map(search, reversed(batches)))[::-1]
 
 
+def _in_bf16(model: "Transformer") -> "Transformer":
+    copy = deepcopy(model).bfloat16()
+    copy.pack()
+    return copy
+
+
 class TorchEngine:
     """A model folder searched by this project's own code.
 
     Args:
         parts: the model folder, open.
-        precision: "fp32", or "bf16" for products, norms and residuals in it, with a copy of the model. Scores, softmax
-            and attention of a step stay in float32.
+        precision: "fp32", or "bf16" for all but softmax and scores, with a copy of the model.
     """
 
     def __init__(self, parts: ModelFolder, precision: Precision = "fp32") -> None:
-        self.parts = parts if precision == "fp32" else replace(parts, model=deepcopy(parts.model).bfloat16())
+        self.parts = parts if precision == "fp32" else replace(parts, model=_in_bf16(parts.model))
         self._on_cpu = parts.model.output_weight.device.type == "cpu"
 
     @property
