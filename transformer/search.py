@@ -96,6 +96,7 @@ def beam_search(
         raise ValueError(f"n_best = {n_best} must be between 1 and beam_size = {beam_size}")
     rows = Rows(len(max_lengths))
     finished: list[list[Hypothesis]] = [[] for _ in max_lengths]
+    largest = [length_penalty(n, alpha, rule) for n in max_lengths]
     token_BK = torch.full((len(max_lengths), beam_size), bos, dtype=torch.long, device=device)
     # One live hypothesis at first: K copies of it would fill the beam with the same sentence.
     log_prob_BK = torch.full(token_BK.shape, float("-inf"), device=device)
@@ -114,8 +115,7 @@ def beam_search(
         best_live = log_prob_BK.amax(dim=1).tolist()
         for row in list(rows.alive):
             b = rows.sentences[row]
-            bound = best_live[row] / length_penalty(max_lengths[b], alpha, rule)
-            if _complete(finished[b], bound, beam_size, n_best, early_stop):
+            if _complete(finished[b], best_live[row] / largest[b], beam_size, n_best, early_stop):
                 rows.alive.remove(row)
         index_B = torch.arange(len(rows.sentences), device=device)
         if kept := rows.shrink():

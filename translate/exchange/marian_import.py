@@ -276,8 +276,11 @@ def _task(folder: Path, config: Any, source: str | None, target: str | None) -> 
         raise UserError(f"{folder}: does not say its languages; name them with --source and --target")
     own = _json(folder / "config.json") | (_json(path) if path.is_file() else {})
     usual = DecodingConfig()
-    beam_size, alpha = own.get("num_beams") or usual.beam_size, own.get("length_penalty")
-    decoding = usual.model_copy(update={"beam_size": beam_size, "alpha": usual.alpha if alpha is None else alpha})
+    beam_size, power = own.get("num_beams") or usual.beam_size, own.get("length_penalty")
+    # It divides by length^power, of which alpha is a near relative; 1 is its default.
+    named = "average" if power in (None, 1) else "none" if power == 0 else None
+    decoding = usual.model_copy(update={"length_penalty": named} if named else {"alpha": power})
+    decoding = decoding.model_copy(update={"beam_size": beam_size})
     return Task(source, target, decoding, max_source_tokens=config.max_position_embeddings - 1)
 
 

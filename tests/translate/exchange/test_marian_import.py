@@ -113,6 +113,20 @@ def test_text_in_text_out_is_what_transformers_alone_says(tmp_path: Path) -> Non
     assert len(Translator(parts)(TEXTS_DE)) == len(TEXTS_DE)
 
 
+@pytest.mark.parametrize(
+    ("power", "expected"), [(None, ("average", 0.6)), (1, ("average", 0.6)), (0.0, ("none", 0.6)), (0.8, ("gnmt", 0.8))]
+)
+def test_the_length_penalty_is_the_nearest_there_is(
+    power: float | None, expected: tuple[str, float], tmp_path: Path
+) -> None:
+    folder = marian(tmp_path / "theirs")
+    generation = json.loads((folder / "generation_config.json").read_text(encoding="utf-8")) | {"length_penalty": power}
+    (folder / "generation_config.json").write_text(json.dumps(generation), encoding="utf-8")
+    import_marian(folder, tmp_path / "ours", TEXTS_DE[:1])
+    decoding = ModelFolder.open(tmp_path / "ours").task.decoding
+    assert (decoding.length_penalty, decoding.alpha) == expected
+
+
 def test_a_model_of_ours_comes_back_as_it_went(tokenizer: Tokenizer, tmp_path: Path) -> None:
     """Our export starts from bos, which is not padding; with that changed it is what Marian's own folders are."""
     parts = tiny_parts(dataclasses.replace(BASE, attention_bias=True), tokenizer, tmp_path / "ours")
