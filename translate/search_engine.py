@@ -126,56 +126,65 @@ class SearchEngine:
         self, sources: Sequence[Sequence[int]], max_lengths: Sequence[int], beam: Beam
     ) -> list[list[Hypothesis]]:
         """As `search`, without the coverage penalty."""
-        model = self.members[0].model
-        bos, eos, device = model.config.bos, model.config.eos, _device(model)
         prefixes = [self.prefixes.get(tuple(ids), ()) for ids in sources]
         phrases = [self._phrases(ids) for ids in sources]
         for ids, prefix, own, length in zip(sources, prefixes, phrases, max_lengths, strict=True):
             if (needed := len(prefix) + sum(map(len, own)) + 1) > length:
                 self._refuse(ids, f"what is forced needs {needed} tokens, of which it may have {length}; force less")
         step = self._step(sources, prefixes, beam.no_repeat or self.no_repeat)
+        found = self._found(step, sources, max_lengths, phrases, beam)
+        for ids, hypotheses in zip(sources, found, strict=True):
+            if not hypotheses and (self.prefixes or self.terms or self.no_repeat):
+                self._refuse(ids, "no translation keeps to what is forced and forbidden; ask for less")
+        return found
+
+    def _found(
+        self,
+        step: Step,
+        sources: Sequence[Sequence[int]],
+        max_lengths: Sequence[int],
+        phrases: Sequence[Sequence[Sequence[int]]],
+        beam: Beam,
+    ) -> list[list[Hypothesis]]:
+        """Samples, or what a grid finds where there are phrases, or what a beam finds."""
+        config, device = self.members[0].model.config, _device(self.members[0].model)
         if self.sampling:
             seeds = [[f"{self.seed} {k} {list(ids)}" for k in range(beam.n_best)] for ids in sources]
-            found = sample(
+            return sample(
                 step,
                 max_lengths,
                 seeds,
-                bos=bos,
-                eos=eos,
+                bos=config.bos,
+                eos=config.eos,
                 sampling=self.sampling,
                 alpha=beam.alpha,
                 rule=beam.rule,
                 device=device,
             )
-        elif any(phrases):
-            found = constrained_search(
+        if any(phrases):
+            return constrained_search(
                 step,
                 max_lengths,
                 phrases,
-                bos=bos,
-                eos=eos,
+                bos=config.bos,
+                eos=config.eos,
                 bank_size=beam.size,
                 alpha=beam.alpha,
                 rule=beam.rule,
                 n_best=beam.n_best,
                 device=device,
             )
-        else:
-            found = beam_search(
-                step,
-                list(max_lengths),
-                bos=bos,
-                eos=eos,
-                beam_size=beam.size,
-                alpha=beam.alpha,
-                rule=beam.rule,
-                n_best=beam.n_best,
-                device=device,
-            )
-        for ids, hypotheses in zip(sources, found, strict=True):
-            if not hypotheses and (self.prefixes or self.terms or self.no_repeat):
-                self._refuse(ids, "no translation keeps to what is forced and forbidden; ask for less")
-        return found
+        return beam_search(
+            step,
+            list(max_lengths),
+            bos=config.bos,
+            eos=config.eos,
+            beam_size=beam.size,
+            alpha=beam.alpha,
+            rule=beam.rule,
+            n_best=beam.n_best,
+            device=device,
+        )
 
     @torch.inference_mode()
     def others(

@@ -11,7 +11,7 @@ from tests.toys import TableStep, table_row
 from transformer.constraints import ForcedPrefix, constrained_search
 from transformer.ensemble import EnsembleStep
 from transformer.hypothesis import Hypothesis, LengthRule, length_penalty
-from transformer.search import WithoutRepeats, beam_search
+from transformer.search import Step, WithoutRepeats, beam_search
 
 BOS, EOS, V = 1, 2, 4
 WORDS = [0, 1, 3]
@@ -102,6 +102,31 @@ def test_a_prefix_and_phrases_together_are_exhaustive_search(
     step = ForcedPrefix(TableStep([table], V), [prefix])
     (found,) = constrained_search(step, [5], [phrases], bos=BOS, eos=EOS, bank_size=81, alpha=0.6)
     assert [h.score for h in found] == pytest.approx(ranked(table, 0.6, phrases, prefix)[:1], abs=1e-4)
+
+
+@settings(max_examples=20)
+@given(TABLE, PHRASES, PREFIX, st.integers(0, 3), ALPHAS, RULES)
+def test_all_rules_together_are_exhaustive_search(
+    table: int, phrases: list[list[int]], prefix: list[int], no_repeat: int, alpha: float, rule: LengthRule
+) -> None:
+    """Each of them may be absent; together they may leave nothing. The beginning counts for what may not recur."""
+
+    def recurs(tokens: tuple[int, ...]) -> bool:
+        pieces = [(BOS, *tokens)[i : i + no_repeat] for i in range(len(tokens) + 2 - no_repeat)]
+        return no_repeat > 0 and len(set(pieces)) < len(pieces)
+
+    outputs = [tokens for n in range(5) for tokens in itertools.product(WORDS, repeat=n)]
+    allowed = [t for t in outputs if list(t[: len(prefix)]) == prefix and all(contains(t, p) for p in phrases)]
+    scores = [total(table, t) / length_penalty(len(t) + 1, alpha, rule) for t in allowed if not recurs(t)]
+    step: Step = ForcedPrefix(TableStep([table], V), [prefix])
+    step = WithoutRepeats(step, no_repeat) if no_repeat else step
+    if phrases:
+        (found,) = constrained_search(
+            step, [5], [phrases], bos=BOS, eos=EOS, bank_size=81, alpha=alpha, rule=rule, n_best=2
+        )
+    else:
+        (found,) = beam_search(step, [5], bos=BOS, eos=EOS, beam_size=121, alpha=alpha, rule=rule, n_best=2)
+    assert [h.score for h in found] == pytest.approx(sorted(scores, reverse=True)[:2], abs=1e-4)
 
 
 @settings(max_examples=30)
