@@ -2,6 +2,7 @@
 
 import dataclasses
 import itertools
+import random
 
 import pytest
 import torch
@@ -72,6 +73,26 @@ def test_a_batch_is_so_many_batches_of_one(model: Transformer, beam_size: int) -
     together = translate_ids(model, SRC, beam_size=beam_size, n_best=beam_size, max_extra=6)
     for src, found in zip(SRC, together, strict=True):
         same(translate_ids(model, [src], beam_size=beam_size, n_best=beam_size, max_extra=6)[0], found)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("beam_size", [1, 4])
+def test_500_sentences_are_the_same_in_batches_of_1_7_and_64_in_any_order(beam_size: int) -> None:
+    """To the token in float32; scores up to rounding."""
+    model, draw = MODELS["paper"], random.Random(3)
+    sentences = [[draw.randrange(3, TINY.vocab_size) for _ in range(draw.randint(0, 12))] for _ in range(500)]
+
+    def translated(batch_size: int, order: list[int]) -> list[Hypothesis]:
+        found: dict[int, Hypothesis] = {}
+        for start in range(0, len(order), batch_size):
+            batch = order[start : start + batch_size]
+            results = translate_ids(model, [sentences[i] for i in batch], beam_size=beam_size, max_extra=5)
+            found.update(zip(batch, (best for (best,) in results), strict=True))
+        return [found[i] for i in range(len(order))]
+
+    alone = translated(1, list(range(500)))
+    for batch_size in (7, 64):
+        same(translated(batch_size, draw.sample(range(500), 500)), alone)
 
 
 @settings(max_examples=15)
