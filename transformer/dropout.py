@@ -23,8 +23,10 @@ def dropout(x: Tensor, rate: float, training: bool) -> Tensor:
 
 def add_dropout(x: Tensor, y: Tensor, rate: float, training: bool) -> Tensor:
     """x + dropout(y), with the product and the sum in one pass."""
-    if not training or rate == 0.0 or x.device.type != "cpu":
-        return x + F.dropout(y, rate, training)
+    if not training or rate == 0.0:
+        return x + y
+    if x.device.type != "cpu":
+        return x + F.dropout(y, rate, True)
     keep, scale = _draw(y, rate)
     return torch.addcmul(x, y, keep, value=scale)
 

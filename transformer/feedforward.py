@@ -3,9 +3,7 @@
 Dimension key: B batch, T positions, D d_model, F d_ff.
 """
 
-import torch
 from torch import Tensor, nn
-from torch.nn import functional as F
 
 from transformer.config import ModelConfig
 from transformer.dropout import dropout
@@ -17,15 +15,13 @@ class FeedForward(nn.Module):
 
     def __init__(self, config: ModelConfig) -> None:
         super().__init__()
-        self.w_1 = Linear(config.d_model, config.d_ff)
+        self.w_1 = Linear(config.d_model, config.d_ff, activation=config.activation)
         self.w_2 = Linear(config.d_ff, config.d_model)
         self.dropout = config.ffn_dropout
-        self.activation = F.relu if config.activation == "relu" else F.silu
 
     def forward(self, x_BTD: Tensor) -> Tensor:
         """(B, T, D) -> (B, T, D)."""
-        inner_BTF = self.activation(self.w_1(x_BTD), inplace=not torch.is_grad_enabled())
-        return self.w_2(dropout(inner_BTF, self.dropout, self.training))  # type: ignore[no-any-return]
+        return self.w_2(dropout(self.w_1(x_BTD), self.dropout, self.training))  # type: ignore[no-any-return]
 
     def initialise(self) -> None:
         """Xavier uniform weights, zero biases."""

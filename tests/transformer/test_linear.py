@@ -2,6 +2,7 @@
 
 import pytest
 import torch
+from torch.nn import functional as F
 
 from tests.toys import TINY, VARIANTS, random_ids, toy_model
 from transformer.config import ModelConfig
@@ -27,8 +28,10 @@ def test_the_parts_are_parts_of_the_whole(bias: bool) -> None:
 def test_packed_weights_give_the_same_products(shape: tuple[int, ...], bias: bool) -> None:
     x, weight = torch.randn(shape).bfloat16(), torch.randn(17, 33).bfloat16()
     b = torch.randn(17).bfloat16() if bias else None
-    torch.testing.assert_close(Packed(weight, b)(x), torch.nn.functional.linear(x, weight, b))
-    torch.testing.assert_close(Packed(weight[3:9], None)(x), torch.nn.functional.linear(x, weight)[..., 3:9])
+    torch.testing.assert_close(Packed(weight, b)(x), F.linear(x, weight, b))
+    torch.testing.assert_close(Packed(weight[3:9], None)(x), F.linear(x, weight)[..., 3:9])
+    for name, function in (("relu", F.relu), ("swish", F.silu)):
+        torch.testing.assert_close(Packed(weight, b, name)(x), function(F.linear(x, weight, b)), rtol=0.02, atol=0.02)
 
 
 @PACKS
