@@ -65,6 +65,10 @@ class Engine(Protocol):
     def max_positions(self) -> int | None:
         """Tokens, ends included, that either side may have; None where there is no limit."""
 
+    @property
+    def n_workers(self) -> int:
+        """How many batches are searched at a time."""
+
     def each(self, search: Search, batches: Sequence[Batch]) -> list[Found]:
         """The results of a search, which calls `search`, for each batch; several at a time where that is faster."""
 
@@ -128,12 +132,19 @@ class TorchEngine:
         config = self.parts.model.config
         return config.max_length if config.positions == "learned" else None
 
+    @property
+    def n_workers(self) -> int:
+        """On a CPU every thread has a batch: a step is too small to be divided."""
+        import torch
+
+        return min(_MOST_WORKERS, torch.get_num_threads()) if self._on_cpu else 1
+
     def each(self, search: Search, batches: Sequence[Batch]) -> list[Found]:
-        """The results for each batch. On a CPU every thread has one: a step is too small to be divided."""
+        """The results for each batch."""
         import torch
 
         n_threads = torch.get_num_threads()
-        n_workers = min(_MOST_WORKERS, n_threads, len(batches)) if self._on_cpu else 1
+        n_workers = min(self.n_workers, len(batches))
         if n_workers <= 1:
             return [search(batch) for batch in batches]
         try:

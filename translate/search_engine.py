@@ -103,6 +103,11 @@ class SearchEngine:
         limits = [limit for member in self.members if (limit := TorchEngine(member).max_positions) is not None]
         return min(limits, default=None)
 
+    @property
+    def n_workers(self) -> int:
+        """As `TorchEngine`."""
+        return TorchEngine(self.members[0]).n_workers
+
     def each(self, search: Search, batches: Sequence[Batch]) -> list[Found]:
         """The results for each batch, as `TorchEngine`."""
         return TorchEngine(self.members[0]).each(search, batches)

@@ -35,7 +35,8 @@ WINDOW = 1024  # lines read ahead: enough to find sentences of equal lengths
 
 _WINDOW_CHARACTERS = 2**18  # what a window of passages holds at most, unless one alone is longer
 _BATCH_TOKENS = 4096  # padded source tokens of one batch
-_BATCH_HYPOTHESES = 256  # sentences times beam size; bounds the matrix of scores, which is as wide as the vocabulary
+_LEAST_TOKENS = 256  # of a batch that is smaller than it might be, so that another worker has one too
+_BATCH_HYPOTHESES = 512  # sentences times beam size; bounds the matrix of scores, which is as wide as the vocabulary
 # All that some program takes for the end of a line; the model must not break one in two.
 _LINE_BREAKS = re.compile("[\n\r\v\f\x1c-\x1e\x85\u2028\u2029]+")
 
@@ -259,7 +260,7 @@ class Translator:
             return self.parts.search(batch, [max_length(len(ids)) for ids in batch], beam)
 
         # Ties are broken by content, so that batches, and with them all rounding, do not depend on the order of lines.
-        batches = list(_batches(sorted(sources, key=lambda ids: (len(ids), ids)), beam.size))
+        batches = list(_batches(sorted(sources, key=lambda ids: (len(ids), ids)), beam.size, self.parts.n_workers))
         found: dict[Ids, list[Hypothesis]] = {}
         for batch, results in zip(batches, self.parts.each(search, batches), strict=True):
             found |= zip(batch, results, strict=True)
@@ -345,15 +346,29 @@ def _limits(engine: Engine, decoding: DecodingConfig) -> tuple[int, int]:
     return length - max_extra, max_extra
 
 
-def _batches(sources: Sequence[Ids], beam_size: int) -> Iterator[list[Ids]]:
-    """Runs of sources, shortest first, that stay below the bounds on tokens and hypotheses."""
+def _batches(sources: Sequence[Ids], beam_size: int, n_workers: int) -> Iterator[list[Ids]]:
+    """Runs of sources, shortest first, that stay below the bounds on tokens and hypotheses.
+
+    As many for each worker, and with as many tokens, where that goes: then all of them end at about the same time.
+    """
     most = max(1, _BATCH_HYPOTHESES // beam_size)
+    n_runs = len(list(_runs(sources, most, _BATCH_TOKENS)))
+    n_tokens = sum(len(ids) + 1 for ids in sources)
+    share = n_tokens / max(1, -(-n_runs // n_workers) * n_workers)
+    return _runs(sources, most, max(share, _LEAST_TOKENS))
+
+
+def _runs(sources: Sequence[Ids], most: int, share: float) -> Iterator[list[Ids]]:
+    """Runs of at most `most` sources, until each has its share of tokens."""
     batch: list[Ids] = []
+    n_tokens = 0
     for ids in sources:
-        if len(batch) == most or (batch and (len(batch) + 1) * (len(ids) + 1) > _BATCH_TOKENS):
+        full = len(batch) == most or (len(batch) + 1) * (len(ids) + 1) > _BATCH_TOKENS or n_tokens >= share
+        if batch and full:
             yield batch
-            batch = []
+            batch, n_tokens = [], 0
         batch.append(ids)
+        n_tokens += len(ids) + 1
     if batch:
         yield batch
 

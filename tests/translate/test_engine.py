@@ -26,6 +26,7 @@ class Parrot:
     folder: Path = Path("parrot")
     task: Task = Task("de", "en")
     max_positions: int | None = None
+    n_workers: int = 1
 
     def each(self, search: Search, batches: Sequence[Batch]) -> list[Found]:
         return list(map(search, batches))

@@ -21,7 +21,7 @@ from translate.guards import longest_output
 from translate.model_folder import ModelFolder
 from translate.passages import Sentence
 from translate.text.clauses import cut
-from translate.translator import LIMIT, Translator
+from translate.translator import LIMIT, Translator, _batches
 
 PLAIN = ["der Hund schläft im Haus.", "die Katze läuft am See.", "das Kind singt.", "ein Vogel", "Ja."]
 BLANK = ["", " ", "\t", "\r", " \u2028\u0085 ", "\u3000"]
@@ -290,3 +290,16 @@ def test_placeholders_are_symbols_where_the_tokenizer_has_them(parts: ModelFolde
     (many,) = echo.passages(["Ja {a} {b} {c}."])
     assert (both.text, both.flags) == ("JA {name} UND %s.", ())
     assert (many.text, many.flags) == ("JA {a} {b} {c}.", ("placeholders",))
+
+
+@given(st.lists(st.integers(1, 60), max_size=700), st.integers(1, 9), st.integers(1, 4))
+def test_every_worker_has_its_share_of_the_batches(lengths: list[int], beam_size: int, n_workers: int) -> None:
+    sources = [(5,) * n for n in sorted(lengths)]
+    batches = list(_batches(sources, beam_size, n_workers))
+    assert [ids for batch in batches for ids in batch] == sources
+    sizes = [sum(len(ids) + 1 for ids in batch) for batch in batches]
+    for batch in batches:
+        assert len(batch) <= 512 // beam_size
+        assert len(batch) == 1 or len(batch) * (len(batch[-1]) + 1) <= 4096
+    share = max(256, sum(sizes) / n_workers)
+    assert max(sizes, default=0) <= share + 60 + 1
