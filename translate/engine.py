@@ -25,6 +25,7 @@ Found = list[list[Hypothesis]]
 Search = Callable[[Batch], Found]
 
 _MOST_WORKERS = 4  # more would wait for one another in Python
+_FEW_TOKENS = 128  # too few to divide products among threads, which on a busy machine took ten times as long
 
 
 @dataclass(frozen=True)
@@ -140,15 +141,20 @@ class TorchEngine:
         return min(_MOST_WORKERS, torch.get_num_threads()) if self._on_cpu else 1
 
     def each(self, search: Search, batches: Sequence[Batch]) -> list[Found]:
-        """The results for each batch."""
+        """The results for each batch; little text is searched by one thread, as others would only wait for it."""
         import torch
 
-        n_threads = torch.get_num_threads()
-        n_workers = min(self.n_workers, len(batches))
-        if n_workers <= 1:
+        if not self._on_cpu:
             return [search(batch) for batch in batches]
+        n_threads = torch.get_num_threads()
+        n_workers = max(1, min(self.n_workers, len(batches)))
+        n_tokens = sum(len(ids) for batch in batches for ids in batch)
+        begin = partial(torch.set_num_threads, 1 if n_tokens <= _FEW_TOKENS else n_threads // n_workers)
         try:
-            return side_by_side(search, batches, n_workers, partial(torch.set_num_threads, n_threads // n_workers))
+            if n_workers > 1:
+                return side_by_side(search, batches, n_workers, begin)
+            begin()
+            return [search(batch) for batch in batches]
         finally:
             torch.set_num_threads(n_threads)  # part of what a thread sets holds for all
 

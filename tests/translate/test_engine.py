@@ -92,6 +92,22 @@ def test_batches_side_by_side_are_those_one_after_another(
     assert 1 in inner
 
 
+@pytest.mark.parametrize(("n_tokens", "expected"), [(100, 1), (200, 2)])
+def test_little_text_has_one_thread(parts: ModelFolder, n_tokens: int, expected: int) -> None:
+    before, inner = torch.get_num_threads(), []
+
+    def search(batch: Batch) -> Found:
+        inner.append(torch.get_num_threads())
+        return []
+
+    torch.set_num_threads(2)
+    try:
+        TorchEngine(parts).each(search, [[(5,) * n_tokens]])
+        assert (inner, torch.get_num_threads()) == ([expected], 2)
+    finally:
+        torch.set_num_threads(before)
+
+
 def test_a_mistake_in_one_of_the_batches_is_told(parts: ModelFolder) -> None:
     def search(batch: Batch) -> Found:
         raise UserError(f"batch {batch[0][0]}")
