@@ -16,7 +16,6 @@ from translate.engine import Beam, Precision, TorchEngine
 from translate.model_folder import ModelFolder, Task
 
 SEARCHES = {"greedy": Beam(1, 0.6), "beam": Beam(4, 0.6, n_best=2)}
-BATCHES = [(1, False), (7, True), (64, False), (64, True)]  # sizes, and whether the sentences are shuffled
 
 
 @pytest.fixture(scope="module")
@@ -58,14 +57,6 @@ def check_equal(found: Sequence[list[Hypothesis]], expected: Sequence[list[Hypot
 @pytest.mark.parametrize("beam", SEARCHES.values(), ids=SEARCHES.keys())
 def test_neighbours_do_not_matter(parts: ModelFolder, beam: Beam) -> None:
     check_equal(searched(parts, 31, beam, 13, True), searched(parts, 31, beam, 1, False))
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("beam", SEARCHES.values(), ids=SEARCHES.keys())
-def test_five_hundred_sentences_in_all_kinds_of_batches(parts: ModelFolder, beam: Beam) -> None:
-    expected = searched(parts, 500, beam, 500, False)
-    for size, shuffled in BATCHES:
-        check_equal(searched(parts, 500, beam, size, shuffled), expected)
 
 
 @pytest.mark.slow
