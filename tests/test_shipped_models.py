@@ -1,0 +1,131 @@
+"""The models that ship with the program: small, with a card, good at short everyday text, gentle to documents."""
+
+import importlib.util
+import re
+import sys
+from html.parser import HTMLParser
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+import translate
+from translate.cli import main
+from translate.model_folder import ModelFolder
+from translate.translator import Translator
+
+MODELS = sorted(path for path in (Path(translate.__file__).parent / "models").glob("*/") if path.is_dir())
+ROOT = Path(__file__).parent
+DOCUMENTS = ROOT / "documents"
+
+every_model = pytest.mark.parametrize("model", MODELS, ids=lambda path: path.name)
+
+
+@pytest.fixture(scope="module")
+def german() -> Translator:
+    return Translator.load("de-en")
+
+
+@pytest.fixture(scope="module")
+def everyday() -> ModuleType:
+    path = ROOT.parent / "scripts" / "bench_everyday.py"
+    spec = importlib.util.spec_from_file_location("bench_everyday", path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+@every_model
+def test_it_is_small_and_says_what_it_is(model: Path) -> None:
+    assert sum(path.stat().st_size for path in model.iterdir()) <= 25e6
+    task = ModelFolder.open(model).task
+    assert model.name == f"{task.source}-{task.target}"
+    card = (model / "README.md").read_text(encoding="utf-8")
+    for chapter in ("Data", "Training", "Scores", "Weaknesses", "Samples"):
+        assert f"\n## {chapter}\n" in card
+    assert "CC BY 2.0 FR" in card
+
+
+@every_model
+def test_it_knows_words_and_greetings(model: Path, everyday: ModuleType) -> None:
+    """Its list has no entry of what it was trained on by the word list."""
+    items = everyday.read(ROOT.parent / "scripts" / "data" / f"everyday.{model.name}.tsv")
+    answers = [t.text for t in Translator.load(model).passages([item.text for item in items])]
+    verdicts = [everyday.judge(item, answer) for item, answer in zip(items, answers, strict=True)]
+    assert sum(verdict.accepted for verdict in verdicts) >= 0.9 * len(items)
+    assert not any(verdict.loops or verdict.too_long for verdict in verdicts)
+
+
+def test_the_question_is_answered(german: Translator) -> None:
+    assert german("Kannst du mir helfen, diesen Satz zu übersetzen?") == "Can you help me translate this sentence?"
+
+
+def translated(name: str, tmp_path: Path) -> tuple[str, str]:
+    """A German document and what the command makes of it."""
+    assert main(["--model", "de-en", "--input", str(DOCUMENTS / name), "--output", str(tmp_path / name)]) == 0
+    source, target = ((folder / name).read_text(encoding="utf-8") for folder in (DOCUMENTS, tmp_path))
+    assert source != target
+    return source, target
+
+
+def test_markdown_keeps_its_structure(tmp_path: Path) -> None:
+    source, target = translated("page.md", tmp_path)
+    blocks = re.compile(r"```.*?```|\A---.*?---|<!--.*?-->|^\[1\]:.*$|^\|[:|-]+$", re.DOTALL | re.MULTILINE)
+    inline = re.compile(r"`[^`\n]+`|\]\([^)]+\)|<[^>\n]+>|https?://\S+\w|\{\w+\}")
+    marks = re.compile(r"^\s*(?:[-*>|#=]|\d+\.)*\s?(?:\[.\])?", re.MULTILINE)
+    for kind in (blocks, inline):
+        assert kind.findall(target) == kind.findall(source)
+    assert marks.findall(target) == marks.findall(source)
+    assert target.count("\n") == source.count("\n")
+    assert [line.count("|") for line in target.split("\n")] == [line.count("|") for line in source.split("\n")]
+    for mark in ("**", "![", "]("):
+        assert target.count(mark) == source.count(mark)
+
+
+class Skeleton(HTMLParser):
+    """What of a page is no language."""
+
+    def __init__(self, page: str) -> None:
+        super().__init__(convert_charrefs=False)
+        self.parts: list[object] = []
+        self._kept: list[str] = []
+        self.feed(page)
+        self.close()
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.parts.append((tag, attrs))
+        if self._kept or tag in ("code", "kbd", "pre", "script", "style") or ("translate", "no") in attrs:
+            self._kept.append(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        self.parts.append(f"/{tag}")
+        if self._kept and self._kept[-1] == tag:
+            self._kept.pop()
+
+    def handle_data(self, data: str) -> None:
+        if self._kept:
+            self.parts.append(data)
+
+    def handle_comment(self, data: str) -> None:
+        self.parts.append(("comment", data))
+
+    def handle_entityref(self, name: str) -> None:
+        self.parts.append(("entity", name))
+
+
+def test_html_keeps_its_tags_and_code(tmp_path: Path) -> None:
+    source, target = translated("page.html", tmp_path)
+    assert Skeleton(target).parts == Skeleton(source).parts
+    assert target.count("\n") == source.count("\n")
+
+
+def test_subtitles_keep_their_times_and_lines(tmp_path: Path) -> None:
+    source, target = translated("film.srt", tmp_path)
+    cues, new = (text.split("\n\n") for text in (source, target))
+    assert [cue.split("\n")[:2] for cue in new] == [cue.split("\n")[:2] for cue in cues]
+    assert [cue.count("\n") for cue in new] == [cue.count("\n") for cue in cues]
+    for tag in ("<i>", "</i>", "{\\an8}", "\n- "):
+        assert target.count(tag) == source.count(tag)
