@@ -5,8 +5,9 @@
     python scripts/bench_decode.py runs/multi30k-de-en data/test.de data/test.en --against ct2 ct2-int8 hf --beam 5
 
 Contenders translate the same lines, each in a process of its own, in turns: a slow moment of the machine meets all.
-All have one length penalty (alpha 1) and one limit (source tokens + 50). Ours reads and writes text; the others are
-given token ids, so tokenizing is not counted for them. Cold start is a process of its own, from its start to its end.
+All divide log-probabilities by the length, and have one limit (source tokens + 50). Ours reads and writes text; the
+others are given token ids, so tokenizing is not counted for them. Cold start is a process of its own, from its start
+to its end.
 
     ours, ours-bf16     this toolkit in float32 and in bf16
     ct2, ct2-int8       CTranslate2 on the exported model, in float32 and int8: --batch sentences for each core
@@ -36,7 +37,6 @@ from translate.training.machine import tune_malloc
 from translate.training.run import commit, processor_name
 from translate.translator import Translator
 
-ALPHA = 1.0  # for which our length penalty and the others' differ by a constant number of tokens alone
 MAX_EXTRA = 50
 N_SINGLE = 50  # sentences that are translated one at a time
 
@@ -147,7 +147,7 @@ def record(args: argparse.Namespace, results: Results) -> dict[str, object]:
         "commit": commit(),
         **{key: str(getattr(args, key)) for key in ("model", "source")},
         **{key: getattr(args, key) for key in ("beam", "batch", "rounds")},
-        "alpha": ALPHA,
+        "length_penalty": "average",
         "processor": processor_name(),
         "threads": torch.get_num_threads(),
         "torch": torch.__version__,
@@ -213,7 +213,7 @@ def ours(args: argparse.Namespace, folder: Path) -> Run:
     """This toolkit, one sentence a line."""
     tune_malloc()
     engine = TorchEngine(ModelFolder.open(folder), "bf16" if args.work == "ours-bf16" else "fp32")
-    translator = Translator(engine, beam_size=args.beam, alpha=ALPHA)
+    translator = Translator(engine, beam_size=args.beam, length_penalty="average")
     return lambda lines: [translation.text for translation in translator.translate(lines)]
 
 
@@ -231,7 +231,7 @@ def ctranslate2(args: argparse.Namespace, folder: Path) -> Run:
         results = translator.translate_batch(
             pieces,
             beam_size=args.beam,
-            length_penalty=ALPHA,
+            length_penalty=1.0,
             max_batch_size=args.batch,
             max_input_length=0,
             max_decoding_length=max(map(len, pieces)) + MAX_EXTRA,
@@ -266,7 +266,7 @@ def hugging_face(args: argparse.Namespace, folder: Path) -> Run:
                 attention_mask=src != pad,
                 num_beams=args.beam,
                 do_sample=False,
-                length_penalty=ALPHA,
+                length_penalty=1.0,
                 max_length=width + MAX_EXTRA,
             )
             for i, output in zip(batch, outputs.tolist(), strict=True):
