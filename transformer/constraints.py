@@ -94,7 +94,7 @@ def constrained_search(
             total_KV[:, eos] = _NEVER
             grids[b] = _advanced(grids[b], total_KV, wanted[b], bank_size)
             bar = finished[b][-1].score if len(finished[b]) == n_best else _NEVER
-            bound = max(grids[b].log_probs) / length_penalty(max_lengths[b], alpha, rule)
+            bound = max(grids[b].log_probs) / length_penalty(max(1, max_lengths[b]), alpha, rule)
             if length < max_lengths[b] and bound > bar:
                 keep.append(i)
         index_B = torch.tensor(keep, dtype=torch.long, device=device)

@@ -13,6 +13,8 @@ from transformer.decoding import pad_batch
 from transformer.hypothesis import Hypothesis
 from transformer.model import Transformer
 
+_CELLS = 2**20  # of the attention of all hypotheses that are read together: every layer and head has as many
+
 
 def with_coverage(
     models: Sequence[Transformer], src: Sequence[Sequence[int]], found: Sequence[Sequence[Hypothesis]], beta: float
@@ -30,8 +32,13 @@ def with_coverage(
     if not outputs:
         return [list(own) for own in found]
     sources, targets = [ids for ids, _ in outputs], [hypothesis.tokens for _, hypothesis in outputs]
-    share_MHS = torch.stack([_shares(model, sources, targets) for model in models])
-    penalties = iter(_penalties(share_MHS.mean(dim=0), sources, beta))
+    largest = max(len(ids) + 1 for ids in sources) * max(len(ids) + 1 for ids in targets)
+    n = max(1, _CELLS // largest)
+    penalties = iter(
+        penalty
+        for i in range(0, len(outputs), n)
+        for penalty in _penalties(models, sources[i : i + n], targets[i : i + n], beta)
+    )
     ranked = []
     for own in found:
         adjusted = [replace(h, score=h.score + cp, coverage=cp) for h, cp in zip(own, penalties, strict=False)]
@@ -49,7 +56,10 @@ def _shares(model: Transformer, src: Sequence[Sequence[int]], tgt: Sequence[Sequ
     return (weights_HTS * (tgt_HT != config.pad)[:, :, None]).sum(dim=1)
 
 
-def _penalties(share_HS: Tensor, src: Sequence[Sequence[int]], beta: float) -> list[float]:
+def _penalties(
+    models: Sequence[Transformer], src: Sequence[Sequence[int]], tgt: Sequence[Sequence[int]], beta: float
+) -> list[float]:
+    share_HS = torch.stack([_shares(model, src, tgt) for model in models]).mean(dim=0)
     least = torch.finfo(share_HS.dtype).tiny  # of a share that is rounded to 0 the logarithm is no number
     log_HS = share_HS.clamp(least, 1.0).log()
     return [beta * log_S[: len(ids)].sum().item() for log_S, ids in zip(log_HS, src, strict=True)]

@@ -28,6 +28,8 @@ class ModelStep:
         logits_NV = self.model.decode_step(token_N, self.cache)
         for never in (self.model.config.pad, self.model.config.bos):
             logits_NV[:, never] = float("-inf")
+        if logits_NV.device.type != "cpu":
+            return logits_NV.float().log_softmax(dim=-1)
         log_prob_NV = torch.empty_like(logits_NV, dtype=torch.float32)
         for start in range(0, len(logits_NV), _CHUNK):
             rows = slice(start, start + _CHUNK)

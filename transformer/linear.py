@@ -3,7 +3,8 @@
 Dimension key: D inputs, E outputs.
 
 oneDNN brings a bf16 matrix into an order of its own at every product. A step of decoding multiplies few rows with all
-weights, so that half of its time went there; packed once, the products are the same to the bit.
+weights, so that half of its time went there; packed once, the products are the same to the bit. Of an
+activation that is part of a product the outcome is rounded once less.
 """
 
 from typing import Literal

@@ -112,6 +112,11 @@ class Transformer(nn.Module):
             return self._packed_output(states)
         return F.linear(states, self.output_weight, self.output_bias_V)
 
+    @property
+    def is_packed(self) -> bool:
+        """Whether `pack` has had an effect."""
+        return self._packed_output is not None
+
     def pack(self) -> None:
         """Prepare for products without gradients, where that pays; the weights have to stay as they are afterwards."""
         if not can_pack(self.output_weight):

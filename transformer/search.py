@@ -96,7 +96,7 @@ def beam_search(
         raise ValueError(f"n_best = {n_best} must be between 1 and beam_size = {beam_size}")
     rows = Rows(len(max_lengths))
     finished: list[list[Hypothesis]] = [[] for _ in max_lengths]
-    largest = [length_penalty(n, alpha, rule) for n in max_lengths]
+    largest = [length_penalty(max(1, n), alpha, rule) for n in max_lengths]
     token_BK = torch.full((len(max_lengths), beam_size), bos, dtype=torch.long, device=device)
     # One live hypothesis at first: K copies of it would fill the beam with the same sentence.
     log_prob_BK = torch.full(token_BK.shape, float("-inf"), device=device)

@@ -4,12 +4,14 @@ The text around it (`translate.translator`) knows nothing else of the model, and
 needs none.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from copy import deepcopy
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
+from threading import Lock
 from typing import TYPE_CHECKING, Literal, Protocol
 
 from transformer.hypothesis import Hypothesis, LengthRule
@@ -94,7 +96,38 @@ def side_by_side(
         return list(pool.map(search, reversed(batches)))[::-1]
 
 
+class _Borrowed:
+    """How many searches are under way in this process, and the number of threads that it had before the first."""
+
+    lock = Lock()
+    n_searches = 0
+    n_threads = 0
+
+
+@contextmanager
+def _borrowed_threads() -> Iterator[int]:
+    """The number of torch's threads, which may be set meanwhile: the last search to end puts it back.
+
+    Part of what a thread sets holds for all, so that searches that overlap must not take one another's for the usual.
+    """
+    import torch
+
+    with _Borrowed.lock:
+        if not _Borrowed.n_searches:
+            _Borrowed.n_threads = torch.get_num_threads()
+        _Borrowed.n_searches += 1
+    try:
+        yield _Borrowed.n_threads
+    finally:
+        with _Borrowed.lock:
+            _Borrowed.n_searches -= 1
+            if not _Borrowed.n_searches:
+                torch.set_num_threads(_Borrowed.n_threads)
+
+
 def _in_bf16(model: "Transformer") -> "Transformer":
+    if model.is_packed:
+        return model
     copy = deepcopy(model).bfloat16()
     copy.pack()
     return copy
@@ -146,17 +179,14 @@ class TorchEngine:
 
         if not self._on_cpu:
             return [search(batch) for batch in batches]
-        n_threads = torch.get_num_threads()
-        n_workers = max(1, min(self.n_workers, len(batches)))
-        n_tokens = sum(len(ids) for batch in batches for ids in batch)
-        begin = partial(torch.set_num_threads, 1 if n_tokens <= _FEW_TOKENS else n_threads // n_workers)
-        try:
+        with _borrowed_threads() as n_threads:
+            n_workers = max(1, min(_MOST_WORKERS, n_threads, len(batches)))
+            n_tokens = sum(len(ids) for batch in batches for ids in batch)
+            begin = partial(torch.set_num_threads, 1 if n_tokens <= _FEW_TOKENS else n_threads // n_workers)
             if n_workers > 1:
                 return side_by_side(search, batches, n_workers, begin)
             begin()
             return [search(batch) for batch in batches]
-        finally:
-            torch.set_num_threads(n_threads)  # part of what a thread sets holds for all
 
     def search(
         self, sources: Sequence[Sequence[int]], max_lengths: Sequence[int], beam: Beam

@@ -71,10 +71,13 @@ def _times(words: Sequence[str]) -> int:
 def echoes(output: str, source: str) -> bool:
     """Whether a translation of three words or more says mostly what its source says, so that little was translated.
 
-    A model copies what it does not know, such as another language, and is sure of it.
+    A model copies what it does not know, such as another language, and is sure of it. Names are the same in most
+    languages, so what has a capital on both sides does not count.
     """
-    said, read = _LETTERS.findall(output.casefold()), set(_LETTERS.findall(source.casefold()))
-    return len(said) >= 3 and 5 * sum(word in read for word in said) >= 3 * len(said)
+    said, read = (_LETTERS.findall(text) for text in (output, source))
+    names = {word for word in {*said} & {*read} if word[0].isupper()}
+    counted, known = [word.casefold() for word in said if word not in names], {word.casefold() for word in read}
+    return len(counted) >= 3 and 5 * sum(word in known for word in counted) >= 3 * len(counted)
 
 
 def longest_output(n_source: int) -> int:

@@ -108,6 +108,33 @@ def test_little_text_has_one_thread(parts: ModelFolder, n_tokens: int, expected:
         torch.set_num_threads(before)
 
 
+def test_searches_that_overlap_leave_the_number_of_threads_as_it_was(parts: ModelFolder) -> None:
+    before = torch.get_num_threads()
+    torch.set_num_threads(3)
+    meeting = threading.Barrier(2, timeout=60)
+
+    def search(batch: Batch) -> Found:
+        meeting.wait()
+        return [[] for _ in batch]
+
+    try:
+        threads = [threading.Thread(target=TorchEngine(parts).each, args=(search, [[(5,)]])) for _ in range(2)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert torch.get_num_threads() == 3
+    finally:
+        torch.set_num_threads(before)
+
+
+def test_an_engine_in_half_precision_can_be_made_of_another(parts: ModelFolder) -> None:
+    once = TorchEngine(parts, "bf16")
+    twice = TorchEngine(once.parts, "bf16")
+    source, beam = [(5, 7, 9)], Beam(1, alpha=0.6)
+    assert twice.search(source, [4], beam) == once.search(source, [4], beam)
+
+
 def test_a_mistake_in_one_of_the_batches_is_told(parts: ModelFolder) -> None:
     def search(batch: Batch) -> Found:
         raise UserError(f"batch {batch[0][0]}")

@@ -86,6 +86,8 @@ def test_what_says_the_same_words_is_an_echo() -> None:
         assert echoes(text.upper(), text)
     assert echoes("The Hund schläft im Garten", "Der Hund schläft im Garten.")
     for output, source in (
+        ("I love New York City.", "Ich liebe New York City."),
+        ("Mr Smith is in New York.", "Herr Smith ist in New York."),
         ("Tom Miller", "Tom Miller"),
         ("1 2 3 4", "1 2 3 4"),
         ("", ""),

@@ -52,8 +52,8 @@ def _other(folder: Path, to: Path, source: str | None, target: str | None) -> bo
 
     own_target = False
     if (folder / "config.yaml").is_file():
-        joeynmt_import.import_joeynmt(folder, to, source=source, target=target)
         own_target = joeynmt_import.has_own_target_tokenizer(folder)
+        joeynmt_import.import_joeynmt(folder, to, source=source, target=target)
     elif any(folder.glob("dict.*.txt")):
         fairseq_import.import_fairseq(folder, to, source=source, target=target)
     else:

@@ -48,7 +48,6 @@ _NAMES = Names(
 _STACK: dict[str, tuple[object, ...]] = {
     "type": ("transformer",),
     "alpha": (1.0,),
-    "layer_norm": ("post", "pre"),
     "activation": ("relu", "swish"),
 }
 _LANGUAGE: dict[str, tuple[object, ...]] = {
@@ -122,6 +121,8 @@ def _settings(folder: Path) -> Mapping[str, Any]:
     encoder, decoder = (_section(folder, stacks, stack) for stack in ("encoder", "decoder"))
     for stack, own in (("encoder", encoder), ("decoder", decoder)):
         _require(folder, f"model.{stack}", own, _STACK)
+        # What is usual depends on its version.
+        _require(folder, f"model.{stack}", own, {"layer_norm": ("post", "pre")}, "not named")
         _require(folder, f"model.{stack}.embeddings", _section(folder, own, "embeddings"), {"scale": (True,)}, False)
     for name in _EQUAL:
         if (one := encoder.get(name)) != (other := decoder.get(name)):
@@ -194,7 +195,7 @@ def _config(folder: Path, stacks: Mapping[str, Any], vocab_size: int) -> ModelCo
         "dropout": rate,
         "attention_dropout": rate,
         "ffn_dropout": rate,
-        "norm": encoder.get("layer_norm", "post"),
+        "norm": encoder["layer_norm"],
         "norm_eps": _NORM_EPS,
         "activation": encoder.get("activation", "relu"),
     }

@@ -20,7 +20,7 @@ KEPT_ELEMENT = (
 # Every repetition that another one could take over is bounded, so that no text takes more than linear time.
 _KINDS = (
     r"\u27e6\d{1,3}\u27e7",  # what would be mistaken for a symbol
-    r"(?<!`)(?P<ticks>`{1,3})(?!`)[^\n]{1,200}?(?<!`)(?P=ticks)(?!`)",  # code
+    r"(?<![\w`])(?P<ticks>`{1,3})(?![\s`])[^\n]{1,200}?(?<![\s`])(?P=ticks)(?![\w`])",  # code
     KEPT_ELEMENT,
     r"<!--.{0,1000}?-->|</?[A-Za-z][^<>\n]{0,1000}>",  # markup
     r"&(?:#\d{1,7}|#x[0-9A-Fa-f]{1,6}|[A-Za-z][A-Za-z0-9]{1,31});",  # entities

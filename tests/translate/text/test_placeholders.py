@@ -39,6 +39,8 @@ NOT_FOUND = [
     "Ja -- nein",
     "{ das ist ein Satz in Klammern }",
     "Tom@Home ist kein Ort",
+    "Er sagte: `Ich komme.' Dann ging er. `Gut', sagte sie.",
+    "Um 5` kam er. Er war da. Um 6` ging er.",
     "Um 12:30 Uhr, 3/4 davon",
 ]
 
