@@ -46,7 +46,7 @@ def test_it_is_small_and_says_what_it_is(model: Path) -> None:
     card = (model / "README.md").read_text(encoding="utf-8")
     for chapter in ("Data", "Training", "Scores", "Weaknesses", "Samples"):
         assert f"\n## {chapter}\n" in card
-    assert "CC BY 2.0 FR" in card
+    assert "CC-BY 2.0 FR" in card
 
 
 @every_model

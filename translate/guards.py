@@ -7,7 +7,9 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
-LOW_CONFIDENCE = -1.5  # mean log-probability of a token; a sound translation has -0.1 to -0.8
+# Mean log-probability of a token. Of 400 everyday sentences that the shipped German model translates 7 are below, with a
+# mean chrF of 36, where all have 64; and of news, which it is bad at, a quarter.
+LOW_CONFIDENCE = -0.75
 NO_REPEAT = 3  # tokens of a sequence that a second search may not repeat
 
 _LONGEST_PERIOD = 8  # words of a sequence whose repetition is noticed
