@@ -106,6 +106,12 @@ def test_a_misspelt_verb_is_no_sentence() -> None:
     assert with_verb([]) == ["text"]
 
 
+@pytest.fixture(autouse=True)
+def nothing_ships(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The program as it is without a model of its own."""
+    monkeypatch.setattr("translate.installed.places", lambda: [Path("runs")])
+
+
 MISTAKES = {
     "no model anywhere": "Hallo",
     "model is no folder": "--model nowhere Hallo",
