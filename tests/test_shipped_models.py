@@ -1,8 +1,6 @@
 """The models that ship with the program: small, with a card, good at short everyday text, gentle to documents."""
 
-import importlib.util
 import re
-import sys
 from html.parser import HTMLParser
 from pathlib import Path
 from types import ModuleType
@@ -10,13 +8,13 @@ from types import ModuleType
 import pytest
 
 import translate
+from tests.programs import SCRIPTS, program
 from translate.cli import main
 from translate.model_folder import ModelFolder
 from translate.translator import Translator
 
 MODELS = sorted(path for path in (Path(translate.__file__).parent / "models").glob("*/") if path.is_dir())
-ROOT = Path(__file__).parent
-DOCUMENTS = ROOT / "documents"
+DOCUMENTS = Path(__file__).parent / "documents"
 
 every_model = pytest.mark.parametrize("model", MODELS, ids=lambda path: path.name)
 
@@ -28,14 +26,7 @@ def german() -> Translator:
 
 @pytest.fixture(scope="module")
 def everyday() -> ModuleType:
-    path = ROOT.parent / "scripts" / "bench_everyday.py"
-    spec = importlib.util.spec_from_file_location("bench_everyday", path)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module
-    spec.loader.exec_module(module)
-    return module
+    return program("bench_everyday")
 
 
 @every_model
@@ -52,7 +43,7 @@ def test_it_is_small_and_says_what_it_is(model: Path) -> None:
 @every_model
 def test_it_knows_words_and_greetings(model: Path, everyday: ModuleType) -> None:
     """Its list has no entry of what it was trained on by the word list."""
-    items = everyday.read(ROOT.parent / "scripts" / "data" / f"everyday.{model.name}.tsv")
+    items = everyday.read(SCRIPTS / "data" / f"everyday.{model.name}.tsv")
     answers = [t.text for t in Translator.load(model).passages([item.text for item in items])]
     verdicts = [everyday.judge(item, answer) for item, answer in zip(items, answers, strict=True)]
     assert sum(verdict.accepted for verdict in verdicts) >= 0.9 * len(items)

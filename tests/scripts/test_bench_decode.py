@@ -1,6 +1,5 @@
 """The benchmark of decoding, on a model of a few thousand parameters and a handful of lines."""
 
-import importlib.util
 import json
 import subprocess
 import sys
@@ -8,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.programs import SCRIPTS, program
 from tests.translate.conftest import SENTENCES
 from transformer.config import ModelConfig
 from transformer.model import Transformer
@@ -16,15 +16,11 @@ from translate.config import TokenizerConfig
 from translate.corpus.tokenizer import train
 from translate.model_folder import Task
 
-SCRIPTS = Path(__file__).parents[2] / "scripts"
 LINES = ["der Hund", "die Katze und das Kind", "ein Hund", "das Kind"] * 4
 
 
 def decoding_table(records: list[dict]) -> str:
-    spec = importlib.util.spec_from_file_location("results", SCRIPTS / "results.py")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module.decoding_table(records)
+    return program("results").decoding_table(records)
 
 
 @pytest.fixture

@@ -1,32 +1,17 @@
 """What counts as an accepted answer, a loop, and an answer that is too long."""
 
-import importlib.util
 import json
-import sys
 from collections.abc import Sequence
-from pathlib import Path
-from types import ModuleType, SimpleNamespace
+from types import SimpleNamespace
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.programs import SCRIPTS, program
 from translate.translator import Translator
 
-SCRIPTS = Path(__file__).parents[2] / "scripts"
-
-
-def load() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("bench_everyday", SCRIPTS / "bench_everyday.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module
-    spec.loader.exec_module(module)
-    return module
-
-
-bench = load()
+bench = program("bench_everyday")
 HOUSE = bench.Item("Haus", ("house", "home"))
 
 

@@ -1,18 +1,15 @@
 """A run ships whole, with scores of what ships and the licence of every corpus, or not at all."""
 
-import importlib.util
 import json
-import sys
 from pathlib import Path
-from types import ModuleType
 
 import pytest
 
+from tests.programs import SCRIPTS, program
 from translate.cli import main
 from translate.errors import UserError
 from translate.model_folder import ModelFolder
 
-SCRIPTS = Path(__file__).parents[2] / "scripts"
 CONFIG = """
 [data]
 source = "de"
@@ -39,17 +36,7 @@ valid_bleu_sentences = 0
 """
 
 
-def load() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("ship", SCRIPTS / "ship.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module
-    spec.loader.exec_module(module)
-    return module
-
-
-ship = load()
+ship = program("ship")
 
 
 @pytest.fixture(scope="module")

@@ -199,6 +199,7 @@ def test_without_an_alpha_nothing_is_divided(tmp_path: Path) -> None:
         (("model.decoder.layer_norm", "pre"), "model.encoder.layer_norm = 'post' with model.decoder.layer_norm"),
         (("model.encoder.embeddings.scale", None), "model.encoder.embeddings.scale = False"),
         (("model.encoder.activation", "gelu"), "model.encoder.activation = 'gelu'"),
+        (("model.encoder.layer_norm", None), "model.encoder.layer_norm = 'not named'"),
         (("model.encoder.num_layers", 5), "no tensor encoder.layers.2"),
         (("model.encoder.num_layers", 1), "a part encoder.layers.1"),
         (("model.encoder", None), "has no section 'encoder'"),

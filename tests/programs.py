@@ -1,0 +1,19 @@
+"""The programs in scripts/, which are no package, as modules."""
+
+import importlib.util
+import sys
+from pathlib import Path
+from types import ModuleType
+
+SCRIPTS = Path(__file__).parents[1] / "scripts"
+
+
+def program(name: str) -> ModuleType:
+    """The module of scripts/NAME.py."""
+    spec = importlib.util.spec_from_file_location(name, SCRIPTS / f"{name}.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module  # where dataclasses look for what is theirs
+    spec.loader.exec_module(module)
+    return module
