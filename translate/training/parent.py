@@ -73,7 +73,7 @@ class Parent:
         A tokenizer.vocab_size in the file is a size of the model and has to agree. What else [tokenizer] sets tells
         how to train a tokenizer, and none is trained, so that one file serves a run and its fine-tuning: that is said.
         """
-        self._check_languages(config)
+        self._check_languages(config, say)
         section, size = config.tokenizer, load_config(self.folder).vocab_size
         if "vocab_size" in section.model_fields_set and section.vocab_size != size:
             raise UserError(
@@ -86,14 +86,17 @@ class Parent:
         self._check_architecture(config)
         return config
 
-    def _check_languages(self, config: ExperimentConfig) -> None:
+    def _check_languages(self, config: ExperimentConfig, say: Say) -> None:
         task = Task.load(self.folder / "translation.json")
-        for key, own in (("source", config.data.source), ("target", config.data.target)):
-            if own != getattr(task, key):
-                raise UserError(
-                    f'data.{key} = "{own}" in the experiment and "{getattr(task, key)}" in {self.folder}: start from '
-                    "a model of the same languages"
-                )
+        own, stored = (config.data.source, config.data.target), (task.source, task.target)
+        if own == stored[::-1]:
+            say(f"{self.folder} translates {task.source} to {task.target}: its weights begin the other direction")
+        elif own != stored:
+            key, i = ("source", 0) if own[0] != stored[0] else ("target", 1)
+            raise UserError(
+                f'data.{key} = "{own[i]}" in the experiment and "{stored[i]}" in {self.folder}: start from a model of '
+                "the same two languages"
+            )
 
     def _check_architecture(self, config: ExperimentConfig) -> None:
         overrides = config.model.model_dump(exclude={"preset"})

@@ -49,6 +49,12 @@ def assert_same_weights(a: Path, b: Path) -> None:
     assert [name for name in left if not left[name].equal(right[name])] == []
 
 
+def keep_first_weights(trainer: Trainer, batches: object) -> None:
+    """In place of an update: the weights that the run begins with, in the current folder."""
+    save_file(trainer.model.state_dict(), "model.safetensors")
+    raise Interrupted
+
+
 def interrupt_at(step: int, monkeypatch) -> None:
     """The next run stops as by a signal before it makes the update of `step`."""
     update = Trainer._update
@@ -65,11 +71,7 @@ def test_it_starts_from_the_weights_and_the_tokenizer_and_says_so_in_the_manifes
     Path("other.de").write_text("haus und haus\nkatze\nrot und blau\n", encoding="utf-8")
     Path("other.en").write_text("house and house\ncat\nred and blue\n", encoding="utf-8")
 
-    def first_update(trainer, batches):
-        save_file(trainer.model.state_dict(), "model.safetensors")
-        raise Interrupted
-
-    monkeypatch.setattr(Trainer, "_update", first_update)
+    monkeypatch.setattr(Trainer, "_update", keep_first_weights)
     with pytest.raises(Interrupted):
         fine_tune(toy, "tuned", parent, data={"train": [{"source": "other.de", "target": "other.en"}]})
     assert_same_weights(Path(), parent)
@@ -152,6 +154,19 @@ def test_what_does_not_fit_is_refused_by_key_and_both_values(toy, changes, words
         fine_tune(toy, "tuned", Path("parent"), **changes)
     assert not Path("prepared/tuned").exists()
     assert not Path("tuned").exists()
+
+
+def test_the_other_direction_begins_with_the_same_weights(toy, parent, capsys, monkeypatch):
+    corpora = {name: {"source": f"{name}.en", "target": f"{name}.de"} for name in ("train", "valid")}
+    data = {"source": "en", "target": "de", "train": [corpora["train"]], "valid": corpora["valid"]}
+    run = fine_tune(toy, "back", parent, data=data)
+    assert "translates de to en: its weights begin the other direction" in capsys.readouterr().err
+    task = Task.load(run / "model/translation.json")
+    assert (task.source, task.target) == ("en", "de")
+    monkeypatch.setattr(Trainer, "_update", keep_first_weights)
+    with pytest.raises(Interrupted):
+        fine_tune(toy, "again", parent, data=data)
+    assert_same_weights(Path(), parent)
 
 
 def test_dropout_may_differ_and_unused_settings_of_the_tokenizer_are_said(toy, parent, capsys):
