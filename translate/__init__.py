@@ -7,14 +7,20 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from translate.columns import ColumnTranslator
     from translate.errors import UserError
     from translate.translator import Translation, Translator
 
     __version__: str
 
-_HOMES = {"Translation": "translator", "Translator": "translator", "UserError": "errors"}
+_HOMES = {
+    "ColumnTranslator": "columns",
+    "Translation": "translator",
+    "Translator": "translator",
+    "UserError": "errors",
+}
 
-__all__ = ["Translation", "Translator", "UserError", "__version__"]
+__all__ = ["ColumnTranslator", "Translation", "Translator", "UserError", "__version__"]
 
 
 def __getattr__(name: str) -> object:

@@ -1,0 +1,43 @@
+"""A column of a table translated, for libraries that map a function over batches of rows.
+
+Ray Data (`Dataset.map_batches`) and Hugging Face `datasets` (`Dataset.map` with `batched=True`) call it alike.
+"""
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from translate.errors import UserError
+from translate.translator import Translator
+
+
+class ColumnTranslator:
+    """Adds a column of translations to batches of rows; every row comes back.
+
+    Args:
+        model: the name of an installed model, a model folder or a run.
+        column: the texts, of any number of lines each; None stays None.
+        into: the new column.
+        options: further arguments of `Translator.load`.
+    """
+
+    def __init__(self, model: Path | str, column: str, into: str, **options: Any) -> None:
+        self.translator = Translator.load(model, **options)
+        self.column = column
+        self.into = into
+
+    def __call__(self, batch: Mapping[str, Iterable[Any]]) -> dict[str, Iterable[Any]]:
+        """The batch, columns by name, with the new column.
+
+        UserError if the column is missing or holds something else than text, or if the new one exists already.
+        """
+        if self.column not in batch:
+            raise UserError(f'no column "{self.column}" among {", ".join(batch)}; name one of them')
+        if self.into in batch:
+            raise UserError(f'a column "{self.into}" exists already and would be lost; choose another name')
+        texts = list(batch[self.column])
+        for text in texts:
+            if text is not None and not isinstance(text, str):
+                raise UserError(f'column "{self.column}" holds {text!r}, which is not text; name a column of texts')
+        translations = iter(self.translator([text for text in texts if text is not None]))
+        return {**batch, self.into: [None if text is None else next(translations) for text in texts]}
