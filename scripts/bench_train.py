@@ -13,10 +13,14 @@ forward pass of each pair. Without --prepared, sentences are random, with length
     torch       torch.nn.Transformer in a plain loop, malloc tuned as ours is
     hf          MarianMTModel of Hugging Face transformers in a plain loop, as it comes
     hf-malloc   the same with malloc tuned
+
+    ours-preload   this toolkit's update with the allocator that `translate doctor` names; it tells in long rounds
+                   of many shapes: --prepared, and some hundred --steps
 """
 
 import argparse
 import json
+import os
 import statistics
 import subprocess
 import sys
@@ -37,7 +41,14 @@ from transformer.presets import resolve
 from translate.config import TrainingConfig
 from translate.corpus.batches import Batch, EncodedPairs, Pairs, Sampler, collate
 from translate.corpus.store import Prepared
-from translate.training.machine import choose_device, choose_dtype, keep_kernels, product_rate, tune_malloc
+from translate.training.machine import (
+    better_allocator,
+    choose_device,
+    choose_dtype,
+    keep_kernels,
+    product_rate,
+    tune_malloc,
+)
 from translate.training.run import commit, processor_name
 from translate.training.step import new_optimizer, precision, train_step
 
@@ -51,7 +62,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         return work(args)
     names = ["ours", *args.against]
     command = [sys.executable, __file__, *(sys.argv[1:] if argv is None else argv)]
-    workers = {name: start([*command, "--work", name]) for name in names}
+    workers = {name: start([*command, "--work", name], environment(name)) for name in names}
     facts = {name: answer(worker) for name, worker in workers.items()}
     seconds: dict[str, list[float]] = {name: [] for name in names}
     for _ in range(args.rounds):
@@ -66,7 +77,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 def parse_args(argv: Sequence[str]) -> argparse.Namespace:
     """The options; `preset`, `rounds` and so on end up in the record."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--against", nargs="+", choices=["torch", "hf", "hf-malloc"], default=[], metavar="NAME")
+    parser.add_argument("--against", nargs="+", choices=list(MAKERS)[1:], default=[], metavar="NAME")
     parser.add_argument("--preset", default="small", help="model (default: %(default)s)")
     parser.add_argument("--prepared", type=Path, metavar="FOLDER", help="take batches from this prepared corpus")
     parser.add_argument("--vocab-size", type=int, default=8000, help="default: %(default)s")
@@ -79,9 +90,18 @@ def parse_args(argv: Sequence[str]) -> argparse.Namespace:
     return parser.parse_args(argv)
 
 
-def start(command: Sequence[str]) -> "subprocess.Popen[str]":
+def environment(name: str) -> dict[str, str]:
+    """Variables of a contender's process."""
+    if not name.endswith("-preload"):
+        return dict(os.environ)
+    if (library := better_allocator()) is None:
+        raise SystemExit(f"{name}: no allocator to preload is installed, or one is preloaded already")
+    return os.environ | {"LD_PRELOAD": library}
+
+
+def start(command: Sequence[str], variables: dict[str, str]) -> "subprocess.Popen[str]":
     """One contender's process."""
-    return subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    return subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=variables)
 
 
 def answer(worker: "subprocess.Popen[str]") -> dict[str, float]:
@@ -109,7 +129,7 @@ def report(
     dtype = choose_dtype(args.precision, device)
     rate = product_rate(dtype, device)
     contenders = {}
-    print(f"{'contender':12}{'tokens/s':>10}{'GFLOP/s':>10}{'of products':>13}{'peak MB':>9}{'ours is':>9}")
+    print(f"{'contender':14}{'tokens/s':>10}{'GFLOP/s':>10}{'of products':>13}{'peak MB':>9}{'ours is':>9}")
     for name, fact in facts.items():
         median = statistics.median(seconds[name])
         contenders[name] = {
@@ -126,7 +146,7 @@ def report(
         }
         c = contenders[name]
         print(
-            f"{name:12}{c['tokens_per_s']:>10,}{c['gflops']:>10}{c['share_of_product_rate']:>13.1%}"
+            f"{name:14}{c['tokens_per_s']:>10,}{c['gflops']:>10}{c['share_of_product_rate']:>13.1%}"
             f"{c['peak_mb']:>9,.0f}{c['ours_is_times']:>9}"
         )
     return {
@@ -153,7 +173,7 @@ def work(args: argparse.Namespace) -> int:
     dtype = choose_dtype(args.precision, device)
     config = resolve(args.preset, {"dropout": args.dropout}, args.vocab_size)
     batches = [batch.to(device) for batch in some_batches(args)]
-    model, update = {"ours": ours, "torch": plain_torch}.get(args.work, hugging_face)(config, device, dtype)
+    model, update = MAKERS[args.work](config, device, dtype)
     for batch in batches:  # the allocator and the kernels settle; not measured
         update(batch)
     n_padded = sum(batch.src.numel() + batch.tgt_in.numel() for batch in batches)
@@ -281,6 +301,9 @@ def hugging_face(config: ModelConfig, device: torch.device, dtype: torch.dtype) 
         optimizer.zero_grad()
 
     return model, update
+
+
+MAKERS = {"ours": ours, "torch": plain_torch, "hf": hugging_face, "hf-malloc": hugging_face, "ours-preload": ours}
 
 
 def peak_mb(device: torch.device) -> float:

@@ -90,7 +90,18 @@ def _machine() -> dict[str, object]:
     }
     if device.type == "cuda":
         facts["device_memory_gib"] = round(torch.cuda.get_device_properties(device).total_memory / 2**30, 1)
-    return facts | {"malloc_tunable": tune_malloc()}
+    return facts | {"malloc_tunable": tune_malloc(), "allocator": _allocator()}
+
+
+def _allocator() -> str:
+    """Who hands out memory, and what would be faster in training on a CPU."""
+    from translate.training.machine import allocator, better_allocator
+
+    if (name := allocator()) is not None:
+        return name
+    library = better_allocator()
+    advice = f"LD_PRELOAD={library} trains faster" if library else "tcmalloc or jemalloc, preloaded, trains faster"
+    return f"the C library's; {advice}"
 
 
 def _memory() -> dict[str, object]:

@@ -92,7 +92,7 @@ def _train(
     from translate.corpus.store import Prepared, prepare
     from translate.training import card
     from translate.training.distributed import joined
-    from translate.training.machine import keep_kernels, tune_malloc
+    from translate.training.machine import better_allocator, choose_device, keep_kernels, tune_malloc
     from translate.training.signals import terminable
 
     with terminable(), joined(_say) as ranks, contextlib.ExitStack() as held:
@@ -108,6 +108,8 @@ def _train(
                 ranks.first(lambda: original.check(run, ranks.size, say))
             tune_malloc()
             keep_kernels()
+            if choose_device().type == "cpu" and (library := better_allocator()):
+                say(f"{library} is installed; training on a CPU is faster with LD_PRELOAD={library} before the command")
             tokenizer = None if parent is None else parent.load_tokenizer()
             corpus = ranks.lead(lambda: prepare(config, folder, say, tokenizer), follow=lambda: Prepared.open(folder))
             if original is not None:

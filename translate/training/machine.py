@@ -1,6 +1,7 @@
 """What this machine is good at: device, threads, precision and memory allocation."""
 
 import ctypes
+import ctypes.util
 import os
 import statistics
 import sys
@@ -12,6 +13,7 @@ if TYPE_CHECKING:
     import torch
 
 M_TRIM_THRESHOLD, M_TOP_PAD, M_MMAP_THRESHOLD = -1, -2, -3
+ALLOCATORS = ("tcmalloc_minimal", "tcmalloc", "jemalloc")
 
 
 def choose_device() -> "torch.device":
@@ -37,6 +39,26 @@ def tune_malloc() -> bool:
     if not any(mallopt(M_MMAP_THRESHOLD, size) == 1 for size in (2**30, 2**25)):
         return False
     return bool(mallopt(M_TRIM_THRESHOLD, 2**31 - 1) == 1 and mallopt(M_TOP_PAD, 2**28) == 1)
+
+
+def allocator(maps: Path = Path("/proc/self/maps")) -> str | None:
+    """The allocator that was preloaded in place of the C library's, if it is one of those known here."""
+    try:
+        mapped = maps.read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return None
+    return next((name for name in ALLOCATORS if f"/lib{name}." in mapped), None)
+
+
+def better_allocator() -> str | None:
+    """What to preload for faster training on a CPU: the file name of an installed library, if none is preloaded.
+
+    Kernels that oneDNN keeps lie between the blocks of tensors and break glibc's heap into pieces, through which it
+    looks for a place at each of thousands of allocations in a step. These sort blocks by size.
+    """
+    if not sys.platform.startswith("linux") or allocator():
+        return None
+    return next((file for name in ALLOCATORS if (file := ctypes.util.find_library(name))), None)
 
 
 def keep_kernels() -> None:

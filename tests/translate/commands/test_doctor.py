@@ -46,6 +46,20 @@ class Metadata:
         return ["plots", "dev"]
 
 
+@pytest.mark.parametrize(
+    ("in_use", "better", "words"),
+    [
+        ("jemalloc", None, "jemalloc"),
+        (None, "libjemalloc.so.2", "the C library's; LD_PRELOAD=libjemalloc.so.2 trains faster"),
+        (None, None, "the C library's; tcmalloc or jemalloc, preloaded, trains faster"),
+    ],
+)
+def test_the_allocator_is_named_with_what_would_be_faster(monkeypatch, in_use, better, words):
+    monkeypatch.setattr("translate.training.machine.allocator", lambda: in_use)
+    monkeypatch.setattr("translate.training.machine.better_allocator", lambda: better)
+    assert module._allocator() == words
+
+
 def test_a_folder_that_cannot_be_written_is_noticed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(module, "_precision", dict)

@@ -35,6 +35,40 @@ def test_kernels_may_take_a_quarter_of_the_memory_shared_by_the_ranks_of_a_machi
     assert environment["ONEDNN_PRIMITIVE_CACHE_CAPACITY"] == str(capacity)
 
 
+@pytest.mark.parametrize(
+    ("file", "name"),
+    [
+        ("libjemalloc.so.2", "jemalloc"),
+        ("libtcmalloc_minimal.so.4.5.10", "tcmalloc_minimal"),
+        ("libtcmalloc.so.4", "tcmalloc"),
+        ("libc.so.6", None),
+        ("libjemallocator.so", None),
+    ],
+)
+def test_the_allocator_is_what_is_mapped(tmp_path, file, name):
+    maps = tmp_path / "maps"
+    maps.write_text(
+        f"7f00-7f01 r-xp 00000000 08:01 17 /usr/bin/python3\n7f02-7f03 r--p 00000000 08:01 35 /usr/lib/{file}\n"
+    )
+    assert machine.allocator(maps) == name
+    assert machine.allocator(tmp_path / "none") is None
+
+
+def test_an_installed_allocator_is_proposed_unless_one_is_in_use(monkeypatch):
+    installed = {"jemalloc": "libjemalloc.so.2", "tcmalloc_minimal": "libtcmalloc_minimal.so.4"}
+    monkeypatch.setattr(machine.sys, "platform", "linux")
+    monkeypatch.setattr(machine.ctypes.util, "find_library", installed.get)
+    monkeypatch.setattr(machine, "allocator", lambda: None)
+    assert machine.better_allocator() == "libtcmalloc_minimal.so.4"
+    del installed["tcmalloc_minimal"]
+    assert machine.better_allocator() == "libjemalloc.so.2"
+    monkeypatch.setattr(machine, "allocator", lambda: "jemalloc")
+    assert machine.better_allocator() is None
+    monkeypatch.setattr(machine, "allocator", lambda: None)
+    installed.clear()
+    assert machine.better_allocator() is None
+
+
 def kernels_made(*arguments: str) -> int:
     """How many oneDNN had to make in a process that meets 1,299 shapes of a product twice."""
     environment = {key: value for key, value in os.environ.items() if not key.startswith("ONEDNN")}
