@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from threading import Lock
+from time import perf_counter
 from typing import TYPE_CHECKING, Literal, Protocol
 
 from transformer.hypothesis import Hypothesis, LengthRule
@@ -27,7 +28,9 @@ Found = list[list[Hypothesis]]
 Search = Callable[[Batch], Found]
 
 _MOST_WORKERS = 4  # more would wait for one another in Python
-_FEW_TOKENS = 128  # too few to divide products among threads, which on a busy machine took ten times as long
+_FEW_TOKENS = 128  # their products are divided among threads only where that is faster just then
+_TRIALS = 3  # products that tell
+_FRESH_S = 1.0  # for so long they are believed
 
 
 @dataclass(frozen=True)
@@ -144,6 +147,7 @@ class TorchEngine:
     def __init__(self, parts: ModelFolder, precision: Precision = "fp32") -> None:
         self.parts = parts if precision == "fp32" else replace(parts, model=_in_bf16(parts.model))
         self._on_cpu = parts.model.output_weight.device.type == "cpu"
+        self._fastest = (float("-inf"), 0, 0)  # when it was found out, among how many threads, and how many it was
 
     @property
     def folder(self) -> Path:
@@ -174,7 +178,7 @@ class TorchEngine:
         return min(_MOST_WORKERS, torch.get_num_threads()) if self._on_cpu else 1
 
     def each(self, search: Search, batches: Sequence[Batch]) -> list[Found]:
-        """The results for each batch; little text is searched by one thread, as others would only wait for it."""
+        """The results for each batch, by as many threads for each as are faster."""
         import torch
 
         if not self._on_cpu:
@@ -182,11 +186,37 @@ class TorchEngine:
         with _borrowed_threads() as n_threads:
             n_workers = max(1, min(_MOST_WORKERS, n_threads, len(batches)))
             n_tokens = sum(len(ids) for batch in batches for ids in batch)
-            begin = partial(torch.set_num_threads, 1 if n_tokens <= _FEW_TOKENS else n_threads // n_workers)
+            little = n_workers == 1 and n_tokens <= _FEW_TOKENS
+            begin = partial(torch.set_num_threads, self._faster(n_threads) if little else n_threads // n_workers)
             if n_workers > 1:
                 return side_by_side(search, batches, n_workers, begin)
             begin()
             return [search(batch) for batch in batches]
+
+    def _faster(self, n_threads: int) -> int:
+        """All threads or one, whichever multiplies one state with the output matrix in less time just now.
+
+        Threads wait for one another at every product. Where they have a core each, a sentence takes two thirds of the
+        time; where another process has one of the cores, it took 15 times as long.
+        """
+        found, of, fastest = self._fastest
+        if of != n_threads or perf_counter() - found > _FRESH_S:
+            fastest = min((n_threads, 1), key=self._seconds)
+            self._fastest = (perf_counter(), n_threads, fastest)
+        return fastest
+
+    def _seconds(self, n_threads: int) -> float:
+        """What some products take with so many threads."""
+        import torch
+
+        torch.set_num_threads(n_threads)
+        model = self.parts.model
+        with torch.inference_mode():
+            model.logits(model.output_weight[:1])  # the threads start
+            begin = perf_counter()
+            for _ in range(_TRIALS):
+                model.logits(model.output_weight[:1])
+        return perf_counter() - begin
 
     def search(
         self, sources: Sequence[Sequence[int]], max_lengths: Sequence[int], beam: Beam

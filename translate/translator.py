@@ -34,7 +34,7 @@ LIMIT = 1024  # tokens of a source sentence, eos included, where the model has n
 WINDOW = 1024  # lines read ahead: enough to find sentences of equal lengths
 
 _WINDOW_CHARACTERS = 2**18  # what a window of passages holds at most, unless one alone is longer
-_BATCH_TOKENS = 4096  # padded source tokens of one batch
+_BATCH_TOKENS = 8192  # padded source tokens of one batch; greedy search took 1.2 times as long with half of it
 _LEAST_TOKENS = 256  # of a batch that is smaller than it might be, so that another worker has one too
 _BATCH_HYPOTHESES = 512  # sentences times beam size; bounds the matrix of scores, which is as wide as the vocabulary
 # All that some program takes for the end of a line; the model must not break one in two.

@@ -12,7 +12,7 @@ import torch
 
 from transformer.hypothesis import Hypothesis
 from translate.corpus.tokenizer import Tokenizer
-from translate.engine import Batch, Beam, Engine, Found, Search, TorchEngine
+from translate.engine import Batch, Beam, Engine, Found, Precision, Search, TorchEngine
 from translate.errors import UserError
 from translate.model_folder import ModelFolder, Task
 from translate.translator import LIMIT, Translator
@@ -92,20 +92,48 @@ def test_batches_side_by_side_are_those_one_after_another(
     assert 1 in inner
 
 
-@pytest.mark.parametrize(("n_tokens", "expected"), [(100, 1), (200, 2)])
-def test_little_text_has_one_thread(parts: ModelFolder, n_tokens: int, expected: int) -> None:
+@pytest.mark.parametrize(
+    ("n_tokens", "seconds", "expected"),
+    [(100, {1: 0.3, 2: 0.2}, 2), (100, {1: 0.2, 2: 0.3}, 1), (200, {1: 0.2, 2: 0.3}, 2)],
+)
+def test_little_text_has_one_thread_where_others_make_it_wait(
+    parts: ModelFolder, n_tokens: int, seconds: dict[int, float], expected: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
     before, inner = torch.get_num_threads(), []
 
     def search(batch: Batch) -> Found:
         inner.append(torch.get_num_threads())
         return []
 
+    monkeypatch.setattr(TorchEngine, "_seconds", lambda _, n_threads: seconds[n_threads])
     torch.set_num_threads(2)
     try:
         TorchEngine(parts).each(search, [[(5,) * n_tokens]])
         assert (inner, torch.get_num_threads()) == ([expected], 2)
     finally:
         torch.set_num_threads(before)
+
+
+@pytest.mark.parametrize("precision", ["fp32", "bf16"])
+def test_what_threads_take_is_measured_once_a_second(
+    parts: ModelFolder, precision: Precision, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before, asked, now = torch.get_num_threads(), [], [100.0]
+    engine, measured = TorchEngine(parts, precision), TorchEngine._seconds
+    assert measured(engine, 1) > 0
+
+    def seconds(_: TorchEngine, n_threads: int) -> float:
+        asked.append(n_threads)
+        return 1.0
+
+    monkeypatch.setattr(TorchEngine, "_seconds", seconds)
+    monkeypatch.setattr("translate.engine.perf_counter", lambda: now[0])
+    try:
+        for now[0], n_threads in ((100.0, 2), (100.9, 2), (100.9, 3), (101.8, 3), (102.0, 3)):
+            assert engine._faster(n_threads) in (1, n_threads)
+    finally:
+        torch.set_num_threads(before)
+    assert asked == [2, 1, 3, 1, 3, 1]
 
 
 def test_searches_that_overlap_leave_the_number_of_threads_as_it_was(parts: ModelFolder) -> None:
