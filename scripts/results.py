@@ -97,7 +97,7 @@ def table(records: Sequence[dict[str, Any]]) -> str:
             cells = [
                 f"[{record['name']}](scripts/results/{record['name']}.json)",
                 f"{record['parameters'] / 1e6:.2f} M",
-                f"{machine['processor']}, {machine['threads']} threads"
+                f"{machine['processor']}, {_counted(machine['threads'])}"
                 if machine["device"] == "cpu"
                 else machine["device"],
                 f"{record['steps']:,}",
@@ -128,7 +128,7 @@ def speed_table(records: Sequence[dict[str, Any]]) -> str:
         for name, contender in record["contenders"].items():
             cells = [
                 record["preset"],
-                f"{record['processor']}, {record['threads']} threads",
+                f"{record['processor']}, {_counted(record['threads'])}",
                 record["products"],
                 name,
                 f"{contender['tokens_per_s']:,}",
@@ -151,7 +151,7 @@ def decoding_table(records: Sequence[dict[str, Any]]) -> str:
         for name, contender in record["contenders"].items():
             cells = [
                 Path(record["model"]).name,
-                f"{record['processor']}, {record['threads']} threads",
+                f"{record['processor']}, {_counted(record['threads'])}",
                 str(record["beam"]),
                 name,
                 f"{contender['sentences_per_s']:,.0f}",
@@ -175,7 +175,7 @@ def size_table(records: Sequence[dict[str, Any]]) -> str:
         for row in record["rows"]:
             cells = [
                 f"{row['pairs']:,}{' (extrapolated)' if row.get('extrapolated') else ''}",
-                f"{record['processor']}, {record['threads']} threads",
+                f"{record['processor']}, {_counted(record['threads'])}",
                 f"{row['pairs'] / row['pairs_per_s'] / 60:,.0f} min",
                 f"{row['pairs_per_s']:,}",
                 f"{row['peak_mb'] / 1e3:.2f} GB" if row["peak_mb"] else "",
@@ -185,6 +185,10 @@ def size_table(records: Sequence[dict[str, Any]]) -> str:
             ]
             lines.append(f"| {' | '.join(cells)} |")
     return "\n".join(lines) + "\n"
+
+
+def _counted(n_threads: int) -> str:
+    return f"{n_threads} thread" + "s" * (n_threads != 1)
 
 
 def _json(path: Path) -> dict[str, Any]:

@@ -114,6 +114,11 @@ def corpora(config: ExperimentConfig) -> list[str]:
     return [describe(source) for source in (*config.data.train, *old)]
 
 
+def titles(config: ExperimentConfig) -> dict[str, str]:
+    """The corpora of a run by their titles, which are the same in either direction."""
+    return {licence_of(name)["title"]: name for name in corpora(config)}
+
+
 def licence_of(corpus: str) -> dict[str, str]:
     """Title, licence and origin of a corpus by the name that reports know it by; UserError if they are not listed."""
     licences: dict[str, dict[str, str]] = tomllib.loads((DATA / "licences.toml").read_text(encoding="utf-8"))
@@ -155,9 +160,9 @@ def origin(run: Path, manifest: Record) -> Iterator[tuple[Path, int | None]]:
     )
     if not (before / "manifest.json").exists():
         raise UserError(f"{run}: began with {folder}, which belongs to no run, so the card cannot tell how it was made")
-    first, second = (set(corpora(parse(read(r / "config.json"), str(r / "config.json")))) for r in (before, run))
-    if first - second:
-        raise UserError(f"{run}: began with a model trained on {min(first - second)}, which it has no licence of")
+    first, second = (titles(parse(read(r / "config.json"), str(r / "config.json"))) for r in (before, run))
+    if lacking := first.keys() - second.keys():
+        raise UserError(f"{run}: began with a model trained on {first[min(lacking)]}, which it has no licence of")
     yield from origin(before, read(before / "manifest.json"))
     yield before, step
 
