@@ -9,6 +9,8 @@ What translates a plain sentence is a function, so that this module knows no mod
     placeholders   the text around placeholders was translated in pieces, or the model invented one
     repetition     the model repeated itself; the search was made again without repetitions
     length         the translation reached the length that its source allows, so it was cut off
+    numbers        a number was missing, so the search was made again with all numbers in their places
+    missing        a number of the source is not in the translation
     echo           most words of the translation are those of the source
     confidence     the model thinks little of it
 
@@ -20,10 +22,10 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
 from translate import guards
-from translate.text import placeholders, sentences
+from translate.text import numbers, placeholders, sentences
 from translate.text.pieces import Piece
 
-SUSPICIOUS = frozenset({"language", "repetition", "length", "echo", "confidence"})
+SUSPICIOUS = frozenset({"language", "repetition", "length", "missing", "echo", "confidence"})
 
 _INVENTED = re.compile(rf"\s?{placeholders.SYMBOL.pattern}")
 
@@ -77,7 +79,7 @@ class Passages:
     Attributes:
         render: translates sentences without placeholders; its second argument is the length of token sequences that
             may not occur twice, 0 for no such rule. It may keep white space around them.
-        source: the source language.
+        source, target: the languages.
         n_symbols: how many placeholder symbols the model knows.
         guarded: whether the guards are on; without them, sentences are only split and placeholders kept.
         splits: whether a passage may hold several sentences.
@@ -86,6 +88,7 @@ class Passages:
 
     render: Callable[[Sequence[str], int], dict[str, Sentence]]
     source: str
+    target: str
     n_symbols: int = 0
     guarded: bool = True
     splits: bool = True
@@ -134,8 +137,28 @@ class Passages:
         for text, lower in quiet.items():
             if found[lower].confidence > found[text].confidence:
                 found[text] = replace(found[lower], text=found[lower].text.upper()).flagged("capitals")
+        found = self._with_numbers(found, read)
         found |= {text: found[text].flagged("echo") for text in read if guards.echoes(found[text].text, text)}
         return found | {text: Sentence(text).flagged(flag) for text, flag in kept.items()}
+
+    def _with_numbers(self, found: dict[str, Sentence], texts: Sequence[str]) -> dict[str, Sentence]:
+        """The translations, each with the numbers of its source, as far as the model puts symbols where they belong."""
+        languages = self.source, self.target
+        lost = []
+        for text in texts:
+            found[text] = replace(found[text], text=numbers.localised(found[text].text, text, *languages))
+            if not numbers.are_there(found[text].text, text, *languages):
+                lost.append(text)
+                found[text] = found[text].flagged("missing")
+        protected = {text: numbers.protect(text, *languages) for text in lost}
+        known = [text for text in lost if len(placeholders.SYMBOL.findall(protected[text].text)) <= self.n_symbols]
+        again = self.render(_distinct(protected[text].text for text in known), 0) if known else {}
+        for text in known:
+            sentence = again[protected[text].text]
+            restored = numbers.restore(sentence.text, protected[text])
+            if restored is not None and not _is_bad(sentence, text):
+                found[text] = replace(sentence, text=restored).flagged("numbers")
+        return found
 
     def _reason_to_keep(self, text: str) -> str | None:
         """The flag of a text that is no matter for the model."""

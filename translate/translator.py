@@ -206,7 +206,8 @@ class Translator:
             return {sentence: translations[0] for sentence, translations in found.items()}
 
         n_symbols = self.parts.tokenizer.n_placeholders
-        passages = Passages(render, self.parts.task.source, n_symbols, guarded, splits, markup)
+        task = self.parts.task
+        passages = Passages(render, task.source, task.target, n_symbols, guarded, splits, markup)
         for window in _windows(_clean(texts)):
             for sentence in passages.translate(window):
                 doubtful = guarded and sentence.n_parts and sentence.confidence < guards.LOW_CONFIDENCE

@@ -35,7 +35,7 @@ class Model:
 
 
 def translated(model: Model, *texts: str, n_symbols: int = 16, guarded: bool = True) -> list[Sentence]:
-    return Passages(model.render, "de", n_symbols, guarded).translate(texts)
+    return Passages(model.render, "de", "en", n_symbols, guarded).translate(texts)
 
 
 def swapped(text: str) -> str:
@@ -93,7 +93,7 @@ def test_the_second_search_is_without_repetition() -> None:
         seen.append((list(texts), no_repeat))
         return {text: Sentence("a b", -1.0, ("a", "b"), 1, frozenset({"length"})) for text in texts}
 
-    (sentence,) = Passages(render, "de").translate(["Ja."])
+    (sentence,) = Passages(render, "de", "en").translate(["Ja."])
     assert seen == [(["Ja."], 0), (["Ja."], NO_REPEAT)]
     assert sentence.flags == {"length", "repetition"}
 
@@ -135,6 +135,32 @@ def test_a_model_without_symbols_translates_round_the_placeholders() -> None:
     )
     (sentence,) = translated(model, "Hallo {name} und Tag!", n_symbols=0)
     assert (sentence.text, sentence.flags) == ("hALLO {name} UND tAG!", {"placeholders"})
+
+
+def forgetful(text: str) -> str:
+    """Loses every number but those that it does not see."""
+    return re.sub(r"(?<!\u27e6)\b\d[\d.,:]*", "", swapped(text))
+
+
+def test_a_lost_number_is_put_where_the_model_puts_its_symbol() -> None:
+    model = Model(forgetful)
+    (sentence,) = translated(model, "Am 30.11.2024 zahlt {name} 1.234,56 Euro")
+    assert model.asked[1:] == [f"Am {SYMBOLS[1]} zahlt {SYMBOLS[0]} {SYMBOLS[2]} Euro"]
+    assert (sentence.text, sentence.flags - {"echo"}) == ("aM 30.11.2024 ZAHLT {name} 1,234.56 eURO", {"numbers"})
+
+
+@pytest.mark.parametrize("n_symbols", [0, 1, 16])
+def test_a_number_that_stays_lost_makes_the_translation_suspicious(n_symbols: int) -> None:
+    model = Model(lambda text: re.sub(r"\S*\d\S*", "", swapped(text)).strip())
+    (sentence,) = translated(model, "Im Jahr 2024 sind es 365 Tage", n_symbols=n_symbols)
+    assert (sentence.text.split(), sentence.flags - {"echo"}) == (["iM", "jAHR", "SIND", "ES", "tAGE"], {"missing"})
+
+
+def test_numbers_that_are_there_are_written_as_the_language_does_and_asked_for_once() -> None:
+    model = Model(swapped)
+    (sentence,) = translated(model, "Es kostet 19,99 Euro, also 3 mal 6.66")
+    assert (sentence.text, sentence.flags - {"echo"}) == ("eS KOSTET 19.99 eURO, ALSO 3 MAL 6.66", set())
+    assert len(model.asked) == 1
 
 
 def test_without_guards_everything_reaches_the_model_but_placeholders_stay() -> None:

@@ -1,0 +1,97 @@
+"""Numbers are found, told apart from words and symbols, and written as either language does."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from translate.text.numbers import are_there, localised, protect, restore, written
+from translate.text.placeholders import symbol
+
+DE_EN, EN_DE = ("de", "en"), ("en", "de")
+
+
+@pytest.mark.parametrize(
+    ("german", "english"),
+    [("1.234", "1,234"), ("1.234.567,8", "1,234,567.8"), ("1.234,56 €", "1,234.56 €"), ("19,99 %", "19.99 %")],
+)
+def test_amounts_change_their_separators(german: str, english: str) -> None:
+    assert written(german, *DE_EN) == english
+    assert written(english, *EN_DE) == german
+    assert written(german, "de", "fr") == german
+
+
+@pytest.mark.parametrize("number", ["30.11.2024", "2.13.0", "14:35", "2024", "1/2", "5", "12,5.1", "abc", ""])
+def test_dates_versions_and_times_are_the_same_in_both(number: str) -> None:
+    assert written(number, *DE_EN) == written(number, *EN_DE) == number
+
+
+def test_a_german_decimal_is_certain_and_an_english_one_only_as_an_amount() -> None:
+    assert written("3,5", *DE_EN) == "3.5"
+    assert written("3.5", *EN_DE) == "3.5"
+    assert written("$3.5", *EN_DE) == "$3,5"
+    assert written("3.5", *DE_EN) == "3.5"
+
+
+@pytest.mark.parametrize(
+    ("source", "target"),
+    [
+        ("Am 3. Mai kommen 12 Leute.", "Twelve people come on the third of May."),
+        ("Der 15. Mai 2024.", "May 15th, 2024."),
+        ("Es kostet 1.234,56 €.", "It costs 1,234.56 euros."),
+        ("Es kostet 1.234,56 €.", "It costs € 1.234,56."),
+        ("50% und 50 %", "50 per cent and 50%"),
+        ("Die A4 und B52 um 14:35.", "The A4 and B52 at 14:35."),
+        ("Tel. 030 1234567", "Phone 030 1234567"),
+    ],
+)
+def test_nothing_is_missing(source: str, target: str) -> None:
+    assert are_there(target, source, *DE_EN)
+
+
+@pytest.mark.parametrize(
+    ("source", "target"),
+    [
+        ("Am 30.11.2024 um 18:00", "At 18:00"),
+        ("1.234,56 €", "1,234.56"),
+        ("50 von 50", "50 of all"),
+        ("3 %", "three"),
+        ("20 Leute", f"{symbol(19)} people"),
+        ("Im Jahr 2024", "In 2023"),
+    ],
+)
+def test_what_is_missing_is_noticed(source: str, target: str) -> None:
+    assert not are_there(target, source, *DE_EN)
+
+
+def test_symbols_are_counted_on_and_restored_wherever_they_went() -> None:
+    text = f"Am 30.11.2024 zahlt {symbol(0)} an {symbol(1)} 1.234,56 € und 3 Taler."
+    protected = protect(text, *DE_EN)
+    assert protected.text == f"Am {symbol(2)} zahlt {symbol(0)} an {symbol(1)} {symbol(3)} und 3 Taler."
+    said = f"{symbol(1)} {symbol(3)} {symbol(0)} {symbol(2)}"
+    assert restore(said, protected) == f"{symbol(1)} 1,234.56 € {symbol(0)} 30.11.2024"
+    for wrong in (said.replace(symbol(2), ""), said + symbol(2), said.replace(symbol(0), ""), said + symbol(4), ""):
+        assert restore(wrong, protected) is None
+
+
+def test_only_numbers_of_the_source_are_rewritten_in_the_output() -> None:
+    assert localised("19,99 and 7,5 and 1.000", "19,99 und 1.000", *DE_EN) == "19.99 and 7,5 and 1,000"
+
+
+@given(st.text(max_size=60))
+def test_any_text_holds_its_own_numbers_and_gets_them_back(text: str) -> None:
+    assert are_there(text, text, "de", "fr")
+    assert localised(text, text, "de", "fr") == text
+    protected = protect(text, "de", "fr")
+    if protected.originals and "\u27e6" not in text:
+        assert restore(protected.text, protected) == text
+
+
+@given(st.lists(st.integers(13, 10**9), min_size=1, max_size=5), st.sampled_from([DE_EN, EN_DE]))
+def test_large_numbers_survive_both_ways_of_writing(values: list[int], languages: tuple[str, str]) -> None:
+    grouped = [f"{value:,}" if languages == EN_DE else f"{value:,}".replace(",", ".") for value in values]
+    other = [number.translate(str.maketrans(".,", ",.")) for number in grouped]
+    text = " und ".join(grouped)
+    assert are_there(" x ".join(other), text, *languages)
+    assert localised(text, text, *languages) == " und ".join(other)
+    protected = protect(text, *languages)
+    assert restore(protected.text, protected) == " und ".join(other)
