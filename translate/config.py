@@ -17,10 +17,12 @@ from pydantic import (
     ConfigDict,
     Discriminator,
     Field,
+    SerializerFunctionWrapHandler,
     Tag,
     ValidationError,
     ValidationInfo,
     field_validator,
+    model_serializer,
     model_validator,
 )
 from pydantic_core import PydanticCustomError
@@ -38,7 +40,22 @@ class Section(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True, allow_inf_nan=False)
 
 
-class TextSource(Section):
+class Origin(Section):
+    """Where sentence pairs come from.
+
+    Attributes:
+        copies: of each pair, and of its variants, in the training corpus: more for what is small and matters.
+    """
+
+    copies: int = Field(default=1, ge=1, le=1000)
+
+    @model_serializer(mode="wrap")
+    def _without_default(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """One copy is not written, so that what was prepared before there were any stays up to date."""
+        return {key: value for key, value in dump(self).items() if (key, value) != ("copies", 1)}
+
+
+class TextSource(Origin):
     """Two line-aligned files, plain or compressed (.gz, .xz); line n of one translates line n of the other."""
 
     kind: Literal["text"] = "text"
@@ -46,7 +63,7 @@ class TextSource(Section):
     target: str
 
 
-class TsvSource(Section):
+class TsvSource(Origin):
     """One file with tab-separated columns, counted from 0."""
 
     kind: Literal["tsv"]
@@ -55,7 +72,7 @@ class TsvSource(Section):
     target: int = Field(default=1, ge=0)
 
 
-class JsonlSource(Section):
+class JsonlSource(Origin):
     """One JSON object a line; `source` and `target` are keys, dotted where nested: `translation.de`."""
 
     kind: Literal["jsonl"]
@@ -64,7 +81,7 @@ class JsonlSource(Section):
     target: str
 
 
-class ParquetSource(Section):
+class ParquetSource(Origin):
     """A Parquet file with one column for each language, dotted where nested."""
 
     kind: Literal["parquet"]
@@ -73,7 +90,7 @@ class ParquetSource(Section):
     target: str
 
 
-class HubSource(Section):
+class HubSource(Origin):
     """A data set of the Hugging Face hub, or a local folder in the same form, loaded by `datasets`."""
 
     kind: Literal["hub"]
@@ -85,7 +102,7 @@ class HubSource(Section):
     revision: str | None = None
 
 
-class GrammarSource(Section):
+class GrammarSource(Origin):
     """Sentences of the German-English grammar that ships with the project: synthetic, for demonstration."""
 
     kind: Literal["grammar"]
@@ -94,13 +111,13 @@ class GrammarSource(Section):
     seed: int = 0
 
 
-class WordsSource(Section):
+class WordsSource(Origin):
     """German and English words, short phrases and replies of every day; a list that ships with the project."""
 
     kind: Literal["words"]
 
 
-class SacrebleuSource(Section):
+class SacrebleuSource(Origin):
     """A test set by its sacreBLEU name, such as `wmt14/full`."""
 
     kind: Literal["sacrebleu"]
@@ -167,6 +184,14 @@ class DataConfig(Section):
             return values
         codes = {f"{{{side}}}": code for side in ("source", "target") if isinstance(code := values.get(side), str)}
         return {key: _replaced(value, codes) if key in _SOURCES else value for key, value in values.items()}
+
+    @field_validator("valid", "test")
+    @classmethod
+    def _score_each_pair_once(cls, value: Source | dict[str, Source]) -> Source | dict[str, Source]:
+        for source in value.values() if isinstance(value, dict) else (value,):
+            if source.copies > 1:
+                raise PydanticCustomError("copies", "copies are for training; take the key out")
+        return value
 
 
 _SOURCES = {"train", "valid", "test", "old"}  # the keys of DataConfig that hold sources

@@ -122,6 +122,8 @@ def test_a_value_of_the_wrong_type_is_named_with_its_key(path: Path, text: str, 
         ),
         ("[decoding]\nalpha = -0.5\n", "decoding.alpha = -0.5: input should be greater than or equal to 0"),
         ("[data.test.more]\nkind = 'grammar'\nsplit = 'test'\npairs = 0\n", "data.test.more.pairs = 0: "),
+        ("[data.test.more]\nsource = 'a'\ntarget = 'b'\ncopies = 0\n", "data.test.more.copies = 0: "),
+        ("[data.test.more]\nsource = 'a'\ntarget = 'b'\ncopies = 2\n", "copies are for training; take the key out"),
     ],
 )
 def test_a_value_out_of_range_is_named_with_its_bound(path: Path, text: str, words: str) -> None:

@@ -232,6 +232,7 @@ def _build(config: ExperimentConfig, folder: Path, plan: Manifest, say: Say, tok
     _say_report(report, say)
     if augmenter.added:
         say(f"variants added: {', '.join(f'{n:,} {kind}' for kind, n in augmenter.added.items())}")
+    n_copies = n_pairs - report.kept - sum(augmenter.added.values())
     if n_pairs == n_old:
         raise UserError(
             f"the training corpus is empty after cleaning: {_dropped(report)}; see data.train and [cleaning]"
@@ -251,6 +252,7 @@ def _build(config: ExperimentConfig, folder: Path, plan: Manifest, say: Say, tok
             "read": report.read,
             "kept": report.kept,
             **({"added": augmenter.added} if augmenter.added else {}),
+            **({"copies": n_copies} if n_copies else {}),
             **({"old": n_old} if n_old else {}),
             "dropped": report.dropped,
             "valid": len(held_out["valid"]),
@@ -300,7 +302,7 @@ def _augmenter(config: ExperimentConfig, tokenizer: Tokenizer | None) -> Augment
 
 
 def _write_clean(config: ExperimentConfig, cleaner: Cleaner, augmenter: Augmenter, clean_file: Path) -> tuple[int, int]:
-    """Write the training pairs that cleaning keeps, and their variants, of all sources in turn, as JSON lines.
+    """Write the training pairs that cleaning keeps, their variants and copies, of all sources in turn, as JSON lines.
 
     Old sources come last, so that of a pair that is new and old the new one stays. Returns the number of all pairs and
     that of old ones.
@@ -314,8 +316,8 @@ def _write_clean(config: ExperimentConfig, cleaner: Cleaner, augmenter: Augmente
             for source in sources:
                 pairs = read_pairs(source, Path(config.data.root), _langpair(config))
                 for pair in augmenter(cleaner.clean(pairs, describe(source))):
-                    n_pairs += 1
-                    yield pair
+                    n_pairs += source.copies
+                    yield from itertools.repeat(pair, source.copies)
 
     _write_jsonl(clean_file, tqdm(kept(), desc="cleaning", unit=" pairs", disable=None, leave=False))
     return n_pairs, n_pairs - n_new
@@ -433,9 +435,9 @@ def _dropped(report: Report) -> str:
 
 
 def _n_pairs(counts: dict[str, Any]) -> int:
-    """Training pairs, those that augmentation added included."""
+    """Training pairs, with their variants and with copies of both."""
     n_added: int = sum(counts.get("added", {}).values())
-    return int(counts["kept"]) + n_added
+    return int(counts["kept"]) + n_added + int(counts.get("copies", 0))
 
 
 def _summary(manifest: Manifest) -> str:

@@ -241,8 +241,9 @@ def _data(found: _Found) -> Iterator[str]:
     dropped = ", ".join(f"{rule} {n:,}" for rule, n in counts["dropped"].items() if n) or "none"
     old = f", {counts['old']:,} of them old" if "old" in counts else ""
     added = "".join(f", {n:,} {kind} variants added" for kind, n in counts.get("added", {}).items())
+    copies = f", {counts['copies']:,} copies" if "copies" in counts else ""
     facts = {
-        "training pairs": f"{counts['kept']:,} of {counts['read']:,}{added}{old}; dropped: {dropped}",
+        "training pairs": f"{counts['kept']:,} of {counts['read']:,}{added}{copies}{old}; dropped: {dropped}",
         "validation pairs": f"{counts['valid']:,}",
         "test pairs": ", ".join(f"{name} {n:,}" for name, n in counts["test"].items()) or "none",
         "training tokens": ", ".join(f"{side} {n:,}" for side, n in counts["tokens"].items()),

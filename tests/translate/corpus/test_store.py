@@ -508,6 +508,29 @@ def test_variants_are_stored_and_counted_and_old_pairs_stay_last(root: Path, tmp
     assert min(augmenter.added.values()) > 0
 
 
+def test_copies_of_a_source_stand_beside_each_other_in_both_corpora(root: Path, tmp_path: Path) -> None:
+    values = experiment(root).model_dump()
+    values["data"]["train"] = [{**write_pairs(root, "few", PAIRS[:3]), "copies": 5}, *values["data"]["train"]]
+    old = [{**write_pairs(root, "old", PAIRS[61:63]), "copies": 3}, write_pairs(root, "older", PAIRS[63:64])]
+    values["data"]["old"] = {"sources": old, "share": 0.5}
+    values["cleaning"]["test_overlap"] = False
+    config = parse(values, "a test")
+    prepared, said = prepare(config, tmp_path / "out", silent), []
+    store, decode = prepared.train, prepared.tokenizer.decode
+    stored = [(decode(store.src(i)), decode(store.tgt(i))) for i in range(store.n_pairs)]
+    assert stored[:16] == [pair for pair in PAIRS[:3] for _ in range(5)] + PAIRS[3:4]
+    assert stored[-7:] == [pair for pair in PAIRS[61:63] for _ in range(3)] + PAIRS[63:64]
+    assert prepared.n_old == 7
+    counts = prepared.manifest["counts"]
+    assert counts["copies"] == 3 * 4 + 2 * 2
+    assert counts["kept"] + counts["copies"] == store.n_pairs
+    prepare(config, tmp_path / "out", said.append)
+    assert f"{store.n_pairs:,} training pairs" in said[-1]
+    values["data"]["train"][0]["copies"] = 6
+    prepare(parse(values, "a test"), tmp_path / "out", said.append)
+    assert any("out of date" in line and '"copies": 6' in line for line in said)
+
+
 def test_markup_needs_symbols(root: Path, tmp_path: Path) -> None:
     values = {**experiment(root).model_dump(), "augmentation": {"markup": 0.2}}
     with pytest.raises(UserError, match=r"set tokenizer.placeholders, or augmentation.markup to 0"):
@@ -519,6 +542,7 @@ def test_a_folder_without_variants_is_what_it_was_before_there_were_any(root: Pa
     settings = prepare(experiment(root), tmp_path / "out", silent).manifest["config"]
     assert "augmentation" not in settings
     assert "placeholders" not in settings["tokenizer"]
+    assert "copies" not in json.dumps(settings)
 
 
 CHINESE = "".join(map(chr, range(0x4E00, 0x4E00 + 3000)))
