@@ -78,6 +78,11 @@ def options(
     """Train a Transformer on your own text and translate with it."""
 
 
+def _unless_standard(path: Path | None) -> Path | None:
+    """A hyphen is stdin or stdout, as it is elsewhere."""
+    return None if path == Path("-") else path
+
+
 @app.command()
 def text(
     sentences: Annotated[
@@ -91,8 +96,13 @@ def text(
     to_language: Annotated[
         str | None, typer.Option("--to", metavar="LANGUAGE", help="The same for the target.")
     ] = None,
-    source: Annotated[Path | None, typer.Option("--input", metavar="FILE", help="Read this file.")] = None,
-    output: Annotated[Path | None, typer.Option(metavar="FILE", help="Write to this file instead of stdout.")] = None,
+    source: Annotated[
+        Path | None, typer.Option("--input", metavar="FILE", callback=_unless_standard, help="Read this file.")
+    ] = None,
+    output: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", callback=_unless_standard, help="Write to this file instead of stdout."),
+    ] = None,
     force: Annotated[bool, typer.Option("--force", help="Overwrite the output file.")] = False,
     resume: Annotated[
         bool, typer.Option("--resume", help="Write the output in place, and go on where it ends after any stop.")

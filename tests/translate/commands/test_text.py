@@ -95,6 +95,18 @@ def test_line_n_in_is_line_n_out(
         assert line.strip() or translation == line
 
 
+@pytest.mark.parametrize("options", [[], ["--no-repeat", "3"]])
+def test_a_hyphen_is_stdin_and_stdout(
+    options: list[str], model: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    plain = run(["--model", model, *options], b"Ja.\nNein.\n", monkeypatch, capsys)
+    assert (
+        run(["--model", model, "--input", "-", "--output", "-", *options], b"Ja.\nNein.\n", monkeypatch, capsys)
+        == plain
+    )
+    assert not Path("-").exists()
+
+
 @pytest.mark.parametrize("data", ["Ja.\nNein.".encode("utf-16"), b"\x7fELF\x02\x01\xff\xfe", b"Ja.\nB\xe4r\n"])
 def test_what_is_no_text_is_one_sentence(
     data: bytes, model: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
