@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
+from translate.engine import Precision
 from translate.errors import UserError
 from translate.translator import Translator
 
@@ -18,11 +19,20 @@ class ColumnTranslator:
         model: the name of an installed model, a model folder or a run.
         column: the texts, of any number of lines each; None stays None.
         into: the new column.
-        options: further arguments of `Translator.load`.
+        beam_size, device, precision: as for `Translator.load`.
     """
 
-    def __init__(self, model: Path | str, column: str, into: str, **options: Any) -> None:
-        self.translator = Translator.load(model, **options)
+    def __init__(
+        self,
+        model: Path | str,
+        column: str,
+        into: str,
+        *,
+        beam_size: int | None = None,
+        device: str | None = None,
+        precision: Precision = "fp32",
+    ) -> None:
+        self.translator = Translator.load(model, beam_size=beam_size, device=device, precision=precision)
         self.column = column
         self.into = into
 
