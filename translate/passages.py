@@ -151,11 +151,11 @@ class Passages:
                 lost.append(text)
                 found[text] = found[text].flagged("missing")
         protected = {text: numbers.protect(text, *languages) for text in lost}
-        known = [text for text in lost if len(placeholders.SYMBOL.findall(protected[text].text)) <= self.n_symbols]
+        known = [text for text in lost if len(protected[text].originals) <= self.n_symbols]
         again = self.render(_distinct(protected[text].text for text in known), 0) if known else {}
         for text in known:
             sentence = again[protected[text].text]
-            restored = numbers.restore(sentence.text, protected[text])
+            restored = placeholders.restore(sentence.text, protected[text].originals)
             if restored is not None and not _is_bad(sentence, text):
                 found[text] = replace(sentence, text=restored).flagged("numbers")
         return found

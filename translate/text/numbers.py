@@ -32,32 +32,23 @@ def written(number: str, source: str, target: str) -> str:
 
     Dates and versions are the same in both. An English 3.5 is a decimal only as an amount: it may be a version.
     """
-    if {source, target} != {"de", "en"} or (match := _NUMBER.fullmatch(number)) is None:
-        return number
-    digits, is_amount = match["digits"], match["before"] or match["after"]
-    decimal = _DECIMAL[source].fullmatch(digits) and (source == "de" or is_amount)
-    return number.translate(_SWAPPED) if decimal or _THOUSANDS[source].fullmatch(digits) else number
+    match = _NUMBER.fullmatch(number)
+    return number if match is None else number.replace(match["digits"], _digits(match, source, target))
 
 
 def localised(output: str, text: str, source: str, target: str) -> str:
     """A translation of `text` in which numbers that were only copied are written as its language does."""
-    copied = {match["digits"]: match[0] for match in _needed(text)}
-
-    def replace(match: re.Match[str]) -> str:
-        if match["digits"] not in copied:
-            return match[0]
-        new = _NUMBER.fullmatch(written(copied[match["digits"]], source, target))
-        return match[0] if new is None else match[0].replace(match["digits"], new["digits"])
-
-    return _NUMBER.sub(replace, output)
+    new = {match["digits"]: _digits(match, source, target) for match in _needed(text)}
+    return _NUMBER.sub(
+        lambda match: match[0].replace(match["digits"], new.get(match["digits"], match["digits"])), output
+    )
 
 
 def are_there(output: str, text: str, source: str, target: str) -> bool:
     """Whether a translation of `text` holds all of its numbers, written either way, and what they are amounts of."""
     found = Counter(_DIGITS.findall(SYMBOL.sub("", output)))
     for match in _needed(text):
-        amount = _NUMBER.fullmatch(written(match[0], source, target))
-        forms = {match["digits"], match["digits"] if amount is None else amount["digits"]}
+        forms = match["digits"], _digits(match, source, target)
         form = next((form for form in forms if found[form]), None)
         if form is None or not all(_is_named(sign, output) for sign in (match["before"], match["after"]) if sign):
             return False
@@ -66,26 +57,23 @@ def are_there(output: str, text: str, source: str, target: str) -> bool:
 
 
 def protect(text: str, source: str, target: str) -> Protected:
-    """The text with symbols for its numbers, counted on from those in it, and what to restore them to."""
-    first = len(SYMBOL.findall(text))
-    spans = [match.span() for match in _needed(text)]
+    """The text with symbols for its numbers too, counted on from those in it, which stand for themselves."""
+    originals = [symbol(i) for i in range(len(SYMBOL.findall(text)))]
     parts, end = [], 0
-    for i, (start, stop) in enumerate(spans):
-        parts += [text[end:start], symbol(first + i)]
-        end = stop
-    originals = tuple(written(text[start:stop], source, target) for start, stop in spans)
-    return Protected("".join([*parts, text[end:]]), originals)
+    for match in _needed(text):
+        parts += [text[end : match.start()], symbol(len(originals))]
+        originals.append(written(match[0], source, target))
+        end = match.end()
+    return Protected("".join([*parts, text[end:]]), tuple(originals))
 
 
-def restore(output: str, protected: Protected) -> str | None:
-    """The translation with numbers in place of their symbols; None unless it holds each symbol of the text once."""
-    n_symbols = len(SYMBOL.findall(protected.text))
-    first = n_symbols - len(protected.originals)
-    if sorted(map(int, SYMBOL.findall(output))) != list(range(1, n_symbols + 1)):
-        return None
-    return SYMBOL.sub(
-        lambda match: match[0] if (i := int(match[1]) - 1 - first) < 0 else protected.originals[i], output
-    )
+def _digits(match: re.Match[str], source: str, target: str) -> str:
+    """What stands for the digits of a number in the other language."""
+    digits = match["digits"]
+    if {source, target} != {"de", "en"}:
+        return digits
+    is_decimal = _DECIMAL[source].fullmatch(digits) and (source == "de" or match["before"] or match["after"])
+    return digits.translate(_SWAPPED) if is_decimal or _THOUSANDS[source].fullmatch(digits) else digits
 
 
 def _needed(text: str) -> list[re.Match[str]]:

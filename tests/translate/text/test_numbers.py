@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from translate.text.numbers import are_there, localised, protect, restore, written
-from translate.text.placeholders import symbol
+from translate.text.numbers import are_there, localised, protect, written
+from translate.text.placeholders import restore, symbol
 
 DE_EN, EN_DE = ("de", "en"), ("en", "de")
 
@@ -68,9 +68,9 @@ def test_symbols_are_counted_on_and_restored_wherever_they_went() -> None:
     protected = protect(text, *DE_EN)
     assert protected.text == f"Am {symbol(2)} zahlt {symbol(0)} an {symbol(1)} {symbol(3)} und 3 Taler."
     said = f"{symbol(1)} {symbol(3)} {symbol(0)} {symbol(2)}"
-    assert restore(said, protected) == f"{symbol(1)} 1,234.56 € {symbol(0)} 30.11.2024"
+    assert restore(said, protected.originals) == f"{symbol(1)} 1,234.56 € {symbol(0)} 30.11.2024"
     for wrong in (said.replace(symbol(2), ""), said + symbol(2), said.replace(symbol(0), ""), said + symbol(4), ""):
-        assert restore(wrong, protected) is None
+        assert restore(wrong, protected.originals) is None
 
 
 def test_only_numbers_of_the_source_are_rewritten_in_the_output() -> None:
@@ -83,7 +83,7 @@ def test_any_text_holds_its_own_numbers_and_gets_them_back(text: str) -> None:
     assert localised(text, text, "de", "fr") == text
     protected = protect(text, "de", "fr")
     if protected.originals and "\u27e6" not in text:
-        assert restore(protected.text, protected) == text
+        assert restore(protected.text, protected.originals) == text
 
 
 @given(st.lists(st.integers(13, 10**9), min_size=1, max_size=5), st.sampled_from([DE_EN, EN_DE]))
@@ -94,4 +94,4 @@ def test_large_numbers_survive_both_ways_of_writing(values: list[int], languages
     assert are_there(" x ".join(other), text, *languages)
     assert localised(text, text, *languages) == " und ".join(other)
     protected = protect(text, *languages)
-    assert restore(protected.text, protected) == " und ".join(other)
+    assert restore(protected.text, protected.originals) == " und ".join(other)
