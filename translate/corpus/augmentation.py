@@ -77,6 +77,8 @@ def with_symbols(pair: Pair, n_symbols: int) -> Pair:
 
     Symbols are numbered as they appear in the source; of things that occur twice the first is the first.
     """
+    if not n_symbols:
+        return pair
     source, target = (protect(side) for side in pair)
     if not 0 < len(source.originals) <= n_symbols or sorted(source.originals) != sorted(target.originals):
         return pair

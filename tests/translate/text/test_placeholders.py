@@ -9,7 +9,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from translate.corpus.tokenizer import placeholder
-from translate.text.placeholders import between, protect, restore, symbol
+from translate.text.placeholders import _KINDS, PLACEHOLDER, between, protect, restore, symbol
 
 HARD = st.text(alphabet="a1 <>/{}%s$&;`.:@-_\\⟦⟧\n~ü", max_size=40)
 
@@ -53,6 +53,12 @@ def test_each_kind_is_found_whole(sentence, originals):
 @pytest.mark.parametrize("sentence", NOT_FOUND)
 def test_prose_is_left_alone(sentence):
     assert protect(sentence).originals == ()
+
+
+@given(st.one_of(st.from_regex(re.compile(kind, re.DOTALL), fullmatch=True) for kind in _KINDS) | HARD)
+@example("www.x")
+def test_no_placeholder_is_overlooked(sentence):
+    assert list(protect(sentence).originals) == [match[0] for match in PLACEHOLDER.finditer(sentence)]
 
 
 @given(st.text(max_size=40) | HARD)
