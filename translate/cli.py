@@ -78,9 +78,9 @@ def options(
     """Train a Transformer on your own text and translate with it."""
 
 
-def _unless_standard(path: Path | None) -> Path | None:
-    """A hyphen is stdin or stdout, as it is elsewhere."""
-    return None if path == Path("-") else path
+def _unless_standard(name: str) -> Path | None:
+    """A hyphen is stdin or stdout, as it is elsewhere; ./- is a file."""
+    return None if name == "-" else Path(name)
 
 
 @app.command()
@@ -97,11 +97,11 @@ def text(
         str | None, typer.Option("--to", metavar="LANGUAGE", help="The same for the target.")
     ] = None,
     source: Annotated[
-        Path | None, typer.Option("--input", metavar="FILE", callback=_unless_standard, help="Read this file.")
+        Path | None, typer.Option("--input", metavar="FILE", parser=_unless_standard, help="Read this file.")
     ] = None,
     output: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", callback=_unless_standard, help="Write to this file instead of stdout."),
+        typer.Option(metavar="FILE", parser=_unless_standard, help="Write to this file instead of stdout."),
     ] = None,
     force: Annotated[bool, typer.Option("--force", help="Overwrite the output file.")] = False,
     resume: Annotated[

@@ -4,6 +4,7 @@ Ray Data (`Dataset.map_batches`) and Hugging Face `datasets` (`Dataset.map` with
 """
 
 from collections.abc import Iterable, Mapping
+from math import isnan
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,7 @@ class ColumnTranslator:
 
     Args:
         model: the name of an installed model, a model folder or a run.
-        column: the texts, of any number of lines each; None stays None.
+        column: the texts, of any number of lines each; None stays None, and so does the NaN that pandas makes of it.
         into: the new column.
         beam_size, device, precision: as for `Translator.load`.
     """
@@ -39,13 +40,16 @@ class ColumnTranslator:
     def __call__(self, batch: Mapping[str, Iterable[Any]]) -> dict[str, Iterable[Any]]:
         """The batch, columns by name, with the new column.
 
-        UserError if the column is missing or holds something else than text, or if the new one exists already.
+        UserError if the column is missing or holds something else than text, if the new one exists already, and for a
+        row in place of a batch.
         """
         if self.column not in batch:
             raise UserError(f'no column "{self.column}" among {", ".join(batch)}; name one of them')
         if self.into in batch:
             raise UserError(f'a column "{self.into}" exists already and would be lost; choose another name')
-        texts = list(batch[self.column])
+        if isinstance(batch[self.column], str):
+            raise UserError("rows come one at a time; map over batches of them, in datasets with batched=True")
+        texts = [None if isinstance(text, float) and isnan(text) else text for text in batch[self.column]]
         for text in texts:
             if text is not None and not isinstance(text, str):
                 raise UserError(f'column "{self.column}" holds {text!r}, which is not text; name a column of texts')

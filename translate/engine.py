@@ -199,6 +199,8 @@ class TorchEngine:
         Threads wait for one another at every product. Where they have a core each, a sentence takes two thirds of the
         time; where another process has one of the cores, it took 15 times as long.
         """
+        if n_threads == 1:
+            return 1
         found, of, fastest = self._fastest
         if of != n_threads or perf_counter() - found > _FRESH_S:
             fastest = min((n_threads, 1), key=self._seconds)

@@ -133,11 +133,11 @@ class Passages:
         kept = {text: flag for text in texts if (flag := self._reason_to_keep(text))}
         read = [text for text in texts if text not in kept]
         quiet = {text: guards.unshouted(text) for text in read if guards.is_shouted(text)}
-        found = self._without_loops(_distinct([*read, *quiet.values()]))
+        rendered = _distinct([*read, *quiet.values()])
+        found = self._with_numbers(self._without_loops(rendered), rendered)
         for text, lower in quiet.items():
             if found[lower].confidence > found[text].confidence:
                 found[text] = replace(found[lower], text=found[lower].text.upper()).flagged("capitals")
-        found = self._with_numbers(found, read)
         found |= {text: found[text].flagged("echo") for text in read if guards.echoes(found[text].text, text)}
         return found | {text: Sentence(text).flagged(flag) for text, flag in kept.items()}
 

@@ -5,7 +5,7 @@ All of it takes a line for a sentence, and no guard looks on.
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
 
 import torch
@@ -106,11 +106,15 @@ class SearchEngine:
     @property
     def n_workers(self) -> int:
         """As `TorchEngine`."""
-        return TorchEngine(self.members[0]).n_workers
+        return self._first.n_workers
 
     def each(self, search: Search, batches: Sequence[Batch]) -> list[Found]:
         """The results for each batch, as `TorchEngine`."""
-        return TorchEngine(self.members[0]).each(search, batches)
+        return self._first.each(search, batches)
+
+    @cached_property
+    def _first(self) -> TorchEngine:
+        return TorchEngine(self.members[0])
 
     @torch.inference_mode()
     def search(

@@ -30,6 +30,11 @@ def test_rows_of_a_data_set_gain_a_column(column, expected):
     assert translated["translation"] == expected
 
 
+def test_what_pandas_makes_of_none_is_none(column, expected):
+    translated = column({"text": [float("nan") if text is None else text for text in TEXTS]})
+    assert translated["translation"] == expected
+
+
 @pytest.mark.slow
 def test_rays_workers_give_the_same_rows(parts, expected, tmp_path):
     ray = pytest.importorskip("ray")
@@ -38,7 +43,8 @@ def test_rays_workers_give_the_same_rows(parts, expected, tmp_path):
     try:
         rows = ray.data.from_items([{"id": i, "text": text} for i, text in enumerate(TEXTS)], override_num_blocks=3)
         options = {"model": str(parts.folder.resolve()), "column": "text", "into": "translation", "beam_size": 2}
-        translated = rows.map_batches(ColumnTranslator, fn_constructor_kwargs=options, concurrency=2, batch_size=2)
+        two = ray.data.ActorPoolStrategy(size=2)
+        translated = rows.map_batches(ColumnTranslator, fn_constructor_kwargs=options, compute=two, batch_size=2)
         found = sorted(translated.take_all(), key=lambda row: row["id"])
     finally:
         ray.shutdown()
@@ -52,6 +58,7 @@ def test_rays_workers_give_the_same_rows(parts, expected, tmp_path):
         ({"id": [5], "texts": ["der Hund"]}, 'no column "text" among id, texts'),
         ({"text": ["der Hund"], "translation": ["the dog"]}, '"translation" exists already'),
         ({"text": ["der Hund", 3.5]}, r'"text" holds 3\.5, which is not text'),
+        ({"id": 5, "text": "der Hund"}, "batched=True"),
     ],
 )
 def test_what_is_no_column_of_texts_is_refused(column, batch, words):

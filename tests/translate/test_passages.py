@@ -163,6 +163,12 @@ def test_numbers_that_are_there_are_written_as_the_language_does_and_asked_for_o
     assert len(model.asked) == 1
 
 
+def test_numbers_of_shouted_text_are_looked_for_in_what_was_read_in_small_letters() -> None:
+    model = Model(lambda text: forgetful(text).lower(), lambda text: -0.9 if text.isupper() else -0.1)
+    (sentence,) = translated(model, "WIR TREFFEN UNS AM 30.11.2024")
+    assert (sentence.text, sentence.flags - {"echo"}) == ("WIR TREFFEN UNS AM 30.11.2024", {"numbers", "capitals"})
+
+
 def test_without_guards_everything_reaches_the_model_but_placeholders_stay() -> None:
     model = Model(lambda text: "ha " * 9 if text == "Witz." else swapped(text))
     texts = ["...", "Witz.", "This is the dog that you have seen.", "HALLO {x}!"]

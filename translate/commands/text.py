@@ -41,6 +41,7 @@ _NOTES = {
     "language": "not in the source language, so left unchanged",
     "echo": "mostly copied by the model, as it does with what is not in its source language",
     "length": "the translation found no end and was cut off",
+    "missing": "a number of it is not in the translation",
 }
 
 

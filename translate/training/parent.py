@@ -89,9 +89,11 @@ class Parent:
     def _check_languages(self, config: ExperimentConfig, say: Say) -> None:
         task = Task.load(self.folder / "translation.json")
         own, stored = (config.data.source, config.data.target), (task.source, task.target)
+        if own == stored:
+            return
         if own == stored[::-1]:
             say(f"{self.folder} translates {task.source} to {task.target}: its weights begin the other direction")
-        elif own != stored:
+        else:
             key, i = ("source", 0) if own[0] != stored[0] else ("target", 1)
             raise UserError(
                 f'data.{key} = "{own[i]}" in the experiment and "{stored[i]}" in {self.folder}: start from a model of '

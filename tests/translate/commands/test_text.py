@@ -107,6 +107,15 @@ def test_a_hyphen_is_stdin_and_stdout(
     assert not Path("-").exists()
 
 
+def test_a_file_may_be_called_a_hyphen(
+    model: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    plain = run(["--model", model], b"Ja.\n", monkeypatch, capsys)
+    Path("-").write_bytes(b"Ja.\n")
+    run(["--model", model, "--input", "./-", "--output", "out"], b"Nein.\n", monkeypatch, capsys)
+    assert Path("out").read_text(encoding="utf-8") == plain
+
+
 @pytest.mark.parametrize("data", ["Ja.\nNein.".encode("utf-16"), b"\x7fELF\x02\x01\xff\xfe", b"Ja.\nB\xe4r\n"])
 def test_what_is_no_text_is_one_sentence(
     data: bytes, model: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]

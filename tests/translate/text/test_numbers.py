@@ -20,7 +20,10 @@ def test_amounts_change_their_separators(german: str, english: str) -> None:
     assert written(german, "de", "fr") == german
 
 
-@pytest.mark.parametrize("number", ["30.11.2024", "2.13.0", "14:35", "2024", "1/2", "5", "12,5.1", "abc", ""])
+@pytest.mark.parametrize(
+    "number",
+    ["30.11.2024", "2.13.0", "14:35", "2024", "1/2", "5", "12,5.1", "abc", "", "030.901.820", "192.168.178.9"],
+)
 def test_dates_versions_and_times_are_the_same_in_both(number: str) -> None:
     assert written(number, *DE_EN) == written(number, *EN_DE) == number
 
@@ -42,10 +45,28 @@ def test_a_german_decimal_is_certain_and_an_english_one_only_as_an_amount() -> N
         ("50% und 50 %", "50 per cent and 50%"),
         ("Die A4 und B52 um 14:35.", "The A4 and B52 at 14:35."),
         ("Tel. 030 1234567", "Phone 030 1234567"),
+        ("Um 18 Uhr oder 0:30 Uhr.", "At 6 o'clock or 12:30 a.m."),
+        ("UM 18.00 UHR", "At 6 p.m."),
+        ("Es wiegt 19,5kg und 100.000km.", "It weighs nothing."),
+        ("20\u27e61\u27e730 Stück", "20\u27e61\u27e730 pieces"),
     ],
 )
 def test_nothing_is_missing(source: str, target: str) -> None:
     assert are_there(target, source, *DE_EN)
+
+
+@pytest.mark.parametrize(
+    ("text", "output", "languages"),
+    [
+        ("About 3.5 million at 6:30 p.m.", "Etwa 3,5 Millionen um 18.30 Uhr", EN_DE),
+        ("3.5 million for 20 %", "3,5 millions pour vingt pour cent de 20", ("en", "fr")),
+        ("1.234 Euro und 30 Leute", "1\u202f234 euros et 30", ("de", "fr")),
+        ("50 von 1.234.567", "50 sur 1 234 567", ("de", "fr")),
+    ],
+)
+def test_separators_and_clocks_do_not_matter(text: str, output: str, languages: tuple[str, str]) -> None:
+    assert are_there(output, text, *languages)
+    assert not are_there(output.replace("3", "4"), text, *languages)
 
 
 @pytest.mark.parametrize(
@@ -57,6 +78,9 @@ def test_nothing_is_missing(source: str, target: str) -> None:
         ("3 %", "three"),
         ("20 Leute", f"{symbol(19)} people"),
         ("Im Jahr 2024", "In 2023"),
+        ("50 und 50", "50 und 1 234"),
+        ("Um 18.30 Uhr", "At 7:30 p.m."),
+        ("8" * 5000, "8"),
     ],
 )
 def test_what_is_missing_is_noticed(source: str, target: str) -> None:
@@ -77,7 +101,13 @@ def test_only_numbers_of_the_source_are_rewritten_in_the_output() -> None:
     assert localised("19,99 and 7,5 and 1.000", "19,99 und 1.000", *DE_EN) == "19.99 and 7,5 and 1,000"
 
 
-@given(st.text(max_size=60))
+def test_what_may_have_been_written_anew_is_left_alone() -> None:
+    assert localised("1,500 and 1.500", "1.500 und 1,500", *DE_EN) == "1,500 and 1.500"
+    assert localised("Version 3.5 kostet $3,5", "Version 3.5 costs $3.5", *EN_DE) == "Version 3.5 kostet $3,5"
+    assert localised("192.168.178.100", "192.168.178.100", *DE_EN) == "192.168.178.100"
+
+
+@given(st.text(max_size=60) | st.text("12 .,:/€%kU'\u27e6\u27e7\u0663", max_size=20))
 def test_any_text_holds_its_own_numbers_and_gets_them_back(text: str) -> None:
     assert are_there(text, text, "de", "fr")
     assert localised(text, text, "de", "fr") == text
