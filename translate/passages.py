@@ -23,6 +23,7 @@ from dataclasses import dataclass, field, replace
 
 from translate import guards
 from translate.text import numbers, placeholders, sentences
+from translate.text.characters import readable
 from translate.text.pieces import Piece
 
 SUSPICIOUS = frozenset({"language", "repetition", "length", "missing", "echo", "confidence"})
@@ -105,16 +106,20 @@ class Passages:
 
     def _sentences(self, texts: Sequence[str]) -> dict[str, Sentence]:
         """Sentences that may hold placeholders."""
-        protected = {text: placeholders.protect(text, self.markup) for text in texts}
-        usual = {text: p for text, p in protected.items() if len(p.originals) <= self.n_symbols}
-        rendered = self._plain(_distinct(p.text for p in usual.values()))
+        markup = placeholders.with_names(self.markup) if self.n_symbols and self._knows_names() else self.markup
+        protected = {text: placeholders.unframed(placeholders.protect(text, markup)) for text in texts}
+        usual = {text: frame for text, frame in protected.items() if len(frame[1].originals) <= self.n_symbols}
+        rendered = self._plain(_distinct(p.text for _, p, _ in usual.values()))
         found = {}
-        for text, p in usual.items():
-            restored = placeholders.restore(rendered[p.text].text, p.originals)
+        for text, (before, p, after) in usual.items():
+            restored = placeholders.restore(placeholders.tightened(rendered[p.text].text, p), p.originals)
             if restored is not None:
-                found[text] = replace(rendered[p.text], text=restored)
+                found[text] = replace(rendered[p.text], text=before + restored + after)
         lost = [text for text in texts if text not in found]
         return found | self._around(lost) if lost else found
+
+    def _knows_names(self) -> bool:
+        return {self.source, self.target} == {"de", "en"}
 
     def _around(self, texts: Sequence[str]) -> dict[str, Sentence]:
         """Sentences whose placeholders stay where they are, and the text between them is translated piece by piece."""
@@ -131,15 +136,21 @@ class Passages:
         if not self.guarded:
             return self.render(texts, 0)
         kept = {text: flag for text in texts if (flag := self._reason_to_keep(text))}
-        read = [text for text in texts if text not in kept]
-        quiet = {text: guards.unshouted(text) for text in read if guards.is_shouted(text)}
-        rendered = _distinct([*read, *quiet.values()])
+        read = {text: readable(text) for text in texts if text not in kept}
+        known = self._read(_distinct(read.values()))
+        return {text: known[own] for text, own in read.items()} | {
+            text: Sentence(text).flagged(flag) for text, flag in kept.items()
+        }
+
+    def _read(self, texts: Sequence[str]) -> dict[str, Sentence]:
+        """Sentences for the model, in characters that it knows."""
+        quiet = {text: guards.unshouted(text) for text in texts if guards.is_shouted(text)}
+        rendered = _distinct([*texts, *quiet.values()])
         found = self._with_numbers(self._without_loops(rendered), rendered)
         for text, lower in quiet.items():
             if found[lower].confidence > found[text].confidence:
                 found[text] = replace(found[lower], text=found[lower].text.upper()).flagged("capitals")
-        found |= {text: found[text].flagged("echo") for text in read if guards.echoes(found[text].text, text)}
-        return found | {text: Sentence(text).flagged(flag) for text, flag in kept.items()}
+        return found | {text: found[text].flagged("echo") for text in texts if guards.echoes(found[text].text, text)}
 
     def _with_numbers(self, found: dict[str, Sentence], texts: Sequence[str]) -> dict[str, Sentence]:
         """The translations, each with the numbers of its source, as far as the model puts symbols where they belong."""

@@ -38,6 +38,7 @@ _BATCH_TOKENS = 8192  # padded source tokens of one batch; greedy search took 1.
 _LEAST_TOKENS = 256  # of a batch that is smaller than it might be, so that another worker has one too
 _BATCH_HYPOTHESES = 512  # sentences times beam size; bounds the matrix of scores, which is as wide as the vocabulary
 # All that some program takes for the end of a line; the model must not break one in two.
+_BREAK = re.compile(r"[ \t]*\n[ \t]*")  # with the indentation of the next line
 _LINE_BREAKS = re.compile("[\n\r\v\f\x1c-\x1e\x85\u2028\u2029]+")
 
 Ids = tuple[int, ...]
@@ -316,7 +317,7 @@ def _clean(lines: Iterable[str]) -> Iterator[str]:
     """Lines without breaks; UserError for the first that is no Unicode text."""
     for n, line in enumerate(lines, start=1):
         _check_unicode(line, n)
-        yield line.removesuffix("\n").replace("\n", " ")
+        yield _BREAK.sub(" ", line.removesuffix("\n"))
 
 
 def _windows(texts: Iterable[str]) -> Iterator[list[str]]:

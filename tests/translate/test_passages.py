@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from translate.guards import NO_REPEAT
 from translate.passages import Passages, Sentence
+from translate.text.characters import readable
 from translate.text.placeholders import symbol
 
 SYMBOLS = [symbol(i) for i in range(16)]
@@ -188,4 +189,4 @@ def test_a_model_that_repeats_after_us_gives_back_any_text(passages: list[str], 
     """Whatever is split, protected and joined: nothing is lost and nothing moves."""
     found = translated(Model(str), *passages, n_symbols=n_symbols)
     for text, sentence in zip(passages, found, strict=True):
-        assert sentence.text == text or "repetition" in sentence.flags or "capitals" in sentence.flags
+        assert readable(sentence.text) == readable(text) or sentence.flags & {"repetition", "capitals"}

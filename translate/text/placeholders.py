@@ -5,7 +5,9 @@ and nothing else that looks like one. If not, `between` gives the stretches that
 """
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 
 from translate.text.pieces import Piece, pieces
 
@@ -17,6 +19,18 @@ KEPT_ELEMENT = (
     r"|<(?P<kept>[a-z]{1,9})\s(?:[^<>\n]{0,1000}\s)?translate=[\"']?no\b[^<>\n]{0,1000}>[^<>\n]{0,1000}</(?P=kept)>"
 )
 
+# Signs that are no letters, digits or punctuation of prose: emoji, arrows, (R), 1/2, boxes, mathematics. A model that
+# met them rarely makes something up in their place. Not in it: minus, the degree, the euro, the symbols' own brackets.
+_SIGNS = (
+    "\u00a2\u00a4-\u00a7\u00a9\u00ac\u00ae\u00b1-\u00b3\u00b6\u00b7\u00b9\u00bc-\u00be\u00d7\u00f7\u2020-\u2023"
+    "\u2030-\u2034\u2043\u2070-\u209c\u20a0-\u20ab\u20ad-\u20c0\u2100-\u2211\u2213-\u27e5\u27e8-\u2bff"
+    "\u3000-\u303f\ue000-\uf8ff\ufffc\ufffd\U0001f000-\U0001faff"
+)
+_SIGNS_JOINED = "\u200d\ufe0e\ufe0f\u20d0-\u20ff\U000e0020-\U000e007f"
+_SUFFIXES = "txt|md|csv|pdf|docx?|xlsx?|pptx?|od[tsp]|json|xml|html?|py|js|css|sh|jpe?g|png|gif|svg|mp[34]|zip|gz|exe"
+_DOMAINS = "com|org|net|info|io|eu|de|at|ch|uk|us|fr|nl|it|es|pl|gov|edu|app|dev"
+_IN_URL = r"[^\s<>\"'()\u201c-\u201e\u00ab\u00bb]"
+
 # Every repetition that another one could take over is bounded, so that no text takes more than linear time.
 _KINDS = (
     r"\u27e6\d{1,3}\u27e7",  # what would be mistaken for a symbol
@@ -25,8 +39,10 @@ _KINDS = (
     r"<!--.{0,1000}?-->|</?[A-Za-z][^<>\n]{0,1000}>",  # markup
     r"&(?:#\d{1,7}|#x[0-9A-Fa-f]{1,6}|[A-Za-z][A-Za-z0-9]{1,31});",  # entities
     # The sign that ends a sentence or a bracket is none of an address.
-    r"""(?:\b(?:https?|ftp|file)://|\bwww\.)[^\s<>"'\u201c-\u201e\u00ab\u00bb]{1,2000}(?<![.,;:!?)\]}])""",
+    rf"(?:\b(?:https?|ftp|file)://|\bwww\.)(?:{_IN_URL}|\({_IN_URL}{{0,200}}\)){{1,2000}}(?<![.,;:!?\]}}])",
     r"(?<![\w.+-])[\w.+-]{1,64}@[\w-]{1,63}(?:\.[\w-]{1,63}){1,8}",  # e-mail
+    rf"(?<![\w.@-])(?:[\w-]{{1,63}}\.){{1,5}}(?:{_DOMAINS})\b(?:/{_IN_URL}{{0,500}}(?<![.,;:!?\]}}]))?(?![\w.]\w)",
+    rf"(?<![\w./\\-])[\w-]{{1,64}}(?:\.[\w-]{{1,16}}){{0,3}}\.(?:{_SUFFIXES})\b",  # file names
     r"\$\{[^{}\n]{1,100}\}|\{\{[^{}\n]{1,100}\}\}|\{[\w.:!,\[\]<>^+#-]{0,60}\}",  # ${x} {{ x }} {x} {0:.2f}
     # %s %(name)d %1$s %-5.2f %1; a sign of per cent has a digit before it or a space after it.
     r"(?<![\d%])%(?:\(\w{1,60}\)|\d{1,2}\$)?[-+#0]{0,3}\d{0,4}(?:\.\d{1,4})?[hlqLjzt]{0,2}[sdiouxXeEfFgGcr](?!\w)",
@@ -34,10 +50,25 @@ _KINDS = (
     r"\$[A-Za-z_]\w{0,60}|(?<![\w-])--[A-Za-z][\w-]{0,60}",  # $HOME --option
     r"(?<![\w/.~-])(?:(?:~|\.{1,2})(?:/[\w.+@-]{0,60}\w){1,40}|(?:/[\w.+@-]{0,60}\w){2,40})/?",  # file paths
     r"(?<!\w)[A-Za-z]:\\[\w.\\+-]{0,200}\w",
+    r"(?<![\w&#@])[#@](?=\w{0,60}[^\W\d_])\w{2,60}",  # hashtags and names
+    # Codes: of capitals with three digits or more, of hexadecimal digits, versions.
+    r"(?<![\w-])(?=[A-Z\d-]{0,60}[A-Z])(?=(?:[A-Z-]{0,60}\d){3})[A-Z\d](?:[A-Z\d-]{5,60})[A-Z\d](?![\w-])",
+    r"(?<![\w-])(?=[\da-f-]{0,60}\d)(?=[\da-f-]{0,60}[a-f])[\da-f]{7,64}(?:-[\da-f]{4,12}){0,5}(?![\w-])",
+    r"(?<![\w.])\d{1,4}(?:\.\d{1,4}){2,3}-?[A-Za-z]{1,10}\.?\d{0,4}(?!\w|[.-]\w)",
+    r"\u00a7{1,2}\s?\d{1,5}[a-z]?(?!\w)",  # sections of laws
+    r"[\d#*]\ufe0f?\u20e3|(?:(?<![^\W_])[A-Za-z\u00b5]{1,3})?[\u00b2\u00b3]",  # keycaps, units of areas
+    rf"(?:[{_SIGNS}][{_SIGNS_JOINED}]*)+",
 )
 PLACEHOLDER = re.compile("|".join(_KINDS), re.DOTALL)
 # One of these is in each of them. Most sentences have none, and are looked through for these in far less time.
-_SIGN = re.compile(r"[\u27e6`<&@{%$/\\]|--|www\.")
+_SIGN = re.compile(rf"[\u27e6`<&@{{%$/\\#\d\u20e3{_SIGNS}]|--|\.\w")
+
+# A word with a letter that German and English have in foreign names alone.
+_NAME = r"(?<![\w\u27e6])\w{0,30}[\u00c0-\u024f\u1e00-\u1eff](?<![äöüÄÖÜßàáâèéêëíîïñóôøûÉ])[\w'\u2019-]{0,30}(?!\w)"
+_ALONE = re.compile(rf"(?:[{_SIGNS}][{_SIGNS_JOINED}]*)+|[\d#*]\ufe0f?\u20e3|#\w+")
+_TAG = re.compile(r"<(/?)([A-Za-z][\w:-]*)[^<>]*>")
+_EMPHASIS = frozenset(["*", "**", "***", "_", "__", "___", "~~"])
+_RULES = frozenset("*_=~#|-")
 
 
 @dataclass(frozen=True)
@@ -64,6 +95,79 @@ def protect(sentence: str, pattern: re.Pattern[str] = PLACEHOLDER) -> Protected:
         return symbol(len(originals) - 1)
 
     return Protected(pattern.sub(replace, sentence), tuple(originals))
+
+
+@cache
+def with_names(pattern: re.Pattern[str]) -> re.Pattern[str]:
+    """The pattern, and words with letters that German and English have in foreign names alone."""
+    return re.compile(f"{pattern.pattern}|{_NAME}", pattern.flags)
+
+
+def unframed(protected: Protected) -> tuple[str, Protected, str]:
+    """What stands before the sentence, the sentence, and what stands after it, as it was.
+
+    Emoji at either end, and emphasis, a link or an element round the whole sentence, say nothing about its words.
+    """
+    text, originals = protected.text, protected.originals
+    before = after = ""
+    while True:
+        first = re.match(rf"{symbol(0)}\s*", text) if originals else None
+        last = re.search(rf"\s*{symbol(len(originals) - 1)}\Z", text) if originals else None
+        is_pair = first and last and _is_pair(originals)
+        takes_first = first and (is_pair or _ALONE.fullmatch(originals[0]))
+        takes_last = last and (is_pair or (_ALONE.fullmatch(originals[-1]) and not takes_first))
+        if takes_last and last:
+            after = last[0].replace(symbol(len(originals) - 1), originals[-1]) + after
+            text, originals = text[: last.start()], originals[:-1]
+        if takes_first and first:
+            before += first[0].replace(symbol(0), originals[0])
+            text, originals = _renumbered(text[first.end() :]), originals[1:]
+        if takes_first or takes_last:
+            continue
+        inner = text.strip(text[:1]).strip() if text[:1] in _RULES and text[-1:] == text[:1] else ""
+        if not inner or inner[0] in _RULES or inner[-1] in _RULES:
+            return before, Protected(text, originals), after
+        start = text.index(inner)
+        before, text, after = before + text[:start], inner, text[start + len(inner) :] + after
+
+
+def _renumbered(text: str) -> str:
+    """The text with the numbers of its symbols one lower."""
+    return SYMBOL.sub(lambda match: symbol(int(match[1]) - 2), text)
+
+
+def _is_pair(marks: Sequence[str]) -> bool:
+    """Whether the first and the last belong together: nothing between them closes the one or opens the other."""
+    if len(marks) < 2:
+        return False
+    opening, *between, closing = marks
+    if opening in _EMPHASIS:
+        return opening == closing and opening not in between
+    if opening in ("[", "!["):
+        return closing.startswith("](") and not any(mark.startswith(("[", "![", "](")) for mark in between)
+    tags = [tag for mark in marks if (tag := _TAG.fullmatch(mark))]
+    names = [tag[2].lower() for tag in tags]
+    return (
+        len(tags) > 1
+        and (tags[0][0], tags[-1][0]) == (opening, closing)
+        and (tags[0][1], tags[-1][1]) == ("", "/")
+        and names[0] == names[-1]
+        and names.count(names[0]) == 2
+    )
+
+
+def tightened(translation: str, protected: Protected) -> str:
+    """The translation without spaces on the inner side of marks that had none there."""
+    for i, original in enumerate(protected.originals):
+        if original not in _EMPHASIS and not _TAG.fullmatch(original):
+            continue
+        place = protected.text.find(symbol(i))
+        before, after = protected.text[place - 1 : place], protected.text[place + len(symbol(i)) :][:1]
+        if after.strip() and not before.strip():
+            translation = re.sub(rf"(?<![^\s])({re.escape(symbol(i))})\s+", r"\1", translation)
+        elif before.strip() and not after.isalnum():
+            translation = re.sub(rf"\s+({re.escape(symbol(i))})", r"\1", translation)
+    return translation
 
 
 def restore(translation: str, originals: tuple[str, ...]) -> str | None:

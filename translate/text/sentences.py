@@ -80,9 +80,11 @@ _OPENING = r"[\"'\u2018-\u201f\u00bb\u00ab(\[\u00bf\u00a1\u2013\u2014*_-]{0,4}\s
 _NEXT = re.compile(rf"(?P<open>{_OPENING})(?P<word>\w[\w'\u2019]{{0,40}})?")
 _WORD_BEFORE = re.compile(r"[^\s(\[\"\u201a-\u201f\u00bb\u00ab/\u2013\u2014-]*$")
 _REACH = 40  # characters before a full stop that are looked at
-_LINE = re.compile(r"[^\n]+")
+# What stands in columns, three spaces or a tab apart, is no sentence either; nor is what control characters part.
+_LINE = re.compile(r"(?:[^\x00-\x20\x7f\x85\u2028\u2029]| {1,2}(?! ))+")
 _BULLET = re.compile(
-    r"\s*(?:[-*+\u2022\u2023\u25aa\u25cf\u2013\u2014>]\s+|#{1,6}\s+|\(?\d{1,3}[.)]\s+|\(?[A-Za-z]\)\s+)+"
+    r"\s*(?:(?:[-*+\u2013\u2014>]|#{1,6}|\(?\d{1,3}[.)]|\(?[A-Za-z]\))\s+"
+    r"|[\u2022\u2023\u25aa\u25cf\u25b6\u25ba\u25e6\u2713\u2714\u27a4]\s*)+"
 )
 
 
@@ -90,7 +92,7 @@ def split(text: str, language: str, markup: re.Pattern[str] = PLACEHOLDER) -> li
     """The sentences of `text` and, copied, the white space, bullets and numbering around them.
 
     Args:
-        text: anything; a line break ends a sentence.
+        text: anything; a line break, a tab and three spaces end a sentence.
         language: code of the text's language; other ones than "de" and "en" are treated as English.
         markup: what no sentence ends in.
     """

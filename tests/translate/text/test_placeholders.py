@@ -9,7 +9,18 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from translate.corpus.tokenizer import placeholder
-from translate.text.placeholders import _KINDS, PLACEHOLDER, between, protect, restore, symbol
+from translate.text import markdown
+from translate.text.placeholders import (
+    _KINDS,
+    PLACEHOLDER,
+    between,
+    protect,
+    restore,
+    symbol,
+    tightened,
+    unframed,
+    with_names,
+)
 
 HARD = st.text(alphabet="a1 <>/{}%s$&;`.:@-_\\⟦⟧\n~ü", max_size=40)
 
@@ -27,6 +38,13 @@ FOUND = [
     ("Nutze <code>x = 1. Y</code> oder <b>z</b>.", ["<code>x = 1. Y</code>", "<b>", "</b>"]),
     ('Das <i id=x translate="no">Haus</i> steht.', ['<i id=x translate="no">Haus</i>']),
     ("Das <i translate=no>Haus <b>x</b></i> steht.", ["<i translate=no>", "<b>", "</b>", "</i>"]),
+    ("Seite www.example.com/a_(b). Oder müller.de/x?", ["www.example.com/a_(b)", "müller.de/x"]),
+    ("Siehe main.py und Bild 3.final.jpeg!", ["main.py", "3.final.jpeg"]),
+    ("IBAN DE02120300000000202051, Code X7K9-22BF-0091.", ["DE02120300000000202051", "X7K9-22BF-0091"]),
+    ("Stand 634d4446987d von 2.10.3-beta1.", ["634d4446987d", "2.10.3-beta1"]),
+    ("Nach § 823 BGB und §§ 5a auf 20 m² für ½ Liter", ["§ 823", "§§ 5a", "m²", "½"]),
+    ("Marke® 👨‍👩‍👧 und 1️⃣ → 5 ✓", ["®", "👨‍👩‍👧", "1️⃣", "→", "✓"]),
+    ("Am #Meer mit @anna", ["#Meer", "@anna"]),
     ("<!-- a > b --> Text <a href='x'>y</a>", ["<!-- a > b -->", "<a href='x'>", "</a>"]),
 ]
 NOT_FOUND = [
@@ -42,6 +60,10 @@ NOT_FOUND = [
     "Er sagte: `Ich komme.' Dann ging er. `Gut', sagte sie.",
     "Um 5` kam er. Er war da. Um 6` ging er.",
     "Um 12:30 Uhr, 3/4 davon",
+    "Ich gehe.Dann kommst du, z.B. am 3.5.2024 um 5.30 Uhr.",
+    "COVID-19 und 20-jährige im G20-Gipfel der 1990er mit A380 und C#",
+    "Bei −5 °C kostet es 5–7 € – oder „mehr“ …",
+    "Facade, decade, deadbeef und effaced",
 ]
 
 
@@ -104,3 +126,53 @@ def test_a_quarter_of_a_megabyte_of_anything_takes_a_moment(unit):
     protected = protect(text)
     assert time.perf_counter() - start < 5
     assert restore(protected.text, protected.originals) == text or len(protected.originals) > 99
+
+
+PARTS = ["<i>", "</i>", "<b>", "</b>", "<br/>", "**", "*", "[", "](u)", "x", "y z", " ", "😀", "♪ ", "⟦1⟧", "--", "#ab"]
+
+
+@given(st.lists(st.sampled_from(PARTS), max_size=9).map("".join), st.sampled_from([PLACEHOLDER, markdown.MARKUP]))
+def test_a_frame_and_what_it_holds_are_the_sentence(sentence, pattern):
+    before, inner, after = unframed(protect(sentence, pattern))
+    restored = restore(inner.text, inner.originals)
+    assert restored is not None
+    assert before + restored + after == sentence
+
+
+@pytest.mark.parametrize(
+    ("sentence", "before", "inner", "after"),
+    [
+        ("<i>Guten Tag!</i>", "<i>", "Guten Tag!", "</i>"),
+        ('<a href="x"><b>Tag</b> und <i>Nacht</i></a>', '<a href="x">', "⟦1⟧Tag⟦2⟧ und ⟦3⟧Nacht⟦4⟧", "</a>"),
+        ("<b>Tag</b> und <b>Nacht</b>", "", "⟦1⟧Tag⟦2⟧ und ⟦3⟧Nacht⟦4⟧", ""),
+        ("😀 Danke, {x}! 👍🏽 🎉", "😀 ", "Danke, ⟦1⟧!", " 👍🏽 🎉"),
+        ("** Wichtig **", "** ", "Wichtig", " **"),
+        ("- Anfang des Texts --", "- ", "Anfang des Texts", " --"),
+        ("{x} kommt", "", "⟦1⟧ kommt", ""),
+        ("Schöner Tag #sonne #meer", "", "Schöner Tag", " #sonne #meer"),
+    ],
+)
+def test_what_stands_round_a_sentence_is_no_part_of_it(sentence, before, inner, after):
+    found = unframed(protect(sentence))
+    assert (found[0], found[1].text, found[2]) == (before, inner, after)
+
+
+@pytest.mark.parametrize("sentence", ["**Das** Haus und **der** Hof", "[a](b) und [c](d)", "*x* y", "x **y**", "~~"])
+def test_marks_that_are_no_pair_stay_where_they_are(sentence):
+    assert unframed(protect(sentence, markdown.MARKUP))[1] == protect(sentence, markdown.MARKUP)
+
+
+def test_marks_keep_to_the_words_that_they_stood_at():
+    protected = protect("Das ist <b>wichtig</b>, sagt <br/>{x}.")
+    assert tightened("That is ⟦1⟧ important ⟦2⟧, says ⟦3⟧ ⟦4⟧.", protected) == "That is ⟦1⟧important⟦2⟧, says ⟦3⟧⟦4⟧."
+    assert tightened("⟦4⟧ says ⟦3⟧ that ⟦1⟧ is ⟦2⟧", protected) == "⟦4⟧ says ⟦3⟧that ⟦1⟧is⟦2⟧"
+
+
+@pytest.mark.parametrize("name", ["François", "São", "Łukasz", "Gonçalves", "Škoda", "Dvořák's"])
+def test_foreign_names_are_kept(name):
+    assert protect(f"Ich sehe {name} schon.", with_names(PLACEHOLDER)).originals == (name,)
+
+
+def test_words_of_both_languages_are_no_foreign_names():
+    text = "Größe, Übung, Ägypten, Öl, café, naïve, José, señor, crème, fête, Élan"
+    assert protect(text, with_names(PLACEHOLDER)).originals == ()
