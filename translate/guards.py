@@ -23,10 +23,9 @@ FUNCTION_WORDS = {
     for language, words in {
         "de": "der das und ist nicht ein eine einen ich sie es auf für mit dem den von zu sich auch wir aber wie wenn "
         "haben sind wird nach bei nur noch über kann einer eines oder ihr mein dass dieser diese",
-        "en": "the and of to is that it for with you this are be have not from by they we he she his her was were "
-        "which would there their what can been has had will your",
-        "fr": "le les et des est une que pour dans qui pas sur avec vous nous elle ce cette sont mais aux "
-        "être avoir leur",
+        "en": "the and of to is that it for with you this are be have not from by they we he she his were "
+        "which would there their what can been has had your",
+        "fr": "le les et est une que pour dans qui pas sur avec vous nous elle ce cette sont mais aux être avoir leur",
         "es": "el los las y por para del lo como pero sus más está fue hay muy también esta eso",
         "it": "il gli di che è della sono anche questo nel alla più dei ma perché",
         "nl": "het een van dat niet zijn voor met ik ook naar maar wij deze hij wordt aan bij",
@@ -80,6 +79,19 @@ def echoes(output: str, source: str) -> bool:
     names = {word for word in {*said} & {*read} if word[0].isupper()}
     counted, known = [word.casefold() for word in said if word not in names], {word.casefold() for word in read}
     return len(counted) >= 3 and 5 * sum(word in known for word in counted) >= 3 * len(counted)
+
+
+def begun_alike(output: str, source: str) -> str:
+    """A translation that begins with a capital where its source is a phrase that does, and is no copy in small letters.
+
+    A single word is as in a dictionary: "Haus" is "house".
+    """
+    if output == source.lower():
+        return source
+    is_phrase = len(source.split()) > 1 or source.endswith((".", "!", "?", ":"))
+    if not is_phrase or not source[:1].isupper() or not output[:1].islower():
+        return output
+    return output[0].upper() + output[1:]
 
 
 def longest_output(n_source: int) -> int:

@@ -22,7 +22,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
 from translate import guards
-from translate.text import numbers, placeholders, sentences
+from translate.text import clocks, numbers, placeholders, sentences
 from translate.text.characters import readable
 from translate.text.pieces import Piece
 
@@ -157,7 +157,8 @@ class Passages:
         languages = self.source, self.target
         lost = []
         for text in texts:
-            found[text] = replace(found[text], text=numbers.localised(found[text].text, text, *languages))
+            output = clocks.set_right(found[text].text, text, *languages)
+            found[text] = replace(found[text], text=numbers.localised(output, text, *languages))
             if not numbers.are_there(found[text].text, text, *languages):
                 lost.append(text)
                 found[text] = found[text].flagged("missing")

@@ -204,7 +204,8 @@ class Translator:
         def render(sentences: Sequence[str], no_repeat: int) -> dict[str, Sentence]:
             allowed = self._guarded_length if guarded else self._free_length
             found = self._render(sentences, 1, self.reading_limit, allowed, no_repeat)
-            return {sentence: translations[0] for sentence, translations in found.items()}
+            best = {sentence: translations[0] for sentence, translations in found.items()}
+            return {s: replace(b, text=guards.begun_alike(b.text, s)) for s, b in best.items()} if guarded else best
 
         n_symbols = self.parts.tokenizer.n_placeholders
         task = self.parts.task

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from translate.corpus.grammar import generate
 from translate.guards import (
     FUNCTION_WORDS,
+    begun_alike,
     echoes,
     has_words,
     is_foreign,
@@ -125,6 +126,9 @@ def test_another_language_or_script_is_foreign(text: str, language: str) -> None
         "Das Lied heißt Let It Be",
         "Ein Film mit dem Titel \u201eThe Good, the Bad and the Ugly\u201c",
         "Tokio (東京)",
+        "Die Farbe des Hauses, des Daches, des Zaunes.",
+        "Komm her, was will Tom?",
+        "Was will sie? Wir will er was, her damit!",
         "",
     ],
 )
@@ -163,3 +167,22 @@ def test_small_letters_begin_with_a_capital() -> None:
     assert unshouted("\u201eHALLO, DU!\u201c") == "\u201eHallo, du!\u201c"
     assert unshouted("3 ÄPFEL") == "3 Äpfel"
     assert unshouted("") == ""
+
+
+@pytest.mark.parametrize(
+    ("source", "output", "expected"),
+    [
+        ("Ende.", "end.", "End."),
+        ("Noch eine", "one more", "One more"),
+        ("Haus", "house", "house"),
+        ("hallo du", "hello you", "hello you"),
+        ("Hans Müller", "hans Müller", "Hans Müller"),
+        ("NATO", "nato", "NATO"),
+        ("Ein Haus", "House", "House"),
+        ("Ein Haus", "", ""),
+        ("", "", ""),
+        ("2 Häuser", "two houses", "two houses"),
+    ],
+)
+def test_a_phrase_begins_as_its_source_does(source: str, output: str, expected: str) -> None:
+    assert begun_alike(output, source) == expected
