@@ -133,9 +133,7 @@ class Passages:
 
     def _plain(self, texts: Sequence[str]) -> dict[str, Sentence]:
         """Sentences without placeholders, as far as they are for the model."""
-        if not self.guarded:
-            return self.render(texts, 0)
-        kept = {text: flag for text in texts if (flag := self._reason_to_keep(text))}
+        kept = {text: flag for text in texts if self.guarded and (flag := self._reason_to_keep(text))}
         read = {text: readable(text) for text in texts if text not in kept}
         known = self._read(_distinct(read.values()))
         return {text: known[own] for text, own in read.items()} | {
@@ -144,6 +142,8 @@ class Passages:
 
     def _read(self, texts: Sequence[str]) -> dict[str, Sentence]:
         """Sentences for the model, in characters that it knows."""
+        if not self.guarded:
+            return self.render(texts, 0)
         quiet = {text: guards.unshouted(text) for text in texts if guards.is_shouted(text)}
         rendered = _distinct([*texts, *quiet.values()])
         found = self._with_numbers(self._without_loops(rendered), rendered)

@@ -26,6 +26,7 @@ _BY_SUFFIX = {
     ".tsv": "tsv",
 }
 _LONGEST = 256  # lines of a subtitle; what goes on for longer is none
+_TIMES = re.compile(r"\s*[\d:.,]+\s*-->\s*[\d:.,]+")
 _SPEAKER = re.compile(r"\s*[-\u2013\u2014]")
 _END_OF_SENTENCE = re.compile(r"[.!?\u2026:][\"'\u201c\u201d\u2019\u00bb\u00ab)\]]*(</\w+>)*\s*\Z")
 
@@ -90,7 +91,11 @@ def _subtitles(lines: Iterable[str]) -> Iterator[Piece]:
     """SubRip and WebVTT: in a block of lines, what follows the one with the times is the text of its cue."""
     block: list[str] = []
     for line in lines:
-        if line.strip() and len(block) < _LONGEST:
+        if _TIMES.match(line) and any(map(_TIMES.match, block)):  # no blank line between two cues
+            number = [block.pop()] if block[-1].strip().isdecimal() else []
+            yield from _cue(block)
+            block = [*number, line]
+        elif line.strip() and len(block) < _LONGEST:
             block.append(line)
         else:
             yield from _cue(block)

@@ -18,13 +18,16 @@ _INLINE = frozenset(
         "b",
         "bdi",
         "bdo",
+        "big",
         "cite",
         "code",
+        "data",
         "del",
         "dfn",
         "em",
         "font",
         "i",
+        "img",
         "ins",
         "kbd",
         "label",
@@ -34,11 +37,15 @@ _INLINE = frozenset(
         "samp",
         "small",
         "span",
+        "strike",
         "strong",
         "sub",
         "sup",
+        "time",
+        "tt",
         "u",
         "var",
+        "wbr",
     ]
 )
 _FLAT = frozenset(["script", "style", "textarea"])  # in which a tag of their own name is text
@@ -50,7 +57,9 @@ _TOKEN = re.compile(
     r"<!--.*?-->|<!\[CDATA\[.*?\]\]>|<[!?][^>]*>|<(/?)([A-Za-z][\w:-]*)((?:[^<>\"']|\"[^\"]*\"|'[^']*')*)>", re.DOTALL
 )
 _KEPT = re.compile(KEPT_ELEMENT)
-_NO = re.compile(r"\btranslate\s*=\s*[\"']?no\b", re.IGNORECASE)
+_NO = re.compile(
+    r"\btranslate\s*=\s*[\"']?no\b|\bclass\s*=\s*(?:notranslate\b|[\"'](?:[^\"']*\s)?notranslate[\s\"'])", re.IGNORECASE
+)
 _LONGEST = 2**14  # characters of a tag or of a run; what goes on for longer is neither
 
 

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 
+from translate.text.characters import PROSE_ENTITIES
 from translate.text.pieces import Piece, pieces
 
 SYMBOL = re.compile("\u27e6([1-9][0-9]?)\u27e7")  # white brackets round a number, which no keyboard has
@@ -37,7 +38,7 @@ _KINDS = (
     r"(?<![\w`])(?P<ticks>`{1,3})(?![\s`])[^\n]{1,200}?(?<![\s`])(?P=ticks)(?![\w`])",  # code
     KEPT_ELEMENT,
     r"<!--.{0,1000}?-->|</?[A-Za-z][^<>\n]{0,1000}>",  # markup
-    r"&(?:#\d{1,7}|#x[0-9A-Fa-f]{1,6}|[A-Za-z][A-Za-z0-9]{1,31});",  # entities
+    rf"&(?!(?:{PROSE_ENTITIES});)" + r"(?:#\d{1,7}|#x[0-9A-Fa-f]{1,6}|[A-Za-z][A-Za-z0-9]{1,31});",  # entities
     # The sign that ends a sentence or a bracket is none of an address.
     rf"(?:\b(?:https?|ftp|file)://|\bwww\.)(?:{_IN_URL}|\({_IN_URL}{{0,200}}\)){{1,2000}}(?<![.,;:!?\]}}])",
     r"(?<![\w.+-])[\w.+-]{1,64}@[\w-]{1,63}(?:\.[\w-]{1,63}){1,8}",  # e-mail
