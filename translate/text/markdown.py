@@ -10,7 +10,7 @@ from translate.text.wrapping import paragraph
 # Within a sentence: code, mathematics, the two halves of a link or picture, a reference whose text is its name, and the
 # marks of emphasis.
 MARKUP = re.compile(
-    r"(?<!`)(?P<fence>`{2,3}) [^\n]{1,200}? (?P=fence)(?!`)|"
+    r"(?<!`)(?P<fence>`{2,3})(?!`)[^\n]{1,200}?(?<!`)(?P=fence)(?!`)|"
     + r"(?<![\w$])\${1,2}(?=[^\s$])[^$\n]{1,500}(?<=\S)\${1,2}(?![\w$])|"
     + r"!?\[[^\[\]\n]{1,200}\]\[\]|"
     + PLACEHOLDER.pattern

@@ -20,7 +20,7 @@ def language(layout: str, text: str, column: int = 1) -> list[str]:
     return [piece.text for piece in read(layout, text, column) if piece.translate]
 
 
-HARD = st.text(alphabet="aB1 \n\t<>/!-`~#*|\"'=.:[]()[x", max_size=60)
+HARD = st.text(alphabet="aB1 \n\t<>/!-`~#*|\"'=.:[]()[x$^+{}", max_size=60)
 
 
 @pytest.mark.parametrize("layout", FORMATS)
@@ -64,6 +64,11 @@ def test_cues_are_language_sentence_by_sentence_and_speaker_by_speaker() -> None
     assert language("vtt", text) == ["Ein Satz\nin zwei Zeilen.", "Noch einer.", "- Ja?", "- Nein!"]
 
 
+def test_cues_without_a_blank_line_between_them_are_two() -> None:
+    text = "1\n00:00:01,000 --> 00:00:02,000\nEs sind\n12\n2\n00:00:03,000 --> 00:00:04,000\nIch --> du\n"
+    assert language("srt", text) == ["Es sind\n12", "Ich --> du"]
+
+
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
@@ -82,6 +87,14 @@ def test_cues_are_language_sentence_by_sentence_and_speaker_by_speaker() -> None
         ("<script>\na\n</script>\nb\n", ["b"]),
         ("<!-- a\nb -->\nc\n", ["c"]),
         ("[x]: https://y.z\n", []),
+        ("a[^1]\n\n[^1]: b\n\n    c\n", ["a[^1]", "b", "c"]),
+        ("1.  a\n\n    b\n\n        code\n\nc\n\n    code\n", ["a", "b", "c"]),
+        ("- a\n\n  b\n\n      code\n", ["a", "b"]),
+        ("a\n: b\n: c\n", ["a", "b", "c"]),
+        ("{: .x }\n:::note\na\n:::\n", ["a"]),
+        ("a\n$$\nx\n$$\nb\n", ["a", "b"]),
+        ('+++\nx = "y"\n+++\na\n', ["a"]),
+        ("---\n\na\n", ["a"]),
     ],
 )
 def test_of_markdown_the_paragraphs_are_language(text: str, expected: list[str]) -> None:
@@ -109,6 +122,8 @@ def test_of_markdown_the_paragraphs_are_language(text: str, expected: list[str])
         ("<pre><code>a</code></pre>", []),
         ("<p translate=no>a</p>", []),
         ("<![CDATA[a]]>b", ["b"]),
+        ("<p>a <time>b</time> <img src=x> c</p>", ["a <time>b</time> <img src=x> c"]),
+        ('<div class="x notranslate">a</div><div class="nottranslate">b</div>', ["b"]),
     ],
 )
 def test_of_html_the_runs_of_text_are_language(text: str, expected: list[str]) -> None:
@@ -140,7 +155,9 @@ def test_an_endless_text_is_read_in_bounded_portions(layout: str, line: str) -> 
 
 
 @pytest.mark.parametrize("layout", FORMATS)
-@pytest.mark.parametrize("text", ["<", "`", "<!--", "[", "*", "| ", "<a ", "<a x='", "- ", "> ", "--> ", "a "])
+@pytest.mark.parametrize(
+    "text", ["<", "`", "<!--", "[", "*", "| ", "<a ", "<a x='", "- ", "> ", "--> ", "a ", "[^", "$", "](", "{:"]
+)
 def test_time_grows_in_proportion_to_the_text(layout: str, text: str) -> None:
     def seconds(lines: Iterable[str]) -> float:
         start = time.process_time()

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from translate.corpus.tokenizer import placeholder
 from translate.text import markdown
+from translate.text.characters import readable
 from translate.text.placeholders import (
     _KINDS,
     PLACEHOLDER,
@@ -72,6 +73,23 @@ def test_each_kind_is_found_whole(sentence, originals):
     assert list(protect(sentence).originals) == originals
 
 
+@pytest.mark.parametrize(
+    ("sentence", "originals"),
+    [
+        ("Tippe ``git `log` `` ein.", ["``git `log` ``"]),
+        ("Es gilt $x_1 = 5$ und $$y$$ für 5 $ und $6.", ["$x_1 = 5$", "$$y$$"]),
+        ("Siehe [Mein Link][] und [dies](a_(b).html 'x').", ["[Mein Link][]", "[", "](a_(b).html 'x')"]),
+    ],
+)
+def test_of_markdown_more_is_kept(sentence, originals):
+    assert list(protect(sentence, markdown.MARKUP).originals) == originals
+
+
+def test_entities_of_letters_are_letters():
+    assert protect("M&auml;dchen &amp; Stra&szlig;e&nbsp;5 &#228; &lt;").originals == ("&amp;", "&lt;")
+    assert readable("M&auml;dchen &amp; Stra&szlig;e&nbsp;5 &#228; &bdquo;so&ldquo;") == "Mädchen &amp; Straße 5 ä „so“"
+
+
 @pytest.mark.parametrize("sentence", NOT_FOUND)
 def test_prose_is_left_alone(sentence):
     assert protect(sentence).originals == ()
@@ -118,12 +136,34 @@ def test_the_symbols_are_those_of_the_tokenizer():
 
 
 @pytest.mark.parametrize(
-    "unit", ["a", "<", "<a", "`", "``", "{", "%", "&a", "a@", "a.", "/", "/a", "$", "$a", "-", "⟦", "http://", "<!--"]
+    "unit",
+    [
+        *("a", "<", "<a", "`", "``", "{", "%", "&a", "a@", "a.", "/", "/a", "$", "$a", "-", "⟦", "http://", "<!--"),
+        *(
+            "A1",
+            "1.",
+            "1.1-",
+            "a1-",
+            "#",
+            "#a",
+            "@a",
+            "(",
+            "www.(",
+            "😀",
+            "\u200d",
+            "1\ufe0f",
+            "m²",
+            "§",
+            "é",
+            "ř",
+            "*",
+        ),
+    ],
 )
 def test_a_quarter_of_a_megabyte_of_anything_takes_a_moment(unit):
     text = unit * (2**18 // len(unit))
     start = time.perf_counter()
-    protected = protect(text)
+    protected = protect(text, with_names(PLACEHOLDER))
     assert time.perf_counter() - start < 5
     assert restore(protected.text, protected.originals) == text or len(protected.originals) > 99
 
