@@ -22,9 +22,10 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
 from translate import guards
-from translate.text import clocks, numbers, placeholders, sentences
+from translate.text import clocks, numbers, placeholders, quotes, sentences
 from translate.text.characters import readable
 from translate.text.pieces import Piece
+from translate.text.placeholders import Protected
 
 SUSPICIOUS = frozenset({"language", "repetition", "length", "missing", "echo", "confidence"})
 
@@ -107,7 +108,7 @@ class Passages:
     def _sentences(self, texts: Sequence[str]) -> dict[str, Sentence]:
         """Sentences that may hold placeholders."""
         markup = placeholders.with_names(self.markup) if self.n_symbols and self._knows_names() else self.markup
-        protected = {text: placeholders.unframed(placeholders.protect(text, markup)) for text in texts}
+        protected = {text: self._framed(placeholders.protect(text, markup)) for text in texts}
         usual = {text: frame for text, frame in protected.items() if len(frame[1].originals) <= self.n_symbols}
         rendered = self._plain(_distinct(p.text for _, p, _ in usual.values()))
         found = {}
@@ -117,6 +118,12 @@ class Passages:
                 found[text] = replace(rendered[p.text], text=before + restored + after)
         lost = [text for text in texts if text not in found]
         return found | self._around(lost) if lost else found
+
+    def _framed(self, protected: Protected) -> tuple[str, Protected, str]:
+        """What stands before the sentence, the sentence, and what stands after it, as the target has it."""
+        before, inner, after = placeholders.unframed(protected)
+        opening, text, closing = quotes.parted(inner.text, self.target) if self.guarded else ("", inner.text, "")
+        return before + opening, replace(inner, text=text), closing + after
 
     def _knows_names(self) -> bool:
         return {self.source, self.target} == {"de", "en"}

@@ -315,7 +315,9 @@ class Translator:
 
 
 def _clean(lines: Iterable[str]) -> Iterator[str]:
-    """Lines without breaks; UserError for the first that is no Unicode text."""
+    """Lines without breaks; UserError for the first that is no Unicode text, TypeError for a text in place of many."""
+    if isinstance(lines, str):
+        raise TypeError("a list of texts is expected; one text is translated by calling the translator itself")
     for n, line in enumerate(lines, start=1):
         _check_unicode(line, n)
         yield _BREAK.sub(" ", line.removesuffix("\n"))

@@ -130,6 +130,12 @@ def test_a_placeholder_that_nobody_wrote_is_none_of_the_text() -> None:
     assert (holding.text.split(), holding.flags) == (["hALLO", "{name}"], {"placeholders"})
 
 
+def test_a_quotation_of_two_sentences_keeps_both_marks() -> None:
+    model = Model(lambda text: text.replace('"', "").upper())
+    (sentence,) = translated(model, "Er sagte: \u201eIch gehe. Ich bin krank.\u201c Ja.")
+    assert sentence.text == 'ER SAGTE: \u201eICH GEHE. ICH BIN KRANK." JA.'
+
+
 def test_a_model_without_symbols_translates_round_the_placeholders() -> None:
     model = Model(
         lambda text: f"{text[: len(text) - len(text.lstrip())]}{swapped(text.strip())}{text[len(text.rstrip()) :]}"

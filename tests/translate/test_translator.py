@@ -303,3 +303,10 @@ def test_every_worker_has_its_share_of_the_batches(lengths: list[int], beam_size
         assert len(batch) == 1 or len(batch) * (len(batch[-1]) + 1) <= 4096
     share = max(256, sum(sizes) / n_workers)
     assert max(sizes, default=0) <= share + 60 + 1
+
+
+def test_one_text_is_no_list_of_letters(parts: ModelFolder) -> None:
+    translator = Translator(parts, beam_size=2)
+    for method in (translator.translate, translator.passages, translator.stream):
+        with pytest.raises(TypeError, match="calling the translator"):
+            list(method("ein Hund"))

@@ -31,13 +31,22 @@ _THOUSANDS = {
     "en": re.compile(r"[1-9]\d{0,2}(?:,\d{3})+(?:\.\d+)?"),
 }
 _DECIMAL = {"de": re.compile(r"\d+,\d+"), "en": re.compile(r"\d+\.\d+")}
+# After a number that is certainly a decimal and no version; and before one that is never written in letters.
+_UNIT = re.compile(
+    r"\s?(?:[mb]illion|thousand|per\s?cent|(?:kilo|centi|milli)?(?:met(?:er|re)|gram)s?|lit(?:er|re)s?|miles?|feet"
+    r"|inch(?:es)?|degrees?|hours?|minutes?|seconds?|years?|times|[kcm]?m|k?g|l|\u00b0)\b(?!\.\d)"
+)
+_NUMBERED = re.compile(
+    r"\b(?:Nr|Nummer|Zimmer|Gleis|Seite|S|Kap|Kapitel|No|number|room|page|chapter|platform)\.?\s\Z", re.IGNORECASE
+)
+_REACH = 10  # characters before a number that are looked at
 _O_CLOCK = {"de": re.compile(r"\s?Uhr\b", re.IGNORECASE), "en": re.compile(r"\s?p\.?\s?m\b", re.IGNORECASE)}
 
 
 def written(number: str, source: str, target: str) -> str:
     """A number of a German or an English text as the other language writes it: 1.234,56 and 1,234.56.
 
-    Dates and versions are the same in both. An English 3.5 is a decimal only as an amount: it may be a version.
+    Dates and versions are the same in both. An English 3.5 is a decimal only with a unit: it may be a version.
     """
     match = _NUMBER.fullmatch(number)
     return number if match is None else number.replace(match["digits"], _digits(match, source, target))
@@ -78,7 +87,7 @@ def protect(text: str, source: str, target: str) -> Protected:
     parts, end = [], 0
     for match in _needed(text):
         parts += [text[end : match.start()], symbol(len(originals))]
-        originals.append(written(match[0], source, target))
+        originals.append(match[0].replace(match["digits"], _digits(match, source, target)))
         end = match.end()
     return Protected("".join([*parts, text[end:]]), tuple(originals))
 
@@ -88,7 +97,7 @@ def _digits(match: re.Match[str], source: str, target: str) -> str:
     digits = match["digits"]
     if {source, target} != {"de", "en"}:
         return digits
-    amount = match["before"] or match["after"]
+    amount = match["before"] or match["after"] or _UNIT.match(match.string, match.end())
     if _is_address(digits) and not amount:
         return digits
     is_decimal = _DECIMAL[source].fullmatch(digits) and (source == "de" or amount)
@@ -105,7 +114,10 @@ def _needed(text: str) -> list[re.Match[str]]:
     return [
         match
         for match in _NUMBER.finditer(text)
-        if match["before"] or match["after"] or not _may_be_a_word(match["digits"])
+        if match["before"]
+        or match["after"]
+        or not _may_be_a_word(match["digits"])
+        or _NUMBERED.search(text, max(0, match.start() - _REACH), match.start())
     ]
 
 

@@ -78,6 +78,7 @@ def test_separators_and_clocks_do_not_matter(text: str, output: str, languages: 
         ("3 %", "three"),
         ("20 Leute", f"{symbol(19)} people"),
         ("Im Jahr 2024", "In 2023"),
+        ("Er wohnt in Zimmer Nr. 5.", "He lives in room No."),
         ("50 und 50", "50 und 1 234"),
         ("Um 18.30 Uhr", "At 7:30 p.m."),
         ("8" * 5000, "8"),
@@ -99,6 +100,14 @@ def test_symbols_are_counted_on_and_restored_wherever_they_went() -> None:
 
 def test_only_numbers_of_the_source_are_rewritten_in_the_output() -> None:
     assert localised("19,99 and 7,5 and 1.000", "19,99 und 1.000", *DE_EN) == "19.99 and 7,5 and 1,000"
+
+
+def test_an_english_decimal_has_a_unit() -> None:
+    text = "1.5 meters, 2.5 million, 8.2 per cent, 3.5 kg, version 3.14 of Python 2.7"
+    german = "1,5 Meter, 2,5 Millionen, 8,2 Prozent, 3,5 kg, Version 3.14 von Python 2.7"
+    assert localised(german.replace(",", ".").replace(". ", ", "), text, *EN_DE) == german
+    protected = protect("It is 1.5 meters.", *EN_DE)
+    assert protected.originals == ("1,5",)
 
 
 def test_what_may_have_been_written_anew_is_left_alone() -> None:

@@ -1,0 +1,32 @@
+"""A mark of quotation whose partner stands in another sentence is kept, in the form of the target language."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from translate.text.quotes import parted
+
+
+@pytest.mark.parametrize(
+    ("sentence", "target", "expected"),
+    [
+        ("Ich bin krank.“", "en", ("", "Ich bin krank.", '"')),
+        ("„Ich komme morgen.", "en", ('"', "Ich komme morgen.", "")),
+        ('"I am coming.', "de", ("„", "I am coming.", "")),
+        ('I am ill."', "de", ("", "I am ill.", "“")),
+        ("»Je viens.", "fr", ("»", "Je viens.", "")),
+        ("«Ja.", "de", ("„", "Ja.", "")),
+        ("„Ja“, sagte er", "en", ("", "„Ja“, sagte er", "")),
+        ("„Ja.“", "en", ("", "„Ja.“", "")),
+        ("Er sagte: „Ja.", "en", ("", "Er sagte: „Ja.", "")),
+        ('"', "de", ("", '"', "")),
+        ("", "de", ("", "", "")),
+    ],
+)
+def test_a_mark_alone_at_an_end_is_no_part_of_the_sentence(sentence, target, expected):
+    assert parted(sentence, target) == expected
+
+
+@given(st.text('"„“a. ', max_size=9))
+def test_other_languages_keep_the_marks_as_they_are(sentence):
+    assert "".join(parted(sentence, "fr")) == sentence
