@@ -21,8 +21,11 @@ _MINUS = str.maketrans({"\u2212": "-", "\u2010": "-", "\u2011": "-"})
 def readable(text: str) -> str:
     """The text with letters composed (NFC), single plain spaces, plain hyphens and minuses, and nothing invisible.
 
-    Entities of letters and of punctuation are what they stand for.
+    Entities of letters and of punctuation are what they stand for. White space at either end stays.
     """
-    text = _ENTITY.sub(lambda match: html.unescape(match[0]), text)
-    text = unicodedata.normalize("NFC", _INVISIBLE.sub("", text)).translate(_MINUS)
-    return _SPACES.sub(" ", text)
+    body = text.strip()
+    start = text.index(body)
+    before, after = text[:start], text[start + len(body) :]
+    body = _ENTITY.sub(lambda match: html.unescape(match[0]), body)
+    body = unicodedata.normalize("NFC", _INVISIBLE.sub("", body)).translate(_MINUS)
+    return before + _SPACES.sub(" ", body) + after

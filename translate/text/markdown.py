@@ -26,7 +26,8 @@ _RAW = re.compile(r"\s*<(script|style|pre|textarea)\b|\s*(<!--)", re.IGNORECASE)
 _MARKS = re.compile(r"(?:\s*(?:>|(?:#{1,6}|[-*+]|\d{1,9}[.)]|:|\[[ xX]\]|\[\^[^\]\s]{1,100}\]:)(?=\s)))*\s*")
 _BEGINS = re.compile(r"\s*(?:>|#{1,6}\s|[-*+]\s|\d{1,9}[.)]\s|\||\[[^\]]+\]:|:\s|<|:::|\{:|\$\$\s*$)")
 _RULE = re.compile(r"[\s>]*(?:[-*_=|:+]\s*){2,}\Z|[\s>]*=+\s*\Z|\s*-+\s*\Z")
-_ATTRIBUTES = re.compile(r"\s*(?:\[(?!\^)[^\]]+\]:\s*\S|:::|\{:[^{}]*\}\s*\Z)")  # and the targets of links
+# Attributes, the targets of links, and tags alone.
+_ATTRIBUTES = re.compile(r"\s*(?:\[(?!\^)[^\]]+\]:\s*\S|:::|\{:[^{}]*\}\s*\Z|(?:<[^<>\n]{1,1000}>\s*)+\Z)")
 _ITEM = re.compile(r"\s*(?:[-*+]|\d{1,9}[.)])\s+|\[\^[^\]\s]{1,100}\]:\s")
 _HARD_BREAK = re.compile(r"(?: {2,}|\\)\n?\Z")
 _CELL = re.compile(r"((?:\\.|`[^`]*`|[^|\\`]|[\\`])+)|(\|)", re.DOTALL)

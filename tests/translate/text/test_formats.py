@@ -91,6 +91,7 @@ def test_cues_without_a_blank_line_between_them_are_two() -> None:
         ("1.  a\n\n    b\n\n        code\n\nc\n\n    code\n", ["a", "b", "c"]),
         ("- a\n\n  b\n\n      code\n", ["a", "b"]),
         ("a\n: b\n: c\n", ["a", "b", "c"]),
+        ('<p class="x">\na\n</p>\n', ["a"]),
         ("{: .x }\n:::note\na\n:::\n", ["a"]),
         ("a\n$$\nx\n$$\nb\n", ["a", "b"]),
         ('+++\nx = "y"\n+++\na\n', ["a"]),
