@@ -160,7 +160,7 @@ def _is_pair(marks: Sequence[str]) -> bool:
 def tightened(translation: str, protected: Protected) -> str:
     """The translation without spaces on the inner side of marks that had none there."""
     for i, original in enumerate(protected.originals):
-        if original not in _EMPHASIS and not _TAG.fullmatch(original):
+        if not original.startswith(("[", "![", "](")) and original not in _EMPHASIS and not _TAG.fullmatch(original):
             continue
         place = protected.text.find(symbol(i))
         before, after = protected.text[place - 1 : place], protected.text[place + len(symbol(i)) :][:1]

@@ -205,6 +205,8 @@ def test_marks_that_are_no_pair_stay_where_they_are(sentence):
 def test_marks_keep_to_the_words_that_they_stood_at():
     protected = protect("Das ist <b>wichtig</b>, sagt <br/>{x}.")
     assert tightened("That is ⟦1⟧ important ⟦2⟧, says ⟦3⟧ ⟦4⟧.", protected) == "That is ⟦1⟧important⟦2⟧, says ⟦3⟧⟦4⟧."
+    link = protect("Sieh [hier](x).", markdown.MARKUP)
+    assert tightened("Look ⟦1⟧ here ⟦2⟧.", link) == "Look ⟦1⟧here⟦2⟧."
     assert tightened("⟦4⟧ says ⟦3⟧ that ⟦1⟧ is ⟦2⟧", protected) == "⟦4⟧ says ⟦3⟧that ⟦1⟧is⟦2⟧"
 
 
