@@ -15,6 +15,7 @@ import shutil
 import sys
 import tomllib
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +25,7 @@ from translate.config import ExperimentConfig, parse
 from translate.corpus.sources import describe
 from translate.errors import UserError
 from translate.installed import Weights
-from translate.model_folder import FILES
+from translate.model_folder import FILES, Task
 from translate.training.checkpoint import step_of
 
 DATA = Path(__file__).resolve().parent / "data"
@@ -38,7 +39,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Compress, score, write the card, and put all in its place; 2 with a sentence for a mistake."""
     args = parse_args(argv)
     try:
-        ship(args.run, args.to, args.dtype, args.weaknesses)
+        ship(args.run, args.to, args.dtype, args.weaknesses, args.best_source_tokens)
     except UserError as error:
         print(f"ship: {error}", file=sys.stderr)
         return 2
@@ -51,11 +52,14 @@ def parse_args(argv: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("run", type=Path, help="a run that has ended")
     parser.add_argument("--to", type=Path, required=True, help="the new model folder")
     parser.add_argument("--dtype", choices=["int8", "bf16"], default="int8", help="default: %(default)s")
+    parser.add_argument(
+        "--best-source-tokens", type=int, metavar="N", help="longer sources are better translated in parts, as dev says"
+    )
     parser.add_argument("--weaknesses", type=Path, required=True, help="Markdown for the card, written by a person")
     return parser.parse_args(argv)
 
 
-def ship(run: Path, to: Path, dtype: str, weaknesses: Path) -> None:
+def ship(run: Path, to: Path, dtype: str, weaknesses: Path, best_source_tokens: int | None) -> None:
     """UserError if the run, the licences or the place do not allow it."""
     if to.exists():
         raise UserError(f"{to}: exists already; remove it, or name another folder")
@@ -69,6 +73,8 @@ def ship(run: Path, to: Path, dtype: str, weaknesses: Path) -> None:
     to.mkdir(parents=True)
     for name in FILES:
         shutil.copyfile(small / name, to / name)
+    place = to / "translation.json"
+    replace(Task.load(place), best_source_tokens=best_source_tokens).save(place)
     (to / "README.md").write_text(card, encoding="utf-8", newline="\n")
     print(f"wrote {to}: {sum(path.stat().st_size for path in to.iterdir()) / 1e6:.1f} MB")
 

@@ -33,6 +33,9 @@ FORMAT = 1
 FILES = ("config.json", "model.safetensors", "tokenizer.model", "translation.json")
 
 
+_LENGTHS = ("max_source_tokens", "best_source_tokens")
+
+
 @dataclass(frozen=True)
 class Task:
     """What a model is for.
@@ -42,6 +45,7 @@ class Task:
         decoding: how it decodes by default (6.1).
         tokenizer_sha256: of the tokenizer.model that it belongs to; "" in folders from before there was such a field.
         max_source_tokens: the longest source that it was trained on, without eos; None where that is not known.
+        best_source_tokens: longer sources are translated better in parts; None where nobody has looked.
     """
 
     source: str
@@ -49,13 +53,15 @@ class Task:
     decoding: DecodingConfig = DecodingConfig()
     tokenizer_sha256: str = ""
     max_source_tokens: int | None = None
+    best_source_tokens: int | None = None
 
     def save(self, path: Path) -> None:
         """Write translation.json."""
         values: dict[str, object] = {"format": FORMAT, "source": self.source, "target": self.target}
         values["tokenizer_sha256"] = self.tokenizer_sha256
-        if self.max_source_tokens is not None:
-            values["max_source_tokens"] = self.max_source_tokens
+        for name in _LENGTHS:
+            if getattr(self, name) is not None:
+                values[name] = getattr(self, name)
         values["decoding"] = self.decoding.model_dump()
         path.write_text(json.dumps(values, indent=2) + "\n", encoding="utf-8", newline="\n")
 
@@ -69,10 +75,10 @@ class Task:
                     f"{path}: has format {known}, and this version reads {FORMAT}; use the version that wrote it"
                 )
             decoding, digest = DecodingConfig(**values["decoding"]), str(values.get("tokenizer_sha256", ""))
-            longest = values.get("max_source_tokens")
-            if longest is not None and (type(longest) is not int or longest < 1):
-                raise ValueError(longest)
-            return cls(str(values["source"]), str(values["target"]), decoding, digest, longest)
+            lengths = {name: values[name] for name in _LENGTHS if values.get(name) is not None}
+            if any(type(length) is not int or length < 1 for length in lengths.values()):
+                raise ValueError(lengths)
+            return cls(str(values["source"]), str(values["target"]), decoding, digest, **lengths)
         except OSError as error:
             raise UserError(f"{path}: cannot be read: {error.strerror}; name a folder that holds a model") from error
         except (ValidationError, ValueError, KeyError, TypeError) as error:

@@ -102,7 +102,8 @@ class Translator:
             )
         self.parts: Engine = TorchEngine(parts) if isinstance(parts, ModelFolder) else parts
         self.limit, self.max_extra = _limits(self.parts, self.decoding)
-        self.reading_limit = min(self.limit, parts.task.max_source_tokens or self.limit)
+        known = (self.limit, parts.task.max_source_tokens, parts.task.best_source_tokens)
+        self.reading_limit = min(length for length in known if length)
 
     @classmethod
     def load(

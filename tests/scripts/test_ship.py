@@ -57,11 +57,13 @@ def test_a_run_ships_with_its_card(
 ) -> None:
     monkeypatch.chdir(place)
     arguments = ["runs/x", "--to", f"models/{dtype}", "--weaknesses", "bad.md", "--dtype", dtype]
+    arguments += ["--best-source-tokens", "17"]
     assert ship.main(arguments) == 0
     shipped = place / "models" / dtype
     small = json.loads((place / "runs" / "x" / dtype / "scores.json").read_text(encoding="utf-8"))
     card = (shipped / "README.md").read_text(encoding="utf-8")
-    assert ModelFolder.open(shipped).task.source == "de"
+    task = ModelFolder.open(shipped).task
+    assert (task.source, task.best_source_tokens) == ("de", 17)
     assert card.startswith("# German to English, ")
     assert f"| one | 30 | {dtype} | {small['one']['bleu']['score']:.1f} |" in card
     assert "| one | 30 | fp32 |" in card
@@ -92,7 +94,7 @@ def test_a_card_tells_what_a_fine_tuned_model_began_with(place: Path, monkeypatc
     (place / "z.toml").write_text(less, encoding="utf-8")
     assert main(["train", "z.toml", "--from", "runs/y"]) == 0
     with pytest.raises(UserError, match="trained on words, which"):
-        ship.ship(Path("runs/z"), Path("models/z"), "int8", Path("bad.md"))
+        ship.ship(Path("runs/z"), Path("models/z"), "int8", Path("bad.md"), None)
 
 
 def test_a_corpus_without_a_licence_does_not_ship(

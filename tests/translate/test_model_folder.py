@@ -177,7 +177,8 @@ def test_a_replacement_that_was_killed_between_its_renames_is_undone(parts: Mode
 def test_the_longest_source_comes_back_and_need_not_be_known(parts: ModelFolder, tmp_path: Path) -> None:
     assert parts.task.max_source_tokens is None
     path = tmp_path / "translation.json"
-    for task in (parts.task, replace(parts.task, max_source_tokens=37)):
+    known = replace(parts.task, max_source_tokens=37)
+    for task in (parts.task, known, replace(known, best_source_tokens=5), replace(parts.task, best_source_tokens=5)):
         task.save(path)
         assert Task.load(path) == task
 

@@ -248,10 +248,12 @@ def test_passages_are_read_a_bounded_number_of_characters_ahead(translator: Tran
     assert len(list(lines)) == 100 - 9
 
 
-def test_what_is_longer_than_anything_trained_on_is_split_in_passages_and_not_in_the_papers_way(
-    parts: ModelFolder,
+@pytest.mark.parametrize("lengths", [(7, None), (7, 30), (30, 7), (None, 7)])
+def test_what_is_longer_than_a_model_reads_well_is_split_in_passages_and_not_in_the_papers_way(
+    lengths: tuple[int | None, int | None], parts: ModelFolder
 ) -> None:
-    short = Translator(replace(parts, task=replace(parts.task, max_source_tokens=7)))
+    task = replace(parts.task, max_source_tokens=lengths[0], best_source_tokens=lengths[1])
+    short = Translator(replace(parts, task=task))
     line = "der Hund singt im Haus, die Katze läuft am See"
     assert 7 < len(parts.tokenizer.encode(line)) <= short.limit
     (passage,), (sentence,) = short.passages([line]), short.translate([line])

@@ -37,7 +37,7 @@ _LINES_NAMED = 3  # of those that have a flag
 
 # What a person must know who reads nothing but the text; the paper's search has always been cut off silently.
 _NOTES = {
-    "split": "longer than the model reads at once, so translated in parts",
+    "split": "longer than the model reads well at once, so translated in parts",
     "language": "not in the source language, so left unchanged",
     "echo": "mostly copied by the model, as it does with what is not in its source language",
     "length": "the translation found no end and was cut off",
