@@ -55,12 +55,15 @@ def written(number: str, source: str, target: str) -> str:
 def localised(output: str, text: str, source: str, target: str) -> str:
     """A translation of `text` in which numbers that were only copied are written as its language does.
 
-    Left as they are: those of which `text` does not tell whether they were copied.
+    Thousands get their separators back. Left as they are: those of which `text` does not tell whether they were copied.
     """
     forms: dict[str, set[str]] = defaultdict(set)
     for match in _needed(text):
         forms[match["digits"]].add(_digits(match, source, target))
     new = {old: min(new) for old, new in forms.items() if len(new) == 1 and not (new & forms.keys()) - {old}}
+    for old, form in list(new.items()):
+        if old != form and _THOUSANDS[source].fullmatch(old) and len({*old} & {*".,"}) == 1:
+            new.setdefault(_SEPARATORS.sub("", old), form)
     return _NUMBER.sub(
         lambda match: match[0].replace(match["digits"], new.get(match["digits"], match["digits"])), output
     )

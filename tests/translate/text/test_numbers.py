@@ -102,6 +102,11 @@ def test_only_numbers_of_the_source_are_rewritten_in_the_output() -> None:
     assert localised("19,99 and 7,5 and 1.000", "19,99 und 1.000", *DE_EN) == "19.99 and 7,5 and 1,000"
 
 
+def test_thousands_get_their_separators_back() -> None:
+    assert localised("10000 Autos, 15 und 25", "10,000 cars, $1.5 and 2,5", *EN_DE) == "10.000 Autos, 15 und 25"
+    assert localised("10000 and 1000", "10.000 und 1000", *DE_EN) == "10,000 and 1000"
+
+
 def test_an_english_decimal_has_a_unit() -> None:
     text = "1.5 meters, 2.5 million, 8.2 per cent, 3.5 kg, version 3.14 of Python 2.7"
     german = "1,5 Meter, 2,5 Millionen, 8,2 Prozent, 3,5 kg, Version 3.14 von Python 2.7"
