@@ -21,9 +21,9 @@ KEPT_ELEMENT = (
 )
 
 # Signs that are no letters, digits or punctuation of prose: emoji, arrows, (R), 1/2, boxes, mathematics. A model that
-# met them rarely makes something up in their place. Not in it: minus, the degree, the euro, the symbols' own brackets.
+# met them rarely makes something up in their place. Not in it: minus, the degree, pound, yen, euro, the symbols' own brackets.
 _SIGNS = (
-    "\u00a2\u00a4-\u00a7\u00a9\u00ac\u00ae\u00b1-\u00b3\u00b6\u00b7\u00b9\u00bc-\u00be\u00d7\u00f7\u2020-\u2023"
+    "\u00a2\u00a4\u00a6\u00a7\u00a9\u00ac\u00ae\u00b1-\u00b3\u00b6\u00b7\u00b9\u00bc-\u00be\u00d7\u00f7\u2020-\u2023"
     "\u2030-\u2034\u2043\u2070-\u209c\u20a0-\u20ab\u20ad-\u20c0\u2100-\u2211\u2213-\u27e5\u27e8-\u2bff"
     "\u3000-\u303f\ue000-\uf8ff\ufffc\ufffd\U0001f000-\U0001faff"
 )
@@ -111,7 +111,7 @@ def unframed(protected: Protected) -> tuple[str, Protected, str]:
     """
     text, originals = protected.text, protected.originals
     before = after = ""
-    while True:
+    while len(originals) < 100:  # there are no more symbols
         first = re.match(rf"{symbol(0)}\s*", text) if originals else None
         last = re.search(rf"\s*{symbol(len(originals) - 1)}\Z", text) if originals else None
         is_pair = first and last and _is_pair(originals)
@@ -127,9 +127,10 @@ def unframed(protected: Protected) -> tuple[str, Protected, str]:
             continue
         inner = text.strip(text[:1]).strip() if text[:1] in _RULES and text[-1:] == text[:1] else ""
         if not inner or inner[0] in _RULES or inner[-1] in _RULES:
-            return before, Protected(text, originals), after
+            break
         start = text.index(inner)
         before, text, after = before + text[:start], inner, text[start + len(inner) :] + after
+    return before, Protected(text, originals), after
 
 
 def _renumbered(text: str) -> str:
