@@ -156,7 +156,7 @@ def decode_line(line: bytes, name: Path | str, n: int) -> str:
 
 def _cannot_read(path: Path, error: OSError) -> str:
     if isinstance(error, FileNotFoundError):
-        return f"{path}: no such file; set data.root to the folder that holds the data, or mend the path"
+        return f"{path}: no such file; mend the path, or data.root, below which those of an experiment are"
     return f"{path}: cannot be read: {error.strerror or error}"
 
 

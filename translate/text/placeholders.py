@@ -21,7 +21,7 @@ KEPT_ELEMENT = (
 )
 
 # Signs that are no letters, digits or punctuation of prose: emoji, arrows, (R), 1/2, boxes, mathematics. A model that
-# met them rarely makes something up in their place. Not in it: minus, the degree, pound, yen, euro, the symbols' own brackets.
+# met them rarely makes something up in their place. Not in it: minus, degree, pound, yen, euro, the symbols' brackets.
 _SIGNS = (
     "\u00a2\u00a4\u00a6\u00a7\u00a9\u00ac\u00ae\u00b1-\u00b3\u00b6\u00b7\u00b9\u00bc-\u00be\u00d7\u00f7\u2020-\u2023"
     "\u2030-\u2034\u2043\u2070-\u209c\u20a0-\u20ab\u20ad-\u20c0\u2100-\u2211\u2213-\u27e5\u27e8-\u2bff"
