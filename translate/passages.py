@@ -5,7 +5,8 @@ What translates a plain sentence is a function, so that this module knows no mod
     split          longer than the model reads at once, so translated in parts
     copied         nothing to translate: numbers, punctuation, emoji; left as it is
     language       not in the source language; left as it is
-    capitals       all in capitals, so read in small letters and put back
+    capitals       all in capitals, so read in small letters and put back; or a few German words all in small letters,
+                   so read with capitals
     placeholders   the text around placeholders was translated in pieces, or the model invented one
     repetition     the model repeated itself; the search was made again without repetitions
     length         the translation reached the length that its source allows, so it was cut off
@@ -151,12 +152,16 @@ class Passages:
         """Sentences for the model, in characters that it knows."""
         if not self.guarded:
             return self.render(texts, 0)
-        quiet = {text: guards.unshouted(text) for text in texts if guards.is_shouted(text)}
-        rendered = _distinct([*texts, *quiet.values()])
+        other = {text: guards.unshouted(text) for text in texts if guards.is_shouted(text)}
+        if self.source == "de":
+            other |= {text: guards.with_capitals(text) for text in texts if guards.is_small_talk(text)}
+        rendered = _distinct([*texts, *other.values()])
         found = self._with_numbers(self._without_loops(rendered), rendered)
-        for text, lower in quiet.items():
-            if found[lower].confidence > found[text].confidence:
-                found[text] = replace(found[lower], text=found[lower].text.upper()).flagged("capitals")
+        for text, variant in other.items():
+            if found[variant].confidence > found[text].confidence:
+                said = found[variant].text
+                said = said.upper() if guards.is_shouted(text) else said
+                found[text] = replace(found[variant], text=said).flagged("capitals")
         return found | {text: found[text].flagged("echo") for text in texts if guards.echoes(found[text].text, text)}
 
     def _with_numbers(self, found: dict[str, Sentence], texts: Sequence[str]) -> dict[str, Sentence]:

@@ -99,6 +99,14 @@ def test_the_second_search_is_without_repetition() -> None:
     assert sentence.flags == {"length", "repetition"}
 
 
+@pytest.mark.parametrize("text", ["guten morgen", "Guten morgen", "es war einmal ein kleiner hund im"])
+def test_a_few_german_words_in_small_letters_are_read_with_capitals_too(text: str) -> None:
+    model = Model(str, lambda text: -0.1 if text.istitle() else -0.9)
+    (sentence,) = translated(model, text)
+    few = text.islower() and len(text.split()) <= 6
+    assert (sentence.text, "capitals" in sentence.flags) == (text.title() if few else text, few)
+
+
 @pytest.mark.parametrize(("quiet_is_better", "flags"), [(True, {"capitals"}), (False, set())])
 def test_capitals_are_read_in_small_letters_where_the_model_prefers_them(
     quiet_is_better: bool, flags: set[str]
