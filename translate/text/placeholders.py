@@ -44,6 +44,7 @@ _KINDS = (
     r"(?<![\w.+-])[\w.+-]{1,64}@[\w-]{1,63}(?:\.[\w-]{1,63}){1,8}",  # e-mail
     rf"(?<![\w.@-])(?:[\w-]{{1,63}}\.){{1,5}}(?:{_DOMAINS})\b(?:/{_IN_URL}{{0,500}}(?<![.,;:!?\]}}]))?(?![\w.]\w)",
     rf"(?<![\w./\\-])[\w-]{{1,64}}(?:\.[\w-]{{1,16}}){{0,3}}\.(?:{_SUFFIXES})\b",  # file names
+    r"\*{2,3}",  # emphasis, in plain text too
     r"\$\{[^{}\n]{1,100}\}|\{\{[^{}\n]{1,100}\}\}|\{[\w.:!,\[\]<>^+#-]{0,60}\}",  # ${x} {{ x }} {x} {0:.2f}
     # %s %(name)d %1$s %-5.2f %1; a sign of per cent has a digit before it or a space after it.
     r"(?<![\d%])%(?:\(\w{1,60}\)|\d{1,2}\$)?[-+#0]{0,3}\d{0,4}(?:\.\d{1,4})?[hlqLjzt]{0,2}[sdiouxXeEfFgGcr](?!\w)",
@@ -62,7 +63,7 @@ _KINDS = (
 )
 PLACEHOLDER = re.compile("|".join(_KINDS), re.DOTALL)
 # One of these is in each of them. Most sentences have none, and are looked through for these in far less time.
-_SIGN = re.compile(rf"[\u27e6`<&@{{%$/\\#\d\u20e3{_SIGNS}]|--|\.\w")
+_SIGN = re.compile(rf"[\u27e6`<&@{{%$/\\#\d\u20e3{_SIGNS}]|--|\*\*|\.\w")
 
 # A word with a letter that German and English have in foreign names alone.
 _NAME = r"(?<![\w\u27e6])\w{0,30}[\u00c0-\u024f\u1e00-\u1eff](?<![äöüÄÖÜßàáâèéêëíîïñóôøûÉ])[\w'\u2019-]{0,30}(?!\w)"

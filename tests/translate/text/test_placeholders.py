@@ -45,6 +45,7 @@ FOUND = [
     ("Stand 634d4446987d von 2.10.3-beta1.", ["634d4446987d", "2.10.3-beta1"]),
     ("Nach § 823 BGB und §§ 5a auf 20 m² für ½ Liter", ["§ 823", "§§ 5a", "m²", "½"]),
     ("Marke® 👨‍👩‍👧 und 1️⃣ → 5 ✓", ["®", "👨‍👩‍👧", "1️⃣", "→", "✓"]),
+    ("Das **ist** 2 * 3.", ["**", "**"]),
     ("Am #Meer mit @anna", ["#Meer", "@anna"]),
     ("<!-- a > b --> Text <a href='x'>y</a>", ["<!-- a > b -->", "<a href='x'>", "</a>"]),
 ]
