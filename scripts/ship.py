@@ -145,7 +145,7 @@ def training(run: Path, manifest: Record) -> Iterator[str]:
         command = " ".join(["translate", *starts[0]["command"][1:]])
         yield (
             f"`{command}`, commit {str(starts[0]['commit'])[:9]}, seed {seed}: {last['step']:,} updates, "
-            f"{last['epoch']:,} epochs, {last['tokens']:,} tokens of both sides; {last['seconds'] / 3600:.1f} hours on "
+            f"epoch {last['epoch']:,}, {last['tokens']:,} tokens of both sides; {last['seconds'] / 3600:.1f} hours on "
             f"{machine['device']}, {machine['processor']}, in {len(starts)} start{'s' * (len(starts) > 1)}"
         )
     final = next(line for line in reversed(lines) if line["kind"] == "final")

@@ -148,7 +148,8 @@ def _text_together(
 
 
 def _say_speed(n_lines: int, seconds: float) -> None:
-    say(f"{n_lines:,} lines in {seconds:,.1f} s, {n_lines / seconds:,.0f} lines/s")
+    lines = "1 line" if n_lines == 1 else f"{n_lines:,} lines"
+    say(f"{lines} in {seconds:,.1f} s, {n_lines / seconds:,.0f} lines/s")
 
 
 def _opened(
