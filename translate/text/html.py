@@ -52,7 +52,6 @@ _FLAT = frozenset(["script", "style", "textarea"])  # in which a tag of their ow
 _VOID = frozenset(
     ["area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "source", "track", "wbr"]
 )
-_UNNESTED = frozenset(["p", "dt", "dd", "option"])  # which the next one of its kind ends
 _RAW = frozenset(["script", "style", "pre", "code", "textarea", "kbd", "samp", "var", "svg", "math"])
 _TOKEN = re.compile(
     r"<!--.*?-->|<!\[CDATA\[.*?\]\]>|<[!?][^>]*>|<(/?)([A-Za-z][\w:-]*)((?:[^<>\"']|\"[^\"]*\"|'[^']*')*)>", re.DOTALL
@@ -107,9 +106,6 @@ class _Run:
 
     def _add(self, text: str, tag: re.Match[str] | None) -> Iterator[Piece]:
         """Take some text, and the tag that follows it."""
-        if self.skipped in _UNNESTED and tag and not tag[1] and (tag[2] or "").lower() == self.skipped:
-            yield Piece(self.text + text, translate=False)
-            self.text, self.skipped, self.depth, text = "", "", 0, ""
         if self.skipped:
             self.text += text + (tag[0] if tag else "")
             if tag and (tag[2] or "").lower() == self.skipped and not tag[0].endswith("/>"):

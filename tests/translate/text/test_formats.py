@@ -123,7 +123,6 @@ def test_of_markdown_the_paragraphs_are_language(text: str, expected: list[str])
         ("<pre><code>a</code></pre>", []),
         ("<p translate=no>a</p>", []),
         ("<![CDATA[a]]>b", ["b"]),
-        ("<p translate=no>a <p>b</p><p translate=no>c<p translate=no>d", ["b"]),
         ("<p>a <time>b</time> <img src=x> c</p>", ["a <time>b</time> <img src=x> c"]),
         ('<div class="x notranslate">a</div><div class="nottranslate">b</div>', ["b"]),
     ],
