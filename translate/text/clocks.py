@@ -8,7 +8,7 @@ _GERMAN = re.compile(
     r"|(?<![\d.,:])(?P<hour2>[01]?\d|2[0-4]):(?P<minute2>[0-5]\d)(?![\d:]|[.,]\d)"
 )
 _ENGLISH = re.compile(
-    r"(?<![\d.,:])(?P<hour>0?[1-9]|1[0-2])(?:[:.](?P<minute>[0-5]\d))?(?P<space>\s?)(?P<half>[AaPp])(?=\.?\s?[Mm]\b)"
+    r"(?<![\d.,:])(?P<hour>0?[1-9]|1[0-2])(?:[:.](?P<minute>[0-5]\d))?\s?(?P<half>[AaPp])(?=\.?\s?[Mm]\b)"
 )
 _RANGE = re.compile(r"\d\s?(?:-|\u2013|to|and|until|till)\s?\d{1,2}(?:[:.]\d\d)?\s?[ap]\.?\s?m\b", re.IGNORECASE)
 _LATE = frozenset(["abends", "nachmittags"])

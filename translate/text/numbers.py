@@ -1,7 +1,8 @@
 """Numbers that a translation must hold: dates, times, amounts, years; and how its language writes them.
 
 A small model leaves out or garbles what it has not met, and no two dates are alike. Numbers up to twelve may become
-words and are not looked for, unless a currency or a percentage makes them amounts; nor are those with letters, 19,5kg.
+words and are not looked for, unless a currency or a percentage makes them amounts, or "Nr." stands before them; nor are
+those with letters, 19,5kg.
 """
 
 import re
@@ -31,7 +32,7 @@ _THOUSANDS = {
     "en": re.compile(r"[1-9]\d{0,2}(?:,\d{3})+(?:\.\d+)?"),
 }
 _DECIMAL = {"de": re.compile(r"\d+,\d+"), "en": re.compile(r"\d+\.\d+")}
-# After a number that is certainly a decimal and no version; and before one that is never written in letters.
+# What stands after a number that is a decimal and no version, and before one that is never written in letters.
 _UNIT = re.compile(
     r"\s?(?:[mb]illion|thousand|per\s?cent|(?:kilo|centi|milli)?(?:met(?:er|re)|gram)s?|lit(?:er|re)s?|miles?|feet"
     r"|inch(?:es)?|degrees?|hours?|minutes?|seconds?|years?|times|[kcm]?m|k?g|l|\u00b0)\b(?!\.\d)"
@@ -43,19 +44,12 @@ _REACH = 10  # characters before a number that are looked at
 _O_CLOCK = {"de": re.compile(r"\s?Uhr\b", re.IGNORECASE), "en": re.compile(r"\s?p\.?\s?m\b", re.IGNORECASE)}
 
 
-def written(number: str, source: str, target: str) -> str:
-    """A number of a German or an English text as the other language writes it: 1.234,56 and 1,234.56.
-
-    Dates and versions are the same in both. An English 3.5 is a decimal only with a unit: it may be a version.
-    """
-    match = _NUMBER.fullmatch(number)
-    return number if match is None else number.replace(match["digits"], _digits(match, source, target))
-
-
 def localised(output: str, text: str, source: str, target: str) -> str:
     """A translation of `text` in which numbers that were only copied are written as its language does.
 
-    Thousands get their separators back. Left as they are: those of which `text` does not tell whether they were copied.
+    1.234,56 in German is 1,234.56 in English. Dates and versions are the same in both; an English 3.5 is a decimal only
+    with a unit, for it may be a version. Thousands get their separators back. Left as they are: those of which `text`
+    does not tell whether they were copied.
     """
     forms: dict[str, set[str]] = defaultdict(set)
     for match in _needed(text):
