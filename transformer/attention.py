@@ -58,6 +58,7 @@ class MultiHeadAttention(nn.Module):
         self.n_heads = config.n_heads
         self.d_k, self.d_v = config.d_key, config.d_value
         self.dropout = config.attention_dropout
+        self.init_gain = config.init_gain
         n_qk, n_v = self.n_heads * self.d_k, self.n_heads * self.d_v
         self.widths = [n_qk, n_qk, n_v]
         self.w_qkv = Linear(config.d_model, 2 * n_qk + n_v, bias=config.attention_bias, n_first=n_qk)
@@ -107,9 +108,10 @@ class MultiHeadAttention(nn.Module):
         return tuple(part.transpose(1, 2) for part in by_head(x_BTE, self.n_heads, widths))
 
     def initialise(self) -> None:
-        """Xavier uniform for W^Q, W^K, W^V and W^O, each by its own fan-in and fan-out; zero biases."""
-        for weight in (*torch.split(self.w_qkv.weight, self.widths), self.w_o.weight):
-            nn.init.xavier_uniform_(weight)
+        """Xavier uniform for W^Q, W^K, W^V and W^O, the latter two with `init_gain`; zero biases."""
+        w_q, w_k, w_v = torch.split(self.w_qkv.weight, self.widths)
+        for weight, gain in ((w_q, 1.0), (w_k, 1.0), (w_v, self.init_gain), (self.w_o.weight, self.init_gain)):
+            nn.init.xavier_uniform_(weight, gain)
         for linear in (self.w_qkv, self.w_o):
             if linear.bias is not None:
                 nn.init.zeros_(linear.bias)

@@ -38,6 +38,8 @@ class ModelConfig:
         attention_bias: biases in the four attention projections; the paper's formulas have none.
         output_bias: a bias for every word before the softmax; not in the paper, other toolkits have it.
         activation: between the two layers of 3.3; "relu" is the paper's, "swish" is x * sigmoid(x).
+        init_gain: factor on the Xavier bounds of W^V, W^O, W_1 and W_2, the matrices of the residual branches (DeepNet's
+            beta, Wang et al. 2022, without its alpha); 1 is plain Xavier. The paper is silent.
         window: r of restricted self-attention (table 1): a position sees keys at most r away; None sees all.
         pad, bos, eos: ids of padding, of the token that starts decoding, and of the one that ends a sentence.
     """
@@ -61,6 +63,7 @@ class ModelConfig:
     attention_bias: bool = False
     output_bias: bool = False
     activation: Activation = "relu"
+    init_gain: float = 1.0
     window: int | None = None
     pad: int = 0
     bos: int = 1
@@ -77,6 +80,8 @@ class ModelConfig:
         for name in ("dropout", "attention_dropout", "ffn_dropout"):
             if not 0.0 <= getattr(self, name) < 1.0:
                 raise ConfigError(f"model.{name} = {getattr(self, name)} must be in [0, 1)")
+        if not 0.0 < self.init_gain <= 10.0:
+            raise ConfigError(f"model.init_gain = {self.init_gain} must be above 0 and at most 10")
         if not 0.0 < self.norm_eps < 1.0:
             raise ConfigError(f"model.norm_eps = {self.norm_eps} must be in (0, 1)")
         for name, choices in (("norm", Norm), ("positions", Positions), ("tying", Tying), ("activation", Activation)):

@@ -18,13 +18,14 @@ class FeedForward(nn.Module):
         self.w_1 = Linear(config.d_model, config.d_ff, activation=config.activation)
         self.w_2 = Linear(config.d_ff, config.d_model)
         self.dropout = config.ffn_dropout
+        self.init_gain = config.init_gain
 
     def forward(self, x_BTD: Tensor) -> Tensor:
         """(B, T, D) -> (B, T, D)."""
         return self.w_2(dropout(self.w_1(x_BTD), self.dropout, self.training))  # type: ignore[no-any-return]
 
     def initialise(self) -> None:
-        """Xavier uniform weights, zero biases."""
+        """Xavier uniform weights with `init_gain`, zero biases."""
         for linear in (self.w_1, self.w_2):
-            nn.init.xavier_uniform_(linear.weight)
+            nn.init.xavier_uniform_(linear.weight, self.init_gain)
             nn.init.zeros_(linear.bias)

@@ -64,12 +64,17 @@ class TextSource(Origin):
 
 
 class TsvSource(Origin):
-    """One file with tab-separated columns, counted from 0."""
+    """One file with tab-separated columns, counted from 0.
+
+    Attributes:
+        split: separator of several translations in one cell, such as "|" in a dictionary; each makes a pair.
+    """
 
     kind: Literal["tsv"]
     path: str
     source: int = Field(default=0, ge=0)
     target: int = Field(default=1, ge=0)
+    split: str | None = Field(default=None, min_length=1)
 
 
 class JsonlSource(Origin):
@@ -281,6 +286,7 @@ class ModelSection(Section):
     attention_bias: bool | None = None
     output_bias: bool | None = None
     activation: Literal["relu", "swish"] | None = None
+    init_gain: float | None = None
     window: int | None = None
 
 

@@ -181,7 +181,11 @@ def _tsv(source: TsvSource, path: Path) -> Iterator[Pair]:
                 f"{path}, line {n}: has {len(cells)} tab-separated columns, so there is no column "
                 f"{max(source.source, source.target)}, counted from 0"
             )
-        yield cells[source.source], cells[source.target]
+        src, tgt = cells[source.source], cells[source.target]
+        if source.split is None:
+            yield src, tgt
+        else:
+            yield from itertools.product(src.split(source.split), tgt.split(source.split))
 
 
 def _jsonl(source: JsonlSource, path: Path) -> Iterator[Pair]:
