@@ -28,14 +28,14 @@ from pathlib import Path
 
 import torch
 
-from translate import model_folder
 from translate.commands.messages import say
-from translate.engine import TorchEngine
 from translate.evaluation.scores import corpus_bleu
-from translate.model_folder import ModelFolder
-from translate.training.machine import tune_malloc
+from translate.inference.engine import TorchEngine
+from translate.inference.translator import Translator
+from translate.machine import tune_malloc
+from translate.models import folder as model_folder
+from translate.models.folder import ModelFolder
 from translate.training.run import commit, processor_name
-from translate.translator import Translator
 
 MAX_EXTRA = 50
 N_SINGLE = 50  # sentences that are translated one at a time

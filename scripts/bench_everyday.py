@@ -45,12 +45,12 @@ class Verdict:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Translate the list, show what fails and print the record."""
-    from translate.translator import Translator
+    from translate.inference.translator import Translator
 
     args = parse_args(argv)
     translator = Translator.load(args.model)
-    task = translator.parts.task
-    path = args.list or DATA / f"everyday.{task.source}-{task.target}.tsv"
+    spec = translator.parts.spec
+    path = args.list or DATA / f"everyday.{spec.source}-{spec.target}.tsv"
     items = read(path)
     translations = translator.passages([item.text for item in items], guarded=not args.unguarded)
     answers = [translation.text for translation in translations]

@@ -38,10 +38,10 @@ from transformer.cost import training_flops_per_step
 from transformer.model import Transformer
 from transformer.positions import sinusoids
 from transformer.presets import resolve
-from translate.config import TrainingConfig
+from translate.config.schema import TrainingConfig
 from translate.corpus.batches import Batch, EncodedPairs, Pairs, Sampler, collate
 from translate.corpus.store import Prepared
-from translate.training.machine import (
+from translate.machine import (
     better_allocator,
     choose_device,
     choose_dtype,

@@ -21,11 +21,12 @@ from typing import Any
 
 from translate.commands.compress import compress
 from translate.commands.evaluate import evaluate
-from translate.config import ExperimentConfig, parse
+from translate.config.load import parse
+from translate.config.schema import ExperimentConfig
 from translate.corpus.sources import describe
 from translate.errors import UserError
-from translate.installed import Weights
-from translate.model_folder import FILES, Task
+from translate.models.folder import FILES, TranslationSpec
+from translate.models.registry import Weights
 from translate.training.checkpoint import step_of
 
 DATA = Path(__file__).resolve().parent / "data"
@@ -74,7 +75,7 @@ def ship(run: Path, to: Path, dtype: str, weaknesses: Path, best_source_tokens: 
     for name in FILES:
         shutil.copyfile(small / name, to / name)
     place = to / "translation.json"
-    replace(Task.load(place), best_source_tokens=best_source_tokens).save(place)
+    replace(TranslationSpec.load(place), best_source_tokens=best_source_tokens).save(place)
     (to / "README.md").write_text(card, encoding="utf-8", newline="\n")
     print(f"wrote {to}: {sum(path.stat().st_size for path in to.iterdir()) / 1e6:.1f} MB")
 
@@ -116,7 +117,7 @@ def data_rows(config: ExperimentConfig, manifest: Record) -> Iterator[tuple[str,
 
 def corpora(config: ExperimentConfig) -> list[str]:
     """The names of what a run trains on."""
-    old = config.data.old.sources if config.data.old is not None else ()
+    old = config.data.replay.sources if config.data.replay is not None else ()
     return [describe(source) for source in (*config.data.train, *old)]
 
 

@@ -68,10 +68,10 @@ print(json.dumps([thread.name for thread in threading.enumerate()]))
         ("transformer.cost", {"torch"}),
         ("transformer.presets", {"torch"}),
         ("transformer.schedule", {"torch"}),
-        ("transformer.search", {"transformer.model", "transformer.attention"}),
+        ("transformer.search.beam", {"transformer.model", "transformer.attention"}),
         ("transformer.model", {"translate", "numpy.testing"}),
         ("translate", {"torch", "datasets", "sacrebleu", "sentencepiece", "matplotlib"}),
-        ("translate.config", {"torch", "datasets", "sacrebleu", "sentencepiece", "matplotlib"}),
+        ("translate.config.schema", {"torch", "datasets", "sacrebleu", "sentencepiece", "matplotlib"}),
     ],
 )
 def test_importing_a_part_does_not_load_what_it_does_not_need(module: str, unwanted: set[str]) -> None:

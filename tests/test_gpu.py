@@ -6,10 +6,10 @@ import torch
 
 from transformer.attention import attend, attend_fused
 from transformer.config import ModelConfig
-from transformer.decoding import translate_ids
 from transformer.loss import linear_smoothed_nll, smoothed_nll
 from transformer.model import Transformer
-from translate.config import TrainingConfig
+from transformer.search.model_step import translate_ids
+from translate.config.schema import TrainingConfig
 from translate.corpus.batches import EncodedPairs, collate
 from translate.training.step import batch_loss, new_optimizer, train_step
 

@@ -10,8 +10,8 @@ import pytest
 import translate
 from tests.programs import SCRIPTS, program
 from translate.cli import main
-from translate.model_folder import ModelFolder
-from translate.translator import Translator
+from translate.inference.translator import Translator
+from translate.models.folder import ModelFolder
 
 MODELS = sorted(path for path in (Path(translate.__file__).parent / "models").glob("*/") if path.is_dir())
 DOCUMENTS = Path(__file__).parent / "documents"
@@ -32,8 +32,8 @@ def everyday() -> ModuleType:
 @every_model
 def test_it_is_small_and_says_what_it_is(model: Path) -> None:
     assert sum(path.stat().st_size for path in model.iterdir()) <= 25e6
-    task = ModelFolder.open(model).task
-    assert model.name == f"{task.source}-{task.target}"
+    spec = ModelFolder.open(model).spec
+    assert model.name == f"{spec.source}-{spec.target}"
     card = (model / "README.md").read_text(encoding="utf-8")
     for chapter in ("Data", "Training", "Scores", "Weaknesses", "Samples"):
         assert f"\n## {chapter}\n" in card

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from transformer.checkpoint_io import CheckpointError, load_model, save_model
     from transformer.config import ConfigError, ModelConfig
-    from transformer.decoding import translate_ids
     from transformer.model import Transformer
+    from transformer.search.model_step import translate_ids
 
 _HOMES = {
     "CheckpointError": "checkpoint_io",
@@ -19,7 +19,7 @@ _HOMES = {
     "Transformer": "model",
     "load_model": "checkpoint_io",
     "save_model": "checkpoint_io",
-    "translate_ids": "decoding",
+    "translate_ids": "search.model_step",
 }
 
 __all__ = [

@@ -38,7 +38,7 @@ class ModelConfig:
         attention_bias: biases in the four attention projections; the paper's formulas have none.
         output_bias: a bias for every word before the softmax; not in the paper, other toolkits have it.
         activation: between the two layers of 3.3; "relu" is the paper's, "swish" is x * sigmoid(x).
-        init_gain: factor on the Xavier bounds of W^V, W^O, W_1 and W_2, the matrices of the residual branches (DeepNet's
+        init_gain: factor on the Xavier bounds of W^V, W^O, W_1 and W_2, all on residual branches (DeepNet's
             beta, Wang et al. 2022, without its alpha); 1 is plain Xavier. The paper is silent.
         window: r of restricted self-attention (table 1): a position sees keys at most r away; None sees all.
         pad, bos, eos: ids of padding, of the token that starts decoding, and of the one that ends a sentence.

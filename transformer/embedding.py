@@ -8,7 +8,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from transformer.config import ModelConfig
-from transformer.dropout import dropout
+from transformer.kernels.dropout import dropout
 from transformer.positions import sinusoids
 
 

@@ -6,8 +6,8 @@ Dimension key: B batch, T positions, D d_model, F d_ff.
 from torch import Tensor, nn
 
 from transformer.config import ModelConfig
-from transformer.dropout import dropout
-from transformer.linear import Linear
+from transformer.kernels.dropout import dropout
+from transformer.kernels.packed_linear import Linear
 
 
 class FeedForward(nn.Module):

@@ -10,8 +10,8 @@ from torch import Tensor, nn
 from transformer.attention import MultiHeadAttention
 from transformer.cache import LayerCache
 from transformer.config import ModelConfig
-from transformer.dropout import add_dropout
 from transformer.feedforward import FeedForward
+from transformer.kernels.dropout import add_dropout
 
 
 class Residual(nn.Module):

@@ -17,8 +17,8 @@ from transformer.cache import DecoderCache, LayerCache
 from transformer.config import ModelConfig
 from transformer.embedding import Embedding
 from transformer.feedforward import FeedForward
+from transformer.kernels.packed_linear import Linear, Packed, can_pack
 from transformer.layers import DecoderLayer, EncoderLayer
-from transformer.linear import Linear, Packed, can_pack
 from transformer.masks import decoder_mask, encoder_mask, padding_mask
 
 

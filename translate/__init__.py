@@ -7,16 +7,16 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from translate.columns import ColumnTranslator
     from translate.errors import UserError
-    from translate.translator import Translation, Translator
+    from translate.inference.columns import ColumnTranslator
+    from translate.inference.translator import Translation, Translator
 
     __version__: str
 
 _HOMES = {
-    "ColumnTranslator": "columns",
-    "Translation": "translator",
-    "Translator": "translator",
+    "ColumnTranslator": "inference.columns",
+    "Translation": "inference.translator",
+    "Translator": "inference.translator",
     "UserError": "errors",
 }
 

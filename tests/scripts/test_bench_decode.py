@@ -11,10 +11,10 @@ from tests.programs import SCRIPTS, program
 from tests.translate.conftest import SENTENCES
 from transformer.config import ModelConfig
 from transformer.model import Transformer
-from translate import model_folder
-from translate.config import TokenizerConfig
+from translate.config.schema import TokenizerConfig
 from translate.corpus.tokenizer import train
-from translate.model_folder import Task
+from translate.models import folder as model_folder
+from translate.models.folder import TranslationSpec
 
 LINES = ["der Hund", "die Katze und das Kind", "ein Hund", "das Kind"] * 4
 
@@ -29,7 +29,7 @@ def measured(tmp_path: Path) -> tuple[subprocess.CompletedProcess[str], list[str
     tokenizer = train(SENTENCES, TokenizerConfig(vocab_size=331))
     sizes = {"d_model": 14, "n_heads": 2, "d_ff": 22, "n_encoder_layers": 1, "n_decoder_layers": 2}
     model = Transformer(ModelConfig(vocab_size=tokenizer.vocab_size, **sizes)).eval()
-    model_folder.save(model, tokenizer, Task("de", "en"), tmp_path / "model")
+    model_folder.save(model, tokenizer, TranslationSpec("de", "en"), tmp_path / "model")
     for name in ("source", "reference"):
         (tmp_path / name).write_text("".join(f"{line}\n" for line in LINES), encoding="utf-8")
     names = ["ours", "ours-bf16", "ct2", "ct2-int8"]

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.programs import SCRIPTS, program
-from translate.translator import Translator
+from translate.inference.translator import Translator
 
 bench = program("bench_everyday")
 HOUSE = bench.Item("Haus", ("house", "home"))
@@ -68,7 +68,7 @@ def test_the_list_of_the_model_is_asked_and_failures_are_shown(
         assert not guarded
         return [SimpleNamespace(text="Wasser" if text == "water" else "?") for text in texts]
 
-    parts = SimpleNamespace(task=SimpleNamespace(source="en", target="de"))
+    parts = SimpleNamespace(spec=SimpleNamespace(source="en", target="de"))
     monkeypatch.setattr(Translator, "load", lambda _: SimpleNamespace(parts=parts, passages=passages))
     assert bench.main(["any", "--unguarded"]) == 0
     *failures, record = capsys.readouterr().out.splitlines()

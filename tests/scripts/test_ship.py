@@ -8,7 +8,7 @@ import pytest
 from tests.programs import SCRIPTS, program
 from translate.cli import main
 from translate.errors import UserError
-from translate.model_folder import ModelFolder
+from translate.models.folder import ModelFolder
 
 CONFIG = """
 [data]
@@ -62,8 +62,8 @@ def test_a_run_ships_with_its_card(
     shipped = place / "models" / dtype
     small = json.loads((place / "runs" / "x" / dtype / "scores.json").read_text(encoding="utf-8"))
     card = (shipped / "README.md").read_text(encoding="utf-8")
-    task = ModelFolder.open(shipped).task
-    assert (task.source, task.best_source_tokens) == ("de", 17)
+    spec = ModelFolder.open(shipped).spec
+    assert (spec.source, spec.best_source_tokens) == ("de", 17)
     assert card.startswith("# German to English, ")
     assert f"| one | 30 | {dtype} | {small['one']['bleu']['score']:.1f} |" in card
     assert "| one | 30 | fp32 |" in card
@@ -109,7 +109,7 @@ def test_a_corpus_without_a_licence_does_not_ship(
 
 
 def test_every_corpus_of_the_shipped_experiments_has_a_licence() -> None:
-    from translate.config import load as load_config
+    from translate.config.load import load as load_config
 
     there, back = (load_config(SCRIPTS.parent / "configs" / f"{name}.toml") for name in ("de-en", "en-de"))
     assert len(ship.corpora(there)) == len(ship.titles(there)) == 21

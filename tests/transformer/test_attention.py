@@ -13,7 +13,7 @@ from torch.nn import functional as F
 from tests.toys import TINY, scramble
 from transformer.attention import MultiHeadAttention, attend, attend_fast, attend_fused, attention_weights
 from transformer.config import ModelConfig
-from transformer.dropout import dropout
+from transformer.kernels.dropout import dropout
 
 SIZES = st.integers(1, 7)
 SEEDS = st.integers(0, 2**32)

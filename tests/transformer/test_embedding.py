@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from tests.toys import TINY, random_ids
 from transformer.config import ModelConfig, Positions
-from transformer.dropout import dropout
 from transformer.embedding import Embedding
+from transformer.kernels.dropout import dropout
 from transformer.positions import sinusoids
 
 ORDERS = pytest.mark.parametrize("order", ["sinusoidal", "sinusoidal-blocks"])

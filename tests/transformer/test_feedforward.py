@@ -9,8 +9,8 @@ from torch import Tensor
 
 from tests.toys import TINY, scramble
 from transformer.config import ModelConfig
-from transformer.dropout import dropout
 from transformer.feedforward import FeedForward
+from transformer.kernels.dropout import dropout
 
 
 @pytest.fixture

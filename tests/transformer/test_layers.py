@@ -9,7 +9,7 @@ from torch import Tensor, nn
 from tests.toys import TINY, scramble
 from transformer.attention import MultiHeadAttention
 from transformer.config import ModelConfig, Norm
-from transformer.dropout import dropout
+from transformer.kernels.dropout import dropout
 from transformer.layers import DecoderLayer, EncoderLayer, Residual
 from transformer.masks import decoder_mask, encoder_mask, padding_mask
 from transformer.model import Transformer

@@ -27,7 +27,7 @@ sys.path.insert(0, sys.argv[1])
 
 import torch
 from transformer import ModelConfig, Transformer, load_model, save_model, translate_ids
-from transformer.decoding import pad_batch
+from transformer.search.model_step import pad_batch
 from transformer.loss import linear_smoothed_nll
 from transformer.schedule import inverse_sqrt_lr
 from pathlib import Path

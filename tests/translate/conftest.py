@@ -5,11 +5,11 @@ import torch
 
 from transformer.config import ModelConfig
 from transformer.model import Transformer
-from translate import model_folder
-from translate.config import DecodingConfig, TokenizerConfig
+from translate.config.schema import DecodingConfig, TokenizerConfig
 from translate.corpus.tokenizer import Tokenizer, train
-from translate.model_folder import ModelFolder, Task
-from translate.translator import Translator
+from translate.inference.translator import Translator
+from translate.models import folder as model_folder
+from translate.models.folder import ModelFolder, TranslationSpec
 
 SUBJECTS = ["der Hund", "die Katze", "das Kind", "the dog", "the cat", "the child", "ein Vogel"]
 VERBS = ["schläft", "läuft", "singt", "sleeps", "runs", "sings"]
@@ -43,8 +43,8 @@ def random_model(tokenizer: Tokenizer, seed: int = 3) -> Transformer:
 def parts(tokenizer: Tokenizer, tmp_path_factory: pytest.TempPathFactory) -> ModelFolder:
     """An open model folder; tests leave its files as they are."""
     folder = tmp_path_factory.mktemp("run") / "model"
-    task = Task("de", "en", DecodingConfig(beam_size=2, alpha=0.6, max_extra=MAX_EXTRA))
-    model_folder.save(random_model(tokenizer), tokenizer, task, folder)
+    spec = TranslationSpec("de", "en", DecodingConfig(beam_size=2, alpha=0.6, max_extra=MAX_EXTRA))
+    model_folder.save(random_model(tokenizer), tokenizer, spec, folder)
     return ModelFolder.open(folder)
 
 

@@ -3,10 +3,10 @@
 import re
 from collections.abc import Callable, Iterable, Iterator
 
-from transformer.search import Hypothesis
-from translate.model_folder import ModelFolder
+from transformer.search.beam import Hypothesis
+from translate.inference.translator import Ids, Translation, Translator
+from translate.models.folder import ModelFolder
 from translate.text.placeholders import PLACEHOLDER
-from translate.translator import Ids, Translation, Translator
 
 
 class Echo(Translator):

@@ -13,13 +13,13 @@ from pathlib import Path
 
 import pytest
 
-import translate.translator
+import translate.inference.translator
 from translate.cli import VERBS, Alpha, Beam, main, with_verb
 from translate.commands.reading import ArrivingLines
-from translate.config import MAX_ALPHA, MAX_BEAM_SIZE
+from translate.config.schema import MAX_ALPHA, MAX_BEAM_SIZE
 from translate.errors import UserError
-from translate.model_folder import ModelFolder
-from translate.translator import Translator
+from translate.inference.translator import Translator
+from translate.models.folder import ModelFolder
 
 COMMAND = [sys.executable, "-m", "translate"]
 
@@ -109,7 +109,7 @@ def test_a_misspelt_verb_is_no_sentence() -> None:
 @pytest.fixture(autouse=True)
 def nothing_ships(monkeypatch: pytest.MonkeyPatch) -> None:
     """The program as it is without a model of its own."""
-    monkeypatch.setattr("translate.installed.places", lambda: [Path("runs")])
+    monkeypatch.setattr("translate.models.registry.places", lambda: [Path("runs")])
 
 
 MISTAKES = {
@@ -322,7 +322,7 @@ def test_files_of_a_thousand_lines_are_translated_line_by_line(
     monkeypatch.setattr("translate.commands.reading._CHUNK", 1999)
     monkeypatch.setattr("translate.commands.text._WINDOW_PIECES", 27)
     monkeypatch.setattr("translate.commands.text._WINDOWS_TO_RELEASE", 3)
-    monkeypatch.setattr("translate.translator.WINDOW", 17)
+    monkeypatch.setattr("translate.inference.translator.WINDOW", 17)
     (tmp_path / "x.de").write_bytes("\n".join(lines).encode() + b"\n")
     assert main(["--model", model, "--paper", "--input", "x.de", "--output", "x.en"]) == 0
     assert (tmp_path / "x.en").read_bytes().decode() == expected

@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from translate import model_folder
 from translate.commands.messages import say
 from translate.errors import UserError
+from translate.models import folder as model_folder
 
 
 def average(folders: Sequence[Path], *, out: Path, last: int) -> None:
@@ -42,13 +42,13 @@ def average(folders: Sequence[Path], *, out: Path, last: int) -> None:
     path = out / "model.safetensors"
     mean = checkpoint_io.average([member / "model.safetensors" for member in members])
     checkpoint_io.load_weights(opened.model, mean, path)
-    model_folder.save(opened.model, tokenizer, opened.task, out)
+    model_folder.save(opened.model, tokenizer, opened.spec, out)
     say(f"wrote {out}, the mean of {len(members)}: {', '.join(str(member) for member in members)}")
 
 
 def _languages(folder: Path) -> tuple[str, str]:
-    task = model_folder.Task.load(folder / "translation.json")
-    return task.source, task.target
+    spec = model_folder.TranslationSpec.load(folder / "translation.json")
+    return spec.source, spec.target
 
 
 def _members(folder: Path, last: int) -> list[Path]:

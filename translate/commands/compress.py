@@ -4,8 +4,9 @@ import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from translate import installed, model_folder
 from translate.commands.messages import say
+from translate.models import folder as model_folder
+from translate.models import registry as installed
 
 if TYPE_CHECKING:
     from transformer.checkpoint_io import Storage
@@ -23,7 +24,7 @@ def compress(path: Path, *, to: Path, dtype: "Storage") -> None:
     """
     folder = installed.locate(path, say)
     parts = model_folder.ModelFolder.open(folder)
-    model_folder.save(parts.model, parts.tokenizer, parts.task, to, dtype=dtype)
+    model_folder.save(parts.model, parts.tokenizer, parts.spec, to, dtype=dtype)
     for name in installed.CARDS:
         if (folder / name).is_file():
             shutil.copyfile(folder / name, to / name)

@@ -78,7 +78,7 @@ def _extras() -> dict[str, object]:
 def _machine() -> dict[str, object]:
     import torch
 
-    from translate.training.machine import choose_device, tune_malloc
+    from translate.machine import choose_device, tune_malloc
 
     device = choose_device()
     facts: dict[str, object] = {
@@ -95,7 +95,7 @@ def _machine() -> dict[str, object]:
 
 def _allocator() -> str:
     """Who hands out memory, and what would be faster in training on a CPU."""
-    from translate.training.machine import allocator, better_allocator
+    from translate.machine import allocator, better_allocator
 
     if (name := allocator()) is not None:
         return name
@@ -118,7 +118,7 @@ def _precision() -> dict[str, object]:
     """Measured rates of matrix products, and whether training in bf16 pays."""
     import torch
 
-    from translate.training.machine import bf16_pays, choose_device, product_rate
+    from translate.machine import bf16_pays, choose_device, product_rate
 
     device = choose_device()
     single, half = product_rate(torch.float32, device), product_rate(torch.bfloat16, device)

@@ -8,18 +8,19 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from translate import installed, model_folder
 from translate.commands.messages import say
 from translate.commands.text import open_translator
-from translate.config import SacrebleuSource, TextSource
+from translate.config.schema import SacrebleuSource, TextSource
 from translate.corpus.sources import OPENERS, Pair, read_pairs
 from translate.errors import UserError
 from translate.evaluation.scores import metrics
+from translate.models import folder as model_folder
+from translate.models import registry as installed
 
 if TYPE_CHECKING:
-    from transformer.hypothesis import LengthRule
+    from transformer.search.hypothesis import LengthRule
     from translate.evaluation.scores import Scores
-    from translate.translator import Translator
+    from translate.inference.translator import Translator
 
 SAMPLE = 3  # lines of a set that scores.json shows
 
@@ -53,15 +54,15 @@ def evaluate(
     Raises UserError for what the user can mend.
     """
     folder = installed.find(model, say)
-    task = model_folder.Task.load(folder / "translation.json")
+    spec = model_folder.TranslationSpec.load(folder / "translation.json")
     run = _run_of(folder)
-    sets = list(_named_sets(source, reference, test_sets, f"{task.source}-{task.target}"))
+    sets = list(_named_sets(source, reference, test_sets, f"{spec.source}-{spec.target}"))
     if valid or not sets:
         sets += _sets_of_run(run, folder, valid).items()
     _check_names([name for name, _ in sets])
     if out is None and run in (folder.resolve().parent, model and model.resolve()):
         out = run
-    metrics(task.target)  # what it may lack is missed before everything is translated
+    metrics(spec.target)  # what it may lack is missed before everything is translated
     _begin(out, sets)
     translator = open_translator(
         folder, beam_size=beam_size, alpha=alpha, length_penalty=length_penalty, threads=threads
@@ -73,7 +74,7 @@ def evaluate(
     }
     print(f"{'set':24}{'lines':>8}{'BLEU':>8}{'chrF':>8}{'TER':>8}{'seconds':>9}")
     for name, pairs in sets:
-        hypotheses, scores, seconds = _evaluated(translator, name, pairs, task.target, confidence)
+        hypotheses, scores, seconds = _evaluated(translator, name, pairs, spec.target, confidence)
         print(_row(name, scores, seconds), flush=True)
         if out is not None:
             record = scores.as_dict() | {"seconds": round(seconds, 2), "text_sha256": _text_sha256(pairs)}

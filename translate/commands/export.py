@@ -3,11 +3,12 @@
 from pathlib import Path
 from typing import Literal
 
-from translate import installed, model_folder
 from translate.commands.messages import say
 from translate.commands.reading import ArrivingLines
 from translate.corpus import grammar
 from translate.errors import UserError
+from translate.models import folder as model_folder
+from translate.models import registry as installed
 
 Format = Literal["ctranslate2", "marian", "argos"]
 
@@ -36,7 +37,7 @@ def export(path: Path, *, to: Path, format: Format, int8: bool, sentences: Path 
         raise UserError("--int8 goes with --format ctranslate2 or argos; leave it out")
     refuse_existing(to)
     parts = model_folder.ModelFolder.open(installed.locate(path, say))
-    texts = sentences_for_check(sentences, parts.task.source)
+    texts = sentences_for_check(sentences, parts.spec.source)
     if format == "marian":
         proof = marian_folder.export(parts, to, texts)
     elif format == "argos":

@@ -4,10 +4,10 @@ import json
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from translate import installed
 from translate.commands.messages import say
 from translate.errors import UserError
-from translate.model_folder import Task
+from translate.models import registry as installed
+from translate.models.folder import TranslationSpec
 
 
 @dataclass(frozen=True)
@@ -79,13 +79,16 @@ def _all() -> list[Installed]:
 
 
 def _read(name: str, folder: Path) -> Installed:
-    task, weights = Task.load(folder / "translation.json"), installed.Weights.read(folder / "model.safetensors")
+    spec, weights = (
+        TranslationSpec.load(folder / "translation.json"),
+        installed.Weights.read(folder / "model.safetensors"),
+    )
     n_bytes = sum(path.stat().st_size for path in folder.iterdir() if path.is_file())
     about = (line.strip().lstrip("#").strip() for line in (installed.card(folder) or "").split("\n"))
     return Installed(
         name=name,
-        source=task.source,
-        target=task.target,
+        source=spec.source,
+        target=spec.target,
         parameters=weights.n_parameters,
         precision=weights.precision,
         bytes=n_bytes,

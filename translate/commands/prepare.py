@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from translate.commands.messages import say
-from translate.config import load
+from translate.config.load import load
 from translate.corpus import store
 
 

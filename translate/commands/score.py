@@ -6,11 +6,11 @@ import sys
 from dataclasses import asdict
 from pathlib import Path
 
-from translate import installed
 from translate.commands.messages import say
-from translate.config import TextSource
+from translate.config.schema import TextSource
 from translate.corpus.sources import read_pairs
-from translate.model_folder import ModelFolder
+from translate.models import registry as installed
+from translate.models.folder import ModelFolder
 
 
 def score(source: Path, reference: Path, *, model: Path | None, as_json: bool, threads: int | None) -> None:
@@ -29,8 +29,8 @@ def score(source: Path, reference: Path, *, model: Path | None, as_json: bool, t
     pairs = list(read_pairs(TextSource(source=str(source), target=str(reference)), Path()))
     import torch
 
-    from translate.scoring import score as scores
-    from translate.training.machine import choose_device
+    from translate.inference.scoring import score as scores
+    from translate.machine import choose_device
 
     if threads is not None:
         torch.set_num_threads(threads)

@@ -9,7 +9,6 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from translate import installed
 from translate.commands.messages import say
 from translate.commands.reading import ended, open_lines
 from translate.commands.sharing import n_processes
@@ -17,11 +16,12 @@ from translate.commands.text import Options, check_files, open_translator
 from translate.commands.writing import writable
 from translate.corpus.sources import read_lines
 from translate.errors import UserError
-from translate.model_folder import ModelFolder
+from translate.models import registry as installed
+from translate.models.folder import ModelFolder
 
 if TYPE_CHECKING:
-    from translate.search_engine import SearchEngine
-    from translate.translator import Translation, Translator
+    from translate.inference.research import SearchEngine
+    from translate.inference.translator import Translation, Translator
 
 _WINDOW = 256  # lines translated together
 
@@ -148,10 +148,10 @@ def _engine(folder: Path, options: Options, request: Request) -> "SearchEngine":
         threads=options.threads,
         precision=options.precision,
     )
-    from transformer.sampling import Sampling
-    from translate.engine import TorchEngine
-    from translate.search_engine import SearchEngine, read_terms
-    from translate.training.machine import choose_device
+    from transformer.search.sampling import Sampling
+    from translate.inference.engine import TorchEngine
+    from translate.inference.research import SearchEngine, read_terms
+    from translate.machine import choose_device
 
     assert isinstance(translator.parts, TorchEngine)
     paths = [installed.locate(Path(name), say) for name in request.ensemble]
@@ -175,9 +175,9 @@ def _engine(folder: Path, options: Options, request: Request) -> "SearchEngine":
 
 def _records(engine: "SearchEngine", lines: Iterator[str], options: Options, request: Request) -> Iterator[str]:
     """What to write for each line."""
-    from translate.consensus import consensus
-    from translate.search_engine import align, forced_ids, pharaoh, translate_from
-    from translate.translator import Translator
+    from translate.inference.consensus import consensus
+    from translate.inference.research import align, forced_ids, pharaoh, translate_from
+    from translate.inference.translator import Translator
 
     opened = partial(
         Translator, beam_size=options.beam_size, alpha=options.alpha, length_penalty=options.length_penalty
@@ -233,7 +233,7 @@ def _others(
     request: Request,
 ) -> list[dict[str, object]]:
     """What --alternatives and --alternatives-at add to each record."""
-    from translate.alternatives import alternatives, branches
+    from translate.inference.alternatives import alternatives, branches
 
     records: list[dict[str, object]] = [{} for _ in lines]
     if request.alternatives:

@@ -11,21 +11,21 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from translate import guards, installed
 from translate.commands import sharing
 from translate.commands.messages import say
 from translate.commands.reading import ArrivingLines, Lines, TypedLines, ended, open_lines
 from translate.commands.writing import GrowingFile, Output, Stream, writable
 from translate.errors import UserError
-from translate.model_folder import Task
-from translate.text import formats
+from translate.models import registry as installed
+from translate.models.folder import TranslationSpec
+from translate.text import formats, guards
 from translate.text.pieces import Piece
 from translate.text.wrapping import wrapped
 
 if TYPE_CHECKING:
-    from transformer.hypothesis import LengthRule
-    from translate.engine import Precision
-    from translate.translator import Translation, Translator
+    from transformer.search.hypothesis import LengthRule
+    from translate.inference.engine import Precision
+    from translate.inference.translator import Translation, Translator
 
 ENGINES = ("torch", "ctranslate2")
 LINE_FORMATS = ("text", "lines")  # in which line n is line n
@@ -184,8 +184,8 @@ def open_translator(
     """Load a model folder and set up this machine for it."""
     import torch
 
-    from translate.training.machine import tune_malloc
-    from translate.translator import Translator
+    from translate.inference.translator import Translator
+    from translate.machine import tune_malloc
 
     if threads is not None:
         torch.set_num_threads(threads)
@@ -196,7 +196,7 @@ def open_translator(
 def _open_ctranslate2(model: Path | None, languages: tuple[str | None, str | None], options: Options) -> "Translator":
     """Load a CTranslate2 folder, without torch."""
     from translate.exchange.ctranslate2_engine import CTranslate2Engine, locate
-    from translate.translator import Translator
+    from translate.inference.translator import Translator
 
     if options.precision != "fp32":
         raise UserError("--precision: the weights of a CTranslate2 folder have theirs; leave it out")
@@ -231,8 +231,8 @@ def _model(
     if language != "auto":
         return installed.choose(model, say, source=language, target=target)
     folders = [folder for path in installed.installed() if (folder := installed.model_in(path))]
-    tasks = [Task.load(folder / "translation.json") for folder in folders]
-    known = sorted({task.source for task in tasks if target in (None, task.target)})
+    tasks = [TranslationSpec.load(folder / "translation.json") for folder in folders]
+    known = sorted({spec.source for spec in tasks if target in (None, spec.target)})
     guessed = guards.language_of(_sample(sentences, source), known)
     if guessed is None:
         raise UserError(f"--from auto: the text does not show its language; name one of {', '.join(known) or 'none'}")
@@ -256,7 +256,7 @@ def _translate(translator: "Translator", lines: Lines, out: Output, options: Opt
     """Write the translation of every line; each window is out before the next one is read. Returns how many lines."""
     from tqdm import tqdm
 
-    from translate.training.machine import release_memory
+    from translate.machine import release_memory
 
     notes = Notes(frozenset({"split"} if options.paper else _NOTES))
     reads, n_lines = 0, 0

@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from translate.commands.prepare import default_folder, experiment_name
-from translate.config import ExperimentConfig, load
+from translate.config.load import load
+from translate.config.schema import ExperimentConfig
 
 if TYPE_CHECKING:
     import torch
@@ -90,9 +91,9 @@ def _train(
 ) -> bool:
     """Train in `run` on the corpus prepared in `folder`; whether that ended as in `original`, where there is one."""
     from translate.corpus.store import Prepared, prepare
+    from translate.machine import better_allocator, choose_device, keep_kernels, tune_malloc
     from translate.training import card
     from translate.training.distributed import joined
-    from translate.training.machine import better_allocator, choose_device, keep_kernels, tune_malloc
     from translate.training.signals import terminable
 
     with terminable(), joined(_say) as ranks, contextlib.ExitStack() as held:
@@ -161,11 +162,11 @@ def new_trainer(
     from transformer.model import Transformer
     from transformer.presets import resolve
     from translate.evaluation.validation import greedy_bleu
-    from translate.model_folder import ModelFolder, Task
+    from translate.machine import choose_device, choose_dtype, product_rate
+    from translate.models.folder import ModelFolder, TranslationSpec
     from translate.training import checkpoint
     from translate.training.distributed import ALONE
     from translate.training.loop import Trainer
-    from translate.training.machine import choose_device, choose_dtype, product_rate
 
     device, ranks = choose_device(), ranks or ALONE
     # Measured before the seed is set, as measuring draws random numbers.
@@ -178,7 +179,7 @@ def new_trainer(
         parent.give_weights(model)
     if ranks.size == 1 or config.training.parallel == "ddp":  # where ranks share a model, the whole is in main memory
         model = model.to(device)
-    task = Task(
+    spec = TranslationSpec(
         config.data.source,
         config.data.target,
         config.decoding,
@@ -191,12 +192,12 @@ def new_trainer(
         prepared=prepared,
         model=model,
         dtype=chosen,
-        task=task,
-        bleu=(lambda m: greedy_bleu(ModelFolder(run.folder, m, prepared.tokenizer, task), sample)) if sample else None,
+        spec=spec,
+        bleu=(lambda m: greedy_bleu(ModelFolder(run.folder, m, prepared.tokenizer, spec), sample)) if sample else None,
         say=say,
         peak=peak,
         ranks=ranks,
-        old_share=config.data.old.share if config.data.old is not None else 0.0,
+        replay_share=config.data.replay.share if config.data.replay is not None else 0.0,
     )
     record = None if parent is None else parent.record
     ranks.first(lambda: run.begin(config, prepared, model, chosen, peak, record))
@@ -212,12 +213,12 @@ def new_trainer(
 def _longest_source(prepared: "Prepared", max_tokens: int, parent: "Parent | None") -> int | None:
     """Tokens of the longest source of this training or its parent's, without eos; None if the parent's is unknown."""
     from translate.corpus.batches import longest_source
-    from translate.model_folder import Task
+    from translate.models.folder import TranslationSpec
 
     own = longest_source(prepared.train, max_tokens)
     if parent is None:
         return own
-    known = Task.load(parent.folder / "translation.json").max_source_tokens
+    known = TranslationSpec.load(parent.folder / "translation.json").max_source_tokens
     return None if known is None else max(own, known)
 
 

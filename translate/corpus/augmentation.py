@@ -19,7 +19,7 @@ from functools import partial
 from hashlib import blake2b
 from types import MappingProxyType
 
-from translate.config import AugmentationConfig
+from translate.config.schema import AugmentationConfig
 from translate.corpus.sources import Pair
 from translate.text.placeholders import SYMBOL, protect, symbol
 

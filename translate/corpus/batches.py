@@ -96,7 +96,7 @@ class Sampler:
     """Every sentence of at most max_tokens tokens exactly once an epoch, in batches of similar length, shuffled.
 
     A batch holds at most `batch_tokens` padded tokens on either side (5.1: approximate length, about 25,000 a side).
-    With an `old_share` the last `n_old` pairs are an older corpus, of which each epoch holds a sample of its own, of
+    With a `replay_share` the last `n_replayed` pairs are an older corpus; each epoch holds a sample of its own, of
     the size that makes them this share of all pairs; where they are too few, they occur equally often, up to one.
     """
 
@@ -104,8 +104,8 @@ class Sampler:
     batch_tokens: int
     max_tokens: int
     seed: int
-    n_old: int = 0
-    old_share: float = 0.0
+    n_replayed: int = 0
+    replay_share: float = 0.0
     # The epoch asked for last: a start asks three times for the same one, and of 100 million pairs each takes a minute.
     _latest: dict[int, list[Index]] = field(default_factory=dict, init=False, repr=False, compare=False)
 
@@ -119,28 +119,28 @@ class Sampler:
             raise UserError(
                 f"no sentence pair has at most training.max_tokens = {self.max_tokens} tokens on either side; raise it"
             )
-        if self.old_share and not all(map(len, self._new_and_old())):
+        if self.replay_share and not all(map(len, self._new_and_replayed())):
             raise UserError(
-                f"no sentence pair of data.train, or none of data.old, has at most training.max_tokens = "
+                f"no sentence pair of data.train, or none of data.replay, has at most training.max_tokens = "
                 f"{self.max_tokens} tokens on either side; raise it"
             )
 
     def _eligible(self) -> Index:
         return _eligible(self.pairs, self.max_tokens)
 
-    def _new_and_old(self) -> tuple[Index, Index]:
+    def _new_and_replayed(self) -> tuple[Index, Index]:
         """Eligible pairs of the new and of the old corpus."""
         eligible = self._eligible()
-        n_new = int(np.searchsorted(eligible, self.pairs.n_pairs - self.n_old))
+        n_new = int(np.searchsorted(eligible, self.pairs.n_pairs - self.n_replayed))
         return eligible[:n_new], eligible[n_new:]
 
     def _members(self, rng: np.random.Generator) -> Index:
         """The pairs of one epoch, those that occur twice named twice."""
-        if not self.old_share:
+        if not self.replay_share:
             return self._eligible()
-        new, old = self._new_and_old()
-        n_old = round(len(new) * self.old_share / (1 - self.old_share))
-        times, rest = divmod(n_old, len(old))
+        new, old = self._new_and_replayed()
+        n_replayed = round(len(new) * self.replay_share / (1 - self.replay_share))
+        times, rest = divmod(n_replayed, len(old))
         return np.concatenate([new, np.tile(old, times), rng.choice(old, rest, replace=False)])
 
     @property

@@ -20,7 +20,7 @@ from itertools import islice
 
 import numpy as np
 
-from translate.config import CleaningConfig
+from translate.config.schema import CleaningConfig
 from translate.corpus.seen import Seen
 from translate.corpus.sources import Pair
 

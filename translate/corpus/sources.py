@@ -20,7 +20,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from translate.config import (
+from translate.config.schema import (
     GrammarSource,
     HubSource,
     JsonlSource,

@@ -28,7 +28,7 @@ from typing import Any
 import numpy as np
 from tqdm import tqdm
 
-from translate.config import ExperimentConfig, Source, WordsSource
+from translate.config.schema import ExperimentConfig, Source, WordsSource
 from translate.corpus.augmentation import Augmenter, rates
 from translate.corpus.cleaning import Cleaner, HeldOut, Report
 from translate.corpus.sources import WORD_LIST_PAIRS, Pair, describe, dictionary, identity, read_pairs
@@ -97,7 +97,7 @@ class Prepared:
         test: the test sets as text, by name.
         tokenizer: what made the ids.
 
-    The last `n_old` of the training pairs are those of data.old.
+    The last `n_replayed` of the training pairs are those of data.replay.
     """
 
     folder: Path
@@ -108,9 +108,9 @@ class Prepared:
     tokenizer: Tokenizer
 
     @property
-    def n_old(self) -> int:
+    def n_replayed(self) -> int:
         """Training pairs of the old corpus."""
-        return int(self.manifest["counts"].get("old", 0))
+        return int(self.manifest["counts"].get("replay", 0))
 
     @classmethod
     def open(cls, folder: Path) -> "Prepared":
@@ -194,9 +194,9 @@ def _plan(config: ExperimentConfig, tokenizer: Tokenizer | None) -> Manifest:
     if not config.tokenizer.placeholders:  # and a folder from before there were any stays up to date
         del settings["tokenizer"]["placeholders"]
     # The share is drawn in training; and a folder from before there was an old corpus stays up to date.
-    del settings["data"]["old"]
-    if data.old is not None:
-        settings["data"]["old"] = [source.model_dump(mode="json") for source in data.old.sources]
+    del settings["data"]["replay"]
+    if data.replay is not None:
+        settings["data"]["replay"] = [source.model_dump(mode="json") for source in data.replay.sources]
     if tokenizer is not None:
         settings["tokenizer"] = {"sha256": hashlib.sha256(tokenizer.serialized).hexdigest()}
     plan: Manifest = {"format": FORMAT, "config": settings, "inputs": inputs}
@@ -226,19 +226,21 @@ def _build(config: ExperimentConfig, folder: Path, plan: Manifest, say: Say, tok
     clean_file = folder / "train.jsonl"
     augmenter = _augmenter(config, tokenizer)
     cleaner = Cleaner(config.cleaning, HeldOut(itertools.chain.from_iterable(held_out.values())))
-    n_pairs, n_old = _write_clean(config, cleaner, augmenter, clean_file)
+    n_pairs, n_replayed = _write_clean(config, cleaner, augmenter, clean_file)
     report = cleaner.report
     del cleaner  # what it has seen takes 16 bytes a pair, as the offsets of the ids will
     _say_report(report, say)
     if augmenter.added:
         say(f"variants added: {', '.join(f'{n:,} {kind}' for kind, n in augmenter.added.items())}")
     n_copies = n_pairs - report.kept - sum(augmenter.added.values())
-    if n_pairs == n_old:
+    if n_pairs == n_replayed:
         raise UserError(
             f"the training corpus is empty after cleaning: {_dropped(report)}; see data.train and [cleaning]"
         )
-    if config.data.old is not None and not n_old:
-        raise UserError(f"data.old is empty after cleaning: {_dropped(report)}; see data.old.sources and [cleaning]")
+    if config.data.replay is not None and not n_replayed:
+        raise UserError(
+            f"data.replay is empty after cleaning: {_dropped(report)}; see data.replay.sources and [cleaning]"
+        )
     _write_json(folder / "report.json", report.as_dict())
     if tokenizer is None:
         tokenizer = train(_tokenizer_text(clean_file, 2 * n_pairs, config), config.tokenizer)
@@ -252,8 +254,8 @@ def _build(config: ExperimentConfig, folder: Path, plan: Manifest, say: Say, tok
             "read": report.read,
             "kept": report.kept,
             **({"added": augmenter.added} if augmenter.added else {}),
-            **({"copies": n_copies} if n_copies else {}),
-            **({"old": n_old} if n_old else {}),
+            **({"upsample": n_copies} if n_copies else {}),
+            **({"replay": n_replayed} if n_replayed else {}),
             "dropped": report.dropped,
             "valid": len(held_out["valid"]),
             "test": {name: len(held_out[name]) for name in config.data.test},
@@ -316,15 +318,15 @@ def _write_clean(config: ExperimentConfig, cleaner: Cleaner, augmenter: Augmente
             for source in sources:
                 pairs = read_pairs(source, Path(config.data.root), _langpair(config))
                 for pair in augmenter(cleaner.clean(pairs, describe(source))):
-                    n_pairs += source.copies
-                    yield from itertools.repeat(pair, source.copies)
+                    n_pairs += source.upsample
+                    yield from itertools.repeat(pair, source.upsample)
 
     _write_jsonl(clean_file, tqdm(kept(), desc="cleaning", unit=" pairs", disable=None, leave=False))
     return n_pairs, n_pairs - n_new
 
 
 def _old_sources(config: ExperimentConfig) -> tuple[Source, ...]:
-    return config.data.old.sources if config.data.old is not None else ()
+    return config.data.replay.sources if config.data.replay is not None else ()
 
 
 def _check_test_names(config: ExperimentConfig) -> None:
@@ -437,7 +439,7 @@ def _dropped(report: Report) -> str:
 def _n_pairs(counts: dict[str, Any]) -> int:
     """Training pairs, with their variants and with copies of both."""
     n_added: int = sum(counts.get("added", {}).values())
-    return int(counts["kept"]) + n_added + int(counts.get("copies", 0))
+    return int(counts["kept"]) + n_added + int(counts.get("upsample", 0))
 
 
 def _summary(manifest: Manifest) -> str:

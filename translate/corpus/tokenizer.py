@@ -16,7 +16,7 @@ from pathlib import Path
 
 import sentencepiece
 
-from translate.config import TokenizerConfig
+from translate.config.schema import TokenizerConfig
 from translate.errors import UserError
 
 PAD, BOS, EOS, UNK = 0, 1, 2, 3

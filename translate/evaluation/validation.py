@@ -4,8 +4,8 @@ from collections.abc import Sequence
 
 from translate.corpus.sources import Pair
 from translate.evaluation.scores import corpus_bleu
-from translate.model_folder import ModelFolder
-from translate.translator import Translator
+from translate.inference.translator import Translator
+from translate.models.folder import ModelFolder
 
 
 def greedy_bleu(model: ModelFolder, pairs: Sequence[Pair]) -> float:

@@ -14,7 +14,7 @@ from translate.errors import UserError
 from translate.exchange import ctranslate2_folder
 from translate.exchange.new_folder import refuse_existing
 from translate.exchange.verification import Proof
-from translate.model_folder import ModelFolder
+from translate.models.folder import ModelFolder
 
 SUFFIX = ".argosmodel"
 VERSION = "1.0"  # of the package; Argos Translate asks for one
@@ -46,11 +46,11 @@ def export(parts: ModelFolder, to: Path, texts: Sequence[str], *, int8: bool = F
 
 def _pack(parts: ModelFolder, model: Path, to: Path) -> None:
     """The zip; what is in it stands in a folder of its own, as Argos Translate unpacks all packages into one place."""
-    task = parts.task
-    root = f"translate-{task.source}_{task.target}-{VERSION.replace('.', '_')}"
+    spec = parts.spec
+    root = f"translate-{spec.source}_{spec.target}-{VERSION.replace('.', '_')}"
     files = [path for path in sorted(model.iterdir()) if path.name not in _OURS]
     with zipfile.ZipFile(to, "w", zipfile.ZIP_DEFLATED) as package:
-        package.writestr(f"{root}/metadata.json", json.dumps(_metadata(task.source, task.target), indent=2) + "\n")
+        package.writestr(f"{root}/metadata.json", json.dumps(_metadata(spec.source, spec.target), indent=2) + "\n")
         package.writestr(f"{root}/README.md", _readme(parts))
         package.writestr(f"{root}/sentencepiece.model", parts.tokenizer.serialized)
         for path in files:
@@ -73,6 +73,6 @@ def _readme(parts: ModelFolder) -> str:
     card = parts.folder / "README.md"
     if card.is_file():
         return card.read_text(encoding="utf-8")
-    task = parts.task
-    names = [_NAMES.get(language, language) for language in (task.source, task.target)]
+    spec = parts.spec
+    names = [_NAMES.get(language, language) for language in (spec.source, spec.target)]
     return f"# {names[0]} to {names[1]}\n\nA Transformer, exported to CTranslate2 and checked there.\n"

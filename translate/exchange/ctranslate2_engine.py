@@ -1,6 +1,6 @@
 """CTranslate2 as the engine of a translator, on a folder that `ctranslate2_folder` wrote; needs no torch.
 
-The beam is searched as in `transformer.search`: a sentence ends when as many hypotheses have finished as the beam has
+The beam is searched as in this project: a sentence ends when as many hypotheses have finished as the beam has
 places. CTranslate2 is asked for all of them with their log-probabilities, and the length penalty of the paper (6.1) is
 applied here. One thing differs: what has its longest length without an end is taken as it is, not made to end.
 """
@@ -13,12 +13,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from transformer.hypothesis import Hypothesis, length_penalty
-from translate import installed
+from transformer.search.hypothesis import Hypothesis, length_penalty
 from translate.corpus.tokenizer import Tokenizer
-from translate.engine import Batch, Beam, Found, Search, side_by_side
 from translate.errors import UserError
-from translate.model_folder import Task, require_own_tokenizer
+from translate.inference.engine import Batch, Beam, Found, Search, side_by_side
+from translate.models import registry as installed
+from translate.models.folder import TranslationSpec, require_own_tokenizer
 
 FILE = "model.bin"  # what shows that a folder is CTranslate2's
 
@@ -50,12 +50,12 @@ def locate(path: Path | None) -> Path:
 
 @dataclass(frozen=True)
 class CTranslate2Engine:
-    """A CTranslate2 folder that can be searched; a `translate.engine.Engine`.
+    """A CTranslate2 folder that can be searched; a `translate.inference.engine.Engine`.
 
     Attributes:
         folder: where it is.
         tokenizer: text to ids and back.
-        task: languages and decoding.
+        spec: languages and decoding.
         max_positions: tokens, ends included, that either side may have.
         translator: `ctranslate2.Translator`.
         n_workers: batches that it translates at a time.
@@ -63,7 +63,7 @@ class CTranslate2Engine:
 
     folder: Path
     tokenizer: Tokenizer
-    task: Task
+    spec: TranslationSpec
     max_positions: int
     translator: Any
     n_workers: int
@@ -72,9 +72,9 @@ class CTranslate2Engine:
     def open(cls, folder: Path, threads: int | None = None) -> "CTranslate2Engine":
         """Load a folder; `threads` is None for one a core. UserError if it is damaged or comes from elsewhere."""
         engine = package()
-        task = Task.load(folder / "translation.json")
+        spec = TranslationSpec.load(folder / "translation.json")
         tokenizer = Tokenizer.load(folder / "tokenizer.model")
-        require_own_tokenizer(folder, tokenizer, task)
+        require_own_tokenizer(folder, tokenizer, spec)
         try:
             max_positions = json.loads((folder / "config.json").read_text(encoding="utf-8"))["max_positions"]
             # A batch for each thread: on two cores that is two to six times as fast as a batch for both.
@@ -86,7 +86,7 @@ class CTranslate2Engine:
             ) from error
         except RuntimeError as error:
             raise UserError(f"{folder}: CTranslate2 cannot load it ({error}); export it again") from error
-        return cls(folder, tokenizer, task, max_positions, translator, n_workers)
+        return cls(folder, tokenizer, spec, max_positions, translator, n_workers)
 
     def each(self, search: Search, batches: Sequence[Batch]) -> list[Found]:
         """The results of a search for each batch, as many at a time as there are workers."""

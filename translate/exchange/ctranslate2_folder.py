@@ -25,7 +25,7 @@ from translate.exchange.ctranslate2_engine import package
 from translate.exchange.new_folder import new_folder
 from translate.exchange.projections import head_width, projections
 from translate.exchange.verification import Ids, Proof, compare, require_equal, token_log_probs
-from translate.model_folder import ModelFolder
+from translate.models.folder import ModelFolder
 
 TOLERANCE = 1e-4  # of the log-probability of a token, in nats or relative to it
 TOLERANCE_INT8 = 0.05  # the same on average; 8 bits change what a model says a little
@@ -54,7 +54,7 @@ def export(parts: ModelFolder, to: Path, texts: Sequence[str], *, int8: bool = F
                     "leave --int8 out"
                 )
         parts.tokenizer.save(folder / "tokenizer.model")
-        parts.task.save(folder / "translation.json")
+        parts.spec.save(folder / "translation.json")
     return proof
 
 

@@ -20,7 +20,7 @@ from torch import Tensor
 
 from transformer.config import ModelConfig
 from transformer.positions import sinusoids
-from translate.config import DecodingConfig
+from translate.config.schema import DecodingConfig
 from translate.corpus.tokenizer import BOS, EOS, PAD, UNK
 from translate.errors import UserError
 from translate.exchange.foreign_model import (
@@ -35,7 +35,7 @@ from translate.exchange.foreign_model import (
     read_file,
     write,
 )
-from translate.model_folder import Task
+from translate.models.folder import TranslationSpec
 
 _FILES = ("model.pt", "checkpoint_best.pt", "averaged_model.pt", "checkpoint_last.pt")
 _SPECIAL = {PAD: "<pad>", BOS: "</s>", EOS: "</s>", UNK: "<unk>"}
@@ -91,7 +91,13 @@ def import_fairseq(folder: Path, to: Path, *, source: str | None = None, target:
     tensors.require_all_used((".version", "_float_tensor"))
     # Scores are divided by the length there, unless it is told otherwise when it translates.
     decoding = DecodingConfig(beam_size=5, length_penalty="average")
-    write(model, tokenizer, vocabulary, Task(source, target, decoding, max_source_tokens=config.max_length - 1), to)
+    write(
+        model,
+        tokenizer,
+        vocabulary,
+        TranslationSpec(source, target, decoding, max_source_tokens=config.max_length - 1),
+        to,
+    )
 
 
 def _checkpoint(folder: Path) -> Path:

@@ -16,12 +16,12 @@ from torch import Tensor
 
 from transformer.config import ConfigError, ModelConfig
 from transformer.model import Transformer
-from translate import model_folder
 from translate.corpus.tokenizer import BOS, EOS, PAD, UNK, Tokenizer
 from translate.errors import UserError
 from translate.exchange.new_folder import new_folder
 from translate.exchange.sentencepiece_model import CONTROL, UNKNOWN, pieces, rearranged
-from translate.model_folder import ModelFolder, Task
+from translate.models import folder as model_folder
+from translate.models.folder import ModelFolder, TranslationSpec
 
 State = dict[str, Tensor]
 
@@ -216,10 +216,10 @@ def made_pieces(tokenizer: bytes) -> list[str]:
     return [piece for piece, (_, kind) in pieces(tokenizer).items() if kind not in (UNKNOWN, CONTROL)]
 
 
-def write(model: Transformer, tokenizer: bytes, vocabulary: Vocabulary, task: Task, to: Path) -> None:
+def write(model: Transformer, tokenizer: bytes, vocabulary: Vocabulary, spec: TranslationSpec, to: Path) -> None:
     """Make the model folder `to`, which opens; UserError if there is something."""
     with new_folder(to) as new:
-        model_folder.write_model(model, Tokenizer(rearranged(tokenizer, vocabulary.names)), task, new)
+        model_folder.write_model(model, Tokenizer(rearranged(tokenizer, vocabulary.names)), spec, new)
         ModelFolder.open(new)
 
 

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from transformer.config import ModelConfig
-from translate.config import DecodingConfig
+from translate.config.schema import DecodingConfig
 from translate.corpus.tokenizer import BOS, EOS, PAD, UNK
 from translate.errors import UserError
 from translate.exchange.foreign_model import (
@@ -30,7 +30,7 @@ from translate.exchange.foreign_model import (
     read_file,
     write,
 )
-from translate.model_folder import Task
+from translate.models.folder import TranslationSpec
 
 _FILES = ("best.ckpt", "latest.ckpt")
 _SPECIAL = {UNK: "unk", PAD: "pad", BOS: "bos", EOS: "eos"}  # in the order of their ids there
@@ -90,7 +90,11 @@ def import_joeynmt(folder: Path, to: Path, *, source: str | None = None, target:
     longest = _section(folder, data, "src").get("max_length")
     longest = longest if isinstance(longest, int) and longest > 0 else None
     write(
-        model, tokenizer, vocabulary, Task(source, target, _decoding(folder, settings), max_source_tokens=longest), to
+        model,
+        tokenizer,
+        vocabulary,
+        TranslationSpec(source, target, _decoding(folder, settings), max_source_tokens=longest),
+        to,
     )
 
 

@@ -23,13 +23,13 @@ from transformer.attention import MultiHeadAttention
 from transformer.config import ModelConfig
 from transformer.feedforward import FeedForward
 from transformer.model import Transformer
-from translate.config import DecodingConfig
+from translate.config.schema import DecodingConfig
 from translate.corpus.tokenizer import Tokenizer
 from translate.errors import UserError
 from translate.exchange.new_folder import new_folder
 from translate.exchange.projections import Affine, head_width, projections
 from translate.exchange.verification import Ids, Proof, compare, require_equal, teacher_forced
-from translate.model_folder import ModelFolder, Task
+from translate.models.folder import ModelFolder, TranslationSpec
 
 TOLERANCE = 1e-5  # of logits, relative to the largest one of a sentence
 
@@ -44,8 +44,8 @@ def export(parts: ModelFolder, to: Path, texts: Sequence[str]) -> Proof:
     """
     _check(parts.model.config)
     with new_folder(to) as folder:
-        _write_tokenizer(parts.tokenizer, parts.task, parts.model.config, folder)
-        _write_model(parts.model, parts.task.decoding, folder)
+        _write_tokenizer(parts.tokenizer, parts.spec, parts.model.config, folder)
+        _write_model(parts.model, parts.spec.decoding, folder)
         exported = MarianFolder(folder)
         original = partial(teacher_forced, parts.model)
         proof = compare(parts, exported, original, texts, parts.model.config.max_length)
@@ -92,7 +92,7 @@ def quiet_transformers() -> Iterator[Any]:
             logging.enable_progress_bar()
 
 
-def _write_tokenizer(tokenizer: Tokenizer, task: Task, config: ModelConfig, folder: Path) -> None:
+def _write_tokenizer(tokenizer: Tokenizer, spec: TranslationSpec, config: ModelConfig, folder: Path) -> None:
     """The same SentencePiece model for both sides, and its pieces by id."""
     pieces = tokenizer.pieces(range(tokenizer.vocab_size))
     for name in ("source.spm", "target.spm"):
@@ -100,8 +100,8 @@ def _write_tokenizer(tokenizer: Tokenizer, task: Task, config: ModelConfig, fold
     _write_json(folder / "vocab.json", {piece: i for i, piece in enumerate(pieces)})
     settings = {
         "tokenizer_class": "MarianTokenizer",
-        "source_lang": task.source,
-        "target_lang": task.target,
+        "source_lang": spec.source,
+        "target_lang": spec.target,
         "unk_token": pieces[tokenizer.unk],
         "eos_token": pieces[config.eos],
         "pad_token": pieces[config.pad],

@@ -26,15 +26,15 @@ from torch import Tensor
 
 from transformer.config import Activation, ConfigError, ModelConfig
 from transformer.model import Transformer
-from translate import model_folder
-from translate.config import DecodingConfig
+from translate.config.schema import DecodingConfig
 from translate.corpus.tokenizer import BOS, EOS, PAD, UNK, Tokenizer
 from translate.errors import UserError
 from translate.exchange.marian_folder import TOLERANCE, MarianFolder, State, block_order, quiet_transformers
 from translate.exchange.new_folder import new_folder
 from translate.exchange.sentencepiece_model import CONTROL, UNKNOWN, pieces, rearranged
 from translate.exchange.verification import Ids, Proof, compare, require_equal, teacher_forced
-from translate.model_folder import ModelFolder, Task
+from translate.models import folder as model_folder
+from translate.models.folder import ModelFolder, TranslationSpec
 
 _NEVER = -1e4  # a bias that makes a probability of 0, and a number in 16 bits too
 _WANTED: dict[str, tuple[object, ...]] = {
@@ -87,9 +87,9 @@ def import_marian(
     vocabulary = _vocabulary(folder, config)
     tokenizer = Tokenizer(rearranged(_read(folder / "source.spm"), vocabulary.names))
     model = _model(config, vocabulary, _weights(folder))
-    task = _task(folder, config, source, target)
+    spec = _spec(folder, config, source, target)
     with new_folder(to) as new:
-        model_folder.write_model(model, tokenizer, task, new)
+        model_folder.write_model(model, tokenizer, spec, new)
         parts = ModelFolder.open(new)
         proof = compare(
             parts,
@@ -268,7 +268,7 @@ def _layer(weights: State, theirs: str, ours: str, attentions: dict[str, str], o
     return state
 
 
-def _task(folder: Path, config: Any, source: str | None, target: str | None) -> Task:
+def _spec(folder: Path, config: Any, source: str | None, target: str | None) -> TranslationSpec:
     """Languages, and how the folder decodes, as near as the search here comes to it."""
     settings, path = _tokenizer_config(folder), folder / "generation_config.json"
     source, target = source or settings.get("source_lang"), target or settings.get("target_lang")
@@ -281,7 +281,7 @@ def _task(folder: Path, config: Any, source: str | None, target: str | None) -> 
     named = "average" if power in (None, 1) else "none" if power == 0 else None
     decoding = usual.model_copy(update={"length_penalty": named} if named else {"alpha": power})
     decoding = decoding.model_copy(update={"beam_size": beam_size})
-    return Task(source, target, decoding, max_source_tokens=config.max_position_embeddings - 1)
+    return TranslationSpec(source, target, decoding, max_source_tokens=config.max_position_embeddings - 1)
 
 
 class _Renumbered:

@@ -10,10 +10,10 @@ from typing import Protocol
 import torch
 from torch import Tensor
 
-from transformer.decoding import pad_batch, translate_ids
 from transformer.model import Transformer
+from transformer.search.model_step import pad_batch, translate_ids
 from translate.errors import UserError
-from translate.model_folder import ModelFolder
+from translate.models.folder import ModelFolder
 
 Ids = Sequence[Sequence[int]]
 
@@ -71,7 +71,7 @@ def compare(
     """
     src = parts.tokenizer.encode_batch(texts)
     _check_tokens(parts, exported, texts, src, room)
-    limit = min(max(map(len, src)) + parts.task.decoding.max_extra, room - 1)
+    limit = min(max(map(len, src)) + parts.spec.decoding.max_extra, room - 1)
     differences, n_same = [], 0
     for start in range(0, len(src), _BATCH):
         batch = src[start : start + _BATCH]

@@ -13,7 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from transformer.checkpoint_io import load_config
-from translate.config import ExperimentConfig, parse
+from translate.config.load import parse
+from translate.config.schema import ExperimentConfig
 from translate.errors import UserError
 from translate.training.checkpoint import sha256
 from translate.training.reproduction import verdict
@@ -239,9 +240,9 @@ def _data(found: _Found) -> Iterator[str]:
     data = found.manifest["data"]
     counts = data["counts"]
     dropped = ", ".join(f"{rule} {n:,}" for rule, n in counts["dropped"].items() if n) or "none"
-    old = f", {counts['old']:,} of them old" if "old" in counts else ""
+    old = f", {counts['replay']:,} of them old" if "replay" in counts else ""
     added = "".join(f", {n:,} {kind} variants added" for kind, n in counts.get("added", {}).items())
-    copies = f", {counts['copies']:,} copies" if "copies" in counts else ""
+    copies = f", {counts['upsample']:,} copies" if "upsample" in counts else ""
     facts = {
         "training pairs": f"{counts['kept']:,} of {counts['read']:,}{added}{copies}{old}; dropped: {dropped}",
         "validation pairs": f"{counts['valid']:,}",

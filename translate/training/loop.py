@@ -16,12 +16,13 @@ from tqdm import tqdm
 from transformer.checkpoint_io import CheckpointError, average
 from transformer.model import Transformer
 from transformer.schedule import cooldown, inverse_sqrt_lr, noam_lr
-from translate import model_folder
-from translate.config import TrainingConfig
+from translate.config.schema import TrainingConfig
 from translate.corpus.batches import Batch, EncodedPairs, Pairs, Sampler, by_length, collate, largest, width
 from translate.corpus.store import Prepared
 from translate.errors import UserError
-from translate.model_folder import Task, write_model
+from translate.machine import choose_device, relieve_memory
+from translate.models import folder as model_folder
+from translate.models.folder import TranslationSpec, write_model
 from translate.training import checkpoint
 from translate.training.checkpoint import Generators, TrainState
 from translate.training.data_files import Watched
@@ -29,7 +30,6 @@ from translate.training.diagnosis import SourceGain, source_warning, unknown_tar
 from translate.training.distributed import ALONE, Ranks
 from translate.training.divergence import ADVICE, Divergence, has_finite_parameters
 from translate.training.ema import Ema
-from translate.training.machine import choose_device, relieve_memory
 from translate.training.memory import Memory
 from translate.training.run import Run
 from translate.training.sharding import Replica, Shards
@@ -47,12 +47,12 @@ class Trainer:
 
     Attributes:
         model, dtype: the parameters, and the type of matrix products.
-        task: languages and decoding, for the model folders that are written.
+        spec: languages and decoding, for the model folders that are written.
         bleu: score of the model's translations of the validation set, or None to validate by loss alone.
         say: takes each message to the user.
         peak: measured FLOP/s of this process's device, for the log; None leaves the share out.
         ranks: the processes that train together; every method of this class is called by all of them.
-        old_share: of the old corpus in every epoch, where the prepared corpus holds one.
+        replay_share: of the old corpus in every epoch, where the prepared corpus holds one.
     """
 
     run: Run
@@ -60,12 +60,12 @@ class Trainer:
     prepared: Prepared
     model: Transformer
     dtype: torch.dtype
-    task: Task
+    spec: TranslationSpec
     bleu: Callable[[Transformer], float] | None
     say: Callable[[str], None]
     peak: float | None = None
     ranks: Ranks = ALONE
-    old_share: float = 0.0
+    replay_share: float = 0.0
 
     def __post_init__(self) -> None:
         config, self.state = self.config, TrainState()
@@ -78,8 +78,8 @@ class Trainer:
         self.ema = self._new_ema()
         self.sampler = Sampler(
             *(self.prepared.train, config.batch_tokens, config.max_tokens, config.seed),
-            n_old=self.prepared.n_old,
-            old_share=self.old_share,
+            n_replayed=self.prepared.n_replayed,
+            replay_share=self.replay_share,
         )
         self.valid = self._valid_batches()
         updates_per_epoch = max(1, len(self.sampler.batches(0)) // self._batches_per_update)
@@ -374,7 +374,7 @@ class Trainer:
 
     def _write_weights(self, folder: Path) -> None:
         """Fill `folder` with what training has made: a model folder, and the moving average if there is one."""
-        write_model(self.model, self.prepared.tokenizer, self.task, folder)
+        write_model(self.model, self.prepared.tokenizer, self.spec, folder)
         if self.ema:
             self.ema.save(folder / "ema.safetensors")
 
@@ -385,7 +385,7 @@ class Trainer:
         name = "ema.safetensors" if self.ema else "model.safetensors"
         self.model.load_state_dict(average([folder / name for folder in folders]))
         nll, bleu, _ = self._scores()
-        model_folder.save(self.model, self.prepared.tokenizer, self.task, self.run.model, replace=True)
+        model_folder.save(self.model, self.prepared.tokenizer, self.spec, self.run.model, replace=True)
         steps = [checkpoint.step_of(folder) for folder in folders]
         self._log("final", {"nll": nll, "perplexity": _perplexity(nll), "bleu": bleu, "averaged": steps})
         self.say(f"final model: {self.run.model} ({what})")

@@ -11,7 +11,7 @@ import torch
 
 from translate.corpus.batches import Batch, halves
 from translate.errors import UserError
-from translate.training.machine import release_memory
+from translate.machine import release_memory
 
 T = TypeVar("T")
 Shape = tuple[int, int, int]  # sentences, source positions, target positions

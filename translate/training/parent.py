@@ -9,11 +9,11 @@ from transformer.checkpoint_io import load_config, load_tensors, load_weights
 from transformer.config import ModelConfig
 from transformer.model import Transformer
 from transformer.presets import resolve
-from translate import model_folder
-from translate.config import ExperimentConfig
+from translate.config.schema import ExperimentConfig
 from translate.corpus.tokenizer import Tokenizer
 from translate.errors import UserError
-from translate.model_folder import ModelFolder, Task
+from translate.models import folder as model_folder
+from translate.models.folder import ModelFolder, TranslationSpec
 from translate.training import checkpoint
 from translate.training.run import Run
 
@@ -87,12 +87,12 @@ class Parent:
         return config
 
     def _check_languages(self, config: ExperimentConfig, say: Say) -> None:
-        task = Task.load(self.folder / "translation.json")
-        own, stored = (config.data.source, config.data.target), (task.source, task.target)
+        spec = TranslationSpec.load(self.folder / "translation.json")
+        own, stored = (config.data.source, config.data.target), (spec.source, spec.target)
         if own == stored:
             return
         if own == stored[::-1]:
-            say(f"{self.folder} translates {task.source} to {task.target}: its weights begin the other direction")
+            say(f"{self.folder} translates {spec.source} to {spec.target}: its weights begin the other direction")
         else:
             key, i = ("source", 0) if own[0] != stored[0] else ("target", 1)
             raise UserError(

@@ -9,7 +9,8 @@ import torch
 
 from transformer.checkpoint_io import load_config
 from transformer.presets import resolve
-from translate.config import ExperimentConfig, parse
+from translate.config.load import parse
+from translate.config.schema import ExperimentConfig
 from translate.corpus.store import Prepared, input_hashes
 from translate.errors import UserError
 from translate.training import parent

@@ -27,7 +27,8 @@ from typing import Any
 import torch
 
 from transformer.model import Transformer
-from translate.config import ExperimentConfig, parse
+from translate.config.load import parse
+from translate.config.schema import ExperimentConfig
 from translate.corpus.store import Prepared
 from translate.errors import UserError
 from translate.training import data_files

@@ -14,7 +14,7 @@ from torch import Tensor
 
 from transformer.loss import linear_smoothed_nll
 from transformer.model import Transformer
-from translate.config import TrainingConfig
+from translate.config.schema import TrainingConfig
 from translate.corpus.batches import Batch
 from translate.training.distributed import ALONE, Ranks
 from translate.training.memory import Memory

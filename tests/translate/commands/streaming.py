@@ -5,7 +5,7 @@ from pathlib import Path
 
 from tests.translate.speakers import Echo
 from translate.commands import text
-from translate.model_folder import ModelFolder
+from translate.models.folder import ModelFolder
 
 model, source, output, *rest = sys.argv[1:]
 resident: list[int] = []

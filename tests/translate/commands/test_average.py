@@ -10,11 +10,11 @@ import torch
 from safetensors.torch import load_file, save_file
 
 from transformer.model import Transformer
-from translate import model_folder
 from translate.cli import main
-from translate.config import TokenizerConfig
+from translate.config.schema import TokenizerConfig
 from translate.corpus.tokenizer import train
-from translate.model_folder import ModelFolder
+from translate.models import folder as model_folder
+from translate.models.folder import ModelFolder
 from translate.training import checkpoint
 
 
@@ -22,7 +22,7 @@ def member(parts: ModelFolder, folder: Path, seed: int, scheduled: bool = True) 
     """A checkpoint with weights of its own."""
     torch.manual_seed(seed)
     folder.mkdir(parents=True)
-    model_folder.write_model(Transformer(parts.model.config), parts.tokenizer, parts.task, folder)
+    model_folder.write_model(Transformer(parts.model.config), parts.tokenizer, parts.spec, folder)
     hashes = {path.name: checkpoint.sha256(path) for path in folder.iterdir()}
     state = {"format": checkpoint.FORMAT, "scheduled": scheduled, "state": {}, "sha256": hashes}
     (folder / "state.json").write_text(json.dumps(state), encoding="utf-8")
@@ -38,7 +38,7 @@ def test_the_weights_are_the_mean(parts: ModelFolder, tmp_path: Path) -> None:
     folders = [member(parts, tmp_path / str(seed), seed) for seed in (3, 5, 7)]
     assert main(["average", *map(str, folders), "--out", str(tmp_path / "mean")]) == 0
     opened = ModelFolder.open(tmp_path / "mean")
-    assert opened.task == parts.task
+    assert opened.spec == parts.spec
     torch.testing.assert_close(load_file(tmp_path / "mean" / "model.safetensors"), mean(folders))
 
 
@@ -56,13 +56,13 @@ def test_other_models_are_refused(parts: ModelFolder, tmp_path: Path, capsys: py
     first = member(parts, tmp_path / "a", 3)
     wide = Transformer(replace(parts.model.config, d_ff=9))
     (tmp_path / "b").mkdir()
-    model_folder.write_model(wide, parts.tokenizer, parts.task, tmp_path / "b")
+    model_folder.write_model(wide, parts.tokenizer, parts.spec, tmp_path / "b")
     stranger = member(parts, tmp_path / "c", 5)
     words = [f"Wort{i} Ding{i * i}" for i in range(99)]
     train(words, TokenizerConfig(vocab_size=331)).save(stranger / "tokenizer.model")
     (stranger / "state.json").unlink()
     french = member(parts, tmp_path / "d", 7)
-    replace(parts.task, source="fr").save(french / "translation.json")
+    replace(parts.spec, source="fr").save(french / "translation.json")
     (french / "state.json").unlink()
     for other, reason in ((tmp_path / "b", "architecture"), (stranger, "tokenizer"), (french, "languages")):
         assert main(["average", str(first), str(other), "--out", str(tmp_path / "mean")]) == 2

@@ -55,8 +55,8 @@ class Metadata:
     ],
 )
 def test_the_allocator_is_named_with_what_would_be_faster(monkeypatch, in_use, better, words):
-    monkeypatch.setattr("translate.training.machine.allocator", lambda: in_use)
-    monkeypatch.setattr("translate.training.machine.better_allocator", lambda: better)
+    monkeypatch.setattr("translate.machine.allocator", lambda: in_use)
+    monkeypatch.setattr("translate.machine.better_allocator", lambda: better)
     assert module._allocator() == words
 
 
@@ -68,8 +68,8 @@ def test_a_folder_that_cannot_be_written_is_noticed(tmp_path: Path, monkeypatch:
 
 
 def test_the_verdict_on_bf16_is_that_of_the_rates_shown(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("translate.training.machine.choose_device", lambda: torch.device("cpu"))
+    monkeypatch.setattr("translate.machine.choose_device", lambda: torch.device("cpu"))
     for half, pays in ((1.4e9, False), (1.6e9, True)):
         rates = {torch.float32: 1e9, torch.bfloat16: half}
-        monkeypatch.setattr("translate.training.machine.product_rate", lambda dtype, _, rates=rates: rates[dtype])
+        monkeypatch.setattr("translate.machine.product_rate", lambda dtype, _, rates=rates: rates[dtype])
         assert module._precision() == {"fp32_gflops": 1.0, "bf16_gflops": half / 1e9, "bf16_pays": pays}

@@ -9,10 +9,10 @@ import pytest
 import sacrebleu
 
 from translate.cli import main
-from translate.config import parse
+from translate.config.load import parse
 from translate.corpus.store import prepare
-from translate.model_folder import ModelFolder
-from translate.translator import Translator
+from translate.inference.translator import Translator
+from translate.models.folder import ModelFolder
 
 PAIRS = {
     "train": [(f"das Haus {i} ist rot", f"house {i} is red") for i in range(37)],

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from translate.cli import main
-from translate.model_folder import ModelFolder
+from translate.models.folder import ModelFolder
 
 Record = dict[str, Any]
 LINES = ["der Hund singt im Haus.", "am See", "der Hund läuft im Garten, das Kind singt am See."]

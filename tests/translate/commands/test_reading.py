@@ -16,8 +16,8 @@ import translate
 from translate.commands import reading
 from translate.commands.reading import ArrivingLines, TypedLines, ended
 from translate.errors import UserError
-from translate.model_folder import ModelFolder
-from translate.translator import Translator
+from translate.inference.translator import Translator
+from translate.models.folder import ModelFolder
 
 
 def arriving(data: bytes) -> ArrivingLines:

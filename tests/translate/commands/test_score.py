@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from translate.cli import main
-from translate.model_folder import ModelFolder
-from translate.scoring import score
+from translate.inference.scoring import score
+from translate.models.folder import ModelFolder
 
 PAIRS = [("der Hund singt.", "the dog sings."), ("", ""), ("am See", "by the lake")]
 

@@ -6,11 +6,11 @@ from pathlib import Path
 import pytest
 
 from tests.translate.conftest import SENTENCES, random_model
-from translate import model_folder
 from translate.cli import main
-from translate.config import TokenizerConfig
+from translate.config.schema import TokenizerConfig
 from translate.corpus.tokenizer import train
-from translate.model_folder import ModelFolder
+from translate.models import folder as model_folder
+from translate.models.folder import ModelFolder
 
 LINES = ["der Hund singt im Haus.", "am See"]
 
@@ -118,7 +118,7 @@ def test_mistakes_are_a_sentence(
 ) -> None:
     if arguments.endswith("other"):
         tokenizer = train(SENTENCES, TokenizerConfig(vocab_size=320))
-        model_folder.save(random_model(tokenizer), tokenizer, parts.task, Path("other"))
+        model_folder.save(random_model(tokenizer), tokenizer, parts.spec, Path("other"))
     Path("tabs").write_text("a\tb\na\tb\tc\n", encoding="utf-8")
     lines = [] if "--input" in arguments else LINES
     assert main(["text", *arguments.split(), *lines]) == 2

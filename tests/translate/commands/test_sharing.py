@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 import translate
 from translate.cli import main
 from translate.commands.sharing import shared
-from translate.model_folder import ModelFolder
+from translate.models.folder import ModelFolder
 from translate.training.distributed import Ranks
 
 T = TypeVar("T")

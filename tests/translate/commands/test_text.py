@@ -18,11 +18,11 @@ import translate
 from tests.translate.speakers import Echo
 from translate.cli import main
 from translate.commands.text import LINE_FORMATS, Options, _translations, windows
-from translate.config import DecodingConfig
-from translate.model_folder import ModelFolder
+from translate.config.schema import DecodingConfig
+from translate.inference.translator import Translator
+from translate.models.folder import ModelFolder
 from translate.text.formats import FORMATS, reader
 from translate.text.pieces import Piece
-from translate.translator import Translator
 
 QUESTION = "Der Hund, den du siehst, ist nicht von hier."
 
@@ -38,7 +38,7 @@ def _alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("TRANSLATE_MODEL", raising=False)
     monkeypatch.setenv("PYTHONPATH", str(Path(translate.__file__).parent.parent))
-    monkeypatch.setattr("translate.installed.places", lambda: [Path("shipped"), Path("user"), Path("runs")])
+    monkeypatch.setattr("translate.models.registry.places", lambda: [Path("shipped"), Path("user"), Path("runs")])
 
 
 def pipe(monkeypatch: pytest.MonkeyPatch, data: bytes) -> None:
@@ -432,11 +432,11 @@ def test_the_n_best_of_each_line_stand_beside_it(
 def test_the_language_is_guessed_only_if_asked(
     parts: ModelFolder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    from translate import model_folder
+    from translate.models import folder as model_folder
 
     for name, (source, target) in {"de-en": ("de", "en"), "en-de": ("en", "de")}.items():
-        task = model_folder.Task(source, target, DecodingConfig(beam_size=1, max_extra=3))
-        model_folder.save(parts.model, parts.tokenizer, task, tmp_path / "shipped" / name)
+        spec = model_folder.TranslationSpec(source, target, DecodingConfig(beam_size=1, max_extra=3))
+        model_folder.save(parts.model, parts.tokenizer, spec, tmp_path / "shipped" / name)
     asked: list[Path] = []
     monkeypatch.setattr(
         "translate.commands.text.open_translator", lambda folder, **_: asked.append(folder) or Echo(parts)

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from translate.config import AugmentationConfig
+from translate.config.schema import AugmentationConfig
 from translate.corpus.augmentation import Augmenter, with_symbols
 from translate.corpus.sources import Pair
 from translate.text.placeholders import SYMBOL, protect, restore

@@ -38,8 +38,8 @@ def test_no_batch_exceeds_the_budget_on_either_side(lengths, budget):
 
 
 @given(LENGTHS, st.integers(0, 40), st.integers(1, 25), st.sampled_from([0.0, 0.3, 0.7]))
-def test_a_stream_continued_from_a_saved_position_is_the_same_stream(lengths, n_before, n_after, old_share):
-    sampler = Sampler(pairs_of([(3, 5), *lengths]), 40, 20, 7, len(lengths), old_share)
+def test_a_stream_continued_from_a_saved_position_is_the_same_stream(lengths, n_before, n_after, replay_share):
+    sampler = Sampler(pairs_of([(3, 5), *lengths]), 40, 20, 7, len(lengths), replay_share)
     stream, position = sampler.stream(Position()), Position()
     for _ in range(n_before):
         _, position = next(stream)
@@ -53,20 +53,20 @@ def test_a_stream_continued_from_a_saved_position_is_the_same_stream(lengths, n_
 @given(LENGTHS, st.data(), st.floats(0.05, 0.95), st.integers(0, 5), st.integers(0, 5))
 def test_an_epoch_holds_new_pairs_once_and_old_ones_evenly_to_their_share(lengths, data, share, seed, epoch):
     lengths = [*lengths, (3, 5)]
-    n_old = data.draw(st.integers(1, len(lengths) - 1))
-    n_new = len(lengths) - n_old
-    sampler = Sampler(pairs_of(lengths), 40, 20, seed, n_old, share)
+    n_replayed = data.draw(st.integers(1, len(lengths) - 1))
+    n_new = len(lengths) - n_replayed
+    sampler = Sampler(pairs_of(lengths), 40, 20, seed, n_replayed, share)
     times = np.bincount(np.concatenate(sampler.batches(epoch)), minlength=len(lengths))
     new, old = times[:n_new], times[n_new:]
     assert (new == 1).all()
     assert old.max() - old.min() <= 1
     assert abs(old.sum() - share * times.sum()) <= 0.5  # no other whole number is nearer
-    again = Sampler(pairs_of(lengths), 40, 20, seed, n_old, share).batches(epoch)
+    again = Sampler(pairs_of(lengths), 40, 20, seed, n_replayed, share).batches(epoch)
     assert [batch.tolist() for batch in again] == [batch.tolist() for batch in sampler.batches(epoch)]
 
 
 def test_every_epoch_draws_old_pairs_of_its_own_and_in_time_all_of_them():
-    sampler = Sampler(pairs_of([(3, 4)] * 60), 40, 20, 3, n_old=53, old_share=0.5)
+    sampler = Sampler(pairs_of([(3, 4)] * 60), 40, 20, 3, n_replayed=53, replay_share=0.5)
     drawn = [frozenset(np.concatenate(sampler.batches(epoch))) - set(range(7)) for epoch in range(70)]
     assert {len(old) for old in drawn} == {7}
     assert len(set(drawn)) > 60
@@ -75,7 +75,7 @@ def test_every_epoch_draws_old_pairs_of_its_own_and_in_time_all_of_them():
 
 def test_without_a_share_batches_are_those_of_one_corpus():
     pairs = pairs_of([(n % 7 + 1, n % 5 + 1) for n in range(53)])
-    plain, parted = Sampler(pairs, 30, 20, 1).batches(2), Sampler(pairs, 30, 20, 1, n_old=11).batches(2)
+    plain, parted = Sampler(pairs, 30, 20, 1).batches(2), Sampler(pairs, 30, 20, 1, n_replayed=11).batches(2)
     assert [batch.tolist() for batch in plain] == [batch.tolist() for batch in parted]
     rng = np.random.default_rng([1, 2])
     expected = by_length(pairs, rng.permutation(53), 30)
@@ -84,8 +84,8 @@ def test_without_a_share_batches_are_those_of_one_corpus():
 
 def test_a_corpus_of_which_nothing_fits_cannot_be_mixed():
     for lengths in ([(3, 4), (11, 2)], [(11, 2), (3, 4)]):
-        with pytest.raises(UserError, match=r"none of data.old, has at most training.max_tokens = 11"):
-            Sampler(pairs_of(lengths), 30, 11, 0, n_old=1, old_share=0.5)
+        with pytest.raises(UserError, match=r"none of data.replay, has at most training.max_tokens = 11"):
+            Sampler(pairs_of(lengths), 30, 11, 0, n_replayed=1, replay_share=0.5)
 
 
 def test_epochs_and_seeds_have_orders_of_their_own():

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from translate.config import CleaningConfig
+from translate.config.schema import CleaningConfig
 from translate.corpus.cleaning import RULES, Cleaner, HeldOut, Report
 from translate.corpus.sources import Pair
 

@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from portalocker.exceptions import LockException
 
-from translate.config import (
+from translate.config.schema import (
     GrammarSource,
     HubSource,
     JsonlSource,

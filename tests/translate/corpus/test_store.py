@@ -16,7 +16,8 @@ import pytest
 
 from translate.commands.prepare import default_folder
 from translate.commands.prepare import prepare as prepare_command
-from translate.config import ExperimentConfig, parse
+from translate.config.load import parse
+from translate.config.schema import ExperimentConfig
 from translate.corpus import store
 from translate.corpus.augmentation import Augmenter
 from translate.corpus.cleaning import Cleaner, HeldOut
@@ -234,7 +235,7 @@ def test_a_failed_rebuild_leaves_the_old_corpus(root: Path, tmp_path: Path) -> N
 KILLED = """
 import os, signal, sys
 from pathlib import Path
-from translate.config import load
+from translate.config.load import load
 from translate.corpus.store import prepare
 def say(line):
     if "pairs read" in line:
@@ -490,7 +491,7 @@ def test_the_command_prepares_beside_the_working_directory(
 
 def test_variants_are_stored_and_counted_and_old_pairs_stay_last(root: Path, tmp_path: Path) -> None:
     values = experiment(root).model_dump()
-    values["data"]["old"] = {"sources": [write_pairs(root, "old", PAIRS[61:66])], "share": 0.5}
+    values["data"]["replay"] = {"sources": [write_pairs(root, "old", PAIRS[61:66])], "share": 0.5}
     values["cleaning"]["test_overlap"] = False
     values["tokenizer"]["placeholders"] = 2
     values["augmentation"] = {"case": 0.2, "ending": 0.2, "markup": 0.2}
@@ -500,7 +501,7 @@ def test_variants_are_stored_and_counted_and_old_pairs_stay_last(root: Path, tmp
     new, old = ([*augmenter(cleaner.clean(pairs))] for pairs in (TRAIN, PAIRS[61:66]))
     store, decode = prepared.train, prepared.tokenizer.decode
     assert [(decode(store.src(i)), decode(store.tgt(i))) for i in range(store.n_pairs)] == new + old
-    assert prepared.n_old == len(old)
+    assert prepared.n_replayed == len(old)
     assert "words" in prepared.manifest["inputs"]
     counts = prepared.manifest["counts"]
     assert counts["added"] == augmenter.added
@@ -510,9 +511,9 @@ def test_variants_are_stored_and_counted_and_old_pairs_stay_last(root: Path, tmp
 
 def test_copies_of_a_source_stand_beside_each_other_in_both_corpora(root: Path, tmp_path: Path) -> None:
     values = experiment(root).model_dump()
-    values["data"]["train"] = [{**write_pairs(root, "few", PAIRS[:3]), "copies": 5}, *values["data"]["train"]]
-    old = [{**write_pairs(root, "old", PAIRS[61:63]), "copies": 3}, write_pairs(root, "older", PAIRS[63:64])]
-    values["data"]["old"] = {"sources": old, "share": 0.5}
+    values["data"]["train"] = [{**write_pairs(root, "few", PAIRS[:3]), "upsample": 5}, *values["data"]["train"]]
+    old = [{**write_pairs(root, "old", PAIRS[61:63]), "upsample": 3}, write_pairs(root, "older", PAIRS[63:64])]
+    values["data"]["replay"] = {"sources": old, "share": 0.5}
     values["cleaning"]["test_overlap"] = False
     config = parse(values, "a test")
     prepared, said = prepare(config, tmp_path / "out", silent), []
@@ -520,15 +521,15 @@ def test_copies_of_a_source_stand_beside_each_other_in_both_corpora(root: Path, 
     stored = [(decode(store.src(i)), decode(store.tgt(i))) for i in range(store.n_pairs)]
     assert stored[:16] == [pair for pair in PAIRS[:3] for _ in range(5)] + PAIRS[3:4]
     assert stored[-7:] == [pair for pair in PAIRS[61:63] for _ in range(3)] + PAIRS[63:64]
-    assert prepared.n_old == 7
+    assert prepared.n_replayed == 7
     counts = prepared.manifest["counts"]
-    assert counts["copies"] == 3 * 4 + 2 * 2
-    assert counts["kept"] + counts["copies"] == store.n_pairs
+    assert counts["upsample"] == 3 * 4 + 2 * 2
+    assert counts["kept"] + counts["upsample"] == store.n_pairs
     prepare(config, tmp_path / "out", said.append)
     assert f"{store.n_pairs:,} training pairs" in said[-1]
-    values["data"]["train"][0]["copies"] = 6
+    values["data"]["train"][0]["upsample"] = 6
     prepare(parse(values, "a test"), tmp_path / "out", said.append)
-    assert any("out of date" in line and '"copies": 6' in line for line in said)
+    assert any("out of date" in line and '"upsample": 6' in line for line in said)
 
 
 def test_markup_needs_symbols(root: Path, tmp_path: Path) -> None:
@@ -542,7 +543,7 @@ def test_a_folder_without_variants_is_what_it_was_before_there_were_any(root: Pa
     settings = prepare(experiment(root), tmp_path / "out", silent).manifest["config"]
     assert "augmentation" not in settings
     assert "placeholders" not in settings["tokenizer"]
-    assert "copies" not in json.dumps(settings)
+    assert "upsample" not in json.dumps(settings)
 
 
 CHINESE = "".join(map(chr, range(0x4E00, 0x4E00 + 3000)))

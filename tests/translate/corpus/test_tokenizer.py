@@ -11,7 +11,7 @@ import sentencepiece
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from translate.config import TokenizerConfig
+from translate.config.schema import TokenizerConfig
 from translate.corpus.tokenizer import BOS, EOS, PAD, UNK, Tokenizer, placeholder, sample, train
 from translate.errors import UserError
 

@@ -2,8 +2,8 @@
 
 from translate.evaluation.scores import score
 from translate.evaluation.validation import greedy_bleu
-from translate.model_folder import ModelFolder
-from translate.translator import Translator
+from translate.inference.translator import Translator
+from translate.models.folder import ModelFolder
 
 SOURCES = ["der Hund singt im Haus.", "die Katze am See.", "", "das Kind läuft in the house."]
 

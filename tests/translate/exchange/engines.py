@@ -5,10 +5,10 @@ from pathlib import Path
 from tests.toys import toy_model
 from tests.translate.conftest import SENTENCES
 from transformer.config import ModelConfig
-from translate import model_folder
-from translate.config import DecodingConfig
+from translate.config.schema import DecodingConfig
 from translate.corpus.tokenizer import Tokenizer
-from translate.model_folder import ModelFolder, Task
+from translate.models import folder as model_folder
+from translate.models.folder import ModelFolder, TranslationSpec
 
 TEXTS = [*SENTENCES[::23], "Ja", "x", "  the cat. ", "Über 7 Öfen & ⟦1⟧ 日本"]
 BASE = ModelConfig(
@@ -18,6 +18,6 @@ BASE = ModelConfig(
 
 def tiny_parts(config: ModelConfig, tokenizer: Tokenizer, folder: Path) -> ModelFolder:
     """An open folder with a model of arbitrary weights."""
-    task = Task("de", "en", DecodingConfig(beam_size=2, alpha=0.6, max_extra=5))
-    model_folder.save(toy_model(config), tokenizer, task, folder)
+    spec = TranslationSpec("de", "en", DecodingConfig(beam_size=2, alpha=0.6, max_extra=5))
+    model_folder.save(toy_model(config), tokenizer, spec, folder)
     return ModelFolder.open(folder)

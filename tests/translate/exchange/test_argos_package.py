@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.translate.exchange.engines import BASE, TEXTS, tiny_parts
-from transformer.decoding import translate_ids
+from transformer.search.model_step import translate_ids
 from translate.corpus.tokenizer import Tokenizer
 from translate.errors import UserError
 from translate.exchange import ctranslate2_folder

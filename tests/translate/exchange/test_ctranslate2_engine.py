@@ -13,12 +13,12 @@ import translate
 from tests.translate.exchange.engines import BASE, TEXTS, tiny_parts
 from translate.cli import main
 from translate.corpus.tokenizer import Tokenizer
-from translate.engine import Beam, Engine
 from translate.errors import UserError
 from translate.exchange.ctranslate2_engine import CTranslate2Engine
 from translate.exchange.ctranslate2_folder import export
-from translate.model_folder import ModelFolder
-from translate.translator import Translator
+from translate.inference.engine import Beam, Engine
+from translate.inference.translator import Translator
+from translate.models.folder import ModelFolder
 
 pytest.importorskip("ctranslate2")
 
@@ -136,7 +136,7 @@ def test_a_damaged_folder_is_a_sentence(name: str, data: bytes, named: str, fold
 def test_another_tokenizer_is_refused(folder: Path, tmp_path: Path) -> None:
     for path in folder.iterdir():
         (tmp_path / path.name).write_bytes(path.read_bytes())
-    task = json.loads((tmp_path / "translation.json").read_text(encoding="utf-8"))
-    (tmp_path / "translation.json").write_text(json.dumps(task | {"tokenizer_sha256": "7"}), encoding="utf-8")
+    spec = json.loads((tmp_path / "translation.json").read_text(encoding="utf-8"))
+    (tmp_path / "translation.json").write_text(json.dumps(spec | {"tokenizer_sha256": "7"}), encoding="utf-8")
     with pytest.raises(UserError, match="do not belong together"):
         CTranslate2Engine.open(tmp_path)

@@ -42,7 +42,7 @@ def test_text_through_ctranslate2_alone_is_our_greedy_translation(tokenizer: Tok
     """Written without this project's side of the check: what a user of the folder would type."""
     from sentencepiece import SentencePieceProcessor
 
-    from transformer.decoding import translate_ids
+    from transformer.search.model_step import translate_ids
 
     parts = tiny_parts(BASE, tokenizer, tmp_path / "ours")
     export(parts, tmp_path / "theirs", TEXTS)

@@ -16,8 +16,8 @@ from tests.translate.exchange.plain import Layer, Pair, Random, Style, pieces_of
 from translate.errors import UserError
 from translate.exchange.fairseq_import import import_fairseq
 from translate.exchange.verification import teacher_forced
-from translate.model_folder import ModelFolder
-from translate.translator import Translator
+from translate.inference.translator import Translator
+from translate.models.folder import ModelFolder
 
 TEXTS = [*SENTENCES[:30:7], "Ja", "x 漢字", "  das   Kind ", "Über 7 Öfen"]
 D, FF, HEADS, N_ENCODER, N_DECODER = 30, 22, 3, 2, 3

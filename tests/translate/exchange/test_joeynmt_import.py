@@ -17,8 +17,8 @@ from tests.translate.exchange.plain import Layer, Pair, Random, Style, pieces_of
 from translate.errors import UserError
 from translate.exchange.joeynmt_import import has_own_target_tokenizer, import_joeynmt
 from translate.exchange.verification import teacher_forced
-from translate.model_folder import ModelFolder
-from translate.translator import Translator
+from translate.inference.translator import Translator
+from translate.models.folder import ModelFolder
 
 TEXTS = [*SENTENCES[:30:7], "Ja", "x 漢字", "  das   Kind ", "Über 7 Öfen"]
 D, FF, HEADS, N_ENCODER, N_DECODER = 30, 22, 3, 2, 3
@@ -177,18 +177,18 @@ def test_logits_are_those_of_the_network_written_out(
         columns = [3, 2, *parts.tokenizer.ids(target[4:])]
         torch.testing.assert_close(ours[:, columns], expected[:, [0, 3, *range(4, len(target))]], atol=1e-4, rtol=1e-4)
     assert (parts.model.config.tying, parts.model.config.norm_eps) == (tying, 1e-6)
-    task = parts.task
-    assert (task.source, task.target, task.max_source_tokens) == ("de", "en", 50)
-    assert (task.decoding.beam_size, task.decoding.alpha, task.decoding.length_penalty) == (3, 0.8, "gnmt")
+    spec = parts.spec
+    assert (spec.source, spec.target, spec.max_source_tokens) == ("de", "en", 50)
+    assert (spec.decoding.beam_size, spec.decoding.alpha, spec.decoding.length_penalty) == (3, 0.8, "gnmt")
     assert len(Translator(parts)(TEXTS)) == len(TEXTS)
 
 
 def test_without_an_alpha_nothing_is_divided(tmp_path: Path) -> None:
     joey(tmp_path / "theirs", changed(("testing", {"beam_size": 1, "beam_alpha": -1})))
     import_joeynmt(tmp_path / "theirs", tmp_path / "ours", source="fr", target="it")
-    task = ModelFolder.open(tmp_path / "ours").task
-    assert (task.source, task.target) == ("fr", "it")
-    assert (task.decoding.beam_size, task.decoding.length_penalty) == (1, "none")
+    spec = ModelFolder.open(tmp_path / "ours").spec
+    assert (spec.source, spec.target) == ("fr", "it")
+    assert (spec.decoding.beam_size, spec.decoding.length_penalty) == (1, "none")
 
 
 @pytest.mark.parametrize(

@@ -12,13 +12,13 @@ import torch
 
 from tests.translate.conftest import SENTENCES
 from tests.translate.exchange.engines import BASE, TEXTS, tiny_parts
-from transformer.decoding import translate_ids
+from transformer.search.model_step import translate_ids
 from translate.corpus.tokenizer import UNK, Tokenizer
 from translate.errors import UserError
 from translate.exchange import marian_folder, marian_import
 from translate.exchange.marian_import import has_own_target_tokenizer, import_marian
-from translate.model_folder import ModelFolder
-from translate.translator import Translator
+from translate.inference.translator import Translator
+from translate.models.folder import ModelFolder
 
 transformers = pytest.importorskip("transformers")
 
@@ -99,7 +99,7 @@ def test_text_in_text_out_is_what_transformers_alone_says(tmp_path: Path) -> Non
     folder = marian(tmp_path / "theirs")
     import_marian(folder, tmp_path / "ours", TEXTS_DE)
     parts = ModelFolder.open(tmp_path / "ours")
-    assert (parts.task.source, parts.task.target, parts.task.decoding.beam_size) == ("de", "en", 3)
+    assert (parts.spec.source, parts.spec.target, parts.spec.decoding.beam_size) == ("de", "en", 3)
     theirs = transformers.MarianTokenizer.from_pretrained(folder)
     model = transformers.MarianMTModel.from_pretrained(folder)
     batch = theirs(TEXTS_DE, return_tensors="pt", padding=True)
@@ -123,7 +123,7 @@ def test_the_length_penalty_is_the_nearest_there_is(
     generation = json.loads((folder / "generation_config.json").read_text(encoding="utf-8")) | {"length_penalty": power}
     (folder / "generation_config.json").write_text(json.dumps(generation), encoding="utf-8")
     import_marian(folder, tmp_path / "ours", TEXTS_DE[:1])
-    decoding = ModelFolder.open(tmp_path / "ours").task.decoding
+    decoding = ModelFolder.open(tmp_path / "ours").spec.decoding
     assert (decoding.length_penalty, decoding.alpha) == expected
 
 

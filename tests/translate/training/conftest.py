@@ -10,7 +10,8 @@ import pytest
 import torch
 
 from translate.commands.train import new_trainer
-from translate.config import ExperimentConfig, parse
+from translate.config.load import parse
+from translate.config.schema import ExperimentConfig
 from translate.corpus.store import prepare
 from translate.training.loop import Trainer
 from translate.training.run import Run
@@ -86,7 +87,7 @@ def toy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Toy:
     def rate(dtype: torch.dtype, device: torch.device, repeats: int = 7) -> float:
         return 1e9 + float(torch.randn(3).abs().sum())  # it draws as the true measurement does, which takes longer
 
-    monkeypatch.setattr("translate.training.machine.product_rate", rate)
+    monkeypatch.setattr("translate.machine.product_rate", rate)
     torch.set_num_threads(1)
     return Toy(tmp_path)
 

@@ -10,7 +10,7 @@ from safetensors import SafetensorError
 
 from transformer.checkpoint_io import CheckpointError
 from translate.errors import UserError
-from translate.model_folder import write_model
+from translate.models.folder import write_model
 from translate.training import checkpoint
 from translate.training.checkpoint import TrainState
 
@@ -24,7 +24,7 @@ def save_at(trainer, step: int, *, scheduled: bool = True) -> Path:
     root = trainer.run.checkpoints
     return checkpoint.save(
         root,
-        lambda folder: write_model(trainer.model, trainer.prepared.tokenizer, trainer.task, folder),
+        lambda folder: write_model(trainer.model, trainer.prepared.tokenizer, trainer.spec, folder),
         trainer.optimizer,
         trainer.state,
         scheduled=scheduled,

@@ -14,12 +14,13 @@ from torch.nn import functional as F
 
 from transformer import attention
 from transformer.config import ModelConfig
+from transformer.kernels.short_attention import by_head
 from transformer.loss import smoothed_nll
 from transformer.model import Transformer
 from transformer.presets import resolve
 from transformer.schedule import inverse_sqrt_lr
-from transformer.short_attention import by_head
-from translate.config import TrainingConfig, load
+from translate.config.load import load
+from translate.config.schema import TrainingConfig
 from translate.corpus.batches import EncodedPairs, Pairs, Position, Sampler, collate
 from translate.corpus.store import prepare
 from translate.training import step as engine

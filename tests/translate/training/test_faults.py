@@ -17,9 +17,9 @@ from hypothesis import strategies as st
 from safetensors.torch import load_file
 
 from transformer.checkpoint_io import CheckpointError
-from translate import model_folder
 from translate.cli import main
 from translate.errors import UserError
+from translate.models import folder as model_folder
 from translate.training import checkpoint
 from translate.training.speed import TIMED
 

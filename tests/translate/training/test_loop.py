@@ -11,8 +11,8 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
-from translate import model_folder
 from translate.errors import UserError
+from translate.models import folder as model_folder
 from translate.training import checkpoint
 from translate.training.signals import Interrupted
 from translate.training.speed import TIMED

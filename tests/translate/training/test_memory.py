@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from transformer.config import ModelConfig
 from transformer.model import Transformer
-from translate.config import TrainingConfig
+from translate.config.schema import TrainingConfig
 from translate.corpus.batches import Batch, EncodedPairs, collate, halves, largest
 from translate.errors import UserError
 from translate.training import loop

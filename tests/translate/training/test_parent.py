@@ -12,7 +12,7 @@ from translate.commands.prepare import prepare
 from translate.commands.train import train
 from translate.corpus.store import Prepared
 from translate.errors import UserError
-from translate.model_folder import Task
+from translate.models.folder import TranslationSpec
 from translate.training.loop import Trainer
 from translate.training.signals import Interrupted
 
@@ -94,7 +94,7 @@ def test_the_longest_source_is_that_of_both_trainings(toy, parent):
         values = json.loads(path.read_text(encoding="utf-8")) | {"max_source_tokens": known}
         path.write_text(json.dumps(values), encoding="utf-8")
         run = fine_tune(toy, f"tuned-{known}", parent, training={"max_steps": 1})
-        assert Task.load(run / "model" / "translation.json").max_source_tokens == expected
+        assert TranslationSpec.load(run / "model" / "translation.json").max_source_tokens == expected
 
 
 @pytest.mark.parametrize("named", [True, False])
@@ -161,8 +161,8 @@ def test_the_other_direction_begins_with_the_same_weights(toy, parent, capsys, m
     data = {"source": "en", "target": "de", "train": [corpora["train"]], "valid": corpora["valid"]}
     run = fine_tune(toy, "back", parent, data=data)
     assert "translates de to en: its weights begin the other direction" in capsys.readouterr().err
-    task = Task.load(run / "model/translation.json")
-    assert (task.source, task.target) == ("en", "de")
+    spec = TranslationSpec.load(run / "model/translation.json")
+    assert (spec.source, spec.target) == ("en", "de")
     monkeypatch.setattr(Trainer, "_update", keep_first_weights)
     with pytest.raises(Interrupted):
         fine_tune(toy, "again", parent, data=data)
@@ -180,7 +180,7 @@ def test_a_run_with_an_old_corpus_learns_from_both_and_goes_on_to_the_same_bits(
     Path("new.de").write_text("haus katze haus katze\nrot und blau und rot\nhund und haus hund\n", encoding="utf-8")
     Path("new.en").write_text("house cat house cat\nred and blue and red\ndog and house dog\n", encoding="utf-8")
     old = {"sources": [{"source": "train.de", "target": "train.en"}], "share": 0.7}
-    data = {"train": [{"source": "new.de", "target": "new.en"}], "old": old}
+    data = {"train": [{"source": "new.de", "target": "new.en"}], "replay": old}
     whole = fine_tune(toy, "whole", parent, data=data)
     counts = json.loads((whole / "manifest.json").read_text())["data"]["counts"]
     assert counts["old"] == counts["kept"] - 3 > 100
@@ -189,10 +189,10 @@ def test_a_run_with_an_old_corpus_learns_from_both_and_goes_on_to_the_same_bits(
         with pytest.raises(Interrupted):
             fine_tune(toy, "halves", parent, data=data)
     assert_same_weights(whole / "model", fine_tune(toy, "halves", None, resume=True, data=data) / "model")
-    with pytest.raises(UserError, match=r"other settings \(data.old.share\)"):
+    with pytest.raises(UserError, match=r"other settings \(data.replay.share\)"):
         fine_tune(toy, "halves", None, resume=True, data={**data, "old": {**old, "share": 0.6}})
     data["old"] = {"sources": data["train"]}
-    with pytest.raises(UserError, match=r"data.old is empty after cleaning: 3 duplicate"):
+    with pytest.raises(UserError, match=r"data.replay is empty after cleaning: 3 duplicate"):
         fine_tune(toy, "other", parent, data=data)
 
 

@@ -111,9 +111,9 @@ def test_a_fine_tuned_run_is_repeated_from_its_parent_and_not_from_another(toy):
 
 
 def test_the_products_are_those_of_the_run_whatever_this_machine_prefers(toy, monkeypatch):
-    monkeypatch.setattr("translate.training.machine.bf16_pays", lambda device: True)
+    monkeypatch.setattr("translate.machine.bf16_pays", lambda device: True)
     trained(toy, "a", precision="auto")
-    monkeypatch.setattr("translate.training.machine.bf16_pays", lambda device: False)
+    monkeypatch.setattr("translate.machine.bf16_pays", lambda device: False)
     assert main(["train", "--reproduce", "runs/a"]) == 0
 
 

@@ -9,7 +9,7 @@ import torch
 from transformer.config import ModelConfig
 from transformer.loss import smoothed_nll
 from transformer.model import Transformer
-from translate.config import TrainingConfig
+from translate.config.schema import TrainingConfig
 from translate.corpus.batches import Batch, EncodedPairs, collate
 from translate.training.step import batch_loss, mean_nll, new_optimizer, train_step
 

@@ -1,0 +1,32 @@
+"""Alignments are the model's attention, per sentence, whatever stands beside it in the batch."""
+
+import pytest
+import torch
+
+from tests.toys import TINY, toy_model
+from transformer.search.alignment import cross_attention, links
+
+MODEL = toy_model()
+SRC, TGT = [[5, 6, 7, 8], [9], [4, 3]], [[7, 4, 9], [5, 5, 6, 8, 4], []]
+
+
+@pytest.mark.parametrize("layer", [0, 1, 2, None])
+def test_weights_are_the_mean_of_a_layers_heads_without_the_end(layer: int | None) -> None:
+    for src, tgt, weights in zip(SRC, TGT, cross_attention(MODEL, SRC, TGT, layer=layer), strict=True):
+        maps = MODEL.attention_maps(torch.tensor([[*src, TINY.eos]]), torch.tensor([[TINY.bos, *tgt]]))
+        expected = maps.cross[1 if layer is None else layer][0].detach().mean(dim=0)[: len(tgt), : len(src)]
+        assert weights.shape == (len(tgt), len(src))
+        torch.testing.assert_close(weights, expected)
+        assert bool((weights.sum(dim=1) < 1).all())
+
+
+def test_each_target_token_has_a_link_to_what_it_reads_most() -> None:
+    weights = torch.tensor([[0.1, 0.7, 0.2], [0.5, 0.1, 0.3]])
+    assert links(weights) == [(1, 0), (0, 1)]
+    assert links(torch.zeros(0, 3)) == links(torch.zeros(2, 0)) == []
+
+
+def test_a_layer_that_is_not_there_is_refused() -> None:
+    with pytest.raises(IndexError):
+        cross_attention(MODEL, SRC, TGT, layer=3)
+    assert cross_attention(MODEL, [], []) == []

@@ -1,0 +1,374 @@
+"""Search on table models, where everything can be counted: a second implementation, and every output there is."""
+
+import itertools
+import math
+import random
+from typing import get_args
+
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from torch import Tensor
+
+from tests.toys import TableStep, table_row
+from transformer.search.beam import (
+    Hypothesis,
+    Rows,
+    WithoutRepeats,
+    _largest,
+    beam_search,
+    greedy_search,
+    length_penalty,
+)
+from transformer.search.hypothesis import LengthRule
+
+BOS, EOS = 1, 2
+SEEDS = st.lists(st.integers(0, 10_000), min_size=1, max_size=4)
+ALPHAS = st.sampled_from([0.0, 0.3, 0.6, 1.0, 2.0])
+RULES = st.sampled_from(get_args(LengthRule))
+BEAMS = st.integers(1, 5)
+LENGTHS = st.integers(1, 8)
+V = 6
+
+
+def beam(
+    seeds: list[int],
+    max_lengths: list[int],
+    beam_size: int,
+    alpha: float,
+    n_best: int = 1,
+    early_stop: bool = True,
+    vocab_size: int = V,
+    rule: LengthRule = "gnmt",
+) -> list[list[Hypothesis]]:
+    return beam_search(
+        TableStep(seeds, vocab_size),
+        max_lengths,
+        bos=BOS,
+        eos=EOS,
+        beam_size=beam_size,
+        alpha=alpha,
+        rule=rule,
+        n_best=n_best,
+        early_stop=early_stop,
+    )
+
+
+def total(seed: int, tokens: tuple[int, ...], vocab_size: int = V) -> float:
+    """log P(tokens, eos) of the table."""
+    output = (*tokens, EOS)
+    return sum(table_row(seed, (BOS, *output[:t]), vocab_size)[token] for t, token in enumerate(output))
+
+
+def plain_penalty(length: int, alpha: float, rule: str) -> float:
+    return {"gnmt": ((5 + length) / 6) ** alpha, "average": length, "none": 1}[rule]
+
+
+def plain_beam_search(
+    seed: int, max_length: int, beam_size: int, alpha: float, rule: str
+) -> list[tuple[float, tuple[int, ...]]]:
+    """The same search once more, for one sentence, with lists: finished (score, tokens), best first."""
+    live: list[tuple[float, tuple[int, ...]]] = [(0.0, ())]
+    finished: list[tuple[float, tuple[int, ...]]] = []
+    for length in range(1, max_length + 1):
+        continuations = [
+            (log_prob + p, (*tokens, token))
+            for log_prob, tokens in live
+            for token, p in enumerate(table_row(seed, (BOS, *tokens), V))
+            if length < max_length or token == EOS
+        ]
+        continuations.sort(reverse=True)
+        penalty = plain_penalty(length, alpha, rule)
+        finished += [(p / penalty, tokens[:-1]) for p, tokens in continuations[:beam_size] if tokens[-1] == EOS]
+        live = [(p, tokens) for p, tokens in continuations if tokens[-1] != EOS][:beam_size]
+        if len(finished) >= beam_size:
+            break
+    return sorted(finished, reverse=True)
+
+
+@given(SEEDS, LENGTHS, BEAMS, ALPHAS, RULES)
+def test_beam_search_is_the_plain_one(
+    seeds: list[int], max_length: int, beam_size: int, alpha: float, rule: LengthRule
+) -> None:
+    lists = beam(seeds, [max_length] * len(seeds), beam_size, alpha, beam_size, rule=rule)
+    for seed, found in zip(seeds, lists, strict=True):
+        expected = plain_beam_search(seed, max_length, beam_size, alpha, rule)[:beam_size]
+        assert [tuple(h.tokens) for h in found] == [tokens for _, tokens in expected]
+        assert [h.score for h in found] == pytest.approx([score for score, _ in expected], abs=1e-5)
+
+
+@given(SEEDS, st.integers(1, 4), ALPHAS, RULES, st.booleans())
+def test_a_beam_that_holds_everything_is_exhaustive_search(
+    seeds: list[int], max_length: int, alpha: float, rule: LengthRule, early_stop: bool
+) -> None:
+    words = [token for token in range(4) if token != EOS]
+    outputs = [output for n in range(max_length) for output in itertools.product(words, repeat=n)]
+    lists = beam(seeds, [max_length] * len(seeds), len(outputs), alpha, len(outputs), early_stop, 4, rule)
+    for seed, found in zip(seeds, lists, strict=True):
+        scores = {output: total(seed, output, 4) / plain_penalty(len(output) + 1, alpha, rule) for output in outputs}
+        assert [tuple(h.tokens) for h in found] == sorted(outputs, key=lambda output: -scores[output])
+        assert [h.score for h in found] == pytest.approx([scores[tuple(h.tokens)] for h in found], abs=1e-5)
+
+
+@given(SEEDS, LENGTHS, st.integers(1, 7), ALPHAS, RULES, st.data())
+def test_stopping_early_finds_what_running_on_finds(
+    seeds: list[int], max_length: int, beam_size: int, alpha: float, rule: LengthRule, data: st.DataObject
+) -> None:
+    n_best = data.draw(st.integers(1, beam_size))
+    lengths = [data.draw(st.integers(1, max_length)) for _ in seeds]
+    early, late = (beam(seeds, lengths, beam_size, alpha, n_best, stop, rule=rule) for stop in (True, False))
+    assert early == late
+
+
+@pytest.mark.parametrize(("rule", "alpha"), [("gnmt", 2.0), ("average", 0.0)])
+def test_what_becomes_better_only_by_its_length_is_waited_for(rule: LengthRule, alpha: float) -> None:
+    """Half ends at once; the other half lives on, surely, and its penalty grows until it wins."""
+
+    class Patient(TableStep):
+        def __call__(self, token_N: Tensor) -> Tensor:
+            log_prob_NV = torch.full_like(super().__call__(token_N), float("-inf"))
+            for row, prefix in enumerate(self.prefixes):
+                first, last = len(prefix) == 1, len(prefix) == 9
+                log_prob_NV[row, EOS] = -0.6 if first else 0.0 if last else float("-inf")
+                log_prob_NV[row, 3] = float("-inf") if last else -0.9 if first else 0.0
+            return log_prob_NV
+
+    step = Patient([0], V)
+    ((best,),) = beam_search(step, [9], bos=BOS, eos=EOS, beam_size=3, alpha=alpha, rule=rule)
+    assert best.tokens == [3] * 8
+
+
+@pytest.mark.parametrize("rule", get_args(LengthRule))
+def test_stopping_early_saves_steps(rule: LengthRule) -> None:
+    """On tables that are sure of themselves, as a trained model is."""
+
+    class Sure(TableStep):
+        def __call__(self, token_N: Tensor) -> Tensor:
+            return (8 * super().__call__(token_N)).log_softmax(dim=1)
+
+    calls = []
+    for early_stop in (True, False):
+        step = Sure(range(20), V)
+        beam_search(step, [30] * 20, bos=BOS, eos=EOS, beam_size=5, rule=rule, early_stop=early_stop)
+        calls.append(step.n_calls)
+    assert calls[0] < calls[1]
+
+
+@given(SEEDS, LENGTHS, ALPHAS, RULES)
+def test_beam_one_is_greedy(seeds: list[int], max_length: int, alpha: float, rule: LengthRule) -> None:
+    greedy = greedy_search(TableStep(seeds, V), [max_length] * len(seeds), bos=BOS, eos=EOS, alpha=alpha, rule=rule)
+    for one, (other,) in zip(greedy, beam(seeds, [max_length] * len(seeds), 1, alpha, rule=rule), strict=True):
+        assert one.tokens == other.tokens
+        assert one.log_prob == pytest.approx(other.log_prob, abs=1e-5)
+        assert one.score == pytest.approx(other.score, abs=1e-5)
+
+
+@given(SEEDS, LENGTHS)
+def test_greedy_takes_the_likeliest_token_until_eos_or_the_limit(seeds: list[int], max_length: int) -> None:
+    for seed, found in zip(
+        seeds, greedy_search(TableStep(seeds, V), [max_length] * len(seeds), bos=BOS, eos=EOS), strict=True
+    ):
+        tokens: tuple[int, ...] = ()
+        while len(tokens) < max_length - 1:
+            row = table_row(seed, (BOS, *tokens), V)
+            best = row.index(max(row))
+            if best == EOS:
+                break
+            tokens += (best,)
+        assert tuple(found.tokens) == tokens
+
+
+@given(SEEDS, LENGTHS, BEAMS, ALPHAS)
+def test_scores_are_those_of_the_table_and_sorted(
+    seeds: list[int], max_length: int, beam_size: int, alpha: float
+) -> None:
+    for seed, found in zip(seeds, beam(seeds, [max_length] * len(seeds), beam_size, alpha, beam_size), strict=True):
+        assert [h.score for h in found] == sorted((h.score for h in found), reverse=True)
+        for h in found:
+            assert h.log_prob == pytest.approx(total(seed, tuple(h.tokens)), abs=1e-5)
+            assert h.score == h.log_prob / length_penalty(len(h.tokens) + 1, alpha)
+
+
+@given(SEEDS, BEAMS, ALPHAS, st.data())
+def test_a_batch_is_so_many_batches_of_one(seeds: list[int], beam_size: int, alpha: float, data: st.DataObject) -> None:
+    lengths = [data.draw(LENGTHS) for _ in seeds]
+    together = beam(seeds, lengths, beam_size, alpha, beam_size)
+    alone = [
+        beam([seed], [length], beam_size, alpha, beam_size)[0] for seed, length in zip(seeds, lengths, strict=True)
+    ]
+    assert together == alone
+    greedy = greedy_search(TableStep(seeds, V), lengths, bos=BOS, eos=EOS)
+    for seed, length, found in zip(seeds, lengths, greedy, strict=True):
+        assert greedy_search(TableStep([seed], V), [length], bos=BOS, eos=EOS) == [found]
+
+
+@given(SEEDS, BEAMS, ALPHAS, st.data())
+def test_no_output_is_longer_than_its_limit(
+    seeds: list[int], beam_size: int, alpha: float, data: st.DataObject
+) -> None:
+    """The limit counts eos, and every sentence has its own."""
+    lengths = [data.draw(LENGTHS) for _ in seeds]
+    for length, found in zip(lengths, beam(seeds, lengths, beam_size, alpha, beam_size), strict=True):
+        assert all(len(h.tokens) + 1 <= length for h in found)
+        assert len({tuple(h.tokens) for h in found}) == len(found)
+        assert all(EOS not in h.tokens for h in found)
+
+
+@given(SEEDS, LENGTHS, st.integers(2, 5), ALPHAS, st.data())
+def test_asking_for_more_hypotheses_does_not_change_the_first(
+    seeds: list[int], max_length: int, beam_size: int, alpha: float, data: st.DataObject
+) -> None:
+    n_best = data.draw(st.integers(1, beam_size - 1))
+    few, many = (beam(seeds, [max_length] * len(seeds), beam_size, alpha, n) for n in (n_best, beam_size))
+    assert few == [found[:n_best] for found in many]
+
+
+@given(st.integers(0, 10_000))
+def test_a_larger_alpha_prefers_longer_outputs(seed: int) -> None:
+    """Among everything there is: the best score under a larger penalty never belongs to a shorter output."""
+    lengths = []
+    for alpha in (0.0, 0.6, 2.0):
+        best = beam([seed], [4], 40, alpha, vocab_size=4)[0][0]
+        lengths.append(len(best.tokens))
+    assert lengths == sorted(lengths)
+
+
+@given(st.integers(1, 500), st.floats(0, 2), RULES)
+def test_no_length_penalty_falls_with_the_length(length: int, alpha: float, rule: LengthRule) -> None:
+    """On this rests the early stop."""
+    assert 0 < length_penalty(length, alpha, rule) <= length_penalty(length + 1, alpha, rule)
+
+
+@given(st.integers(1, 500), st.floats(0, 2))
+def test_the_length_penalty_is_that_of_wu_et_al(length: int, alpha: float) -> None:
+    assert length_penalty(length, alpha) == pytest.approx(math.pow(5 + length, alpha) / math.pow(5 + 1, alpha))
+    assert length_penalty(length, 0.0) == 1
+    assert length_penalty(1, alpha) == 1
+
+
+@pytest.mark.parametrize("n_best", [0, 4])
+def test_more_hypotheses_than_the_beam_holds_cannot_be_asked_for(n_best: int) -> None:
+    with pytest.raises(ValueError, match=f"n_best = {n_best} must be between 1 and beam_size = 3"):
+        beam([1], [5], 3, 0.6, n_best)
+
+
+def test_no_sentences_have_no_outputs() -> None:
+    assert beam([], [], 3, 0.6) == []
+    assert greedy_search(TableStep([], V), [], bos=BOS, eos=EOS) == []
+
+
+def test_finished_sentences_are_not_searched_any_longer() -> None:
+    """A sentence with a limit of one token leaves the batch after one step."""
+    widths: list[int] = []
+
+    class Watched(TableStep):
+        def __call__(self, token_N: Tensor) -> Tensor:
+            widths.append(len(token_N))
+            return super().__call__(token_N)
+
+    beam_search(Watched([1, 2, 3], V), [1, 9, 1], bos=BOS, eos=EOS, beam_size=3, early_stop=False)
+    assert widths[0] == 9
+    assert set(widths[1:]) == {3}
+
+
+@settings(max_examples=20)
+@given(st.integers(0, 10_000), BEAMS)
+def test_a_token_that_cannot_follow_never_does(seed: int, beam_size: int) -> None:
+    """Log-probabilities of minus infinity: with few words left, most of a wide beam is empty."""
+
+    class Muted(TableStep):
+        def __call__(self, token_N: Tensor) -> Tensor:
+            log_prob_NV = super().__call__(token_N)
+            log_prob_NV[:, [0, BOS, 4, 5]] = float("-inf")
+            return log_prob_NV.log_softmax(dim=1)
+
+    (found,) = beam_search(Muted([seed], V), [5], bos=BOS, eos=EOS, beam_size=beam_size, n_best=beam_size)
+    assert found
+    for h in found:
+        assert set(h.tokens) <= {3}
+        assert math.isfinite(h.score)
+
+
+def test_equal_scores_do_not_multiply_an_output() -> None:
+    """A table that knows nothing: all continuations tie."""
+
+    class Flat(TableStep):
+        def __call__(self, token_N: Tensor) -> Tensor:
+            return torch.full_like(super().__call__(token_N), -math.log(V))
+
+    (found,) = beam_search(Flat([1], V), [3], bos=BOS, eos=EOS, beam_size=5, n_best=5)
+    outputs = [tuple(h.tokens) for h in found]
+    assert len(set(outputs)) == len(outputs)
+
+
+def repeats(tokens: list[int], n: int) -> bool:
+    """Whether the same n tokens stand in two places."""
+    pieces = [tuple(tokens[i : i + n]) for i in range(len(tokens) - n + 1)]
+    return len(set(pieces)) < len(pieces)
+
+
+def blocked(seeds: list[int], max_length: int, beam_size: int, n: int) -> list[list[Hypothesis]]:
+    step = WithoutRepeats(TableStep(seeds, V), n)
+    lengths = [max_length] * len(seeds)
+    return beam_search(step, lengths, bos=BOS, eos=EOS, beam_size=beam_size, alpha=0.0, n_best=beam_size)
+
+
+@given(SEEDS, st.integers(1, 12), BEAMS, st.integers(1, 3))
+def test_a_blocked_search_never_repeats_itself_and_knows_the_models_probability(
+    seeds: list[int], max_length: int, beam_size: int, n: int
+) -> None:
+    for seed, found in zip(seeds, blocked(seeds, max_length, beam_size, n), strict=True):
+        assert found
+        for h in found:
+            assert not repeats([BOS, *h.tokens], n)
+            assert h.log_prob == pytest.approx(total(seed, tuple(h.tokens)), abs=1e-4)
+
+
+@given(SEEDS, st.integers(1, 5), BEAMS)
+def test_blocking_longer_sequences_than_fit_changes_nothing(seeds: list[int], max_length: int, beam_size: int) -> None:
+    free = beam(seeds, [max_length] * len(seeds), beam_size, 0.0, beam_size)
+    assert blocked(seeds, max_length, beam_size, max_length + 2) == free
+
+
+def test_blocking_finds_the_best_output_without_repeats() -> None:
+    """A beam that holds everything, so that nothing is pruned before it could win."""
+    words = [token for token in range(4) if token != EOS]
+    outputs = [output for n in range(4) for output in itertools.product(words, repeat=n)]
+    allowed = [output for output in outputs if not repeats([BOS, *output], 1)]
+    step = WithoutRepeats(TableStep([5], 4), 1)
+    (found,) = beam_search(step, [4], bos=BOS, eos=EOS, beam_size=len(outputs), alpha=0.0, n_best=1)
+    assert tuple(found[0].tokens) == max(allowed, key=lambda output: total(5, output, 4))
+
+
+@given(st.integers(1, 3), BEAMS, st.sampled_from([5, 48, 67, 96, 120]), st.integers(1, 10), st.integers(0, 999))
+def test_the_largest_sums_are_found_without_adding_all(
+    n_sentences: int, n_beams: int, n_tokens: int, n: int, seed: int
+) -> None:
+    """Coarse values have many ties; -inf stands for hypotheses that do not live and tokens that may not follow."""
+    n = min(n, n_beams * n_tokens)
+    generator = torch.Generator().manual_seed(seed)
+    x_NV = torch.randint(-9, 9, (n_sentences * n_beams, n_tokens), generator=generator).float()
+    past_BK = torch.randint(-9, 9, (n_sentences, n_beams), generator=generator).float()
+    x_NV[x_NV == 3], past_BK[past_BK == 3] = float("-inf"), float("-inf")
+    total_BC = (past_BK[:, :, None] + x_NV.view(n_sentences, n_beams, n_tokens)).flatten(1)
+    largest, place = _largest(x_NV, past_BK, n)
+    assert largest.equal(total_BC.topk(n, dim=1).values)
+    assert total_BC.gather(1, place).equal(largest)
+    assert all(len(set(row)) == n for row in place.tolist())
+
+
+@given(st.integers(1, 90), st.integers(0, 999))
+def test_rows_that_are_not_searched_any_more_leave_in_groups(n_sentences: int, seed: int) -> None:
+    """There are 5 to 8 times a power of two, or as many as at first; no living one leaves, nor loses its sentence."""
+    rows, draw = Rows(n_sentences), random.Random(seed)
+    living = draw.sample(range(n_sentences), n_sentences)
+    sizes = [m << k for k in range(5) for m in range(1, 9)]
+    while len(living) > 1:
+        for _ in range(draw.randint(0, min(7, len(living) - 1))):
+            rows.alive.remove(rows.sentences.index(living.pop()))
+        before = list(rows.sentences)
+        kept = rows.shrink()
+        assert rows.sentences == ([before[row] for row in kept] if kept else before)
+        assert {rows.sentences[row] for row in rows.alive} == set(living)
+        assert len(rows.sentences) == min(min(size for size in sizes if size >= len(living)), len(before))

@@ -1,0 +1,76 @@
+"""The coverage penalty on toy models: equation 14 written out, and every output there is."""
+
+import dataclasses
+import itertools
+import math
+from typing import get_args
+
+import pytest
+import torch
+
+from tests.toys import TINY, toy_model
+from transformer.model import Transformer
+from transformer.search.coverage import with_coverage
+from transformer.search.hypothesis import Hypothesis, LengthRule, length_penalty
+from transformer.search.model_step import translate_ids
+from transformer.search.scoring import score_ids
+
+MODELS = [toy_model(seed=seed) for seed in (0, 1)]
+SRC = [[5, 6, 7, 8], [9], [4, 3, 9, 9, 11]]
+FOUND = [
+    [Hypothesis([7, 4, 9], -1.0, -0.9), Hypothesis([], -2.0, -2.0)],
+    [],
+    [Hypothesis([5], -3.0, -2.5), Hypothesis([5, 5, 6, 8, 4, 3], -4.0, -2.4), Hypothesis([9, 8], -4.0, -2.3)],
+]
+
+
+def plain_penalty(models: list[Transformer], src: list[int], tgt: list[int], beta: float) -> float:
+    """Equation 14 for one sentence, in plain Python."""
+    source, target = torch.tensor([[*src, TINY.eos]]), torch.tensor([[TINY.bos, *tgt]])
+    heads = [head for model in models for head in model.attention_maps(source, target).cross[-1][0].tolist()]
+    total = 0.0
+    for i in range(len(src)):
+        share = sum(head[j][i] for head in heads for j in range(len(tgt) + 1)) / len(heads)
+        total += math.log(min(share, 1.0))
+    return beta * total
+
+
+@pytest.mark.parametrize("models", [MODELS[:1], MODELS], ids=len)
+def test_the_penalty_is_equation_14_and_ranks(models: list[Transformer]) -> None:
+    """Sources and targets of different lengths stand beside each other."""
+    for src, before, after in zip(SRC, FOUND, with_coverage(models, SRC, FOUND, 0.7), strict=True):
+        expected = {tuple(h.tokens): plain_penalty(models, src, h.tokens, 0.7) for h in before}
+        assert len(after) == len(before)
+        for h in after:
+            assert h.coverage == pytest.approx(expected[tuple(h.tokens)], abs=1e-5)
+            assert h.coverage < 0
+            assert h.score == pytest.approx(next(b.score for b in before if b.tokens == h.tokens) + h.coverage)
+        assert [h.score for h in after] == sorted((h.score for h in after), reverse=True)
+
+
+def test_the_order_changes_where_coverage_says_so() -> None:
+    found = [[Hypothesis([], -1.0, -1.0), Hypothesis([7, 4, 9, 6, 5], -1.1, -1.1)]]
+    assert [h.tokens for h in with_coverage(MODELS, SRC[:1], found, 0.0)[0]] == [[], [7, 4, 9, 6, 5]]
+    assert [h.tokens for h in with_coverage(MODELS, SRC[:1], found, 9.0)[0]] == [[7, 4, 9, 6, 5], []]
+    assert with_coverage(MODELS, [], [], 1.0) == []
+
+
+@pytest.mark.parametrize("rule", get_args(LengthRule))
+@pytest.mark.parametrize("beta", [0.2, 3.0])
+def test_a_beam_that_holds_everything_finds_the_best_there_is(rule: LengthRule, beta: float) -> None:
+    model = toy_model(dataclasses.replace(TINY, vocab_size=6, tying="none"), seed=4)
+    outputs = [list(output) for n in range(3) for output in itertools.product(range(3, 6), repeat=n)]
+    src = [[3, 5, 4], [5]]
+    found = translate_ids(
+        model, src, beam_size=13 + 3, n_best=13 + 3, max_lengths=[3, 3], alpha=0.8, rule=rule, max_extra=1
+    )
+    ranked = with_coverage([model], src, found, beta)
+    for ids, own in zip(src, ranked, strict=True):
+        log_probs = [sum(score_ids(model, [ids], [output])[0]) for output in outputs]
+        scores = [
+            p / length_penalty(len(output) + 1, 0.8, rule) + plain_penalty([model], ids, output, beta)
+            for output, p in zip(outputs, log_probs, strict=True)
+        ]
+        expected = sorted(zip(scores, outputs, strict=True), reverse=True)
+        assert [h.tokens for h in own] == [output for _, output in expected]
+        assert [h.score for h in own] == pytest.approx([score for score, _ in expected], abs=1e-4)

@@ -1,0 +1,107 @@
+"""Samples on table models: their share is their probability, and no sample knows its batch."""
+
+from collections import Counter
+
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.toys import TableStep, table_row
+from transformer.search.beam import WithoutRepeats, greedy_search
+from transformer.search.constraints import ForcedPrefix
+from transformer.search.hypothesis import Hypothesis
+from transformer.search.sampling import Sampling, sample
+
+BOS, EOS, V = 1, 2, 6
+SEEDS = st.lists(st.integers(0, 10_000), min_size=1, max_size=4)
+
+
+def draw(tables: list[int], lengths: list[int], n: int = 1, sampling: Sampling | None = None) -> list[list[Hypothesis]]:
+    seeds = [[f"{table} {k}" for k in range(n)] for table in tables]
+    return sample(TableStep(tables, V), lengths, seeds, bos=BOS, eos=EOS, sampling=sampling)
+
+
+def test_outputs_are_as_frequent_as_they_are_probable() -> None:
+    n = 4000
+    shares = Counter(tuple(h.tokens) for h in draw([5], [3], n)[0])
+    for first in range(V):
+        p = table_row(5, (BOS,), V)[first]
+        found = sum(m for tokens, m in shares.items() if (tokens[0] if tokens else EOS) == first) / n
+        assert found == pytest.approx(torch.tensor(p).exp().item(), abs=0.03)
+    likeliest = shares.most_common(1)[0][0]
+    assert shares[likeliest] / n == pytest.approx(torch.tensor(log_prob(5, likeliest, 3)).exp().item(), abs=0.03)
+
+
+def log_prob(table: int, tokens: tuple[int, ...], limit: int) -> float:
+    """Of the output; the end is certain at the limit."""
+    output = (*tokens, EOS)[: limit - 1]
+    return sum(table_row(table, (BOS, *output[:t]), V)[token] for t, token in enumerate(output))
+
+
+@given(SEEDS, st.integers(1, 3), st.data())
+def test_a_batch_is_so_many_batches_of_one_and_a_sample_does_not_know_the_others(
+    tables: list[int], n: int, data: st.DataObject
+) -> None:
+    lengths = [data.draw(st.integers(1, 7)) for _ in tables]
+    together = draw(tables, lengths, n)
+    for table, length, found in zip(tables, lengths, together, strict=True):
+        assert draw([table], [length], n) == [found]
+        assert draw([table], [length], 1) == [found[:1]]
+        for h in found:
+            output = (*h.tokens, EOS)
+            total = sum(table_row(table, (BOS, *output[:t]), V)[token] for t, token in enumerate(output))
+            assert h.log_prob == pytest.approx(total, abs=1e-5)
+            assert len(output) <= length
+
+
+@given(SEEDS, st.integers(1, 7))
+@pytest.mark.parametrize("sampling", [Sampling(top_k=1), Sampling(top_p=1e-9), Sampling(temperature=1e-4)], ids=repr)
+def test_the_narrowest_choice_is_greedy(sampling: Sampling, tables: list[int], length: int) -> None:
+    greedy = greedy_search(TableStep(tables, V), [length] * len(tables), bos=BOS, eos=EOS)
+    found = draw(tables, [length] * len(tables), 1, sampling)
+    assert [h.tokens for (h,) in found] == [h.tokens for h in greedy]
+
+
+@given(st.integers(0, 500), st.floats(0.1, 3), st.integers(0, 9), st.floats(0.05, 1))
+def test_the_distribution_is_the_one_written_out(table: int, temperature: float, top_k: int, top_p: float) -> None:
+    row = table_row(table, (BOS,), 7)
+    order = sorted(range(7), key=lambda i: -row[i])
+    weights = {i: torch.tensor(row[i], dtype=torch.float64).div(temperature).exp().item() for i in order}
+    kept = order[:top_k] if top_k else order
+    total, share, few = sum(weights[i] for i in kept), 0.0, []
+    for i in kept:
+        if share >= top_p:
+            break
+        few.append(i)
+        share += weights[i] / total
+    expected = [weights[i] / sum(weights[j] for j in few) if i in few else 0.0 for i in range(7)]
+    found = Sampling(temperature, top_k, top_p).probabilities(torch.tensor([row]))
+    assert found[0].tolist() == pytest.approx(expected, abs=1e-6)
+
+
+@given(st.integers(0, 500), st.lists(st.integers(3, 5), max_size=3))
+def test_samples_keep_a_prefix_and_repeat_nothing(table: int, prefix: list[int]) -> None:
+    step = ForcedPrefix(TableStep([table], V), [prefix])
+    (found,) = sample(step, [9], [["a", "b", "c"]], bos=BOS, eos=EOS)
+    assert all(h.tokens[: len(prefix)] == prefix for h in found)
+    (single,) = sample(WithoutRepeats(TableStep([table], V), 1), [9], [["a", "b"]], bos=BOS, eos=EOS)
+    assert all(len(set(h.tokens)) == len(h.tokens) for h in single)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "named"),
+    [
+        ((0.0, 0, 1.0), "temperature"),
+        ((-1.0, 0, 1.0), "temperature"),
+        ((1.0, -1, 1.0), "top_k"),
+        ((1.0, 0, 0), "top_p"),
+    ],
+)
+def test_what_makes_no_distribution_is_refused(arguments: tuple[float, int, float], named: str) -> None:
+    with pytest.raises(ValueError, match=f"^{named} = "):
+        Sampling(*arguments)
+
+
+def test_no_sentences_have_no_samples() -> None:
+    assert draw([], []) == []

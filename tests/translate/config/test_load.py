@@ -1,0 +1,117 @@
+"""`extends`: a config file takes what it does not say from another."""
+
+from pathlib import Path
+
+import pytest
+
+from translate.config.load import load
+from translate.errors import UserError
+
+BASE = """
+[data]
+source = "de"
+target = "en"
+train = [{ source = "train.de", target = "train.en" }]
+valid = { kind = "sacrebleu", name = "wmt13" }
+test.first = { source = "first.de", target = "first.en" }
+
+[training]
+max_steps = 300
+warmup_steps = 70
+"""
+CHILD = """
+extends = "base.toml"
+
+[data]
+valid = { source = "valid.de", target = "valid.en" }
+test.second = { source = "second.de", target = "second.en" }
+
+[training]
+warmup_steps = 50
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "base.toml").write_text(BASE, encoding="utf-8")
+    (tmp_path / "child.toml").write_text(CHILD, encoding="utf-8")
+    return tmp_path
+
+
+def write(path: Path, text: str) -> Path:
+    path.parent.mkdir(exist_ok=True)
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def message(path: Path) -> str:
+    with pytest.raises(UserError) as caught:
+        load(path)
+    assert "\n" not in str(caught.value)
+    return str(caught.value)
+
+
+def test_what_the_file_does_not_say_comes_from_the_base(folder: Path) -> None:
+    base, child = load(folder / "base.toml"), load(folder / "child.toml")
+    assert child.training == base.training.model_copy(update={"warmup_steps": 50})
+    assert child.data.train == base.data.train
+    assert child.model == base.model
+
+
+def test_keys_are_replaced_whole(folder: Path) -> None:
+    """A source of another kind keeps nothing of the one that it replaces, and test sets do not pile up."""
+    child = load(folder / "child.toml")
+    assert child.data.valid.model_dump() == {"kind": "text", "source": "valid.de", "target": "valid.en"}
+    assert list(child.data.test) == ["second"]
+
+
+def test_a_file_that_only_extends_is_the_base(folder: Path) -> None:
+    assert load(write(folder / "same.toml", 'extends = "base.toml"\n')) == load(folder / "base.toml")
+
+
+def test_the_name_is_relative_to_the_file_and_bases_have_bases(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    grandchild = write(folder / "rows" / "grandchild.toml", 'extends = "../child.toml"\n[training]\nmax_steps = 30\n')
+    monkeypatch.chdir("/")
+    training = load(grandchild).training
+    assert (training.max_steps, training.warmup_steps) == (30, 50)
+
+
+def test_overrides_win_over_every_file(folder: Path) -> None:
+    training = load(folder / "child.toml", ["training.warmup_steps=5", "training.seed=7"]).training
+    assert (training.max_steps, training.warmup_steps, training.seed) == (300, 5, 7)
+
+
+def test_a_circle_is_refused(folder: Path) -> None:
+    one = write(folder / "one.toml", 'extends = "rows/two.toml"\n')
+    two = write(folder / "rows" / "two.toml", 'extends = "../one.toml"\n')
+    assert message(one) == (
+        f"{one} extends {two} extends {two.parent}/../one.toml: a circle; take the `extends` out of one of these files"
+    )
+
+
+def test_a_file_that_extends_itself_is_refused(folder: Path) -> None:
+    assert "a circle" in message(write(folder / "self.toml", 'extends = "self.toml"\n'))
+
+
+def test_a_missing_base_is_named_with_the_file_that_wants_it(folder: Path) -> None:
+    lost = write(folder / "lost.toml", 'extends = "bsae.toml"\n')
+    assert message(lost) == f"{lost} extends {folder}/bsae.toml: cannot read the config file: No such file or directory"
+
+
+def test_a_base_that_is_no_toml_is_named(folder: Path) -> None:
+    broken = write(folder / "broken.toml", "[data\n")
+    heir = write(folder / "heir.toml", 'extends = "broken.toml"\n')
+    assert message(heir).startswith(f"{heir} extends {broken}: not valid TOML: ")
+
+
+def test_an_unknown_key_of_a_base_names_both_files(folder: Path) -> None:
+    wrong = write(folder / "wrong.toml", BASE.replace("warmup_steps", "warmup_step"))
+    heir = write(folder / "heir.toml", 'extends = "wrong.toml"\n')
+    assert message(heir) == (
+        f"{heir} extends {wrong}: unknown key 'training.warmup_step'; did you mean 'training.warmup_steps'?"
+    )
+
+
+def test_a_name_that_is_no_text_is_refused(folder: Path) -> None:
+    wrong = write(folder / "wrong.toml", "extends = 3\n")
+    assert message(wrong) == f"{wrong}: extends = 3 must be the name of a TOML file, relative to this one"

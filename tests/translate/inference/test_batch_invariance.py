@@ -1,0 +1,71 @@
+"""A contract: a sentence's translation does not depend on the sentences that it is translated with."""
+
+import functools
+import random
+from collections.abc import Sequence
+
+import pytest
+
+from tests.toys import toy_model
+from transformer.config import ModelConfig
+from transformer.search.hypothesis import Hypothesis
+from translate.corpus.grammar import generate
+from translate.corpus.tokenizer import Tokenizer
+from translate.inference.engine import Beam, Precision, TorchEngine
+from translate.models import folder as model_folder
+from translate.models.folder import ModelFolder, TranslationSpec
+
+SEARCHES = {"greedy": Beam(1, 0.6), "beam": Beam(4, 0.6, n_best=2)}
+
+
+@pytest.fixture(scope="module")
+def parts(tokenizer: Tokenizer, tmp_path_factory: pytest.TempPathFactory) -> ModelFolder:
+    """A small model of arbitrary weights."""
+    folder = tmp_path_factory.mktemp("batches") / "model"
+    config = ModelConfig(
+        vocab_size=tokenizer.vocab_size, d_model=42, n_heads=3, d_ff=66, n_encoder_layers=2, n_decoder_layers=2
+    )
+    model_folder.save(toy_model(config), tokenizer, TranslationSpec("de", "en"), folder)
+    return ModelFolder.open(folder)
+
+
+@functools.cache
+def sentences(n: int) -> tuple[str, ...]:
+    return tuple(german for german, _ in generate("test", n, 7))
+
+
+def searched(
+    parts: ModelFolder, n: int, beam: Beam, size: int, shuffled: bool, precision: Precision = "fp32"
+) -> list[list[Hypothesis]]:
+    """The hypotheses of each of n sentences, searched in batches of so many."""
+    sources = parts.tokenizer.encode_batch(sentences(n))
+    order = random.Random(size).sample(range(n), n) if shuffled else list(range(n))
+    engine, found = TorchEngine(parts, precision), dict[int, list[Hypothesis]]()
+    for start in range(0, n, size):
+        batch = order[start : start + size]
+        lengths = [len(sources[i]) + 7 for i in batch]
+        found |= zip(batch, engine.search([sources[i] for i in batch], lengths, beam), strict=True)
+    return [found[i] for i in range(n)]
+
+
+def check_equal(found: Sequence[list[Hypothesis]], expected: Sequence[list[Hypothesis]]) -> None:
+    for ours, theirs in zip(found, expected, strict=True):
+        assert [h.tokens for h in ours] == [h.tokens for h in theirs]
+        assert [h.score for h in ours] == pytest.approx([h.score for h in theirs], abs=1e-4)
+
+
+@pytest.mark.parametrize("beam", SEARCHES.values(), ids=SEARCHES.keys())
+def test_neighbours_do_not_matter(parts: ModelFolder, beam: Beam) -> None:
+    check_equal(searched(parts, 31, beam, 13, True), searched(parts, 31, beam, 1, False))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("beam", SEARCHES.values(), ids=SEARCHES.keys())
+def test_in_half_precision_nine_sentences_of_ten_do_not_change(parts: ModelFolder, beam: Beam) -> None:
+    """Kernels of other shapes add in another order, which bf16 rounds; nearly equal words then change places."""
+    expected = searched(parts, 500, beam, 500, False, "bf16")
+    found = searched(parts, 500, beam, 7, True, "bf16")
+    same = [(a[0], b[0]) for a, b in zip(found, expected, strict=True) if a[0].tokens == b[0].tokens]
+    assert len(same) >= 450
+    for a, b in same:
+        assert a.log_prob == pytest.approx(b.log_prob, rel=0.02, abs=0.05)

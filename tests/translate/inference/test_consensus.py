@@ -1,0 +1,34 @@
+"""The sample that the others agree with, by a mean written out."""
+
+import random
+
+import pytest
+from sacrebleu.metrics import CHRF
+
+from translate.inference.consensus import consensus
+from translate.inference.translator import Translation
+
+
+def samples(*texts: str) -> list[Translation]:
+    return [Translation(text, -1.0, -float(i), []) for i, text in enumerate(texts)]
+
+
+def test_it_has_the_highest_mean_chrf() -> None:
+    draw = random.Random(4)
+    for _ in range(20):
+        texts = [
+            " ".join(draw.choices(["the", "dog", "cat", "sleeps", "sings"], k=draw.randint(1, 5))) for _ in range(7)
+        ]
+        means = {t: sum(CHRF().sentence_score(t, [other]).score for other in texts) for t in texts}
+        assert means[consensus(samples(*texts)).text] == pytest.approx(max(means.values()))
+
+
+def test_what_was_drawn_often_wins_and_of_equals_the_first() -> None:
+    assert consensus(samples("a dog", "xyz", "xyz")).log_prob == -1.0
+    assert consensus(samples("abc", "xyz")).text == "abc"
+    assert consensus(samples("", "")).text == ""
+
+
+def test_nothing_has_no_consensus() -> None:
+    with pytest.raises(ValueError, match="empty"):
+        consensus([])

@@ -1,0 +1,51 @@
+"""Scores of lines of text: those of the search, in order, whatever the batch."""
+
+import random
+
+import pytest
+
+import translate.inference.scoring
+from tests.translate.conftest import MAX_LENGTH, SENTENCES
+from translate.errors import UserError
+from translate.inference.scoring import score
+from translate.inference.translator import Translator
+from translate.models.folder import ModelFolder
+
+
+def test_each_of_the_n_best_scores_as_the_search_says(parts: ModelFolder, translator: Translator) -> None:
+    lines = ["der Hund singt", "  am See ", "die Katze läuft im Garten."]
+    for line, best in zip(lines, translator.n_best(lines, 5), strict=True):
+        scored = list(score(parts, [(line, t.text) for t in best]))
+        for translation, own in zip(best, scored, strict=True):
+            if parts.tokenizer.pieces(parts.tokenizer.encode(translation.text.strip())) == list(
+                translation.tokens
+            ):  # a model may spell a text in other pieces than the tokenizer would
+                assert own.log_prob == pytest.approx(translation.log_prob, abs=1e-3)
+                assert own.normalised == pytest.approx(translation.confidence, abs=1e-3)
+                assert own.tokens == translation.tokens
+
+
+def test_pairs_come_back_in_order_whatever_the_batch(parts: ModelFolder, monkeypatch: pytest.MonkeyPatch) -> None:
+    draw = random.Random(3)
+    pairs = [(draw.choice([*SENTENCES, ""]), draw.choice([*SENTENCES, "", " "])) for _ in range(41)]
+    together = list(score(parts, pairs))
+    assert [(s.source, s.reference) for s in together] == pairs
+    assert all(s.log_prob == pytest.approx(sum(s.token_log_probs)) for s in together)
+    monkeypatch.setattr(translate.inference.scoring, "_BATCH_TOKENS", 1)
+    monkeypatch.setattr(translate.inference.scoring, "_WINDOW", 7)
+    alone = list(score(parts, pairs))
+    assert [s.log_prob for s in alone] == pytest.approx([s.log_prob for s in together], abs=1e-4)
+
+
+def test_a_pair_of_blank_lines_has_no_tokens_and_half_a_pair_has_a_score(parts: ModelFolder) -> None:
+    both, target, source = score(parts, [("", " "), ("", "Ja."), ("Ja.", "")])
+    assert (both.log_prob, both.n_tokens, both.normalised) == (0.0, 0, 0.0)
+    assert target.n_tokens > 1
+    assert source.n_tokens == 1
+    assert min(target.log_prob, source.log_prob) > source.log_prob + target.log_prob
+
+
+@pytest.mark.parametrize(("pair", "side"), [(("Ja. " * 70, "Ja."), "source"), (("Ja.", "Ja. " * 70), "reference")])
+def test_what_is_too_long_is_refused_with_its_line(parts: ModelFolder, pair: tuple[str, str], side: str) -> None:
+    with pytest.raises(UserError, match=rf"^line 2: the {side} has [\d,]+ tokens, and .* reads {MAX_LENGTH - 1} "):
+        list(score(parts, [("Ja.", "Ja."), pair]))

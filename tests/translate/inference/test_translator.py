@@ -1,0 +1,314 @@
+"""Line n in is line n out, and nothing is lost, whatever the lines hold."""
+
+import random
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import translate.inference.translator
+from tests.translate.conftest import SENTENCES, random_model
+from tests.translate.speakers import Echo
+from transformer.config import ModelConfig
+from transformer.model import Transformer
+from translate.config.schema import TokenizerConfig
+from translate.corpus.tokenizer import Tokenizer, train
+from translate.errors import UserError
+from translate.inference.translator import LIMIT, Translator, _batches
+from translate.models.folder import ModelFolder
+from translate.text.clauses import cut
+from translate.text.guards import longest_output
+from translate.text.passages import Sentence
+
+PLAIN = ["der Hund schläft im Haus.", "die Katze läuft am See.", "das Kind singt.", "ein Vogel", "Ja."]
+BLANK = ["", " ", "\t", "\r", " \u2028\u0085 ", "\u3000"]
+ODD = [
+    "a\rb",
+    "der\u2028Hund",
+    "x\u0085y",
+    "\0",
+    "漢字",
+    "🙂🙃",
+    "\ufeffder Hund",
+    "<s> </s>",
+    "▁▁",
+    "  der Hund  ",
+    "Ja.\r",
+]
+LONG = ["das Kind singt im Garten " * 19, "Donaudampfschiff" * 23]
+
+
+def mixture(n: int, seed: int = 5) -> list[str]:
+    """All kinds of lines in random order, long ones rarely."""
+    rng = random.Random(seed)
+    lines = [rng.choice(rng.choice([PLAIN, PLAIN, BLANK, ODD])) for _ in range(n - 3 * len(LONG))] + 3 * LONG
+    rng.shuffle(lines)
+    return lines
+
+
+def test_a_thousand_mixed_lines_come_back_as_a_thousand_lines_in_order(translator: Translator) -> None:
+    lines = mixture(1000)
+    translations = translator.translate(lines)
+    assert len(translations) == 1000
+    alone = {line: translator.translate([line])[0].text for line in set(lines)}
+    assert [t.text for t in translations] == [alone[line] for line in lines]
+
+
+def test_translating_shuffled_lines_shuffles_the_translations(translator: Translator) -> None:
+    lines = mixture(97)
+    order = random.Random(7).sample(range(97), 97)
+    translations = translator.translate(lines)
+    assert translator.translate([lines[i] for i in order]) == [translations[i] for i in order]
+
+
+def test_no_translation_depends_on_its_batch(translator: Translator, monkeypatch: pytest.MonkeyPatch) -> None:
+    lines = mixture(53)
+    together = translator.translate(lines)
+    monkeypatch.setattr(translate.inference.translator, "_BATCH_HYPOTHESES", 1)
+    alone = translator.translate(lines)
+    assert [t.tokens for t in alone] == [t.tokens for t in together]
+    assert [t.score for t in alone] == pytest.approx([t.score for t in together], abs=1e-5)
+
+
+@pytest.mark.parametrize("line", BLANK)
+def test_a_blank_line_comes_back_as_it_is(translator: Translator, line: str) -> None:
+    (translation,) = translator.translate([line])
+    assert (translation.text, translation.tokens, translation.log_prob) == (line, [], 0.0)
+
+
+def test_blank_lines_never_reach_the_model(translator: Translator, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("transformer.search.model_step.translate_ids", None)
+    assert [t.text for t in translator.translate(BLANK)] == BLANK
+
+
+@settings(max_examples=40, deadline=None)
+@given(lines=st.lists(st.text(max_size=30), max_size=7))
+def test_any_text_keeps_its_lines_and_the_white_space_around_them(translator: Translator, lines: list[str]) -> None:
+    lines = [line.replace("\n", "") for line in lines]
+    texts = [t.text for t in translator.translate(lines)]
+    assert len(texts) == len(lines)
+    for line, text in zip(lines, texts, strict=True):
+        assert "\n" not in text
+        assert text.startswith(line[: len(line) - len(line.lstrip())])
+        assert text.endswith(line[len(line.rstrip()) :])
+        assert line.strip() or text == line
+
+
+def test_line_ends_of_a_file_are_no_text(translator: Translator) -> None:
+    assert translator.translate(["Ja.\n", "\n", "Ja.\nJa."]) == translator.translate(["Ja.", "", "Ja. Ja."])
+
+
+def test_a_line_break_that_the_model_invents_becomes_a_space(parts: ModelFolder, tokenizer: Tokenizer) -> None:
+    inventive = Talker(parts, "a\nb\r\u2028c")
+    assert [t.text for t in inventive.translate([" x", "y"])] == [" a b c", "a b c"]
+
+
+class Talker(Translator):
+    """A translator whose model always says the same."""
+
+    def __init__(self, parts: ModelFolder, sentence: str) -> None:
+        super().__init__(parts)
+        self.ids = parts.tokenizer.encode(sentence)
+
+    def _search(self, *arguments):  # type: ignore[no-untyped-def]
+        found = super()._search(*arguments)
+        return {ids: [replace(h, tokens=self.ids) for h in hypotheses] for ids, hypotheses in found.items()}
+
+
+@pytest.mark.parametrize("line", LONG)
+def test_a_line_beyond_the_limit_is_translated_in_parts_that_miss_nothing(translator: Translator, line: str) -> None:
+    encode = translator.parts.tokenizer.encode
+    pieces = [p.text for p in cut(line, lambda text: len(encode(text)) <= translator.limit) if p.translate]
+    assert "".join("".join(pieces).split()) == "".join(line.split())
+    assert all(len(encode(piece)) <= translator.limit for piece in pieces)
+    (whole,) = translator.translate([line])
+    parts = translator.translate(pieces)
+    assert whole.split
+    assert whole.text.strip() == " ".join(part.text for part in parts)
+    assert whole.log_prob == pytest.approx(sum(part.log_prob for part in parts), abs=1e-4)
+    assert whole.tokens == [piece for part in parts for piece in part.tokens]
+
+
+def test_a_line_at_the_limit_is_not_split(translator: Translator) -> None:
+    longest = max((" ".join(["Ja."] * n) for n in range(1, 61)), key=lambda s: (fits(translator, s), len(s)))
+    at, beyond = translator.translate([longest, longest + " Ja. Ja."])
+    assert (at.split, beyond.split) == (False, True)
+
+
+def fits(translator: Translator, text: str) -> bool:
+    return len(translator.parts.tokenizer.encode(text)) <= translator.limit
+
+
+def test_sinusoids_have_a_limit_too(parts: ModelFolder) -> None:
+    config = ModelConfig(vocab_size=parts.tokenizer.vocab_size, d_model=6, n_heads=1, d_ff=5)
+    assert Translator(replace(parts, model=Transformer(config).eval())).limit == LIMIT - 1
+
+
+def test_streaming_reads_a_bounded_number_of_lines_ahead(
+    translator: Translator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(translate.inference.translator, "WINDOW", 5)
+    lines = iter(["Ja."] * 1000)
+    next(translator.stream(lines))
+    assert len(list(lines)) == 1000 - 5
+
+
+def test_half_a_surrogate_pair_is_refused_with_its_line(translator: Translator) -> None:
+    with pytest.raises(UserError, match="line 3"):
+        translator.translate(["Ja.", "", "x\ud800"])
+
+
+def test_a_model_without_finite_probabilities_is_refused(parts: ModelFolder) -> None:
+    model = Transformer(parts.model.config).eval()
+    torch.nn.init.constant_(model.output_weight, float("nan"))
+    with pytest.raises(UserError, match="not finite"):
+        Translator(replace(parts, model=model)).translate(["Ja."])
+
+
+def test_a_length_penalty_has_its_scores_and_only_one_has_an_alpha(parts: ModelFolder) -> None:
+    for rule in ("average", "none"):
+        for found in Translator(parts, length_penalty=rule).translate(["der Hund", "die Katze singt. "]):
+            n_tokens = len(found.tokens) + 1
+            assert found.score == found.log_prob / (n_tokens if rule == "average" else 1)
+        assert [t.score for t in Translator(parts, length_penalty=rule).translate(["", " "])] == [0.0, 0.0]
+        with pytest.raises(UserError, match=f"belongs to the length penalty gnmt, and here it is {rule}"):
+            Translator(parts, length_penalty=rule, alpha=0.6)
+
+
+def test_the_length_penalty_of_the_folder_holds_unless_another_is_named(parts: ModelFolder) -> None:
+    decoding = parts.spec.decoding.model_copy(update={"length_penalty": "average"})
+    averaging = replace(parts, spec=replace(parts.spec, decoding=decoding))
+    assert Translator(averaging).translate(["am See"]) == Translator(parts, length_penalty="average").translate(
+        ["am See"]
+    )
+    assert Translator(averaging, length_penalty="gnmt").translate(["am See"]) == Translator(parts).translate(["am See"])
+
+
+def test_beam_and_alpha_replace_those_of_the_folder(parts: ModelFolder) -> None:
+    decoding = Translator(parts, beam_size=3, alpha=0.0).decoding
+    assert (decoding.beam_size, decoding.alpha, decoding.max_extra) == (3, 0.0, parts.spec.decoding.max_extra)
+    with pytest.raises(UserError, match="beam_size = 0"):
+        Translator(parts, beam_size=0)
+
+
+def test_scores_are_log_probabilities(translator: Translator) -> None:
+    for translation in translator.translate(PLAIN):
+        assert translation.log_prob < 0
+        assert translation.score == pytest.approx(
+            translation.log_prob / ((5 + len(translation.tokens) + 1) / 6) ** 0.6, rel=1e-6
+        )
+
+
+def test_loading_a_run_gives_the_model_in_it(parts: ModelFolder, translator: Translator) -> None:
+    run = Path(parts.folder).parent
+    assert Translator.load(run, device="cpu").translate(PLAIN) == translator.translate(PLAIN)
+
+
+def test_a_call_gives_back_text_for_text_a_list_for_a_list_and_lazily_what_comes_lazily(parts: ModelFolder) -> None:
+    echo = Echo(parts)
+    text = "der Hund singt. Ja!\n\n  am See {x}\n"
+    assert echo(text) == "DER HUND SINGT. JA!\n\n  AM SEE {x}\n"
+    assert echo([text, "", "ja"]) == [echo(text), "", "JA"]
+    assert echo(("ja", "nein")) == ["JA", "NEIN"]
+    lines = (f"zeile {i}" for i in range(10_000))
+    assert [next(echo(lines)) for _ in range(1)] == ["ZEILE 0"]
+    assert len(list(lines)) > 8_000
+
+
+def test_a_call_translates_as_passages_do(translator: Translator) -> None:
+    lines = mixture(60)
+    found = translator("\n".join(line.replace("\n", " ") for line in lines))
+    assert found.split("\n") == [t.text for t in translator.passages(lines)]
+
+
+def test_no_passage_depends_on_its_neighbours_or_its_batch(
+    translator: Translator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whatever is retried, protected, parted and joined with others."""
+    extra = ["DER HUND SINGT!", "Ja {x}. Nein %s!", "The dog that you have is not here.", "3,50", LONG[0] + ". Ja."]
+    lines = [*PLAIN, *BLANK, *ODD, *extra]
+    together = list(translator.passages(lines))
+    order = random.Random(5).sample(range(len(lines)), len(lines))
+    assert list(translator.passages([lines[i] for i in order])) == [together[i] for i in order]
+    monkeypatch.setattr(translate.inference.translator, "_BATCH_HYPOTHESES", 1)
+    monkeypatch.setattr(translate.inference.translator, "WINDOW", 7)
+    alone = list(translator.passages(lines))
+    assert [(t.text, t.tokens, t.flags) for t in alone] == [(t.text, t.tokens, t.flags) for t in together]
+    assert [t.log_prob for t in alone] == pytest.approx([t.log_prob for t in together], abs=1e-4)
+
+
+def test_passages_are_read_a_bounded_number_of_characters_ahead(translator: Translator) -> None:
+    lines = iter(["x" * 30_000] * 100)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(translator, "_render", lambda lines, *_: {line: [Sentence(line)] for line in lines})
+        next(translator.stream(lines))
+    assert len(list(lines)) == 100 - 9
+
+
+@pytest.mark.parametrize("lengths", [(7, None), (7, 30), (30, 7), (None, 7)])
+def test_what_is_longer_than_a_model_reads_well_is_split_in_passages_and_not_in_the_papers_way(
+    lengths: tuple[int | None, int | None], parts: ModelFolder
+) -> None:
+    spec = replace(parts.spec, max_source_tokens=lengths[0], best_source_tokens=lengths[1])
+    short = Translator(replace(parts, spec=spec))
+    line = "der Hund singt im Haus, die Katze läuft am See"
+    assert 7 < len(parts.tokenizer.encode(line)) <= short.limit
+    (passage,), (sentence,) = short.passages([line]), short.translate([line])
+    assert (passage.split, passage.flags[-1], sentence.split) == (True, "split", False)
+    assert not next(Translator(parts).passages([line])).split
+
+
+def test_the_n_best_are_those_of_the_search_best_first(translator: Translator, parts: ModelFolder) -> None:
+    lines = ["der Hund singt", " ", "am See"]
+    found = list(translator.n_best(lines, 5))
+    assert [len(best) for best in found] == [5, 1, 5]
+    wide = Translator(parts, beam_size=5)
+    assert [best[0] for best in found] == wide.translate(lines)
+    for best in found:
+        assert [t.score for t in best] == sorted((t.score for t in best), reverse=True)
+        assert len({tuple(t.tokens) for t in best}) == len(best)
+
+
+def test_guards_bound_the_length_and_say_so(translator: Translator) -> None:
+    lines = ["Ja.", "am See", "der Hund singt im Haus"]
+    for line, translation in zip(lines, translator.passages(lines), strict=True):
+        assert len(translation.tokens) < longest_output(len(translator.parts.tokenizer.encode(line)))
+        assert translation.suspicious or "length" not in translation.flags
+
+
+def test_confidence_is_the_mean_log_probability_of_a_token(translator: Translator) -> None:
+    for translation in translator.translate(PLAIN):
+        assert translation.confidence == pytest.approx(translation.log_prob / (len(translation.tokens) + 1))
+
+
+def test_placeholders_are_symbols_where_the_tokenizer_has_them(parts: ModelFolder) -> None:
+    own = train([*SENTENCES, "ein Wort"], TokenizerConfig(vocab_size=340, placeholders=2))
+    model = random_model(own)
+    echo = Echo(replace(parts, tokenizer=own, model=model))
+    (both,) = echo.passages(["Ja {name} und %s."])
+    (many,) = echo.passages(["Ja {a} {b} {c}."])
+    assert (both.text, both.flags) == ("JA {name} UND %s.", ())
+    assert (many.text, many.flags) == ("JA {a} {b} {c}.", ("placeholders",))
+
+
+@given(st.lists(st.integers(1, 60), max_size=700), st.integers(1, 9), st.integers(1, 4))
+def test_every_worker_has_its_share_of_the_batches(lengths: list[int], beam_size: int, n_workers: int) -> None:
+    sources = [(5,) * n for n in sorted(lengths)]
+    batches = list(_batches(sources, beam_size, n_workers))
+    assert [ids for batch in batches for ids in batch] == sources
+    sizes = [sum(len(ids) + 1 for ids in batch) for batch in batches]
+    for batch in batches:
+        assert len(batch) <= 512 // beam_size
+        assert len(batch) == 1 or len(batch) * (len(batch[-1]) + 1) <= 4096
+    share = max(256, sum(sizes) / n_workers)
+    assert max(sizes, default=0) <= share + 60 + 1
+
+
+def test_one_text_is_no_list_of_letters(parts: ModelFolder) -> None:
+    translator = Translator(parts, beam_size=2)
+    for method in (translator.translate, translator.passages, translator.stream):
+        with pytest.raises(TypeError, match="calling the translator"):
+            list(method("ein Hund"))

@@ -1,0 +1,192 @@
+"""A model folder is whole, its parts belong together, and a run directory leads to the right one."""
+
+import json
+import shutil
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from transformer.checkpoint_io import CheckpointError
+from translate.config.schema import TokenizerConfig
+from translate.corpus.tokenizer import Tokenizer, train
+from translate.errors import UserError
+from translate.models import folder as model_folder
+from translate.models.folder import FILES, ModelFolder, TranslationSpec
+
+
+def fail(message: str) -> None:
+    pytest.fail(f"nothing was to be said, but: {message}")
+
+
+def copy(parts: ModelFolder, folder: Path) -> Path:
+    shutil.copytree(parts.folder, folder)
+    return folder
+
+
+def test_opening_gives_back_what_was_saved(parts: ModelFolder, tokenizer: Tokenizer) -> None:
+    assert sorted(path.name for path in parts.folder.iterdir()) == sorted(FILES)
+    assert parts.tokenizer.serialized == tokenizer.serialized
+    assert (parts.spec.source, parts.spec.target, parts.spec.decoding.beam_size) == ("de", "en", 2)
+    assert not parts.model.training
+
+
+def test_saving_never_replaces_a_folder(parts: ModelFolder, tmp_path: Path) -> None:
+    (tmp_path / "x").mkdir()
+    with pytest.raises(UserError, match="exists already"):
+        model_folder.save(parts.model, parts.tokenizer, parts.spec, tmp_path / "x")
+
+
+def test_a_disk_that_is_full_leaves_nothing(
+    parts: ModelFolder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(self: Tokenizer, path: Path) -> None:
+        raise OSError(28, "No space left on device", str(path))
+
+    monkeypatch.setattr(Tokenizer, "save", full)
+    with pytest.raises(UserError, match="No space left on device"):
+        model_folder.save(parts.model, parts.tokenizer, parts.spec, tmp_path / "x")
+    assert not list(tmp_path.iterdir())
+
+
+def test_another_tokenizer_does_not_belong_to_the_model(parts: ModelFolder, tmp_path: Path) -> None:
+    folder = copy(parts, tmp_path / "x")
+    train(["eins zwei drei vier"] * 3, TokenizerConfig(vocab_size=277)).save(folder / "tokenizer.model")
+    with pytest.raises(UserError, match=r"277 pieces and the model 331; they do not belong together"):
+        ModelFolder.open(folder)
+
+
+def test_a_truncated_model_is_refused(parts: ModelFolder, tmp_path: Path) -> None:
+    path = copy(parts, tmp_path / "x") / "model.safetensors"
+    path.write_bytes(path.read_bytes()[:-7])
+    with pytest.raises(CheckpointError, match=r"model\.safetensors"):
+        ModelFolder.open(tmp_path / "x")
+
+
+@pytest.mark.parametrize(
+    "content", ["", "[]", "{}", '{"format": 1, "source": "de", "target": "en", "decoding": {"x": 1}}']
+)
+def test_a_foreign_translation_file_is_refused(parts: ModelFolder, tmp_path: Path, content: str) -> None:
+    path = copy(parts, tmp_path / "x") / "translation.json"
+    path.write_text(content, encoding="utf-8")
+    with pytest.raises(UserError, match=r"translation\.json: damaged"):
+        ModelFolder.open(tmp_path / "x")
+
+
+def test_a_later_format_is_named(parts: ModelFolder, tmp_path: Path) -> None:
+    path = copy(parts, tmp_path / "x") / "translation.json"
+    path.write_text(path.read_text(encoding="utf-8").replace('"format": 1', '"format": 7'), encoding="utf-8")
+    with pytest.raises(UserError, match="format 7"):
+        TranslationSpec.load(path)
+
+
+def test_a_run_means_its_final_model(parts: ModelFolder, tmp_path: Path) -> None:
+    copy(parts, tmp_path / "model")
+    copy(parts, tmp_path / "checkpoints" / "step-00000007")
+    assert model_folder.resolve(tmp_path, fail) == tmp_path / "model"
+    assert model_folder.resolve(tmp_path / "model", fail) == tmp_path / "model"
+
+
+def test_a_run_without_final_model_means_its_newest_complete_checkpoint(parts: ModelFolder, tmp_path: Path) -> None:
+    for step in (3, 70, 500):
+        copy(parts, tmp_path / "checkpoints" / f"step-{step:08}")
+    (tmp_path / "checkpoints" / "step-00000500" / "tokenizer.model").unlink()
+    said: list[str] = []
+    assert model_folder.resolve(tmp_path, said.append).name == "step-00000070"
+    assert len(said) == 1
+    assert "step-00000070" in said[0]
+
+
+def test_an_incomplete_folder_is_named_with_what_it_lacks(parts: ModelFolder, tmp_path: Path) -> None:
+    (copy(parts, tmp_path / "x") / "tokenizer.model").unlink()
+    with pytest.raises(UserError, match=r"tokenizer\.model is missing"):
+        model_folder.resolve(tmp_path / "x", fail)
+    with pytest.raises(UserError, match="no such folder"):
+        model_folder.resolve(tmp_path / "y", fail)
+    with pytest.raises(UserError, match="neither a model folder nor a run"):
+        model_folder.resolve(tmp_path, fail)
+
+
+def test_a_checkpoint_may_hold_more_files(parts: ModelFolder, tmp_path: Path) -> None:
+    (tmp_path / "state.json").write_text("{}", encoding="utf-8")
+    model_folder.write_model(parts.model, parts.tokenizer, replace(parts.spec, source="fr"), tmp_path)
+    assert ModelFolder.open(tmp_path).spec.source == "fr"
+    assert (tmp_path / "state.json").exists()
+
+
+def test_another_tokenizer_of_equal_size_does_not_belong_to_the_model(parts: ModelFolder, tmp_path: Path) -> None:
+    folder = copy(parts, tmp_path / "x")
+    stranger = train([f"Wort{i} Ding{i * i}" for i in range(99)], TokenizerConfig(vocab_size=331))
+    stranger.save(folder / "tokenizer.model")
+    with pytest.raises(UserError, match="not the one that the model was trained with; they do not belong together"):
+        ModelFolder.open(folder)
+
+
+def test_a_folder_from_before_tokenizers_were_recorded_opens(parts: ModelFolder, tmp_path: Path) -> None:
+    path = copy(parts, tmp_path / "x") / "translation.json"
+    values = json.loads(path.read_text(encoding="utf-8"))
+    del values["tokenizer_sha256"]
+    path.write_text(json.dumps(values), encoding="utf-8")
+    assert replace(parts.spec, tokenizer_sha256="") == ModelFolder.open(tmp_path / "x").spec
+
+
+def test_a_later_format_is_never_called_damaged(parts: ModelFolder, tmp_path: Path) -> None:
+    path = copy(parts, tmp_path / "x") / "translation.json"
+    path.write_text('{"format": 7, "languages": ["de", "en"]}', encoding="utf-8")
+    with pytest.raises(UserError, match="has format 7, and this version reads 1"):
+        ModelFolder.open(tmp_path / "x")
+
+
+def test_a_model_is_replaced_whole(parts: ModelFolder, tmp_path: Path) -> None:
+    folder = copy(parts, tmp_path / "x")
+    (folder / "stale").write_text("", encoding="utf-8")
+    model_folder.save(parts.model, parts.tokenizer, replace(parts.spec, source="fr"), folder, replace=True)
+    assert ModelFolder.open(folder).spec.source == "fr"
+    assert sorted(path.name for path in folder.iterdir()) == sorted(FILES)
+    assert list(tmp_path.iterdir()) == [folder]
+
+
+@pytest.mark.parametrize("step", ["write", "rename"])
+def test_a_replacement_that_fails_leaves_the_old_model(
+    parts: ModelFolder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, step: str
+) -> None:
+    folder = copy(parts, tmp_path / "x")
+    rename = Path.rename
+
+    def fail(self: Path, target: Path) -> Path:
+        if step == "write" or self.name == ".x.partial":
+            raise OSError(5, "Input/output error", str(self))
+        return rename(self, target)
+
+    monkeypatch.setattr(*((Tokenizer, "save", fail) if step == "write" else (Path, "rename", fail)))
+    spec = replace(parts.spec, source="fr")
+    with pytest.raises(UserError, match="Input/output error"):
+        model_folder.save(parts.model, parts.tokenizer, spec, folder, replace=True)
+    assert ModelFolder.open(folder).spec == parts.spec
+    assert list(tmp_path.iterdir()) == [folder]
+
+
+def test_a_replacement_that_was_killed_between_its_renames_is_undone(parts: ModelFolder, tmp_path: Path) -> None:
+    copy(parts, tmp_path / ".x.old")
+    with pytest.raises(UserError, match="exists already"):
+        model_folder.save(parts.model, parts.tokenizer, parts.spec, tmp_path / "x")
+    assert ModelFolder.open(tmp_path / "x").spec == parts.spec
+    assert list(tmp_path.iterdir()) == [tmp_path / "x"]
+
+
+def test_the_longest_source_comes_back_and_need_not_be_known(parts: ModelFolder, tmp_path: Path) -> None:
+    assert parts.spec.max_source_tokens is None
+    path = tmp_path / "translation.json"
+    known = replace(parts.spec, max_source_tokens=37)
+    for spec in (parts.spec, known, replace(known, best_source_tokens=5), replace(parts.spec, best_source_tokens=5)):
+        spec.save(path)
+        assert TranslationSpec.load(path) == spec
+
+
+@pytest.mark.parametrize("longest", ["0", "-3", '"37"', "true", "1.5"])
+def test_a_longest_source_that_is_no_length_is_refused(parts: ModelFolder, tmp_path: Path, longest: str) -> None:
+    path = tmp_path / "translation.json"
+    replace(parts.spec, max_source_tokens=37).save(path)
+    path.write_text(path.read_text(encoding="utf-8").replace("37", longest), encoding="utf-8")
+    with pytest.raises(UserError, match="damaged"):
+        TranslationSpec.load(path)

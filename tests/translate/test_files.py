@@ -1,0 +1,123 @@
+"""Files are there whole or not at all."""
+
+import hashlib
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from translate.files import locked, new_folder, read_json, sha256, write_json, write_text
+
+
+def test_the_digest_is_that_of_the_bytes(tmp_path: Path) -> None:
+    (tmp_path / "file").write_bytes(b"\x00\xffabc")
+    assert sha256(tmp_path / "file") == hashlib.sha256(b"\x00\xffabc").hexdigest()
+
+
+@pytest.mark.parametrize("durable", [False, True])
+def test_text_replaces_a_file_and_leaves_nothing_beside_it(tmp_path: Path, durable: bool) -> None:
+    (tmp_path / "file").write_text("old", encoding="utf-8")
+    write_text(tmp_path / "file", "a\n\u00fc\r\n", durable=durable)
+    assert (tmp_path / "file").read_bytes() == "a\n\u00fc\r\n".encode()
+    assert [path.name for path in tmp_path.iterdir()] == ["file"]
+
+
+def test_a_failed_write_leaves_the_file_as_it_was(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("old", encoding="utf-8")
+    with pytest.raises(UnicodeEncodeError):
+        write_text(tmp_path / "file", "\ud800")
+    assert (tmp_path / "file").read_text(encoding="utf-8") == "old"
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(), lambda x: st.lists(x, max_size=3), max_leaves=5
+)
+
+
+@given(st.dictionaries(st.text(), JSON))
+def test_json_comes_back_as_it_went(tmp_path_factory: pytest.TempPathFactory, value: dict[str, object]) -> None:
+    path = tmp_path_factory.mktemp("json") / "value.json"
+    write_json(path, value)
+    assert read_json(path) == value
+
+
+@pytest.mark.parametrize("text", ["[1]", "", "{", "3"])
+def test_what_is_no_object_is_refused(tmp_path: Path, text: str) -> None:
+    (tmp_path / "x.json").write_text(text, encoding="utf-8")
+    with pytest.raises(ValueError, match="holds no JSON object|Expecting"):
+        read_json(tmp_path / "x.json")
+
+
+def test_a_folder_appears_when_it_is_complete(tmp_path: Path) -> None:
+    place = tmp_path / "a" / "b"
+    with new_folder(place) as partial:
+        (partial / "file").write_text("x", encoding="utf-8")
+        assert not place.exists()
+    assert [path.name for path in place.iterdir()] == ["file"]
+    assert [path.name for path in place.parent.iterdir()] == ["b"]
+
+
+def test_a_failure_leaves_no_new_folder(tmp_path: Path) -> None:
+    def fail() -> None:
+        with new_folder(tmp_path / "new") as partial:
+            (partial / "file").write_text("x", encoding="utf-8")
+            raise RuntimeError
+
+    with pytest.raises(RuntimeError):
+        fail()
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_folder_is_replaced_only_on_request_and_survives_a_failure(tmp_path: Path) -> None:
+    place = tmp_path / "place"
+    with new_folder(place) as partial:
+        (partial / "first").touch()
+    with pytest.raises(FileExistsError), new_folder(place):
+        pass
+    with pytest.raises(RuntimeError), new_folder(place, replace=True):
+        raise RuntimeError
+    assert [path.name for path in place.iterdir()] == ["first"]
+    with new_folder(place, replace=True) as partial:
+        (partial / "second").touch()
+    assert [path.name for path in place.iterdir()] == ["second"]
+    assert [path.name for path in tmp_path.iterdir()] == ["place"]
+
+
+def test_what_a_killed_process_left_is_put_right(tmp_path: Path) -> None:
+    """Killed between the two renames: the old folder has no name, and the new one not yet."""
+    (tmp_path / ".place.old").mkdir()
+    (tmp_path / ".place.old" / "precious").touch()
+    (tmp_path / ".place.partial").mkdir()
+    with pytest.raises(FileExistsError), new_folder(tmp_path / "place"):
+        pass
+    assert (tmp_path / "place" / "precious").exists()
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there are no such locks")
+@pytest.mark.parametrize("is_folder", [False, True])
+def test_one_process_holds_a_lock_at_a_time(tmp_path: Path, is_folder: bool) -> None:
+    path = tmp_path if is_folder else tmp_path / ".lock"
+    program = (
+        "import sys, pathlib; from translate.files import locked\n"
+        "with locked(pathlib.Path(sys.argv[1])): print('held', flush=True); sys.stdin.readline()"
+    )
+    root = Path(__file__).parents[2]
+    with subprocess.Popen(
+        [sys.executable, "-c", program, str(path)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=root
+    ) as other:
+        assert other.stdin is not None
+        assert other.stdout is not None
+        assert other.stdout.readline() == "held\n"
+        with pytest.raises(BlockingIOError), locked(path):
+            pass
+        waited = []
+
+        def on_wait() -> None:
+            waited.append(True)
+            other.kill()  # a killed process holds no lock
+
+        with locked(path, on_wait):
+            assert waited == [True]

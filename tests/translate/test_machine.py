@@ -1,0 +1,100 @@
+"""What the machine is told, and when."""
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+from translate import machine
+
+PRODUCTS = """
+import sys, torch
+from translate.machine import keep_kernels
+if sys.argv[1:] == ["keep"]:
+    keep_kernels()
+x, weight = torch.ones(1300, 16), torch.ones(8, 16)
+for _ in range(2):
+    for n in range(1, 1300):
+        torch.mm(x[:n].bfloat16(), weight.T.bfloat16())
+"""
+
+
+def test_a_wish_of_the_environment_comes_first(monkeypatch):
+    monkeypatch.setenv("ONEDNN_PRIMITIVE_CACHE_CAPACITY", "7")
+    machine.keep_kernels()
+    assert os.environ["ONEDNN_PRIMITIVE_CACHE_CAPACITY"] == "7"
+
+
+@pytest.mark.parametrize(("gib", "ranks", "capacity"), [(32, 1, 8192), (32, 2, 4096), (3, 1, 1024), (0, 1, 1024)])
+def test_kernels_may_take_a_quarter_of_the_memory_shared_by_the_ranks_of_a_machine(monkeypatch, gib, ranks, capacity):
+    environment = {"LOCAL_WORLD_SIZE": str(ranks)}
+    monkeypatch.setattr(machine.os, "environ", environment)
+    monkeypatch.setattr(machine, "_memory", lambda key: gib * 2**30)
+    machine.keep_kernels()
+    assert environment["ONEDNN_PRIMITIVE_CACHE_CAPACITY"] == str(capacity)
+
+
+@pytest.mark.parametrize(
+    ("file", "name"),
+    [
+        ("libjemalloc.so.2", "jemalloc"),
+        ("libtcmalloc_minimal.so.4.5.10", "tcmalloc_minimal"),
+        ("libtcmalloc.so.4", "tcmalloc"),
+        ("libc.so.6", None),
+        ("libjemallocator.so", None),
+    ],
+)
+def test_the_allocator_is_what_is_mapped(tmp_path, file, name):
+    maps = tmp_path / "maps"
+    maps.write_text(
+        f"7f00-7f01 r-xp 00000000 08:01 17 /usr/bin/python3\n7f02-7f03 r--p 00000000 08:01 35 /usr/lib/{file}\n"
+    )
+    assert machine.allocator(maps) == name
+    assert machine.allocator(tmp_path / "none") is None
+
+
+def test_an_installed_allocator_is_proposed_unless_one_is_in_use(monkeypatch):
+    installed = {"jemalloc": "libjemalloc.so.2", "tcmalloc_minimal": "libtcmalloc_minimal.so.4"}
+    monkeypatch.setattr(machine.sys, "platform", "linux")
+    monkeypatch.setattr(machine.ctypes.util, "find_library", installed.get)
+    monkeypatch.setattr(machine, "allocator", lambda: None)
+    assert machine.better_allocator() == "libtcmalloc_minimal.so.4"
+    del installed["tcmalloc_minimal"]
+    assert machine.better_allocator() == "libjemalloc.so.2"
+    monkeypatch.setattr(machine, "allocator", lambda: "jemalloc")
+    assert machine.better_allocator() is None
+    monkeypatch.setattr(machine, "allocator", lambda: None)
+    installed.clear()
+    assert machine.better_allocator() is None
+
+
+def kernels_made(*arguments: str) -> int:
+    """How many oneDNN had to make in a process that meets 1,299 shapes of a product twice."""
+    environment = {key: value for key, value in os.environ.items() if not key.startswith("ONEDNN")}
+    done = subprocess.run(
+        [sys.executable, "-c", PRODUCTS, *arguments],
+        env=environment | {"ONEDNN_VERBOSE": "profile_create", "OMP_NUM_THREADS": "1"},
+        capture_output=True,
+        text=True,
+        timeout=100,
+        check=True,
+    )
+    return done.stdout.count("create:cache_miss") if "create:" in done.stdout else -1
+
+
+def test_kernels_of_an_epoch_are_made_once():
+    made, kept = kernels_made(), kernels_made("keep")
+    if made < 0:
+        pytest.skip("products do not go through oneDNN here")
+    assert made > 2000
+    assert kept < 1400
+
+
+@pytest.mark.parametrize(("free", "released"), [(0.2, True), (0.3, False)])
+def test_memory_goes_back_to_the_system_only_where_it_is_short(monkeypatch, free, released):
+    calls = []
+    monkeypatch.setattr(machine, "_memory", {"MemTotal": 1000, "MemAvailable": 1000 * free}.__getitem__)
+    monkeypatch.setattr(machine, "release_memory", lambda: calls.append(1))
+    machine.relieve_memory()
+    assert bool(calls) == released

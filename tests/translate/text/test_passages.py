@@ -1,0 +1,206 @@
+"""Passages come back whole, and what the guards do is done to the sentences that need it, and flagged."""
+
+import re
+from collections.abc import Callable, Sequence
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from translate.text.characters import readable
+from translate.text.guards import NO_REPEAT
+from translate.text.passages import Passages, Sentence
+from translate.text.placeholders import symbol
+
+SYMBOLS = [symbol(i) for i in range(16)]
+Speak = Callable[[str], str]
+
+
+class Model:
+    """A model that says what a function says; without repetition it says each word once."""
+
+    def __init__(self, speak: Speak, confidence: Callable[[str], float] = lambda _: -0.5) -> None:
+        self.speak, self.confidence = speak, confidence
+        self.asked: list[str] = []
+
+    def render(self, texts: Sequence[str], no_repeat: int) -> dict[str, Sentence]:
+        self.asked += texts
+        return {text: self.sentence(text, no_repeat) for text in texts}
+
+    def sentence(self, text: str, no_repeat: int) -> Sentence:
+        said = self.speak(text)
+        if no_repeat:
+            said = " ".join(dict.fromkeys(said.split()))
+        tokens = tuple(said.split())
+        return Sentence(said, self.confidence(text) * (len(tokens) + 1), tokens, 1)
+
+
+def translated(model: Model, *texts: str, n_symbols: int = 16, guarded: bool = True) -> list[Sentence]:
+    return Passages(model.render, "de", "en", n_symbols, guarded).translate(texts)
+
+
+def swapped(text: str) -> str:
+    return re.sub(r"[^\W\d_]+", lambda match: match[0].swapcase(), text)
+
+
+def test_sentences_are_translated_one_by_one_and_the_space_between_them_stays() -> None:
+    model = Model(swapped)
+    (sentence,) = translated(model, "  Das ist gut.  Komm her! ")
+    assert sentence.text == "  dAS IST GUT.  kOMM HER! "
+    assert model.asked == ["Das ist gut.", "Komm her!"]
+    assert sentence.log_prob == pytest.approx(-0.5 * (4 + 3))
+    assert (sentence.n_parts, len(sentence.tokens), sentence.confidence) == (2, 5, pytest.approx(-0.5))
+
+
+def test_a_sentence_that_stands_in_several_passages_is_translated_once() -> None:
+    model = Model(swapped)
+    translated(model, "Ja. Nein.", "Nein. Ja.", "Ja.")
+    assert sorted(model.asked) == ["Ja.", "Nein."]
+
+
+@pytest.mark.parametrize("text", ["", "  ", "...", "3,50 €", "🙂", "- 7 -", "{0} %s"])
+@pytest.mark.parametrize("n_symbols", [0, 16])
+def test_what_has_no_words_never_reaches_the_model(text: str, n_symbols: int) -> None:
+    model = Model(swapped)
+    (sentence,) = translated(model, text, n_symbols=n_symbols)
+    assert (sentence.text, model.asked, sentence.log_prob, sentence.confidence) == (text, [], 0.0, 0.0)
+
+
+def test_what_is_in_another_language_is_left_and_flagged_alone() -> None:
+    model = Model(swapped)
+    english = "This is the dog that you have seen."
+    (sentence,) = translated(model, f"Hallo du. {english}")
+    assert sentence.text == f"hALLO DU. {english}"
+    assert sentence.flags == {"language"}
+
+
+def test_a_loop_is_broken_and_flagged() -> None:
+    model = Model(lambda text: "ha " * 9 if "Witz" in text else text)
+    mended, plain = translated(model, "Ein Witz.", "Ein Ernst.")
+    assert (mended.text, mended.flags) == ("ha", {"repetition"})
+    assert (plain.text, plain.flags) == ("Ein Ernst.", frozenset())
+
+
+def test_a_loop_that_cannot_be_broken_stays_as_it_was() -> None:
+    model = Model(lambda _: "hahahahahahahahahaha")
+    (sentence,) = translated(model, "Ein Witz.")
+    assert (sentence.text, sentence.flags) == ("hahahahahahahahahaha", {"repetition"})
+
+
+def test_the_second_search_is_without_repetition() -> None:
+    seen: list[tuple[list[str], int]] = []
+
+    def render(texts: Sequence[str], no_repeat: int) -> dict[str, Sentence]:
+        seen.append((list(texts), no_repeat))
+        return {text: Sentence("a b", -1.0, ("a", "b"), 1, frozenset({"length"})) for text in texts}
+
+    (sentence,) = Passages(render, "de", "en").translate(["Ja."])
+    assert seen == [(["Ja."], 0), (["Ja."], NO_REPEAT)]
+    assert sentence.flags == {"length", "repetition"}
+
+
+@pytest.mark.parametrize("text", ["guten morgen", "Guten morgen", "es war einmal ein kleiner hund im"])
+def test_a_few_german_words_in_small_letters_are_read_with_capitals_too(text: str) -> None:
+    model = Model(str, lambda text: -0.1 if text.istitle() else -0.9)
+    (sentence,) = translated(model, text)
+    few = text.islower() and len(text.split()) <= 6
+    assert (sentence.text, "capitals" in sentence.flags) == (text.title() if few else text, few)
+
+
+@pytest.mark.parametrize(("quiet_is_better", "flags"), [(True, {"capitals"}), (False, set())])
+def test_capitals_are_read_in_small_letters_where_the_model_prefers_them(
+    quiet_is_better: bool, flags: set[str]
+) -> None:
+    model = Model(str, lambda text: -0.1 if text.isupper() != quiet_is_better else -0.9)
+    (sentence,) = translated(model, "HALLO!")
+    assert model.asked == ["HALLO!", "Hallo!"]
+    assert (sentence.text, sentence.flags) == ("HALLO!", flags)
+
+
+def test_placeholders_go_through_the_model_as_symbols() -> None:
+    model = Model(lambda text: " ".join(reversed(swapped(text).split())))
+    (sentence,) = translated(model, "Hallo {name} und %s dort")
+    assert model.asked == [f"Hallo {SYMBOLS[0]} und {SYMBOLS[1]} dort"]
+    assert (sentence.text, sentence.flags) == ("DORT %s UND {name} hALLO", {"echo"})
+
+
+@pytest.mark.parametrize("loss", [lambda text: text.replace(SYMBOLS[0], ""), lambda text: text + SYMBOLS[1]])
+def test_a_lost_or_invented_placeholder_leaves_all_where_they_are(loss: Speak) -> None:
+    model = Model(lambda text: loss(swapped(text)) if SYMBOLS[0] in text else swapped(text))
+    (sentence,) = translated(model, "Hallo {name} und Tag")
+    assert (sentence.text, sentence.flags) == ("hALLO {name} UND tAG".replace("tAG", "tAG"), {"placeholders"})
+
+
+def test_a_placeholder_that_nobody_wrote_is_none_of_the_text() -> None:
+    model = Model(lambda text: f"{swapped(text)} {SYMBOLS[2]}")
+    plain, holding = translated(model, "Guten Tag", "Hallo {name}")
+    assert (plain.text, plain.flags) == ("gUTEN tAG", {"placeholders"})
+    assert (holding.text.split(), holding.flags) == (["hALLO", "{name}"], {"placeholders"})
+
+
+def test_a_quotation_of_two_sentences_keeps_both_marks() -> None:
+    model = Model(lambda text: text.replace('"', "").upper())
+    (sentence,) = translated(model, "Er sagte: \u201eIch gehe. Ich bin krank.\u201c Ja.")
+    assert sentence.text == 'ER SAGTE: \u201eICH GEHE. ICH BIN KRANK." JA.'
+
+
+def test_a_model_without_symbols_translates_round_the_placeholders() -> None:
+    model = Model(
+        lambda text: f"{text[: len(text) - len(text.lstrip())]}{swapped(text.strip())}{text[len(text.rstrip()) :]}"
+    )
+    (sentence,) = translated(model, "Hallo {name} und Tag!", n_symbols=0)
+    assert (sentence.text, sentence.flags) == ("hALLO {name} UND tAG!", {"placeholders"})
+
+
+def forgetful(text: str) -> str:
+    """Loses every number but those that it does not see."""
+    return re.sub(r"(?<!\u27e6)\b\d[\d.,:]*", "", swapped(text))
+
+
+def test_a_lost_number_is_put_where_the_model_puts_its_symbol() -> None:
+    model = Model(forgetful)
+    (sentence,) = translated(model, "Am 30.11.2024 zahlt {name} 1.234,56 Euro")
+    assert model.asked[1:] == [f"Am {SYMBOLS[1]} zahlt {SYMBOLS[0]} {SYMBOLS[2]} Euro"]
+    assert (sentence.text, sentence.flags - {"echo"}) == ("aM 30.11.2024 ZAHLT {name} 1,234.56 eURO", {"numbers"})
+
+
+@pytest.mark.parametrize("n_symbols", [0, 1, 16])
+def test_a_number_that_stays_lost_makes_the_translation_suspicious(n_symbols: int) -> None:
+    model = Model(lambda text: re.sub(r"\S*\d\S*", "", swapped(text)).strip())
+    (sentence,) = translated(model, "Im Jahr 2024 sind es 365 Tage", n_symbols=n_symbols)
+    assert (sentence.text.split(), sentence.flags - {"echo"}) == (["iM", "jAHR", "SIND", "ES", "tAGE"], {"missing"})
+
+
+def test_numbers_that_are_there_are_written_as_the_language_does_and_asked_for_once() -> None:
+    model = Model(swapped)
+    (sentence,) = translated(model, "Es kostet 19,99 Euro, also 3 mal 6.66")
+    assert (sentence.text, sentence.flags - {"echo"}) == ("eS KOSTET 19.99 eURO, ALSO 3 MAL 6.66", set())
+    assert len(model.asked) == 1
+
+
+def test_numbers_of_shouted_text_are_looked_for_in_what_was_read_in_small_letters() -> None:
+    model = Model(lambda text: forgetful(text).lower(), lambda text: -0.9 if text.isupper() else -0.1)
+    (sentence,) = translated(model, "WIR TREFFEN UNS AM 30.11.2024")
+    assert (sentence.text, sentence.flags - {"echo"}) == ("WIR TREFFEN UNS AM 30.11.2024", {"numbers", "capitals"})
+
+
+def test_without_guards_everything_reaches_the_model_but_placeholders_stay() -> None:
+    model = Model(lambda text: "ha " * 9 if text == "Witz." else swapped(text))
+    texts = ["...", "Witz.", "This is the dog that you have seen.", "HALLO {x}!"]
+    found = translated(model, *texts, guarded=False)
+    assert [s.text for s in found] == ["...", "ha " * 9, swapped(texts[2]), "hallo {x}!"]
+    assert {flag for s in found for flag in s.flags} == set()
+
+
+TEXT = st.text(st.characters(exclude_characters="\n", exclude_categories=["Cs"]), max_size=40)
+MIXED = st.lists(
+    st.sampled_from(["{name}", "%s", "<b>", "</b>", "Hallo", " ", ". ", "Ja!", *SYMBOLS[:2]]) | TEXT, max_size=7
+)
+
+
+@given(passages=st.lists(MIXED.map("".join), max_size=4), n_symbols=st.sampled_from([0, 2, 16]))
+def test_a_model_that_repeats_after_us_gives_back_any_text(passages: list[str], n_symbols: int) -> None:
+    """Whatever is split, protected and joined: nothing is lost and nothing moves."""
+    found = translated(Model(str), *passages, n_symbols=n_symbols)
+    for text, sentence in zip(passages, found, strict=True):
+        assert readable(sentence.text) == readable(text) or sentence.flags & {"repetition", "capitals"}

@@ -1,0 +1,1 @@
+"""Kernels that are there for speed alone; each has a plain equivalent that the tests compare it with."""

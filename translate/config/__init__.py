@@ -1,0 +1,1 @@
+"""The experiment file (TOML): its sections, and how it is loaded."""

@@ -1,0 +1,379 @@
+"""The experiment file (TOML) as typed, frozen sections; unknown keys are refused with a suggestion.
+
+`load` reads a file, applies `--set section.key=value`, and validates; nothing edits a config afterwards. Defaults
+live here and nowhere else.
+"""
+
+import functools
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal
+
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Discriminator,
+    Field,
+    SerializerFunctionWrapHandler,
+    Tag,
+    ValidationInfo,
+    field_validator,
+    model_serializer,
+    model_validator,
+)
+from pydantic_core import PydanticCustomError
+
+from transformer.search.hypothesis import LengthRule
+
+MAX_BEAM_SIZE, MAX_ALPHA = 256, 10.0  # beyond them a search only runs out of memory or of floating-point range
+Beta = Annotated[float, Field(ge=0, lt=1)]
+
+
+class Section(BaseModel):
+    """A frozen table of the experiment file that knows its keys."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True, allow_inf_nan=False)
+
+
+class Origin(Section):
+    """Where sentence pairs come from.
+
+    Attributes:
+        upsample: copies of each pair, and of its variants, in the training corpus: more for what is small and matters.
+    """
+
+    upsample: int = Field(default=1, ge=1, le=1000)
+
+    @model_serializer(mode="wrap")
+    def _without_default(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """One copy is not written, so that what was prepared before there were any stays up to date."""
+        return {key: value for key, value in dump(self).items() if (key, value) != ("upsample", 1)}
+
+
+class TextSource(Origin):
+    """Two line-aligned files, plain or compressed (.gz, .xz); line n of one translates line n of the other."""
+
+    kind: Literal["text"] = "text"
+    source: str
+    target: str
+
+
+class TsvSource(Origin):
+    """One file with tab-separated columns, counted from 0.
+
+    Attributes:
+        split: separator of several translations in one cell, such as "|" in a dictionary; each makes a pair.
+    """
+
+    kind: Literal["tsv"]
+    path: str
+    source: int = Field(default=0, ge=0)
+    target: int = Field(default=1, ge=0)
+    split: str | None = Field(default=None, min_length=1)
+
+
+class JsonlSource(Origin):
+    """One JSON object a line; `source` and `target` are keys, dotted where nested: `translation.de`."""
+
+    kind: Literal["jsonl"]
+    path: str
+    source: str
+    target: str
+
+
+class ParquetSource(Origin):
+    """A Parquet file with one column for each language, dotted where nested."""
+
+    kind: Literal["parquet"]
+    path: str
+    source: str
+    target: str
+
+
+class HubSource(Origin):
+    """A data set of the Hugging Face hub, or a local folder in the same form, loaded by `datasets`."""
+
+    kind: Literal["hub"]
+    id: str
+    split: str
+    source: str
+    target: str
+    config: str | None = None
+    revision: str | None = None
+
+
+class GrammarSource(Origin):
+    """Sentences of the German-English grammar that ships with the project: synthetic, for demonstration."""
+
+    kind: Literal["grammar"]
+    split: Literal["train", "valid", "test"]
+    pairs: int = Field(ge=1)
+    seed: int = 0
+
+
+class WordsSource(Origin):
+    """German and English words, short phrases and replies of every day; a list that ships with the project."""
+
+    kind: Literal["words"]
+
+
+class SacrebleuSource(Origin):
+    """A test set by its sacreBLEU name, such as `wmt14/full`."""
+
+    kind: Literal["sacrebleu"]
+    name: str
+
+
+def _kind(value: object) -> str:
+    """The tag of a source table; "text" may be left out."""
+    kind = value.get("kind", "text") if isinstance(value, Mapping) else getattr(value, "kind", "text")
+    return str(kind)
+
+
+Source = Annotated[
+    Annotated[TextSource, Tag("text")]
+    | Annotated[TsvSource, Tag("tsv")]
+    | Annotated[JsonlSource, Tag("jsonl")]
+    | Annotated[ParquetSource, Tag("parquet")]
+    | Annotated[HubSource, Tag("hub")]
+    | Annotated[GrammarSource, Tag("grammar")]
+    | Annotated[WordsSource, Tag("words")]
+    | Annotated[SacrebleuSource, Tag("sacrebleu")],
+    Discriminator(_kind),
+]
+
+
+class ReplayData(Section):
+    """A corpus that a model was trained on before, mixed with the new one against forgetting.
+
+    Attributes:
+        sources: where its text comes from.
+        share: of the sentence pairs of every epoch. An epoch holds each new pair once and as many old ones as make the
+            share right: a sample drawn anew for every epoch, or where there are too few, all of them equally often.
+    """
+
+    sources: tuple[Source, ...] = Field(min_length=1, strict=False)
+    share: float = Field(default=0.5, gt=0, lt=1)
+
+
+class DataConfig(Section):
+    """Where the text comes from.
+
+    In names of files and columns "{source}" and "{target}" stand for the language codes, so that an experiment in the
+    other direction need not repeat them.
+
+    Attributes:
+        source, target: language codes, such as "de" and "en".
+        root: folder that relative paths of the sources start from; itself relative to the working directory.
+        train, valid, test: sources; several train sources are concatenated, test sets have names.
+        replay: an older corpus to train on beside `train`.
+    """
+
+    source: str
+    target: str
+    root: str = "."
+    train: tuple[Source, ...] = Field(min_length=1, strict=False)
+    valid: Source
+    test: dict[str, Source] = Field(default_factory=dict)
+    replay: ReplayData | None = None
+
+    @model_validator(mode="before")
+    @classmethod
+    def _name_languages(cls, values: object) -> object:
+        if not isinstance(values, dict):
+            return values
+        codes = {f"{{{side}}}": code for side in ("source", "target") if isinstance(code := values.get(side), str)}
+        return {key: _replaced(value, codes) if key in _SOURCES else value for key, value in values.items()}
+
+    @field_validator("valid", "test")
+    @classmethod
+    def _score_each_pair_once(cls, value: Source | dict[str, Source]) -> Source | dict[str, Source]:
+        for source in value.values() if isinstance(value, dict) else (value,):
+            if source.upsample > 1:
+                raise PydanticCustomError("upsample", "upsample is for training; take the key out")
+        return value
+
+
+_SOURCES = {"train", "valid", "test", "replay"}  # the keys of DataConfig that hold sources
+
+
+def _replaced(value: object, texts: Mapping[str, str]) -> object:
+    """Nested tables and lists with each of the texts replaced in every string."""
+    if isinstance(value, str):
+        return functools.reduce(lambda text, old: text.replace(old, texts[old]), texts, value)
+    if isinstance(value, Mapping):
+        return {key: _replaced(item, texts) for key, item in value.items()}
+    return [_replaced(item, texts) for item in value] if isinstance(value, list | tuple) else value
+
+
+class CleaningConfig(Section):
+    """Which training pairs are dropped; every drop is counted in the report.
+
+    Attributes:
+        max_words: longest side in white-space separated words.
+        max_characters: longest side in characters.
+        max_ratio: longest side over shortest, in characters; sides of fewer than 20 characters are exempt.
+        duplicates, identical: drop repeated pairs; drop pairs whose sides are equal.
+        test_overlap: drop pairs of which a side of 4 words or more stands in the valid or a test set.
+    """
+
+    max_words: int = Field(default=250, ge=1)
+    max_characters: int = Field(default=2000, ge=1)
+    max_ratio: float = Field(default=4.0, ge=1.0)
+    duplicates: bool = True
+    identical: bool = True
+    test_overlap: bool = True
+
+
+class TokenizerConfig(Section):
+    """One SentencePiece model for both languages (section 5.1: a shared vocabulary).
+
+    Attributes:
+        max_sentences: sentences that it is trained on, a random sample of more; of 256 MB of text at most, and of
+            less, down to 14 MB, where there are few spaces, as in Chinese.
+        placeholders: symbols that are a piece of their own each, to stand for what is not to be translated.
+    """
+
+    vocab_size: int = Field(default=8000, ge=16, le=1_000_000)
+    algorithm: Literal["bpe", "unigram"] = "bpe"
+    byte_fallback: bool = True
+    character_coverage: float = Field(default=1.0, gt=0.9, le=1.0)
+    max_sentences: int = Field(default=2_000_000, ge=1)
+    placeholders: int = Field(default=0, ge=0, le=99)
+
+
+Rate = Annotated[float, Field(ge=0, le=1)]
+
+
+class AugmentationConfig(Section):
+    """Training pairs that occur in another form as well; each rate is the chance of a sentence of 12 words.
+
+    Attributes:
+        case: in capitals or in small letters.
+        ending: without the mark that ends both sides, or with one.
+        markup: with placeholders around or in place of a word that both sides share; the tokenizer needs two.
+    """
+
+    case: Rate = 0.0
+    ending: Rate = 0.0
+    markup: Rate = 0.0
+
+
+class ModelSection(Section):
+    """A preset by name and the fields that differ from it; None leaves the preset's value."""
+
+    preset: str = "paper-base"
+    d_model: int | None = None
+    n_heads: int | None = None
+    d_k: int | None = None
+    d_v: int | None = None
+    d_ff: int | None = None
+    n_encoder_layers: int | None = None
+    n_decoder_layers: int | None = None
+    dropout: float | None = None
+    attention_dropout: float | None = None
+    ffn_dropout: float | None = None
+    norm: Literal["post", "pre"] | None = None
+    norm_eps: float | None = None
+    positions: Literal["sinusoidal", "sinusoidal-blocks", "learned"] | None = None
+    max_length: int | None = None
+    tying: Literal["all", "target", "none"] | None = None
+    attention_bias: bool | None = None
+    output_bias: bool | None = None
+    activation: Literal["relu", "swish"] | None = None
+    init_gain: float | None = None
+    window: int | None = None
+
+
+class TrainingConfig(Section):
+    """Section 5 of the paper; the defaults are the paper's where it names a value.
+
+    Attributes:
+        max_steps, max_epochs: training ends at whichever comes first; at least one must be set.
+        batch_tokens: padded tokens a side in one micro-batch; the paper has about 25,000.
+        accumulate: micro-batches that make one update.
+        checkpoint_activations: keep only the inputs of layers for the backward pass and compute the rest again: less
+            memory, about a third more work, the same result.
+        parallel: what the processes of torchrun hold: "ddp" all of the model each, "fsdp" a part each, for models that
+            one GPU does not hold; a single process holds all.
+        max_tokens: longest sentence, in tokens a side, that is trained on; longer ones are counted and named.
+        lr: peak learning rate; None is the paper's d_model^-0.5 * warmup_steps^-0.5 (5.3).
+        warmup_steps: linear rise, then inverse square root (5.3).
+        cooldown: share of all steps, at the end, in which the learning rate falls to zero in a line; 0 is the paper's.
+        adam_betas, adam_eps, weight_decay: of the optimizer (5.3); decay is decoupled.
+        label_smoothing: of 5.4.
+        clip_norm: largest gradient norm; None measures without clipping, as the paper.
+        precision: "auto" takes bf16 where this machine multiplies faster in it.
+        valid_every: steps between validations; None is once an epoch.
+        valid_bleu_sentences: validation sentences that are translated for BLEU; 0 turns it off.
+        save_every: steps between checkpoints of the schedule, which averaging uses; None saves with every validation.
+        save_minutes: minutes between checkpoints that only guard against loss; 0 turns them off.
+        keep_last: checkpoints kept beside the best one.
+        average_last: checkpoints averaged into the final model (6.1: 5 for base, 20 for big).
+        best_by: the validation score that picks the best checkpoint and drives patience.
+        final: what becomes the final model: the mean of the last checkpoints, or the best one. With `ema` the moving
+            average takes the place of the mean.
+        ema: decay of a moving average of the parameters, such as 0.999, which is validated and becomes the final
+            model; None keeps none.
+        patience: validations without a better score before training stops; None never stops early.
+        log_every: steps between lines of metrics.jsonl.
+        tensorboard: also write the numbers of metrics.jsonl for TensorBoard; needs the extra of that name.
+        seed: of initialisation, dropout and batch order.
+    """
+
+    max_steps: int | None = Field(default=None, ge=1)
+    max_epochs: int | None = Field(default=None, ge=1)
+    batch_tokens: int = Field(default=4096, ge=1)
+    accumulate: int = Field(default=1, ge=1)
+    checkpoint_activations: bool = False
+    parallel: Literal["ddp", "fsdp"] = "ddp"
+    max_tokens: int = Field(default=256, ge=2)
+    lr: float | None = Field(default=None, gt=0)
+    warmup_steps: int = Field(default=4000, ge=1)
+    cooldown: float = Field(default=0.0, ge=0, le=1)
+    adam_betas: tuple[Beta, Beta] = Field(default=(0.9, 0.98), strict=False)
+    adam_eps: float = Field(default=1e-9, gt=0)
+    weight_decay: float = Field(default=0.0, ge=0)
+    label_smoothing: float = Field(default=0.1, ge=0, lt=1)
+    clip_norm: float | None = Field(default=None, gt=0)
+    precision: Literal["auto", "fp32", "bf16"] = "auto"
+    valid_every: int | None = Field(default=None, ge=1)
+    valid_bleu_sentences: int = Field(default=500, ge=0)
+    save_every: int | None = Field(default=None, ge=1)
+    save_minutes: float = Field(default=10.0, ge=0)
+    keep_last: int = Field(default=5, ge=1)
+    average_last: int = Field(default=5, ge=1)
+    best_by: Literal["loss", "bleu"] = "loss"
+    final: Literal["average", "best"] = "average"
+    ema: float | None = Field(default=None, gt=0, lt=1)
+    patience: int | None = Field(default=None, ge=1)
+    log_every: int = Field(default=50, ge=1)
+    tensorboard: bool = False
+    seed: int = Field(default=1, ge=0, lt=2**63)
+
+    @field_validator("best_by")
+    @classmethod
+    def _needs_bleu(cls, best_by: str, others: ValidationInfo) -> str:
+        if best_by == "bleu" and others.data.get("valid_bleu_sentences") == 0:
+            raise PydanticCustomError("best_by", "needs translations; set training.valid_bleu_sentences above 0")
+        return best_by
+
+
+class DecodingConfig(Section):
+    """Section 6.1: beam 4, alpha 0.6, at most input length + 50 tokens; alpha belongs to the length penalty "gnmt"."""
+
+    beam_size: int = Field(default=4, ge=1, le=MAX_BEAM_SIZE)
+    alpha: float = Field(default=0.6, ge=0, le=MAX_ALPHA)
+    length_penalty: LengthRule = "gnmt"
+    max_extra: int = Field(default=50, ge=1)
+
+
+class ExperimentConfig(Section):
+    """One experiment, complete."""
+
+    data: DataConfig
+    cleaning: CleaningConfig = CleaningConfig()
+    tokenizer: TokenizerConfig = TokenizerConfig()
+    augmentation: AugmentationConfig = AugmentationConfig()
+    model: ModelSection = ModelSection()
+    training: TrainingConfig = TrainingConfig()
+    decoding: DecodingConfig = DecodingConfig()

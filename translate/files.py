@@ -1,0 +1,116 @@
+"""Files and folders that are there whole or not at all; digests, locks and JSON."""
+
+import contextlib
+import hashlib
+import json
+import os
+import shutil
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+
+def sha256(path: Path) -> str:
+    """Hexadecimal SHA-256 of a file's bytes."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def write_text(path: Path, text: str, *, durable: bool = False) -> None:
+    """Replace a file by `text` in UTF-8, whole or not at all.
+
+    Args:
+        path: the file; its folder must exist.
+        text: the content; "\\n" stays "\\n" on every system.
+        durable: return only when the content is on the disk, so that a power failure cannot undo it.
+
+    Raises OSError; the file is then as it was.
+    """
+    partial = path.with_name(f".{path.name}.partial")
+    with partial.open("w", encoding="utf-8", newline="\n") as file:
+        file.write(text)
+        if durable:
+            file.flush()
+            os.fsync(file.fileno())
+    partial.replace(path)
+
+
+def write_json(path: Path, value: object, *, durable: bool = False) -> None:
+    """Replace a file by a value as indented JSON; see `write_text`."""
+    write_text(path, json.dumps(value, indent=2, ensure_ascii=False) + "\n", durable=durable)
+
+
+def read_json(path: Path) -> dict[str, Any]:
+    """The JSON object in a file; OSError if it cannot be read, ValueError if it holds anything else."""
+    value = json.loads(path.read_text(encoding="utf-8"))
+    if not isinstance(value, dict):
+        raise ValueError(f"{path}: holds no JSON object")
+    return value
+
+
+@contextlib.contextmanager
+def new_folder(place: Path, *, replace: bool = False) -> Iterator[Path]:
+    """Yield an empty folder beside `place` that takes its name when the block ends without an exception.
+
+    Args:
+        place: the folder to make; its parents are made where they are missing.
+        replace: whether it may take the place of an existing folder, which stays as it was if the block fails.
+
+    Raises FileExistsError if `place` exists and `replace` is off, and OSError if the disk refuses. What a killed
+    process left behind is put right first.
+    """
+    partial, old = (place.with_name(f".{place.name}.{suffix}") for suffix in ("partial", "old"))
+    _put_back(old, place)
+    try:
+        if place.exists() and not replace:
+            raise FileExistsError(f"{place} exists")
+        shutil.rmtree(partial, ignore_errors=True)
+        partial.mkdir(parents=True)
+        yield partial
+        if place.exists():
+            if not replace:
+                raise FileExistsError(f"{place} exists")
+            place.rename(old)
+        partial.rename(place)
+    finally:
+        shutil.rmtree(partial, ignore_errors=True)
+        _put_back(old, place)
+
+
+def _put_back(old: Path, place: Path) -> None:
+    """Return the old folder to its place, or remove it if a new one stands there."""
+    if old.exists() and not place.exists():
+        old.rename(place)
+    shutil.rmtree(old, ignore_errors=True)
+
+
+@contextlib.contextmanager
+def locked(path: Path, on_wait: Callable[[], None] | None = None) -> Iterator[None]:
+    """Hold the lock of a file or folder; the operating system releases it when the process ends.
+
+    Args:
+        path: an existing folder, or a file that is made where it is missing.
+        on_wait: called once before waiting for another process; None does not wait.
+
+    Raises BlockingIOError if another process holds the lock and `on_wait` is None. Has no effect on Windows and on file
+    systems without locks.
+    """
+    try:
+        import fcntl
+    except ImportError:  # Windows
+        yield
+        return
+    descriptor = os.open(path, os.O_RDONLY if path.is_dir() else os.O_RDWR | os.O_CREAT, 0o666)
+    try:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            if on_wait is None:
+                raise
+            on_wait()
+            fcntl.flock(descriptor, fcntl.LOCK_EX)
+        except OSError:  # some network file systems have no locks
+            pass
+        yield
+    finally:
+        os.close(descriptor)

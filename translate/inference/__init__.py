@@ -1,0 +1,1 @@
+"""Text in, text out: engines, translators, and the research options of search."""
