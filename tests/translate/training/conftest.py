@@ -9,12 +9,13 @@ from typing import Any
 import pytest
 import torch
 
-from translate.commands.train import new_trainer
 from translate.config.load import parse
 from translate.config.schema import ExperimentConfig
 from translate.corpus.store import prepare
+from translate.evaluation.validation import greedy_bleu
 from translate.training.loop import Trainer
 from translate.training.run import Run
+from translate.training.session import new_trainer
 
 WORDS = {"rot": "red", "blau": "blue", "hund": "dog", "katze": "cat", "haus": "house", "und": "and", "groß": "big"}
 
@@ -76,7 +77,7 @@ class Toy:
         run = Run(self.folder / name)
         run.check(config, resume=resume)
         prepared = prepare(config, self.folder / "prepared", self.said.append)
-        trainer = new_trainer(config, prepared, run, self.said.append)
+        trainer = new_trainer(config, prepared, run, score_bleu=greedy_bleu, say=self.said.append)
         if resume:
             trainer.resume()
         return trainer
@@ -87,7 +88,8 @@ def toy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Toy:
     def rate(dtype: torch.dtype, device: torch.device, repeats: int = 7) -> float:
         return 1e9 + float(torch.randn(3).abs().sum())  # it draws as the true measurement does, which takes longer
 
-    monkeypatch.setattr("translate.machine.product_rate", rate)
+    for module in ("machine", "training.session"):
+        monkeypatch.setattr(f"translate.{module}.product_rate", rate)
     torch.set_num_threads(1)
     return Toy(tmp_path)
 

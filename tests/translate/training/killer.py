@@ -20,7 +20,7 @@ import sacrebleu  # noqa: F401
 
 import translate.commands.train
 import translate.evaluation.validation
-import translate.training.loop  # noqa: F401
+import translate.training.session  # noqa: F401
 from translate.cli import main
 
 LIMIT = 120.0  # seconds; no run lasts that long

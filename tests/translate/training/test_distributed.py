@@ -45,7 +45,7 @@ class Torchrun:
 
     def _children(self) -> list[int]:
         pid = self._process.pid
-        return [int(child) for child in Path(f"/proc/{pid}/spec/{pid}/children").read_text().split()]
+        return [int(child) for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
 
     def end(self) -> tuple[int, str]:
         """Exit code and stderr when it is over."""

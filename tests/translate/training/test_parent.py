@@ -183,15 +183,15 @@ def test_a_run_with_an_old_corpus_learns_from_both_and_goes_on_to_the_same_bits(
     data = {"train": [{"source": "new.de", "target": "new.en"}], "replay": old}
     whole = fine_tune(toy, "whole", parent, data=data)
     counts = json.loads((whole / "manifest.json").read_text())["data"]["counts"]
-    assert counts["old"] == counts["kept"] - 3 > 100
+    assert counts["replay"] == counts["kept"] - 3 > 100
     with monkeypatch.context() as stopped:
         interrupt_at(7, stopped)
         with pytest.raises(Interrupted):
             fine_tune(toy, "halves", parent, data=data)
     assert_same_weights(whole / "model", fine_tune(toy, "halves", None, resume=True, data=data) / "model")
     with pytest.raises(UserError, match=r"other settings \(data.replay.share\)"):
-        fine_tune(toy, "halves", None, resume=True, data={**data, "old": {**old, "share": 0.6}})
-    data["old"] = {"sources": data["train"]}
+        fine_tune(toy, "halves", None, resume=True, data={**data, "replay": {**old, "share": 0.6}})
+    data["replay"] = {"sources": data["train"]}
     with pytest.raises(UserError, match=r"data.replay is empty after cleaning: 3 duplicate"):
         fine_tune(toy, "other", parent, data=data)
 

@@ -121,7 +121,7 @@ def test_a_missing_package_is_told_before_anything_is_prepared(toy, monkeypatch,
 def test_who_does_not_ask_for_it_does_not_import_it():
     program = """
 import sys
-import translate.commands.train, translate.training.loop
+import translate.commands.train, translate.training.session
 assert not [name for name in sys.modules if name == "tensorboard" or name.startswith("torch.utils.tensorboard")]
 """
     subprocess.run([sys.executable, "-c", program], check=True, timeout=100)

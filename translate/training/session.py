@@ -1,0 +1,185 @@
+"""A training session: from an experiment to a run directory that holds its final model.
+
+`train_experiment` is `translate train` without its command line. `new_trainer` makes the trainer of one process.
+"""
+
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
+from pathlib import Path
+
+import torch
+
+from transformer.model import Transformer
+from transformer.presets import resolve
+from translate.config.schema import ExperimentConfig
+from translate.corpus.batches import longest_source
+from translate.corpus.sources import Pair
+from translate.corpus.store import Prepared, prepare
+from translate.machine import better_allocator, choose_device, choose_dtype, keep_kernels, product_rate, tune_malloc
+from translate.models.folder import ModelFolder, TranslationSpec
+from translate.training import card, checkpoint, tensorboard
+from translate.training.distributed import ALONE, Ranks, joined
+from translate.training.loop import Trainer
+from translate.training.parent import Parent, parent_of
+from translate.training.reproduction import Original
+from translate.training.run import Run
+from translate.training.signals import terminable
+
+Say = Callable[[str], None]
+ScoreBleu = Callable[[ModelFolder, Sequence[Pair]], float]
+
+
+def train_experiment(
+    config: ExperimentConfig,
+    run: Run,
+    corpus_folder: Path,
+    *,
+    score_bleu: ScoreBleu,
+    say: Say,
+    resume: bool = False,
+    from_model: Path | None = None,
+    original: Original | None = None,
+) -> bool:
+    """Prepare the corpus if needed, train, and write the run directory; every process of torchrun calls this.
+
+    Args:
+        config: the experiment.
+        run: the run directory.
+        corpus_folder: folder of the prepared corpus, made or brought up to date first.
+        score_bleu: BLEU of a model's translations of validation pairs.
+        say: receives each message to the user.
+        resume: continue from the newest checkpoint, or start if there is none.
+        from_model: run directory or model folder to fine-tune; None starts from random weights or, when a run is
+            resumed, from the model that it began with.
+        original: the run to repeat, or None.
+
+    Returns whether the final model equals that of `original`; True if there is no `original`.
+
+    Ctrl-C and SIGTERM save the state and raise KeyboardInterrupt or Terminated. Raises UserError for mistakes in the
+    experiment, the data or the folders.
+    """
+    with terminable(), joined(say) as ranks, ExitStack() as held:
+        say = say if ranks.is_first else _discard
+        trainer: Trainer | None = None
+        try:
+            # Check everything before preparing the corpus, which takes long and which other runs may share.
+            parent = ranks.first(
+                lambda: original.parent(run) if original else parent_of(run, from_model, say, resume=resume)
+            )
+            if parent is not None:
+                config = parent.settings(config, _discard if resume or original else say)
+            ranks.first(lambda: _check(config, run, resume))
+            if original is not None:
+                ranks.first(lambda: original.check(run, ranks.size, say))
+            _tune_machine(say)
+            tokenizer = None if parent is None else parent.load_tokenizer()
+            corpus = ranks.lead(
+                lambda: prepare(config, corpus_folder, say, tokenizer), follow=lambda: Prepared.open(corpus_folder)
+            )
+            if original is not None:
+                ranks.first(lambda: original.check_corpus(corpus))
+            ranks.watch()
+            ranks.first(lambda: held.enter_context(run.locked()))
+            dtype = None if original is None else original.dtype
+            trainer = new_trainer(
+                config, corpus, run, score_bleu=score_bleu, say=say, ranks=ranks, parent=parent, dtype=dtype
+            )
+            if resume:
+                trainer.resume()
+            trainer.train()
+            same = ranks.first(lambda: original is None or original.compare(run, say))
+            ranks.first(lambda: card.write(run))
+            return same
+        except KeyboardInterrupt:
+            saved = trainer.saved_step if trainer else 0
+            say(f"stopped; step {saved:,} is saved" if saved else "stopped before anything was saved")
+            say("go on with the same command and --resume")
+            raise
+
+
+def new_trainer(
+    config: ExperimentConfig,
+    prepared: Prepared,
+    run: Run,
+    *,
+    score_bleu: ScoreBleu,
+    say: Say,
+    ranks: Ranks = ALONE,
+    parent: Parent | None = None,
+    dtype: torch.dtype | None = None,
+) -> Trainer:
+    """Make the model and its trainer, and write the run's manifest and configuration.
+
+    Args:
+        config: the experiment.
+        prepared: its prepared corpus.
+        run: a run directory that is new or was begun by the same experiment.
+        score_bleu: BLEU of a model's translations of validation pairs.
+        say: receives each message to the user.
+        ranks: the processes that train together; all of them call this.
+        parent: the model to fine-tune; None draws the weights from the seed.
+        dtype: type of matrix products; None is that of the run so far, or what the experiment asks for.
+    """
+    device, section = choose_device(), config.training
+    # Measured before the seed is set, as measuring draws random numbers.
+    dtype = ranks.first(lambda: dtype or run.recorded_dtype() or choose_dtype(section.precision, device))
+    peak = product_rate(dtype, device)
+    torch.manual_seed(section.seed)
+    overrides = config.model.model_dump(exclude={"preset"})
+    model = Transformer(resolve(config.model.preset, overrides, prepared.tokenizer.vocab_size))
+    if parent is not None and not checkpoint.checkpoints(run.checkpoints):
+        parent.give_weights(model)
+    if ranks.size == 1 or section.parallel == "ddp":  # with FSDP the whole model stays in main memory
+        model = model.to(device)
+    data = config.data
+    longest = _longest_source(prepared, section.max_tokens, parent)
+    spec = TranslationSpec(data.source, data.target, config.decoding, max_source_tokens=longest)
+    sample = prepared.valid[: section.valid_bleu_sentences]
+    trainer = Trainer(
+        run=run,
+        config=section,
+        prepared=prepared,
+        model=model,
+        dtype=dtype,
+        spec=spec,
+        bleu=(lambda m: score_bleu(ModelFolder(run.folder, m, prepared.tokenizer, spec), sample)) if sample else None,
+        say=say,
+        peak=peak,
+        ranks=ranks,
+        replay_share=data.replay.share if data.replay is not None else 0.0,
+    )
+    ranks.first(lambda: run.begin(config, prepared, model, dtype, peak, None if parent is None else parent.record))
+    ranks.seed(section.seed, step=0)
+    size = sum(parameter.numel() for parameter in model.parameters()) / 1e6
+    together = "" if ranks.size == 1 else f", {ranks.size} processes"
+    say(f"{run.folder}: {size:.2f} M parameters, {device.type}, {str(dtype).removeprefix('torch.')} products{together}")
+    return trainer
+
+
+def _check(config: ExperimentConfig, run: Run, resume: bool) -> None:
+    """UserError or ConfigError if the experiment cannot be trained, or not in this run directory."""
+    run.check(config, resume=resume)
+    resolve(config.model.preset, config.model.model_dump(exclude={"preset"}), config.tokenizer.vocab_size)
+    if config.training.tensorboard:
+        tensorboard.require()
+
+
+def _tune_machine(say: Say) -> None:
+    """Set up memory allocation and kernel caches; suggest a faster allocator if one is installed."""
+    tune_malloc()
+    keep_kernels()
+    if choose_device().type == "cpu" and (library := better_allocator()):
+        say(f"{library} is installed; training on a CPU is faster with LD_PRELOAD={library} before the command")
+
+
+def _longest_source(prepared: Prepared, max_tokens: int, parent: Parent | None) -> int | None:
+    """Tokens of the longest source of this training or its parent's, without eos; None if the parent's is unknown."""
+    longest = longest_source(prepared.train, max_tokens)
+    if parent is None:
+        return longest
+    before = TranslationSpec.load(parent.folder / "translation.json").max_source_tokens
+    return None if before is None else max(longest, before)
+
+
+def _discard(message: str) -> None:
+    """Ignore a message: rank 0 speaks for all."""
