@@ -23,7 +23,7 @@ def places() -> list[Path]:
     """
     home = os.environ.get("TRANSLATE_HOME")
     user = Path(home) if home else Path.home() / ".local" / "share" / "translate"
-    return [Path(__file__).parent / "models", user / "models", Path("runs")]
+    return [Path(__file__).parent, user / "models", Path("runs")]
 
 
 def installed() -> list[Path]:
