@@ -17,7 +17,7 @@ target = "en"
 train = [{ kind = "grammar", split = "train", pairs = 70 }]
 valid = { kind = "grammar", split = "valid", pairs = 3 }
 test.one = { kind = "grammar", split = "test", pairs = 30 }
-old = { sources = [{ kind = "words" }] }
+replay = { sources = [{ kind = "words" }] }
 
 [tokenizer]
 vocab_size = 400
@@ -90,7 +90,7 @@ def test_a_card_tells_what_a_fine_tuned_model_began_with(place: Path, monkeypatc
     assert main(["train", "back.toml", "--from", "runs/y"]) == 0
     assert ship.main(["runs/back", "--to", "models/back", "--weaknesses", "bad.md"]) == 0
     assert (place / "models/back/README.md").read_text(encoding="utf-8").startswith("# English to German, ")
-    less = CONFIG.replace('old = { sources = [{ kind = "words" }] }\n', "")
+    less = CONFIG.replace('replay = { sources = [{ kind = "words" }] }\n', "")
     (place / "z.toml").write_text(less, encoding="utf-8")
     assert main(["train", "z.toml", "--from", "runs/y"]) == 0
     with pytest.raises(UserError, match="trained on words, which"):

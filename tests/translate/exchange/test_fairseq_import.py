@@ -174,7 +174,7 @@ def test_logits_are_those_of_the_network_written_out(changes: dict[str, Any], tm
         torch.testing.assert_close(ours[:, columns], expected[:, 2:], atol=1e-4, rtol=1e-4)
         others = sorted(set(range(4, parts.tokenizer.vocab_size)) - set(columns))
         assert (ours[:, others] < -1000).all()
-    assert (parts.task.source, parts.task.target, parts.task.decoding.length_penalty) == ("de", "en", "average")
+    assert (parts.spec.source, parts.spec.target, parts.spec.decoding.length_penalty) == ("de", "en", "average")
     assert len(Translator(parts)(TEXTS)) == len(TEXTS)
 
 
