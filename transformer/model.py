@@ -65,6 +65,11 @@ class Transformer(nn.Module):
         initialise(self)
 
     @property
+    def device(self) -> torch.device:
+        """Where the weights are."""
+        return self.output_weight.device
+
+    @property
     def tgt_embedding(self) -> Embedding:
         """The target embedding; the source's where they are tied."""
         return self.src_embedding if self.own_tgt_embedding is None else self.own_tgt_embedding

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Callable, Iterable, Iterator
 
-from transformer.search.beam import Hypothesis
+from transformer.search.hypothesis import Hypothesis
 from translate.inference.translator import Ids, Translation, Translator
 from translate.models.folder import ModelFolder
 from translate.text.placeholders import PLACEHOLDER

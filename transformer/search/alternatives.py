@@ -1,6 +1,6 @@
-"""What else could have stood at each place of an output; knows no model.
+"""Alternative tokens at each output position. Nothing here depends on a model.
 
-Dimension key: N outputs side by side, V vocabulary.
+Dimension key: N outputs in the batch, V vocabulary.
 """
 
 from collections.abc import Sequence
@@ -8,34 +8,40 @@ from collections.abc import Sequence
 import torch
 
 from transformer.search.beam import Step
+from transformer.search.hypothesis import SearchConfig
 
-Others = list[tuple[int, float]]  # tokens and their log-probabilities, likeliest first
+Alternatives = list[tuple[int, float]]  # tokens and their log-probabilities, most probable first
 
 
-def likeliest_others(
+def token_alternatives(
     step: Step,
     outputs: Sequence[Sequence[int]],
     n: int,
+    config: SearchConfig,
     *,
-    bos: int,
-    eos: int,
     device: torch.device | None = None,
-) -> list[list[Others]]:
-    """For each output, at each of its tokens and at its end, the n likeliest other tokens, given all that precedes.
+) -> list[list[Alternatives]]:
+    """Return the n most probable other tokens at each position of each output, given the tokens before it.
 
-    Fewer where fewer may follow. Outputs come without eos, one for each sentence of `step`; at the end, where eos
-    stands, the others go on.
+    The last position is that of eos. There are fewer than n alternatives where fewer tokens are allowed.
+
+    Args:
+        step: the step function, before its first call.
+        outputs: token ids without eos, one output for each sentence of `step`.
+        n: number of alternatives per position.
+        config: its bos and eos.
+        device: where `step` computes.
     """
-    forced = [[*tokens, eos] for tokens in outputs]
-    found: list[list[Others]] = [[] for _ in outputs]
-    token_N = torch.full((len(forced),), bos, dtype=torch.long, device=device)
+    forced = [[*tokens, config.eos] for tokens in outputs]
+    found: list[list[Alternatives]] = [[] for _ in outputs]
+    token_N = torch.full((len(forced),), config.bos, dtype=torch.long, device=device)
     for t in range(max(map(len, forced), default=0)):
         log_prob_NV = step(token_N)
-        token_N = torch.tensor([own[min(t, len(own) - 1)] for own in forced], device=device)
+        token_N = torch.tensor([output[min(t, len(output) - 1)] for output in forced], device=device)
         others_NV = log_prob_NV.scatter(1, token_N[:, None], float("-inf"))
         log_prob, token = others_NV.topk(min(n, others_NV.size(1)), dim=1)
-        for row, own in enumerate(forced):
-            if t < len(own):
+        for row, output in enumerate(forced):
+            if t < len(output):
                 pairs = zip(token[row].tolist(), log_prob[row].tolist(), strict=True)
                 found[row].append([(i, p) for i, p in pairs if p > float("-inf")])
     return found

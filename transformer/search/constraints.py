@@ -1,57 +1,98 @@
-"""Outputs that have to begin with given tokens, or to contain given phrases; knows no model.
+"""Constraints on outputs: forced prefixes, required phrases, no repeated n-grams. Nothing here depends on a model.
 
 Dimension key: B sentences, K hypotheses of a sentence, N = B * K, V vocabulary.
 """
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import torch
 from torch import Tensor
 
 from transformer.search.beam import Step
-from transformer.search.hypothesis import Hypothesis, LengthRule, length_penalty
+from transformer.search.hypothesis import Hypothesis, SearchConfig
 
 Phrase = Sequence[int]
 
 _NEVER = float("-inf")
 
 
+class WithoutRepeats:
+    """A step that forbids tokens which would complete an n-gram for the second time in a hypothesis.
+
+    All other probabilities stay as they are. eos is always allowed, because no hypothesis contains it.
+    """
+
+    def __init__(self, step: Step, n: int) -> None:
+        self.step = step
+        self.n = n
+        self.histories: list[tuple[int, ...]] = []
+
+    def __call__(self, token_N: Tensor) -> Tensor:
+        """Return log-probabilities, (N, V); -inf for tokens that would repeat an n-gram."""
+        tokens = token_N.tolist()
+        histories = self.histories or [()] * len(tokens)
+        self.histories = [(*history, token) for history, token in zip(histories, tokens, strict=True)]
+        log_prob_NV = self.step(token_N)
+        for i, history in enumerate(self.histories):
+            if repeating := _would_repeat(history, self.n):
+                log_prob_NV[i, repeating] = _NEVER
+        return log_prob_NV
+
+    def reorder(self, index_N: Tensor) -> None:
+        """Let hypothesis n continue hypothesis index_N[n]."""
+        self.histories = [self.histories[i] for i in index_N.tolist()]
+        self.step.reorder(index_N)
+
+    def keep(self, index_B: Tensor) -> None:
+        """Keep only these sentences; the call of `reorder` that follows selects their histories."""
+        self.step.keep(index_B)
+
+
+def _would_repeat(tokens: tuple[int, ...], n: int) -> list[int]:
+    """Return the tokens that followed earlier occurrences of the last n - 1 tokens."""
+    end = tokens[len(tokens) - n + 1 :]
+    return [tokens[i + n - 1] for i in range(len(tokens) - n + 1) if tokens[i : i + n - 1] == end]
+
+
 class ForcedPrefix:
-    """A step under which the output of each sentence begins with its prefix; all that may follow keeps its probability.
+    """A step under which the output of each sentence starts with a given prefix.
+
+    Probabilities of allowed tokens stay as they are.
 
     Args:
-        step: what is searched.
-        prefixes: one for each sentence, without bos and eos; an empty one forces nothing. A sentence's longest length
-            has to leave room for its prefix and eos.
+        step: the step function, before its first call.
+        prefixes: token ids for each sentence, without bos and eos; empty for no prefix. The maximum length of a
+            sentence must leave room for its prefix and eos.
     """
 
     def __init__(self, step: Step, prefixes: Sequence[Phrase]) -> None:
         self.step = step
         self.prefixes = list(prefixes)
-        self.n_done = -1  # tokens so far; bos comes first
+        self.length = -1  # tokens so far; the first call adds bos
 
     def __call__(self, token_N: Tensor) -> Tensor:
-        """Log-probabilities (N, V), minus infinity for all but the next token of a prefix."""
-        if self.n_done < 0:
+        """Return log-probabilities, (N, V); -inf for all but the next token of a prefix."""
+        if self.length < 0:
             n_each = token_N.size(0) // max(1, len(self.prefixes))
             self.prefixes = [prefix for prefix in self.prefixes for _ in range(n_each)]
-        self.n_done += 1
+        self.length += 1
         log_prob_NV = self.step(token_N)
-        forced = [n for n, prefix in enumerate(self.prefixes) if self.n_done < len(prefix)]
+        forced = [n for n, prefix in enumerate(self.prefixes) if self.length < len(prefix)]
         if forced:
-            tokens = [self.prefixes[n][self.n_done] for n in forced]
-            kept = log_prob_NV[forced, tokens]
+            tokens = [self.prefixes[n][self.length] for n in forced]
+            allowed = log_prob_NV[forced, tokens]
             log_prob_NV[forced] = _NEVER
-            log_prob_NV[forced, tokens] = kept
+            log_prob_NV[forced, tokens] = allowed
         return log_prob_NV
 
     def reorder(self, index_N: Tensor) -> None:
-        """Hypotheses change places."""
+        """Let hypothesis n continue hypothesis index_N[n]."""
         self.prefixes = [self.prefixes[n] for n in index_N.tolist()]
         self.step.reorder(index_N)
 
     def keep(self, index_B: Tensor) -> None:
-        """Only these sentences go on; `reorder`, which follows, picks their prefixes."""
+        """Keep only these sentences; the call of `reorder` that follows selects their prefixes."""
         self.step.keep(index_B)
 
 
@@ -59,29 +100,30 @@ def constrained_search(
     step: Step,
     max_lengths: Sequence[int],
     phrases: Sequence[Sequence[Phrase]],
+    config: SearchConfig,
     *,
-    bos: int,
-    eos: int,
-    bank_size: int = 4,
-    alpha: float = 0.6,
-    rule: LengthRule = "gnmt",
-    n_best: int = 1,
     device: torch.device | None = None,
 ) -> list[list[Hypothesis]]:
-    """The n_best outputs of every sentence that contain all of its phrases, best first.
+    """Return the `config.n_best` outputs of every sentence that contain all of its phrases, best first.
 
-    Grid beam search (Hokamp and Liu, 2017): the hypotheses that have produced c of the phrases' tokens compete among
-    themselves, `bank_size` of them for each c, so that those with fewer never crowd out those with more. A sentence
-    ends when nothing alive can enter the n_best, or at its max_lengths[b] tokens, which have to leave room for its
-    phrases and eos. If a bank holds everything, this is exhaustive search.
+    Grid beam search (Hokamp and Liu, 2017): hypotheses that contain the same number of phrase tokens form a bank and
+    compete only with each other, so that those with fewer never crowd out those with more. A sentence ends when no
+    live hypothesis can reach its n best. If a bank holds everything, this is exhaustive search.
+
+    Args:
+        step: the step function, before its first call.
+        max_lengths: maximum number of tokens of each output, eos included; it must leave room for all phrases.
+        phrases: token ids of the phrases of each sentence.
+        config: the settings of the search; beam_size is the size of a bank.
+        device: where `step` computes.
     """
-    wanted = [list(dict.fromkeys(map(tuple, own))) for own in phrases]
-    n_banks = 1 + max((sum(map(len, own)) for own in wanted), default=0)
-    n_beams = n_banks * bank_size
+    required = [list(dict.fromkeys(map(tuple, own))) for own in phrases]
+    n_banks = 1 + max((sum(map(len, own)) for own in required), default=0)
+    n_beams = n_banks * config.beam_size
     alive = list(range(len(max_lengths)))
     finished: list[list[Hypothesis]] = [[] for _ in max_lengths]
     grids = [_Grid([()] * n_beams, [0.0] + [_NEVER] * (n_beams - 1), [0] * n_beams) for _ in alive]
-    token_N = torch.full((len(alive) * n_beams,), bos, dtype=torch.long, device=device)
+    token_N = torch.full((len(alive) * n_beams,), config.bos, dtype=torch.long, device=device)
     length = 0
     while alive:
         length += 1
@@ -89,72 +131,79 @@ def constrained_search(
         keep = []
         for i, b in enumerate(alive):
             total_KV = log_probs[i] + torch.tensor(grids[b].log_probs, device=device)[:, None]
-            finished[b] += _finished(grids[b], total_KV[:, eos].tolist(), wanted[b], alpha, rule)
-            finished[b] = sorted(finished[b], key=lambda h: -h.score)[:n_best]
-            total_KV[:, eos] = _NEVER
-            grids[b] = _advanced(grids[b], total_KV, wanted[b], bank_size)
-            bar = finished[b][-1].score if len(finished[b]) == n_best else _NEVER
-            bound = max(grids[b].log_probs) / length_penalty(max(1, max_lengths[b]), alpha, rule)
-            if length < max_lengths[b] and bound > bar:
+            finished[b] += grids[b].finished(total_KV[:, config.eos].tolist(), required[b], config)
+            finished[b] = sorted(finished[b], key=lambda h: -h.score)[: config.n_best]
+            total_KV[:, config.eos] = _NEVER
+            grids[b] = grids[b].extended(total_KV, required[b], config.beam_size)
+            worst = finished[b][-1].score if len(finished[b]) == config.n_best else _NEVER
+            bound = max(grids[b].log_probs) / config.penalty(max(1, max_lengths[b]))
+            if length < max_lengths[b] and bound > worst:
                 keep.append(i)
         index_B = torch.tensor(keep, dtype=torch.long, device=device)
         if len(keep) < len(alive):
             step.keep(index_B)
         alive = [alive[i] for i in keep]
         if alive:
-            slots = torch.tensor([grids[b].came_from for b in alive], dtype=torch.long, device=device)
-            step.reorder((index_B[:, None] * n_beams + slots).flatten())
-        tokens = [history[-1] if history else eos for b in alive for history in grids[b].histories]
+            beams = torch.tensor([grids[b].beams for b in alive], dtype=torch.long, device=device)
+            step.reorder((index_B[:, None] * n_beams + beams).flatten())
+        tokens = [history[-1] if history else config.eos for b in alive for history in grids[b].histories]
         token_N = torch.tensor(tokens, dtype=torch.long, device=device)
     return finished
 
 
+@dataclass
 class _Grid:
-    """The hypotheses of one sentence: tokens, log-probability, and the slot that each continues."""
+    """The live hypotheses of one sentence, bank after bank.
 
-    def __init__(self, histories: list[tuple[int, ...]], log_probs: list[float], came_from: list[int]) -> None:
-        self.histories, self.log_probs, self.came_from = histories, log_probs, came_from
+    Attributes:
+        histories: their tokens.
+        log_probs: their log-probabilities; -inf for empty places.
+        beams: the place in the previous grid that each continues.
+    """
 
+    histories: list[tuple[int, ...]]
+    log_probs: list[float]
+    beams: list[int]
 
-def _finished(
-    grid: _Grid, totals: list[float], phrases: Sequence[Phrase], alpha: float, rule: LengthRule
-) -> list[Hypothesis]:
-    """What may end here, as all of its phrases are there."""
-    return [
-        Hypothesis(list(history), total, total / length_penalty(len(history) + 1, alpha, rule))
-        for history, total in zip(grid.histories, totals, strict=True)
-        if total > _NEVER and all(_contains(history, phrase) for phrase in phrases)
-    ]
+    def finished(self, totals: Sequence[float], phrases: Sequence[Phrase], config: SearchConfig) -> list[Hypothesis]:
+        """Return the hypotheses that contain all phrases, ended by eos; `totals` are their log-probabilities."""
+        return [
+            config.hypothesis(list(history), total)
+            for history, total in zip(self.histories, totals, strict=True)
+            if total > _NEVER and all(_contains(history, phrase) for phrase in phrases)
+        ]
 
+    def extended(self, total_KV: Tensor, phrases: Sequence[Phrase], bank_size: int) -> "_Grid":
+        """Return the grid of the best continuations in each bank."""
+        n_beams, n_tokens = total_KV.shape
+        bank_KV = self._banks(n_tokens, phrases).to(total_KV.device)
+        grid = _Grid([], [], [])
+        for bank in range(n_beams // bank_size):
+            total, place = total_KV.masked_fill(bank_KV != bank, _NEVER).flatten().topk(min(bank_size, bank_KV.numel()))
+            found = [(p, i) for p, i in zip(total.tolist(), place.tolist(), strict=True) if p > _NEVER]
+            found += [(_NEVER, 0)] * (bank_size - len(found))
+            grid.log_probs += [p for p, _ in found]
+            grid.beams += [i // n_tokens for _, i in found]
+            grid.histories += [(*self.histories[i // n_tokens], i % n_tokens) for _, i in found]
+        return grid
 
-def _advanced(grid: _Grid, total_KV: Tensor, phrases: Sequence[Phrase], bank_size: int) -> _Grid:
-    """The best continuations of each number of tokens of phrases."""
-    n_beams, n_tokens = total_KV.shape
-    involved = sorted({token for phrase in phrases for token in phrase})
-    n_met_KV = torch.zeros(n_beams, n_tokens, dtype=torch.long)
-    for k, (history, log_prob) in enumerate(zip(grid.histories, grid.log_probs, strict=True)):
-        if log_prob > _NEVER:
-            n_met_KV[k] = sum(len(phrase) for phrase in phrases if _contains(history, phrase))
-            for token in involved:
-                n_met_KV[k, token] = n_met((*history, token), phrases)
-    n_met_KV = n_met_KV.to(total_KV.device)
-    new = _Grid([], [], [])
-    for n in range(n_beams // bank_size):
-        bank = total_KV.masked_fill(n_met_KV != n, _NEVER).flatten()
-        top, index = bank.topk(min(bank_size, len(bank)))
-        found = [(p, i) for p, i in zip(top.tolist(), index.tolist(), strict=True) if p > _NEVER]
-        found += [(_NEVER, 0)] * (bank_size - len(found))
-        new.log_probs += [p for p, _ in found]
-        new.came_from += [i // n_tokens for _, i in found]
-        new.histories += [(*grid.histories[i // n_tokens], i % n_tokens) for _, i in found]
-    return new
+    def _banks(self, n_tokens: int, phrases: Sequence[Phrase]) -> Tensor:
+        """Return the bank of every continuation, (K, V)."""
+        bank_KV = torch.zeros(len(self.histories), n_tokens, dtype=torch.long)
+        phrase_tokens = sorted({token for phrase in phrases for token in phrase})
+        for k, (history, log_prob) in enumerate(zip(self.histories, self.log_probs, strict=True)):
+            if log_prob > _NEVER:
+                bank_KV[k] = sum(len(phrase) for phrase in phrases if _contains(history, phrase))
+                for token in phrase_tokens:
+                    bank_KV[k, token] = n_met((*history, token), phrases)
+        return bank_KV
 
 
 def n_met(tokens: Sequence[int], phrases: Sequence[Phrase]) -> int:
-    """How many tokens of the phrases are there: all of those that are contained, and of one that has begun."""
-    whole = [phrase for phrase in phrases if _contains(tokens, phrase)]
-    begun = [n for p in phrases if p not in whole for n in range(1, len(p)) if tuple(tokens[-n:]) == tuple(p[:n])]
-    return sum(map(len, whole)) + max(begun, default=0)
+    """Return how many phrase tokens an output contains: those of complete phrases and of one that it ends within."""
+    complete = [phrase for phrase in phrases if _contains(tokens, phrase)]
+    begun = [n for p in phrases if p not in complete for n in range(1, len(p)) if tuple(tokens[-n:]) == tuple(p[:n])]
+    return sum(map(len, complete)) + max(begun, default=0)
 
 
 def _contains(tokens: Sequence[int], phrase: Phrase) -> bool:

@@ -1,6 +1,6 @@
-"""The coverage penalty of Wu et al. (2016), equation 14: what leaves part of its source unread ranks lower.
+"""The coverage penalty of Wu et al. (2016), equation 14: outputs that ignore part of their source rank lower.
 
-Dimension key: H hypotheses of all sentences, S source positions, T target positions, M models.
+Dimension key: H hypotheses of all sentences, S source positions, T target positions.
 """
 
 from collections.abc import Sequence
@@ -11,34 +11,32 @@ from torch import Tensor
 
 from transformer.model import Transformer
 from transformer.search.hypothesis import Hypothesis
-from transformer.search.model_step import pad_batch
+from transformer.search.model_step import source_batch, target_batch
 
-_CELLS = 2**20  # of the attention of all hypotheses that are read together: every layer and head has as many
+_CELLS = 2**20  # (H, T, S) entries per batch; each layer and head holds as many attention weights
 
 
 def with_coverage(
     models: Sequence[Transformer], src: Sequence[Sequence[int]], found: Sequence[Sequence[Hypothesis]], beta: float
 ) -> list[list[Hypothesis]]:
-    """The hypotheses of each source with cp = beta * sum_i log(min(sum_j p_ij, 1)) added to their scores, best first.
+    """Return the hypotheses of each sentence with cp = beta * sum_i log(min(sum_j p_ij, 1)) added, best first.
 
-    p_ij is how much the target token j, which may be the end, reads of the source token i, which is not: the mean over
-    the heads of the last decoder layer, and over the models. Ids come without eos; models should be in eval mode.
+    p_ij is the attention of target token j, eos included, to source token i, eos excluded: the mean over the heads of
+    the last decoder layer, and over the models. The penalty changes the order of hypotheses, so pass all that the
+    search finished: search with n_best = beam_size, which also postpones its early stop until they are found.
 
-    The penalty is at most 0, so a bound on scores without it bounds those with it; but it changes their order. So a
-    search has to hand over all that is to be ranked: `beam_search` with n_best = beam_size, whose early stop then waits
-    for so many finished hypotheses, as the search would without it.
+    Args:
+        models: the searched models; should be in eval mode.
+        src: token ids of each source, without eos.
+        found: the finished hypotheses of each source.
+        beta: weight of the penalty.
     """
-    outputs = [(ids, hypothesis) for ids, own in zip(src, found, strict=True) for hypothesis in own]
+    outputs = [(ids, hypothesis.tokens) for ids, own in zip(src, found, strict=True) for hypothesis in own]
     if not outputs:
-        return [list(own) for own in found]
-    sources, targets = [ids for ids, _ in outputs], [hypothesis.tokens for _, hypothesis in outputs]
-    largest = max(len(ids) + 1 for ids in sources) * max(len(ids) + 1 for ids in targets)
-    n = max(1, _CELLS // largest)
-    penalties = iter(
-        penalty
-        for i in range(0, len(outputs), n)
-        for penalty in _penalties(models, sources[i : i + n], targets[i : i + n], beta)
-    )
+        return [[] for _ in found]
+    n = max(1, _CELLS // (max(len(ids) + 1 for ids, _ in outputs) * max(len(ids) + 1 for _, ids in outputs)))
+    batches = (outputs[i : i + n] for i in range(0, len(outputs), n))
+    penalties = iter([penalty for batch in batches for penalty in _penalties(models, batch, beta)])
     ranked = []
     for own in found:
         adjusted = [replace(h, score=h.score + cp, coverage=cp) for h, cp in zip(own, penalties, strict=False)]
@@ -46,20 +44,20 @@ def with_coverage(
     return ranked
 
 
-@torch.inference_mode()
-def _shares(model: Transformer, src: Sequence[Sequence[int]], tgt: Sequence[Sequence[int]]) -> Tensor:
-    """How much all of a target reads of each source token, (H, S)."""
-    config, device = model.config, model.src_embedding.weight_VD.device
-    src_HS = pad_batch([[*ids, config.eos] for ids in src], config.pad, device)
-    tgt_HT = pad_batch([[config.bos, *ids] for ids in tgt], config.pad, device)
-    weights_HTS = model.attention_maps(src_HS, tgt_HT).cross[-1].float().mean(dim=1)
-    return (weights_HTS * (tgt_HT != config.pad)[:, :, None]).sum(dim=1)
-
-
 def _penalties(
-    models: Sequence[Transformer], src: Sequence[Sequence[int]], tgt: Sequence[Sequence[int]], beta: float
+    models: Sequence[Transformer], pairs: Sequence[tuple[Sequence[int], Sequence[int]]], beta: float
 ) -> list[float]:
-    share_HS = torch.stack([_shares(model, src, tgt) for model in models]).mean(dim=0)
-    least = torch.finfo(share_HS.dtype).tiny  # of a share that is rounded to 0 the logarithm is no number
-    log_HS = share_HS.clamp(least, 1.0).log()
-    return [beta * log_S[: len(ids)].sum().item() for log_S, ids in zip(log_HS, src, strict=True)]
+    """Return the coverage penalty of each (source, target) pair."""
+    attention_HS = torch.stack([_total_attention(model, pairs) for model in models]).mean(dim=0)
+    smallest = torch.finfo(attention_HS.dtype).tiny  # log(0) is not finite
+    log_HS = attention_HS.clamp(smallest, 1.0).log()
+    return [beta * log_S[: len(ids)].sum().item() for log_S, (ids, _) in zip(log_HS, pairs, strict=True)]
+
+
+@torch.inference_mode()
+def _total_attention(model: Transformer, pairs: Sequence[tuple[Sequence[int], Sequence[int]]]) -> Tensor:
+    """Return the attention that each source token receives from all target tokens, (H, S)."""
+    tgt_HT = target_batch(model, [tgt for _, tgt in pairs])
+    maps = model.attention_maps(source_batch(model, [src for src, _ in pairs]), tgt_HT)
+    weights_HTS = maps.cross[-1].float().mean(dim=1)
+    return (weights_HTS * (tgt_HT != model.config.pad)[:, :, None]).sum(dim=1)

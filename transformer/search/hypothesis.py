@@ -1,6 +1,6 @@
-"""What a search finds, and how it compares lengths.
+"""The settings of a search, and its results.
 
-Reads on its own: standard library only, so that what asks another engine for hypotheses needs no torch.
+Imports the standard library only, so that engines other than PyTorch can use these types without importing torch.
 """
 
 from dataclasses import dataclass
@@ -14,10 +14,10 @@ class Hypothesis:
     """One finished output.
 
     Attributes:
-        tokens: without eos.
+        tokens: token ids, without eos.
         log_prob: log P(tokens, eos).
-        score: that divided by the length penalty, plus `coverage`.
-        coverage: the coverage penalty (`transformer.search.coverage`), where it was asked for.
+        score: `log_prob` divided by the length penalty, plus `coverage`.
+        coverage: the coverage penalty (`transformer.search.coverage`); 0 if it is not used.
     """
 
     tokens: list[int]
@@ -27,11 +27,48 @@ class Hypothesis:
 
 
 def length_penalty(length: int, alpha: float, rule: LengthRule = "gnmt") -> float:
-    """What a log-probability is divided by to make its score; the length counts eos. It never falls with the length.
+    """Return the divisor that turns a log-probability into a score; it never decreases with the length.
 
-    "gnmt" is ((5 + length) / 6)^alpha of Wu et al. (2016), which section 6.1 uses. "average" is the length; others
-    call that length normalisation. "none" is 1. The last two know no alpha.
+    Args:
+        length: number of tokens, eos included.
+        alpha: exponent of "gnmt"; the other rules ignore it.
+        rule: "gnmt" is ((5 + length) / 6)^alpha of Wu et al. (2016), which section 6.1 uses; "average" is the length
+            (length normalisation); "none" is 1.
     """
     if rule == "gnmt":
         return float(((5 + length) / 6) ** alpha)
     return float(length) if rule == "average" else 1.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class SearchConfig:
+    """Settings of a search. The defaults are those of section 6.1.
+
+    Attributes:
+        bos, eos: ids of the tokens that start and end an output. Functions that also receive a model use its ids.
+        beam_size: hypotheses per sentence; in constrained search, hypotheses per bank. 1 is greedy search.
+        alpha: exponent of the length penalty.
+        length_rule: which length penalty; see `length_penalty`.
+        n_best: hypotheses to return per sentence. ValueError unless 1 <= n_best <= beam_size.
+        no_repeat: no n-gram of this many tokens may occur twice in an output; 0 allows all.
+    """
+
+    bos: int = 1
+    eos: int = 2
+    beam_size: int = 4
+    alpha: float = 0.6
+    length_rule: LengthRule = "gnmt"
+    n_best: int = 1
+    no_repeat: int = 0
+
+    def __post_init__(self) -> None:
+        if not 1 <= self.n_best <= self.beam_size:
+            raise ValueError(f"n_best = {self.n_best} must be between 1 and beam_size = {self.beam_size}")
+
+    def penalty(self, length: int) -> float:
+        """Return the length penalty of an output of `length` tokens, eos included."""
+        return length_penalty(length, self.alpha, self.length_rule)
+
+    def hypothesis(self, tokens: list[int], log_prob: float) -> Hypothesis:
+        """Return the finished hypothesis with its score; `tokens` come without eos."""
+        return Hypothesis(tokens, log_prob, log_prob / self.penalty(len(tokens) + 1))

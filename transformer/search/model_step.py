@@ -1,30 +1,37 @@
-"""A model as a step function for `search`, and the shortest way from source ids to target ids.
+"""A model as a step function for the searches, and translation of token ids.
 
-Dimension key: B sentences, S source positions, N hypotheses, V vocabulary.
+Dimension key: B sentences, S source positions, T target positions, N hypotheses, V vocabulary.
 """
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 
 import torch
 from torch import Tensor
 
 from transformer.model import Transformer
-from transformer.search.beam import Hypothesis, Step, WithoutRepeats, beam_search, greedy_search
-from transformer.search.hypothesis import LengthRule
+from transformer.search.beam import Step, beam_search, greedy_search
+from transformer.search.constraints import WithoutRepeats
+from transformer.search.hypothesis import Hypothesis, SearchConfig
 
-_CHUNK = 32  # rows of scores that are converted and normalised at a time: they stay in the processor's cache
+_CHUNK = 32  # rows of scores that are converted and normalised at a time, so that they stay in the CPU's cache
 
 
 class ModelStep:
-    """One model that decodes a batch of sentences, as `search` wants it."""
+    """One model that decodes a batch of sentences.
+
+    Args:
+        model: should be in eval mode.
+        src_BS: the sources; see `source_batch`.
+    """
 
     def __init__(self, model: Transformer, src_BS: Tensor) -> None:
         self.model = model
         self.cache = model.new_cache(model.encode(src_BS))
 
     def __call__(self, token_N: Tensor) -> Tensor:
-        """Log-probabilities (N, V) in float32; padding and bos are no words, so they never follow."""
+        """Return log-probabilities in float32, (N, V); those of padding and bos are -inf."""
         logits_NV = self.model.decode_step(token_N, self.cache)
         for never in (self.model.config.pad, self.model.config.bos):
             logits_NV[:, never] = float("-inf")
@@ -37,55 +44,56 @@ class ModelStep:
         return log_prob_NV
 
     def reorder(self, index_N: Tensor) -> None:
-        """Hypotheses change places."""
+        """Let hypothesis n continue hypothesis index_N[n]."""
         self.cache.reorder(index_N)
 
     def keep(self, index_B: Tensor) -> None:
-        """Only these sentences go on."""
+        """Keep only these sentences."""
         self.cache.keep(index_B)
 
 
 def pad_batch(sentences: Sequence[Sequence[int]], pad: int, device: torch.device | None = None) -> Tensor:
-    """Token ids side by side, padded on the right, (B, S)."""
+    """Return token ids as one tensor, padded on the right, (B, S)."""
     width = max(len(ids) for ids in sentences)
     return torch.tensor([[*ids, *[pad] * (width - len(ids))] for ids in sentences], dtype=torch.long, device=device)
+
+
+def source_batch(model: Transformer, src: Sequence[Sequence[int]]) -> Tensor:
+    """Return what the encoder reads: each source with eos, padded, on the model's device, (B, S)."""
+    return pad_batch([[*ids, model.config.eos] for ids in src], model.config.pad, model.device)
+
+
+def target_batch(model: Transformer, tgt: Sequence[Sequence[int]]) -> Tensor:
+    """Return what the decoder reads: bos and each target, padded, on the model's device, (B, T)."""
+    return pad_batch([[model.config.bos, *ids] for ids in tgt], model.config.pad, model.device)
 
 
 @torch.inference_mode()
 def translate_ids(
     model: Transformer,
     src: Sequence[Sequence[int]],
+    config: SearchConfig | None = None,
     *,
-    beam_size: int = 4,
-    alpha: float = 0.6,
-    rule: LengthRule = "gnmt",
     max_extra: int = 50,
-    n_best: int = 1,
     max_lengths: Sequence[int] | None = None,
-    no_repeat: int = 0,
 ) -> list[list[Hypothesis]]:
-    """Translate one batch of sentences, ids without eos, by beam search (6.1); n_best hypotheses each, best first.
+    """Return the `n_best` translations of every sentence of one batch, best first, by beam search (6.1).
 
-    The output has at most len(src) + max_extra tokens, eos included, or max_lengths[b] where they are given. With
-    `no_repeat` = n > 0, no hypothesis holds the same n tokens twice. The model should be in eval mode.
+    A sentence has no hypotheses if the model has no finite probabilities for it.
+
+    Args:
+        model: should be in eval mode.
+        src: token ids of each source, without eos.
+        config: the settings of the search, with the model's bos and eos in place of its own; None for the defaults.
+        max_extra: an output may have this many tokens more than its source, eos included.
+        max_lengths: maximum number of tokens of each output, eos included; overrides `max_extra`.
     """
-    config = model.config
-    device = model.src_embedding.weight_VD.device
-    src_BS = pad_batch([[*ids, config.eos] for ids in src], config.pad, device)
-    step: Step = ModelStep(model, src_BS)
-    step = WithoutRepeats(step, no_repeat) if no_repeat else step
-    lengths = [len(ids) + max_extra for ids in src] if max_lengths is None else list(max_lengths)
-    if beam_size == n_best == 1:
-        likeliest = greedy_search(step, lengths, bos=config.bos, eos=config.eos, alpha=alpha, rule=rule, device=device)
-        return [[h] if math.isfinite(h.log_prob) else [] for h in likeliest]
-    return beam_search(
-        step,
-        lengths,
-        bos=config.bos,
-        eos=config.eos,
-        beam_size=beam_size,
-        alpha=alpha,
-        rule=rule,
-        n_best=n_best,
-        device=device,
-    )
+    config = replace(config or SearchConfig(), bos=model.config.bos, eos=model.config.eos)
+    step: Step = ModelStep(model, source_batch(model, src))
+    if config.no_repeat:
+        step = WithoutRepeats(step, config.no_repeat)
+    lengths = [len(ids) + max_extra for ids in src] if max_lengths is None else max_lengths
+    if config.beam_size == 1:
+        found = greedy_search(step, lengths, config, device=model.device)
+        return [[h] if math.isfinite(h.log_prob) else [] for h in found]
+    return beam_search(step, lengths, config, device=model.device)

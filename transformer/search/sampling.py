@@ -1,29 +1,30 @@
-"""Outputs drawn by chance instead of searched for; knows no model.
+"""Outputs sampled from the model's distribution. Nothing here depends on a model.
 
-Dimension key: B sentences, N hypotheses (the same number for every sentence, side by side), V vocabulary.
+Dimension key: B sentences, N outputs (the same number for every sentence), V vocabulary.
 
-Every output has random numbers of its own, one a token, so that a sample depends neither on its batch nor on others.
+Every output has its own random generator, so a sample depends neither on its batch nor on other samples.
 """
 
 import random
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import torch
 from torch import Tensor
 
 from transformer.search.beam import Step
-from transformer.search.hypothesis import Hypothesis, LengthRule, length_penalty
+from transformer.search.hypothesis import Hypothesis, SearchConfig
 
 
 @dataclass(frozen=True)
 class Sampling:
-    """What the next token is drawn from; ValueError if out of range.
+    """The distribution to sample from; ValueError if a value is out of range.
 
     Attributes:
-        temperature: logits are divided by it; below 1 the likely become likelier.
-        top_k: only so many of the likeliest tokens (Fan et al., 2018), and what ties with the last; 0 for all.
-        top_p: only the fewest likeliest tokens that have this share of the probability (Holtzman et al., 2020).
+        temperature: divisor of the logits; below 1, probable tokens become more probable.
+        top_k: keep only the k most probable tokens (Fan et al., 2018) and ties of the last one; 0 keeps all.
+        top_p: keep only the smallest set of most probable tokens with at least this probability (Holtzman et al.,
+            2020); applied after `top_k`.
     """
 
     temperature: float = 1.0
@@ -39,17 +40,17 @@ class Sampling:
             raise ValueError(f"top_p = {self.top_p}: must be above 0 and at most 1")
 
     def probabilities(self, log_prob_NV: Tensor) -> Tensor:
-        """The restricted distribution, (N, V) in float64; top_k counts first, and top_p in what that leaves."""
+        """Return the restricted distribution, (N, V) in float64."""
         scaled_NV = log_prob_NV.double() / self.temperature
         if 0 < self.top_k < scaled_NV.size(1):
-            least_N1 = scaled_NV.topk(self.top_k, dim=1).values[:, -1:]
-            scaled_NV = scaled_NV.masked_fill(scaled_NV < least_N1, float("-inf"))
+            threshold_N1 = scaled_NV.topk(self.top_k, dim=1).values[:, -1:]
+            scaled_NV = scaled_NV.masked_fill(scaled_NV < threshold_N1, float("-inf"))
         prob_NV = scaled_NV.softmax(dim=1)
         if self.top_p == 1:
             return prob_NV
         sorted_NV, index_NV = prob_NV.sort(dim=1, descending=True, stable=True)
-        likelier_NV = sorted_NV.cumsum(dim=1) - sorted_NV
-        kept_NV = torch.zeros_like(prob_NV).scatter(1, index_NV, sorted_NV.masked_fill(likelier_NV >= self.top_p, 0.0))
+        before_NV = sorted_NV.cumsum(dim=1) - sorted_NV
+        kept_NV = torch.zeros_like(prob_NV).scatter(1, index_NV, sorted_NV.masked_fill(before_NV >= self.top_p, 0.0))
         return kept_NV / kept_NV.sum(dim=1, keepdim=True)
 
 
@@ -57,35 +58,40 @@ def sample(
     step: Step,
     max_lengths: Sequence[int],
     seeds: Sequence[Sequence[str]],
+    config: SearchConfig,
     *,
-    bos: int,
-    eos: int,
     sampling: Sampling | None = None,
-    alpha: float = 0.6,
-    rule: LengthRule = "gnmt",
     device: torch.device | None = None,
 ) -> list[list[Hypothesis]]:
-    """One output for each seed of each sentence, in their order; every sentence has as many seeds.
+    """Return one output for each seed of each sentence, in the order of the seeds.
 
-    Token by token until eos is drawn, or until max_lengths[b] - 1 tokens, then eos. Log-probabilities are the step's,
-    whatever `sampling` draws from. A sentence whose probabilities are not finite has no outputs.
+    Log-probabilities are those of the step, not of the restricted distribution. A sentence without finite
+    probabilities has no outputs.
+
+    Args:
+        step: the step function, before its first call.
+        max_lengths: maximum number of tokens of each output, eos included; only eos may be the last one.
+        seeds: of the random generators; the same number for every sentence.
+        config: its bos, eos and length penalty.
+        sampling: the distribution to sample from; None is the model's own.
+        device: where `step` computes.
     """
     sampling = sampling or Sampling()
     alive = list(range(len(max_lengths)))
     n_each = len(seeds[0]) if alive else 0
     outputs = [[_Output(random.Random(seed)) for seed in own] for own in seeds]
-    token_N = torch.full((len(alive) * n_each,), bos, dtype=torch.long, device=device)
+    token_N = torch.full((len(alive) * n_each,), config.bos, dtype=torch.long, device=device)
     length = 0
     while alive:
         length += 1
-        log_prob = step(token_N)
+        log_probs = step(token_N)
         rows = [(b, output) for b in alive for output in outputs[b]]
-        drawn = _drawn(sampling.probabilities(log_prob), [output.draws.random() for _, output in rows])
+        sampled = _sampled(sampling.probabilities(log_probs), [output.generator.random() for _, output in rows])
         at_limit = torch.tensor([length >= max_lengths[b] for b, _ in rows], device=device)
-        token_N = drawn.masked_fill(at_limit, eos)
-        chosen = log_prob.gather(1, token_N[:, None])[:, 0].tolist()
-        for (_, output), token, own in zip(rows, token_N.tolist(), chosen, strict=True):
-            output.add(token, own, eos)
+        token_N = sampled.masked_fill(at_limit, config.eos)
+        chosen = log_probs.gather(1, token_N[:, None])[:, 0].tolist()
+        for (_, output), token, log_prob in zip(rows, token_N.tolist(), chosen, strict=True):
+            output.add(token, log_prob, config.eos)
         keep = [i for i, b in enumerate(alive) if not all(output.ended for output in outputs[b])]
         if len(keep) < len(alive):
             index_B = torch.tensor(keep, dtype=torch.long, device=device)
@@ -94,37 +100,32 @@ def sample(
             step.reorder(index_N)
             token_N = token_N[index_N]
         alive = [alive[i] for i in keep]
-    return [[o.hypothesis(alpha, rule) for o in own if o.log_prob > float("-inf")] for own in outputs]
+    return [[config.hypothesis(o.tokens, o.log_prob) for o in own if o.log_prob > float("-inf")] for own in outputs]
 
 
 @dataclass
 class _Output:
-    """One output as far as it goes; what is drawn after its end is not heard."""
+    """One output so far. Tokens sampled after eos are ignored."""
 
-    draws: random.Random
-    tokens: list[int] | None = None
+    generator: random.Random
+    tokens: list[int] = field(default_factory=list)
     log_prob: float = 0.0
     ended: bool = False
 
     def add(self, token: int, log_prob: float, eos: int) -> None:
         if self.ended:
             return
-        self.tokens = self.tokens or []
         self.log_prob += log_prob
         self.ended = token == eos
         if not self.ended:
             self.tokens.append(token)
 
-    def hypothesis(self, alpha: float, rule: LengthRule) -> Hypothesis:
-        tokens = self.tokens or []
-        return Hypothesis(tokens, self.log_prob, self.log_prob / length_penalty(len(tokens) + 1, alpha, rule))
 
-
-def _drawn(prob_NV: Tensor, uniform: list[float]) -> Tensor:
-    """The token at which the sum of the probabilities first exceeds a number between 0 and 1, (N,)."""
-    sum_NV = prob_NV.cumsum(dim=1)
-    total_N1 = sum_NV[:, -1:]
+def _sampled(prob_NV: Tensor, uniform: list[float]) -> Tensor:
+    """Return the first token at which the cumulative probability exceeds a number in [0, 1), (N,)."""
+    cumulative_NV = prob_NV.cumsum(dim=1)
+    total_N1 = cumulative_NV[:, -1:]
     point_N1 = torch.tensor(uniform, dtype=prob_NV.dtype, device=prob_NV.device)[:, None] * total_N1
-    # Rounded up to the whole it would point behind the last token.
+    # The product may round up to the total, which no token exceeds.
     point_N1 = torch.minimum(point_N1, torch.nextafter(total_N1, torch.zeros_like(total_N1)))
-    return torch.searchsorted(sum_NV, point_N1, right=True)[:, 0].clamp(max=prob_NV.size(1) - 1)
+    return torch.searchsorted(cumulative_NV, point_N1, right=True)[:, 0].clamp(max=prob_NV.size(1) - 1)

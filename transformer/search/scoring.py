@@ -1,6 +1,6 @@
-"""Forced scoring: what a model thinks of translations that are given.
+"""Forced scoring: log-probabilities of given translations.
 
-Dimension key: B sentences, S source positions, T target positions, eos included, V vocabulary.
+Dimension key: B sentences, T target positions, eos included, V vocabulary.
 """
 
 from collections.abc import Sequence
@@ -8,24 +8,23 @@ from collections.abc import Sequence
 import torch
 
 from transformer.model import Transformer
-from transformer.search.model_step import pad_batch
+from transformer.search.model_step import pad_batch, source_batch, target_batch
 
 
 @torch.inference_mode()
 def score_ids(model: Transformer, src: Sequence[Sequence[int]], tgt: Sequence[Sequence[int]]) -> list[list[float]]:
-    """Natural log-probability of each token of each target and of the eos after it, given the source and what precedes.
+    """Return the natural log-probability of each target token and of eos, given the source and the tokens before it.
 
-    The distribution is that of search, in which neither padding nor bos ever follows. All ids come without bos and
-    eos; the model should be in eval mode.
+    As in search, padding and bos have probability 0.
+
+    Args:
+        model: should be in eval mode.
+        src, tgt: token ids of each pair, without bos and eos.
     """
     if not src:
         return []
-    config = model.config
-    device = model.src_embedding.weight_VD.device
-    src_BS = pad_batch([[*ids, config.eos] for ids in src], config.pad, device)
-    tgt_in_BT = pad_batch([[config.bos, *ids] for ids in tgt], config.pad, device)
-    tgt_out_BT = pad_batch([[*ids, config.eos] for ids in tgt], config.pad, device)
-    logits_BTV = model(src_BS, tgt_in_BT).float()
-    logits_BTV[:, :, [config.pad, config.bos]] = float("-inf")
+    tgt_out_BT = pad_batch([[*ids, model.config.eos] for ids in tgt], model.config.pad, model.device)
+    logits_BTV = model(source_batch(model, src), target_batch(model, tgt)).float()
+    logits_BTV[:, :, [model.config.pad, model.config.bos]] = float("-inf")
     chosen_BT = logits_BTV.gather(2, tgt_out_BT[:, :, None])[:, :, 0] - logits_BTV.logsumexp(dim=2)
     return [row[: len(ids) + 1] for row, ids in zip(chosen_BT.tolist(), tgt, strict=True)]

@@ -13,10 +13,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from transformer.search.hypothesis import Hypothesis, length_penalty
+from transformer.search.hypothesis import Hypothesis, SearchConfig
 from translate.corpus.tokenizer import Tokenizer
 from translate.errors import UserError
-from translate.inference.engine import Batch, Beam, Found, Search, side_by_side
+from translate.inference.engine import Batch, Found, Search, side_by_side
 from translate.models import registry as installed
 from translate.models.folder import TranslationSpec, require_own_tokenizer
 
@@ -93,23 +93,23 @@ class CTranslate2Engine:
         return side_by_side(search, batches, self.n_workers)
 
     def search(
-        self, sources: Sequence[Sequence[int]], max_lengths: Sequence[int], beam: Beam
+        self, sources: Sequence[Sequence[int]], max_lengths: Sequence[int], config: SearchConfig
     ) -> list[list[Hypothesis]]:
         """The n_best hypotheses of each source, best first; none where probabilities are not finite."""
-        found = self._search(sources, max(max_lengths), beam)
+        found = self._search(sources, max(max_lengths), config)
         for i, limit in enumerate(max_lengths):  # a batch has one limit there, so what went beyond its own goes again
             if any(len(hypothesis.tokens) >= limit for hypothesis in found[i]):
-                found[i] = self._search([sources[i]], limit, beam)[0]
-        return [hypotheses[: beam.n_best] for hypotheses in found]
+                found[i] = self._search([sources[i]], limit, config)[0]
+        return [hypotheses[: config.n_best] for hypotheses in found]
 
-    def _search(self, sources: Sequence[Sequence[int]], limit: int, beam: Beam) -> list[list[Hypothesis]]:
+    def _search(self, sources: Sequence[Sequence[int]], limit: int, config: SearchConfig) -> list[list[Hypothesis]]:
         """All finished hypotheses of each source, best first, of at most limit - 1 tokens."""
         results = self.translator.translate_batch(
             [self.tokenizer.pieces(ids) for ids in sources],
-            beam_size=beam.size,
-            num_hypotheses=beam.size,
+            beam_size=config.beam_size,
+            num_hypotheses=config.beam_size,
             length_penalty=0,
-            no_repeat_ngram_size=beam.no_repeat,
+            no_repeat_ngram_size=config.no_repeat,
             max_input_length=0,
             min_decoding_length=0,
             max_decoding_length=max(1, limit - 1),
@@ -118,11 +118,7 @@ class CTranslate2Engine:
         return [
             sorted(
                 (
-                    Hypothesis(
-                        self.tokenizer.ids(pieces),
-                        log_prob,
-                        log_prob / length_penalty(len(pieces) + 1, beam.alpha, beam.rule),
-                    )
+                    config.hypothesis(self.tokenizer.ids(pieces), log_prob)
                     for pieces, log_prob in zip(result.hypotheses, result.scores, strict=True)
                     if math.isfinite(log_prob)
                 ),

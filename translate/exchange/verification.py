@@ -11,6 +11,7 @@ import torch
 from torch import Tensor
 
 from transformer.model import Transformer
+from transformer.search.hypothesis import SearchConfig
 from transformer.search.model_step import pad_batch, translate_ids
 from translate.errors import UserError
 from translate.models.folder import ModelFolder
@@ -75,7 +76,7 @@ def compare(
     differences, n_same = [], 0
     for start in range(0, len(src), _BATCH):
         batch = src[start : start + _BATCH]
-        hypotheses = translate_ids(parts.model, batch, beam_size=1, max_lengths=[limit] * len(batch))
+        hypotheses = translate_ids(parts.model, batch, SearchConfig(beam_size=1), max_lengths=[limit] * len(batch))
         greedy = [best[0].tokens for best in hypotheses]
         n_same += sum(a == b for a, b in zip(exported.greedy(batch, limit), greedy, strict=True))
         pairs = zip(exported.values(batch, greedy), original(batch, greedy), strict=True)

@@ -6,7 +6,7 @@ Positions count tokens, from 0; the place after the last token is the end.
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from transformer.search.alternatives import Others
+from transformer.search.alternatives import Alternatives
 from translate.errors import UserError
 from translate.inference.research import Ids, SearchEngine, translate_from
 from translate.inference.translator import Translation, Translator
@@ -73,12 +73,12 @@ def branches(
 
 def _others(
     engine: SearchEngine, lines: Sequence[str], translations: Sequence[Translation], prefixes: Sequence[Ids], n: int
-) -> list[list[Others]]:
+) -> list[list[Alternatives]]:
     """The others of each line, as `SearchEngine.others`; none for a blank line."""
     for line, translation in zip(lines, translations, strict=True):
         if translation.split:
             raise UserError(f"{line.strip()[:30]!r}...: is longer than the model reads at once; alternatives need all")
-    found: list[list[Others]] = [[] for _ in lines]
+    found: list[list[Alternatives]] = [[] for _ in lines]
     asked = [i for i, line in enumerate(lines) if line.strip()]
     for start in range(0, len(asked), _BATCH):
         batch = asked[start : start + _BATCH]

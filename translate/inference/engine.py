@@ -8,14 +8,14 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from copy import deepcopy
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from threading import Lock
 from time import perf_counter
 from typing import TYPE_CHECKING, Literal, Protocol
 
-from transformer.search.hypothesis import Hypothesis, LengthRule
+from transformer.search.hypothesis import Hypothesis, SearchConfig
 from translate.corpus.tokenizer import Tokenizer
 from translate.models.folder import ModelFolder, TranslationSpec
 
@@ -31,25 +31,6 @@ _MOST_WORKERS = 4  # more would wait for one another in Python
 _FEW_TOKENS = 128  # their products are divided among threads only where that is faster just then
 _TRIALS = 3  # products that tell
 _FRESH_S = 1.0  # for so long they are believed
-
-
-@dataclass(frozen=True)
-class Beam:
-    """What is asked of a search.
-
-    Attributes:
-        size: hypotheses side by side.
-        alpha: of the length penalty (6.1).
-        rule: which length penalty.
-        n_best: hypotheses of each source that are returned.
-        no_repeat: no sequence of so many tokens twice; 0 is no such rule.
-    """
-
-    size: int
-    alpha: float
-    n_best: int = 1
-    no_repeat: int = 0
-    rule: LengthRule = "gnmt"
 
 
 class Engine(Protocol):
@@ -79,7 +60,7 @@ class Engine(Protocol):
         """The results of a search, which calls `search`, for each batch; several at a time where that is faster."""
 
     def search(
-        self, sources: Sequence[Sequence[int]], max_lengths: Sequence[int], beam: Beam
+        self, sources: Sequence[Sequence[int]], max_lengths: Sequence[int], config: SearchConfig
     ) -> list[list[Hypothesis]]:
         """The n_best hypotheses of each source of one batch, best first; see `translate_ids`.
 
@@ -221,18 +202,9 @@ class TorchEngine:
         return perf_counter() - begin
 
     def search(
-        self, sources: Sequence[Sequence[int]], max_lengths: Sequence[int], beam: Beam
+        self, sources: Sequence[Sequence[int]], max_lengths: Sequence[int], config: SearchConfig
     ) -> list[list[Hypothesis]]:
         """The n_best hypotheses of each source, best first."""
         from transformer.search.model_step import translate_ids
 
-        return translate_ids(
-            self.parts.model,
-            sources,
-            beam_size=beam.size,
-            alpha=beam.alpha,
-            rule=beam.rule,
-            n_best=beam.n_best,
-            max_lengths=max_lengths,
-            no_repeat=beam.no_repeat,
-        )
+        return translate_ids(self.parts.model, sources, config, max_lengths=max_lengths)

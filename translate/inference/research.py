@@ -11,18 +11,18 @@ from pathlib import Path
 import torch
 
 from transformer.model import Transformer
-from transformer.search.alignment import cross_attention, links
-from transformer.search.alternatives import Others, likeliest_others
-from transformer.search.beam import Step, WithoutRepeats, beam_search
-from transformer.search.constraints import ForcedPrefix, constrained_search
+from transformer.search.alignment import alignment, cross_attention
+from transformer.search.alternatives import Alternatives, token_alternatives
+from transformer.search.beam import Step, beam_search
+from transformer.search.constraints import ForcedPrefix, WithoutRepeats, constrained_search
 from transformer.search.coverage import with_coverage
 from transformer.search.ensemble import EnsembleStep, Mean
-from transformer.search.hypothesis import Hypothesis, LengthRule
-from transformer.search.model_step import ModelStep, pad_batch
+from transformer.search.hypothesis import Hypothesis, LengthRule, SearchConfig
+from transformer.search.model_step import ModelStep, source_batch
 from transformer.search.sampling import Sampling, sample
 from translate.corpus.tokenizer import Tokenizer
 from translate.errors import UserError
-from translate.inference.engine import Batch, Beam, Found, Search, TorchEngine
+from translate.inference.engine import Batch, Found, Search, TorchEngine
 from translate.inference.translator import Translation, Translator
 from translate.models.folder import ModelFolder, TranslationSpec
 
@@ -118,7 +118,7 @@ class SearchEngine:
 
     @torch.inference_mode()
     def search(
-        self, sources: Sequence[Sequence[int]], max_lengths: Sequence[int], beam: Beam
+        self, sources: Sequence[Sequence[int]], max_lengths: Sequence[int], config: SearchConfig
     ) -> list[list[Hypothesis]]:
         """The n_best hypotheses of each source, best first; samples in the order in which they were drawn.
 
@@ -126,22 +126,23 @@ class SearchEngine:
         """
         if self.coverage:
             # Whatever search finds is ranked: one that stopped early would have left out some that cover more.
-            found = self._search(sources, max_lengths, replace(beam, n_best=beam.size))
+            found = self._search(sources, max_lengths, replace(config, n_best=config.beam_size))
             ranked = with_coverage([member.model for member in self.members], sources, found, self.coverage)
-            return [hypotheses[: beam.n_best] for hypotheses in ranked]
-        return self._search(sources, max_lengths, beam)
+            return [hypotheses[: config.n_best] for hypotheses in ranked]
+        return self._search(sources, max_lengths, config)
 
     def _search(
-        self, sources: Sequence[Sequence[int]], max_lengths: Sequence[int], beam: Beam
+        self, sources: Sequence[Sequence[int]], max_lengths: Sequence[int], config: SearchConfig
     ) -> list[list[Hypothesis]]:
         """As `search`, without the coverage penalty."""
+        config = self._with_ends(config)
         prefixes = [self.prefixes.get(tuple(ids), ()) for ids in sources]
         phrases = [self._phrases(ids) for ids in sources]
         for ids, prefix, own, length in zip(sources, prefixes, phrases, max_lengths, strict=True):
             if (needed := len(prefix) + sum(map(len, own)) + 1) > length:
                 self._refuse(ids, f"what is forced needs {needed} tokens, of which it may have {length}; force less")
-        step = self._step(sources, prefixes, beam.no_repeat or self.no_repeat)
-        found = self._found(step, sources, max_lengths, phrases, beam)
+        step = self._step(sources, prefixes, config.no_repeat or self.no_repeat)
+        found = self._found(step, sources, max_lengths, phrases, config)
         for ids, hypotheses in zip(sources, found, strict=True):
             if not hypotheses and (self.prefixes or self.terms or self.no_repeat):
                 self._refuse(ids, "no translation keeps to what is forced and forbidden; ask for less")
@@ -153,69 +154,40 @@ class SearchEngine:
         sources: Sequence[Sequence[int]],
         max_lengths: Sequence[int],
         phrases: Sequence[Sequence[Sequence[int]]],
-        beam: Beam,
+        config: SearchConfig,
     ) -> list[list[Hypothesis]]:
-        """Samples, or what a grid finds where there are phrases, or what a beam finds."""
-        config, device = self.members[0].model.config, _device(self.members[0].model)
+        """Samples, or constrained search if there are phrases, or beam search."""
         if self.sampling:
-            seeds = [[f"{self.seed} {k} {list(ids)}" for k in range(beam.n_best)] for ids in sources]
-            return sample(
-                step,
-                max_lengths,
-                seeds,
-                bos=config.bos,
-                eos=config.eos,
-                sampling=self.sampling,
-                alpha=beam.alpha,
-                rule=beam.rule,
-                device=device,
-            )
+            seeds = [[f"{self.seed} {k} {list(ids)}" for k in range(config.n_best)] for ids in sources]
+            return sample(step, max_lengths, seeds, config, sampling=self.sampling, device=self._model.device)
         if any(phrases):
-            return constrained_search(
-                step,
-                max_lengths,
-                phrases,
-                bos=config.bos,
-                eos=config.eos,
-                bank_size=beam.size,
-                alpha=beam.alpha,
-                rule=beam.rule,
-                n_best=beam.n_best,
-                device=device,
-            )
-        return beam_search(
-            step,
-            list(max_lengths),
-            bos=config.bos,
-            eos=config.eos,
-            beam_size=beam.size,
-            alpha=beam.alpha,
-            rule=beam.rule,
-            n_best=beam.n_best,
-            device=device,
-        )
+            return constrained_search(step, max_lengths, phrases, config, device=self._model.device)
+        return beam_search(step, max_lengths, config, device=self._model.device)
 
     @torch.inference_mode()
     def others(
         self, sources: Sequence[Sequence[int]], outputs: Sequence[Sequence[int]], prefixes: Sequence[Ids], n: int
-    ) -> list[list[Others]]:
+    ) -> list[list[Alternatives]]:
         """The n likeliest other tokens at each place of each output and at its end, as what is searched has them.
 
         What `prefixes` force, one for each source, and `no_repeat` forbids holds here too.
         """
-        config, device = self.members[0].model.config, _device(self.members[0].model)
         step = self._step(sources, prefixes, self.no_repeat)
-        return likeliest_others(step, outputs, n, bos=config.bos, eos=config.eos, device=device)
+        return token_alternatives(step, outputs, n, self._with_ends(SearchConfig()), device=self._model.device)
 
     def _step(self, sources: Sequence[Sequence[int]], prefixes: Sequence[Ids], no_repeat: int) -> Step:
-        steps: list[Step] = []
-        for member in self.members:
-            config = member.model.config
-            padded = pad_batch([[*ids, config.eos] for ids in sources], config.pad, _device(member.model))
-            steps.append(ModelStep(member.model, padded))
-        step = steps[0] if len(steps) == 1 else EnsembleStep(steps, self.mean)
+        steps = [ModelStep(member.model, source_batch(member.model, sources)) for member in self.members]
+        step: Step = steps[0] if len(steps) == 1 else EnsembleStep(steps, self.mean)
         step = ForcedPrefix(step, prefixes) if any(prefixes) else step
         return WithoutRepeats(step, no_repeat) if no_repeat else step
+
+    def _with_ends(self, config: SearchConfig) -> SearchConfig:
+        """The settings with bos and eos of the models."""
+        return replace(config, bos=self._model.config.bos, eos=self._model.config.eos)
+
+    @property
+    def _model(self) -> Transformer:
+        return self.members[0].model
 
     def _phrases(self, ids: Sequence[int]) -> list[list[int]]:
         """What has to appear in the translation of a source."""
@@ -300,7 +272,7 @@ def align(parts: ModelFolder, source: str, pieces: Sequence[str], *, layer: int 
         raise UserError(f"{source.strip()[:30]!r}...: is longer than the model reads at once; an alignment needs all")
     (weights,) = cross_attention(parts.model, [src], [tgt], layer=layer)
     words = _words(parts.tokenizer.pieces(src)), _words(pieces)
-    pairs = {(words[0][s], words[1][t]) for s, t in links(weights)}
+    pairs = {(words[0][s], words[1][t]) for s, t in alignment(weights)}
     return sorted((s, t) for s, t in pairs if s is not None and t is not None)
 
 
@@ -343,7 +315,3 @@ def _occurs(word: str, text: str) -> bool:
             return True
         start = text.find(word, start + 1)
     return not word
-
-
-def _device(model: Transformer) -> torch.device:
-    return model.src_embedding.weight_VD.device

@@ -16,10 +16,10 @@ from typing import TYPE_CHECKING, overload
 
 from pydantic import ValidationError
 
-from transformer.search.hypothesis import Hypothesis, LengthRule, length_penalty
+from transformer.search.hypothesis import Hypothesis, LengthRule, SearchConfig, length_penalty
 from translate.config.schema import DecodingConfig
 from translate.errors import UserError
-from translate.inference.engine import Beam, Engine, Precision, TorchEngine
+from translate.inference.engine import Engine, Precision, TorchEngine
 from translate.machine import choose_device
 from translate.models.folder import ModelFolder
 from translate.models.registry import locate
@@ -256,14 +256,21 @@ class Translator:
         self, sources: Iterable[Ids], n_best: int, max_length: Callable[[int], int], no_repeat: int
     ) -> dict[Ids, list[Hypothesis]]:
         """The best hypotheses of each source; sentences of similar length share a batch."""
-        size, rule = max(self.decoding.beam_size, n_best), self.decoding.length_penalty
-        beam = Beam(size, self.decoding.alpha, n_best, no_repeat, rule)
+        config = SearchConfig(
+            beam_size=max(self.decoding.beam_size, n_best),
+            alpha=self.decoding.alpha,
+            length_rule=self.decoding.length_penalty,
+            n_best=n_best,
+            no_repeat=no_repeat,
+        )
 
         def search(batch: list[Ids]) -> list[list[Hypothesis]]:
-            return self.parts.search(batch, [max_length(len(ids)) for ids in batch], beam)
+            return self.parts.search(batch, [max_length(len(ids)) for ids in batch], config)
 
         # Ties are broken by content, so that batches, and with them all rounding, do not depend on the order of lines.
-        batches = list(_batches(sorted(sources, key=lambda ids: (len(ids), ids)), beam.size, self.parts.n_workers))
+        batches = list(
+            _batches(sorted(sources, key=lambda ids: (len(ids), ids)), config.beam_size, self.parts.n_workers)
+        )
         found: dict[Ids, list[Hypothesis]] = {}
         for batch, results in zip(batches, self.parts.each(search, batches), strict=True):
             found |= zip(batch, results, strict=True)

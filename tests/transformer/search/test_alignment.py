@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from tests.toys import TINY, toy_model
-from transformer.search.alignment import cross_attention, links
+from transformer.search.alignment import alignment, cross_attention
 
 MODEL = toy_model()
 SRC, TGT = [[5, 6, 7, 8], [9], [4, 3]], [[7, 4, 9], [5, 5, 6, 8, 4], []]
@@ -22,8 +22,8 @@ def test_weights_are_the_mean_of_a_layers_heads_without_the_end(layer: int | Non
 
 def test_each_target_token_has_a_link_to_what_it_reads_most() -> None:
     weights = torch.tensor([[0.1, 0.7, 0.2], [0.5, 0.1, 0.3]])
-    assert links(weights) == [(1, 0), (0, 1)]
-    assert links(torch.zeros(0, 3)) == links(torch.zeros(2, 0)) == []
+    assert alignment(weights) == [(1, 0), (0, 1)]
+    assert alignment(torch.zeros(0, 3)) == alignment(torch.zeros(2, 0)) == []
 
 
 def test_a_layer_that_is_not_there_is_refused() -> None:

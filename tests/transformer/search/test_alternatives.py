@@ -5,9 +5,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.toys import TableStep, table_row
-from transformer.search.alternatives import likeliest_others
-from transformer.search.beam import WithoutRepeats
-from transformer.search.constraints import ForcedPrefix
+from transformer.search.alternatives import token_alternatives
+from transformer.search.constraints import ForcedPrefix, WithoutRepeats
+from transformer.search.hypothesis import SearchConfig
 
 BOS, EOS, V = 1, 2, 5
 WORDS = [0, 1, 3, 4]
@@ -20,7 +20,7 @@ def test_others_are_the_likeliest_of_the_table_but_for_the_token_itself(
 ) -> None:
     """Outputs of different lengths stand beside each other; there may be fewer tokens than are asked for."""
     tables, outputs = [table for table, _ in sentences], [output for _, output in sentences]
-    found = likeliest_others(TableStep(tables, V), outputs, n, bos=BOS, eos=EOS)
+    found = token_alternatives(TableStep(tables, V), outputs, n, SearchConfig())
     for table, output, places in zip(tables, outputs, found, strict=True):
         assert len(places) == len(output) + 1
         for t, (token, others) in enumerate(zip([*output, EOS], places, strict=True)):
@@ -32,8 +32,8 @@ def test_others_are_the_likeliest_of_the_table_but_for_the_token_itself(
 
 def test_what_a_rule_forbids_is_no_alternative() -> None:
     step = ForcedPrefix(TableStep([3], V), [[4, 0]])
-    places = likeliest_others(step, [[4, 0, 3]], V, bos=BOS, eos=EOS)[0]
+    places = token_alternatives(step, [[4, 0, 3]], V, SearchConfig())[0]
     assert [len(others) for others in places] == [0, 0, V - 1, V - 1]
     step = WithoutRepeats(TableStep([3], V), 1)
-    places = likeliest_others(step, [[4, 0, 3]], V, bos=BOS, eos=EOS)[0]
+    places = token_alternatives(step, [[4, 0, 3]], V, SearchConfig())[0]
     assert [sorted(i for i, _ in others) for others in places] == [[0, 2, 3], [2, 3], [2], []]

@@ -2,7 +2,6 @@
 
 import itertools
 import math
-import random
 from typing import get_args
 
 import pytest
@@ -12,16 +11,8 @@ from hypothesis import strategies as st
 from torch import Tensor
 
 from tests.toys import TableStep, table_row
-from transformer.search.beam import (
-    Hypothesis,
-    Rows,
-    WithoutRepeats,
-    _largest,
-    beam_search,
-    greedy_search,
-    length_penalty,
-)
-from transformer.search.hypothesis import LengthRule
+from transformer.search.beam import beam_search, greedy_search
+from transformer.search.hypothesis import Hypothesis, LengthRule, SearchConfig, length_penalty
 
 BOS, EOS = 1, 2
 SEEDS = st.lists(st.integers(0, 10_000), min_size=1, max_size=4)
@@ -45,12 +36,7 @@ def beam(
     return beam_search(
         TableStep(seeds, vocab_size),
         max_lengths,
-        bos=BOS,
-        eos=EOS,
-        beam_size=beam_size,
-        alpha=alpha,
-        rule=rule,
-        n_best=n_best,
+        SearchConfig(beam_size=beam_size, alpha=alpha, length_rule=rule, n_best=n_best),
         early_stop=early_stop,
     )
 
@@ -135,7 +121,7 @@ def test_what_becomes_better_only_by_its_length_is_waited_for(rule: LengthRule, 
             return log_prob_NV
 
     step = Patient([0], V)
-    ((best,),) = beam_search(step, [9], bos=BOS, eos=EOS, beam_size=3, alpha=alpha, rule=rule)
+    ((best,),) = beam_search(step, [9], SearchConfig(beam_size=3, alpha=alpha, length_rule=rule))
     assert best.tokens == [3] * 8
 
 
@@ -150,14 +136,14 @@ def test_stopping_early_saves_steps(rule: LengthRule) -> None:
     calls = []
     for early_stop in (True, False):
         step = Sure(range(20), V)
-        beam_search(step, [30] * 20, bos=BOS, eos=EOS, beam_size=5, rule=rule, early_stop=early_stop)
+        beam_search(step, [30] * 20, SearchConfig(beam_size=5, length_rule=rule), early_stop=early_stop)
         calls.append(step.n_calls)
     assert calls[0] < calls[1]
 
 
 @given(SEEDS, LENGTHS, ALPHAS, RULES)
 def test_beam_one_is_greedy(seeds: list[int], max_length: int, alpha: float, rule: LengthRule) -> None:
-    greedy = greedy_search(TableStep(seeds, V), [max_length] * len(seeds), bos=BOS, eos=EOS, alpha=alpha, rule=rule)
+    greedy = greedy_search(TableStep(seeds, V), [max_length] * len(seeds), SearchConfig(alpha=alpha, length_rule=rule))
     for one, (other,) in zip(greedy, beam(seeds, [max_length] * len(seeds), 1, alpha, rule=rule), strict=True):
         assert one.tokens == other.tokens
         assert one.log_prob == pytest.approx(other.log_prob, abs=1e-5)
@@ -167,7 +153,7 @@ def test_beam_one_is_greedy(seeds: list[int], max_length: int, alpha: float, rul
 @given(SEEDS, LENGTHS)
 def test_greedy_takes_the_likeliest_token_until_eos_or_the_limit(seeds: list[int], max_length: int) -> None:
     for seed, found in zip(
-        seeds, greedy_search(TableStep(seeds, V), [max_length] * len(seeds), bos=BOS, eos=EOS), strict=True
+        seeds, greedy_search(TableStep(seeds, V), [max_length] * len(seeds), SearchConfig()), strict=True
     ):
         tokens: tuple[int, ...] = ()
         while len(tokens) < max_length - 1:
@@ -198,9 +184,9 @@ def test_a_batch_is_so_many_batches_of_one(seeds: list[int], beam_size: int, alp
         beam([seed], [length], beam_size, alpha, beam_size)[0] for seed, length in zip(seeds, lengths, strict=True)
     ]
     assert together == alone
-    greedy = greedy_search(TableStep(seeds, V), lengths, bos=BOS, eos=EOS)
+    greedy = greedy_search(TableStep(seeds, V), lengths, SearchConfig())
     for seed, length, found in zip(seeds, lengths, greedy, strict=True):
-        assert greedy_search(TableStep([seed], V), [length], bos=BOS, eos=EOS) == [found]
+        assert greedy_search(TableStep([seed], V), [length], SearchConfig()) == [found]
 
 
 @given(SEEDS, BEAMS, ALPHAS, st.data())
@@ -255,7 +241,7 @@ def test_more_hypotheses_than_the_beam_holds_cannot_be_asked_for(n_best: int) ->
 
 def test_no_sentences_have_no_outputs() -> None:
     assert beam([], [], 3, 0.6) == []
-    assert greedy_search(TableStep([], V), [], bos=BOS, eos=EOS) == []
+    assert greedy_search(TableStep([], V), [], SearchConfig()) == []
 
 
 def test_finished_sentences_are_not_searched_any_longer() -> None:
@@ -267,7 +253,7 @@ def test_finished_sentences_are_not_searched_any_longer() -> None:
             widths.append(len(token_N))
             return super().__call__(token_N)
 
-    beam_search(Watched([1, 2, 3], V), [1, 9, 1], bos=BOS, eos=EOS, beam_size=3, early_stop=False)
+    beam_search(Watched([1, 2, 3], V), [1, 9, 1], SearchConfig(beam_size=3), early_stop=False)
     assert widths[0] == 9
     assert set(widths[1:]) == {3}
 
@@ -283,7 +269,7 @@ def test_a_token_that_cannot_follow_never_does(seed: int, beam_size: int) -> Non
             log_prob_NV[:, [0, BOS, 4, 5]] = float("-inf")
             return log_prob_NV.log_softmax(dim=1)
 
-    (found,) = beam_search(Muted([seed], V), [5], bos=BOS, eos=EOS, beam_size=beam_size, n_best=beam_size)
+    (found,) = beam_search(Muted([seed], V), [5], SearchConfig(beam_size=beam_size, n_best=beam_size))
     assert found
     for h in found:
         assert set(h.tokens) <= {3}
@@ -297,78 +283,6 @@ def test_equal_scores_do_not_multiply_an_output() -> None:
         def __call__(self, token_N: Tensor) -> Tensor:
             return torch.full_like(super().__call__(token_N), -math.log(V))
 
-    (found,) = beam_search(Flat([1], V), [3], bos=BOS, eos=EOS, beam_size=5, n_best=5)
+    (found,) = beam_search(Flat([1], V), [3], SearchConfig(beam_size=5, n_best=5))
     outputs = [tuple(h.tokens) for h in found]
     assert len(set(outputs)) == len(outputs)
-
-
-def repeats(tokens: list[int], n: int) -> bool:
-    """Whether the same n tokens stand in two places."""
-    pieces = [tuple(tokens[i : i + n]) for i in range(len(tokens) - n + 1)]
-    return len(set(pieces)) < len(pieces)
-
-
-def blocked(seeds: list[int], max_length: int, beam_size: int, n: int) -> list[list[Hypothesis]]:
-    step = WithoutRepeats(TableStep(seeds, V), n)
-    lengths = [max_length] * len(seeds)
-    return beam_search(step, lengths, bos=BOS, eos=EOS, beam_size=beam_size, alpha=0.0, n_best=beam_size)
-
-
-@given(SEEDS, st.integers(1, 12), BEAMS, st.integers(1, 3))
-def test_a_blocked_search_never_repeats_itself_and_knows_the_models_probability(
-    seeds: list[int], max_length: int, beam_size: int, n: int
-) -> None:
-    for seed, found in zip(seeds, blocked(seeds, max_length, beam_size, n), strict=True):
-        assert found
-        for h in found:
-            assert not repeats([BOS, *h.tokens], n)
-            assert h.log_prob == pytest.approx(total(seed, tuple(h.tokens)), abs=1e-4)
-
-
-@given(SEEDS, st.integers(1, 5), BEAMS)
-def test_blocking_longer_sequences_than_fit_changes_nothing(seeds: list[int], max_length: int, beam_size: int) -> None:
-    free = beam(seeds, [max_length] * len(seeds), beam_size, 0.0, beam_size)
-    assert blocked(seeds, max_length, beam_size, max_length + 2) == free
-
-
-def test_blocking_finds_the_best_output_without_repeats() -> None:
-    """A beam that holds everything, so that nothing is pruned before it could win."""
-    words = [token for token in range(4) if token != EOS]
-    outputs = [output for n in range(4) for output in itertools.product(words, repeat=n)]
-    allowed = [output for output in outputs if not repeats([BOS, *output], 1)]
-    step = WithoutRepeats(TableStep([5], 4), 1)
-    (found,) = beam_search(step, [4], bos=BOS, eos=EOS, beam_size=len(outputs), alpha=0.0, n_best=1)
-    assert tuple(found[0].tokens) == max(allowed, key=lambda output: total(5, output, 4))
-
-
-@given(st.integers(1, 3), BEAMS, st.sampled_from([5, 48, 67, 96, 120]), st.integers(1, 10), st.integers(0, 999))
-def test_the_largest_sums_are_found_without_adding_all(
-    n_sentences: int, n_beams: int, n_tokens: int, n: int, seed: int
-) -> None:
-    """Coarse values have many ties; -inf stands for hypotheses that do not live and tokens that may not follow."""
-    n = min(n, n_beams * n_tokens)
-    generator = torch.Generator().manual_seed(seed)
-    x_NV = torch.randint(-9, 9, (n_sentences * n_beams, n_tokens), generator=generator).float()
-    past_BK = torch.randint(-9, 9, (n_sentences, n_beams), generator=generator).float()
-    x_NV[x_NV == 3], past_BK[past_BK == 3] = float("-inf"), float("-inf")
-    total_BC = (past_BK[:, :, None] + x_NV.view(n_sentences, n_beams, n_tokens)).flatten(1)
-    largest, place = _largest(x_NV, past_BK, n)
-    assert largest.equal(total_BC.topk(n, dim=1).values)
-    assert total_BC.gather(1, place).equal(largest)
-    assert all(len(set(row)) == n for row in place.tolist())
-
-
-@given(st.integers(1, 90), st.integers(0, 999))
-def test_rows_that_are_not_searched_any_more_leave_in_groups(n_sentences: int, seed: int) -> None:
-    """There are 5 to 8 times a power of two, or as many as at first; no living one leaves, nor loses its sentence."""
-    rows, draw = Rows(n_sentences), random.Random(seed)
-    living = draw.sample(range(n_sentences), n_sentences)
-    sizes = [m << k for k in range(5) for m in range(1, 9)]
-    while len(living) > 1:
-        for _ in range(draw.randint(0, min(7, len(living) - 1))):
-            rows.alive.remove(rows.sentences.index(living.pop()))
-        before = list(rows.sentences)
-        kept = rows.shrink()
-        assert rows.sentences == ([before[row] for row in kept] if kept else before)
-        assert {rows.sentences[row] for row in rows.alive} == set(living)
-        assert len(rows.sentences) == min(min(size for size in sizes if size >= len(living)), len(before))

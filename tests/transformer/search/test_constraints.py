@@ -8,10 +8,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.toys import TableStep, table_row
-from transformer.search.beam import Step, WithoutRepeats, beam_search
-from transformer.search.constraints import ForcedPrefix, constrained_search
+from transformer.search.beam import Step, beam_search
+from transformer.search.constraints import ForcedPrefix, WithoutRepeats, constrained_search
 from transformer.search.ensemble import EnsembleStep
-from transformer.search.hypothesis import Hypothesis, LengthRule, length_penalty
+from transformer.search.hypothesis import Hypothesis, LengthRule, SearchConfig, length_penalty
 
 BOS, EOS, V = 1, 2, 4
 WORDS = [0, 1, 3]
@@ -50,7 +50,7 @@ def test_a_prefix_and_a_beam_that_holds_everything_are_exhaustive_search(
     table: int, prefix: list[int], alpha: float
 ) -> None:
     step = ForcedPrefix(TableStep([table], V), [prefix])
-    (found,) = beam_search(step, [5], bos=BOS, eos=EOS, beam_size=121, n_best=121, alpha=alpha)
+    (found,) = beam_search(step, [5], SearchConfig(beam_size=121, n_best=121, alpha=alpha))
     assert all(h.tokens[: len(prefix)] == prefix for h in found)
     assert [h.score for h in found] == pytest.approx(ranked(table, alpha, [], prefix), abs=1e-4)
 
@@ -59,7 +59,7 @@ def test_a_prefix_and_a_beam_that_holds_everything_are_exhaustive_search(
 def test_a_prefix_is_that_of_its_own_sentence(sentences: list[tuple[int, list[int], int]], beam_size: int) -> None:
     def search(own: list[tuple[int, list[int], int]]) -> list[list[Hypothesis]]:
         step = ForcedPrefix(TableStep([table for table, _, _ in own], V), [prefix for _, prefix, _ in own])
-        return beam_search(step, [n for _, _, n in own], bos=BOS, eos=EOS, beam_size=beam_size, n_best=beam_size)
+        return beam_search(step, [n for _, _, n in own], SearchConfig(beam_size=beam_size, n_best=beam_size))
 
     together = search(sentences)
     assert together == [search([sentence])[0] for sentence in sentences]
@@ -67,8 +67,8 @@ def test_a_prefix_is_that_of_its_own_sentence(sentences: list[tuple[int, list[in
 
 
 def test_no_prefix_changes_nothing() -> None:
-    plain = beam_search(TableStep([1, 2], V), [5, 6], bos=BOS, eos=EOS)
-    assert beam_search(ForcedPrefix(TableStep([1, 2], V), [[], []]), [5, 6], bos=BOS, eos=EOS) == plain
+    plain = beam_search(TableStep([1, 2], V), [5, 6], SearchConfig())
+    assert beam_search(ForcedPrefix(TableStep([1, 2], V), [[], []]), [5, 6], SearchConfig()) == plain
 
 
 @settings(max_examples=20)
@@ -81,12 +81,7 @@ def test_a_bank_that_holds_everything_is_exhaustive_search(
         TableStep([table], V),
         [5],
         [phrases],
-        bos=BOS,
-        eos=EOS,
-        bank_size=81,
-        alpha=alpha,
-        rule=rule,
-        n_best=n_best,
+        SearchConfig(beam_size=81, alpha=alpha, length_rule=rule, n_best=n_best),
     )
     assert [h.score for h in found] == pytest.approx(ranked(table, alpha, phrases, [], rule)[:n_best], abs=1e-4)
     for h in found:
@@ -100,7 +95,7 @@ def test_a_prefix_and_phrases_together_are_exhaustive_search(
     table: int, phrases: list[list[int]], prefix: list[int]
 ) -> None:
     step = ForcedPrefix(TableStep([table], V), [prefix])
-    (found,) = constrained_search(step, [5], [phrases], bos=BOS, eos=EOS, bank_size=81, alpha=0.6)
+    (found,) = constrained_search(step, [5], [phrases], SearchConfig(beam_size=81, alpha=0.6))
     assert [h.score for h in found] == pytest.approx(ranked(table, 0.6, phrases, prefix)[:1], abs=1e-4)
 
 
@@ -122,10 +117,10 @@ def test_all_rules_together_are_exhaustive_search(
     step = WithoutRepeats(step, no_repeat) if no_repeat else step
     if phrases:
         (found,) = constrained_search(
-            step, [5], [phrases], bos=BOS, eos=EOS, bank_size=81, alpha=alpha, rule=rule, n_best=2
+            step, [5], [phrases], SearchConfig(beam_size=81, alpha=alpha, length_rule=rule, n_best=2)
         )
     else:
-        (found,) = beam_search(step, [5], bos=BOS, eos=EOS, beam_size=121, alpha=alpha, rule=rule, n_best=2)
+        (found,) = beam_search(step, [5], SearchConfig(beam_size=121, alpha=alpha, length_rule=rule, n_best=2))
     assert [h.score for h in found] == pytest.approx(sorted(scores, reverse=True)[:2], abs=1e-4)
 
 
@@ -137,7 +132,7 @@ def test_phrases_always_appear_and_no_sentence_knows_its_batch(
     def search(own: list[tuple[int, list[list[int]], int]]) -> list[list[Hypothesis]]:
         step = EnsembleStep([TableStep([table for table, _, _ in own], V)])
         phrases, lengths = [phrases for _, phrases, _ in own], [n for _, _, n in own]
-        return constrained_search(step, lengths, phrases, bos=BOS, eos=EOS, bank_size=bank_size)
+        return constrained_search(step, lengths, phrases, SearchConfig(beam_size=bank_size))
 
     for sentence, found in zip(sentences, search(sentences), strict=True):
         (best,) = found
@@ -150,10 +145,53 @@ def test_phrases_always_appear_and_no_sentence_knows_its_batch(
 
 def test_phrases_without_repetition_repeat_nothing() -> None:
     step = WithoutRepeats(TableStep([7], V), 1)
-    (found,) = constrained_search(step, [6], [[[3], [0]]], bos=BOS, eos=EOS, n_best=2)
+    (found,) = constrained_search(step, [6], [[[3], [0]]], SearchConfig(n_best=2))
     assert found
     assert all({0, 3} <= set(h.tokens) and len(set(h.tokens)) == len(h.tokens) for h in found)
 
 
 def test_no_sentences_have_no_outputs() -> None:
-    assert constrained_search(TableStep([], V), [], [], bos=BOS, eos=EOS) == []
+    assert constrained_search(TableStep([], V), [], [], SearchConfig()) == []
+
+
+def repeats(tokens: list[int], n: int) -> bool:
+    """Whether the same n tokens stand in two places."""
+    pieces = [tuple(tokens[i : i + n]) for i in range(len(tokens) - n + 1)]
+    return len(set(pieces)) < len(pieces)
+
+
+def blocked(seeds: list[int], max_length: int, beam_size: int, n: int) -> list[list[Hypothesis]]:
+    step = WithoutRepeats(TableStep(seeds, V), n)
+    lengths = [max_length] * len(seeds)
+    return beam_search(step, lengths, SearchConfig(beam_size=beam_size, alpha=0.0, n_best=beam_size))
+
+
+@given(st.lists(TABLE, min_size=1, max_size=4), st.integers(1, 12), st.integers(1, 5), st.integers(1, 3))
+def test_a_blocked_search_never_repeats_itself_and_knows_the_models_probability(
+    seeds: list[int], max_length: int, beam_size: int, n: int
+) -> None:
+    for seed, found in zip(seeds, blocked(seeds, max_length, beam_size, n), strict=True):
+        assert found
+        for h in found:
+            assert not repeats([BOS, *h.tokens], n)
+            assert h.log_prob == pytest.approx(total(seed, tuple(h.tokens)), abs=1e-4)
+
+
+@given(st.lists(TABLE, min_size=1, max_size=4), st.integers(1, 5), st.integers(1, 5))
+def test_blocking_longer_sequences_than_fit_changes_nothing(seeds: list[int], max_length: int, beam_size: int) -> None:
+    free = beam_search(
+        TableStep(seeds, V),
+        [max_length] * len(seeds),
+        SearchConfig(beam_size=beam_size, alpha=0.0, n_best=beam_size),
+    )
+    assert blocked(seeds, max_length, beam_size, max_length + 2) == free
+
+
+def test_blocking_finds_the_best_output_without_repeats() -> None:
+    """A beam that holds everything, so that nothing is pruned before it could win."""
+    words = [token for token in range(V) if token != EOS]
+    outputs = [output for n in range(4) for output in itertools.product(words, repeat=n)]
+    allowed = [output for output in outputs if not repeats([BOS, *output], 1)]
+    step = WithoutRepeats(TableStep([5], V), 1)
+    (found,) = beam_search(step, [4], SearchConfig(beam_size=len(outputs), alpha=0.0))
+    assert tuple(found[0].tokens) == max(allowed, key=lambda output: total(5, output))

@@ -11,7 +11,7 @@ import torch
 from tests.toys import TINY, toy_model
 from transformer.model import Transformer
 from transformer.search.coverage import with_coverage
-from transformer.search.hypothesis import Hypothesis, LengthRule, length_penalty
+from transformer.search.hypothesis import Hypothesis, LengthRule, SearchConfig, length_penalty
 from transformer.search.model_step import translate_ids
 from transformer.search.scoring import score_ids
 
@@ -62,7 +62,7 @@ def test_a_beam_that_holds_everything_finds_the_best_there_is(rule: LengthRule, 
     outputs = [list(output) for n in range(3) for output in itertools.product(range(3, 6), repeat=n)]
     src = [[3, 5, 4], [5]]
     found = translate_ids(
-        model, src, beam_size=13 + 3, n_best=13 + 3, max_lengths=[3, 3], alpha=0.8, rule=rule, max_extra=1
+        model, src, SearchConfig(beam_size=16, n_best=16, alpha=0.8, length_rule=rule), max_lengths=[3, 3]
     )
     ranked = with_coverage([model], src, found, beta)
     for ids, own in zip(src, ranked, strict=True):

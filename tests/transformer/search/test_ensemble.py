@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from tests.toys import TableStep, table_row
 from transformer.search.beam import beam_search
 from transformer.search.ensemble import EnsembleStep, Mean
+from transformer.search.hypothesis import SearchConfig
 
 BOS, EOS, V = 1, 2, 5
 MEANS: list[Mean] = ["log-probs", "probs"]
@@ -35,7 +36,7 @@ def test_a_model_three_times_is_the_model(mean: Mean, seeds: list[int], beam_siz
     lengths = [3 + i for i in range(len(seeds))]
 
     def search(step):  # type: ignore[no-untyped-def]
-        return beam_search(step, lengths, bos=BOS, eos=EOS, beam_size=beam_size, n_best=beam_size)
+        return beam_search(step, lengths, SearchConfig(beam_size=beam_size, n_best=beam_size))
 
     alone = search(TableStep(seeds, V))
     together = search(EnsembleStep([TableStep(seeds, V) for _ in range(3)], mean))

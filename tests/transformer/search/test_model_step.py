@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 
 from tests.toys import TINY, VARIANTS, toy_model
 from transformer.model import Transformer
-from transformer.search.beam import Hypothesis, greedy_search, length_penalty
+from transformer.search.beam import greedy_search
+from transformer.search.hypothesis import Hypothesis, SearchConfig, length_penalty
 from transformer.search.model_step import ModelStep, pad_batch, translate_ids
 
 MODELS = {name: toy_model(config) for name, config in VARIANTS.items()}
@@ -31,7 +32,7 @@ def log_prob(model: Transformer, src: list[int], tokens: list[int]) -> float:
 @EACH_VARIANT
 @pytest.mark.parametrize("beam_size", [1, 4])
 def test_scores_are_those_of_the_model(model: Transformer, beam_size: int) -> None:
-    for src, found in zip(SRC, translate_ids(model, SRC, beam_size=beam_size, max_extra=6), strict=True):
+    for src, found in zip(SRC, translate_ids(model, SRC, SearchConfig(beam_size=beam_size), max_extra=6), strict=True):
         (h,) = found
         assert h.log_prob == pytest.approx(log_prob(model, src, h.tokens), abs=1e-3)
         assert h.score == h.log_prob / length_penalty(len(h.tokens) + 1, 0.6)
@@ -42,8 +43,8 @@ def test_scores_are_those_of_the_model(model: Transformer, beam_size: int) -> No
 def test_beam_one_is_greedy(model: Transformer, alpha: float) -> None:
     step = ModelStep(model, pad_batch([[*src, model.config.eos] for src in SRC], model.config.pad))
     limits = [len(src) + 6 for src in SRC]
-    greedy = greedy_search(step, limits, bos=model.config.bos, eos=model.config.eos, alpha=alpha)
-    found = [h for (h,) in translate_ids(model, SRC, beam_size=1, alpha=alpha, max_extra=6)]
+    greedy = greedy_search(step, limits, SearchConfig(bos=model.config.bos, eos=model.config.eos, alpha=alpha))
+    found = [h for (h,) in translate_ids(model, SRC, SearchConfig(beam_size=1, alpha=alpha), max_extra=6)]
     assert [h.tokens for h in found] == [h.tokens for h in greedy]
     assert [h.score for h in found] == pytest.approx([h.score for h in greedy], abs=1e-4)
 
@@ -55,7 +56,7 @@ def test_a_beam_that_holds_everything_is_exhaustive_search(alpha: float, seed: i
     model = toy_model(dataclasses.replace(TINY, vocab_size=5), seed)
     outputs = [list(output) for n in range(4) for output in itertools.product([3, 4], repeat=n)]
     scores = [log_prob(model, [4, 3], output) / length_penalty(len(output) + 1, alpha) for output in outputs]
-    (found,) = translate_ids(model, [[4, 3]], beam_size=15, n_best=15, alpha=alpha, max_extra=2)
+    (found,) = translate_ids(model, [[4, 3]], SearchConfig(beam_size=15, n_best=15, alpha=alpha), max_extra=2)
     order = sorted(range(15), key=lambda i: -scores[i])
     assert [h.tokens for h in found] == [outputs[i] for i in order]
     assert [h.score for h in found] == pytest.approx([scores[i] for i in order], abs=1e-3)
@@ -70,9 +71,9 @@ def same(one: list[Hypothesis], other: list[Hypothesis]) -> None:
 @pytest.mark.parametrize("beam_size", [1, 4])
 def test_a_batch_is_so_many_batches_of_one(model: Transformer, beam_size: int) -> None:
     """Neither the neighbours nor the padding that they bring change an output."""
-    together = translate_ids(model, SRC, beam_size=beam_size, n_best=beam_size, max_extra=6)
+    together = translate_ids(model, SRC, SearchConfig(beam_size=beam_size, n_best=beam_size), max_extra=6)
     for src, found in zip(SRC, together, strict=True):
-        same(translate_ids(model, [src], beam_size=beam_size, n_best=beam_size, max_extra=6)[0], found)
+        same(translate_ids(model, [src], SearchConfig(beam_size=beam_size, n_best=beam_size), max_extra=6)[0], found)
 
 
 @pytest.mark.slow
@@ -86,7 +87,9 @@ def test_500_sentences_are_the_same_in_batches_of_1_7_and_64_in_any_order(beam_s
         found: dict[int, Hypothesis] = {}
         for start in range(0, len(order), batch_size):
             batch = order[start : start + batch_size]
-            results = translate_ids(model, [sentences[i] for i in batch], beam_size=beam_size, max_extra=5)
+            results = translate_ids(
+                model, [sentences[i] for i in batch], SearchConfig(beam_size=beam_size), max_extra=5
+            )
             found.update(zip(batch, (best for (best,) in results), strict=True))
         return [found[i] for i in range(len(order))]
 
@@ -99,7 +102,9 @@ def test_500_sentences_are_the_same_in_batches_of_1_7_and_64_in_any_order(beam_s
 @given(SENTENCES, st.integers(1, 4), st.integers(1, 6))
 def test_outputs_are_words_within_the_limit(src: list[list[int]], beam_size: int, max_extra: int) -> None:
     config = MODELS["paper"].config
-    lists = translate_ids(MODELS["paper"], src, beam_size=beam_size, max_extra=max_extra, n_best=beam_size)
+    lists = translate_ids(
+        MODELS["paper"], src, SearchConfig(beam_size=beam_size, n_best=beam_size), max_extra=max_extra
+    )
     assert len(lists) == len(src)
     for sentence, found in zip(src, lists, strict=True):
         assert 1 <= len(found) <= beam_size
@@ -156,7 +161,7 @@ def test_each_output_has_a_longest_length_of_its_own_and_repeats_nothing_where_t
     model: Transformer,
 ) -> None:
     lengths = [2, 9, 5]
-    found = translate_ids(model, SRC, max_lengths=lengths, no_repeat=1)
+    found = translate_ids(model, SRC, SearchConfig(no_repeat=1), max_lengths=lengths)
     for src, length, (h,) in zip(SRC, lengths, found, strict=True):
         assert len(h.tokens) + 1 <= length
         assert len(set(h.tokens)) == len(h.tokens)

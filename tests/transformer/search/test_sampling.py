@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.toys import TableStep, table_row
-from transformer.search.beam import WithoutRepeats, greedy_search
-from transformer.search.constraints import ForcedPrefix
-from transformer.search.hypothesis import Hypothesis
+from transformer.search.beam import greedy_search
+from transformer.search.constraints import ForcedPrefix, WithoutRepeats
+from transformer.search.hypothesis import Hypothesis, SearchConfig
 from transformer.search.sampling import Sampling, sample
 
 BOS, EOS, V = 1, 2, 6
@@ -19,7 +19,7 @@ SEEDS = st.lists(st.integers(0, 10_000), min_size=1, max_size=4)
 
 def draw(tables: list[int], lengths: list[int], n: int = 1, sampling: Sampling | None = None) -> list[list[Hypothesis]]:
     seeds = [[f"{table} {k}" for k in range(n)] for table in tables]
-    return sample(TableStep(tables, V), lengths, seeds, bos=BOS, eos=EOS, sampling=sampling)
+    return sample(TableStep(tables, V), lengths, seeds, SearchConfig(), sampling=sampling)
 
 
 def test_outputs_are_as_frequent_as_they_are_probable() -> None:
@@ -58,7 +58,7 @@ def test_a_batch_is_so_many_batches_of_one_and_a_sample_does_not_know_the_others
 @given(SEEDS, st.integers(1, 7))
 @pytest.mark.parametrize("sampling", [Sampling(top_k=1), Sampling(top_p=1e-9), Sampling(temperature=1e-4)], ids=repr)
 def test_the_narrowest_choice_is_greedy(sampling: Sampling, tables: list[int], length: int) -> None:
-    greedy = greedy_search(TableStep(tables, V), [length] * len(tables), bos=BOS, eos=EOS)
+    greedy = greedy_search(TableStep(tables, V), [length] * len(tables), SearchConfig())
     found = draw(tables, [length] * len(tables), 1, sampling)
     assert [h.tokens for (h,) in found] == [h.tokens for h in greedy]
 
@@ -83,9 +83,9 @@ def test_the_distribution_is_the_one_written_out(table: int, temperature: float,
 @given(st.integers(0, 500), st.lists(st.integers(3, 5), max_size=3))
 def test_samples_keep_a_prefix_and_repeat_nothing(table: int, prefix: list[int]) -> None:
     step = ForcedPrefix(TableStep([table], V), [prefix])
-    (found,) = sample(step, [9], [["a", "b", "c"]], bos=BOS, eos=EOS)
+    (found,) = sample(step, [9], [["a", "b", "c"]], SearchConfig())
     assert all(h.tokens[: len(prefix)] == prefix for h in found)
-    (single,) = sample(WithoutRepeats(TableStep([table], V), 1), [9], [["a", "b"]], bos=BOS, eos=EOS)
+    (single,) = sample(WithoutRepeats(TableStep([table], V), 1), [9], [["a", "b"]], SearchConfig())
     assert all(len(set(h.tokens)) == len(h.tokens) for h in single)
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.translate.exchange.engines import BASE, TEXTS, tiny_parts
+from transformer.search.hypothesis import SearchConfig
 from transformer.search.model_step import translate_ids
 from translate.corpus.tokenizer import Tokenizer
 from translate.errors import UserError
@@ -34,7 +35,9 @@ def test_it_unpacks_to_what_argos_translate_loads_and_translates(tokenizer: Toke
         processor.encode(TEXTS[:5], out_type=str), beam_size=1, max_decoding_length=11, min_decoding_length=0,
         replace_unknowns=True,
     )  # fmt: skip
-    expected = translate_ids(parts.model, tokenizer.encode_batch(TEXTS[:5]), beam_size=1, max_lengths=[12] * 5)
+    expected = translate_ids(
+        parts.model, tokenizer.encode_batch(TEXTS[:5]), SearchConfig(beam_size=1), max_lengths=[12] * 5
+    )
     assert [processor.decode_pieces(result.hypotheses[0]) for result in results] == [
         tokenizer.decode(best[0].tokens) for best in expected
     ]

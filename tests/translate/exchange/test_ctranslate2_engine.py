@@ -11,12 +11,13 @@ import pytest
 
 import translate
 from tests.translate.exchange.engines import BASE, TEXTS, tiny_parts
+from transformer.search.hypothesis import SearchConfig
 from translate.cli import main
 from translate.corpus.tokenizer import Tokenizer
 from translate.errors import UserError
 from translate.exchange.ctranslate2_engine import CTranslate2Engine
 from translate.exchange.ctranslate2_folder import export
-from translate.inference.engine import Beam, Engine
+from translate.inference.engine import Engine
 from translate.inference.translator import Translator
 from translate.models.folder import ModelFolder
 
@@ -58,7 +59,7 @@ def test_no_output_is_longer_than_its_own_source_allows(folder: Path) -> None:
     engine = CTranslate2Engine.open(folder)
     sources = engine.tokenizer.encode_batch(["der Hund", "die Katze im Garten"])
     for n, no_repeat in ((3, 0), (1, 2)):
-        found = engine.search(sources, [2, 9], Beam(3, alpha=0.6, n_best=n, no_repeat=no_repeat))
+        found = engine.search(sources, [2, 9], SearchConfig(beam_size=3, n_best=n, no_repeat=no_repeat))
         assert all(len(hypotheses) == n for hypotheses in found)
         assert max(len(hypothesis.tokens) for hypothesis in found[0]) <= 1
         assert max(len(hypothesis.tokens) for hypothesis in found[1]) <= 8

@@ -42,6 +42,7 @@ def test_text_through_ctranslate2_alone_is_our_greedy_translation(tokenizer: Tok
     """Written without this project's side of the check: what a user of the folder would type."""
     from sentencepiece import SentencePieceProcessor
 
+    from transformer.search.hypothesis import SearchConfig
     from transformer.search.model_step import translate_ids
 
     parts = tiny_parts(BASE, tokenizer, tmp_path / "ours")
@@ -51,7 +52,9 @@ def test_text_through_ctranslate2_alone_is_our_greedy_translation(tokenizer: Tok
     results = translator.translate_batch(
         processor.encode(TEXTS[:5], out_type=str), beam_size=1, max_decoding_length=11, min_decoding_length=0
     )
-    expected = translate_ids(parts.model, tokenizer.encode_batch(TEXTS[:5]), beam_size=1, max_lengths=[12] * 5)
+    expected = translate_ids(
+        parts.model, tokenizer.encode_batch(TEXTS[:5]), SearchConfig(beam_size=1), max_lengths=[12] * 5
+    )
     assert [processor.decode(result.hypotheses[0]) for result in results] == [
         tokenizer.decode(best[0].tokens) for best in expected
     ]

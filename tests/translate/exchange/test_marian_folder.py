@@ -40,6 +40,7 @@ def test_logits_and_greedy_output_are_those_of_the_original(
 
 def test_text_through_transformers_alone_is_our_greedy_translation(tokenizer: Tokenizer, tmp_path: Path) -> None:
     """Written without this project's side of the check: what a user of the folder would type."""
+    from transformer.search.hypothesis import SearchConfig
     from transformer.search.model_step import translate_ids
 
     parts = tiny_parts(BASE, tokenizer, tmp_path / "ours")
@@ -47,7 +48,9 @@ def test_text_through_transformers_alone_is_our_greedy_translation(tokenizer: To
     theirs = transformers.MarianTokenizer.from_pretrained(tmp_path / "theirs")
     model = transformers.MarianMTModel.from_pretrained(tmp_path / "theirs")
     generated = model.generate(**theirs(TEXTS[:5], return_tensors="pt", padding=True), num_beams=1, max_length=13)
-    expected = translate_ids(parts.model, tokenizer.encode_batch(TEXTS[:5]), beam_size=1, max_lengths=[12] * 5)
+    expected = translate_ids(
+        parts.model, tokenizer.encode_batch(TEXTS[:5]), SearchConfig(beam_size=1), max_lengths=[12] * 5
+    )
     assert theirs.batch_decode(generated, skip_special_tokens=True) == [
         tokenizer.decode(best[0].tokens).strip() for best in expected
     ]

@@ -12,6 +12,7 @@ import torch
 
 from tests.translate.conftest import SENTENCES
 from tests.translate.exchange.engines import BASE, TEXTS, tiny_parts
+from transformer.search.hypothesis import SearchConfig
 from transformer.search.model_step import translate_ids
 from translate.corpus.tokenizer import UNK, Tokenizer
 from translate.errors import UserError
@@ -106,7 +107,7 @@ def test_text_in_text_out_is_what_transformers_alone_says(tmp_path: Path) -> Non
     generated = model.generate(**batch, num_beams=1, max_length=13, forced_eos_token_id=0)
     expected = theirs.batch_decode(generated, skip_special_tokens=True)
     ours = translate_ids(
-        parts.model, parts.tokenizer.encode_batch(TEXTS_DE), beam_size=1, max_lengths=[12] * len(TEXTS_DE)
+        parts.model, parts.tokenizer.encode_batch(TEXTS_DE), SearchConfig(beam_size=1), max_lengths=[12] * len(TEXTS_DE)
     )
     said = [parts.tokenizer.decode([i for i in best[0].tokens if i != UNK]).strip() for best in ours]
     assert [" ".join(text.split()) for text in said] == [" ".join(text.split()) for text in expected]

@@ -8,14 +8,14 @@ import pytest
 
 from tests.toys import toy_model
 from transformer.config import ModelConfig
-from transformer.search.hypothesis import Hypothesis
+from transformer.search.hypothesis import Hypothesis, SearchConfig
 from translate.corpus.grammar import generate
 from translate.corpus.tokenizer import Tokenizer
-from translate.inference.engine import Beam, Precision, TorchEngine
+from translate.inference.engine import Precision, TorchEngine
 from translate.models import folder as model_folder
 from translate.models.folder import ModelFolder, TranslationSpec
 
-SEARCHES = {"greedy": Beam(1, 0.6), "beam": Beam(4, 0.6, n_best=2)}
+SEARCHES = {"greedy": SearchConfig(beam_size=1), "beam": SearchConfig(n_best=2)}
 
 
 @pytest.fixture(scope="module")
@@ -35,7 +35,7 @@ def sentences(n: int) -> tuple[str, ...]:
 
 
 def searched(
-    parts: ModelFolder, n: int, beam: Beam, size: int, shuffled: bool, precision: Precision = "fp32"
+    parts: ModelFolder, n: int, config: SearchConfig, size: int, shuffled: bool, precision: Precision = "fp32"
 ) -> list[list[Hypothesis]]:
     """The hypotheses of each of n sentences, searched in batches of so many."""
     sources = parts.tokenizer.encode_batch(sentences(n))
@@ -44,7 +44,7 @@ def searched(
     for start in range(0, n, size):
         batch = order[start : start + size]
         lengths = [len(sources[i]) + 7 for i in batch]
-        found |= zip(batch, engine.search([sources[i] for i in batch], lengths, beam), strict=True)
+        found |= zip(batch, engine.search([sources[i] for i in batch], lengths, config), strict=True)
     return [found[i] for i in range(n)]
 
 
@@ -54,17 +54,17 @@ def check_equal(found: Sequence[list[Hypothesis]], expected: Sequence[list[Hypot
         assert [h.score for h in ours] == pytest.approx([h.score for h in theirs], abs=1e-4)
 
 
-@pytest.mark.parametrize("beam", SEARCHES.values(), ids=SEARCHES.keys())
-def test_neighbours_do_not_matter(parts: ModelFolder, beam: Beam) -> None:
-    check_equal(searched(parts, 31, beam, 13, True), searched(parts, 31, beam, 1, False))
+@pytest.mark.parametrize("config", SEARCHES.values(), ids=SEARCHES.keys())
+def test_neighbours_do_not_matter(parts: ModelFolder, config: SearchConfig) -> None:
+    check_equal(searched(parts, 31, config, 13, True), searched(parts, 31, config, 1, False))
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("beam", SEARCHES.values(), ids=SEARCHES.keys())
-def test_in_half_precision_nine_sentences_of_ten_do_not_change(parts: ModelFolder, beam: Beam) -> None:
+@pytest.mark.parametrize("config", SEARCHES.values(), ids=SEARCHES.keys())
+def test_in_half_precision_nine_sentences_of_ten_do_not_change(parts: ModelFolder, config: SearchConfig) -> None:
     """Kernels of other shapes add in another order, which bf16 rounds; nearly equal words then change places."""
-    expected = searched(parts, 500, beam, 500, False, "bf16")
-    found = searched(parts, 500, beam, 7, True, "bf16")
+    expected = searched(parts, 500, config, 500, False, "bf16")
+    found = searched(parts, 500, config, 7, True, "bf16")
     same = [(a[0], b[0]) for a, b in zip(found, expected, strict=True) if a[0].tokens == b[0].tokens]
     assert len(same) >= 450
     for a, b in same:

@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 import torch
 
-from transformer.search.hypothesis import Hypothesis
+from transformer.search.hypothesis import Hypothesis, SearchConfig
 from translate.corpus.tokenizer import Tokenizer
 from translate.errors import UserError
-from translate.inference.engine import Batch, Beam, Engine, Found, Precision, Search, TorchEngine
+from translate.inference.engine import Batch, Engine, Found, Precision, Search, TorchEngine
 from translate.inference.translator import LIMIT, Translator
 from translate.models.folder import ModelFolder, TranslationSpec
 
@@ -32,7 +32,7 @@ class Parrot:
         return list(map(search, batches))
 
     def search(
-        self, sources: Sequence[Sequence[int]], max_lengths: Sequence[int], beam: Beam
+        self, sources: Sequence[Sequence[int]], max_lengths: Sequence[int], config: SearchConfig
     ) -> list[list[Hypothesis]]:
         return [[Hypothesis(list(ids), -1.0, -1.0)] for ids in sources]
 
@@ -74,7 +74,7 @@ def test_batches_side_by_side_are_those_one_after_another(
             meeting.wait()  # passes only if so many are searched at a time
         inner.add(torch.get_num_threads())
         ran.add(threading.get_ident())
-        return engine.search(batch, [9] * len(batch), Beam(3, alpha=0.6, n_best=2))
+        return engine.search(batch, [9] * len(batch), SearchConfig(beam_size=3, n_best=2))
 
     expected = [search(batch) for batch in batches] if n_threads == 1 else None
     torch.set_num_threads(n_threads)
@@ -159,8 +159,8 @@ def test_searches_that_overlap_leave_the_number_of_threads_as_it_was(parts: Mode
 def test_an_engine_in_half_precision_can_be_made_of_another(parts: ModelFolder) -> None:
     once = TorchEngine(parts, "bf16")
     twice = TorchEngine(once.parts, "bf16")
-    source, beam = [(5, 7, 9)], Beam(1, alpha=0.6)
-    assert twice.search(source, [4], beam) == once.search(source, [4], beam)
+    source, config = [(5, 7, 9)], SearchConfig(beam_size=1)
+    assert twice.search(source, [4], config) == once.search(source, [4], config)
 
 
 def test_a_mistake_in_one_of_the_batches_is_told(parts: ModelFolder) -> None:
@@ -173,9 +173,9 @@ def test_a_mistake_in_one_of_the_batches_is_told(parts: ModelFolder) -> None:
 
 def test_half_precision_says_nearly_the_same(parts: ModelFolder) -> None:
     sources = [(5, 7, 9), (8, 6), (11, 4, 5, 7, 8)]
-    exact = TorchEngine(parts).search(sources, [4] * 3, Beam(1, alpha=0.6))
+    exact = TorchEngine(parts).search(sources, [4] * 3, SearchConfig(beam_size=1))
     engine = TorchEngine(parts, "bf16")
-    rounded = engine.search(sources, [4] * 3, Beam(1, alpha=0.6))
+    rounded = engine.search(sources, [4] * 3, SearchConfig(beam_size=1))
     assert (engine.parts.model.output_weight.dtype, parts.model.output_weight.dtype) == (torch.bfloat16, torch.float32)
     for a, b in zip(exact, rounded, strict=True):
         assert a[0].log_prob != b[0].log_prob
