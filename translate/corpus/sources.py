@@ -1,15 +1,14 @@
-"""Sentence pairs from wherever they are kept: text files, tables, data-set folders, the hub.
+"""Read sentence pairs from text files, tables, data-set folders, the hub, and what ships with the project.
 
-Only "\\n" ends a line. A "\\r" right before it belongs to the line end, as Windows programs write it; anywhere else it
-is data, and so are U+2028, U+0085 and the other characters that Unicode calls line breaks. A byte order mark at the
-start of a file is a signature and no text. A null in a table is an empty side, which cleaning counts and drops.
+Only "\\n" ends a line. A "\\r" right before it belongs to the line end, as Windows programs write it; elsewhere it is
+data, like U+2028, U+0085 and the other line breaks of Unicode. A byte order mark at the start of a file is not part of
+the text. A null in a table becomes an empty side, which cleaning counts and drops.
 
-Everything streams: no source holds more than a few thousand pairs in memory.
+Sources are streamed: none holds more than a few thousand pairs in memory.
 """
 
 import bz2
 import gzip
-import hashlib
 import itertools
 import json
 import lzma
@@ -31,7 +30,9 @@ from translate.config.schema import (
     TsvSource,
     WordsSource,
 )
+from translate.corpus import words
 from translate.errors import UserError
+from translate.files import sha256
 
 if TYPE_CHECKING:
     from datasets import Dataset
@@ -45,8 +46,6 @@ OPENERS: dict[str, type[gzip.GzipFile] | type[lzma.LZMAFile] | type[bz2.BZ2File]
 }
 _DAMAGED = (EOFError, zlib.error, lzma.LZMAError, gzip.BadGzipFile)
 _ROWS = 1000
-WORD_LIST_PAIRS = ("de-en", "en-de")
-_WORDS = Path(__file__).with_name("words.tsv")
 
 
 def read_pairs(source: Source, root: Path, langpair: str = "de-en") -> Iterator[Pair]:
@@ -55,9 +54,9 @@ def read_pairs(source: Source, root: Path, langpair: str = "de-en") -> Iterator[
     Args:
         source: a source table of the experiment file.
         root: folder that relative paths start at.
-        langpair: "source-target" language codes; only sources that hold several directions look at it.
+        langpair: "source-target" language codes; used by sources that hold several directions.
 
-    Raises UserError, naming file and line where there are any, for whatever cannot be read as pairs of text.
+    Raises UserError, with file and line if possible, if something cannot be read as pairs of text.
     """
     match source:
         case TextSource():
@@ -73,40 +72,47 @@ def read_pairs(source: Source, root: Path, langpair: str = "de-en") -> Iterator[
         case GrammarSource():
             return _grammar(source, langpair)
         case WordsSource():
-            return _words(langpair)
+            return words.word_pairs(langpair)
         case SacrebleuSource():
             return _parallel(*_sacrebleu_files(source, langpair))
 
 
 def identity(source: Source, root: Path, langpair: str = "de-en") -> dict[str, str]:
-    """What pins the content of a source: names, as the experiment file writes them, to SHA-256 or a revision.
+    """Return the SHA-256 or revision of each input of a source, by its name in the experiment file.
 
-    The names do not hold `root`, so that the same files elsewhere have the same identity.
+    The names do not contain `root`, so the same files in another folder have the same identity.
+
+    Args:
+        source: a source table of the experiment file.
+        root: folder that relative paths start at.
+        langpair: "source-target" language codes.
+
+    Raises UserError if an input cannot be read.
     """
     match source:
         case TextSource():
             names = [source.source, source.target]
-            return {name: _sha256(locate(name, root)) for name in names}
+            return {name: _digest(locate(name, root)) for name in names}
         case TsvSource() | JsonlSource() | ParquetSource():
-            return {source.path: _sha256(locate(source.path, root))}
+            return {source.path: _digest(locate(source.path, root))}
         case HubSource() if (folder := locate(source.id, root)).is_dir():
             files = sorted(path for path in folder.rglob("*") if path.is_file())
-            return {f"{source.id}/{path.relative_to(folder).as_posix()}": _sha256(path) for path in files}
+            return {f"{source.id}/{path.relative_to(folder).as_posix()}": _digest(path) for path in files}
         case HubSource():
             return {f"hub:{describe(source)}": _hub_revision(_load_hub(source, root))}
         case GrammarSource():
             from translate.corpus import grammar
 
-            return {"grammar": _sha256(Path(grammar.__file__))}
+            return {"grammar": grammar.digest()}
         case WordsSource():
-            return {"words": _sha256(_WORDS)}
+            return {"words": sha256(words.FILE)}
         case SacrebleuSource():
             source_file, reference = _sacrebleu_files(source, langpair)
-            return {f"{describe(source)} src": _sha256(source_file), f"{describe(source)} ref": _sha256(reference)}
+            return {f"{describe(source)} src": _digest(source_file), f"{describe(source)} ref": _digest(reference)}
 
 
 def describe(source: Source) -> str:
-    """A short name of the source for messages and reports."""
+    """Return a short name of the source for messages and reports."""
     match source:
         case TextSource():
             return f"{source.source} + {source.target}"
@@ -123,15 +129,15 @@ def describe(source: Source) -> str:
 
 
 def locate(path: str, root: Path) -> Path:
-    """`path` itself if it is absolute, else below `root`; "~" is the home folder."""
+    """Return `path` if it is absolute, else the path below `root`; "~" is the home folder."""
     try:
         return root.expanduser() / Path(path).expanduser()
     except RuntimeError as error:
-        raise UserError(f"{root / path}: there is no such user's home folder; write the path in full") from error
+        raise UserError(f"{root / path}: no home folder of that user; write the full path") from error
 
 
 def read_lines(path: Path) -> Iterator[str]:
-    """The lines of a UTF-8 file, plain or compressed, without their ends; UserError names the file and the line."""
+    """Yield the lines of a UTF-8 file, plain or compressed, without line ends; UserError names file and line."""
     n = 0
     try:
         with OPENERS.get(path.suffix.lower(), open)(path, "rb") as file:
@@ -144,11 +150,19 @@ def read_lines(path: Path) -> Iterator[str]:
 
 
 def decode_line(line: bytes, name: Path | str, n: int) -> str:
-    """Line `n`, counted from 1, of the file `name` as text; UserError names the file, the line and the byte."""
+    """Decode a line of UTF-8.
+
+    Args:
+        line: its bytes.
+        name: the file, for the message.
+        n: number of the line, from 1; a byte order mark is removed from the first.
+
+    Raises UserError, with file, line and byte, if it is not UTF-8.
+    """
     try:
-        return line.decode("utf-8-sig" if n == 1 else "utf-8")  # a byte order mark is a signature and no text
+        return line.decode("utf-8-sig" if n == 1 else "utf-8")
     except UnicodeDecodeError as error:
-        byte = error.object[error.start]  # not that of `line`, which may begin with a byte order mark
+        byte = error.object[error.start]  # unlike `line`, without the byte order mark
         raise UserError(
             f"{name}, line {n}: not UTF-8 text (byte 0x{byte:02x} at {error.start}); save it as UTF-8"
         ) from error
@@ -156,7 +170,7 @@ def decode_line(line: bytes, name: Path | str, n: int) -> str:
 
 def _cannot_read(path: Path, error: OSError) -> str:
     if isinstance(error, FileNotFoundError):
-        return f"{path}: no such file; mend the path, or data.root, below which those of an experiment are"
+        return f"{path}: no such file; correct the path, or data.root, the folder of relative paths"
     return f"{path}: cannot be read: {error.strerror or error}"
 
 
@@ -167,8 +181,8 @@ def _parallel(source: Path, target: Path) -> Iterator[Pair]:
             longer = n + sum(1 for _ in pairs)
             counts = (n - 1, longer) if a is None else (longer, n - 1)
             raise UserError(
-                f"{source} has {counts[0]} lines but {target} has {counts[1]}: line n of one must translate line n "
-                "of the other"
+                f"{source} has {counts[0]} lines but {target} has {counts[1]}: line n of one must be "
+                "the translation of line n of the other"
             )
         yield a, b
 
@@ -178,8 +192,8 @@ def _tsv(source: TsvSource, path: Path) -> Iterator[Pair]:
         cells = line.split("\t")
         if len(cells) <= max(source.source, source.target):
             raise UserError(
-                f"{path}, line {n}: has {len(cells)} tab-separated columns, so there is no column "
-                f"{max(source.source, source.target)}, counted from 0"
+                f"{path}, line {n}: has {len(cells)} tab-separated columns, so column "
+                f"{max(source.source, source.target)} (from 0) is missing; correct `source` or `target`"
             )
         src, tgt = cells[source.source], cells[source.target]
         if source.split is None:
@@ -205,8 +219,7 @@ def _parquet(source: ParquetSource, path: Path) -> Iterator[Pair]:
     n = 0
     try:
         with pyarrow.parquet.ParquetFile(path) as file:
-            columns = _top_columns(source)
-            _check_columns(columns, file.schema_arrow.names, str(path))
+            columns = _columns(source, file.schema_arrow.names, str(path))
             for batch in file.iter_batches(batch_size=_ROWS, columns=columns):
                 for record in batch.to_pylist():
                     n += 1
@@ -221,9 +234,7 @@ def _parquet(source: ParquetSource, path: Path) -> Iterator[Pair]:
 def _hub(source: HubSource, root: Path) -> Iterator[Pair]:
     dataset = _load_hub(source, root)
     name = describe(source)
-    columns = _top_columns(source)
-    _check_columns(columns, dataset.column_names, name)
-    dataset = dataset.select_columns(columns)
+    dataset = dataset.select_columns(_columns(source, dataset.column_names, name))
     rows = (row for batch in dataset.iter(batch_size=_ROWS) for row in _transpose(batch))
     for n, record in enumerate(rows, start=1):
         where = f"{name}, row {n}"
@@ -231,7 +242,7 @@ def _hub(source: HubSource, root: Path) -> Iterator[Pair]:
 
 
 def _load_hub(source: HubSource, root: Path) -> "Dataset":
-    """The split as `datasets` loads it, from the hub, its cache, or a folder."""
+    """Load the split with `datasets` from the hub, its cache, or a folder."""
     import datasets
 
     name = describe(source)
@@ -252,7 +263,7 @@ def _load_hub(source: HubSource, root: Path) -> "Dataset":
 
 
 def _hub_revision(dataset: "Dataset") -> str:
-    """What pins the content: `datasets` names the cache folder of a hub data set after the commit it comes from."""
+    """Return the commit, which is the name of the cache folder of a hub data set, or a fingerprint."""
     files = dataset.cache_files
     return Path(files[0]["filename"]).parent.name if files else str(dataset._fingerprint)
 
@@ -262,19 +273,17 @@ def _transpose(batch: dict[str, list[object]]) -> Iterator[dict[str, object]]:
         yield dict(zip(batch, values, strict=True))
 
 
-def _top_columns(source: ParquetSource | HubSource) -> list[str]:
-    """The columns to read: the first names of the dotted ones, each once."""
-    return list(dict.fromkeys(column.split(".")[0] for column in (source.source, source.target)))
-
-
-def _check_columns(columns: list[str], known: list[str], name: str) -> None:
+def _columns(source: ParquetSource | HubSource, known: list[str], name: str) -> list[str]:
+    """Return the columns to read, the first parts of the dotted names; UserError if `known` lacks one."""
+    columns = list(dict.fromkeys(column.split(".")[0] for column in (source.source, source.target)))
     for column in columns:
         if column not in known:
-            raise UserError(f"{name}: there is no column {column!r}; its columns are {', '.join(known)}")
+            raise UserError(f"{name}: has no column {column!r}; its columns are {', '.join(known)}")
+    return columns
 
 
 def _cell(record: object, column: str, where: str) -> str:
-    """The text at a dotted column; UserError if there is none."""
+    """Return the text at a dotted column; UserError if the value is missing or is not text."""
     value = record
     for key in column.split("."):
         if not isinstance(value, dict) or key not in value:
@@ -288,14 +297,14 @@ def _cell(record: object, column: str, where: str) -> str:
     try:
         value.encode("utf-8")
     except UnicodeEncodeError as error:
-        raise UserError(f"{where}: {column!r} holds half a surrogate pair, which is no character; mend it") from error
+        raise UserError(f"{where}: {column!r} holds half of a surrogate pair; correct the text") from error
     return value
 
 
 def _grammar(source: GrammarSource, langpair: str) -> Iterator[Pair]:
-    if langpair not in ("de-en", "en-de"):
+    if langpair not in words.LANGPAIRS:
         raise UserError(
-            f'the grammar speaks German and English: set data.source and data.target to "de" and "en", not {langpair}'
+            f'the grammar is German and English: set data.source and data.target to "de" and "en", not {langpair}'
         )
     from translate.corpus import grammar
 
@@ -303,50 +312,20 @@ def _grammar(source: GrammarSource, langpair: str) -> Iterator[Pair]:
     return pairs if langpair == "de-en" else ((english, german) for german, english in pairs)
 
 
-def _words(langpair: str) -> Iterator[Pair]:
-    """The word list in one direction; of several translations the first, which the list has put first as the best."""
-    if langpair not in WORD_LIST_PAIRS:
-        raise UserError(
-            f'the word list is German and English: set data.source and data.target to "de" and "en", not {langpair}'
-        )
-    given: set[str] = set()
-    for entry in _tsv(TsvSource(kind="tsv", path=str(_WORDS)), _WORDS):
-        for german, english in (entry, *_without_article(*entry)):
-            source, target = (german, english) if langpair == "de-en" else (english, german)
-            if source not in given:
-                given.add(source)
-                yield source, target
-
-
-def dictionary(langpair: str) -> dict[str, str]:
-    """The single words of the word list with their translations, in small letters; empty for other languages."""
-    if langpair not in WORD_LIST_PAIRS:
-        return {}
-    pairs = ((source.casefold(), target.casefold()) for source, target in _words(langpair))
-    return {source: target for source, target in pairs if source.isalpha() and target.isalpha()}
-
-
-def _without_article(german: str, english: str) -> Iterator[Pair]:
-    """A noun as people type it: `Haus` for `das Haus`."""
-    article, _, noun = german.partition(" ")
-    if article in ("der", "die", "das") and noun and " " not in noun and english.startswith("the "):
-        yield noun, english.removeprefix("the ")
-
-
 def _sacrebleu_files(source: SacrebleuSource, langpair: str) -> tuple[Path, Path]:
-    """Source and first reference of a test set, downloaded into sacreBLEU's cache if they are not there."""
+    """Return the files of a test set, source and first reference; downloads them into sacreBLEU's cache if missing."""
     from portalocker.exceptions import LockException
     from sacrebleu.dataset import DATASETS
 
     if source.name not in DATASETS:
-        raise UserError(f"{source.name}: no test set of sacreBLEU; `sacrebleu --list` shows them")
+        raise UserError(f"{source.name}: not a test set of sacreBLEU; `sacrebleu --list` shows them")
     dataset = DATASETS[source.name]
     if langpair not in dataset.langpairs:
         known = ", ".join(sorted(dataset.langpairs))
         raise UserError(f"sacrebleu {source.name}: has no {langpair}; it has {known}")
     try:
         return Path(dataset.get_source_file(langpair)), Path(dataset.get_reference_files(langpair)[0])
-    except (OSError, SystemExit) as error:  # sacreBLEU exits where a download has the wrong checksum
+    except (OSError, SystemExit) as error:  # sacreBLEU exits if a download has the wrong checksum
         raise UserError(
             f"sacrebleu {source.name}: cannot be downloaded, and is not in its cache: {_one_line(error)}"
         ) from error
@@ -360,10 +339,9 @@ def _sacrebleu_files(source: SacrebleuSource, langpair: str) -> tuple[Path, Path
         ) from error
 
 
-def _sha256(path: Path) -> str:
+def _digest(path: Path) -> str:
     try:
-        with path.open("rb") as file:
-            return hashlib.file_digest(file, "sha256").hexdigest()
+        return sha256(path)
     except OSError as error:
         raise UserError(_cannot_read(path, error)) from error
 

@@ -31,8 +31,9 @@ from tqdm import tqdm
 from translate.config.schema import ExperimentConfig, Source, WordsSource
 from translate.corpus.augmentation import Augmenter, rates
 from translate.corpus.cleaning import Cleaner, HeldOut, Report
-from translate.corpus.sources import WORD_LIST_PAIRS, Pair, describe, dictionary, identity, read_pairs
+from translate.corpus.sources import Pair, describe, identity, read_pairs
 from translate.corpus.tokenizer import Tokenizer, sample, train
+from translate.corpus.words import LANGPAIRS, dictionary
 from translate.errors import UserError
 
 FORMAT = 1
@@ -213,7 +214,7 @@ def input_hashes(config: ExperimentConfig) -> dict[str, str]:
     inputs: dict[str, str] = {}
     for source in (*data.train, *_old_sources(config), data.valid, *data.test.values()):
         inputs |= identity(source, root, _langpair(config))
-    if config.augmentation.markup and _langpair(config) in WORD_LIST_PAIRS:
+    if config.augmentation.markup and _langpair(config) in LANGPAIRS:
         inputs |= identity(WordsSource(kind="words"), root)
     return inputs
 

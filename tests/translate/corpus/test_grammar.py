@@ -3,24 +3,18 @@
 What is correct is typed here by hand as facts of German and English; nothing is read from the tables of the grammar.
 """
 
+import hashlib
 import re
+import shutil
 from itertools import islice
+from pathlib import Path
 
 import pytest
 
-from translate.corpus.grammar import (
-    MAX_PAIRS,
-    MISSION,
-    POSSESSIVES,
-    THE,
-    A,
-    Determiner,
-    Noun,
-    Split,
-    conjugate,
-    generate,
-    noun_phrase,
-)
+from translate.corpus import grammar
+from translate.corpus.grammar import MAX_PAIRS, MISSION, Split, digest, generate
+from translate.corpus.grammar.clauses import conjugate, noun_phrase
+from translate.corpus.grammar.lexicon import POSSESSIVES, THE, A, Determiner, Noun
 from translate.errors import UserError
 
 Pairs = list[tuple[str, str]]
@@ -58,6 +52,28 @@ def test_gives_exactly_as_many_distinct_pairs_as_asked(corpus: Pairs) -> None:
     assert len(corpus) == len(set(corpus)) == 25_000
     assert len(list(generate("valid", 7, seed=3))) == 7
     assert list(generate("test", 0, seed=3)) == []
+
+
+def test_the_digest_changes_with_the_code_and_with_the_words(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    copy = tmp_path / "grammar"
+    shutil.copytree(Path(grammar.__file__).parent, copy, ignore=shutil.ignore_patterns("__pycache__"))
+    before = digest()
+    monkeypatch.setattr(grammar, "__file__", str(copy / "__init__.py"))
+    assert digest() == before
+    digests = {before}
+    for name in ("lexicon.toml", "clauses.py"):
+        with (copy / name).open("a", encoding="utf-8") as file:
+            file.write("# changed\n")
+        digests.add(digest())
+    assert len(digests) == 3
+
+
+def test_the_sentences_of_a_seed_stay_the_same() -> None:
+    """The published result of the demonstration depends on them."""
+    text = "".join(f"{german}\t{english}\n" for split in SPLITS for german, english in generate(split, 500, seed=0))
+    assert (
+        hashlib.sha256(text.encode()).hexdigest() == "8a30739abf845ccf81e0333c28b034ce10c30a5e3f662cab45b4906e542b334b"
+    )
 
 
 @pytest.mark.parametrize("side", [0, 1])

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from portalocker.exceptions import LockException
 
 from translate.config.schema import (
+    CleaningConfig,
     GrammarSource,
     HubSource,
     JsonlSource,
@@ -24,6 +25,7 @@ from translate.config.schema import (
     TextSource,
     TsvSource,
 )
+from translate.corpus.cleaning import Cleaner, HeldOut
 from translate.corpus.sources import Pair, describe, identity, read_lines, read_pairs
 from translate.errors import UserError
 
@@ -164,6 +166,36 @@ def test_tsv_columns_are_chosen_by_number_and_quotes_are_text(tmp_path: Path) ->
     assert list(read_pairs(source, tmp_path)) == [('yes"', '"ja'), ("no", "nein")]
 
 
+def test_several_translations_in_a_cell_make_a_pair_each(tmp_path: Path) -> None:
+    """The pairs are the product of both cells, in the order of the cells, the source first."""
+    (tmp_path / "a.tsv").write_text("Bank\tbank|bench\nFahrrad|Rad\tbicycle|bike\nja\tyes\n", encoding="utf-8")
+    assert list(read_pairs(TsvSource(kind="tsv", path="a.tsv", split="|"), tmp_path)) == [
+        ("Bank", "bank"),
+        ("Bank", "bench"),
+        ("Fahrrad", "bicycle"),
+        ("Fahrrad", "bike"),
+        ("Rad", "bicycle"),
+        ("Rad", "bike"),
+        ("ja", "yes"),
+    ]
+
+
+def test_cells_are_split_only_on_request_and_only_at_the_separator(tmp_path: Path) -> None:
+    (tmp_path / "a.tsv").write_text("a|b\tc / d\n", encoding="utf-8")
+    assert list(read_pairs(TsvSource(kind="tsv", path="a.tsv"), tmp_path)) == [("a|b", "c / d")]
+    split = TsvSource(kind="tsv", path="a.tsv", source=1, target=0, split=" / ")
+    assert list(read_pairs(split, tmp_path)) == [("c", "a|b"), ("d", "a|b")]
+
+
+def test_empty_alternatives_are_left_to_cleaning(tmp_path: Path) -> None:
+    (tmp_path / "a.tsv").write_text("Haus\thouse||home|\n\tx\n", encoding="utf-8")
+    pairs = list(read_pairs(TsvSource(kind="tsv", path="a.tsv", split="|"), tmp_path))
+    assert pairs == [("Haus", "house"), ("Haus", ""), ("Haus", "home"), ("Haus", ""), ("", "x")]
+    cleaner = Cleaner(CleaningConfig(), HeldOut())
+    assert list(cleaner.clean(pairs)) == [("Haus", "house"), ("Haus", "home")]
+    assert cleaner.report.dropped["empty"] == 3
+
+
 def test_a_tsv_line_without_the_column_is_named(tmp_path: Path) -> None:
     (tmp_path / "a.tsv").write_text("ja\tyes\nnein\n")
     assert "a.tsv, line 2: has 1 tab-separated columns" in problem(TsvSource(kind="tsv", path="a.tsv"), tmp_path)
@@ -197,7 +229,7 @@ def test_a_null_is_an_empty_side_for_cleaning_to_count(tmp_path: Path) -> None:
         ('{"translation": "ja"}', "there is no 'translation.de'"),
         ('{"translation": {"de": "ja", "fr": "oui"}}', "there is no 'translation.en': at 'en' it holds de, fr"),
         ('{"translation": {"de": 5, "en": "five"}}', "'translation.de' is 5, not text"),
-        (r'{"translation": {"de": "\ud83d", "en": "half"}}', "'translation.de' holds half a surrogate pair"),
+        (r'{"translation": {"de": "\ud83d", "en": "half"}}', "'translation.de' holds half of a surrogate pair"),
     ],
 )
 def test_an_unusable_json_line_is_named(tmp_path: Path, line: str, words: str) -> None:
@@ -223,7 +255,7 @@ def test_parquet_with_flat_and_nested_columns(tmp_path: Path) -> None:
 def test_a_missing_parquet_column_is_named_with_those_there_are(tmp_path: Path) -> None:
     write_parquet(tmp_path, [{"de": "ja", "en": "yes"}])
     source = ParquetSource(kind="parquet", path="a.parquet", source="de", target="fr")
-    assert "there is no column 'fr'; its columns are de, en" in problem(source, tmp_path)
+    assert "has no column 'fr'; its columns are de, en" in problem(source, tmp_path)
 
 
 def test_a_file_that_is_no_parquet_is_named(tmp_path: Path) -> None:
@@ -257,7 +289,7 @@ def test_a_data_set_folder_is_loaded_by_datasets(hub_folder: Path) -> None:
 @pytest.mark.parametrize(
     ("source", "words"),
     [
-        (hub(source="german"), "there is no column 'german'; its columns are translation"),
+        (hub(source="german"), "has no column 'german'; its columns are translation"),
         (hub(source="translation.fr"), "row 1: there is no 'translation.fr'"),
         (hub(split="tests"), 'Unknown split "tests"'),
         (hub(config="cased"), "'cased' not found"),
@@ -359,7 +391,7 @@ def test_a_damaged_or_locked_sacrebleu_cache_is_one_sentence(
 
 def test_the_home_folder_of_nobody_is_one_sentence() -> None:
     source = TextSource(source="~no-such-user/a.de", target="a.en")
-    assert "~no-such-user/a.de: there is no such user's home folder" in problem(source, Path())
+    assert "~no-such-user/a.de: no home folder of that user" in problem(source, Path())
 
 
 def test_the_broken_byte_is_named_behind_a_byte_order_mark_too(tmp_path: Path) -> None:
@@ -370,7 +402,10 @@ def test_the_broken_byte_is_named_behind_a_byte_order_mark_too(tmp_path: Path) -
 
 @pytest.mark.parametrize(
     ("name", "langpair", "words"),
-    [("wmt14/ful", "de-en", "no test set of sacreBLEU"), ("wmt14/full", "de-xx", "has no de-xx; it has cs-en, de-en")],
+    [
+        ("wmt14/ful", "de-en", "not a test set of sacreBLEU"),
+        ("wmt14/full", "de-xx", "has no de-xx; it has cs-en, de-en"),
+    ],
 )
 def test_an_unknown_sacrebleu_name_or_language_pair_is_one_sentence(name: str, langpair: str, words: str) -> None:
     assert words in problem(SacrebleuSource(kind="sacrebleu", name=name), Path(), langpair)

@@ -21,8 +21,9 @@ from translate.config.schema import ExperimentConfig
 from translate.corpus import store
 from translate.corpus.augmentation import Augmenter
 from translate.corpus.cleaning import Cleaner, HeldOut
-from translate.corpus.sources import Pair, dictionary
+from translate.corpus.sources import Pair
 from translate.corpus.store import Prepared, TokenStore, prepare
+from translate.corpus.words import dictionary
 from translate.errors import UserError
 
 NOUNS = {"Hund": "dog", "Tisch": "table", "Mann": "man", "Baum": "tree", "Vogel": "bird"}

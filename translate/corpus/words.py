@@ -1,0 +1,43 @@
+"""The German-English word list that ships with the project: words, short phrases and everyday replies."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from translate.errors import UserError
+
+LANGPAIRS = ("de-en", "en-de")
+FILE = Path(__file__).with_name("words.tsv")
+
+
+def word_pairs(langpair: str) -> Iterator[tuple[str, str]]:
+    """Yield (source, target) of the word list, only the first and best translation of each source.
+
+    UserError if `langpair` is not German and English.
+    """
+    if langpair not in LANGPAIRS:
+        raise UserError(
+            f'the word list is German and English: set data.source and data.target to "de" and "en", not {langpair}'
+        )
+    seen: set[str] = set()
+    for line in FILE.read_text(encoding="utf-8").split("\n"):
+        german, tab, english = line.partition("\t")
+        for pair in ((german, english), *_without_article(german, english)) if tab else ():
+            source, target = pair if langpair == "de-en" else pair[::-1]
+            if source not in seen:
+                seen.add(source)
+                yield source, target
+
+
+def dictionary(langpair: str) -> dict[str, str]:
+    """Return the single words of the word list with their translations, case-folded; empty for other languages."""
+    if langpair not in LANGPAIRS:
+        return {}
+    pairs = ((source.casefold(), target.casefold()) for source, target in word_pairs(langpair))
+    return {source: target for source, target in pairs if source.isalpha() and target.isalpha()}
+
+
+def _without_article(german: str, english: str) -> Iterator[tuple[str, str]]:
+    """Yield a noun without its article, as people type it: `Haus` for `das Haus`."""
+    article, _, noun = german.partition(" ")
+    if article in ("der", "die", "das") and noun and " " not in noun and english.startswith("the "):
+        yield noun, english.removeprefix("the ")
