@@ -16,6 +16,7 @@ from typing import Any
 from transformer.search.hypothesis import Hypothesis, SearchConfig
 from translate.corpus.tokenizer import Tokenizer
 from translate.errors import UserError
+from translate.exchange.optional import optional_package
 from translate.inference.engine import Batch, Found, Search, side_by_side
 from translate.models import registry as installed
 from translate.models.folder import TranslationSpec, require_own_tokenizer
@@ -23,15 +24,9 @@ from translate.models.folder import TranslationSpec, require_own_tokenizer
 FILE = "model.bin"  # what shows that a folder is CTranslate2's
 
 
-def package() -> Any:  # Any: the package is optional, so its types are not always there
-    """The package `ctranslate2`; UserError if it is not installed."""
-    try:
-        import ctranslate2
-    except ImportError as error:
-        raise UserError(
-            "this needs the package ctranslate2: pip install 'transformer-translate[ctranslate2]'"
-        ) from error
-    return ctranslate2
+def package() -> Any:
+    """Import the package `ctranslate2`; UserError if it is not installed."""
+    return optional_package("ctranslate2", "ctranslate2")
 
 
 def locate(path: Path | None) -> Path:

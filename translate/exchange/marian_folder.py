@@ -8,9 +8,8 @@ the function stays the same.
 Dimension key: V vocabulary, D d_model.
 """
 
-import json
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
@@ -19,19 +18,24 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from transformer.attention import MultiHeadAttention
 from transformer.config import ModelConfig
-from transformer.feedforward import FeedForward
 from transformer.model import Transformer
 from translate.config.schema import DecodingConfig
 from translate.corpus.tokenizer import Tokenizer
 from translate.errors import UserError
 from translate.exchange.new_folder import new_folder
-from translate.exchange.projections import Affine, head_width, projections
+from translate.exchange.optional import optional_package
+from translate.exchange.projections import head_width, projections
 from translate.exchange.verification import Ids, Proof, compare, require_equal, teacher_forced
+from translate.files import write_json
 from translate.models.folder import ModelFolder, TranslationSpec
 
 TOLERANCE = 1e-5  # of logits, relative to the largest one of a sentence
+
+_READ_STREAM = tuple(
+    f"{name}.weight" for name in ("embed_tokens", "shared", "lm_head", "q_proj", "k_proj", "v_proj", "fc1")
+)
+_WRITE_STREAM = tuple(f"{name}.{part}" for name in ("out_proj", "fc2", "layer_norm") for part in ("weight", "bias"))
 
 State = dict[str, Tensor]
 
@@ -65,15 +69,8 @@ def _check(config: ModelConfig) -> None:
     _transformers()
 
 
-def _transformers() -> Any:  # Any: the package is optional, so its types are not always there
-    """The package `transformers`; UserError if it is not installed."""
-    try:
-        import transformers
-    except ImportError as error:
-        raise UserError(
-            "this format needs the package transformers: pip install 'transformer-translate[marian]'"
-        ) from error
-    return transformers
+def _transformers() -> Any:
+    return optional_package("transformers", "marian")
 
 
 @contextmanager
@@ -97,7 +94,7 @@ def _write_tokenizer(tokenizer: Tokenizer, spec: TranslationSpec, config: ModelC
     pieces = tokenizer.pieces(range(tokenizer.vocab_size))
     for name in ("source.spm", "target.spm"):
         tokenizer.save(folder / name)
-    _write_json(folder / "vocab.json", {piece: i for i, piece in enumerate(pieces)})
+    write_json(folder / "vocab.json", {piece: i for i, piece in enumerate(pieces)})
     settings = {
         "tokenizer_class": "MarianTokenizer",
         "source_lang": spec.source,
@@ -109,11 +106,7 @@ def _write_tokenizer(tokenizer: Tokenizer, spec: TranslationSpec, config: ModelC
         "separate_vocabs": False,
         "clean_up_tokenization_spaces": False,
     }
-    _write_json(folder / "tokenizer_config.json", settings)
-
-
-def _write_json(path: Path, values: dict[str, Any]) -> None:
-    path.write_text(json.dumps(values, indent=2, ensure_ascii=False) + "\n", encoding="utf-8", newline="\n")
+    write_json(folder / "tokenizer_config.json", settings)
 
 
 def _write_model(model: Transformer, decoding: DecodingConfig, folder: Path) -> None:
@@ -171,57 +164,53 @@ def _marian_config(config: ModelConfig) -> Any:
 
 
 def marian_state(model: Transformer) -> State:
-    """The weights under Marian's names, all but the position table, which is computed."""
-    order = block_order(model.config.d_model)
-    embeddings = {
+    """Return the weights under Marian's names, without the position table, which Marian computes."""
+    bias_V = model.output_bias_V
+    state = {
         "model.encoder.embed_tokens.weight": model.src_embedding.weight_VD,
         "model.decoder.embed_tokens.weight": model.tgt_embedding.weight_VD,
         "lm_head.weight": model.output_weight,
+        "final_logits_bias": torch.zeros(1, model.config.vocab_size) if bias_V is None else bias_V[None],
     }
     if model.config.tying == "all":
-        embeddings["model.shared.weight"] = model.src_embedding.weight_VD
-    state = {name: weight_VD.detach()[:, order] for name, weight_VD in embeddings.items()}
-    bias_V = model.output_bias_V
-    state["final_logits_bias"] = torch.zeros(1, model.config.vocab_size) if bias_V is None else bias_V.detach()[None]
+        state["model.shared.weight"] = model.src_embedding.weight_VD
     for stack, layers, attentions in (
-        ("encoder", model.encoder, (("self_attn", "self_attn"),)),
-        ("decoder", model.decoder, (("self_attn", "self_attn"), ("cross_attn", "encoder_attn"))),
+        ("encoder", model.encoder, {"self_attn": "self_attn"}),
+        ("decoder", model.decoder, {"self_attn": "self_attn", "encoder_attn": "cross_attn"}),
     ):
         for i, layer in enumerate(layers):
-            prefix = f"model.{stack}.layers.{i}."
-            norms = [*(f"{theirs}_layer_norm" for _, theirs in attentions), "final_layer_norm"]
-            for name, residual in zip(norms, layer.residuals, strict=True):  # type: ignore[arg-type]
-                norm = Affine(residual.norm.weight.detach()[order], residual.norm.bias.detach()[order])
-                state |= _named(prefix + name, norm)
-            for ours, theirs in attentions:
-                state |= _attention(getattr(layer, ours), f"{prefix}{theirs}.", order, head_width(model.config))
-            state |= _feed_forward(layer.feed_forward, prefix, order)  # type: ignore[arg-type]
-    return state
+            parts: dict[str, Any] = {"fc1": layer.feed_forward.w_1, "fc2": layer.feed_forward.w_2}  # type: ignore[union-attr]
+            norms = [*(f"{name}_layer_norm" for name in attentions), "final_layer_norm"]
+            parts |= {name: residual.norm for name, residual in zip(norms, layer.residuals, strict=True)}  # type: ignore[arg-type]
+            for name, ours in attentions.items():
+                projected = projections(getattr(layer, ours), head_width(model.config))
+                parts |= {f"{name}.{key}_proj": getattr(projected, key[0]) for key in ("q", "k", "v", "out")}
+            for name, part in parts.items():
+                state[f"model.{stack}.layers.{i}.{name}.weight"] = part.weight
+                state[f"model.{stack}.layers.{i}.{name}.bias"] = part.bias
+    return reordered({name: tensor.detach() for name, tensor in state.items()}, block_order)
 
 
 def block_order(d_model: int) -> Tensor:
-    """Where channel i of Marian's stream stands in ours: 0, 2, 4, ... hold the sines, 1, 3, 5, ... the cosines, (D)."""
+    """Return the index in our residual stream of each channel of Marian's: all sines, then all cosines, (D)."""
     return torch.cat((torch.arange(0, d_model, 2), torch.arange(1, d_model, 2)))
 
 
-def _attention(attention: MultiHeadAttention, prefix: str, order: Tensor, width: int) -> State:
-    """Four projections: three read the stream, one writes to it."""
-    parts = projections(attention, width)
-    state: State = {}
-    for name, part in (("q_proj", parts.q), ("k_proj", parts.k), ("v_proj", parts.v)):
-        state |= _named(prefix + name, Affine(part.weight[:, order], part.bias))
-    return state | _named(prefix + "out_proj", Affine(parts.o.weight[order], parts.o.bias[order]))
+def reordered(state: Mapping[str, Tensor], order: Callable[[int], Tensor]) -> State:
+    """Permute the channels of the residual stream.
 
-
-def _feed_forward(network: FeedForward, prefix: str, order: Tensor) -> State:
-    """Two layers: the first reads the stream, the second writes to it."""
-    w_1, w_2 = network.w_1, network.w_2
-    first = _named(prefix + "fc1", Affine(w_1.weight.detach()[:, order], w_1.bias.detach()))
-    return first | _named(prefix + "fc2", Affine(w_2.weight.detach()[order], w_2.bias.detach()[order]))
-
-
-def _named(name: str, part: Affine) -> State:
-    return {f"{name}.weight": part.weight.contiguous(), f"{name}.bias": part.bias.contiguous()}
+    Args:
+        state: weights under Marian's names.
+        order: the permutation of `d_model` channels: new channel i is the old channel order(d_model)[i].
+    """
+    found = {}
+    for name, tensor in state.items():
+        if name.endswith(_READ_STREAM):
+            tensor = tensor[:, order(tensor.size(1))]
+        elif name.endswith(_WRITE_STREAM):
+            tensor = tensor[order(tensor.size(0))]
+        found[name] = tensor.contiguous()
+    return found
 
 
 class MarianFolder:

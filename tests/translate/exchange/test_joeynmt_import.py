@@ -197,9 +197,9 @@ def test_without_an_alpha_nothing_is_divided(tmp_path: Path) -> None:
         (("model.encoder.type", "recurrent"), "model.encoder.type = 'recurrent'"),
         (("model.decoder.alpha", 1.2), "model.decoder.alpha = 1.2"),
         (("model.decoder.layer_norm", "pre"), "model.encoder.layer_norm = 'post' with model.decoder.layer_norm"),
-        (("model.encoder.embeddings.scale", None), "model.encoder.embeddings.scale = False"),
+        (("model.encoder.embeddings.scale", None), "model.encoder.embeddings.scale = None"),
         (("model.encoder.activation", "gelu"), "model.encoder.activation = 'gelu'"),
-        (("model.encoder.layer_norm", None), "model.encoder.layer_norm = 'not named'"),
+        (("model.encoder.layer_norm", None), "model.encoder.layer_norm = None"),
         (("model.encoder.num_layers", 5), "no tensor encoder.layers.2"),
         (("model.encoder.num_layers", 1), "a part encoder.layers.1"),
         (("model.encoder", None), "has no section 'encoder'"),
@@ -227,7 +227,7 @@ def test_what_is_not_supported_is_named_and_nothing_is_left(
 @pytest.mark.parametrize(
     ("name", "data", "named"),
     [
-        ("best.ckpt", None, "has neither best.ckpt"),
+        ("best.ckpt", None, "has none of best.ckpt"),
         ("best.ckpt", b"short", "damaged"),
         ("sp.model", None, "cannot be read"),
         ("src_vocab.txt", b"a\nb\n", "do not belong together"),

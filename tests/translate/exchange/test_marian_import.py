@@ -128,6 +128,16 @@ def test_the_length_penalty_is_the_nearest_there_is(
     assert (decoding.length_penalty, decoding.alpha) == expected
 
 
+@pytest.mark.parametrize("change", [{"length_penalty": -0.5}, {"length_penalty": [1]}, {"num_beams": -2}], ids=str)
+def test_a_decoding_setting_without_a_counterpart_is_refused(change: dict[str, Any], tmp_path: Path) -> None:
+    folder = marian(tmp_path / "theirs")
+    generation = json.loads((folder / "generation_config.json").read_text(encoding="utf-8")) | change
+    (folder / "generation_config.json").write_text(json.dumps(generation), encoding="utf-8")
+    with pytest.raises(UserError, match="length_penalty = .* is not supported here"):
+        import_marian(folder, tmp_path / "ours", TEXTS_DE[:1])
+    assert list(tmp_path.iterdir()) == [folder]
+
+
 def test_a_model_of_ours_comes_back_as_it_went(tokenizer: Tokenizer, tmp_path: Path) -> None:
     """Our export starts from bos, which is not padding; with that changed it is what Marian's own folders are."""
     parts = tiny_parts(dataclasses.replace(BASE, attention_bias=True), tokenizer, tmp_path / "ours")
@@ -146,7 +156,7 @@ def test_a_model_of_ours_comes_back_as_it_went(tokenizer: Tokenizer, tmp_path: P
         ("decoder_ffn_dim", 23, "encoder_ffn_dim = 22 with decoder_ffn_dim = 23"),
         ("decoder_vocab_size", 7, "decoder_vocab_size = 7"),
         ("d_model", 32, "do not belong together|cannot be imported"),
-        ("encoder_layers", 5, "no tensor 'model.encoder.layers.2"),
+        ("encoder_layers", 5, "no tensor model.encoder.layers.2"),
     ],
 )
 def test_what_is_not_supported_is_named_and_nothing_is_left(
@@ -169,7 +179,7 @@ def test_what_is_not_supported_is_named_and_nothing_is_left(
         ("source.spm", b"no model", "no SentencePiece model"),
         ("vocab.json", b"{}", "does not name"),
         ("model.safetensors", b"short", "damaged"),
-        ("model.safetensors", None, "neither model.safetensors"),
+        ("model.safetensors", None, "has none of model.safetensors"),
         ("tokenizer_config.json", None, "does not say its languages"),
         ("tokenizer_config.json", b'{"separate_vocabs": true}', "separate_vocabs"),
     ],
