@@ -24,7 +24,7 @@ import numpy as np
 import torch
 
 from translate.corpus.batches import Position, Sampler, collate
-from translate.corpus.store import Prepared
+from translate.corpus.prepare import Prepared
 from translate.training.run import commit, processor_name
 
 EXTRAPOLATED = 100_000_000

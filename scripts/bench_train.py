@@ -40,7 +40,7 @@ from transformer.positions import sinusoids
 from transformer.presets import resolve
 from translate.config.schema import TrainingConfig
 from translate.corpus.batches import Batch, EncodedPairs, Pairs, Sampler, collate
-from translate.corpus.store import Prepared
+from translate.corpus.prepare import Prepared
 from translate.machine import (
     better_allocator,
     choose_device,

@@ -45,7 +45,7 @@ def run(program: str, *arguments: str) -> subprocess.CompletedProcess[str]:
 
 def test_both_packages_are_looked_at() -> None:
     names = {module_name(path) for path in FILES}
-    assert {"transformer", "transformer.attention", "translate", "translate.corpus.store"} <= names
+    assert {"transformer", "transformer.attention", "translate", "translate.corpus.prepare"} <= names
 
 
 def test_modules_import_without_a_word_or_a_thread() -> None:

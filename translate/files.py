@@ -59,12 +59,11 @@ def new_folder(place: Path, *, replace: bool = False) -> Iterator[Path]:
     Raises FileExistsError if `place` exists and `replace` is off, and OSError if the disk refuses. What a killed
     process left behind is put right first.
     """
-    partial, old = (place.with_name(f".{place.name}.{suffix}") for suffix in ("partial", "old"))
-    _put_back(old, place)
+    partial, old = _beside(place)
+    recover_folder(place)
     try:
         if place.exists() and not replace:
             raise FileExistsError(f"{place} exists")
-        shutil.rmtree(partial, ignore_errors=True)
         partial.mkdir(parents=True)
         yield partial
         if place.exists():
@@ -73,15 +72,24 @@ def new_folder(place: Path, *, replace: bool = False) -> Iterator[Path]:
             place.rename(old)
         partial.rename(place)
     finally:
-        shutil.rmtree(partial, ignore_errors=True)
-        _put_back(old, place)
+        recover_folder(place)
 
 
-def _put_back(old: Path, place: Path) -> None:
-    """Return the old folder to its place, or remove it if a new one stands there."""
+def recover_folder(place: Path) -> None:
+    """Remove what an unfinished `new_folder` left beside `place`, and put the old folder back if there is no new one.
+
+    Must not run while another process makes the same folder.
+    """
+    partial, old = _beside(place)
+    shutil.rmtree(partial, ignore_errors=True)
     if old.exists() and not place.exists():
         old.rename(place)
     shutil.rmtree(old, ignore_errors=True)
+
+
+def _beside(place: Path) -> tuple[Path, Path]:
+    """Return the names of the unfinished and of the old folder."""
+    return place.with_name(f".{place.name}.partial"), place.with_name(f".{place.name}.old")
 
 
 @contextlib.contextmanager

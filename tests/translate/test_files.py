@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from translate.files import locked, new_folder, read_json, sha256, write_json, write_text
+from translate.files import locked, new_folder, read_json, recover_folder, sha256, write_json, write_text
 
 
 def test_the_digest_is_that_of_the_bytes(tmp_path: Path) -> None:
@@ -121,3 +121,21 @@ def test_one_process_holds_a_lock_at_a_time(tmp_path: Path, is_folder: bool) -> 
 
         with locked(path, on_wait):
             assert waited == [True]
+
+
+def test_a_replacement_that_was_killed_is_undone(tmp_path: Path) -> None:
+    """Between the two renames only the old folder, under its other name, and the new one are there."""
+    place, old = tmp_path / "place", tmp_path / ".place.old"
+    old.mkdir()
+    (old / "first").touch()
+    (tmp_path / ".place.partial").mkdir()
+    recover_folder(place)
+    assert [path.name for path in tmp_path.iterdir()] == ["place"]
+    assert [path.name for path in place.iterdir()] == ["first"]
+
+
+def test_an_old_folder_goes_when_the_new_one_is_in_place(tmp_path: Path) -> None:
+    for name in ("place", ".place.old"):
+        (tmp_path / name).mkdir()
+    recover_folder(tmp_path / "place")
+    assert [path.name for path in tmp_path.iterdir()] == ["place"]

@@ -116,7 +116,7 @@ def _named_sets(
 
 def _sets_of_run(run: Path | None, folder: Path, valid: bool) -> dict[str, list[Pair]]:
     """The validation set or the test sets that the run was prepared with."""
-    from translate.corpus.store import Prepared
+    from translate.corpus.prepare import Prepared
 
     if run is None:
         raise UserError(

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from translate.commands.messages import say
 from translate.config.load import load
-from translate.corpus import store
+from translate.corpus.prepare import prepare as prepare_corpus
 
 
 def prepare(config_path: Path, overrides: list[str], out: Path | None, from_model: Path | None) -> None:
@@ -24,7 +24,7 @@ def prepare(config_path: Path, overrides: list[str], out: Path | None, from_mode
 
         parent = Parent.open(from_model, say)
         config, tokenizer = parent.settings(config, say), parent.load_tokenizer()
-    store.prepare(config, default_folder(config_path) if out is None else out, print, tokenizer)
+    prepare_corpus(config, default_folder(config_path) if out is None else out, print, tokenizer)
 
 
 def default_folder(config_path: Path) -> Path:

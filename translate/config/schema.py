@@ -176,6 +176,16 @@ class DataConfig(Section):
     test: dict[str, Source] = Field(default_factory=dict)
     replay: ReplayData | None = None
 
+    @property
+    def langpair(self) -> str:
+        """Both codes, such as "de-en"."""
+        return f"{self.source}-{self.target}"
+
+    @property
+    def replay_sources(self) -> tuple[Source, ...]:
+        """The sources of the older corpus; () if there is none."""
+        return () if self.replay is None else self.replay.sources
+
     @model_validator(mode="before")
     @classmethod
     def _name_languages(cls, values: object) -> object:

@@ -4,7 +4,7 @@
 trained with byte fallback; nothing is normalised. SentencePiece keeps all characters but one: it writes a space as
 U+2581, so a U+2581 of the text would come back as a space. `_escape` hides it before SentencePiece sees it.
 
-Reads on its own: sentencepiece and the standard library.
+Reads on its own: sentencepiece, numpy and the standard library.
 """
 
 import io
@@ -14,6 +14,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
+import numpy as np
 import sentencepiece
 
 from translate.config.schema import TokenizerConfig
@@ -25,6 +26,12 @@ _SPACE_SYMBOL = "\u2581"
 _ESCAPE = "\x10"  # "data link escape", a control character that no sentence needs; it is escaped by itself
 # Unigram counts are summed by thread, so their rounding, and with it the pieces, depend on this number.
 _TRAINING_THREADS = 16
+# Memory that training may take, in bytes, and per byte of text. It takes more for text with few spaces, such as
+# Chinese: SentencePiece keeps every position of every pair of characters of each distinct word.
+_TRAINING_MEMORY = 3 * 2**28
+_MEMORY_OF_TEXT = 3
+_MEMORY_OF_LONG_WORDS = 50
+_LONG_WORD = 32  # bytes; words of languages with spaces are rarely longer
 
 
 class Tokenizer:
@@ -149,6 +156,23 @@ def sample(sentences: Iterable[str], total: int, n: int) -> Iterator[str]:
         if wanted == left or rng.random() * left < wanted:
             wanted -= 1
             yield sentence
+
+
+def affordable(path: Path, n_sentences: int) -> int:
+    """Return the number of sentences of a file, of `n_sentences` of about equal size, that training has memory for."""
+    needed = _MEMORY_OF_TEXT * path.stat().st_size + _MEMORY_OF_LONG_WORDS * _in_long_words(path)
+    return max(n_sentences * _TRAINING_MEMORY // max(needed, 1), 1)
+
+
+def _in_long_words(path: Path) -> int:
+    """Return the bytes of a file in words of more than _LONG_WORD bytes; only spaces and line ends separate words."""
+    n = 0
+    with path.open("rb") as file:
+        while lines := file.readlines(2**20):
+            ends = np.flatnonzero(np.frombuffer(b"".join(lines), dtype=np.uint8) <= ord(" "))
+            lengths = np.diff(ends, prepend=-1) - 1
+            n += int(lengths[lengths > _LONG_WORD].sum())
+    return n
 
 
 def _training_problem(message: str, vocab_size: int) -> str:

@@ -18,7 +18,7 @@ from transformer.model import Transformer
 from transformer.schedule import cooldown, inverse_sqrt_lr, noam_lr
 from translate.config.schema import TrainingConfig
 from translate.corpus.batches import Batch, EncodedPairs, Pairs, Sampler, by_length, collate, largest, width
-from translate.corpus.store import Prepared
+from translate.corpus.prepare import Prepared
 from translate.errors import UserError
 from translate.machine import choose_device, relieve_memory
 from translate.models import folder as model_folder

@@ -11,7 +11,8 @@ from transformer.checkpoint_io import load_config
 from transformer.presets import resolve
 from translate.config.load import parse
 from translate.config.schema import ExperimentConfig
-from translate.corpus.store import Prepared, input_hashes
+from translate.corpus.manifest import input_hashes
+from translate.corpus.prepare import Prepared
 from translate.errors import UserError
 from translate.training import parent
 from translate.training.checkpoint import sha256

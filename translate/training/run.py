@@ -29,7 +29,7 @@ import torch
 from transformer.model import Transformer
 from translate.config.load import parse
 from translate.config.schema import ExperimentConfig
-from translate.corpus.store import Prepared
+from translate.corpus.prepare import Prepared
 from translate.errors import UserError
 from translate.training import data_files
 

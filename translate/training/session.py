@@ -13,8 +13,8 @@ from transformer.model import Transformer
 from transformer.presets import resolve
 from translate.config.schema import ExperimentConfig
 from translate.corpus.batches import longest_source
+from translate.corpus.prepare import Prepared, prepare
 from translate.corpus.sources import Pair
-from translate.corpus.store import Prepared, prepare
 from translate.machine import better_allocator, choose_device, choose_dtype, keep_kernels, product_rate, tune_malloc
 from translate.models.folder import ModelFolder, TranslationSpec
 from translate.training import card, checkpoint, tensorboard

@@ -10,7 +10,7 @@ import sacrebleu
 
 from translate.cli import main
 from translate.config.load import parse
-from translate.corpus.store import prepare
+from translate.corpus.prepare import prepare
 from translate.inference.translator import Translator
 from translate.models.folder import ModelFolder
 

@@ -22,7 +22,7 @@ from transformer.schedule import inverse_sqrt_lr
 from translate.config.load import load
 from translate.config.schema import TrainingConfig
 from translate.corpus.batches import EncodedPairs, Pairs, Position, Sampler, collate
-from translate.corpus.store import prepare
+from translate.corpus.prepare import prepare
 from translate.training import step as engine
 
 ROOT = Path(__file__).parents[3]

@@ -10,7 +10,7 @@ from safetensors.torch import load_file, save_file
 
 from translate.commands.prepare import prepare
 from translate.commands.train import train
-from translate.corpus.store import Prepared
+from translate.corpus.prepare import Prepared
 from translate.errors import UserError
 from translate.models.folder import TranslationSpec
 from translate.training.loop import Trainer

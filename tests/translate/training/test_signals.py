@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 from translate.cli import main
-from translate.corpus import store
+from translate.corpus import prepare
 from translate.errors import Terminated
 from translate.training.signals import Interrupted, TerminatedWhileTraining, terminable
 
@@ -86,13 +86,13 @@ def test_a_signal_during_preparation_leaves_no_half_corpus(
     write_experiment, tmp_path, monkeypatch, capsys, number, code
 ):
     config = write_experiment()
-    encode = store._encode
+    write_tokens = prepare.write_tokens
 
     def strike(*arguments):
         os.kill(os.getpid(), number)
-        return encode(*arguments)
+        return write_tokens(*arguments)
 
-    monkeypatch.setattr(store, "_encode", strike)
+    monkeypatch.setattr(prepare, "write_tokens", strike)
     monkeypatch.chdir(tmp_path)
     before = signal.getsignal(number)
     assert main(["train", str(config), "--run", "run", "--prepared", "prepared"]) == code

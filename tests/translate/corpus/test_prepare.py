@@ -18,11 +18,12 @@ from translate.commands.prepare import default_folder
 from translate.commands.prepare import prepare as prepare_command
 from translate.config.load import parse
 from translate.config.schema import ExperimentConfig
-from translate.corpus import store
+from translate.corpus import tokenizer
 from translate.corpus.augmentation import Augmenter
 from translate.corpus.cleaning import Cleaner, HeldOut
+from translate.corpus.prepare import Prepared, prepare
 from translate.corpus.sources import Pair
-from translate.corpus.store import Prepared, TokenStore, prepare
+from translate.corpus.tokens import TokenStore
 from translate.corpus.words import dictionary
 from translate.errors import UserError
 
@@ -132,7 +133,7 @@ def test_a_corpus_of_several_chunks_equals_one_of_one_chunk(
     root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     prepare(experiment(root), tmp_path / "one", silent)
-    monkeypatch.setattr("translate.corpus.store._CHUNK", 7)
+    monkeypatch.setattr("translate.corpus.tokens._CHUNK", 7)
     prepare(experiment(root), tmp_path / "many", silent)
     assert snapshot(tmp_path / "one") == snapshot(tmp_path / "many")
 
@@ -237,7 +238,7 @@ KILLED = """
 import os, signal, sys
 from pathlib import Path
 from translate.config.load import load
-from translate.corpus.store import prepare
+from translate.corpus.prepare import prepare
 def say(line):
     if "pairs read" in line:
         os.kill(os.getpid(), signal.SIGKILL)
@@ -539,12 +540,14 @@ def test_markup_needs_symbols(root: Path, tmp_path: Path) -> None:
         prepare(parse(values, "a test"), tmp_path / "out", silent)
 
 
-def test_a_folder_without_variants_is_what_it_was_before_there_were_any(root: Path, tmp_path: Path) -> None:
-    """Its settings do not name what it does not have, so that older folders stay up to date."""
-    settings = prepare(experiment(root), tmp_path / "out", silent).manifest["config"]
-    assert "augmentation" not in settings
-    assert "placeholders" not in settings["tokenizer"]
-    assert "upsample" not in json.dumps(settings)
+def test_the_share_of_the_older_corpus_does_not_matter_to_its_tokens(root: Path, tmp_path: Path) -> None:
+    values = experiment(root).model_dump()
+    for share in (0.5, 0.2):
+        values["data"]["replay"] = {"sources": [write_pairs(root, "old", PAIRS[:5])], "share": share}
+        values["cleaning"]["duplicates"] = False
+        said: list[str] = []
+        prepare(parse(values, "a test"), tmp_path / "out", said.append)
+    assert "is up to date" in said[0]
 
 
 CHINESE = "".join(map(chr, range(0x4E00, 0x4E00 + 3000)))
@@ -559,8 +562,9 @@ def unspaced(n: int) -> list[Pair]:
 
 def tokenizer_text(root: Path, pairs: list[Pair]) -> list[str]:
     clean_file = root / "clean.jsonl"
-    store._write_jsonl(clean_file, pairs)
-    return list(store._tokenizer_text(clean_file, 2 * len(pairs), experiment(root)))
+    clean_file.write_text("".join(json.dumps(pair, ensure_ascii=False) + "\n" for pair in pairs), encoding="utf-8")
+    sentences = [side for pair in pairs for side in pair]
+    return list(tokenizer.sample(sentences, len(sentences), tokenizer.affordable(clean_file, len(sentences))))
 
 
 def test_the_tokenizer_learns_from_all_of_a_small_corpus_and_from_what_memory_allows_of_a_large_one(
@@ -571,7 +575,7 @@ def test_the_tokenizer_learns_from_all_of_a_small_corpus_and_from_what_memory_al
     corpora = {"spaced": spaced, "unspaced": unspaced(300)}
     for pairs in corpora.values():
         assert tokenizer_text(root, pairs) == [side for pair in pairs for side in pair]
-    monkeypatch.setattr(store, "_TOKENIZER_MEMORY", 90_000)
+    monkeypatch.setattr(tokenizer, "_TRAINING_MEMORY", 90_000)
     taken = {name: sum(len(text.encode()) for text in tokenizer_text(root, pairs)) for name, pairs in corpora.items()}
     assert 90_000 / 3 * 0.7 < taken["spaced"] <= 90_000 / 3
     assert 90_000 / 53 * 0.7 < taken["unspaced"] <= 90_000 / 50
@@ -580,7 +584,7 @@ def test_the_tokenizer_learns_from_all_of_a_small_corpus_and_from_what_memory_al
 def test_long_words_are_counted_across_the_blocks_of_a_file(tmp_path: Path) -> None:
     lines = [f"{'kurz ' * 5000}{'x' * 32} {'y' * 33} {'z' * (40 + i)}\n" for i in range(99)]
     (tmp_path / "text").write_text("".join(lines), encoding="utf-8")
-    assert store._in_long_words(tmp_path / "text") == sum(33 + 40 + i for i in range(99))
+    assert tokenizer._in_long_words(tmp_path / "text") == sum(33 + 40 + i for i in range(99))
 
 
 @pytest.mark.slow

@@ -1,0 +1,125 @@
+"""The manifest of a prepared corpus: the settings and inputs that determine it, its counts and its files."""
+
+import hashlib
+import json
+from pathlib import Path
+from typing import Any
+
+from translate.config.schema import ExperimentConfig, WordsSource
+from translate.corpus.sources import identity
+from translate.corpus.tokenizer import Tokenizer
+from translate.corpus.words import LANGPAIRS
+from translate.errors import UserError
+from translate.files import read_json
+
+FORMAT = 1
+
+_KEYS = {"config", "inputs", "fingerprint", "counts", "tokenizer", "versions", "files"}
+_MAX_DIFFERENCES = 6  # listed when a folder is out of date
+
+Manifest = dict[str, Any]
+
+
+def plan(config: ExperimentConfig, tokenizer: Tokenizer | None) -> Manifest:
+    """Return the part of the manifest that determines the corpus: settings, inputs and their fingerprint.
+
+    Versions of libraries are excluded on purpose: an upgrade must not retrain the tokenizer of a trained model.
+
+    Args:
+        config: the experiment.
+        tokenizer: replaces the one that the section tokenizer describes, if given.
+
+    Raises UserError if a source cannot be read.
+    """
+    settings = config.model_dump(mode="json", include={"data", "cleaning", "tokenizer", "augmentation"})
+    del settings["data"]["root"]
+    if settings["data"]["replay"]:
+        del settings["data"]["replay"]["share"]  # used in training alone
+    if tokenizer is not None:
+        settings["tokenizer"] = {"sha256": tokenizer_digest(tokenizer)}
+    plan: Manifest = {"format": FORMAT, "config": settings, "inputs": input_hashes(config)}
+    fingerprint = hashlib.sha256(json.dumps(plan, sort_keys=True).encode()).hexdigest()
+    return {**plan, "fingerprint": fingerprint}
+
+
+def input_hashes(config: ExperimentConfig) -> dict[str, str]:
+    """Return the SHA-256 or revision of each input, by its name in the experiment file.
+
+    UserError if a source cannot be read.
+    """
+    data, root = config.data, Path(config.data.root)
+    inputs: dict[str, str] = {}
+    for source in (*data.train, *data.replay_sources, data.valid, *data.test.values()):
+        inputs |= identity(source, root, data.langpair)
+    if config.augmentation.markup and data.langpair in LANGPAIRS:
+        inputs |= identity(WordsSource(kind="words"), root)
+    return inputs
+
+
+def tokenizer_digest(tokenizer: Tokenizer) -> str:
+    """Return the SHA-256 of the tokenizer's model file."""
+    return hashlib.sha256(tokenizer.serialized).hexdigest()
+
+
+def read_manifest(folder: Path) -> Manifest:
+    """Read the manifest of a prepared folder.
+
+    UserError if there is none, if it is damaged or of another format, or if the size of a file is not the recorded one.
+    """
+    path = folder / "manifest.json"
+    try:
+        manifest: Manifest = read_json(path)
+        known = manifest["format"]
+    except OSError as error:
+        raise UserError(f"{folder}: no prepared corpus there; run `translate prepare` first") from error
+    except (ValueError, KeyError) as error:
+        raise UserError(f"{path}: damaged, or not written by `translate prepare`") from error
+    if known != FORMAT:
+        raise UserError(f"{path}: has format {known}, and this version reads {FORMAT}; run `translate prepare` again")
+    if missing := sorted(_KEYS - manifest.keys()):
+        raise UserError(f"{path}: damaged: it lacks {', '.join(missing)}; run `translate prepare` again")
+    for name, size in manifest["files"].items():
+        file = folder / name
+        if not file.is_file():
+            raise UserError(f"{file}: missing; run `translate prepare` again")
+        if file.stat().st_size != size:
+            raise UserError(f"{file}: has {file.stat().st_size} bytes, not {size}; run `translate prepare` again")
+    return manifest
+
+
+def summary(manifest: Manifest) -> str:
+    """Return the size of the corpus as text: pairs, tokens and pieces."""
+    counts, pieces = manifest["counts"], manifest["tokenizer"]["pieces"]
+    n_pairs = counts["kept"] + sum(counts.get("added", {}).values()) + counts.get("upsample", 0)
+    source, target = (manifest["config"]["data"][side] for side in ("source", "target"))
+    return (
+        f"{n_pairs:,} training pairs, {counts['tokens']['src']:,} {source} and {counts['tokens']['tgt']:,} "
+        f"{target} tokens, {pieces:,} pieces"
+    )
+
+
+def differences(old: Manifest, new: Manifest) -> list[str]:
+    """Return the differences between the plans of two manifests, one phrase each, for the user."""
+    phrases = []
+    before, after = old["inputs"], new["inputs"]
+    for name in before | after:
+        if name not in before:
+            phrases.append(f"{name} is new")
+        elif name not in after:
+            phrases.append(f"{name} is no longer used")
+        elif before[name] != after[name]:
+            phrases.append(f"{name} has changed (SHA-256 {before[name][:8]} to {after[name][:8]})")
+    was, now = _flat(old["config"]), _flat(new["config"])
+    for key in was | now:
+        if was.get(key) != now.get(key):
+            phrases.append(f"{key} was {json.dumps(was.get(key))} and is {json.dumps(now.get(key))}")
+    more = len(phrases) - _MAX_DIFFERENCES
+    return [*phrases[:_MAX_DIFFERENCES], f"and {more} more"] if more > 0 else phrases
+
+
+def _flat(table: dict[str, Any], prefix: str = "") -> dict[str, object]:
+    """Return nested tables as one table with dotted keys."""
+    flat: dict[str, object] = {}
+    for key, value in table.items():
+        flat |= _flat(value, f"{prefix}{key}.") if isinstance(value, dict) else {prefix + key: value}
+    return flat

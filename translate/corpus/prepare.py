@@ -1,0 +1,274 @@
+"""Prepare a corpus: from sources to a folder with everything that training reads.
+
+    manifest.json       settings, the SHA-256 of every input, counts, versions, and the size of every file
+    report.json         dropped pairs by cleaning rule, with examples
+    tokenizer.model     SentencePiece
+    train.*.npy         the training pairs as token ids; see tokens.py
+    valid.jsonl, test.NAME.jsonl    one [source, target] per line, unchanged
+
+The content depends only on the settings and the inputs: not on the time, the machine or the path of the data.
+"""
+
+import importlib.metadata
+import itertools
+import json
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from tqdm import tqdm
+
+from translate.config.schema import ExperimentConfig
+from translate.corpus.augmentation import Augmenter
+from translate.corpus.cleaning import Cleaner, HeldOut, Report
+from translate.corpus.manifest import Manifest, differences, plan, read_manifest, summary, tokenizer_digest
+from translate.corpus.sources import Pair, describe, read_pairs
+from translate.corpus.tokenizer import Tokenizer, affordable, sample, train
+from translate.corpus.tokens import SIDES, TokenStore, write_tokens
+from translate.corpus.words import dictionary
+from translate.errors import UserError
+from translate.files import locked, new_folder, recover_folder, write_json
+
+Say = Callable[[str], None]
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """A prepared folder, open.
+
+    Attributes:
+        folder: its path.
+        manifest: the parsed manifest.json.
+        train: the training pairs as token ids; the last `n_replayed` are from data.replay.
+        valid: the validation pairs as text.
+        test: the test sets as text, by name.
+        tokenizer: encoded the training pairs.
+    """
+
+    folder: Path
+    manifest: Manifest
+    train: TokenStore
+    valid: list[Pair]
+    test: dict[str, list[Pair]]
+    tokenizer: Tokenizer
+
+    @property
+    def n_replayed(self) -> int:
+        """Training pairs from data.replay."""
+        return int(self.manifest["counts"].get("replay", 0))
+
+    @classmethod
+    def open(cls, folder: Path) -> "Prepared":
+        """Open a folder that `prepare` wrote; UserError if it is none, or if a file differs from the manifest."""
+        manifest = read_manifest(folder)
+        return cls(
+            folder=folder,
+            manifest=manifest,
+            train=TokenStore(folder),
+            valid=list(_read_jsonl(_held_out_file(folder, "valid"))),
+            test={name: list(_read_jsonl(_held_out_file(folder, name))) for name in manifest["counts"]["test"]},
+            tokenizer=Tokenizer.load(folder / "tokenizer.model"),
+        )
+
+
+def prepare(config: ExperimentConfig, folder: Path, say: Say, tokenizer: Tokenizer | None = None) -> Prepared:
+    """Write the prepared corpus of `config` to `folder`, unless it is there already, and open it.
+
+    The corpus is built in another folder, which replaces `folder` when complete. At any time, `folder` is the old
+    corpus, the new one, or absent. A folder with any other content is never changed.
+
+    Args:
+        config: the experiment; its sections data, cleaning, tokenizer and augmentation matter.
+        folder: the destination.
+        say: receives each line of the report.
+        tokenizer: encodes the pairs, instead of a new one trained as the section tokenizer says.
+
+    Raises UserError if a source cannot be used, the corpus is empty, the vocabulary does not fit, or the destination
+    cannot be written.
+    """
+    try:
+        place = folder.resolve()  # a link to a folder stays a link: the folder that it points to is replaced
+        place.parent.mkdir(parents=True, exist_ok=True)
+        with locked(place.parent, lambda: say(f"waiting for another process that prepares a corpus in {place.parent}")):
+            return _prepare(config, folder, place, say, tokenizer)
+    except OSError as error:
+        raise UserError(f"{folder}: cannot write the prepared corpus: {error.strerror or error}") from error
+
+
+def _prepare(config: ExperimentConfig, folder: Path, place: Path, say: Say, tokenizer: Tokenizer | None) -> Prepared:
+    """Build the corpus in `place` while holding the lock; messages call it `folder`."""
+    recover_folder(place)
+    if place.exists() and (not place.is_dir() or (any(place.iterdir()) and not (place / "manifest.json").exists())):
+        raise UserError(f"{folder}: exists and is no prepared corpus; choose another folder with --out, or remove it")
+    _check_test_names(config)
+    planned = plan(config, tokenizer)
+    if (place / "manifest.json").exists():
+        try:
+            present = Prepared.open(folder)
+        except UserError as error:
+            say(f"preparing again: {error}")
+        else:
+            if present.manifest["fingerprint"] == planned["fingerprint"]:
+                say(f"{folder} is up to date: {summary(present.manifest)}")
+                return present
+            say(f"{folder} is out of date: {'; '.join(differences(present.manifest, planned))}")
+    with new_folder(place, replace=True) as partial:
+        manifest = {**planned, **_build(config, partial, say, tokenizer)}
+        write_json(partial / "manifest.json", manifest)
+    say(f"wrote {folder}: {summary(manifest)}")
+    return Prepared.open(folder)
+
+
+def _build(config: ExperimentConfig, folder: Path, say: Say, tokenizer: Tokenizer | None) -> Manifest:
+    """Fill the empty `folder`, except for the manifest, and return the rest of the manifest."""
+    held_out = {name: _held_out(config, name) for name in ("valid", *config.data.test)}
+    for name, pairs in held_out.items():
+        _write_jsonl(_held_out_file(folder, name), pairs)
+    clean_file = folder / "train.jsonl"
+    augmenter = _augmenter(config, tokenizer)
+    cleaner = Cleaner(config.cleaning, HeldOut(itertools.chain.from_iterable(held_out.values())))
+    n_pairs, n_replayed = _write_clean(config, cleaner, augmenter, clean_file)
+    report = cleaner.report
+    del cleaner  # frees its 16 bytes per pair before encoding needs as many
+    _say_report(report, augmenter, say)
+    _check_not_empty(config, report, n_pairs - n_replayed, n_replayed)
+    write_json(folder / "report.json", report.as_dict())
+    if tokenizer is None:
+        n_sentences = 2 * n_pairs
+        sentences = itertools.chain.from_iterable(_read_jsonl(clean_file))
+        n_used = min(config.tokenizer.max_sentences, affordable(clean_file, n_sentences))
+        tokenizer = train(sample(sentences, n_sentences, n_used), config.tokenizer)
+    tokenizer.save(folder / "tokenizer.model")
+    encoded = tqdm(_read_jsonl(clean_file), "encoding", n_pairs, unit=" pairs", disable=None, leave=False)
+    tokens = write_tokens(encoded, n_pairs, tokenizer, folder)
+    clean_file.unlink()
+    n_copies = n_pairs - report.kept - sum(augmenter.added.values())
+    return {
+        "counts": {
+            "read": report.read,
+            "kept": report.kept,
+            **({"added": augmenter.added} if augmenter.added else {}),
+            **({"upsample": n_copies} if n_copies else {}),
+            **({"replay": n_replayed} if n_replayed else {}),
+            "dropped": report.dropped,
+            "valid": len(held_out["valid"]),
+            "test": {name: len(held_out[name]) for name in config.data.test},
+            "tokens": tokens,
+            "tokens_per_sentence": {side: round(n / n_pairs, 3) for side, n in tokens.items()},
+        },
+        "tokenizer": {
+            "sha256": tokenizer_digest(tokenizer),
+            "pieces": tokenizer.vocab_size,
+            "valid_unknown_rate": _unknown_rates(tokenizer, held_out["valid"], say),
+        },
+        "versions": {name: importlib.metadata.version(name) for name in ("sentencepiece", "datasets", "numpy")},
+        "files": {path.name: path.stat().st_size for path in sorted(folder.iterdir())},
+    }
+
+
+def _augmenter(config: ExperimentConfig, tokenizer: Tokenizer | None) -> Augmenter:
+    n_symbols = config.tokenizer.placeholders if tokenizer is None else tokenizer.n_placeholders
+    if config.augmentation.markup and n_symbols < 2:
+        raise UserError(
+            f"augmentation.markup = {config.augmentation.markup} needs a tokenizer with two placeholders or more, and "
+            f"this one has {n_symbols}; set tokenizer.placeholders, or augmentation.markup to 0"
+        )
+    return Augmenter(config.augmentation, n_symbols, dictionary(config.data.langpair))
+
+
+def _write_clean(config: ExperimentConfig, cleaner: Cleaner, augmenter: Augmenter, clean_file: Path) -> tuple[int, int]:
+    """Write the pairs that cleaning keeps, with variants and copies, as JSON lines.
+
+    Sources of data.replay come last, so that of a pair in both corpora the new one is kept. Returns the number of all
+    pairs and of those from data.replay.
+    """
+    data = config.data
+    n_pairs, n_new = 0, 0
+
+    def kept() -> Iterator[Pair]:
+        nonlocal n_pairs, n_new
+        for sources in (data.train, data.replay_sources):
+            n_new = n_pairs
+            for source in sources:
+                pairs = read_pairs(source, Path(data.root), data.langpair)
+                for pair in augmenter(cleaner.clean(pairs, describe(source))):
+                    n_pairs += source.upsample
+                    yield from itertools.repeat(pair, source.upsample)
+
+    _write_jsonl(clean_file, tqdm(kept(), desc="cleaning", unit=" pairs", disable=None, leave=False))
+    return n_pairs, n_pairs - n_new
+
+
+def _check_not_empty(config: ExperimentConfig, report: Report, n_new: int, n_replayed: int) -> None:
+    if not n_new:
+        raise UserError(
+            f"the training corpus is empty after cleaning: {_dropped(report)}; see data.train and [cleaning]"
+        )
+    if config.data.replay is not None and not n_replayed:
+        raise UserError(
+            f"data.replay is empty after cleaning: {_dropped(report)}; see data.replay.sources and [cleaning]"
+        )
+
+
+def _check_test_names(config: ExperimentConfig) -> None:
+    for name in config.data.test:
+        if name == "valid":
+            raise UserError("data.test.valid: is the name of the validation set; rename the test set")
+        if not re.fullmatch(r"[\w.+-]+", name):
+            raise UserError(
+                f"data.test.{name}: the name becomes part of a file name; use letters, digits, '.', '_', '-'"
+            )
+
+
+def _held_out(config: ExperimentConfig, name: str) -> list[Pair]:
+    """Return the validation pairs, or those of the test set `name`."""
+    data = config.data
+    source = data.valid if name == "valid" else data.test[name]
+    pairs = list(read_pairs(source, Path(data.root), data.langpair))
+    if not pairs:
+        raise UserError(f"{describe(source)}: holds no pairs to validate or test on; name another source")
+    return pairs
+
+
+def _held_out_file(folder: Path, name: str) -> Path:
+    return folder / ("valid.jsonl" if name == "valid" else f"test.{name}.jsonl")
+
+
+def _unknown_rates(tokenizer: Tokenizer, valid: Sequence[Pair], say: Say) -> dict[str, float]:
+    """Return the share of <unk> among the validation tokens of each side, with a warning if there are any."""
+    rates = {}
+    for side, texts in zip(SIDES, zip(*valid, strict=True), strict=True):
+        ids = list(itertools.chain.from_iterable(tokenizer.encode_batch(texts)))
+        unknown = ids.count(tokenizer.unk)
+        rates[side] = unknown / max(len(ids), 1)
+        if unknown:
+            say(
+                f"warning: {unknown:,} of {len(ids):,} validation tokens ({side}) are unknown to the tokenizer and "
+                "cannot be translated; set tokenizer.byte_fallback = true"
+            )
+    return rates
+
+
+def _say_report(report: Report, augmenter: Augmenter, say: Say) -> None:
+    for origin, counts in report.origins.items():
+        say(f"  {origin}: {counts['read']:,} pairs read, {counts['kept']:,} kept")
+    say(f"{report.read:,} pairs read, {report.kept:,} kept, dropped: {_dropped(report)}")
+    if augmenter.added:
+        say(f"variants added: {', '.join(f'{n:,} {kind}' for kind, n in augmenter.added.items())}")
+
+
+def _dropped(report: Report) -> str:
+    return ", ".join(f"{n:,} {rule}" for rule, n in report.dropped.items() if n) or "none"
+
+
+def _write_jsonl(path: Path, pairs: Iterable[Pair]) -> None:
+    with path.open("w", encoding="utf-8", newline="\n") as file:
+        file.writelines(json.dumps(pair, ensure_ascii=False) + "\n" for pair in pairs)
+
+
+def _read_jsonl(path: Path) -> Iterator[Pair]:
+    with path.open(encoding="utf-8", newline="\n") as file:
+        for line in file:
+            source, target = json.loads(line)
+            yield source, target
