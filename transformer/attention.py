@@ -15,10 +15,11 @@ from transformer.config import ModelConfig
 from transformer.kernels.dropout import dropout
 from transformer.kernels.packed_linear import Linear
 from transformer.kernels.short_attention import attend_short, attend_step, by_head, split_heads
+from transformer.masks import causal_mask
 
 
 def attention_weights(q_BHTK: Tensor, k_BHSK: Tensor, allowed: Tensor | None) -> Tensor:
-    """softmax(Q K^T / sqrt(d_k)), the first factor of equation 1, (B, H, T, S); each row sums to 1."""
+    """Return softmax(Q K^T / sqrt(d_k)), the first factor of equation 1, (B, H, T, S); each row sums to 1."""
     scores_BHTS = (q_BHTK * q_BHTK.size(-1) ** -0.5) @ k_BHSK.transpose(-2, -1)
     if allowed is not None:
         scores_BHTS = scores_BHTS.masked_fill(~allowed, float("-inf"))
@@ -26,22 +27,37 @@ def attention_weights(q_BHTK: Tensor, k_BHSK: Tensor, allowed: Tensor | None) ->
 
 
 def attend(q_BHTK: Tensor, k_BHSK: Tensor, v_BHSV: Tensor, allowed: Tensor | None, rate: float = 0.0) -> Tensor:
-    """Equation 1 written out: softmax(Q K^T / sqrt(d_k)) V, (B, H, T, V)."""
+    """Return equation 1 written out, softmax(Q K^T / sqrt(d_k)) V, (B, H, T, V).
+
+    Args:
+        q_BHTK, k_BHSK, v_BHSV: queries, keys and values.
+        allowed: a mask that broadcasts to (B, H, T, S); None allows all.
+        rate: dropout rate of the attention weights.
+    """
     return dropout(attention_weights(q_BHTK, k_BHSK, allowed), rate, training=True) @ v_BHSV
 
 
-def attend_fused(q_BHTK: Tensor, k_BHSK: Tensor, v_BHSV: Tensor, allowed: Tensor | None, rate: float = 0.0) -> Tensor:
-    """Equation 1 by PyTorch's fused kernel, which never stores the T x S weights; same signature, same result."""
-    return F.scaled_dot_product_attention(q_BHTK, k_BHSK, v_BHSV, attn_mask=allowed, dropout_p=rate)
+def attend_fused(
+    q_BHTK: Tensor, k_BHSK: Tensor, v_BHSV: Tensor, allowed: Tensor | None, rate: float = 0.0, causal: bool = False
+) -> Tensor:
+    """Return the same by PyTorch's fused kernel, which never stores the T x S weights.
+
+    `causal` stands for a causal mask; unlike an explicit one, it permits the flash kernel.
+    """
+    return F.scaled_dot_product_attention(q_BHTK, k_BHSK, v_BHSV, attn_mask=allowed, dropout_p=rate, is_causal=causal)
 
 
-def attend_fast(q_BHTK: Tensor, k_BHSK: Tensor, v_BHSV: Tensor, allowed: Tensor | None, rate: float = 0.0) -> Tensor:
-    """Equation 1 by whatever is fastest here; same signature, same result.
+def attend_fast(
+    q_BHTK: Tensor, k_BHSK: Tensor, v_BHSV: Tensor, allowed: Tensor | None, rate: float = 0.0, causal: bool = False
+) -> Tensor:
+    """Return the same by the fastest kernel of the device; arguments as `attend_fused`.
 
     On a CPU that is not the fused kernel, whose backward pass is slow on short sentences.
     """
     if q_BHTK.device.type != "cpu":
-        return attend_fused(q_BHTK, k_BHSK, v_BHSV, allowed, rate)
+        return attend_fused(q_BHTK, k_BHSK, v_BHSV, allowed, rate, causal)
+    if causal:
+        allowed = causal_mask(q_BHTK.size(2))
     if rate:
         return attend(q_BHTK, k_BHSK, v_BHSV, allowed, rate)
     return attend_short(q_BHTK, k_BHSK, v_BHSV, allowed)
@@ -50,7 +66,7 @@ def attend_fast(q_BHTK: Tensor, k_BHSK: Tensor, v_BHSV: Tensor, allowed: Tensor 
 class MultiHeadAttention(nn.Module):
     """MultiHead(Q, K, V) = Concat(head_1 .. head_h) W^O, head_i = Attention(Q W_i^Q, K W_i^K, V W_i^V) (3.2.2).
 
-    W^Q, W^K and W^V of all heads stand in one matrix, so that self-attention projects with a single product.
+    One matrix holds W^Q, W^K and W^V of all heads, so that self-attention projects with a single product.
     """
 
     def __init__(self, config: ModelConfig) -> None:
@@ -64,21 +80,28 @@ class MultiHeadAttention(nn.Module):
         self.w_qkv = Linear(config.d_model, 2 * n_qk + n_v, bias=config.attention_bias, n_first=n_qk)
         self.w_o = Linear(n_v, config.d_model, bias=config.attention_bias)
 
-    def forward(self, x_BTD: Tensor, allowed: Tensor | None, record: list[Tensor] | None = None) -> Tensor:
-        """Self-attention: every position of x reads the allowed positions of x, (B, T, D)."""
-        return self.read(*self.project(x_BTD), allowed, record)
+    def forward(
+        self,
+        x_BTD: Tensor,
+        allowed: Tensor | None,
+        attn_weights_out: list[Tensor] | None = None,
+        *,
+        causal: bool = False,
+    ) -> Tensor:
+        """Return self-attention over x, (B, T, D); arguments as `read`."""
+        return self.read(*self.project(x_BTD), allowed, attn_weights_out, causal=causal)
 
     def project(self, x_BTD: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        """Queries, keys and values of the same positions: (B, H, T, K), (B, H, T, K), (B, H, T, V)."""
+        """Return queries, keys and values of the same positions: (B, H, T, K), (B, H, T, K), (B, H, T, V)."""
         q_BHTK, k_BHTK, v_BHTV = self._heads(self.w_qkv(x_BTD), self.d_k, self.d_k, self.d_v)
         return q_BHTK, k_BHTK, v_BHTV
 
     def queries(self, x_BTD: Tensor) -> Tensor:
-        """Queries alone, (B, H, T, K)."""
+        """Return queries alone, (B, H, T, K)."""
         return self._heads(self.w_qkv(x_BTD, "first"), self.d_k)[0]
 
     def keys_values(self, memory_BSD: Tensor) -> tuple[Tensor, Tensor]:
-        """Keys and values of other positions, such as the encoder's output: (B, H, S, K), (B, H, S, V)."""
+        """Return keys and values of other positions, such as the encoder's output: (B, H, S, K), (B, H, S, V)."""
         k_BHSK, v_BHSV = self._heads(self.w_qkv(memory_BSD, "rest"), self.d_k, self.d_v)
         return k_BHSK, v_BHSV
 
@@ -88,21 +111,32 @@ class MultiHeadAttention(nn.Module):
         k_BHSK: Tensor,
         v_BHSV: Tensor,
         allowed: Tensor | None,
-        record: list[Tensor] | None = None,
+        attn_weights_out: list[Tensor] | None = None,
+        *,
+        causal: bool = False,
     ) -> Tensor:
-        """Attend in every head and merge the heads by W^O, (B, T, D); `record` receives the weights (B, H, T, S)."""
-        if record is not None:
-            record.append(attention_weights(q_BHTK, k_BHSK, allowed))
-        heads_BHTV = attend_fast(q_BHTK, k_BHSK, v_BHSV, allowed, self.dropout if self.training else 0.0)
-        return self.w_o(heads_BHTV.transpose(1, 2).flatten(2))  # type: ignore[no-any-return]
+        """Attend in every head and merge the heads by W^O, (B, T, D).
 
-    def read_step(self, q_BHTK: Tensor, k_BHSK: Tensor, v_BHSV: Tensor, barrier: Tensor | None) -> Tensor:
-        """As `read`, for one step of decoding: no gradients, and a barrier that all layers share."""
-        heads_BHTV = attend_step(q_BHTK, k_BHSK, v_BHSV, barrier)
+        Args:
+            q_BHTK, k_BHSK, v_BHSV: queries, keys and values.
+            allowed: a mask that broadcasts to (B, H, T, S); None allows all.
+            attn_weights_out: receives the attention weights, (B, H, T, S); needs an explicit mask.
+            causal: apply the causal mask in place of `allowed`.
+        """
+        if attn_weights_out is not None:
+            attn_weights_out.append(attention_weights(q_BHTK, k_BHSK, allowed))
+        rate = self.dropout if self.training else 0.0
+        return self._merge(attend_fast(q_BHTK, k_BHSK, v_BHSV, allowed, rate, causal))
+
+    def read_step(self, q_BHTK: Tensor, k_BHSK: Tensor, v_BHSV: Tensor, attn_bias: Tensor | None) -> Tensor:
+        """Do the same for one decoding step, without gradients; `attn_bias` as in `attend_step`."""
+        return self._merge(attend_step(q_BHTK, k_BHSK, v_BHSV, attn_bias))
+
+    def _merge(self, heads_BHTV: Tensor) -> Tensor:
         return self.w_o(heads_BHTV.transpose(1, 2).flatten(2))  # type: ignore[no-any-return]
 
     def _heads(self, x_BTE: Tensor, *widths: int) -> tuple[Tensor, ...]:
-        """Cut the last axis, (B, T, sum of H * width), into parts of (B, H, T, width)."""
+        """Split the last axis, (B, T, sum of H * width), into parts of (B, H, T, width)."""
         if x_BTE.device.type == "cpu" and torch.is_grad_enabled():
             return split_heads(x_BTE, self.n_heads, widths)
         return tuple(part.transpose(1, 2) for part in by_head(x_BTE, self.n_heads, widths))
@@ -115,6 +149,3 @@ class MultiHeadAttention(nn.Module):
         for linear in (self.w_qkv, self.w_o):
             if linear.bias is not None:
                 nn.init.zeros_(linear.bias)
-
-
-__all__ = ["MultiHeadAttention", "attend", "attend_fast", "attend_fused", "attention_weights"]

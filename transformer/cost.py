@@ -27,7 +27,7 @@ def parameters_by_part(config: ModelConfig) -> dict[str, int]:
     last_norm = norm if config.norm == "pre" else 0
     return {
         "embedding": n_embeddings * vocabulary,
-        "positions": n_embeddings * config.max_length * d if config.positions == "learned" else 0,
+        "positions": 2 * config.max_length * d if config.positions == "learned" else 0,
         "encoder": config.n_encoder_layers * (attention + feed_forward + 2 * norm) + last_norm,
         "decoder": config.n_decoder_layers * (2 * attention + feed_forward + 3 * norm) + last_norm,
         "output": (vocabulary if config.tying == "none" else 0) + (config.vocab_size if config.output_bias else 0),

@@ -11,7 +11,7 @@ from transformer.kernels.packed_linear import Linear
 
 
 class FeedForward(nn.Module):
-    """FFN(x) = max(0, x W_1 + b_1) W_2 + b_2, equation 2: the same at every position; swish for max by name."""
+    """FFN(x) = max(0, x W_1 + b_1) W_2 + b_2, equation 2, at every position; the activation may also be swish."""
 
     def __init__(self, config: ModelConfig) -> None:
         super().__init__()

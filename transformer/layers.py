@@ -8,7 +8,7 @@ from collections.abc import Callable
 from torch import Tensor, nn
 
 from transformer.attention import MultiHeadAttention
-from transformer.cache import LayerCache
+from transformer.cache import DecoderCache, LayerCache
 from transformer.config import ModelConfig
 from transformer.feedforward import FeedForward
 from transformer.kernels.dropout import add_dropout
@@ -17,8 +17,8 @@ from transformer.kernels.dropout import add_dropout
 class Residual(nn.Module):
     """A residual connection around a sub-layer, with dropout (5.4) and layer normalisation.
 
-    post: LayerNorm(x + Dropout(Sublayer(x))), the paper's (3.1)
-    pre:  x + Dropout(Sublayer(LayerNorm(x))), the later habit; the stack then ends in a norm of its own
+    post: LayerNorm(x + Dropout(Sublayer(x))), as in the paper (3.1)
+    pre:  x + Dropout(Sublayer(LayerNorm(x))), with a final norm after the stack
     """
 
     def __init__(self, config: ModelConfig) -> None:
@@ -43,9 +43,9 @@ class EncoderLayer(nn.Module):
         self.feed_forward = FeedForward(config)
         self.residuals = nn.ModuleList(Residual(config) for _ in range(2))
 
-    def forward(self, x_BSD: Tensor, allowed: Tensor, record: list[Tensor] | None = None) -> Tensor:
-        """(B, S, D) -> (B, S, D); `record` receives the attention weights (B, H, S, S)."""
-        x_BSD = self.residuals[0](x_BSD, lambda x: self.self_attn(x, allowed, record))
+    def forward(self, x_BSD: Tensor, allowed: Tensor, attn_weights_out: list[Tensor] | None = None) -> Tensor:
+        """(B, S, D) -> (B, S, D); `attn_weights_out` receives the attention weights, (B, H, S, S)."""
+        x_BSD = self.residuals[0](x_BSD, lambda x: self.self_attn(x, allowed, attn_weights_out))
         return self.residuals[1](x_BSD, self.feed_forward)  # type: ignore[no-any-return]
 
 
@@ -54,7 +54,6 @@ class DecoderLayer(nn.Module):
 
     def __init__(self, config: ModelConfig) -> None:
         super().__init__()
-        self.window = config.window
         self.self_attn = MultiHeadAttention(config)
         self.cross_attn = MultiHeadAttention(config)
         self.feed_forward = FeedForward(config)
@@ -64,37 +63,61 @@ class DecoderLayer(nn.Module):
         self,
         x_BTD: Tensor,
         memory_BSD: Tensor,
-        self_allowed: Tensor,
+        self_allowed: Tensor | None,
         memory_allowed: Tensor,
-        self_record: list[Tensor] | None = None,
-        cross_record: list[Tensor] | None = None,
+        self_attn_weights_out: list[Tensor] | None = None,
+        cross_attn_weights_out: list[Tensor] | None = None,
     ) -> Tensor:
-        """All target positions at once, (B, T, D); records receive weights (B, H, T, T) and (B, H, T, S)."""
+        """Process all target positions at once, (B, T, D).
 
-        def cross(x_BTD: Tensor) -> Tensor:
+        Args:
+            x_BTD: the target side.
+            memory_BSD: the encoder's output.
+            self_allowed: mask of self-attention; None is the causal mask, for kernels that need not be given one.
+            memory_allowed: mask of cross-attention, (B, 1, 1, S).
+            self_attn_weights_out: receives the weights of self-attention, (B, H, T, T); needs an explicit mask.
+            cross_attn_weights_out: receives the weights of cross-attention, (B, H, T, S).
+        """
+
+        def self_attend(x_BTD: Tensor) -> Tensor:
+            causal = self_allowed is None
+            return self.self_attn(x_BTD, self_allowed, self_attn_weights_out, causal=causal)  # type: ignore[no-any-return]
+
+        def cross_attend(x_BTD: Tensor) -> Tensor:
             keys, values = self.cross_attn.keys_values(memory_BSD)
-            return self.cross_attn.read(self.cross_attn.queries(x_BTD), keys, values, memory_allowed, cross_record)
+            queries = self.cross_attn.queries(x_BTD)
+            return self.cross_attn.read(queries, keys, values, memory_allowed, cross_attn_weights_out)
 
-        x_BTD = self.residuals[0](x_BTD, lambda x: self.self_attn(x, self_allowed, self_record))
-        x_BTD = self.residuals[1](x_BTD, cross)
-        return self.residuals[2](x_BTD, self.feed_forward)  # type: ignore[no-any-return]
+        return self._sublayers(x_BTD, self_attend, cross_attend)
 
     def step(
-        self, x_BJD: Tensor, cache: LayerCache, first: int, position: int, own: Tensor | None, memory: Tensor
+        self, x_BJD: Tensor, layer_cache: LayerCache, cache: DecoderCache, self_bias: Tensor | None, cross_bias: Tensor
     ) -> Tensor:
-        """One more position of every hypothesis, (B, J, D); its keys and values join the cache.
+        """Process one more position of every hypothesis, (B, J, D); its keys and values join the cache.
 
-        The hypotheses of one sentence share its memory, and what they have written: to the products they are so many
-        query positions. Positions from `first` on may be read, within the barriers `own` and `memory`.
+        The hypotheses of a sentence share the cached keys and values; the matrix products treat them as J query
+        positions.
+
+        Args:
+            x_BJD: the new position.
+            layer_cache: keys and values of this layer.
+            cache: the cache that `layer_cache` belongs to.
+            self_bias, cross_bias: see `DecoderCache.attn_biases`.
         """
 
         def self_attend(x_BJD: Tensor) -> Tensor:
             q, k, v = self.self_attn.project(x_BJD)
-            return self.self_attn.read_step(q, *cache.append(k, v, first, position), own)
+            return self.self_attn.read_step(q, *layer_cache.append(k, v, cache.first, cache.length), self_bias)
 
-        def cross(x_BJD: Tensor) -> Tensor:
-            return self.cross_attn.read_step(self.cross_attn.queries(x_BJD), cache.cross_k, cache.cross_v, memory)
+        def cross_attend(x_BJD: Tensor) -> Tensor:
+            queries = self.cross_attn.queries(x_BJD)
+            return self.cross_attn.read_step(queries, layer_cache.cross_k, layer_cache.cross_v, cross_bias)
 
-        x_BJD = self.residuals[0](x_BJD, self_attend)
-        x_BJD = self.residuals[1](x_BJD, cross)
-        return self.residuals[2](x_BJD, self.feed_forward)  # type: ignore[no-any-return]
+        return self._sublayers(x_BJD, self_attend, cross_attend)
+
+    def _sublayers(
+        self, x: Tensor, self_attend: Callable[[Tensor], Tensor], cross_attend: Callable[[Tensor], Tensor]
+    ) -> Tensor:
+        x = self.residuals[0](x, self_attend)
+        x = self.residuals[1](x, cross_attend)
+        return self.residuals[2](x, self.feed_forward)  # type: ignore[no-any-return]

@@ -1,9 +1,9 @@
 """Label-smoothed cross entropy: section 5.4.
 
-Dimension key: N target tokens, C those of one chunk, D d_model, V vocabulary.
+Dimension key: N target tokens, C tokens of one chunk, D d_model, V vocabulary.
 
-The smoothed target of the authors' code: 1 - epsilon on the reference token, epsilon / (V - 1) on every other one.
-Losses are sums; whoever knows all tokens of an update divides once.
+Smoothed targets are those of the authors' code: 1 - epsilon on the reference token, epsilon / (V - 1) on all others.
+Losses are sums over tokens; the caller divides once per update.
 """
 
 from typing import Any
@@ -11,11 +11,11 @@ from typing import Any
 import torch
 from torch import Tensor
 
-CHUNK = 1024  # tokens whose logits exist at one time: N x V would be the largest tensor of training by far
+CHUNK = 1024  # tokens per chunk; all N x V logits at once would be by far the largest tensor of training
 
 
 def smoothed_nll(logits_NV: Tensor, target_N: Tensor, smoothing: float) -> Tensor:
-    """-sum q log p over tokens and vocabulary, a scalar, in float32: the definition, kept for reference and tests."""
+    """Return -sum q log p over tokens and vocabulary, a scalar in float32: the definition, for reference and tests."""
     log_p_NV = logits_NV.float().log_softmax(dim=-1)
     others = smoothing / (logits_NV.size(-1) - 1)
     gold_N = log_p_NV.gather(1, target_N[:, None])[:, 0]
@@ -25,12 +25,20 @@ def smoothed_nll(logits_NV: Tensor, target_N: Tensor, smoothing: float) -> Tenso
 def linear_smoothed_nll(
     states_ND: Tensor, weight_VD: Tensor, target_N: Tensor, smoothing: float, bias_V: Tensor | None = None
 ) -> tuple[Tensor, Tensor]:
-    """Smoothed and plain negative log-likelihood of `states @ weight.T + bias`, each a sum over N tokens in float32.
+    """Return the smoothed and the plain negative log-likelihood of `states @ weight.T + bias`, sums in float32.
 
-    The first carries gradients to states, weight and bias; the second is for reporting (perplexity is exp of its mean).
-    Products are taken in the type of the states. Never holds more than CHUNK rows of logits.
+    Gradients flow through the first only; the second is for reporting (perplexity is exp of its mean). Logits, softmax
+    and the products with it have the type of the states (bf16 in training with bf16); sums over tokens are in float32.
+    At most CHUNK rows of logits exist at a time.
+
+    Args:
+        states_ND: the decoder's output at the target positions.
+        weight_VD: the pre-softmax matrix.
+        target_N: the reference tokens.
+        smoothing: epsilon of label smoothing.
+        bias_V: the bias of the logits, if there is one.
     """
-    if bias_V is not None:  # one column more, which every state answers with 1
+    if bias_V is not None:  # as one more column of the matrix, with ones in the states
         states_ND = torch.cat((states_ND, states_ND.new_ones(len(states_ND), 1)), dim=1)
         weight_VD = torch.cat((weight_VD, bias_V[:, None]), dim=1)
     need_grad = torch.is_grad_enabled() and (states_ND.requires_grad or weight_VD.requires_grad)
@@ -46,8 +54,8 @@ class _LinearSmoothedNLL(torch.autograd.Function):
     With c = epsilon / (V - 1) and g = 1 - epsilon - c,
         loss   = sum_n log Z_n - c sum_v z_nv - g z_n,target
         dL/dz  = softmax(z) - c - g [v = target]
-    The constant c acts on all rows of the matrix alike and g on one row a token: both are added outside the V-wide
-    tensors, which see two products, a softmax and nothing else. log Z is z - log softmax(z) at the target.
+    The constant c acts on all rows of the matrix alike and g on one row per token, so both are added outside the
+    tensors of width V, which take part in two products and a softmax only. log Z is z - log softmax(z) at the target.
     """
 
     @staticmethod
@@ -62,7 +70,7 @@ class _LinearSmoothedNLL(torch.autograd.Function):
         gold_z_N = (states_ND.float() * weight[target_N]).sum(dim=-1)
         grad_states = torch.empty_like(states_ND) if need_grad else None
         grad_weight = torch.zeros_like(weight_VD, dtype=torch.float32) if need_grad else None
-        # The same memory for every chunk: fresh blocks of this size cost more than what is computed in them.
+        # All chunks share this memory: allocating blocks of this size costs more than the computation in them.
         logits, softmax = states_ND.new_empty(2, min(CHUNK, states_ND.size(0)), weight.size(0))
         for start in range(0, states_ND.size(0), CHUNK):
             states, target = states_ND[start : start + CHUNK], target_N[start : start + CHUNK, None]
@@ -91,8 +99,12 @@ class _LinearSmoothedNLL(torch.autograd.Function):
 
 
 def _gold_log_softmax(z_CV: Tensor, p_CV: Tensor, target_C1: Tensor) -> Tensor:
-    """log softmax(z) at the target, (C); from p where it has all its digits, from z where one underflows."""
-    gold_p = p_CV.gather(1, target_C1)[:, 0].float()
-    if bool((gold_p >= torch.finfo(p_CV.dtype).tiny).all()):
-        return gold_p.log()
-    return z_CV.float().log_softmax(dim=-1).gather(1, target_C1)[:, 0]
+    """Return log softmax(z) at the target, (C,), also where p = softmax(z) underflows."""
+    if p_CV.device.type == "cpu":  # elsewhere the test for underflow would synchronise the device in every chunk
+        gold_p = p_CV.gather(1, target_C1)[:, 0].float()
+        if bool((gold_p >= torch.finfo(p_CV.dtype).tiny).all()):
+            return gold_p.log()
+    # The largest probability is at least 1 / V and never underflows.
+    top_C1 = z_CV.argmax(dim=-1, keepdim=True)
+    log_p_C1 = z_CV.gather(1, target_C1).float() - z_CV.gather(1, top_C1).float() + p_CV.gather(1, top_C1).float().log()
+    return log_p_C1[:, 0]

@@ -2,7 +2,11 @@
 
 Dimension key: B batch, S source positions, T target positions, D d_model, V vocabulary, N hypotheses in decoding.
 
-Token ids in, logits out. The target begins with bos; the source ends with eos; padding stands to the right.
+Token ids in, logits out. The target begins with bos; the source ends with eos; padding is on the right.
+
+Under `torch.autocast` the parameters stay in float32. The embeddings start the residual stream in the autocast type.
+On a CPU, all activations then have this type: the residual stream, the outputs of the norms, and the logits. On CUDA,
+autocast computes norms in float32, and with post-norm the residual stream is float32 from the first norm on.
 """
 
 from dataclasses import dataclass, field
@@ -15,7 +19,7 @@ from torch.utils.checkpoint import checkpoint
 from transformer.attention import MultiHeadAttention
 from transformer.cache import DecoderCache, LayerCache
 from transformer.config import ModelConfig
-from transformer.embedding import Embedding
+from transformer.embedding import Embedding, PositionEncoding
 from transformer.feedforward import FeedForward
 from transformer.kernels.packed_linear import Linear, Packed, can_pack
 from transformer.layers import DecoderLayer, EncoderLayer
@@ -24,7 +28,12 @@ from transformer.masks import decoder_mask, encoder_mask, padding_mask
 
 @dataclass(frozen=True)
 class Memory:
-    """What the encoder made of a batch of sentences: (B, S, D), and which positions hold tokens: (B, 1, 1, S)."""
+    """The encoder's output for a batch of sentences.
+
+    Attributes:
+        states: the output, (B, S, D).
+        allowed: which positions hold tokens, (B, 1, 1, S).
+    """
 
     states: Tensor
     allowed: Tensor
@@ -43,18 +52,23 @@ class Transformer(nn.Module):
     """Encoder-decoder of section 3; `encode` and `decode` are its halves, `forward` their composition.
 
     Attributes:
-        keeps_activations: whether the layers' inner values wait for the backward pass. Where they do not, only each
-            layer's input is kept and the rest computed a second time: less memory, a third more work, the same bits.
+        keeps_activations: keep the layers' activations for the backward pass. If False, only each layer's input is
+            kept and the rest is computed a second time: less memory, a third more work, bitwise the same gradients.
     """
 
     def __init__(self, config: ModelConfig) -> None:
         super().__init__()
         self.config = config
         self.keeps_activations = True
-        self.src_embedding = Embedding(config)
         # Tied matrices are one parameter under one name (3.4), never two names for the same storage.
-        self.own_tgt_embedding = None if config.tying == "all" else Embedding(config)
-        self.own_output = None if config.tying != "none" else nn.Linear(config.d_model, config.vocab_size, bias=False)
+        self.src_embedding = Embedding(config)
+        self.untied_tgt_embedding = None if config.tying == "all" else Embedding(config)
+        self.untied_output = (
+            None if config.tying != "none" else nn.Linear(config.d_model, config.vocab_size, bias=False)
+        )
+        # Only tokens are tied: each side has its own learned positions. Sinusoids are the same for both.
+        self.src_positions = PositionEncoding(config)
+        self.tgt_positions = PositionEncoding(config) if config.positions == "learned" else self.src_positions
         self._packed_output: Packed | None = None
         self.output_bias_V = nn.Parameter(torch.zeros(config.vocab_size)) if config.output_bias else None
         self.encoder = nn.ModuleList(EncoderLayer(config) for _ in range(config.n_encoder_layers))
@@ -66,26 +80,26 @@ class Transformer(nn.Module):
 
     @property
     def device(self) -> torch.device:
-        """Where the weights are."""
+        """The device of the weights."""
         return self.output_weight.device
 
     @property
     def tgt_embedding(self) -> Embedding:
-        """The target embedding; the source's where they are tied."""
-        return self.src_embedding if self.own_tgt_embedding is None else self.own_tgt_embedding
+        """The target embedding: the source's if they are tied."""
+        return self.src_embedding if self.untied_tgt_embedding is None else self.untied_tgt_embedding
 
     @property
     def output_weight(self) -> Tensor:
-        """The pre-softmax matrix; the target embedding's where they are tied (3.4), (V, D)."""
-        return self.tgt_embedding.weight_VD if self.own_output is None else self.own_output.weight
+        """The pre-softmax matrix, (V, D): that of the target embedding if they are tied (3.4)."""
+        return self.tgt_embedding.weight_VD if self.untied_output is None else self.untied_output.weight
 
     def forward(self, src_BS: Tensor, tgt_BT: Tensor) -> Tensor:
-        """Logits of the token after each target position, (B, T, V)."""
+        """Return logits of the token after each target position, (B, T, V)."""
         return self.decode(tgt_BT, self.encode(src_BS))
 
     def encode(self, src_BS: Tensor, maps: AttentionMaps | None = None) -> Memory:
-        """Read the source; ValueError if a sentence is empty."""
-        x_BSD = self.src_embedding(src_BS)
+        """Encode the source; `maps` receives the attention weights. ValueError for an empty sentence (on a CPU)."""
+        x_BSD = self.src_embedding(src_BS, self.src_positions(0, src_BS.size(1)))
         padding_B11S = padding_mask(src_BS, self.config.pad)
         allowed = encoder_mask(padding_B11S, self.config.window)
         for layer in self.encoder:
@@ -93,20 +107,23 @@ class Transformer(nn.Module):
         return Memory(self.encoder_norm(x_BSD), padding_B11S)
 
     def decode(self, tgt_BT: Tensor, memory: Memory) -> Tensor:
-        """Logits for all target positions at once, (B, T, V); position t sees targets up to t and the memory."""
+        """Return logits for all target positions at once, (B, T, V); position t sees targets up to t and the memory."""
         return self.logits(self.decode_states(tgt_BT, memory))
 
     def decode_states(self, tgt_BT: Tensor, memory: Memory, maps: AttentionMaps | None = None) -> Tensor:
-        """The decoder's output before the pre-softmax matrix, (B, T, D)."""
-        x_BTD = self.tgt_embedding(tgt_BT)
-        allowed = decoder_mask(tgt_BT.size(1), self.config.window, tgt_BT.device)
-        records = (None, None) if maps is None else (maps.decoder, maps.cross)
+        """Return the decoder's output before the pre-softmax matrix, (B, T, D); `maps` receives attention weights."""
+        n, window = tgt_BT.size(1), self.config.window
+        x_BTD = self.tgt_embedding(tgt_BT, self.tgt_positions(0, n))
+        # Flash attention accepts no explicit mask, but knows the causal one.
+        fused_mask = maps is None and window is None and tgt_BT.device.type != "cpu"
+        allowed = None if fused_mask else decoder_mask(n, window, tgt_BT.device)
+        weights_out = (None, None) if maps is None else (maps.decoder, maps.cross)
         for layer in self.decoder:
-            x_BTD = self._through(layer, x_BTD, memory.states, allowed, memory.allowed, *records)
+            x_BTD = self._through(layer, x_BTD, memory.states, allowed, memory.allowed, *weights_out)
         return self.decoder_norm(x_BTD)  # type: ignore[no-any-return]
 
     def _through(self, layer: nn.Module, *inputs: Tensor | list[Tensor] | None) -> Tensor:
-        """A layer's output; dropout draws the same numbers whenever the layer is computed."""
+        """Return a layer's output; a second computation draws the same dropout."""
         if self.keeps_activations or not torch.is_grad_enabled():
             return layer(*inputs)  # type: ignore[no-any-return]
         return checkpoint(layer, *inputs, use_reentrant=False)  # type: ignore[no-any-return]
@@ -119,11 +136,11 @@ class Transformer(nn.Module):
 
     @property
     def is_packed(self) -> bool:
-        """Whether `pack` has had an effect."""
+        """True if `pack` found a packed format that pays."""
         return self._packed_output is not None
 
     def pack(self) -> None:
-        """Prepare for products without gradients, where that pays; the weights have to stay as they are afterwards."""
+        """Copy the weights into the processor's own format if that pays; they must not change afterwards."""
         if not can_pack(self.output_weight):
             return
         for module in self.modules():
@@ -134,13 +151,13 @@ class Transformer(nn.Module):
         self._packed_output = Packed(self.output_weight, self.output_bias_V)
 
     def attention_maps(self, src_BS: Tensor, tgt_BT: Tensor) -> AttentionMaps:
-        """The weights of every layer and head; call in eval mode."""
+        """Return the attention weights of every layer and head; call in eval mode."""
         maps = AttentionMaps()
         self.decode_states(tgt_BT, self.encode(src_BS, maps), maps)
         return maps
 
     def new_cache(self, memory: Memory) -> DecoderCache:
-        """An empty cache; the keys and values of the memory are computed once, here."""
+        """Return an empty cache; the keys and values of the memory are computed once, here."""
         layers = [
             LayerCache(*(x.contiguous() for x in layer.cross_attn.keys_values(memory.states)))  # type: ignore[operator, union-attr]
             for layer in self.decoder
@@ -148,24 +165,27 @@ class Transformer(nn.Module):
         return DecoderCache(layers, memory.allowed, self.config.window)
 
     def decode_step(self, token_N: Tensor, cache: DecoderCache) -> Tensor:
-        """Logits of the token after `token_N`, (N, V); N is B times the hypotheses per sentence. Grows the cache."""
+        """Return logits of the token after `token_N`, (N, V), and add one position to the cache.
+
+        N is B times the number of hypotheses of each sentence, those of a sentence side by side.
+        """
         cache.advance(token_N.size(0))
-        own, memory = cache.barriers(self.config.n_heads)
-        x_N1D = self.tgt_embedding(token_N[:, None], start=cache.length)
+        self_bias, cross_bias = cache.attn_biases(self.config.n_heads)
+        x_N1D = self.tgt_embedding(token_N[:, None], self.tgt_positions(cache.length, 1))
         x_BJD = x_N1D.view(cache.n_sentences, -1, x_N1D.size(-1))
         for layer, layer_cache in zip(self.decoder, cache.layers, strict=True):
-            x_BJD = layer.step(x_BJD, layer_cache, cache.first, cache.length, own, memory)  # type: ignore[operator]
+            x_BJD = layer.step(x_BJD, layer_cache, cache, self_bias, cross_bias)  # type: ignore[operator]
         cache.length += 1
         return self.logits(self.decoder_norm(x_BJD).flatten(0, 1))
 
 
 def initialise(model: Transformer) -> None:
-    """Every initial value of a model: each module's `initialise` says its own; norms keep gain 1 and bias 0.
+    """Draw all initial values: each module's `initialise` its own; norms keep gain 1 and bias 0.
 
-    The paper is silent. Embeddings as the authors' code; matrices Xavier uniform, each by its own fans.
+    The paper is silent. Embeddings follow the authors' code; matrices are Xavier uniform, each with its own fans.
     """
     for module in model.modules():
-        if isinstance(module, MultiHeadAttention | FeedForward | Embedding):
+        if isinstance(module, MultiHeadAttention | FeedForward | Embedding | PositionEncoding):
             module.initialise()
-    if model.own_output is not None:
-        nn.init.normal_(model.own_output.weight, std=model.config.d_model**-0.5)
+    if model.untied_output is not None:
+        nn.init.normal_(model.untied_output.weight, std=model.config.d_model**-0.5)

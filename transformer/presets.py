@@ -1,8 +1,8 @@
 """Architectures by name: the rows of table 3 of Vaswani et al. (2017) and other published recipes.
 
-A preset says what differs from the defaults of `ModelConfig`, as a blank in table 3 means "as base". It is about the
-model alone: batches, learning rates and label smoothing stand in `configs/`. Hence the two rows of table 3 that vary
-label smoothing have no preset of their own: their model is `paper-base`.
+A preset lists the differences from the defaults of `ModelConfig`, as a blank in table 3 means "as base". It describes
+the model only; batches, learning rates and label smoothing are in `configs/`. The two rows of table 3 that vary label
+smoothing therefore use the preset `paper-base`.
 """
 
 import difflib
@@ -34,9 +34,10 @@ PRESETS: Mapping[str, Preset] = {
     "paper-D-dropout0.2": {"dropout": 0.2},
     "paper-E": {"positions": "learned"},
     "paper-big": {**_BIG, "dropout": 0.3},
-    # tensor2tensor, transformer_base_v2 and v3: what the authors' code became after the paper.
+    # tensor2tensor, transformer_base_v2 and v3: the authors' code after the paper.
     "t2t-base": {
         "norm": "pre",
+        "norm_eps": 1e-6,
         "positions": "sinusoidal-blocks",
         "attention_dropout": 0.1,
         "ffn_dropout": 0.1,
@@ -61,6 +62,7 @@ PRESETS: Mapping[str, Preset] = {
         "attention_dropout": 0.3,
         "ffn_dropout": 0.3,
         "norm": "pre",
+        "norm_eps": 1e-6,
         "attention_bias": True,
     },
     # Sockeye, the WMT "large" tutorial: big with the toolkit's default dropout and order of norms.
@@ -85,20 +87,32 @@ PRESETS: Mapping[str, Preset] = {
         "attention_bias": True,
     },
     # This project's own: `small` for corpora of about 100,000 pairs, `tiny` for demonstrations and tests.
-    "small": {"d_model": 256, "d_ff": 1024, "n_heads": 4, "n_encoder_layers": 3, "n_decoder_layers": 3},
-    "tiny": {"d_model": 128, "d_ff": 512, "n_heads": 4, "n_encoder_layers": 2, "n_decoder_layers": 2},
+    "small": {
+        "d_model": 256,
+        "d_ff": 1024,
+        "n_heads": 4,
+        "n_encoder_layers": 3,
+        "n_decoder_layers": 3,
+        "init_gain": 0.5,
+    },
+    "tiny": {"d_model": 128, "d_ff": 512, "n_heads": 4, "n_encoder_layers": 2, "n_decoder_layers": 2, "init_gain": 0.5},
 }
 
 
 def model_config(name: str, *, vocab_size: int) -> ModelConfig:
-    """The preset `name` as it stands; ConfigError with the nearest known name if there is none."""
+    """Return the preset `name` without changes; ConfigError with the nearest known name if it does not exist."""
     return resolve(name, {}, vocab_size)
 
 
 def resolve(preset: str, overrides: Mapping[str, object], vocab_size: int) -> ModelConfig:
-    """The preset with the fields of `overrides` laid over it; an override of None leaves the preset's value.
+    """Return the preset with some fields replaced.
 
-    ConfigError if the preset or a field is unknown, or if no model can be built from the values.
+    Args:
+        preset: its name.
+        overrides: new values of fields; None keeps the preset's value.
+        vocab_size: rows of the embedding.
+
+    ConfigError if the preset or a field is unknown, or if the values do not describe a model.
     """
     if preset not in PRESETS:
         near = difflib.get_close_matches(preset, PRESETS, n=1)

@@ -2,6 +2,7 @@
 
 import dataclasses
 import math
+from collections.abc import Callable
 
 import pytest
 import torch
@@ -14,6 +15,7 @@ from tests.toys import TINY, scramble
 from transformer.attention import MultiHeadAttention, attend, attend_fast, attend_fused, attention_weights
 from transformer.config import ModelConfig
 from transformer.kernels.dropout import dropout
+from transformer.masks import causal_mask
 
 SIZES = st.integers(1, 7)
 SEEDS = st.integers(0, 2**32)
@@ -195,11 +197,11 @@ def test_self_attention_is_attention_to_oneself() -> None:
     torch.testing.assert_close(module(x_BTD, allowed), apart)
 
 
-def test_recording_the_weights_changes_no_output() -> None:
+def test_returning_the_weights_changes_no_output() -> None:
     module = attention(TINY)
-    x_BTD, record = torch.randn(3, 5, TINY.d_model), []
-    assert torch.equal(module(x_BTD, None, record), module(x_BTD, None))
-    assert [weights.shape for weights in record] == [(3, 3, 5, 5)]
+    x_BTD, weights_out = torch.randn(3, 5, TINY.d_model), []
+    assert torch.equal(module(x_BTD, None, weights_out), module(x_BTD, None))
+    assert [weights.shape for weights in weights_out] == [(3, 3, 5, 5)]
 
 
 def test_attention_dropout_belongs_to_training() -> None:
@@ -213,18 +215,26 @@ def test_attention_dropout_belongs_to_training() -> None:
     assert torch.equal(module(x_BTD, None), evaluated)
 
 
-def test_each_projection_starts_xavier_uniform_by_its_own_fans() -> None:
-    """One matrix holds W^Q, W^K and W^V, but its height means nothing to any of them."""
-    config = ModelConfig(vocab_size=7, d_model=96, n_heads=4, d_k=16, d_v=40, attention_bias=True)
+@pytest.mark.parametrize("gain", [1.0, 0.5])
+def test_each_projection_starts_xavier_uniform_by_its_own_fans(gain: float) -> None:
+    """One matrix holds W^Q, W^K and W^V, but its height means nothing to any of them; the gain is for V and O only."""
+    config = ModelConfig(vocab_size=7, d_model=98, n_heads=3, d_k=19, d_v=41, attention_bias=True, init_gain=gain)
     module = MultiHeadAttention(config)
     module.initialise()
-    for weight in (*module.w_qkv.weight.split([64, 64, 160]), module.w_o.weight):
-        bound = math.sqrt(6 / sum(weight.shape))
+    weights = (*module.w_qkv.weight.split([57, 57, 123]), module.w_o.weight)
+    for weight, factor in zip(weights, (1.0, 1.0, gain, gain), strict=True):
+        bound = factor * math.sqrt(6 / sum(weight.shape))
         assert weight.abs().max().item() == pytest.approx(bound, rel=0.01)
         assert weight.abs().max().item() <= bound
         assert weight.std().item() == pytest.approx(bound / math.sqrt(3), rel=0.05)
     assert not module.w_qkv.bias.any()
     assert not module.w_o.bias.any()
+
+
+@pytest.mark.parametrize("kernel", [attend_fused, attend_fast])
+def test_causal_stands_for_a_causal_mask(kernel: Callable[..., Tensor]) -> None:
+    q, k, v = torch.randn(3, 2, 3, 5, 7)
+    torch.testing.assert_close(kernel(q, k, v, None, causal=True), attend(q, k, v, causal_mask(5)))
 
 
 def test_the_fused_kernel_reads_the_same_mask() -> None:

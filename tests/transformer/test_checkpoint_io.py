@@ -234,7 +234,7 @@ def test_a_format_of_the_future_is_refused(folder: Path) -> None:
         ({"vocab_size": 24}, "has shape (23, 14), the config asks for (24, 14)"),
         ({"n_encoder_layers": 3}, "'encoder.2.feed_forward.w_1.bias' is missing"),
         ({"n_decoder_layers": 2}, "'decoder.2.cross_attn.w_o.weight' is not part of this model"),
-        ({"tying": "target"}, "'own_tgt_embedding.weight_VD' is missing"),
+        ({"tying": "target"}, "'untied_tgt_embedding.weight_VD' is missing"),
     ],
 )
 def test_weights_of_another_architecture_are_refused(folder: Path, changes: dict[str, object], reason: str) -> None:

@@ -33,7 +33,7 @@ VARIANTS: dict[str, dict[str, Any]] = {
     "target tied": {"tying": "target"},
     "nothing tied": {"tying": "none"},
     "learned positions": {"positions": "learned"},
-    "learned positions on both sides": {"positions": "learned", "tying": "none"},
+    "learned positions, nothing tied": {"positions": "learned", "tying": "none"},
     "blocks of sinusoids": {"positions": "sinusoidal-blocks"},
     "attention biases": {"attention_bias": True},
     "output bias": {"output_bias": True},
@@ -105,9 +105,10 @@ def test_heads_of_equal_computation_and_regularisation_change_no_size(name: str,
     assert cost.parameters(model_config(name, vocab_size=vocab_size)) == cost.parameters(same)
 
 
-def test_learned_positions_add_one_row_per_position() -> None:
+def test_learned_positions_add_one_row_per_position_on_each_side() -> None:
+    """The paper ties tokens only."""
     learned = model_config("paper-E", vocab_size=37)
-    assert (millions("E", 37) - millions("base", 37)) * 1e6 == pytest.approx(learned.max_length * 512)
+    assert (millions("E", 37) - millions("base", 37)) * 1e6 == pytest.approx(2 * learned.max_length * 512)
 
 
 def test_no_vocabulary_gives_every_row_its_printed_size() -> None:

@@ -72,10 +72,11 @@ def test_the_papers_network_has_no_dropout_of_its_own(network: FeedForward, stat
     assert torch.equal(network.train()(states), network.eval()(states))
 
 
-def test_weights_start_xavier_uniform_and_biases_at_zero() -> None:
-    network = FeedForward(ModelConfig(vocab_size=7, d_model=96, d_ff=160))
+@pytest.mark.parametrize("gain", [1.0, 0.5])
+def test_weights_start_xavier_uniform_and_biases_at_zero(gain: float) -> None:
+    network = FeedForward(ModelConfig(vocab_size=7, d_model=98, n_heads=2, d_ff=157, init_gain=gain))
     network.initialise()
-    bound = math.sqrt(6 / (96 + 160))
+    bound = gain * math.sqrt(6 / (98 + 157))
     for linear in (network.w_1, network.w_2):
         assert bound * 0.99 < linear.weight.abs().max().item() <= bound
         assert linear.weight.std().item() == pytest.approx(bound / math.sqrt(3), rel=0.05)

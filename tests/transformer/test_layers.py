@@ -90,6 +90,7 @@ def test_the_decoder_layer_is_that_of_torch(norm: Norm, bias: bool) -> None:
     expected = theirs(x_BTD, memory_BSD, tgt_mask=future, memory_key_padding_mask=~SRC_TOKENS)
     out = ours(x_BTD, memory_BSD, decoder_mask(7), padding_mask(SRC_BS, config.pad))
     torch.testing.assert_close(out, expected, **TIGHT)
+    torch.testing.assert_close(ours(x_BTD, memory_BSD, None, padding_mask(SRC_BS, config.pad)), expected, **TIGHT)
 
 
 @NORMS
@@ -108,10 +109,10 @@ def test_stacks_of_six_layers_are_those_of_torch(norm: Norm, bias: bool) -> None
         for our_layer, their_layer in zip(ours, theirs, strict=True):
             copy_layer(our_layer, their_layer)
     memory = model.encode(SRC_BS)
-    their_memory = encoder(model.src_embedding(SRC_BS), src_key_padding_mask=~SRC_TOKENS)
+    their_memory = encoder(model.src_embedding(SRC_BS, model.src_positions(0, 5)), src_key_padding_mask=~SRC_TOKENS)
     torch.testing.assert_close(memory.states[SRC_TOKENS], their_memory[SRC_TOKENS], **TIGHT)
     states = decoder(
-        model.tgt_embedding(TGT_BT),
+        model.tgt_embedding(TGT_BT, model.tgt_positions(0, 7)),
         their_memory,
         tgt_mask=torch.ones(7, 7, dtype=torch.bool).triu(1),
         tgt_key_padding_mask=~TGT_TOKENS,
@@ -203,7 +204,9 @@ def test_sublayers_come_in_the_order_of_figure_1(monkeypatch: pytest.MonkeyPatch
     layer, seen = DecoderLayer(TINY).eval(), []
     names = {layer.self_attn: "self-attention", layer.cross_attn: "encoder-decoder attention"}
     read = MultiHeadAttention.read
-    monkeypatch.setattr(MultiHeadAttention, "read", lambda self, *a: seen.append(names[self]) or read(self, *a))
+    monkeypatch.setattr(
+        MultiHeadAttention, "read", lambda self, *a, **k: seen.append(names[self]) or read(self, *a, **k)
+    )
     layer.feed_forward.register_forward_hook(lambda *_: seen.append("feed-forward"))
     allowed = torch.ones(1, 1, 1, 1, dtype=torch.bool)
     layer(torch.randn(3, 5, TINY.d_model), torch.randn(3, 7, TINY.d_model), allowed, allowed)

@@ -97,5 +97,10 @@ def test_the_causal_mask_covers_padding_on_the_right(ids_BS: Tensor) -> None:
 
 def test_a_sentence_of_nothing_but_padding_is_refused() -> None:
     ids_BS = torch.tensor([[5, 6, 7], [PAD, PAD, PAD]])
-    with pytest.raises(ValueError, match="nothing but padding"):
+    with pytest.raises(ValueError, match="only padding"):
         padding_mask(ids_BS, PAD)
+
+
+def test_on_other_devices_no_value_is_read() -> None:
+    """Tensors on the device "meta" have none; on a GPU, reading one would wait for all kernels before it."""
+    assert padding_mask(torch.ones(2, 3, dtype=torch.long, device="meta"), PAD).shape == (2, 1, 1, 3)

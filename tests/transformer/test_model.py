@@ -14,6 +14,7 @@ from torch.nn import functional as F
 from tests.toys import TINY, VARIANTS, random_ids, toy_model
 from transformer.attention import MultiHeadAttention
 from transformer.config import ModelConfig
+from transformer.loss import linear_smoothed_nll
 from transformer.model import Memory, Transformer
 
 MODELS = {name: toy_model(config) for name, config in VARIANTS.items()}
@@ -124,7 +125,7 @@ def test_logits_are_scalar_products_with_the_output_matrix() -> None:
 
 
 def test_an_empty_source_is_refused() -> None:
-    with pytest.raises(ValueError, match="nothing but padding"):
+    with pytest.raises(ValueError, match="only padding"):
         MODELS["paper"].encode(torch.tensor([[5, 2], [0, 0]]))
 
 
@@ -140,12 +141,23 @@ def test_tied_matrices_are_one_parameter_under_one_name(tying, n_matrices: int, 
     assert (model.output_weight is model.tgt_embedding.weight_VD) == (tying != "none")
 
 
+@pytest.mark.parametrize("tying", ["all", "target", "none"])
+def test_each_side_has_its_own_learned_positions(tying) -> None:
+    """The paper ties tokens only."""
+    model = Transformer(dataclasses.replace(TINY, positions="learned", tying=tying))
+    tables = [name for name, p in model.named_parameters() if p.shape == (TINY.max_length, TINY.d_model)]
+    assert tables == ["src_positions.table_TD", "tgt_positions.table_TD"]
+    model.encode(SRC_BS).states.sum().backward()
+    assert model.tgt_positions.table_TD.grad is None
+    assert model.src_positions.table_TD.grad is not None
+
+
 def test_a_tied_matrix_learns_from_its_three_places() -> None:
     """Its gradient is the sum of those that three separate copies receive."""
     tied = toy_model(TINY)
     apart = Transformer(dataclasses.replace(TINY, tying="none")).eval()
     weights = tied.state_dict()
-    weights["own_tgt_embedding.weight_VD"] = weights["own_output.weight"] = weights["src_embedding.weight_VD"]
+    weights["untied_tgt_embedding.weight_VD"] = weights["untied_output.weight"] = weights["src_embedding.weight_VD"]
     apart.load_state_dict(weights)
     for model in (tied, apart):
         model(SRC_BS, TGT_BT).logsumexp(dim=-1).sum().backward()
@@ -248,6 +260,29 @@ def test_under_autocast_logits_stay_close() -> None:
         logits = model(SRC_BS, TGT_BT)
     assert logits.dtype == torch.bfloat16
     assert (logits.float() - exact).square().mean() < 1e-3 * exact.square().mean()
+
+
+@pytest.mark.parametrize("window", [None, 2])
+def test_on_other_devices_training_reads_no_value_and_needs_no_causal_mask(
+    window: int | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Tensors on the device "meta" have no values. A causal flag in place of a mask permits flash attention."""
+    calls: list[tuple[bool, bool]] = []
+    fused = F.scaled_dot_product_attention
+
+    def attend(*qkv: Tensor, attn_mask: Tensor | None, is_causal: bool, **options: float) -> Tensor:
+        calls.append((attn_mask is not None, is_causal))
+        return fused(*qkv, attn_mask=attn_mask, is_causal=is_causal, **options)
+
+    monkeypatch.setattr(F, "scaled_dot_product_attention", attend)
+    monkeypatch.setattr(torch, "is_autocast_enabled", lambda _: False)  # it does not know "meta"
+    with torch.device("meta"):
+        model = Transformer(dataclasses.replace(TINY, window=window)).train()
+        states = model.decode_states(TGT_BT.to("meta"), model.encode(SRC_BS.to("meta")))
+        loss, _ = linear_smoothed_nll(states.flatten(0, 1), model.output_weight, TGT_BT.flatten().to("meta"), 0.1)
+        loss.backward()
+    cross, own = (True, False), (True, False) if window else (False, True)
+    assert calls == [(True, False)] * TINY.n_encoder_layers + [own, cross] * TINY.n_decoder_layers
 
 
 WIDE = ModelConfig(vocab_size=300, d_model=96, d_ff=160, n_heads=4, n_encoder_layers=1, n_decoder_layers=1)

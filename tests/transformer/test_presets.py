@@ -47,6 +47,12 @@ def test_a_preset_says_only_what_differs_from_the_defaults(name: str) -> None:
     assert all(getattr(default, key) != value for key, value in PRESETS[name].items())
 
 
+def test_only_the_projects_own_presets_change_the_initial_values() -> None:
+    """The paper's are plain Xavier."""
+    gains = {name: model_config(name, vocab_size=37).init_gain for name in PRESETS}
+    assert {name for name, gain in gains.items() if gain != 1.0} == {"small", "tiny"}
+
+
 def test_all_presets_differ() -> None:
     configs = [model_config(name, vocab_size=37) for name in PRESETS]
     assert len(set(configs)) == len(configs)

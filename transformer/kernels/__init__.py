@@ -1,1 +1,1 @@
-"""Kernels that are there for speed alone; each has a plain equivalent that the tests compare it with."""
+"""Code that exists only for speed; the tests compare each kernel with its plain equivalent."""

@@ -1,7 +1,8 @@
 """Dropout: section 5.4.
 
-PyTorch's own draws one random number per element on a single core, which took a quarter of a training step on a CPU.
-Here one 64-bit draw decides four elements, so a rate is met to 2^-16; the scale is that of the rate that was met.
+On a CPU, PyTorch's dropout draws one random number per element on a single core, which took a quarter of a training
+step. Here one 64-bit number decides four elements. The rate is rounded to a multiple of 2^-16, and the scale fits the
+rounded rate.
 """
 
 import torch
@@ -22,7 +23,7 @@ def dropout(x: Tensor, rate: float, training: bool) -> Tensor:
 
 
 def add_dropout(x: Tensor, y: Tensor, rate: float, training: bool) -> Tensor:
-    """x + dropout(y), with the product and the sum in one pass."""
+    """Return x + dropout(y), with product and sum in one pass."""
     if not training or rate == 0.0:
         return x + y
     if x.device.type != "cpu":
@@ -32,10 +33,10 @@ def add_dropout(x: Tensor, y: Tensor, rate: float, training: bool) -> Tensor:
 
 
 def _draw(x: Tensor, rate: float) -> tuple[Tensor, float]:
-    """Ones and zeros in the shape and type of x, and the factor that keeps the mean."""
+    """Return ones and zeros in the shape and type of x, and the factor that keeps the mean."""
     dropped = min(round(rate * LEVELS), LEVELS - 1)
     draws = torch.empty((x.numel() + 3) // 4, dtype=torch.int64).random_(-(2**63), None)
     levels = draws.view(torch.int16)[: x.numel()].view(x.shape)
-    # Compared straight into the type of x: a boolean mask would have to be converted in a pass of its own.
+    # The comparison writes into the type of x: a boolean mask would need another pass to convert it.
     keep = torch.ge(levels, dropped - LEVELS // 2, out=torch.empty(x.shape, dtype=x.dtype))
     return keep, LEVELS / (LEVELS - dropped)

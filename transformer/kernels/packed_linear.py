@@ -1,12 +1,15 @@
-"""Products with weights that stand in the order in which the processor multiplies.
+"""Linear layers whose weights are packed into the format in which oneDNN multiplies.
 
 Dimension key: D inputs, E outputs.
 
-oneDNN brings a bf16 matrix into an order of its own at every product. A step of decoding multiplies few rows with all
-weights, so that half of its time went there; packed once, the products are the same to the bit. Of an
-activation that is part of a product the outcome is rounded once less.
+Without packing, oneDNN converts a bf16 matrix in every product. A decoding step multiplies few rows with all weights,
+so half of its time was spent on that. Packed products are bitwise the same. Fusing the activation saves one rounding.
+
+Packing uses private operators of PyTorch. Where they are missing or have changed, `can_pack` is False and layers use
+`F.linear`.
 """
 
+import functools
 from typing import Literal
 
 import torch
@@ -19,10 +22,7 @@ _FUNCTIONS = {"relu": F.relu, "swish": F.silu}
 
 
 class Packed:
-    """x W^T + b, and what an activation makes of it, with weights that no longer change; no gradients.
-
-    Only where `can_pack` says so.
-    """
+    """activation(x W^T + b) with constant weights and no gradients; only for weights that `can_pack` accepts."""
 
     def __init__(self, weight_ED: Tensor, bias_E: Tensor | None, activation: Activation | None = None) -> None:
         self.weight = torch.ops.mkldnn._reorder_linear_weight(weight_ED.detach().contiguous())
@@ -36,26 +36,33 @@ class Packed:
 
 
 def can_pack(weight: Tensor) -> bool:
-    """Whether packing pays here: in bf16, on a CPU that multiplies in it."""
-    return (
-        weight.dtype == torch.bfloat16
-        and weight.device.type == "cpu"
-        and hasattr(torch.ops.mkldnn, "_reorder_linear_weight")
-        and torch.ops.mkldnn._is_mkldnn_bf16_supported()
-    )
+    """Return whether packing pays for these weights: in bf16, on a CPU that multiplies in it."""
+    return weight.dtype == torch.bfloat16 and weight.device.type == "cpu" and _packing_works()
+
+
+@functools.cache
+def _packing_works() -> bool:
+    """Return whether this machine multiplies in bf16 and this PyTorch has the private operators as used here."""
+    try:
+        weight = torch.eye(16, dtype=torch.bfloat16)
+        return torch.ops.mkldnn._is_mkldnn_bf16_supported() and torch.equal(
+            Packed(weight, None, "relu")(weight), weight
+        )
+    except (AttributeError, RuntimeError, TypeError):
+        return False
 
 
 Part = Literal["all", "first", "rest"]
 
 
 class Linear(nn.Linear):
-    """As `nn.Linear`, with an activation where one is named; a part of the outputs may be asked for.
+    """`nn.Linear` with an optional activation, of which a part of the outputs can be computed.
 
     Args:
         n_in, n_out: D and E.
-        bias: whether there is one.
-        n_first: how many outputs are in the part "first".
-        activation: what the outputs go through.
+        bias: add a bias.
+        n_first: number of outputs in the part "first"; the others are the part "rest".
+        activation: applied to the outputs.
     """
 
     def __init__(
@@ -67,7 +74,7 @@ class Linear(nn.Linear):
         self._packed: dict[Part, Packed] = {}
 
     def pack(self, *parts: Part) -> None:
-        """Multiply from now on with a packed copy of the weights wherever no gradients are asked for."""
+        """Pack a copy of these weights and use it wherever no gradients are needed."""
         self._packed = {part: Packed(*self._rows(part), self.activation) for part in parts}
 
     def forward(self, x: Tensor, part: Part = "all") -> Tensor:

@@ -1,1 +1,1 @@
-"""Search over any step function: greedy, beam, sampling, constraints, ensembles (section 6.1 and later work)."""
+"""Searches over any step function: greedy, beam, sampling, constraints, ensembles (section 6.1 and later work)."""

@@ -16,7 +16,7 @@ from torch import Tensor, nn
 
 from transformer.attention import MultiHeadAttention
 from transformer.config import ModelConfig
-from transformer.embedding import Embedding
+from transformer.embedding import Embedding, PositionEncoding
 from transformer.layers import DecoderLayer, EncoderLayer
 from transformer.model import Transformer
 from translate.corpus.tokenizer import Tokenizer
@@ -99,8 +99,20 @@ def _specification(model: Transformer, tokenizer: Tokenizer) -> Any:
     settings.add_source_eos = True
     settings.layer_norm_epsilon = config.norm_eps
     settings.add_attribute("max_positions", n_positions(config))
-    _stack(specification.encoder, specification.encoder.embeddings[0], model.src_embedding, model.encoder_norm)
-    _stack(specification.decoder, specification.decoder.embeddings, model.tgt_embedding, model.decoder_norm)
+    _stack(
+        specification.encoder,
+        specification.encoder.embeddings[0],
+        model.src_embedding,
+        model.src_positions,
+        model.encoder_norm,
+    )
+    _stack(
+        specification.decoder,
+        specification.decoder.embeddings,
+        model.tgt_embedding,
+        model.tgt_positions,
+        model.decoder_norm,
+    )
     _layers(specification.encoder.layer, model.encoder, head_width(config))  # type: ignore[arg-type]
     _layers(specification.decoder.layer, model.decoder, head_width(config))  # type: ignore[arg-type]
     bias = torch.zeros(config.vocab_size) if model.output_bias_V is None else model.output_bias_V.detach().clone()
@@ -109,10 +121,10 @@ def _specification(model: Transformer, tokenizer: Tokenizer) -> Any:
     return specification
 
 
-def _stack(stack: Any, words: Any, embedding: Embedding, norm: nn.Module) -> None:
+def _stack(stack: Any, words: Any, embedding: Embedding, positions: PositionEncoding, norm: nn.Module) -> None:
     """What stands before and after the layers of a stack."""
     words.weight = _array(embedding.weight_VD)
-    stack.position_encodings.encodings = _array(embedding.positions(0, n_positions(embedding.config)))
+    stack.position_encodings.encodings = _array(positions(0, n_positions(positions.config)))
     if isinstance(norm, nn.LayerNorm):
         _put_norm(stack.layer_norm, norm)
 

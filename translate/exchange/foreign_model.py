@@ -167,9 +167,8 @@ def build(config: ModelConfig, tensors: Tensors, names: Names, tables: Tables, v
         )
     tied = torch.equal(tables.target, tables.output)
     one = vocabulary.source == vocabulary.target and torch.equal(tables.source, tables.target)
-    alike = tables.positions is None or torch.equal(*tables.positions)
     has_bias = tables.output_bias is not None or not all(vocabulary.in_target)
-    config = replace(config, tying="all" if tied and one and alike else "target" if tied else "none")
+    config = replace(config, tying="all" if tied and one else "target" if tied else "none")
     model = Transformer(replace(config, output_bias=has_bias))
     try:
         model.load_state_dict(_layers(config, tensors, names) | _embeddings(model.config, tables, vocabulary))
@@ -184,16 +183,15 @@ def _embeddings(config: ModelConfig, tables: Tables, vocabulary: Vocabulary) -> 
     """The embeddings, the output and the positions."""
     state = {"src_embedding.weight_VD": tables.source[vocabulary.source]}
     if config.tying != "all":
-        state["own_tgt_embedding.weight_VD"] = tables.target[vocabulary.target]
+        state["untied_tgt_embedding.weight_VD"] = tables.target[vocabulary.target]
     if config.tying == "none":
-        state["own_output.weight"] = tables.output[vocabulary.target]
+        state["untied_output.weight"] = tables.output[vocabulary.target]
     if config.output_bias:
         bias_V = torch.zeros(len(tables.output)) if tables.output_bias is None else tables.output_bias
         state["output_bias_V"] = bias_V[vocabulary.target].where(torch.tensor(vocabulary.in_target), _NEVER)
     if tables.positions is not None:
-        state["src_embedding.position_TD"] = tables.positions[0]
-        if config.tying != "all":
-            state["own_tgt_embedding.position_TD"] = tables.positions[1]
+        state["src_positions.table_TD"] = tables.positions[0]
+        state["tgt_positions.table_TD"] = tables.positions[1]
     return state
 
 

@@ -6,6 +6,7 @@ from torch.nn import functional as F
 
 from tests.toys import TINY, VARIANTS, random_ids, toy_model
 from transformer.config import ModelConfig
+from transformer.kernels import packed_linear
 from transformer.kernels.packed_linear import Linear, Packed, can_pack
 
 PACKS = pytest.mark.skipif(
@@ -56,3 +57,26 @@ def test_full_precision_is_not_packed_and_gradients_flow_past_the_packed() -> No
     half.pack()
     half(random_ids(3, 5), random_ids(3, 7)).float().sum().backward()
     assert all(parameter.grad is not None for parameter in half.parameters())
+
+
+@pytest.mark.parametrize("missing", ["_reorder_linear_weight", "_linear_pointwise", "_is_mkldnn_bf16_supported"])
+def test_without_the_private_operators_nothing_is_packed(missing: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Another version of PyTorch may lack them or call them otherwise; products then go through `F.linear`."""
+
+    class Operators:
+        def __getattr__(self, name: str) -> object:
+            if name == missing:
+                raise AttributeError(name)
+            return getattr(mkldnn, name)
+
+    mkldnn = torch.ops.mkldnn
+    monkeypatch.setattr(torch.ops, "mkldnn", Operators())
+    packed_linear._packing_works.cache_clear()
+    try:
+        model = toy_model(TINY).bfloat16()
+        model.pack()
+        assert not model.is_packed
+        with torch.inference_mode():
+            assert model(random_ids(3, 5), random_ids(3, 7)).isfinite().all()
+    finally:
+        packed_linear._packing_works.cache_clear()
