@@ -183,7 +183,7 @@ def test_what_is_equal_is_tied(tmp_path: Path) -> None:
         ("a", {}, "all"),
         ("b", {"one_dictionary": False}, "target"),
         ("c", {"tied": False}, "none"),
-        ("d", {"encoder_learned_pos": True, "decoder_learned_pos": True}, "target"),
+        ("d", {"encoder_learned_pos": True, "decoder_learned_pos": True}, "all"),
     ):
         fairseq(tmp_path / name, **changes)
         import_fairseq(tmp_path / name, tmp_path / f"{name}-ours", source="de", target="en")
