@@ -27,6 +27,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import torch
+from contenders import Answer, Contender, ask_each, median_ratio, peak_mb, progress
 
 from translate.commands.messages import say
 from translate.evaluation.scores import corpus_bleu
@@ -41,7 +42,7 @@ MAX_EXTRA = 50
 N_SINGLE = 50  # sentences that are translated one at a time
 
 Run = Callable[[Sequence[str]], list[str]]
-Results = dict[str, dict[str, float]]
+Results = dict[str, Answer]
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -84,54 +85,34 @@ def parse_args(argv: Sequence[str]) -> argparse.Namespace:
     return parser.parse_args(argv)
 
 
-class Contender:
-    """The process of a contender; it answers one line at a time, so the others wait meanwhile."""
-
-    def __init__(self, command: Sequence[str]) -> None:
-        self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-
-    def ask(self, task: str) -> dict[str, float]:
-        """What it answers; SystemExit where it has ended."""
-        assert self._process.stdin
-        assert self._process.stdout
-        self._process.stdin.write(f"{task}\n")
-        self._process.stdin.flush()
-        line = self._process.stdout.readline()
-        if not line:
-            raise SystemExit("a contender ended early; its message stands above")
-        values: dict[str, float] = json.loads(line)
-        return values
-
-    def close(self) -> None:
-        """Let it end."""
-        self._process.communicate()
-
-
 def measured(args: argparse.Namespace, contenders: dict[str, Contender], folder: str) -> Results:
-    """Quality once, speed in interleaved rounds."""
-    quality = {name: contender.ask("score") for name, contender in contenders.items()}  # and it settles
-    asked: dict[str, dict[str, list[dict[str, float]]]] = {
-        task: {name: [] for name in contenders} for task in ("all", "single")
-    }
+    """Return quality, measured once, and speed, measured in interleaved rounds.
+
+    Args:
+        args: the options.
+        contenders: processes by name.
+        folder: of the exported models.
+    """
+    rounds: dict[str, list[dict[str, Answer]]] = {"all": [], "single": []}
     cold: dict[str, list[float]] = {"ours": [], **({"ct2": []} if "ct2" in contenders else {})}
-    for _ in range(args.rounds):
-        for task, answers in asked.items():
-            for name, contender in contenders.items():
-                answers[name].append(contender.ask(task))
-        for name, seconds in cold.items():
-            seconds.append(cold_start(args, name, folder))
+    with progress(len(contenders) * (2 * args.rounds + 1)) as bar:
+        quality = ask_each(contenders, "score", bar)  # also warms up
+        for _ in range(args.rounds):
+            for task, answers in rounds.items():
+                answers.append(ask_each(contenders, task, bar))
+            for name, seconds in cold.items():
+                seconds.append(cold_start(args, name, folder))
     for contender in contenders.values():
         contender.close()
-    rates = {name: [answer["rate"] for answer in answers] for name, answers in asked["all"].items()}
-    singles = {name: [answer["ms"] for answer in answers] for name, answers in asked["single"].items()}
+    rates = {name: [answers[name]["rate"] for answers in rounds["all"]] for name in contenders}
+    singles = {name: [answers[name]["ms"] for answers in rounds["single"]] for name in contenders}
     return {
         name: {
             "sentences_per_s": round(statistics.median(rates[name]), 1),
             "sentences_per_s_least": round(min(rates[name]), 1),
             "sentences_per_s_most": round(max(rates[name]), 1),
-            # Rounds stand side by side in time, so their ratios are steadier than the ratio of the medians.
-            "ours_is_times": ratio(rates["ours"], rates[name]),
-            "ours_bf16_is_times": ratio(rates["ours-bf16"], rates[name]),
+            "ours_is_times": median_ratio(rates["ours"], rates[name]),
+            "ours_bf16_is_times": median_ratio(rates["ours-bf16"], rates[name]),
             "single_ms": round(statistics.median(singles[name]), 1),
             **quality[name],
             **({"cold_s": round(statistics.median(cold[name]), 2)} if name in cold else {}),
@@ -153,11 +134,6 @@ def record(args: argparse.Namespace, results: Results) -> dict[str, object]:
         "torch": torch.__version__,
         "contenders": results,
     }
-
-
-def ratio(ours: Sequence[float], theirs: Sequence[float]) -> float:
-    """Median of the quotients of rounds."""
-    return round(statistics.median(a / b for a, b in zip(ours, theirs, strict=True)), 2)
 
 
 def print_table(contenders: Results) -> None:
@@ -200,13 +176,6 @@ def seconds_of(run: Run, lines: Sequence[str]) -> float:
     begin = time.perf_counter()
     run(lines)
     return time.perf_counter() - begin
-
-
-def peak_mb() -> float:
-    """Largest memory of this process so far."""
-    import resource
-
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e3  # Linux counts in KiB
 
 
 def ours(args: argparse.Namespace, folder: Path) -> Run:

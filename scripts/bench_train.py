@@ -1,28 +1,31 @@
 #!/usr/bin/env python3
-"""Training speed beside what one would use instead, on this machine: a table, then one JSON record as the last line.
+"""Measure training speed on this machine: a table, then one JSON record as the last line.
 
     python scripts/bench_train.py                                     # this toolkit alone
     python scripts/bench_train.py --against torch hf hf-malloc        # side by side; hf needs the extra `bench`
     python scripts/bench_train.py --preset paper-base --prepared prepared/multi30k-de-en
 
-Contenders train the same sizes on the same batches, each in a process of its own, in turns: a slow moment of the
-machine meets them all. Tokens are those of source and target without padding, and so are FLOPs: three times the
-forward pass of each pair. Without --prepared, sentences are random, with lengths like those of captions.
+Contenders train the same sizes on the same batches with the same fused AdamW, each in its own process, in turns: a
+slow moment of the machine affects them all. Tokens are those of source and target without padding. FLOPs are three
+times those of the forward pass, without padding. Without --prepared, sentences are random, with lengths like captions.
 
     ours        this toolkit's update
     torch       torch.nn.Transformer in a plain loop, malloc tuned as ours is
     hf          MarianMTModel of Hugging Face transformers in a plain loop, as it comes
     hf-malloc   the same with malloc tuned
 
-    ours-preload   this toolkit's update with the allocator that `translate doctor` names; it tells in long rounds
-                   of many shapes: --prepared, and some hundred --steps
+    ours-preload   this toolkit's update with the allocator that `translate doctor` names; it makes a difference in
+                   long rounds of many shapes: --prepared, and some hundred --steps
+
+Precision: parameters, gradients and Adam's state are float32. In bf16, all run under autocast, and matrix products are
+bf16. On a CPU, ours also keeps the residual stream, the norms and the softmax of the loss in bf16; the softmax of
+attention is float32. The others keep the residual stream, the norms and the softmax of the loss in float32.
 """
 
 import argparse
 import json
 import os
 import statistics
-import subprocess
 import sys
 import time
 from collections.abc import Callable, Sequence
@@ -30,6 +33,7 @@ from pathlib import Path
 
 import numpy as np
 import torch
+from contenders import Contender, ask_each, median_ratio, peak_mb, progress
 from torch import Tensor, nn
 from torch.nn import functional as F
 
@@ -50,32 +54,34 @@ from translate.machine import (
     tune_malloc,
 )
 from translate.training.run import commit, processor_name
-from translate.training.step import new_optimizer, precision, train_step
+from translate.training.step import precision, train_step
+
+LR = 1e-4
 
 Update = Callable[[Batch], None]
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Measure and print; with --work, be one contender that runs a round for each line on stdin."""
-    args = parse_args(sys.argv[1:] if argv is None else argv)
+    """Measure and print; with --work, be one contender that answers each line on stdin."""
+    argv = sys.argv[1:] if argv is None else list(argv)
+    args = parse_args(argv)
     if args.work:
         return work(args)
     names = ["ours", *args.against]
-    command = [sys.executable, __file__, *(sys.argv[1:] if argv is None else argv)]
-    workers = {name: start([*command, "--work", name], environment(name)) for name in names}
-    facts = {name: answer(worker) for name, worker in workers.items()}
-    seconds: dict[str, list[float]] = {name: [] for name in names}
-    for _ in range(args.rounds):
-        for name, worker in workers.items():
-            seconds[name].append(round_of(worker))
-    for worker in workers.values():
-        worker.communicate()
+    command = [sys.executable, __file__, *argv, "--work"]
+    contenders = {name: Contender([*command, name], environment(name)) for name in names}
+    with progress(len(names) * (args.rounds + 1)) as bar:
+        facts = ask_each(contenders, "warm-up", bar)
+        rounds = [ask_each(contenders, f"round {i + 1}", bar) for i in range(args.rounds)]
+    for contender in contenders.values():
+        contender.close()
+    seconds = {name: [answers[name]["seconds"] for answers in rounds] for name in names}
     print(json.dumps(report(args, facts, seconds)))
     return 0
 
 
 def parse_args(argv: Sequence[str]) -> argparse.Namespace:
-    """The options; `preset`, `rounds` and so on end up in the record."""
+    """Return the options; the record contains most of them."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--against", nargs="+", choices=list(MAKERS)[1:], default=[], metavar="NAME")
     parser.add_argument("--preset", default="small", help="model (default: %(default)s)")
@@ -91,7 +97,7 @@ def parse_args(argv: Sequence[str]) -> argparse.Namespace:
 
 
 def environment(name: str) -> dict[str, str]:
-    """Variables of a contender's process."""
+    """Return the environment variables of a contender's process."""
     if not name.endswith("-preload"):
         return dict(os.environ)
     if (library := better_allocator()) is None:
@@ -99,32 +105,16 @@ def environment(name: str) -> dict[str, str]:
     return os.environ | {"LD_PRELOAD": library}
 
 
-def start(command: Sequence[str], variables: dict[str, str]) -> "subprocess.Popen[str]":
-    """One contender's process."""
-    return subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=variables)
-
-
-def answer(worker: "subprocess.Popen[str]") -> dict[str, float]:
-    """The next line that a contender prints."""
-    line = worker.stdout.readline() if worker.stdout else ""
-    if not line:
-        raise SystemExit("a contender ended early; its message stands above")
-    values: dict[str, float] = json.loads(line)
-    return values
-
-
-def round_of(worker: "subprocess.Popen[str]") -> float:
-    """Let one contender run one round while the others wait; its seconds."""
-    if worker.stdin:
-        worker.stdin.write("go\n")
-        worker.stdin.flush()
-    return answer(worker)["seconds"]
-
-
 def report(
     args: argparse.Namespace, facts: dict[str, dict[str, float]], seconds: dict[str, list[float]]
 ) -> dict[str, object]:
-    """The record; a table is printed on the way."""
+    """Print a table and return the record.
+
+    Args:
+        args: the options.
+        facts: answers of each contender to "warm-up".
+        seconds: of each round, by contender.
+    """
     device = choose_device()
     dtype = choose_dtype(args.precision, device)
     rate = product_rate(dtype, device)
@@ -139,10 +129,7 @@ def report(
             "share_of_product_rate": round(fact["flops"] / median / rate, 3),
             "parameters": fact["parameters"],
             "peak_mb": fact["peak_mb"],
-            # Rounds stand side by side in time, so their ratios are steadier than the ratio of the medians.
-            "ours_is_times": round(
-                statistics.median(t / o for t, o in zip(seconds[name], seconds["ours"], strict=True)), 2
-            ),
+            "ours_is_times": median_ratio(seconds[name], seconds["ours"]),
         }
         c = contenders[name]
         print(
@@ -157,6 +144,7 @@ def report(
         "threads": torch.get_num_threads(),
         "torch": torch.__version__,
         "products": str(dtype).removeprefix("torch."),
+        "optimizer": "fused AdamW",
         "product_gflops": round(rate / 1e9, 1),
         "padding": facts["ours"]["padding"],
         "contenders": contenders,
@@ -164,7 +152,7 @@ def report(
 
 
 def work(args: argparse.Namespace) -> int:
-    """One contender: settle, say what a round is, then run a round for each line on stdin."""
+    """Be one contender: warm up, answer "warm-up" with the size of a round, and any other line with its seconds."""
     if args.work != "hf":
         tune_malloc()
         keep_kernels()
@@ -174,7 +162,7 @@ def work(args: argparse.Namespace) -> int:
     config = resolve(args.preset, {"dropout": args.dropout}, args.vocab_size)
     batches = [batch.to(device) for batch in some_batches(args)]
     model, update = MAKERS[args.work](config, device, dtype)
-    for batch in batches:  # the allocator and the kernels settle; not measured
+    for batch in batches:  # allocator and kernel caches warm up; not measured
         update(batch)
     n_padded = sum(batch.src.numel() + batch.tgt_in.numel() for batch in batches)
     n_tokens = sum(batch.n_src_tokens + batch.n_tgt_tokens for batch in batches)
@@ -183,10 +171,12 @@ def work(args: argparse.Namespace) -> int:
         "padding": round(1 - n_tokens / n_padded, 4),
         "flops": sum(flops(config, batch) for batch in batches),
         "parameters": sum(parameter.numel() for parameter in model.parameters()),
-        "peak_mb": peak_mb(device),
+        "peak_mb": torch.cuda.max_memory_allocated() / 1e6 if device.type == "cuda" else peak_mb(),
     }
-    print(json.dumps(fact), flush=True)
-    for _ in sys.stdin:
+    for task in sys.stdin:
+        if task.strip() == "warm-up":
+            print(json.dumps(fact), flush=True)
+            continue
         begin = time.perf_counter()
         for batch in batches:
             update(batch)
@@ -196,13 +186,26 @@ def work(args: argparse.Namespace) -> int:
     return 0
 
 
+def new_adam(model: nn.Module) -> torch.optim.AdamW:
+    """Return the optimizer of all contenders: the fused AdamW of `translate train`."""
+    config = TrainingConfig()
+    return torch.optim.AdamW(
+        model.parameters(),
+        lr=LR,
+        betas=config.adam_betas,
+        eps=config.adam_eps,
+        weight_decay=config.weight_decay,
+        fused=True,
+    )
+
+
 def ours(config: ModelConfig, device: torch.device, dtype: torch.dtype) -> tuple[nn.Module, Update]:
-    """This toolkit."""
+    """Return this toolkit's model and update."""
     model = Transformer(config).to(device).train()
-    optimizer = new_optimizer(model, TrainingConfig())
+    optimizer = new_adam(model)
 
     def update(batch: Batch) -> None:
-        train_step(model, optimizer, [batch], lr=1e-4, smoothing=0.1, clip_norm=None, dtype=dtype)
+        train_step(model, optimizer, [batch], lr=LR, smoothing=0.1, clip_norm=None, dtype=dtype)
 
     return model, update
 
@@ -246,9 +249,9 @@ class PlainTorch(nn.Module):
 
 
 def plain_torch(config: ModelConfig, device: torch.device, dtype: torch.dtype) -> tuple[nn.Module, Update]:
-    """torch.nn.Transformer as its documentation uses it."""
+    """Return torch.nn.Transformer in a plain loop."""
     model = PlainTorch(config).to(device).train()
-    optimizer = torch.optim.AdamW(model.parameters(), lr=1e-4, betas=(0.9, 0.98), eps=1e-9)
+    optimizer = new_adam(model)
 
     def update(batch: Batch) -> None:
         with precision(device, dtype):
@@ -262,7 +265,7 @@ def plain_torch(config: ModelConfig, device: torch.device, dtype: torch.dtype) -
 
 
 def hugging_face(config: ModelConfig, device: torch.device, dtype: torch.dtype) -> tuple[nn.Module, Update]:
-    """MarianMTModel and its own loss."""
+    """Return MarianMTModel in a plain loop with its own loss."""
     from transformers import MarianConfig, MarianMTModel
 
     model = MarianMTModel(
@@ -286,7 +289,7 @@ def hugging_face(config: ModelConfig, device: torch.device, dtype: torch.dtype) 
         )
     )
     model.to(device).train()
-    optimizer = torch.optim.AdamW(model.parameters(), lr=1e-4, betas=(0.9, 0.98), eps=1e-9)
+    optimizer = new_adam(model)
 
     def update(batch: Batch) -> None:
         with precision(device, dtype):
@@ -306,23 +309,14 @@ def hugging_face(config: ModelConfig, device: torch.device, dtype: torch.dtype) 
 MAKERS = {"ours": ours, "torch": plain_torch, "hf": hugging_face, "hf-malloc": hugging_face, "ours-preload": ours}
 
 
-def peak_mb(device: torch.device) -> float:
-    """Largest memory so far: the device's own, or that of the process."""
-    if device.type == "cuda":
-        return torch.cuda.max_memory_allocated() / 1e6
-    import resource
-
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e3  # Linux counts in KiB
-
-
 def flops(config: ModelConfig, batch: Batch) -> int:
-    """Operations that the pairs of a batch need, padding left out."""
+    """Return the floating-point operations of an update on the pairs of a batch, without padding."""
     lengths = ((ids != 0).sum(dim=1).tolist() for ids in (batch.src, batch.tgt_out))
     return sum(training_flops_per_step(config, 1, src, tgt) for src, tgt in zip(*lengths, strict=True))
 
 
 def some_batches(args: argparse.Namespace) -> list[Batch]:
-    """The batches of a round: the first of an epoch of a prepared corpus, or random tokens, median length 12."""
+    """Return the batches of a round: the first of a prepared corpus, or random tokens of median length 12."""
     if args.prepared:
         prepared = Prepared.open(args.prepared)
         if prepared.tokenizer.vocab_size > args.vocab_size:
@@ -337,7 +331,7 @@ def some_batches(args: argparse.Namespace) -> list[Batch]:
 
 
 def first_batches(pairs: Pairs, args: argparse.Namespace) -> list[Batch]:
-    """The first batches of the first epoch."""
+    """Return the first batches of the first epoch."""
     index = Sampler(pairs, args.batch_tokens, min(256, args.batch_tokens), 0).batches(0)[: args.steps]
     return [collate(pairs, i, pad=0, bos=1, eos=2) for i in index]
 

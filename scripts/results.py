@@ -1,27 +1,38 @@
 #!/usr/bin/env python3
-"""RESULTS.md from records, and records from runs: no published number is typed by hand.
+"""Build the tables of RESULTS.md from records, and records from scored runs.
 
     python scripts/results.py add runs/multi30k-de-en     # scored run -> scripts/results/multi30k-de-en.json
     python scripts/results.py                             # scripts/results/*.json -> the tables of RESULTS.md
 
-A run must have been scored by `translate evaluate` first.
+Score a run with `translate evaluate` before adding it. Fields that old records lack are shown as unknown.
 """
 
 import argparse
 import json
 import sys
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
+
+from translate.config.load import load
+from translate.errors import UserError
+from translate.files import read_json, write_json, write_text
+from translate.training.checkpoint import step_of
 
 ROOT = Path(__file__).resolve().parent.parent
 RECORDS = ROOT / "scripts" / "results"
 PAGE = ROOT / "RESULTS.md"
 BEGIN, END = "<!-- made by scripts/results.py from scripts/results/ -->", "<!-- end -->"
+UNKNOWN = "unknown"
+METRICS = {"bleu": "BLEU", "chrf": "chrF", "ter": "TER"}
+
+Record = dict[str, Any]
+Hours = Counter[str]  # by unit: "core h" or "GPU h"
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Add records of the named runs, if any; then rebuild the page."""
+    """Add records of the named runs, if any, and rebuild the page."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     commands = parser.add_subparsers(dest="command")
     add = commands.add_parser("add", help="make a record of a scored run")
@@ -30,170 +41,308 @@ def main(argv: Sequence[str] | None = None) -> int:
     RECORDS.mkdir(exist_ok=True)
     for run in args.run if args.command == "add" else ():
         path = RECORDS / f"{run.name}.json"
-        path.write_text(json.dumps(record_of(run), indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+        write_json(path, record_of(run))
         print(f"wrote {path.relative_to(ROOT)}")
-    PAGE.write_text(rebuilt(PAGE.read_text(encoding="utf-8")), encoding="utf-8")
+    write_text(PAGE, rebuilt(PAGE.read_text(encoding="utf-8")))
     return 0
 
 
-def record_of(run: Path) -> dict[str, Any]:
-    """What a run was, on what, for how long, and how well it scores."""
-    manifest = _json(run / "manifest.json")
-    metrics = [json.loads(line) for line in (run / "metrics.jsonl").read_text(encoding="utf-8").split("\n") if line]
+def record_of(run: Path) -> Record:
+    """Return the settings, data, cost and scores of a run."""
+    manifest, config = read_json(run / "manifest.json"), read_json(run / "config.json")
+    metrics = logged(run)
     final = next(record for record in reversed(metrics) if record["kind"] == "final")
-    last = next(record for record in reversed(metrics) if record["kind"] == "train")
     first = manifest["starts"][0]
     return {
         "kind": "training",
         "name": run.name,
-        "command": " ".join(["translate", *first["command"][1:]]),
+        "languages": f"{config['data']['source']}-{config['data']['target']}",
+        **history(run),
         "commit": first["commit"],
         "uncommitted_changes": first["uncommitted_changes"],
         "date": first["time"][:10],
         "starts": len(manifest["starts"]),
-        "machine": first["machine"],
         "dtype": manifest["dtype"],
         "versions": first["versions"],
         "seed": manifest["seed"],
         "parameters": manifest["parameters"],
+        "pairs": manifest["data"]["counts"]["train"],
         "inputs": manifest["data"]["inputs"],
-        "steps": final["step"],
         "epochs": final["epoch"],
-        "tokens": last["tokens"],
-        "seconds": final["seconds"],
+        "parents": [history(*ancestor) for ancestor in ancestors(run)],
         "valid": {key: final[key] for key in ("nll", "perplexity", "bleu")},
         "averaged": final["averaged"],
-        "scores": {name: _without_text(scores) for name, scores in _json(run / "scores.json").items()},
+        # Corpora keep their licences, so records hold no sentences.
+        "scores": {
+            name: {key: value for key, value in scores.items() if key != "sample"}
+            for name, scores in read_json(run / "scores.json").items()
+        },
     }
 
 
-def _without_text(scores: dict[str, Any]) -> dict[str, Any]:
-    """Corpora keep their licences, so no sentence of theirs stands in a record."""
-    return {key: value for key, value in scores.items() if key != "sample"}
+def history(run: Path, last_step: int | None = None) -> Record:
+    """Return command, machine and cost of a run up to an update; None is the last one."""
+    first, lines = read_json(run / "manifest.json")["starts"][0], logged(run, last_step)
+    return {
+        "command": " ".join(["translate", *first["command"][1:]]),
+        "machine": first["machine"],
+        "steps": max(line["step"] for line in lines),
+        "tokens": max(line.get("tokens", 0) for line in lines),
+        "seconds": max(line.get("seconds", 0) for line in lines),
+    }
+
+
+def logged(run: Path, last_step: int | None = None) -> list[Record]:
+    """Return the lines of metrics.jsonl up to an update; None is the last one."""
+    lines = [json.loads(line) for line in (run / "metrics.jsonl").read_text(encoding="utf-8").split("\n") if line]
+    return [line for line in lines if last_step is None or line["step"] <= last_step]
+
+
+def ancestors(run: Path) -> list[tuple[Path, int | None]]:
+    """Return the runs that a run continues, oldest first, each with the update it was continued from.
+
+    An update of None is the last one. Raises UserError if a model in the chain belongs to no run.
+    """
+    parent = read_json(run / "manifest.json").get("parent")
+    if not parent:
+        return []
+    folder = Path(parent["path"])
+    is_checkpoint = folder.parent.name == "checkpoints"
+    before, step = (folder.parents[1], step_of(folder)) if is_checkpoint else (folder.parent, None)
+    if not (before / "manifest.json").exists():
+        raise UserError(f"{run}: began with {folder}, which belongs to no run; restore the run that made it")
+    return [*ancestors(before), (before, step)]
 
 
 def rebuilt(page: str) -> str:
-    """The page with its tables made anew from all records."""
+    """Return the page with its tables built from all records."""
     before, _, rest = page.partition(BEGIN)
     _, _, after = rest.partition(END)
-    records = [_json(path) for path in sorted(RECORDS.glob("*.json"))]
-    runs = table([record for record in records if record["kind"] == "training"])
-    speeds = speed_table([record for record in records if record["kind"] == "bench_train"])
-    decoding = decoding_table([record for record in records if record["kind"] == "bench_decode"])
-    sizes = size_table([record for record in records if record["kind"] == "bench_prepare"])
-    parts = (BEGIN, runs, "## Training speed", speeds, "## Decoding speed", decoding, "## Large corpora", sizes)
-    return before + "\n\n".join(part.strip() for part in parts) + f"\n\n{END}{after}"
+    records = [read_json(path) for path in sorted(RECORDS.glob("*.json"))]
+    kinds = ("training", "published", "bench_train", "bench_decode", "bench_prepare")
+    of_kind = {kind: [record for record in records if record["kind"] == kind] for kind in kinds}
+    runs = of_kind["training"]
+    published = [row for record in of_kind["published"] for row in record["rows"]]
+    tables = {
+        "BLEU": score_table(runs, published),
+        "chrF and TER": other_metrics(runs),
+        "Training runs": run_table(runs),
+        "Training speed": speed_table(of_kind["bench_train"]),
+        "Decoding speed": decoding_table(of_kind["bench_decode"]),
+        "Large corpora": size_table(of_kind["bench_prepare"]),
+    }
+    chapters = [f"## {title}\n\n{content}" for title, content in tables.items()]
+    return before + "\n\n".join([BEGIN, *chapters]) + f"\n\n{END}{after}"
 
 
-def table(records: Sequence[dict[str, Any]]) -> str:
-    """One row for each run and test set."""
-    lines = [
-        "| run | parameters | trained on | updates | training time | test set | lines | BLEU | chrF | TER | commit |",
-        "|---|---|---|---|---|---|---|---|---|---|---|",
+def score_table(runs: Sequence[Record], published: Sequence[Record]) -> str:
+    """Return one row for each run and published system, with one column of BLEU for each test set."""
+    test_sets = {name: f"{name} ({scores['lines']:,})" for run in runs for name, scores in run["scores"].items()}
+    head = ("system", "languages", "parameters", "training pairs", "seed", "compute with parents")
+    rows = []
+    for system in (*runs, *published):
+        scores, note = system["scores"], f" ({system['unlike']})" if system.get("unlike") else ""
+        is_run = "commit" in system
+        rows.append(
+            (
+                link(system) if is_run else f"{system['system']}: {system['source']}",
+                languages(system),
+                f"{system['parameters'] / 1e6:.2f} M" if system["parameters"] else UNKNOWN,
+                f"{system['pairs']:,}" if system.get("pairs") else UNKNOWN,
+                str(system["seed"]) if is_run else UNKNOWN,
+                total_compute(system, runs) if is_run else UNKNOWN,
+                *(bleu(scores[name]) + note if name in scores else "" for name in test_sets),
+            )
+        )
+    return table((*head, *test_sets.values()), rows)
+
+
+def bleu(score: float | Record) -> str:
+    """Return a run's BLEU with one decimal place, or a published one as it was published."""
+    return f"{score['bleu']['score']:.1f}" if isinstance(score, dict) else str(score)
+
+
+def other_metrics(runs: Sequence[Record]) -> str:
+    """Return one row of chrF / TER for each run, and the sacreBLEU signatures of all metrics."""
+    test_sets = list(dict.fromkeys(name for run in runs for name in run["scores"]))
+    rows = [
+        (
+            link(run),
+            *(" / ".join(score_cells(run["scores"].get(name, {}), ("chrf", "ter"))) for name in test_sets),
+        )
+        for run in runs
     ]
-    for record in records:
-        for name, scores in record["scores"].items():
-            machine = record["machine"]
-            cells = [
-                f"[{record['name']}](scripts/results/{record['name']}.json)",
-                f"{record['parameters'] / 1e6:.2f} M",
-                f"{machine['processor']}, {_counted(machine['threads'])}"
-                if machine["device"] == "cpu"
-                else machine["device"],
-                f"{record['steps']:,}",
-                f"{record['seconds'] / 60:.0f} min",
-                name,
-                f"{scores['lines']:,}",
-                *(f"{scores[metric]['score']:.1f}" for metric in ("bleu", "chrf", "ter")),
-                str(record["commit"])[:9],
-            ]
-            lines.append(f"| {' | '.join(cells)} |")
-    signatures = dict.fromkeys(
-        f"{metric}: `{scores[metric]['signature']}`  "
-        for record in records
-        for scores in record["scores"].values()
-        for metric in ("bleu", "chrf", "ter")
+    return "\n\n".join(
+        (table(("run", *test_sets), rows), *signatures(scores for run in runs for scores in run["scores"].values()))
     )
-    lines += ["", *signatures] if signatures else []
-    return "\n".join(lines) + "\n"
 
 
-def speed_table(records: Sequence[dict[str, Any]]) -> str:
-    """One row for each contender of each benchmark of training; a record's ratios are medians over its rounds."""
-    lines = [
-        "| sizes | machine | products | contender | tokens/s | GFLOP/s | of the product rate | peak memory | ours is |",
-        "|---|---|---|---|---|---|---|---|---|",
+def signatures(scores: Iterable[Record]) -> list[str]:
+    """Return the sacreBLEU signatures of scores, each once."""
+    return list(dict.fromkeys(f"{METRICS[key]} `{of[key]['signature']}`" for of in scores for key in METRICS))
+
+
+def run_table(runs: Sequence[Record]) -> str:
+    """Return the machine and the cost of each run."""
+    head = ("run", "updates", "tokens", "trained on", "time", "compute", "with parents", "commit")
+    return table(
+        head,
+        [
+            (
+                link(run),
+                f"{run['steps']:,}",
+                f"{run['tokens']:,}",
+                machine_name(run["machine"]),
+                f"{run['seconds'] / 60:.0f} min",
+                hours(compute(run)),
+                total_compute(run, runs),
+                str(run["commit"])[:9],
+            )
+            for run in runs
+        ],
+    )
+
+
+def languages(system: Record) -> str:
+    """Return a direction such as "de-en"; of an old record that of the experiment file in its command."""
+    path = next((ROOT / word for word in system.get("command", "").split() if word.endswith(".toml")), None)
+    if "languages" in system or path is None or not path.exists():
+        return str(system.get("languages", UNKNOWN))
+    data = load(path).data
+    return f"{data.source}-{data.target}"
+
+
+def machine_name(machine: Record) -> str:
+    """Return the processor with processes and threads, or the GPU."""
+    processes, device = machine.get("processes", 1), machine["device"]
+    if device != "cpu":
+        return device if processes == 1 else f"{processes} x {device}"
+    return processor(machine | ({"processes": processes}))
+
+
+def processor(record: Record) -> str:
+    """Return the processor of a record with the number of threads, such as "Xeon, 2 x 1 thread"."""
+    count = f"{record['threads']} thread" + "s" * (record["threads"] != 1)
+    processes = record.get("processes", 1)
+    return f"{record['processor']}, {count if processes == 1 else f'{processes} x {count}'}"
+
+
+def compute(run: Record) -> Hours:
+    """Return the core hours or GPU hours of a run without its parents."""
+    machine = run["machine"]
+    on_cpu = machine["device"] == "cpu"
+    n_units = machine.get("processes", 1) * (machine["threads"] if on_cpu else 1)
+    return Counter({"core h" if on_cpu else "GPU h": run["seconds"] / 3600 * n_units})
+
+
+def total_compute(run: Record, runs: Iterable[Record]) -> str:
+    """Return the compute of a run and the runs that it continues, "over ..." if one of those has no record."""
+    total, by_name = compute(run), {other["name"]: other for other in runs}
+    if "parents" in run:
+        return hours(sum(map(compute, run["parents"]), total))
+    while "--from" in (words := run["command"].split()):
+        # A checkpoint has another name than its run; how much the run had cost by then is not in an old record.
+        name = Path(words[words.index("--from") + 1]).name
+        if name not in by_name:
+            return f"over {hours(total)}"
+        run = by_name[name]
+        total += compute(run)
+    return hours(total)
+
+
+def hours(amount: Hours) -> str:
+    """Return hours by unit, such as "2.6 core h"."""
+    return " + ".join(f"{value:.1f} {unit}" for unit, value in amount.items())
+
+
+def speed_table(records: Iterable[Record]) -> str:
+    """Return one row for each contender of each training benchmark; a record's ratios are medians over its rounds."""
+    head = ("sizes", "machine", "products", "contender", "tokens/s", "GFLOP/s", "of the product rate", "peak memory")
+    rows = [
+        (
+            record["preset"],
+            processor(record),
+            record["products"],
+            name,
+            f"{contender['tokens_per_s']:,}",
+            f"{contender['gflops']:,.0f}",
+            f"{contender['share_of_product_rate']:.0%}",
+            f"{contender['peak_mb'] / 1e3:.1f} GB",
+            f"{contender['ours_is_times']:.2f} times as fast" if name != "ours" else "",
+            record.get("optimizer", UNKNOWN),
+        )
+        for record in records
+        for name, contender in record["contenders"].items()
     ]
-    for record in records:
-        for name, contender in record["contenders"].items():
-            cells = [
-                record["preset"],
-                f"{record['processor']}, {_counted(record['threads'])}",
-                record["products"],
-                name,
-                f"{contender['tokens_per_s']:,}",
-                f"{contender['gflops']:,.0f}",
-                f"{contender['share_of_product_rate']:.0%}",
-                f"{contender['peak_mb'] / 1e3:.1f} GB",
-                f"{contender['ours_is_times']:.2f} times as fast" if name != "ours" else "",
-            ]
-            lines.append(f"| {' | '.join(cells)} |")
-    return "\n".join(lines) + "\n"
+    return table((*head, "ours is", "optimizer"), rows)
 
 
-def decoding_table(records: Sequence[dict[str, Any]]) -> str:
-    """One row for each contender of each benchmark of decoding; ratios are medians over rounds."""
-    lines = [
-        "| model | machine | beam | engine | sentences/s | ours is | in bf16 | one sentence | from start | BLEU |",
-        "|---|---|---|---|---|---|---|---|---|---|",
+def decoding_table(records: Iterable[Record]) -> str:
+    """Return one row for each contender of each decoding benchmark; ratios are medians over rounds."""
+    head = (
+        "model",
+        "machine",
+        "beam",
+        "engine",
+        "sentences/s",
+        "ours is",
+        "in bf16",
+        "one sentence",
+        "from start",
+        "BLEU",
+    )
+    rows = [
+        (
+            Path(record["model"]).name,
+            processor(record),
+            str(record["beam"]),
+            name,
+            f"{contender['sentences_per_s']:,.0f}",
+            f"{contender['ours_is_times']:.2f} times as fast",
+            f"{contender['ours_bf16_is_times']:.2f} times",
+            f"{contender['single_ms']:.0f} ms",
+            f"{contender['cold_s']:.1f} s" if "cold_s" in contender else "",
+            f"{contender['bleu']:.1f}",
+        )
+        for record in records
+        for name, contender in record["contenders"].items()
     ]
-    for record in records:
-        for name, contender in record["contenders"].items():
-            cells = [
-                Path(record["model"]).name,
-                f"{record['processor']}, {_counted(record['threads'])}",
-                str(record["beam"]),
-                name,
-                f"{contender['sentences_per_s']:,.0f}",
-                f"{contender['ours_is_times']:.2f} times as fast",
-                f"{contender['ours_bf16_is_times']:.2f} times",
-                f"{contender['single_ms']:.0f} ms",
-                f"{contender['cold_s']:.1f} s" if "cold_s" in contender else "",
-                f"{contender['bleu']:.1f}",
-            ]
-            lines.append(f"| {' | '.join(cells)} |")
-    return "\n".join(lines) + "\n"
+    return table(head, rows)
 
 
-def size_table(records: Sequence[dict[str, Any]]) -> str:
-    """One row for each size of each benchmark of preparation."""
-    lines = [
-        "| pairs | machine | prepared in | pairs/s | peak memory | on disk | start of training | its memory |",
-        "|---|---|---|---|---|---|---|---|",
+def size_table(records: Iterable[Record]) -> str:
+    """Return one row for each size of each benchmark of preparation."""
+    head = ("pairs", "machine", "prepared in", "pairs/s", "peak memory", "on disk", "start of training", "its memory")
+    rows = [
+        (
+            f"{row['pairs']:,}{' (extrapolated)' if row.get('extrapolated') else ''}",
+            processor(record),
+            f"{row['pairs'] / row['pairs_per_s'] / 60:,.0f} min",
+            f"{row['pairs_per_s']:,}",
+            f"{row['peak_mb'] / 1e3:.2f} GB" if row["peak_mb"] else "",
+            f"{row['pairs'] * row['disk_bytes_per_pair'] / 1e9:.2f} GB",
+            f"{row['start_s']:.1f} s",
+            f"{row['start_peak_mb'] / 1e3:.2f} GB",
+        )
+        for record in records
+        for row in record["rows"]
     ]
-    for record in records:
-        for row in record["rows"]:
-            cells = [
-                f"{row['pairs']:,}{' (extrapolated)' if row.get('extrapolated') else ''}",
-                f"{record['processor']}, {_counted(record['threads'])}",
-                f"{row['pairs'] / row['pairs_per_s'] / 60:,.0f} min",
-                f"{row['pairs_per_s']:,}",
-                f"{row['peak_mb'] / 1e3:.2f} GB" if row["peak_mb"] else "",
-                f"{row['pairs'] * row['disk_bytes_per_pair'] / 1e9:.2f} GB",
-                f"{row['start_s']:.1f} s",
-                f"{row['start_peak_mb'] / 1e3:.2f} GB",
-            ]
-            lines.append(f"| {' | '.join(cells)} |")
-    return "\n".join(lines) + "\n"
+    return table(head, rows)
 
 
-def _counted(n_threads: int) -> str:
-    return f"{n_threads} thread" + "s" * (n_threads != 1)
+def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """Return a Markdown table."""
+    return "\n".join(f"| {' | '.join(line)} |" for line in (head, ["---"] * len(head), *rows))
 
 
-def _json(path: Path) -> dict[str, Any]:
-    value: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-    return value
+def link(run: Record) -> str:
+    """Return a Markdown link to the record of a run."""
+    return f"[{run['name']}](scripts/results/{run['name']}.json)"
+
+
+def score_cells(scores: Record, metrics: Iterable[str] = METRICS) -> list[str]:
+    """Return the scores of a test set with one decimal place; none if it was not scored."""
+    return [f"{scores[key]['score']:.1f}" for key in metrics] if scores else []
 
 
 if __name__ == "__main__":

@@ -16,8 +16,10 @@ import sys
 import tomllib
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
-from typing import Any
+
+from results import METRICS, Record, ancestors, logged, score_cells, signatures, table
 
 from translate.commands.compress import compress
 from translate.commands.evaluate import evaluate
@@ -27,13 +29,9 @@ from translate.corpus.sources import describe
 from translate.errors import UserError
 from translate.models.folder import FILES, TranslationSpec
 from translate.models.registry import Weights
-from translate.training.checkpoint import step_of
 
 DATA = Path(__file__).resolve().parent / "data"
 SAMPLES = 20  # lines of the first test set on the card, at even distances: nobody has picked them
-METRICS = {"bleu": "BLEU", "chrf": "chrF", "ter": "TER"}
-
-Record = dict[str, Any]
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -99,9 +97,9 @@ def chapters(run: Path, small: Path, weaknesses: str) -> Iterator[str]:
         f'`Translator.load("{config.data.source}-{config.data.target}")`.'
     )
     yield "## Data\n\n" + table(("corpus", "pairs kept", "licence", "what"), data_rows(config, manifest))
-    yield "## Training\n\n" + "\n".join(f"- {line}" for line in training(run, manifest))
+    yield "## Training\n\n" + "\n".join(f"- {line}" for line in training(run))
     yield f"## Scores\n\n{table(('set', 'lines', 'weights', *METRICS.values()), score_rows(scores))}\n\n" + "  \n".join(
-        signatures(scores["fp32"])
+        signatures(scores["fp32"].values())
     )
     yield f"## Weaknesses\n\n{weaknesses}"
     yield f"## Samples\n\n{SAMPLES} lines at even distances, not picked.\n\n" + "\n\n".join(samples(config, small, run))
@@ -136,10 +134,10 @@ def licence_of(corpus: str) -> dict[str, str]:
     raise UserError(f"{corpus}: has no entry in {DATA / 'licences.toml'}; a model ships with all its licences")
 
 
-def training(run: Path, manifest: Record) -> Iterator[str]:
-    """How the run went, and before it the one whose model it began with."""
-    for part, last_step in (*origin(run, manifest), (run, None)):
-        lines = metrics(part, last_step)
+def training(run: Path) -> Iterator[str]:
+    """Yield one line for each run that made the model, oldest first, and the result of the last one."""
+    for part, last_step in history(run):
+        lines = logged(part, last_step)
         last = next(line for line in reversed(lines) if line["kind"] == "train")
         starts, seed = (read(part / "manifest.json")[key] for key in ("starts", "seed"))
         machine = starts[-1]["machine"]
@@ -154,42 +152,26 @@ def training(run: Path, manifest: Record) -> Iterator[str]:
     yield f"validation: {final['nll']:.3f} nats a token"
 
 
-def origin(run: Path, manifest: Record) -> Iterator[tuple[Path, int | None]]:
-    """The run whose model this one began with, if it did, and the update that made that; None is the last one.
+def history(run: Path) -> list[tuple[Path, int | None]]:
+    """Return the runs that made a model, oldest first, each with its last update; None is the end of the run.
 
-    UserError if that cannot be told, or if it knew corpora that this one does not know: a card names them all.
+    Raises UserError if that is not known, or if an older run used a corpus that the newer ones do not name.
     """
-    if not (parent := manifest.get("parent")):
-        return
-    folder = Path(parent["path"])
-    before, step = (
-        (folder.parents[1], step_of(folder)) if folder.parent.name == "checkpoints" else (folder.parent, None)
-    )
-    if not (before / "manifest.json").exists():
-        raise UserError(f"{run}: began with {folder}, which belongs to no run, so the card cannot tell how it was made")
-    first, second = (titles(parse(read(r / "config.json"), str(r / "config.json"))) for r in (before, run))
-    if lacking := first.keys() - second.keys():
-        raise UserError(f"{run}: began with a model trained on {first[min(lacking)]}, which it has no licence of")
-    yield from origin(before, read(before / "manifest.json"))
-    yield before, step
-
-
-def metrics(run: Path, last_step: int | None) -> list[Record]:
-    """What a run logged, up to an update."""
-    lines = [json.loads(line) for line in (run / "metrics.jsonl").read_text(encoding="utf-8").split("\n") if line]
-    return [line for line in lines if last_step is None or line["step"] <= last_step]
+    runs = [*ancestors(run), (run, None)]
+    known = [titles(parse(read(folder / "config.json"), str(folder / "config.json"))) for folder, _ in runs]
+    for first, second in pairwise(known):
+        if lacking := first.keys() - second.keys():
+            raise UserError(
+                f"{run}: began with a model trained on {first[min(lacking)]}, whose licence it does not list"
+            )
+    return runs
 
 
 def score_rows(scores: dict[str, Record]) -> Iterator[tuple[str, ...]]:
     """One row for each set and kind of weights."""
     for name in scores["fp32"]:
         for weights, of in scores.items():
-            yield name, f"{of[name]['lines']:,}", weights, *(f"{of[name][key]['score']:.1f}" for key in METRICS)
-
-
-def signatures(scores: Record) -> list[str]:
-    """How the numbers were computed."""
-    return list(dict.fromkeys(f"{METRICS[key]} `{of[key]['signature']}`" for of in scores.values() for key in METRICS))
+            yield name, f"{of[name]['lines']:,}", weights, *score_cells(of[name])
 
 
 def samples(config: ExperimentConfig, small: Path, run: Path) -> Iterator[str]:
@@ -203,12 +185,6 @@ def samples(config: ExperimentConfig, small: Path, run: Path) -> Iterator[str]:
     for i in sorted({(2 * k + 1) * len(pairs) // (2 * SAMPLES) for k in range(SAMPLES)}):
         source, reference = pairs[i]
         yield f"    {source}\n    {reference}\n    {translations[i]}"
-
-
-def table(head: Sequence[str], rows: Iterator[tuple[str, ...]]) -> str:
-    """A Markdown table."""
-    lines = [head, ["---"] * len(head), *rows]
-    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
 def read(path: Path) -> Record:

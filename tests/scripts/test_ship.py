@@ -93,7 +93,7 @@ def test_a_card_tells_what_a_fine_tuned_model_began_with(place: Path, monkeypatc
     less = CONFIG.replace('replay = { sources = [{ kind = "words" }] }\n', "")
     (place / "z.toml").write_text(less, encoding="utf-8")
     assert main(["train", "z.toml", "--from", "runs/y"]) == 0
-    with pytest.raises(UserError, match="trained on words, which"):
+    with pytest.raises(UserError, match="trained on words, whose"):
         ship.ship(Path("runs/z"), Path("models/z"), "int8", Path("bad.md"), None)
 
 

@@ -1,0 +1,95 @@
+"""RESULTS.md has one row for each run, and shows what a run and its parents cost."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.programs import program
+from translate.errors import UserError
+
+results = program("results")
+CPU = {"processor": "Xeon", "cores": 2, "processes": 2, "threads": 1, "device": "cpu"}
+
+
+def run(name: str, command: str = "translate train x.toml", **changes: Any) -> dict[str, Any]:
+    score = {key: {"score": 12.34, "signature": f"{key}-signature"} for key in ("bleu", "chrf", "ter")}
+    return {
+        "kind": "training", "name": name, "command": command, "commit": "0123456789abcdef", "machine": CPU, "seed": 7,
+        "parameters": 1_234_567, "steps": 5000, "tokens": 77, "seconds": 5400.0,
+        "scores": {"news": {"lines": 2000, **score}, "talks": {"lines": 30, **score}}, **changes,
+    }  # fmt: skip
+
+
+def rows(table: str) -> list[dict[str, str]]:
+    head, _, *lines = ([cell.strip() for cell in line.strip("|").split("|")] for line in table.splitlines())
+    return [dict(zip(head, line, strict=True)) for line in lines]
+
+
+def test_a_run_is_one_row_with_a_column_for_each_test_set() -> None:
+    table = results.score_table([run("a", pairs=29000, languages="de-en"), run("b", scores={})], [])
+    first, second = rows(table)
+    assert (first["languages"], first["training pairs"], first["seed"]) == ("de-en", "29,000", "7")
+    assert (first["news (2,000)"], first["talks (30)"]) == ("12.3", "12.3")
+    assert (second["languages"], second["training pairs"], second["news (2,000)"]) == ("unknown", "unknown", "")
+
+
+def test_a_published_score_of_another_kind_says_so() -> None:
+    published = {"system": "S", "source": "a paper", "languages": "de-en", "parameters": None, "pairs": None}
+    table = results.score_table([run("a")], [published | {"scores": {"news": 27.25}, "unlike": "tokenised"}])
+    assert rows(table)[1]["news (2,000)"] == "27.25 (tokenised)"
+
+
+def test_two_processes_of_one_thread_are_not_one_thread() -> None:
+    assert results.machine_name(CPU) == "Xeon, 2 x 1 thread"
+    assert results.machine_name(CPU | {"processes": 1, "threads": 2}) == "Xeon, 2 threads"
+    assert results.machine_name({"processor": "Xeon", "threads": 1, "device": "cpu"}) == "Xeon, 1 thread"
+    assert results.machine_name(CPU | {"device": "H100"}) == "2 x H100"
+
+
+def test_a_run_that_continues_another_shows_its_own_and_the_total_compute() -> None:
+    first = run("first")
+    second = run("second", "translate train y.toml --from runs/first")
+    lost = run("lost", "translate train y.toml --from runs/gone/checkpoints/step-00000007")
+    third = run("third", parents=[first, first])
+    table = rows(results.run_table([first, second, lost, third]))
+    assert [row["compute"] for row in table] == ["3.0 core h"] * 4
+    assert [row["with parents"] for row in table] == ["3.0 core h", "6.0 core h", "over 3.0 core h", "9.0 core h"]
+
+
+def write_run(folder: Path, parent: Path | None, **changes: Any) -> None:
+    (folder / "model").mkdir(parents=True)
+    start = {
+        "command": ["/bin/translate", "train", "x.toml"], "commit": "abc", "uncommitted_changes": False,
+        "time": "2026-11-22T06:00:00", "versions": {}, "machine": CPU,
+    }  # fmt: skip
+    manifest = {
+        "starts": [start], "seed": 1, "parameters": 5, "dtype": "float32",
+        "data": {"counts": {"train": 29}, "inputs": {}}, "parent": parent and {"path": str(parent)},
+    }  # fmt: skip
+    lines: list[dict[str, Any]] = [
+        {"kind": "train", "step": step, "tokens": 10 * step, "seconds": 100.0 * step} for step in (1, 2, 3)
+    ]
+    final = {"step": 3, "epoch": 1, "seconds": 400.0, "averaged": [3], "nll": 1.0, "perplexity": 2.7, "bleu": 3.0}
+    lines.append({"kind": "final", **final})
+    (folder / "manifest.json").write_text(json.dumps(manifest), encoding="utf-8")
+    (folder / "metrics.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
+    (folder / "config.json").write_text(json.dumps({"data": {"source": "de", "target": "en"}}), encoding="utf-8")
+    (folder / "scores.json").write_text(json.dumps({"news": {"lines": 3, "sample": ["text"]}}), encoding="utf-8")
+
+
+def test_a_record_has_the_data_size_and_the_cost_of_each_parent(tmp_path: Path) -> None:
+    write_run(tmp_path / "a", None)
+    write_run(tmp_path / "b", tmp_path / "a" / "checkpoints" / "step-00000002")
+    write_run(tmp_path / "c", tmp_path / "b" / "model")
+    record = results.record_of(tmp_path / "c")
+    assert (record["languages"], record["pairs"], record["steps"], record["seconds"]) == ("de-en", 29, 3, 400.0)
+    assert [(parent["steps"], parent["seconds"]) for parent in record["parents"]] == [(2, 200.0), (3, 400.0)]
+    assert "sample" not in record["scores"]["news"]
+
+
+def test_a_parent_that_belongs_to_no_run_is_an_error(tmp_path: Path) -> None:
+    write_run(tmp_path / "a", tmp_path / "gone" / "model")
+    with pytest.raises(UserError, match="belongs to no run"):
+        results.record_of(tmp_path / "a")
