@@ -150,12 +150,13 @@ def _engine(folder: Path, options: Options, request: Request) -> "SearchEngine":
     )
     from transformer.search.sampling import Sampling
     from translate.inference.engine import TorchEngine
-    from translate.inference.research import SearchEngine, read_terms
+    from translate.inference.research import SearchEngine, SearchRules
+    from translate.inference.terms import read_terms
     from translate.machine import choose_device
 
     assert isinstance(translator.parts, TorchEngine)
     paths = [installed.locate(Path(name), say) for name in request.ensemble]
-    others = [TorchEngine(ModelFolder.open(path, choose_device()), options.precision).parts for path in paths]
+    others = [TorchEngine(ModelFolder.open(path, choose_device()), options.precision).model_folder for path in paths]
     chosen = {"temperature": request.temperature, "top_p": request.top_p}
     try:
         sampling = Sampling(
@@ -164,19 +165,23 @@ def _engine(folder: Path, options: Options, request: Request) -> "SearchEngine":
     except ValueError as error:
         raise UserError(f"--{str(error).replace('top_', 'top-')}") from error
     return SearchEngine(
-        [translator.parts.parts, *others],
-        sampling=sampling if request.sample or request.mbr else None,
-        seed=request.seed or 0,
-        no_repeat=request.no_repeat,
-        coverage=request.coverage,
-        terms=list(read_terms(read_lines(request.terms), request.terms)) if request.terms else (),
+        [translator.parts.model_folder, *others],
+        SearchRules(
+            sampling=sampling if request.sample or request.mbr else None,
+            seed=request.seed or 0,
+            no_repeat=request.no_repeat,
+            coverage=request.coverage,
+            terms=list(read_terms(read_lines(request.terms), request.terms)) if request.terms else (),
+        ),
     )
 
 
 def _records(engine: "SearchEngine", lines: Iterator[str], options: Options, request: Request) -> Iterator[str]:
     """What to write for each line."""
+    from translate.inference.alignment import align, pharaoh
     from translate.inference.consensus import consensus
-    from translate.inference.research import align, forced_ids, pharaoh, translate_from
+    from translate.inference.research import translate_from
+    from translate.inference.terms import forced_ids
     from translate.inference.translator import Translator
 
     opened = partial(
@@ -185,7 +190,7 @@ def _records(engine: "SearchEngine", lines: Iterator[str], options: Options, req
     for window, beginnings in _windows(lines, request):
         prefixes = [tuple(forced_ids(engine.tokenizer, prefix)) for prefix in beginnings]
         n_best = request.mbr or max(1, options.n_best)
-        found = translate_from(engine, window, prefixes, n_best=n_best, opened=opened)
+        found = translate_from(engine, window, prefixes, n_best=n_best, new_translator=opened)
         found = [[consensus(samples)] for samples in found] if request.mbr else found
         others = _others(engine, window, [best[0] for best in found], prefixes, opened, request)
         for line, best, more in zip(window, found, others, strict=True):

@@ -1,22 +1,26 @@
-"""What else a translation could have said: other tokens at each place, and the translations that go on from them.
+"""Alternatives to a translation: other tokens at each position, and translations that continue from them.
 
-Positions count tokens, from 0; the place after the last token is the end.
+Positions count tokens from 0; the position after the last token is that of eos.
 """
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from transformer.search.alternatives import Alternatives
 from translate.errors import UserError
 from translate.inference.research import Ids, SearchEngine, translate_from
 from translate.inference.translator import Translation, Translator
 
-_BATCH = 32  # translations that are looked at together
+_BATCH = 32  # translations per batch
 
 
 @dataclass(frozen=True)
-class Other:
-    """A token that could have stood in a translation: its piece and its log-probability; None is the end."""
+class Alternative:
+    """A token that could have been at a position of a translation.
+
+    Attributes:
+        token: its piece; None is eos.
+        log_prob: natural log-probability, given the tokens before it.
+    """
 
     token: str | None
     log_prob: float
@@ -28,15 +32,20 @@ def alternatives(
     translations: Sequence[Translation],
     prefixes: Sequence[Ids],
     n: int,
-) -> list[list[list[Other]]]:
-    """For each line, at each token of its translation and at its end, the n likeliest other tokens.
+) -> list[list[list[Alternative]]]:
+    """Return the n most probable other tokens at each position of each line's translation, most probable first.
 
-    Likeliest first, given what precedes; none for a blank line. `prefixes` are what the translations had to begin with.
-    UserError for a line that was translated in parts.
+    Args:
+        engine: the engine that made the translations.
+        lines: the sources; a blank line has no positions. UserError for a line that was translated in parts.
+        translations: one for each line.
+        prefixes: token ids that each translation was forced to start with.
+        n: number of alternatives per position.
     """
+    eos, pieces = engine.model_folder.model.config.eos, engine.tokenizer.pieces
     return [
-        [[Other(_piece(engine, token), log_prob) for token, log_prob in place] for place in own]
-        for own in _others(engine, lines, translations, prefixes, n)
+        [[Alternative(None if i == eos else pieces([i])[0], log_prob) for i, log_prob in position] for position in own]
+        for own in _alternative_ids(engine, lines, translations, prefixes, n)
     ]
 
 
@@ -47,48 +56,53 @@ def branches(
     prefixes: Sequence[Ids],
     n: int,
     position: int,
-    opened: Callable[[SearchEngine], Translator] = Translator,
+    new_translator: Callable[[SearchEngine], Translator] = Translator,
 ) -> list[list[Translation]]:
-    """For each line, up to n translations that begin as the given one and differ from it at the token `position`.
+    """Return up to n translations of each line that equal the given one up to the token `position` and differ there.
 
-    The first goes on from the likeliest other token there (see `alternatives`), the next from the second, and so on,
-    each the best that `opened` finds from there; what would only end there is left out. A translation of fewer tokens
-    has none, nor has one at its end that was as long as it may be. UserError as for `alternatives`.
+    The first continues from the most probable other token, the next from the second, and so on. There are none for a
+    translation with fewer tokens, or at the end of one that has its maximum length. An alternative that ends the
+    translation is left out.
+
+    Args:
+        engine, lines, translations, prefixes: as for `alternatives`.
+        n: number of translations of each line.
+        position: index of the token.
+        new_translator: makes a translator of an engine; it finds the best continuations.
     """
-    eos = engine.members[0].model.config.eos
+    eos = engine.model_folder.model.config.eos
     starts: list[list[Ids]] = []
-    for translation, own in zip(translations, _others(engine, lines, translations, prefixes, n + 1), strict=True):
-        full = position == len(translation.tokens) and "length" in translation.flags
-        others = [token for token, _ in own[position] if token != eos] if position < len(own) and not full else []
-        starts.append([(*engine.tokenizer.ids(translation.tokens[:position]), token) for token in others[:n]])
+    found_ids = _alternative_ids(engine, lines, translations, prefixes, n + 1)
+    for translation, own in zip(translations, found_ids, strict=True):
+        is_full = position == len(translation.tokens) and "length" in translation.flags
+        tokens = [token for token, _ in own[position] if token != eos] if position < len(own) and not is_full else []
+        starts.append([(*engine.tokenizer.ids(translation.tokens[:position]), token) for token in tokens[:n]])
     found: list[list[Translation]] = [[] for _ in lines]
     for rank in range(n):
-        now = [i for i, own in enumerate(starts) if rank < len(own)]
-        begun = [starts[i][rank] for i in now]
-        best = translate_from(engine, [lines[i] for i in now], begun, opened=opened)
+        now = [i for i, own_starts in enumerate(starts) if rank < len(own_starts)]
+        now_starts = [starts[i][rank] for i in now]
+        best = translate_from(engine, [lines[i] for i in now], now_starts, new_translator=new_translator)
         for i, (translation, *_) in zip(now, best, strict=True):
             found[i].append(translation)
     return found
 
 
-def _others(
+def _alternative_ids(
     engine: SearchEngine, lines: Sequence[str], translations: Sequence[Translation], prefixes: Sequence[Ids], n: int
-) -> list[list[Alternatives]]:
-    """The others of each line, as `SearchEngine.others`; none for a blank line."""
+) -> list[list[list[tuple[int, float]]]]:
+    """Return `SearchEngine.alternatives` of each line; no positions for a blank line."""
     for line, translation in zip(lines, translations, strict=True):
         if translation.split:
-            raise UserError(f"{line.strip()[:30]!r}...: is longer than the model reads at once; alternatives need all")
-    found: list[list[Alternatives]] = [[] for _ in lines]
-    asked = [i for i, line in enumerate(lines) if line.strip()]
-    for start in range(0, len(asked), _BATCH):
-        batch = asked[start : start + _BATCH]
+            raise UserError(
+                f"{line.strip()[:30]!r}...: is longer than the model's limit, so it has no alternatives; shorten it"
+            )
+    found: list[list[list[tuple[int, float]]]] = [[] for _ in lines]
+    filled = [i for i, line in enumerate(lines) if line.strip()]
+    for start in range(0, len(filled), _BATCH):
+        batch = filled[start : start + _BATCH]
         sources = engine.tokenizer.encode_batch([lines[i].strip() for i in batch])
         outputs = [engine.tokenizer.ids(translations[i].tokens) for i in batch]
-        others = engine.others(sources, outputs, [prefixes[i] for i in batch], n)
-        for i, own in zip(batch, others, strict=True):
+        results = engine.alternatives(sources, outputs, [prefixes[i] for i in batch], n)
+        for i, own in zip(batch, results, strict=True):
             found[i] = own
     return found
-
-
-def _piece(engine: SearchEngine, token: int) -> str | None:
-    return None if token == engine.members[0].model.config.eos else engine.tokenizer.pieces([token])[0]

@@ -1,6 +1,6 @@
-"""A column of a table translated, for libraries that map a function over batches of rows.
+"""Translation of a table column, for libraries that map a function over batches of rows.
 
-Ray Data (`Dataset.map_batches`) and Hugging Face `datasets` (`Dataset.map` with `batched=True`) call it alike.
+Ray Data (`Dataset.map_batches`) and Hugging Face `datasets` (`Dataset.map` with `batched=True`) call it the same way.
 """
 
 from collections.abc import Iterable, Mapping
@@ -14,12 +14,12 @@ from translate.inference.translator import Translator
 
 
 class ColumnTranslator:
-    """Adds a column of translations to batches of rows; every row comes back.
+    """A function on batches of rows that adds a column of translations and keeps every row.
 
     Args:
-        model: the name of an installed model, a model folder or a run.
-        column: the texts, of any number of lines each; None stays None, and so does the NaN that pandas makes of it.
-        into: the new column.
+        model: name of an installed model, a model folder or a run.
+        column: name of the column of texts, which may have several lines each; None and NaN become None.
+        into: name of the new column.
         beam_size, device, precision: as for `Translator.load`.
     """
 
@@ -38,17 +38,17 @@ class ColumnTranslator:
         self.into = into
 
     def __call__(self, batch: Mapping[str, Iterable[Any]]) -> dict[str, Iterable[Any]]:
-        """The batch, columns by name, with the new column.
+        """Return the columns of the batch, by name, with the new column.
 
-        UserError if the column is missing or holds something else than text, if the new one exists already, and for a
-        row in place of a batch.
+        UserError if the column is missing or holds other values than text, if the new column exists already, or if
+        the argument is one row instead of a batch.
         """
         if self.column not in batch:
             raise UserError(f'no column "{self.column}" among {", ".join(batch)}; name one of them')
         if self.into in batch:
             raise UserError(f'a column "{self.into}" exists already and would be lost; choose another name')
         if isinstance(batch[self.column], str):
-            raise UserError("rows come one at a time; map over batches of them, in datasets with batched=True")
+            raise UserError("one row was given instead of a batch; map over batches, in datasets with batched=True")
         texts = [None if isinstance(text, float) and isnan(text) else text for text in batch[self.column]]
         for text in texts:
             if text is not None and not isinstance(text, str):

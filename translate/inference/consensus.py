@@ -1,4 +1,4 @@
-"""Minimum Bayes risk: of several samples, the one that the others agree with most."""
+"""Minimum Bayes risk decoding: the sample that agrees most with the others."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -7,9 +7,9 @@ from translate.inference.translator import Translation
 
 
 def consensus(samples: Sequence[Translation]) -> Translation:
-    """The sample of the highest mean chrF against all samples (Eikema and Aziz, 2020); of equals the first.
+    """Return the sample with the highest mean chrF against all samples (Eikema and Aziz, 2020); the first on a tie.
 
-    Samples stand for the model's distribution, so one that was drawn twice counts twice. ValueError if there are none.
+    Samples represent the model's distribution, so equal samples count several times. ValueError without samples.
     """
     from sacrebleu.metrics.chrf import CHRF
 

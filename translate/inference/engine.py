@@ -1,7 +1,6 @@
-"""What searches for translations of token ids: PyTorch here, or another engine behind the same signature.
+"""Search engines: they translate token ids, with PyTorch or with another engine behind the same interface.
 
-The text around it (`translator`) knows nothing else of the model, and so needs no torch for an engine that
-needs none.
+`translator` handles the text and knows models only through `Engine`, so it does not import torch itself.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -19,7 +18,7 @@ from transformer.search.hypothesis import Hypothesis, SearchConfig
 from translate.corpus.tokenizer import Tokenizer
 from translate.models.folder import ModelFolder, TranslationSpec
 
-if TYPE_CHECKING:  # which needs torch
+if TYPE_CHECKING:  # needs torch
     from transformer.model import Transformer
 
 Precision = Literal["fp32", "bf16"]
@@ -27,18 +26,18 @@ Batch = list[tuple[int, ...]]  # token ids of sources
 Found = list[list[Hypothesis]]
 Search = Callable[[Batch], Found]
 
-_MOST_WORKERS = 4  # more would wait for one another in Python
-_FEW_TOKENS = 128  # their products are divided among threads only where that is faster just then
-_TRIALS = 3  # products that tell
-_FRESH_S = 1.0  # for so long they are believed
+_MAX_WORKERS = 4  # more would wait for each other in Python
+_FEW_TOKENS = 128  # below this, one thread may be faster than all
+_TRIALS = 3  # products per measurement
+_MAX_AGE_S = 1.0  # a measurement is repeated after this time
 
 
 class Engine(Protocol):
-    """A model folder that can be searched."""
+    """A model folder and a search."""
 
     @property
     def folder(self) -> Path:
-        """Where the model is."""
+        """Path of the model folder."""
 
     @property
     def tokenizer(self) -> Tokenizer:
@@ -50,63 +49,70 @@ class Engine(Protocol):
 
     @property
     def max_positions(self) -> int | None:
-        """Tokens, ends included, that either side may have; None where there is no limit."""
+        """Maximum number of tokens of a source or a translation, ends included; None if there is no limit."""
 
     @property
     def n_workers(self) -> int:
-        """How many batches are searched at a time."""
+        """Number of batches that are searched at a time."""
 
     def each(self, search: Search, batches: Sequence[Batch]) -> list[Found]:
-        """The results of a search, which calls `search`, for each batch; several at a time where that is faster."""
+        """Return `search(batch)` for each batch, several at a time where that is faster."""
 
     def search(
         self, sources: Sequence[Sequence[int]], max_lengths: Sequence[int], config: SearchConfig
     ) -> list[list[Hypothesis]]:
-        """The n_best hypotheses of each source of one batch, best first; see `translate_ids`.
+        """Return the n best hypotheses of each source of one batch, best first; none if probabilities are not finite.
 
-        A hypothesis of source i has at most max_lengths[i] tokens, eos included.
-        A sentence of which the model has no finite probabilities has no hypotheses.
+        Args:
+            sources: token ids of each source, without eos.
+            max_lengths: maximum number of tokens of each translation, eos included.
+            config: the settings of the search; bos and eos are those of the model.
         """
 
 
 def side_by_side(
-    search: Search, batches: Sequence[Batch], n_workers: int, begin: Callable[[], None] | None = None
+    search: Search, batches: Sequence[Batch], n_workers: int, initializer: Callable[[], None] | None = None
 ) -> list[Found]:
-    """The results of each batch by so many threads, which call `begin` first.
+    """Return `search(batch)` for each batch, computed in `n_workers` threads.
 
-    The last batches have the longest sentences; they come first, so that no thread is left with one alone.
+    Args:
+        search: called once per batch.
+        batches: in ascending order of sentence length. The last ones start first, so that no thread has a long batch
+            left when the others are done.
+        n_workers: number of threads.
+        initializer: called first in each thread.
     """
-    with ThreadPoolExecutor(n_workers, initializer=begin) as pool:
+    with ThreadPoolExecutor(n_workers, initializer=initializer) as pool:
         return list(pool.map(search, reversed(batches)))[::-1]
 
 
-class _Borrowed:
-    """How many searches are under way in this process, and the number of threads that it had before the first."""
+class _Searches:
+    """Number of searches in progress in this process, and its number of torch threads before the first of them."""
 
     lock = Lock()
-    n_searches = 0
+    n_running = 0
     n_threads = 0
 
 
 @contextmanager
-def _borrowed_threads() -> Iterator[int]:
-    """The number of torch's threads, which may be set meanwhile: the last search to end puts it back.
+def _restored_threads() -> Iterator[int]:
+    """Yield the process's number of torch threads; the last search to end restores it.
 
-    Part of what a thread sets holds for all, so that searches that overlap must not take one another's for the usual.
+    Part of what a thread sets is global, so overlapping searches must not take each other's setting for the original.
     """
     import torch
 
-    with _Borrowed.lock:
-        if not _Borrowed.n_searches:
-            _Borrowed.n_threads = torch.get_num_threads()
-        _Borrowed.n_searches += 1
+    with _Searches.lock:
+        if not _Searches.n_running:
+            _Searches.n_threads = torch.get_num_threads()
+        _Searches.n_running += 1
     try:
-        yield _Borrowed.n_threads
+        yield _Searches.n_threads
     finally:
-        with _Borrowed.lock:
-            _Borrowed.n_searches -= 1
-            if not _Borrowed.n_searches:
-                torch.set_num_threads(_Borrowed.n_threads)
+        with _Searches.lock:
+            _Searches.n_running -= 1
+            if not _Searches.n_running:
+                torch.set_num_threads(_Searches.n_threads)
 
 
 def _in_bf16(model: "Transformer") -> "Transformer":
@@ -118,84 +124,86 @@ def _in_bf16(model: "Transformer") -> "Transformer":
 
 
 class TorchEngine:
-    """A model folder searched by this project's own code.
+    """The search of this project, in PyTorch.
 
     Args:
-        parts: the model folder, open.
-        precision: "fp32", or "bf16" for all but softmax and scores, with a copy of the model.
+        model_folder: the open model folder.
+        precision: "fp32", or "bf16" for a copy of the model in bf16; softmax and scores stay in float32.
     """
 
-    def __init__(self, parts: ModelFolder, precision: Precision = "fp32") -> None:
-        self.parts = parts if precision == "fp32" else replace(parts, model=_in_bf16(parts.model))
-        self._on_cpu = parts.model.output_weight.device.type == "cpu"
-        self._fastest = (float("-inf"), 0, 0)  # when it was found out, among how many threads, and how many it was
+    def __init__(self, model_folder: ModelFolder, precision: Precision = "fp32") -> None:
+        if precision == "bf16":
+            model_folder = replace(model_folder, model=_in_bf16(model_folder.model))
+        self.model_folder = model_folder
+        self._on_cpu = model_folder.model.device.type == "cpu"
+        self._fastest = (float("-inf"), 0, 0)  # time of the measurement, threads available, threads chosen
 
     @property
     def folder(self) -> Path:
-        """Where the model is."""
-        return self.parts.folder
+        """Path of the model folder."""
+        return self.model_folder.folder
 
     @property
     def tokenizer(self) -> Tokenizer:
         """Text to ids and back."""
-        return self.parts.tokenizer
+        return self.model_folder.tokenizer
 
     @property
     def spec(self) -> TranslationSpec:
         """Languages and decoding."""
-        return self.parts.spec
+        return self.model_folder.spec
 
     @property
     def max_positions(self) -> int | None:
-        """All that were learned (table 3, row E); sinusoids have no end."""
-        config = self.parts.model.config
+        """The number of learned positions (table 3, row E); None for sinusoids."""
+        config = self.model_folder.model.config
         return config.max_length if config.positions == "learned" else None
 
     @property
     def n_workers(self) -> int:
-        """On a CPU every thread has a batch: a step is too small to be divided."""
+        """On a CPU one batch per thread: a decoding step is too small to be divided among threads."""
         import torch
 
-        return min(_MOST_WORKERS, torch.get_num_threads()) if self._on_cpu else 1
+        return min(_MAX_WORKERS, torch.get_num_threads()) if self._on_cpu else 1
 
     def each(self, search: Search, batches: Sequence[Batch]) -> list[Found]:
-        """The results for each batch, by as many threads for each as are faster."""
+        """Return `search(batch)` for each batch."""
         import torch
 
         if not self._on_cpu:
             return [search(batch) for batch in batches]
-        with _borrowed_threads() as n_threads:
-            n_workers = max(1, min(_MOST_WORKERS, n_threads, len(batches)))
+        with _restored_threads() as n_threads:
+            n_workers = max(1, min(_MAX_WORKERS, n_threads, len(batches)))
             n_tokens = sum(len(ids) for batch in batches for ids in batch)
-            little = n_workers == 1 and n_tokens <= _FEW_TOKENS
-            begin = partial(torch.set_num_threads, self._faster(n_threads) if little else n_threads // n_workers)
+            is_small = n_workers == 1 and n_tokens <= _FEW_TOKENS
+            n_each = self._faster(n_threads) if is_small else n_threads // n_workers
             if n_workers > 1:
-                return side_by_side(search, batches, n_workers, begin)
-            begin()
+                return side_by_side(search, batches, n_workers, partial(torch.set_num_threads, n_each))
+            torch.set_num_threads(n_each)
             return [search(batch) for batch in batches]
 
     def _faster(self, n_threads: int) -> int:
-        """All threads or one, whichever multiplies one state with the output matrix in less time just now.
+        """Return `n_threads` or 1, whichever is faster now; it is measured on products with the output matrix.
 
-        Threads wait for one another at every product. Where they have a core each, a sentence takes two thirds of the
-        time; where another process has one of the cores, it took 15 times as long.
+        Threads wait for each other in every product. With a core for each thread, a sentence takes two thirds of the
+        time; with one of the cores busy with another process, it took 15 times as long.
         """
         if n_threads == 1:
             return 1
-        found, of, fastest = self._fastest
-        if of != n_threads or perf_counter() - found > _FRESH_S:
+        measured, available, fastest = self._fastest
+        if available != n_threads or perf_counter() - measured > _MAX_AGE_S:
             fastest = min((n_threads, 1), key=self._seconds)
             self._fastest = (perf_counter(), n_threads, fastest)
         return fastest
 
     def _seconds(self, n_threads: int) -> float:
-        """What some products take with so many threads."""
+        """Return the seconds for `_TRIALS` matrix products on `n_threads` threads."""
         import torch
 
         torch.set_num_threads(n_threads)
-        model = self.parts.model
+        model = self.model_folder.model
         with torch.inference_mode():
-            model.logits(model.output_weight[:1])  # the threads start
+            model.logits(model.output_weight[:1])  # starts the threads
             begin = perf_counter()
             for _ in range(_TRIALS):
                 model.logits(model.output_weight[:1])
@@ -204,7 +212,7 @@ class TorchEngine:
     def search(
         self, sources: Sequence[Sequence[int]], max_lengths: Sequence[int], config: SearchConfig
     ) -> list[list[Hypothesis]]:
-        """The n_best hypotheses of each source, best first."""
+        """Return the n best hypotheses of each source, best first; see `translate_ids`."""
         from transformer.search.model_step import translate_ids
 
-        return translate_ids(self.parts.model, sources, config, max_lengths=max_lengths)
+        return translate_ids(self.model_folder.model, sources, config, max_lengths=max_lengths)

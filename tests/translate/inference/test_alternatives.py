@@ -9,7 +9,8 @@ from tests.translate.conftest import random_model
 from transformer.search.scoring import score_ids
 from translate.errors import UserError
 from translate.inference.alternatives import alternatives, branches
-from translate.inference.research import SearchEngine, Term, translate_from
+from translate.inference.research import SearchEngine, SearchRules, translate_from
+from translate.inference.terms import Term
 from translate.inference.translator import Translation, Translator
 from translate.models.folder import ModelFolder
 
@@ -44,9 +45,9 @@ def test_branches_begin_alike_and_differ_at_their_place(
     terms: tuple[Term, ...], position: int, parts: ModelFolder
 ) -> None:
     other = replace(parts, model=random_model(parts.tokenizer, seed=8))
-    engine = SearchEngine([parts, other], terms=terms, no_repeat=2)
+    engine = SearchEngine([parts, other], SearchRules(terms=terms, no_repeat=2))
     opened = partial(Translator, beam_size=3)
-    best = [own[0] for own in translate_from(engine, LINES, NONE, opened=opened)]
+    best = [own[0] for own in translate_from(engine, LINES, NONE, new_translator=opened)]
     found = branches(engine, LINES, best, NONE, 3, position, opened)
     places = alternatives(engine, LINES, best, NONE, 4)
     for line, translation, others, own in zip(LINES, best, places, found, strict=True):
@@ -82,5 +83,5 @@ def test_what_is_as_long_as_it_may_be_does_not_go_on(parts: ModelFolder) -> None
 def test_a_line_in_parts_has_no_alternatives(parts: ModelFolder) -> None:
     engine, line = SearchEngine([parts]), "Ja. " * 40
     best = [own[0] for own in translate_from(engine, [line], [()])]
-    with pytest.raises(UserError, match="alternatives need all"):
+    with pytest.raises(UserError, match="has no alternatives"):
         alternatives(engine, [line], best, [()], 2)

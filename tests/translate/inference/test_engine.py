@@ -158,7 +158,7 @@ def test_searches_that_overlap_leave_the_number_of_threads_as_it_was(parts: Mode
 
 def test_an_engine_in_half_precision_can_be_made_of_another(parts: ModelFolder) -> None:
     once = TorchEngine(parts, "bf16")
-    twice = TorchEngine(once.parts, "bf16")
+    twice = TorchEngine(once.model_folder, "bf16")
     source, config = [(5, 7, 9)], SearchConfig(beam_size=1)
     assert twice.search(source, [4], config) == once.search(source, [4], config)
 
@@ -176,7 +176,10 @@ def test_half_precision_says_nearly_the_same(parts: ModelFolder) -> None:
     exact = TorchEngine(parts).search(sources, [4] * 3, SearchConfig(beam_size=1))
     engine = TorchEngine(parts, "bf16")
     rounded = engine.search(sources, [4] * 3, SearchConfig(beam_size=1))
-    assert (engine.parts.model.output_weight.dtype, parts.model.output_weight.dtype) == (torch.bfloat16, torch.float32)
+    assert (engine.model_folder.model.output_weight.dtype, parts.model.output_weight.dtype) == (
+        torch.bfloat16,
+        torch.float32,
+    )
     for a, b in zip(exact, rounded, strict=True):
         assert a[0].log_prob != b[0].log_prob
         assert a[0].log_prob == pytest.approx(b[0].log_prob, rel=0.1)

@@ -1,29 +1,29 @@
 """Options of search on text: each alone and in pairs, and what they are refused for."""
 
 from dataclasses import replace
+from functools import partial
 
 import pytest
 
 from tests.translate.conftest import SENTENCES, random_model
 from transformer.search.sampling import Sampling
 from translate.config.schema import TokenizerConfig
-from translate.corpus.tokenizer import Tokenizer, train
+from translate.corpus.tokenizer import train
 from translate.errors import UserError
-from translate.inference.research import (
-    SearchEngine,
-    Term,
-    _occurs,
-    _words,
-    align,
-    pharaoh,
-    read_terms,
-    translate_lines,
-)
-from translate.inference.translator import Translator
+from translate.inference.research import SearchEngine, SearchRules, translate_from
+from translate.inference.terms import Term, forced_ids
+from translate.inference.translator import Translation, Translator
 from translate.models.folder import ModelFolder
 
 LINES = ["der Hund singt im Haus.", "", "  die Katze schläft am See. ", "der Hund singt im Haus.", "Ja. " * 40]
 SHORT = LINES[:4]
+
+
+def translate_lines(
+    engine: SearchEngine, lines: list[str], prefixes: list[str] | None = None, *, n_best: int = 1, **options: float
+) -> list[list[Translation]]:
+    ids = [tuple(forced_ids(engine.tokenizer, prefix)) for prefix in prefixes or [""] * len(lines)]
+    return translate_from(engine, lines, ids, n_best=n_best, new_translator=partial(Translator, **options))
 
 
 @pytest.fixture
@@ -47,7 +47,7 @@ def test_every_translation_begins_with_its_own_prefix(
     sampling: Sampling | None, no_repeat: int, parts: ModelFolder, other: ModelFolder
 ) -> None:
     """Two lines have the same source and different prefixes."""
-    engine = SearchEngine([parts, other], sampling=sampling, no_repeat=no_repeat)
+    engine = SearchEngine([parts, other], SearchRules(sampling=sampling, no_repeat=no_repeat))
     prefixes = ["the dog", "", "the", "the child"]
     for best, prefix in zip(translate_lines(engine, SHORT, prefixes, n_best=2), prefixes, strict=True):
         assert all(t.text.strip().startswith(prefix) for t in best)
@@ -56,17 +56,20 @@ def test_every_translation_begins_with_its_own_prefix(
 
 
 def test_a_sample_depends_on_its_sentence_and_the_seed_alone(parts: ModelFolder) -> None:
-    engine = SearchEngine([parts], sampling=Sampling(), seed=5)
+    engine = SearchEngine([parts], SearchRules(sampling=Sampling(), seed=5))
     found = translate_lines(engine, LINES, n_best=3)
     assert [best[0].tokens for best in translate_lines(engine, LINES[::-1])] == [b[0].tokens for b in found[::-1]]
     assert found[0] == found[3]
     assert len({tuple(t.tokens) for t in found[0]}) > 1
-    assert translate_lines(replace(engine, seed=6), LINES[:1])[0][0].tokens != found[0][0].tokens
+    assert (
+        translate_lines(SearchEngine([parts], replace(engine.rules, seed=6)), LINES[:1])[0][0].tokens
+        != found[0][0].tokens
+    )
 
 
 @pytest.mark.parametrize("prefix", ["", "a"])
 def test_a_term_appears_where_its_source_does(prefix: str, parts: ModelFolder) -> None:
-    engine = SearchEngine([parts], terms=[Term("Hund", "dog"), Term("See", "lake"), Term("Hun", "cat")])
+    engine = SearchEngine([parts], SearchRules(terms=[Term("Hund", "dog"), Term("See", "lake"), Term("Hun", "cat")]))
     found = translate_lines(engine, SHORT, [prefix] * 4, n_best=2, beam_size=2)
     for line, best in zip(SHORT, found, strict=True):
         for translation in best:
@@ -81,29 +84,29 @@ def test_what_has_no_pieces_no_room_or_no_common_vocabulary_is_refused(parts: Mo
     with pytest.raises(UserError, match="another vocabulary"):
         SearchEngine([parts, bare])
     with pytest.raises(UserError, match="no pieces for"):
-        SearchEngine([bare], terms=[Term("", "漢")])
+        SearchEngine([bare], SearchRules(terms=[Term("", "漢")]))
     with pytest.raises(UserError, match="no pieces for"):
         translate_lines(SearchEngine([bare]), ["der Hund"], ["漢"])
     with pytest.raises(UserError, match="force less"):
         translate_lines(SearchEngine([parts]), ["Ja."], ["the dog sleeps in the house. " * 3])
     with pytest.raises(UserError, match="cannot have a prefix"):
         translate_lines(SearchEngine([parts]), LINES[-1:], ["the"])
-    with pytest.raises(UserError, match="samples are not"):
-        SearchEngine([parts], sampling=Sampling(), terms=[Term("", "dog")])
-    with pytest.raises(UserError, match="coverage penalty ranks"):
-        SearchEngine([parts], sampling=Sampling(), coverage=0.1)
+    with pytest.raises(UserError, match="sampling does not search"):
+        SearchEngine([parts], SearchRules(sampling=Sampling(), terms=[Term("", "dog")]))
+    with pytest.raises(UserError, match="coverage penalty needs"):
+        SearchEngine([parts], SearchRules(sampling=Sampling(), coverage=0.1))
     for beta in (-0.1, float("inf"), float("nan")):
         with pytest.raises(UserError, match="coverage = "):
-            SearchEngine([parts], coverage=beta)
+            SearchEngine([parts], SearchRules(coverage=beta))
     with pytest.raises(UserError, match="ask for less"):
-        translate_lines(SearchEngine([parts], no_repeat=1), ["der Hund"], ["the the"])
+        translate_lines(SearchEngine([parts], SearchRules(no_repeat=1)), ["der Hund"], ["the the"])
 
 
 @pytest.mark.parametrize("terms", [(), (Term("Hund", "dog"),)])
 def test_coverage_ranks_and_is_part_of_the_score(
     terms: tuple[Term, ...], parts: ModelFolder, other: ModelFolder
 ) -> None:
-    plain, covered = (SearchEngine([parts, other], terms=terms, coverage=beta) for beta in (0.0, 0.8))
+    plain, covered = (SearchEngine([parts, other], SearchRules(terms=terms, coverage=beta)) for beta in (0.0, 0.8))
     before, after = (translate_lines(engine, SHORT, n_best=3, alpha=0.0) for engine in (plain, covered))
     for line, old, new in zip(SHORT, before, after, strict=True):
         assert not line or {tuple(t.tokens) for t in new} == {tuple(t.tokens) for t in old}
@@ -112,33 +115,3 @@ def test_coverage_ranks_and_is_part_of_the_score(
     assert [b[0].tokens for b in translate_lines(covered, SHORT, beam_size=3, alpha=0.0)] == [
         b[0].tokens for b in after
     ]
-
-
-def test_an_alignment_has_words_of_both_sides(parts: ModelFolder, translator: Translator) -> None:
-    for line, translation in zip(SHORT, translator.translate(SHORT), strict=True):
-        pairs = align(parts, line, translation.tokens)
-        assert pairs == sorted(set(pairs))
-        assert all(s < len(line.split()) and t < len(translation.text.split()) for s, t in pairs)
-    with pytest.raises(UserError, match="an alignment needs all"):
-        align(parts, LINES[-1], ["a"])
-    assert pharaoh([(0, 0), (1, 2)]) == "0-0 1-2"
-
-
-def test_pieces_know_their_words(tokenizer: Tokenizer) -> None:
-    for text in ("der Hund singt im Haus.", "a  b", " x", ""):
-        words = _words(tokenizer.pieces(tokenizer.encode(text)))
-        assert sorted({word for word in words if word is not None}) == list(range(len(text.split())))
-    assert _words(["\u2581a", "\u2581", "\u2581b", "c"]) == [0, None, 1, 1]
-
-
-def test_a_term_is_a_whole_word(parts: ModelFolder) -> None:
-    assert _occurs("Hund", " Hunde und Hund. ")
-    assert not _occurs("Hund", " Hunde und Schweinehund ")
-    assert _occurs("", " x ")
-
-
-def test_terms_are_two_columns_or_one(parts: ModelFolder) -> None:
-    assert list(read_terms(["a\tb c", "", "d"], parts.folder)) == [Term("a", "b c"), Term("", "d")]
-    for line in ("a\tb\tc", "a\t"):
-        with pytest.raises(UserError, match="line 1: is no term"):
-            list(read_terms([line], parts.folder))

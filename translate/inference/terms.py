@@ -1,0 +1,47 @@
+"""Terms: words that must occur in translations."""
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from translate.corpus.tokenizer import Tokenizer
+from translate.errors import UserError
+
+
+@dataclass(frozen=True)
+class Term:
+    """If `source` occurs in a sentence, `target` must occur in its translation; an empty source always does."""
+
+    source: str
+    target: str
+
+    def occurs_in(self, sentence: str) -> bool:
+        """Return whether the sentence contains the source as whole words."""
+        return (
+            re.search(rf"(?<![^\W_]){re.escape(self.source)}(?![^\W_])", sentence) is not None if self.source else True
+        )
+
+
+def read_terms(lines: Iterable[str], name: Path) -> Iterator[Term]:
+    """Yield the terms of a file: SOURCE, a tab and TARGET, or TARGET alone if it must occur in every translation.
+
+    Args:
+        lines: the lines of the file; blank lines are skipped.
+        name: of the file, for messages. UserError for a line with more tabs or without a target.
+    """
+    for n, line in enumerate(lines, start=1):
+        *source, target = (column.strip() for column in line.split("\t"))
+        if not line.strip():
+            continue
+        if len(source) > 1 or not target:
+            raise UserError(f"{name}, line {n}: not a term; write SOURCE, a tab and TARGET, or TARGET alone")
+        yield Term("".join(source), target)
+
+
+def forced_ids(tokenizer: Tokenizer, text: str) -> list[int]:
+    """Return the token ids of a text that a translation must contain; UserError if the vocabulary cannot write it."""
+    ids = tokenizer.encode(text.strip())
+    if tokenizer.unk in ids:
+        raise UserError(f"{text.strip()!r}: has characters that the model's vocabulary has no pieces for; leave it out")
+    return ids
