@@ -1,26 +1,52 @@
-"""The README tells the truth: its tree is the tree, its table points at real code, its commands run."""
+"""The documentation is true: trees, tables and links point at real things, examples run, numbers have records."""
 
 import ast
+import contextlib
+import io
+import json
 import re
 import shlex
+import shutil
 import sys
+import tomllib
+from collections.abc import Iterator
 from pathlib import Path
+
+import pytest
 
 from translate.cli import main
 from translate.corpus.grammar import generate
 
 ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text(encoding="utf-8")
+PAGES = {path.name: path.read_text(encoding="utf-8") for path in sorted((ROOT / "docs").glob("*.md"))}
+EVERY_PAGE = pytest.mark.parametrize("name", ["README.md", *PAGES])
+# Programs of the examples that tests do not start, because they install, download or need several processes.
+NOT_RUN = {"pip", "make", "apt", "torchrun", "sbatch", "LD_PRELOAD=libtcmalloc_minimal.so.4"}
 
 
-def between(start: str, end: str) -> str:
-    return README.split(start, 1)[1].split(end, 1)[0]
+def page(name: str) -> str:
+    return README if name == "README.md" else PAGES[name]
+
+
+def between(text: str, start: str, end: str) -> str:
+    return text.split(start, 1)[1].split(end, 1)[0]
+
+
+def blocks(text: str, language: str) -> list[str]:
+    """The fenced code blocks of one language."""
+    return re.findall(rf"^```{language}\n(.*?)^```$", text, re.DOTALL | re.MULTILINE)
+
+
+def records() -> dict[str, dict]:
+    paths = (ROOT / "scripts" / "results").glob("*.json")
+    return {path.stem: json.loads(path.read_text(encoding="utf-8")) for path in paths}
 
 
 def tree() -> set[str]:
     """Paths of the annotated tree."""
     paths, folder = set(), ""
-    for line in filter(str.strip, between("<!-- tree -->", "<!-- end of tree -->").split("\n")):
+    for line in filter(str.strip, between(PAGES["architecture.md"], "<!-- tree -->", "<!-- end of tree -->").split("\n")):
         name = line.split()[0]
         indent = len(line) - len(line.lstrip())
         folder = name if indent == 4 else folder
@@ -31,12 +57,23 @@ def tree() -> set[str]:
 def test_the_tree_is_the_repository():
     listed = tree()
     assert all((ROOT / path).exists() for path in listed)
-    assert {"transformer/", "translate/", "configs/", "scripts/", "tests/"} <= listed
+    assert {"transformer/", "translate/", "configs/", "scripts/", "docs/", "tests/"} <= listed
     for package in ("transformer", "translate"):
         inside = {f"{path.relative_to(ROOT)}{'/' if path.is_dir() else ''}" for path in (ROOT / package).iterdir()}
         assert {path for path in inside if not path.startswith((f"{package}/_", f"{package}/."))} == {
             path for path in listed if path.startswith(f"{package}/") and path != f"{package}/"
         }
+
+
+def test_the_layers_are_those_of_the_import_contracts():
+    contracts = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["importlinter"]["contracts"]
+    for contract in contracts:
+        if contract["type"] == "layers":
+            shown = between(PAGES["architecture.md"], f"<!-- layers: {contract['name']} -->\n", "<!-- end of layers")
+            package = contract["name"].split()[-1]
+            assert [line.strip() for line in shown.strip().split("\n")] == [
+                layer.replace(f"{package}.", "") for layer in contract["layers"]
+            ]
 
 
 def defined_in(path: Path) -> set[str]:
@@ -54,8 +91,8 @@ def defined_in(path: Path) -> set[str]:
 
 
 def test_the_fidelity_table_points_at_real_code_and_real_tests():
-    rows = [line for line in between("## Fidelity", "## Layout").split("\n") if line.startswith("| ")][2:]
-    assert len(rows) >= 15
+    rows = [line for line in PAGES["fidelity.md"].split("\n") if line.startswith("| ") and "| code |" not in line]
+    assert len(rows) >= 25
     for row in rows:
         references = re.findall(r"`([\w/]+\.py): ([\w.]+)`", row)
         assert any(path.startswith("tests/") for path, _ in references), row
@@ -64,29 +101,59 @@ def test_the_fidelity_table_points_at_real_code_and_real_tests():
             assert name in defined_in(ROOT / path), f"{path} has no {name}"
 
 
-def test_the_commands_run(tmp_path, monkeypatch, capsys):
-    """Every command of the walk-through, word for word, on a small corpus; the vocabulary is cut to its size."""
-    experiment = re.search(r"```toml\n(.*?)```", README, re.DOTALL).group(1)
-    commands = [
-        line for block in re.findall(r"```sh\n(.*?)```", README, re.DOTALL) for line in block.strip().split("\n")
-    ]
-    assert len(commands) >= 6
-    monkeypatch.chdir(tmp_path)
-    small = experiment.replace("vocab_size = 8000", "vocab_size = 500").replace("max_epochs = 30", "max_epochs = 4")
-    assert small != experiment
-    Path("my.toml").write_text(small, encoding="utf-8")
-    sets = (("train", "train", 400, 3), ("valid", "valid", 7, 3), ("test", "test", 11, 3), ("old", "train", 90, 4))
-    for name, split, n, seed in sets:
-        german, english = zip(*generate(split, n, seed), strict=True)
-        Path(f"{name}.de").write_text("".join(f"{line}\n" for line in german), encoding="utf-8")
-        Path(f"{name}.en").write_text("".join(f"{line}\n" for line in english), encoding="utf-8")
-    for command in commands:
-        words = shlex.split(command)
-        assert words[0] == "translate", command
-        assert main(words[1:]) == 0, f"{command}\n{capsys.readouterr().err}"
-    assert len(Path("test.translated").read_text(encoding="utf-8").split("\n")) == 12
-    library = re.search(r"```python\n(.*?)```", README, re.DOTALL).group(1)
-    exec(compile(library, "README.md", "exec"), {})
+def anchors(text: str) -> set[str]:
+    """The anchors of headings, as GitHub makes them."""
+    headings = re.findall(r"^#+ (.+)$", text, re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+@EVERY_PAGE
+def test_links_lead_somewhere(name: str):
+    folder = ROOT if name == "README.md" else ROOT / "docs"
+    for target in re.findall(r"\]\(([^)\s]+)\)", page(name)):
+        if target.startswith("https://"):
+            continue
+        path, _, anchor = target.partition("#")
+        found = folder / path if path else folder / name
+        assert found.exists(), target
+        assert not anchor or anchor in anchors(found.read_text(encoding="utf-8")), target
+
+
+def options() -> set[str]:
+    """Every option of every verb."""
+    import typer
+
+    from translate.cli import app
+
+    group = typer.main.get_command(app)
+    commands = [group, *group.commands.values()]
+    return {name for command in commands for parameter in command.params for name in parameter.opts}
+
+
+@EVERY_PAGE
+def test_options_and_settings_that_are_named_exist(name: str):
+    from translate.config.schema import ExperimentConfig, ReplayData, Section
+
+    foreign = {"--nproc-per-node", "--max-restarts", "--nnodes", "--help"}  # of torchrun and typer
+    code = re.findall(r"`([^`\n]+)`", page(name))
+    known = options()
+    for option in {option for text in code for option in re.findall(r"(?<![\w-])--[a-z][\w-]*", text)} - foreign:
+        assert option in known, option
+    for section, key in {match for text in code for match in re.findall(r"\b([a-z]+)\.(\w+)\b", text)}:
+        field = ExperimentConfig.model_fields.get(section)
+        if field is not None and issubclass(field.annotation, Section):
+            assert key in field.annotation.model_fields or key.isupper(), f"{section}.{key}"
+    assert ReplayData.model_fields.keys() >= {"share", "sources"}  # named as data.replay.share
+
+
+def test_numbers_of_the_readme_are_those_of_records():
+    rows = re.findall(r"^\| \[([\w-]+)\]\(.*?\|.*?\| (\S+) \| (\S+) \| (\S+) \|$", README, re.MULTILINE)
+    assert len(rows) >= 3
+    for run, test_set, bleu, chrf in rows:
+        scores = records()[run]["scores"][test_set]
+        assert (bleu, chrf) == tuple(f"{scores[metric]['score']:.1f}" for metric in ("bleu", "chrf"))
+    speeds = [r["contenders"]["torch"]["ours_is_times"] for r in records().values() if r["kind"] == "bench_train"]
+    assert f"{min(speeds):.1f} to {max(speeds):.1f} times as fast" in README
 
 
 def test_the_results_are_those_of_the_records():
@@ -97,3 +164,85 @@ def test_the_results_are_those_of_the_records():
         sys.path.pop(0)
     page = (ROOT / "RESULTS.md").read_text(encoding="utf-8")
     assert results.rebuilt(page) == page
+
+
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """A folder in which the walk-through of the README has run, on a small corpus with a vocabulary of its size."""
+    folder = tmp_path_factory.mktemp("walk-through")
+    experiment = blocks(README, "toml")[0]
+    small = experiment.replace("vocab_size = 8000", "vocab_size = 500").replace("max_epochs = 30", "max_epochs = 4")
+    assert small != experiment
+    (folder / "my.toml").write_text(small, encoding="utf-8")
+    sets = (("train", "train", 400, 3), ("valid", "valid", 7, 3), ("test", "test", 11, 3), ("old", "train", 90, 4))
+    for name, split, n, seed in sets:
+        for language, side in zip(("de", "en"), zip(*generate(split, n, seed), strict=True), strict=True):
+            (folder / f"{name}.{language}").write_text("".join(f"{line}\n" for line in side), encoding="utf-8")
+    with contextlib.chdir(folder):
+        run_commands("README.md")
+    yield folder
+
+
+def run_commands(name: str) -> None:
+    """Run the commands of the `sh` blocks that are of this project; each must succeed, or name a missing extra."""
+    lines = "".join(blocks(page(name), "sh")).replace("\\\n", " ").strip().split("\n")
+    for line in filter(None, lines):
+        words = shlex.split(line)
+        if words[0] in NOT_RUN:
+            continue
+        assert words[0] == "translate", line
+        errors = io.StringIO()
+        with contextlib.redirect_stderr(errors):
+            code = main(words[1:])
+        is_missing = code == 2 and "pip install" in errors.getvalue()
+        assert code == 0 or is_missing, f"{line}\n{errors.getvalue()}"
+
+
+@EVERY_PAGE
+def test_the_commands_and_python_examples_run(name: str, trained: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    """Every page continues where the README ends, in its own copy of the folder."""
+    folder = tmp_path / "work"
+    shutil.copytree(trained, folder)
+    monkeypatch.chdir(folder)
+    if name != "README.md":
+        run_commands(name)
+    for i, code in enumerate(blocks(page(name), "python")):
+        compiled = compile(code, f"{name}, Python example {i + 1}", "exec")
+        if "import ray" not in code:
+            exec(compiled, {})
+
+
+def session(text: str) -> Iterator[tuple[str, str]]:
+    """Each command of the `console` blocks, and the lines that follow it."""
+    for block in blocks(text, "console"):
+        for part in block.removeprefix("$ ").split("\n$ "):
+            command, _, output = part.partition("\n")
+            yield command.strip(), output.removesuffix("\n")
+
+
+def is_like(said: str, shown: str) -> bool:
+    """Whether an output is the one shown, in which a line of dots stands for any lines."""
+    return re.fullmatch(re.escape(shown).replace(r"\.\.\.", "(?s:.*)"), said.removesuffix("\n")) is not None
+
+
+@EVERY_PAGE
+def test_sessions_show_what_the_shipped_models_say(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+):
+    monkeypatch.chdir(tmp_path)
+    shutil.copy(ROOT / "tests" / "documents" / "page.md", tmp_path)
+    Path("corpus.de").write_text("Guten Morgen\n", encoding="utf-8")
+    for command, shown in session(page(name)):
+        if command.startswith("cat "):
+            Path(command.removeprefix("cat ")).write_text(f"{shown}\n", encoding="utf-8")
+            continue
+        command, _, pipe = command.partition(" | ")
+        words = shlex.split(command)
+        if words[0] != "translate":
+            continue
+        assert main(words[1:]) == 0, f"{command}\n{capsys.readouterr().err}"
+        said = capsys.readouterr().out
+        if pipe:
+            assert pipe == "jq -r '.alternatives[].text'"
+            said = "\n".join(other["text"] for other in json.loads(said)["alternatives"])
+        assert not shown or is_like(said, shown), f"{command}\n{said}"
