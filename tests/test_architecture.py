@@ -1,4 +1,4 @@
-"""Laws of the house that a machine can check: what modules import, how they are named, what they say of themselves."""
+"""Rules of the architecture that a test can check: imports, names, sizes, docstrings; see docs/architecture.md."""
 
 import ast
 import json
@@ -14,7 +14,7 @@ ROOT = Path(__file__).parents[1]
 PACKAGES = ("transformer", "translate")
 FILES = sorted(path for package in PACKAGES for path in (ROOT / package).rglob("*.py"))
 EACH_FILE = pytest.mark.parametrize("path", FILES, ids=[str(path.relative_to(ROOT)) for path in FILES])
-NAMELESS = {"utils", "util", "helpers", "helper", "common", "misc"}
+NAMELESS = {"utils", "util", "helpers", "helper", "common", "misc", "base"}
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 Documented = Function | ast.ClassDef
 
@@ -32,7 +32,7 @@ def functions(path: Path) -> Iterator[Function]:
 
 
 def run(program: str, *arguments: str) -> subprocess.CompletedProcess[str]:
-    """A fresh Python, in the repository's root."""
+    """Run a program in a new Python process, in the root of the repository."""
     return subprocess.run(
         [sys.executable, "-c", program, *arguments],
         cwd=ROOT,
@@ -90,6 +90,29 @@ def test_the_model_library_needs_torch_and_safetensors_only(path: Path) -> None:
             assert (node.module or "").partition(".")[0] in allowed
 
 
+def test_help_opens_no_socket_and_imports_nothing_heavy() -> None:
+    program = """
+import json, socket, sys
+
+def refuse(*_):
+    raise AssertionError("a socket was opened")
+
+socket.socket.__init__ = refuse
+from translate.cli import main
+
+for arguments in json.loads(sys.argv[1]):
+    assert main(arguments) == 0
+print(json.dumps(list(sys.modules)))
+"""
+    done = run(program, json.dumps([["--help"], ["text", "--help"], ["train", "--help"]]))
+    loaded = set(json.loads(done.stdout.splitlines()[-1]))
+    assert not loaded & {"torch", "datasets", "matplotlib", "fastapi", "ctranslate2", "sacrebleu", "sentencepiece"}
+
+
+def test_the_readme_has_at_most_900_words() -> None:
+    assert len((ROOT / "README.md").read_text(encoding="utf-8").split()) <= 900
+
+
 def test_a_name_from_the_top_of_the_library_is_that_of_its_module() -> None:
     import transformer
 
@@ -110,7 +133,7 @@ def test_no_function_takes_options_that_it_does_not_name(path: Path) -> None:
 
 
 def public(node: ast.Module | ast.ClassDef, prefix: str = "") -> Iterator[tuple[str, Documented]]:
-    """Functions and classes that a reader may call, methods included; `__init__` and its like explain themselves."""
+    """The public functions, classes and methods, with their names; special methods are left out."""
     for child in node.body:
         if isinstance(child, Documented) and not child.name.startswith("_"):
             yield prefix + child.name, child
@@ -132,7 +155,7 @@ def test_every_public_name_says_what_it_is(path: Path) -> None:
 
 @EACH_FILE
 def test_comments_and_docstrings_are_ascii(path: Path) -> None:
-    """Data may hold umlauts; what is said about the code is plain."""
+    """String literals may contain other characters."""
     with path.open("rb") as file:
         comments = [token.string for token in tokenize.tokenize(file.readline) if token.type == tokenize.COMMENT]
     documented = [node for node in ast.walk(tree(path)) if isinstance(node, ast.Module | Documented)]

@@ -1,6 +1,6 @@
 """The Transformer of "Attention Is All You Need" (Vaswani et al., 2017) in PyTorch.
 
-Names are loaded when first used, so that importing the package costs nothing.
+Names are imported on first use, so importing the package does not import PyTorch.
 """
 
 from importlib import import_module

@@ -1,6 +1,6 @@
 """Train a Transformer on your own text and translate with it.
 
-Names are loaded when first used, so that importing the package costs nothing.
+Names are imported on first use, so importing the package does not import PyTorch.
 """
 
 from importlib import import_module

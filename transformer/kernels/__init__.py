@@ -1,1 +1,1 @@
-"""Code that exists only for speed; the tests compare each kernel with its plain equivalent."""
+"""Faster implementations of parts of the model; tests compare each with a plain equivalent."""

@@ -1,1 +1,1 @@
-"""The verbs of the command line, one function each; `translate.cli` parses for them."""
+"""The verbs of the command line, one module each: check options, call the library, print."""

@@ -1,1 +1,1 @@
-"""The experiment file (TOML): its sections, and how it is loaded."""
+"""The experiment file (TOML): its schema and its loader."""

@@ -1,1 +1,1 @@
-"""Corpora: sources, cleaning, the tokenizer, and the token store."""
+"""Corpora: sources, cleaning, tokenizer, token files, batches, and the built-in grammar."""

@@ -1,1 +1,1 @@
-"""How good translations are, in numbers that others can reproduce."""
+"""Evaluation: BLEU, chrF and TER with sacreBLEU signatures, confidence intervals, validation during training."""

@@ -1,1 +1,1 @@
-"""Models that go elsewhere: folders that other engines read, each proved to do what the original does."""
+"""Export to and import from other toolkits; each converted model is verified against the original."""

@@ -1,1 +1,1 @@
-"""Text in, text out: engines, translators, and the research options of search."""
+"""Translation: engines, translators, scoring, and the options of `translate decode`."""

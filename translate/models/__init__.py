@@ -1,1 +1,1 @@
-"""Translation models as folders, and the registry of their names; the models that ship stand here too."""
+"""Model folders, the registry of model names, and the models that come with the package."""

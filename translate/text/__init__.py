@@ -1,1 +1,1 @@
-"""Text as people have it, taken apart into what is translated and what is copied; rules, no model."""
+"""Text processing by rules: sentences, formats, placeholders, passages, guards, languages."""

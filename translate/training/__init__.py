@@ -1,1 +1,1 @@
-"""Training: one update, the loop around it, and checkpoints that resume to the last bit."""
+"""Training: updates, the training loop, checkpoints, several processes, run directories."""
