@@ -1,26 +1,26 @@
-"""Sentences that are too long for a model, cut where it costs least: at clause marks, else at spaces, else anywhere."""
+"""Division of sentences that are too long for a model: at clause marks, else at spaces, else anywhere."""
 
 import re
 from collections.abc import Callable
 
 from translate.text.pieces import Piece, pieces
 
-# In order of preference; each ends where the next part may begin.
+# In order of preference; a match ends where the next part may begin.
 _CUTS = (
     re.compile(r"[.!?;:\u2026][\"'\u201c\u201d\u00bb\u00ab)\]]*\s+|\s[\u2013\u2014]\s"),
     re.compile(r",\s+"),
     re.compile(r"\s+"),
 )
-_REACH = 0.25  # of the text's length at either end, where a cut would not help
+_REACH = 0.25  # share of the text at either end in which it is not divided
 
 
 def cut(text: str, fits: Callable[[str], bool]) -> list[Piece]:
-    """`text` in parts that each fit, as long as a single character does; halved as near the middle as can be."""
+    """Divide `text` near the middle, again and again, until every part fits or is a single character."""
     return pieces(text, _spans(text, 0, fits))
 
 
 def _spans(text: str, offset: int, fits: Callable[[str], bool]) -> list[tuple[int, int]]:
-    """Where the parts of a text that begins at `offset` stand."""
+    """Return the spans of the parts of a text that begins at `offset`."""
     if len(text) <= 1 or fits(text.strip()):
         return [(offset, offset + len(text))]
     here = _cut_near_middle(text)
@@ -28,7 +28,7 @@ def _spans(text: str, offset: int, fits: Callable[[str], bool]) -> list[tuple[in
 
 
 def _cut_near_middle(text: str) -> int:
-    """A position within the text, at the best kind of mark that there is away from the ends."""
+    """Return the position nearest to the middle after the best kind of mark."""
     middle = len(text) // 2
     low, high = int(len(text) * _REACH), len(text) - int(len(text) * _REACH)
     for marks in _CUTS:

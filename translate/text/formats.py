@@ -1,6 +1,7 @@
-"""Files as pieces of language and layout, read as they come, a paragraph, a cue or a line at a time.
+"""Files as pieces to translate and pieces to copy, read a paragraph, a cue or a line at a time.
 
-A piece of language may span lines, where they make one paragraph; its translation has as many.
+A paragraph of several lines is one piece; its translation has as many lines. Joined, the pieces are the file, byte for
+byte. The libraries srt and pysubs2 do not promise that, and need the whole file.
 """
 
 import re
@@ -13,55 +14,10 @@ from translate.text.pieces import Piece
 from translate.text.placeholders import PLACEHOLDER
 from translate.text.wrapping import paragraph
 
-FORMATS = ("text", "lines", "markdown", "html", "srt", "vtt", "tsv")
-
-_BY_SUFFIX = {
-    ".md": "markdown",
-    ".markdown": "markdown",
-    ".html": "html",
-    ".htm": "html",
-    ".xhtml": "html",
-    ".srt": "srt",
-    ".vtt": "vtt",
-    ".tsv": "tsv",
-}
-_LONGEST = 256  # lines of a subtitle; what goes on for longer is none
+_LONGEST = 256  # lines of a cue; a longer block is divided
 _TIMES = re.compile(r"\s*[\d:.,]+\s*-->\s*[\d:.,]+")
 _SPEAKER = re.compile(r"\s*[-\u2013\u2014]")
 _END_OF_SENTENCE = re.compile(r"[.!?\u2026:][\"'\u201c\u201d\u2019\u00bb\u00ab)\]]*(</\w+>)*\s*\Z")
-
-
-def guess(path: Path) -> str:
-    """The format that the name of a file suggests; "text" where it suggests none."""
-    return _BY_SUFFIX.get(path.suffix.lower(), "text")
-
-
-def markup(layout: str) -> re.Pattern[str]:
-    """What is kept unchanged within the sentences of a format."""
-    return markdown.MARKUP if layout == "markdown" else PLACEHOLDER
-
-
-def reader(layout: str, *, column: int = 1) -> Callable[[Iterable[str]], Iterator[Piece]]:
-    """What reads lines, each with its "\\n", as pieces that are the same text when they are joined.
-
-    Args:
-        layout: one of FORMATS. "text" and "lines" are alike: every line is a piece, and so is its end.
-        column: of a "tsv" file, counted from 1; lines that have no such column are layout.
-
-    ValueError for an unknown format.
-    """
-    readers: dict[str, Callable[[Iterable[str]], Iterator[Piece]]] = {
-        "text": _lines,
-        "lines": _lines,
-        "markdown": markdown.read,
-        "html": html.read,
-        "srt": _subtitles,
-        "vtt": _subtitles,
-        "tsv": partial(_column, column=column),
-    }
-    if layout not in readers:
-        raise ValueError(f"{layout!r} is none of {', '.join(FORMATS)}")
-    return readers[layout]
 
 
 def _lines(lines: Iterable[str]) -> Iterator[Piece]:
@@ -72,7 +28,7 @@ def _lines(lines: Iterable[str]) -> Iterator[Piece]:
             yield Piece("\n", translate=False)
 
 
-def _column(lines: Iterable[str], column: int) -> Iterator[Piece]:
+def _column(lines: Iterable[str], column: int = 1) -> Iterator[Piece]:
     for line in lines:
         cells = line.removesuffix("\n").split("\t")
         if len(cells) < column:
@@ -88,7 +44,7 @@ def _column(lines: Iterable[str], column: int) -> Iterator[Piece]:
 
 
 def _subtitles(lines: Iterable[str]) -> Iterator[Piece]:
-    """SubRip and WebVTT: in a block of lines, what follows the one with the times is the text of its cue."""
+    """Yield the pieces of SubRip or WebVTT: in a block of lines, the text of a cue follows its line of times."""
     block: list[str] = []
     for line in lines:
         if _TIMES.match(line) and any(map(_TIMES.match, block)):  # no blank line between two cues
@@ -114,3 +70,43 @@ def _cue(block: list[str]) -> Iterator[Piece]:
             sentence = []
         sentence.append(line)
     yield from paragraph("".join(sentence))
+
+
+_READERS: dict[str, Callable[[Iterable[str]], Iterator[Piece]]] = {
+    "text": _lines,
+    "lines": _lines,
+    "markdown": markdown.read,
+    "html": html.read,
+    "srt": _subtitles,
+    "vtt": _subtitles,
+    "tsv": _column,
+}
+_SUFFIXES = {".md": "markdown", ".htm": "html", ".xhtml": "html"}
+
+FORMATS = tuple(_READERS)
+
+
+def guess(path: Path) -> str:
+    """Return the format that the name of a file suggests, "text" if it suggests none."""
+    suffix = path.suffix.lower()
+    name = _SUFFIXES.get(suffix, suffix[1:])
+    return name if name in FORMATS else "text"
+
+
+def markup(layout: str) -> re.Pattern[str]:
+    """Return the pattern of placeholders in a format."""
+    return markdown.MARKUP if layout == "markdown" else PLACEHOLDER
+
+
+def reader(layout: str, *, column: int = 1) -> Callable[[Iterable[str]], Iterator[Piece]]:
+    """Return the function that divides lines, each with its "\\n", into pieces; joined they are the same text.
+
+    Args:
+        layout: one of FORMATS. In "text" and "lines" every line is a piece, and so is its end.
+        column: of a "tsv" file, counted from 1; lines without it are copied.
+
+    ValueError for an unknown format.
+    """
+    if layout not in FORMATS:
+        raise ValueError(f"{layout!r} is none of {', '.join(FORMATS)}")
+    return partial(_column, column=column) if layout == "tsv" else _READERS[layout]

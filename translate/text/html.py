@@ -1,70 +1,37 @@
-"""HTML as it comes: tags, comments, scripts, code and what says translate="no" are layout; text is language.
+"""Pieces of an HTML page: text to translate; tags, comments, scripts, code and translate="no" to copy.
 
-A run of text with the inline tags in it is one piece, so that a sentence stays whole; its tags, and code within it, are
-placeholders. Tags need not match, and nothing is mended.
+A run of text and inline tags is one piece, so a sentence stays whole; its tags and the code in it are placeholders.
+Tags need not match, and no mistake in the page is corrected.
 """
 
 import re
 from collections.abc import Iterable, Iterator
 
+from translate.text.languages import words
 from translate.text.pieces import Piece
 from translate.text.placeholders import KEPT_ELEMENT
 from translate.text.wrapping import paragraph
 
-_INLINE = frozenset(
-    [
-        "a",
-        "abbr",
-        "b",
-        "bdi",
-        "bdo",
-        "big",
-        "cite",
-        "code",
-        "data",
-        "del",
-        "dfn",
-        "em",
-        "font",
-        "i",
-        "img",
-        "ins",
-        "kbd",
-        "label",
-        "mark",
-        "q",
-        "s",
-        "samp",
-        "small",
-        "span",
-        "strike",
-        "strong",
-        "sub",
-        "sup",
-        "time",
-        "tt",
-        "u",
-        "var",
-        "wbr",
-    ]
+_INLINE = words(
+    "a abbr b bdi bdo big cite code data del dfn em font i img ins kbd label mark q s samp small span strike strong "
+    "sub sup time tt u var wbr"
 )
-_FLAT = frozenset(["script", "style", "textarea"])  # in which a tag of their own name is text
-_VOID = frozenset(
-    ["area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "source", "track", "wbr"]
-)
-_RAW = frozenset(["script", "style", "pre", "code", "textarea", "kbd", "samp", "var", "svg", "math"])
+_VOID = words("area base br col embed hr img input link meta source track wbr")
+_FLAT = words("script style textarea")  # a tag of the same name inside them is text
+_COPIED = words("script style pre code textarea kbd samp var svg math")
 _TOKEN = re.compile(
     r"<!--.*?-->|<!\[CDATA\[.*?\]\]>|<[!?][^>]*>|<(/?)([A-Za-z][\w:-]*)((?:[^<>\"']|\"[^\"]*\"|'[^']*')*)>", re.DOTALL
 )
+_OPEN_TAG = re.compile(r"<(?:[^\W\d_]|[/!?])[^<>]*\Z")
 _KEPT = re.compile(KEPT_ELEMENT)
 _NO = re.compile(
     r"\btranslate\s*=\s*[\"']?no\b|\bclass\s*=\s*(?:notranslate\b|[\"'](?:[^\"']*\s)?notranslate[\s\"'])", re.IGNORECASE
 )
-_LONGEST = 2**14  # characters of a tag or of a run; what goes on for longer is neither
+_LONGEST = 2**14  # characters of a tag or of a run of text; a longer one is divided
 
 
 def read(lines: Iterable[str]) -> Iterator[Piece]:
-    """The pieces of a page; a tag may span lines."""
+    """Yield the pieces of a page; a tag may span lines."""
     run = _Run()
     waiting = ""
     for line in lines:
@@ -78,26 +45,21 @@ def read(lines: Iterable[str]) -> Iterator[Piece]:
 
 
 def _is_unfinished(text: str) -> bool:
-    """Whether a text ends within a comment or a tag."""
-    comment, tag = text.rfind("<!--"), text.rfind("<")
-    if comment >= 0 and text.find("-->", comment) < 0:
-        return True
-    return (
-        tag >= 0
-        and text.find(">", tag) < 0
-        and (text[tag + 1 : tag + 2].isalpha() or text[tag + 1 : tag + 2] in ("/", "!", "?"))
-    )
+    """Return whether a text ends within a comment or a tag."""
+    comment = text.rfind("<!--")
+    return (comment >= 0 and text.find("-->", comment) < 0) or _OPEN_TAG.search(text) is not None
 
 
 class _Run:
-    """Text and inline tags that belong together, and whether they stand in what is not to be translated."""
+    """A run of text and inline tags, and the element that is being copied, if any."""
 
     def __init__(self) -> None:
         self.text = ""
-        self.skipped = ""  # the name of the element that is not to be translated
-        self.depth = 0  # of elements of that name in it
+        self.skipped = ""  # name of the element that is being copied
+        self.depth = 0  # of nested elements of that name
 
     def tokens(self, text: str) -> Iterator[Piece]:
+        """Take text with tags and yield the pieces that are complete."""
         start = 0
         for match in _TOKEN.finditer(text):
             yield from self._add(text[start : match.start()], match)
@@ -105,7 +67,7 @@ class _Run:
         yield from self._add(text[start:], None)
 
     def _add(self, text: str, tag: re.Match[str] | None) -> Iterator[Piece]:
-        """Take some text, and the tag that follows it."""
+        """Take text and the tag that follows it."""
         if self.skipped:
             self.text += text + (tag[0] if tag else "")
             if tag and (tag[2] or "").lower() == self.skipped and not tag[0].endswith("/>"):
@@ -123,7 +85,7 @@ class _Run:
         name = (tag[2] or "").lower()
         begins = bool(name) and not tag[1] and not tag[0].endswith("/>") and name not in _VOID
         placeholder = name in _INLINE and _KEPT.match(tag.string, tag.start())
-        if begins and not placeholder and (name in _RAW or _NO.search(tag[3] or "")):
+        if begins and not placeholder and (name in _COPIED or _NO.search(tag[3] or "")):
             yield from self.flushed()
             self.text, self.skipped, self.depth = tag[0], name, 1
         elif name in _INLINE:
@@ -133,6 +95,7 @@ class _Run:
             yield Piece(tag[0], translate=False)
 
     def flushed(self) -> Iterator[Piece]:
+        """End the run and yield its pieces."""
         text, self.text = self.text, ""
         if self.skipped:
             yield Piece(text, translate=False)

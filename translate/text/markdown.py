@@ -1,4 +1,4 @@
-"""Markdown line by line: code, front matter, tables' rules and marks of blocks are layout, paragraphs are language."""
+"""Pieces of Markdown: paragraphs are translated; code, front matter, rules of tables and marks of blocks are copied."""
 
 import re
 from collections.abc import Iterable, Iterator
@@ -7,8 +7,7 @@ from translate.text.pieces import Piece
 from translate.text.placeholders import PLACEHOLDER
 from translate.text.wrapping import paragraph
 
-# Within a sentence: code, mathematics, the two halves of a link or picture, a reference whose text is its name, and the
-# marks of emphasis.
+# Within a sentence: code, mathematics, both halves of a link or picture, references whose text is their name, emphasis.
 MARKUP = re.compile(
     r"(?<!`)(?P<fence>`{2,3})(?!`)[^\n]{1,200}?(?<!`)(?P=fence)(?!`)|"
     + r"(?<![\w$])\${1,2}(?=[^\s$])[^$\n]{1,500}(?<=\S)\${1,2}(?![\w$])|"
@@ -19,14 +18,14 @@ MARKUP = re.compile(
     re.DOTALL,
 )
 
-_LONGEST = 256  # lines of a paragraph; the rest is another one
+_LONGEST = 256  # lines of a paragraph; a longer one is divided
 _FENCE = re.compile(r"[\s>]*(?:(?:[-*+]|\d+[.)])\s+)*(`{3,}|~{3,})")
 _RAW = re.compile(r"\s*<(script|style|pre|textarea)\b|\s*(<!--)", re.IGNORECASE)
-# Marks that begin a block, and the check box of a list's item.
+# Marks that begin a block, and the check box of a list item.
 _MARKS = re.compile(r"(?:\s*(?:>|(?:#{1,6}|[-*+]|\d{1,9}[.)]|:|\[[ xX]\]|\[\^[^\]\s]{1,100}\]:)(?=\s)))*\s*")
 _BEGINS = re.compile(r"\s*(?:>|#{1,6}\s|[-*+]\s|\d{1,9}[.)]\s|\||\[[^\]]+\]:|:\s|<|:::|\{:|\$\$\s*$)")
 _RULE = re.compile(r"[\s>]*(?:[-*_=|:+]\s*){2,}\Z|[\s>]*=+\s*\Z|\s*-+\s*\Z")
-# Attributes, the targets of links, and tags alone.
+# Attributes, targets of links, and lines of tags.
 _ATTRIBUTES = re.compile(r"\s*(?:\[(?!\^)[^\]]+\]:\s*\S|:::|\{:[^{}]*\}\s*\Z|(?:<[^<>\n]{1,1000}>\s*)+\Z)")
 _ITEM = re.compile(r"\s*(?:[-*+]|\d{1,9}[.)])\s+|\[\^[^\]\s]{1,100}\]:\s")
 _HARD_BREAK = re.compile(r"(?: {2,}|\\)\n?\Z")
@@ -34,14 +33,14 @@ _CELL = re.compile(r"((?:\\.|`[^`]*`|[^|\\`]|[\\`])+)|(\|)", re.DOTALL)
 
 
 def read(lines: Iterable[str]) -> Iterator[Piece]:
-    """The pieces of a page; a paragraph is one piece, with its line breaks, unless they are hard ones."""
+    """Yield the pieces of a page; a paragraph is one piece with its line breaks, except hard ones."""
     open_lines: list[str] = []
-    end: re.Pattern[str] | None = None  # of the block of code or raw text that we are in
+    end: re.Pattern[str] | None = None  # of the current block of code or raw text
     previous_blank = True
-    indent = 0  # of the text of the list's item that we are in
+    indent = 0  # of the text of the current list item
     for n, line in enumerate(lines):
         if n == 1 and end is not None and not line.strip():
-            end = None  # a rule, and no front matter
+            end = None  # a rule, not front matter
         if end is not None:
             yield Piece(line, translate=False)
             end = None if end.search(line) else end
@@ -74,14 +73,14 @@ def read(lines: Iterable[str]) -> Iterator[Piece]:
 
 
 def _indent(line: str, indent: int) -> int:
-    """Where the text of an item begins in this line and those that belong to it."""
+    """Return the column in which the text of a list item begins, for this line and the lines of the same item."""
     if item := _ITEM.match(line):
         return item.end()
     return indent if not line.strip() or line[0].isspace() else 0
 
 
 def _opening(line: str, n: int) -> re.Pattern[str] | None:
-    """What will end the code or raw text that begins in this line; None if none does."""
+    """Return the pattern of the end of the code or raw text that begins in this line, if any."""
     if n == 0 and line.rstrip() in ("---", "+++"):
         return re.compile(r"\A(?:---|\.\.\.|\+\+\+)\s*\Z")
     if line.strip() == "$$":
@@ -99,9 +98,9 @@ def _closes_at_once(end: re.Pattern[str], line: str) -> bool:
 
 
 def _is_layout(line: str, indent: int | None) -> bool:
-    """Whether a line has no language: it is blank, a rule, attributes, the target of a link, or indented code.
+    """Return whether a line is copied: blank, a rule, attributes, the target of a link, or indented code.
 
-    Code stands four spaces further in than the text of the item round it, `indent`; there is none where that is None.
+    Code is indented by four spaces more than `indent`, the text of its list item; None excludes code.
     """
     if not line.strip() or _RULE.match(line) or _ATTRIBUTES.match(line):
         return True
@@ -112,7 +111,7 @@ def _is_layout(line: str, indent: int | None) -> bool:
 
 
 def _row(line: str) -> Iterator[Piece]:
-    """The cells of a table's row."""
+    """Yield the cells and bars of a row of a table."""
     for cell, bar in _CELL.findall(line):
         if bar:
             yield Piece(bar, translate=False)

@@ -1,4 +1,4 @@
-"""What a text is taken apart into. Joined again, the pieces are the text: nothing is lost, whatever the rules do."""
+"""Pieces of a text, to translate or to copy. Joined, they are the text again, so no rule can lose anything."""
 
 import re
 from dataclasses import dataclass
@@ -6,11 +6,11 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Piece:
-    """A stretch of a text.
+    """Part of a text.
 
     Attributes:
-        text: the stretch.
-        translate: whether it is translated; if not, it is copied as it is.
+        text: the part.
+        translate: whether it is translated or copied.
     """
 
     text: str
@@ -18,9 +18,9 @@ class Piece:
 
 
 def pieces(text: str, spans: list[tuple[int, int]]) -> list[Piece]:
-    """`text` taken apart so that the spans, in ascending order, are translated and all between them is copied.
+    """Divide `text` so that the spans, in ascending order, are translated and the text between them is copied.
 
-    White space at either end of a span is copied too, and a span without letters or digits altogether.
+    White space at the ends of a span and spans without letters and digits are copied too.
     """
     found: list[Piece] = []
     done = 0

@@ -1,4 +1,4 @@
-"""Lines that belong together are translated as one, and parted again into as many."""
+"""Paragraphs of several lines: translated as one text and divided into as many lines again."""
 
 import bisect
 import itertools
@@ -8,19 +8,19 @@ from translate.text.pieces import Piece, pieces
 from translate.text.placeholders import PLACEHOLDER
 
 _WORD = re.compile(rf"(?:{PLACEHOLDER.pattern}|\S)+", re.DOTALL)
-# What would be a mark of Markdown, of a subtitle or of a list at the beginning of a line.
+# Would be a mark of Markdown, of a subtitle or of a list at the beginning of a line.
 _MARK = re.compile(r"[-+*#>|=~`_:]|\d+[.)]?\Z")
 
 
 def paragraph(text: str) -> list[Piece]:
-    """Lines that belong together as one piece, with the white space around them as layout."""
+    """Return the text as one piece to translate; white space around it is copied."""
     return pieces(text, [(0, len(text))])
 
 
 def wrapped(text: str, like: str) -> str | None:
-    """The words of `text` in as many lines as `like` has, of lengths in proportion to its own, with its indentation.
+    """Divide the words of `text` into lines with the number, proportions and indentation of the lines of `like`.
 
-    None if there are too few words. No line begins with what could be a mark of the layout, but for the first.
+    None if there are too few words. Only the first line may begin with a character that could be a mark of the layout.
     """
     lines = like.split("\n")
     words = [match[0] for match in _WORD.finditer(text)]
@@ -34,7 +34,7 @@ def wrapped(text: str, like: str) -> str | None:
 
 
 def _breaks(words: list[str], lengths: list[int]) -> list[int] | None:
-    """Where new lines begin, as indices of words; None if they cannot."""
+    """Return the indices of the words that begin new lines; None if there are too few words."""
     starts = [i for i in range(1, len(words)) if not _MARK.match(words[i])]
     ends = list(itertools.accumulate(len(word) + 1 for word in words))
     places = [ends[i - 1] for i in starts]  # characters before each

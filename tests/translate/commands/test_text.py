@@ -365,7 +365,7 @@ def test_any_text_keeps_its_lines_and_what_is_layout_in_every_format(
     found = [best[0].text for best in _translations(translator, sources, Options(format=layout))]
     for source, translation in zip(sources, found, strict=True):
         assert translation.count("\n") == source.count("\n")
-        assert sorted(re.findall(r"<[a-z/][^<>]*>|\{x\}", translation)) >= sorted(re.findall(r"\{x\}", source))
+        assert translation.count("{x}") >= source.count("{x}")
         blank = [not line.strip() for line in source.split("\n")]
         assert [not line.strip() for line in translation.split("\n")] == blank or not translation.strip()
 

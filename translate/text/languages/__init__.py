@@ -1,0 +1,63 @@
+"""Rules about one language, one module per language: a new language is one new file named after its code.
+
+The module holds one `Language` called LANGUAGE.
+"""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from importlib import import_module
+from importlib.util import find_spec
+
+
+@dataclass(frozen=True, kw_only=True)
+class Language:
+    """Writing conventions and word lists of a language; words are in lower case unless stated otherwise.
+
+    Attributes:
+        script: first word of the Unicode names of its letters, such as "LATIN".
+        letters: letters outside a-z that its words contain, loan words included.
+        capitalises_nouns: whether nouns are written with a capital letter.
+        quotes: opening and closing quotation mark.
+        grouping: separator between groups of three digits.
+        decimal: decimal separator.
+        units: names of currency and percent signs.
+        numbered: matches at the end of a text after which a number stays in digits, such as "Nr.".
+        clock: matches after a time of day, such as "Uhr".
+        abbreviations: without their full stop; the sentence goes on after it.
+        final_abbreviations: the sentence ends after these if the next word begins one.
+        starters: frequent words that begin sentences and are no nouns.
+        ordinal_nouns: matches nouns after an ordinal such as "3."; None if a full stop after digits is no ordinal.
+        letter_ends_sentence: whether a sentence may end in a single capital letter, as in "Plan B."
+    """
+
+    script: str
+    letters: str
+    capitalises_nouns: bool
+    quotes: tuple[str, str]
+    grouping: str
+    decimal: str
+    units: Mapping[str, tuple[str, ...]]
+    numbered: re.Pattern[str]
+    clock: re.Pattern[str]
+    abbreviations: frozenset[str]
+    final_abbreviations: frozenset[str]
+    starters: frozenset[str]
+    ordinal_nouns: re.Pattern[str] | None
+    letter_ends_sentence: bool
+
+
+@cache
+def find(code: str) -> Language | None:
+    """The language with this code, None if it has no module here."""
+    name = f"{__name__}.{code}"
+    if not code.isidentifier() or find_spec(name) is None:
+        return None
+    language: Language = import_module(name).LANGUAGE
+    return language
+
+
+def words(text: str) -> frozenset[str]:
+    """Return the words of a table."""
+    return frozenset(text.split())
