@@ -49,7 +49,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
     args = parse_args(argv)
     translator = Translator.load(args.model)
-    spec = translator.parts.spec
+    spec = translator.engine.spec
     path = args.list or DATA / f"everyday.{spec.source}-{spec.target}.tsv"
     items = read(path)
     translations = translator.passages([item.text for item in items], guarded=not args.unguarded)

@@ -54,6 +54,28 @@ def test_the_question_is_answered(german: Translator) -> None:
     assert german("Kannst du mir helfen, diesen Satz zu übersetzen?") == "Can you help me translate this sentence?"
 
 
+@pytest.mark.parametrize(
+    "text",
+    ["Das Konzert beginnt heute Abend um 8 Uhr.", "Hotel", "Name", "Computer", "Es sind 20 Leute da.", "Hallo Anna!"],
+)
+def test_the_guards_leave_a_good_translation_as_the_model_says_it(german: Translator, text: str) -> None:
+    (guarded,), (free,) = german.passages([text]), german.passages([text], guarded=False)
+    assert (guarded.text, guarded.suspicious) == (free.text, False)
+
+
+def test_ambiguous_numbers_keep_their_separators(german: Translator) -> None:
+    screws, norm = german(["Wir brauchen 15,16 und 17 Schrauben.", "Das Gerät erfüllt ISO 13.485."])
+    assert "15.16" not in screws
+    assert {"15", "16", "17"} <= {*re.findall(r"\d+", screws)}
+    assert "13.485" in norm
+
+
+def test_text_in_capitals_is_translated(german: Translator) -> None:
+    (found,) = german.passages(["DU BIST EIN GUTER STUDENT, ABER DU MUSST VIEL LERNEN."])
+    assert found.flags == ("capitals",)
+    assert "STUDENT" in found.text.upper()
+
+
 def translated(name: str, tmp_path: Path) -> tuple[str, str]:
     """A German document and what the command makes of it."""
     assert main(["--model", "de-en", "--input", str(DOCUMENTS / name), "--output", str(tmp_path / name)]) == 0

@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from translate.errors import UserError
     from translate.inference.columns import ColumnTranslator
-    from translate.inference.translator import Translation, Translator
+    from translate.inference.translator import Translator
+    from translate.text.translation import Translation
 
     __version__: str
 
 _HOMES = {
     "ColumnTranslator": "inference.columns",
-    "Translation": "inference.translator",
+    "Translation": "text.translation",
     "Translator": "inference.translator",
     "UserError": "errors",
 }

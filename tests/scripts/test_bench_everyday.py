@@ -69,7 +69,7 @@ def test_the_list_of_the_model_is_asked_and_failures_are_shown(
         return [SimpleNamespace(text="Wasser" if text == "water" else "?") for text in texts]
 
     parts = SimpleNamespace(spec=SimpleNamespace(source="en", target="de"))
-    monkeypatch.setattr(Translator, "load", lambda _: SimpleNamespace(parts=parts, passages=passages))
+    monkeypatch.setattr(Translator, "load", lambda _: SimpleNamespace(engine=parts, passages=passages))
     assert bench.main(["any", "--unguarded"]) == 0
     *failures, record = capsys.readouterr().out.splitlines()
     assert "milk -> ?  (accepted: Milch)" in failures

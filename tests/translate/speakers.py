@@ -1,19 +1,36 @@
-"""Translators without a search, for tests of all that stands round one."""
+"""Translators without a search, for tests of the code around one."""
 
 import re
 from collections.abc import Callable, Iterable, Iterator
 
 from transformer.search.hypothesis import Hypothesis
-from translate.inference.translator import Ids, Translation, Translator
+from translate.inference.sentence_search import Ids, SentenceSearch
+from translate.inference.translator import Translator
 from translate.models.folder import ModelFolder
 from translate.text.placeholders import PLACEHOLDER
+from translate.text.translation import Translation
+
+
+class EchoSearch(SentenceSearch):
+    """Translates every sentence into its capitals; each token has the probability exp(-1/2)."""
+
+    def hypotheses(
+        self, sources: Iterable[Ids], max_length: Callable[[int], int], n_best: int, no_repeat: int
+    ) -> dict[Ids, list[Hypothesis]]:
+        tokenizer = self.engine.tokenizer
+        said = {ids: tokenizer.encode(tokenizer.decode(ids).upper()) for ids in sources}
+        return {ids: [Hypothesis(own, -0.5 * (len(own) + 1), -0.5)] * n_best for ids, own in said.items()}
+
+    def guarded_length(self, n_source: int) -> int:
+        return 10**9  # capitals are unknown to the tokenizer, and so have many tokens
 
 
 class Echo(Translator):
-    """Says what it hears in capitals, each token as likely as exp(-1/2); stops after some windows if told to."""
+    """Translates text into its capitals; stops after some windows if told to."""
 
-    def __init__(self, parts: ModelFolder) -> None:
-        super().__init__(parts)
+    def __init__(self, folder: ModelFolder) -> None:
+        super().__init__(folder)
+        self.sentences = EchoSearch(self.engine, self.decoding)
         self.stop_after: int | None = None
         self.n_windows = 0
 
@@ -29,13 +46,3 @@ class Echo(Translator):
         if self.n_windows == self.stop_after:
             raise KeyboardInterrupt
         return super().passages(texts, guarded=guarded, splits=splits, markup=markup)
-
-    def _search(
-        self, sources: Iterable[Ids], n_best: int, max_length: Callable[[int], int], no_repeat: int
-    ) -> dict[Ids, list[Hypothesis]]:
-        tokenizer = self.parts.tokenizer
-        said = {ids: tokenizer.encode(tokenizer.decode(ids).upper()) for ids in sources}
-        return {ids: [Hypothesis(own, -0.5 * (len(own) + 1), -0.5)] * n_best for ids, own in said.items()}
-
-    def _guarded_length(self, n_source: int) -> int:
-        return 10**9  # capitals are unknown to the tokenizer, and so have many tokens

@@ -21,7 +21,8 @@ from translate.models.folder import ModelFolder
 
 if TYPE_CHECKING:
     from translate.inference.research import SearchEngine
-    from translate.inference.translator import Translation, Translator
+    from translate.inference.translator import Translator
+    from translate.text.translation import Translation
 
 _WINDOW = 256  # lines translated together
 
@@ -154,7 +155,7 @@ def _engine(folder: Path, options: Options, request: Request) -> "SearchEngine":
     from translate.inference.terms import read_terms
     from translate.machine import choose_device
 
-    assert isinstance(translator.parts, TorchEngine)
+    assert isinstance(translator.engine, TorchEngine)
     paths = [installed.locate(Path(name), say) for name in request.ensemble]
     others = [TorchEngine(ModelFolder.open(path, choose_device()), options.precision).model_folder for path in paths]
     chosen = {"temperature": request.temperature, "top_p": request.top_p}
@@ -165,7 +166,7 @@ def _engine(folder: Path, options: Options, request: Request) -> "SearchEngine":
     except ValueError as error:
         raise UserError(f"--{str(error).replace('top_', 'top-')}") from error
     return SearchEngine(
-        [translator.parts.model_folder, *others],
+        [translator.engine.model_folder, *others],
         SearchRules(
             sampling=sampling if request.sample or request.mbr else None,
             seed=request.seed or 0,
@@ -198,7 +199,7 @@ def _records(engine: "SearchEngine", lines: Iterator[str], options: Options, req
             listed: dict[str, object] = {"alternatives": _listed(best)} if options.n_best else {}
             aligned: dict[str, object] = {"alignment": pairs} if request.align else {}
             if options.as_json:
-                record = {"source": line, **dataclasses.asdict(best[0]), **listed, **more, **aligned}
+                record = {"source": line, **best[0].record(), **listed, **more, **aligned}
                 yield json.dumps(record, ensure_ascii=False) + "\n"
             else:
                 yield best[0].text + (f" ||| {pharaoh(pairs)}" if request.align else "") + "\n"

@@ -18,14 +18,15 @@ from translate.commands.writing import GrowingFile, Output, Stream, writable
 from translate.errors import UserError
 from translate.models import registry as installed
 from translate.models.folder import TranslationSpec
-from translate.text import formats, guards
+from translate.text import formats, identification
 from translate.text.pieces import Piece
 from translate.text.wrapping import wrapped
 
 if TYPE_CHECKING:
     from transformer.search.hypothesis import LengthRule
     from translate.inference.engine import Precision
-    from translate.inference.translator import Translation, Translator
+    from translate.inference.translator import Translator
+    from translate.text.translation import Translation
 
 ENGINES = ("torch", "ctranslate2")
 LINE_FORMATS = ("text", "lines")  # in which line n is line n
@@ -233,7 +234,7 @@ def _model(
     folders = [folder for path in installed.installed() if (folder := installed.model_in(path))]
     tasks = [TranslationSpec.load(folder / "translation.json") for folder in folders]
     known = sorted({spec.source for spec in tasks if target in (None, spec.target)})
-    guessed = guards.language_of(_sample(sentences, source), known)
+    guessed = identification.language_of(_sample(sentences, source), known)
     if guessed is None:
         raise UserError(f"--from auto: the text does not show its language; name one of {', '.join(known) or 'none'}")
     say(f"the text seems to be {guessed}")
@@ -353,7 +354,7 @@ def _in_lines(translator: "Translator", source: str, translation: "Translation",
 
 def _record(source: str, best: Sequence["Translation"], options: Options) -> str:
     """One JSON object and the end of its line; it holds no other line break."""
-    record: dict[str, object] = {"source": source, **dataclasses.asdict(best[0])}
+    record: dict[str, object] = {"source": source, **best[0].record()}
     if options.n_best:
         record["alternatives"] = [{"text": t.text, "score": t.score, "log_prob": t.log_prob} for t in best]
     return json.dumps(record, ensure_ascii=False) + "\n"
@@ -389,7 +390,7 @@ def _digest(lines: Lines) -> str:
 
 def _settings(translator: "Translator", options: Options) -> dict[str, object]:
     """What a translation depends on beside its source."""
-    folder = translator.parts.folder
+    folder = translator.engine.folder
     model = hashlib.sha256()
     for name in ("model.safetensors", "model.bin", "tokenizer.model"):
         if (folder / name).is_file():

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 
 from translate.errors import UserError
 from translate.inference.research import Ids, SearchEngine, translate_from
-from translate.inference.translator import Translation, Translator
+from translate.inference.translator import Translator
+from translate.text.translation import Translation
 
 _BATCH = 32  # translations per batch
 

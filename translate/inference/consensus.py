@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Sequence
 
-from translate.inference.translator import Translation
+from translate.text.translation import Translation
 
 
 def consensus(samples: Sequence[Translation]) -> Translation:

@@ -20,8 +20,9 @@ from transformer.search.sampling import Sampling, sample
 from translate.errors import UserError
 from translate.inference.engine import TorchEngine
 from translate.inference.terms import Term, forced_ids
-from translate.inference.translator import Translation, Translator
+from translate.inference.translator import Translator
 from translate.models.folder import ModelFolder
+from translate.text.translation import Translation
 
 Ids = tuple[int, ...]
 

@@ -1,10 +1,10 @@
-"""Characters as a model knows them: it has read little with invisible ones, and makes words up in their place."""
+"""Source text in the characters and the capitalisation that a model was trained on."""
 
 import html
 import re
 import unicodedata
 
-# Entities of HTML that are letters and punctuation of prose: what a reader sees is what a model reads.
+# HTML entities of letters and of punctuation in prose.
 PROSE_ENTITIES = (
     "[A-Za-z](?:uml|acute|grave|circ|tilde|cedil|ring|slash|caron)|szlig|[AO]Elig|[ao]elig|nbsp|shy|(?:en|em|thin)sp"
     "|[lr][sd]quo|[sb][bd]quo|[lr]aquo|[nm]dash|hellip|#(?:160|173|19[2-9]|2[0-4][0-9]|25[0-5]|82(?:1[1-7]|2[0-2]|30))"
@@ -13,15 +13,16 @@ PROSE_ENTITIES = (
 _ENTITY = re.compile(f"&(?:{PROSE_ENTITIES});")
 
 _SPACES = re.compile("[\t\u00a0\u2000-\u200a\u202f\u205f]| {2,}")
-# The soft hyphen, spaces of no width, and what says in which direction to write.
+# Soft hyphen, zero-width spaces and marks of writing direction: a model has seen few and invents words for them.
 _INVISIBLE = re.compile("[\u00ad\u200b\u200e\u200f\u202a-\u202e\u2060\u2066-\u2069\ufeff]")
+_MAX_SMALL_TALK = 6  # words; a longer sentence has enough context to tell nouns from verbs
 _MINUS = str.maketrans({"\u2212": "-", "\u2010": "-", "\u2011": "-"})
 
 
 def readable(text: str) -> str:
-    """The text with letters composed (NFC), single plain spaces, plain hyphens and minuses, and nothing invisible.
+    """Return the text with composed letters (NFC), single plain spaces, plain hyphens and no invisible characters.
 
-    Entities of letters and of punctuation are what they stand for. White space at either end stays.
+    Entities of letters and punctuation are decoded. White space at either end stays.
     """
     body = text.strip()
     start = text.index(body)
@@ -29,3 +30,19 @@ def readable(text: str) -> str:
     body = _ENTITY.sub(lambda match: html.unescape(match[0]), body)
     body = unicodedata.normalize("NFC", _INVISIBLE.sub("", body)).translate(_MINUS)
     return before + _SPACES.sub(" ", body) + after
+
+
+def recased(text: str, capitalises_nouns: bool) -> str | None:
+    """Return the text with other capital letters if a model may know it better so, else None.
+
+    Text all in capitals becomes lower case except for its first letter. In a language that capitalises nouns, each word
+    of a short text in lower case becomes capitalised. The German sharp s counts as lower case and as a capital.
+    """
+    letters = [character for character in text if character.upper() != character.lower() and character != "\u00df"]
+    if len(letters) > 1 and all(map(str.isupper, letters)):
+        lower = text.lower()
+        first = next((i for i, character in enumerate(lower) if character.isalpha()), 0)
+        return lower[:first] + lower[first : first + 1].upper() + lower[first + 1 :]
+    if capitalises_nouns and text.islower() and len(text.split()) <= _MAX_SMALL_TALK:
+        return " ".join(word[:1].upper() + word[1:] for word in text.split(" "))
+    return None

@@ -1,16 +1,17 @@
-"""Numbers that a translation must hold: dates, times, amounts, years; and how its language writes them.
+"""Numbers that a translation must contain: dates, times, amounts, years.
 
-A small model leaves out or garbles what it has not met, and no two dates are alike. Numbers up to twelve may become
-words and are not looked for, unless a currency or a percentage makes them amounts, or "Nr." stands before them; nor are
-those with letters, 19,5kg.
+A small model may drop or garble a number. Numbers up to twelve are not checked, because they may be translated by an
+article or a pronoun, unless they are amounts ("3 %") or follow a word such as "Nr.". Numbers joined to letters, such as
+19,5kg, are not checked either. Spelled-out numbers count as numbers: "twenty people" contains 20.
 """
 
 import re
-from collections import Counter, defaultdict
+from collections import Counter
 
+from translate.text import languages
 from translate.text.placeholders import SYMBOL, Protected, symbol
 
-LARGEST_WORD = 12
+LARGEST_UNCHECKED = 12
 
 # Possessive, so that no part of 19,5kg is a number.
 _NUMBER = re.compile(
@@ -18,128 +19,112 @@ _NUMBER = re.compile(
 )
 _DIGITS = re.compile(r"\d+(?:[.,:/]\d+)*")  # also within 15th
 _GROUPS = re.compile(r"(?<![\d.,])\d{1,3}(?:[ \u00a0\u2009\u202f'\u2019]\d{3})+(?:[.,]\d+)?(?!\d)")  # 1 234 and 1'234
+_YEAR = re.compile(r"(?<![\d.,])(?:1\d|20) \d\d(?!\d|[.,]\d)")  # nineteen eighty-four
 _SEPARATORS = re.compile(r"[.,:/]")
-_NAMES = {
-    "€": ("euro",),
-    "$": ("dollar",),
-    "£": ("pound", "pfund"),
-    "¥": ("yen",),
-    "%": ("per cent", "percent", "prozent"),
-}
-_SWAPPED = str.maketrans(".,", ",.")
-_THOUSANDS = {
-    "de": re.compile(r"[1-9]\d{0,2}(?:\.\d{3})+(?:,\d+)?"),
-    "en": re.compile(r"[1-9]\d{0,2}(?:,\d{3})+(?:\.\d+)?"),
-}
-_DECIMAL = {"de": re.compile(r"\d+,\d+"), "en": re.compile(r"\d+\.\d+")}
-# What stands after a number that is a decimal and no version, and before one that is never written in letters.
-_UNIT = re.compile(
-    r"\s?(?:[mb]illion|thousand|per\s?cent|(?:kilo|centi|milli)?(?:met(?:er|re)|gram)s?|lit(?:er|re)s?|miles?|feet"
-    r"|inch(?:es)?|degrees?|hours?|minutes?|seconds?|years?|times|[kcm]?m|k?g|l|\u00b0)\b(?!\.\d)"
-)
-_NUMBERED = re.compile(
-    r"\b(?:Nr|Nummer|Zimmer|Gleis|Seite|S|Kap|Kapitel|No|number|room|page|chapter|platform)\.?\s\Z", re.IGNORECASE
-)
-_REACH = 10  # characters before a number that are looked at
-_O_CLOCK = {"de": re.compile(r"\s?Uhr\b", re.IGNORECASE), "en": re.compile(r"\s?p\.?\s?m\b", re.IGNORECASE)}
-
-
-def localised(output: str, text: str, source: str, target: str) -> str:
-    """A translation of `text` in which numbers that were only copied are written as its language does.
-
-    1.234,56 in German is 1,234.56 in English. Dates and versions are the same in both; an English 3.5 is a decimal only
-    with a unit, for it may be a version. Thousands get their separators back. Left as they are: those of which `text`
-    does not tell whether they were copied.
-    """
-    forms: dict[str, set[str]] = defaultdict(set)
-    for match in _needed(text):
-        forms[match["digits"]].add(_digits(match, source, target))
-    new = {old: min(new) for old, new in forms.items() if len(new) == 1 and not (new & forms.keys()) - {old}}
-    for old, form in list(new.items()):
-        if old != form and _THOUSANDS[source].fullmatch(old) and len({*old} & {*".,"}) == 1:
-            new.setdefault(_SEPARATORS.sub("", old), form)
-    return _NUMBER.sub(
-        lambda match: match[0].replace(match["digits"], new.get(match["digits"], match["digits"])), output
-    )
+_REACH = 10  # characters before a number that are checked for words such as "Nr."
 
 
 def are_there(output: str, text: str, source: str, target: str) -> bool:
-    """Whether a translation of `text` holds all of its numbers, and what they are amounts of.
+    """Return whether a translation contains all numbers of `text`, and the units of its amounts.
 
-    Separators do not matter, nor whether a clock has twelve hours.
+    Separators do not matter; 6 p.m. is 18 Uhr, and a spelled-out number is a number.
+
+    Args:
+        output: the translation.
+        text: its source.
+        source, target: language codes.
     """
+    needed = _needed(text, source)
+    units = (match[group] for match in needed for group in ("before", "after"))
+    if not all(_is_named(unit.strip(), output, target) for unit in units if unit):
+        return False
+    forms, output = [_forms(match, source) for match in needed], SYMBOL.sub(" ", output)
     found = _counts(output)
-    for match in _needed(text):
-        form = next((form for form in _forms(match, source) if found[form]), None)
-        signs = (match["before"], match["after"])
-        if form is None or not all(_is_named(sign.strip(), output, target) for sign in signs if sign):
-            return False
-        found[form] -= 1
-    return True
+    return _contain(found, forms) or _contain(found | _counts(_with_digits(output, target)), forms)
 
 
 def protect(text: str, source: str, target: str) -> Protected:
-    """The text with symbols for its numbers too, counted on from those in it, which stand for themselves."""
+    """Return the text with symbols in place of its numbers, numbered after the symbols that it already contains.
+
+    The original of a number is written in the convention of `target` if it is unambiguous in `source`: 1.234,56 and
+    3,5 % in German are 1,234.56 and 3.5 % in English, but 13.485 may be a version.
+    """
     originals = [symbol(i) for i in range(len(SYMBOL.findall(text)))]
     parts, end = [], 0
-    for match in _needed(text):
+    for match in _needed(text, source):
         parts += [text[end : match.start()], symbol(len(originals))]
-        originals.append(match[0].replace(match["digits"], _digits(match, source, target)))
+        originals.append(match[0].replace(match["digits"], _localised(match, source, target)))
         end = match.end()
     return Protected("".join([*parts, text[end:]]), tuple(originals))
 
 
-def _digits(match: re.Match[str], source: str, target: str) -> str:
-    """What stands for the digits of a number in the other language."""
-    digits = match["digits"]
-    if {source, target} != {"de", "en"}:
-        return digits
-    amount = match["before"] or match["after"] or _UNIT.match(match.string, match.end())
-    if _is_address(digits) and not amount:
-        return digits
-    is_decimal = _DECIMAL[source].fullmatch(digits) and (source == "de" or amount)
-    return digits.translate(_SWAPPED) if is_decimal or _THOUSANDS[source].fullmatch(digits) else digits
+def _localised(match: re.Match[str], source: str, target: str) -> str:
+    """Return the digits of a number with the separators of the target language, if their meaning is certain."""
+    old, new = languages.find(source), languages.find(target)
+    if old is None or new is None:
+        return match["digits"]
+    decimals = rf"{re.escape(old.decimal)}\d+"
+    grouped = rf"[1-9]\d{{0,2}}(?:{re.escape(old.grouping)}\d{{3}})+"
+    names = "|".join(name for unit in old.units.values() for name in unit)
+    is_amount = match["before"] or match["after"] or re.match(rf"\s?(?:{names})", match.string[match.end() :], re.I)
+    certain = rf"{grouped}{decimals}" + (rf"|{grouped}|\d+{decimals}" if is_amount else "")
+    swapped = str.maketrans(old.grouping + old.decimal, new.grouping + new.decimal)
+    return match["digits"].translate(swapped) if re.fullmatch(certain, match["digits"]) else match["digits"]
 
 
-def _is_address(digits: str) -> bool:
-    """192.168.178.100 is one of the Internet, and no amount."""
-    groups = digits.split(".")
-    return len(groups) == 4 and all(len(group) <= 3 and group.isdecimal() and int(group) < 256 for group in groups)
-
-
-def _needed(text: str) -> list[re.Match[str]]:
+def _needed(text: str, source: str) -> list[re.Match[str]]:
+    """Return the numbers that a translation must contain."""
+    rules = languages.find(source)
     return [
         match
         for match in _NUMBER.finditer(text)
         if match["before"]
         or match["after"]
-        or not _may_be_a_word(match["digits"])
-        or _NUMBERED.search(text, max(0, match.start() - _REACH), match.start())
+        or not (len(match["digits"]) <= 2 and int(match["digits"]) <= LARGEST_UNCHECKED)
+        or (rules and rules.numbered.search(text, max(0, match.start() - _REACH), match.start()))
     ]
 
 
-def _may_be_a_word(digits: str) -> bool:
-    return len(digits) <= 2 and digits.isdecimal() and int(digits) <= LARGEST_WORD
+def _contain(found: Counter[str], needed: list[list[str]]) -> bool:
+    """Return whether there is one number for each list of equivalent forms."""
+    found = found.copy()
+    for forms in needed:
+        form = next((form for form in forms if found[form] > 0), None)
+        if form is None:
+            return False
+        found[form] -= 1
+    return True
 
 
 def _counts(output: str) -> Counter[str]:
-    """How often each number occurs, without separators; groups of digits count alone and together."""
-    output = SYMBOL.sub(" ", output)
-    alone, together = _DIGITS.findall(output), _GROUPS.findall(output)
-    return Counter("".join(filter(str.isdecimal, digits)) for digits in alone + together)
+    """Count the numbers, without separators; groups of digits count alone and together."""
+    found = [match for pattern in (_DIGITS, _GROUPS, _YEAR) for match in pattern.findall(output)]
+    return Counter("".join(filter(str.isdecimal, digits)) for digits in found)
+
+
+def _with_digits(text: str, language: str) -> str:
+    """Return the text with spelled-out numbers in digits; unchanged for languages unknown to text2num."""
+    from text_to_num import alpha2digit
+
+    try:
+        return str(alpha2digit(text, language, threshold=0))
+    except ValueError:
+        return text
 
 
 def _forms(match: re.Match[str], source: str) -> list[str]:
-    """The digits of a number without separators; also those of the same time on the other kind of clock."""
+    """Return the digits of a number without separators; of a time of day also those in 12 and 24 hours."""
     hours, *minutes = _SEPARATORS.split(match["digits"])
     forms = ["".join([hours, *minutes])]
-    clock = _O_CLOCK.get(source)
-    if clock and clock.match(match.string, match.end("digits")) and len(hours) <= 2:
-        hours = str(int(hours) % 12 + 12) if source == "en" else str(int(hours) % 12 or 12)
-        forms += ["".join([hours, *minutes]), *([hours] if minutes == ["00"] else [])]
+    rules = languages.find(source)
+    if rules and len(hours) <= 2 and rules.clock.match(match.string, match.end("digits")):
+        half_day = int(hours) % 12
+        same = [hours, str(half_day), str(half_day or 12), str(half_day + 12)]
+        forms += [hour + end for hour in same for end in ("".join(minutes), *([""] if minutes == ["00"] else []))]
     return forms
 
 
-def _is_named(sign: str, output: str, target: str) -> bool:
-    """Whether a sign is there, or its name; of other languages than these, no names are known."""
-    return target not in _THOUSANDS or sign in output or any(name in output.casefold() for name in _NAMES[sign])
+def _is_named(unit: str, output: str, target: str) -> bool:
+    """Return whether the unit's sign or name is in the output; True for languages whose names are unknown."""
+    rules = languages.find(target)
+    return rules is None or unit in output or any(name in output.casefold() for name in rules.units[unit])

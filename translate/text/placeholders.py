@@ -1,7 +1,8 @@
-"""What a translation must hold unchanged: markup, variables, addresses, code; each becomes a symbol on the way.
+"""Parts of a text that its translation must contain unchanged: markup, variables, addresses, code.
 
-A model that was trained with the symbols copies them to where they belong. `restore` counts: each must be there once
-and nothing else that looks like one. If not, `between` gives the stretches that can be translated one by one.
+Each is replaced by a symbol before the search. A model trained with the symbols copies them to the right places;
+`restore` puts the originals back if each symbol occurs exactly once. If not, `between` returns the text between the
+placeholders, to be translated piece by piece.
 """
 
 import re
@@ -12,16 +13,16 @@ from functools import cache
 from translate.text.characters import PROSE_ENTITIES
 from translate.text.pieces import Piece, pieces
 
-SYMBOL = re.compile("\u27e6([1-9][0-9]?)\u27e7")  # white brackets round a number, which no keyboard has
+SYMBOL = re.compile("\u27e6([1-9][0-9]?)\u27e7")  # a number in white brackets, which are on no keyboard
 
-# An element of HTML that is code, or that says itself that it stays as it is.
+# An HTML element that is code or has translate="no".
 KEPT_ELEMENT = (
     r"<(?P<code>code|kbd|samp|var)\b[^<>\n]{0,1000}>[^<>\n]{0,1000}</(?P=code)>"
     r"|<(?P<kept>[a-z]{1,9})\s(?:[^<>\n]{0,1000}\s)?translate=[\"']?no\b[^<>\n]{0,1000}>[^<>\n]{0,1000}</(?P=kept)>"
 )
 
-# Signs that are no letters, digits or punctuation of prose: emoji, arrows, (R), 1/2, boxes, mathematics. A model that
-# met them rarely makes something up in their place. Not in it: minus, degree, pound, yen, euro, the symbols' brackets.
+# Signs other than letters, digits and punctuation of prose: emoji, arrows, (R), 1/2, boxes, mathematics. A model has
+# seen few and invents words for them. Excluded: minus, degree, pound, yen, euro and the brackets of the symbols.
 _SIGNS = (
     "\u00a2\u00a4\u00a6\u00a7\u00a9\u00ac\u00ae\u00b1-\u00b3\u00b6\u00b7\u00b9\u00bc-\u00be\u00d7\u00f7\u2020-\u2023"
     "\u2030-\u2034\u2043\u2070-\u209c\u20a0-\u20ab\u20ad-\u20c0\u2100-\u2211\u2213-\u27e5\u27e8-\u2bff"
@@ -32,14 +33,14 @@ _SUFFIXES = "txt|md|csv|pdf|docx?|xlsx?|pptx?|od[tsp]|json|xml|html?|py|js|css|s
 _DOMAINS = "com|org|net|info|io|eu|de|at|ch|uk|us|fr|nl|it|es|pl|gov|edu|app|dev"
 _IN_URL = r"[^\s<>\"'()\u201c-\u201e\u00ab\u00bb]"
 
-# Every repetition that another one could take over is bounded, so that no text takes more than linear time.
+# Every repetition that overlaps another one is bounded, so that the time is linear in the length of any text.
 _KINDS = (
-    r"\u27e6\d{1,3}\u27e7",  # what would be mistaken for a symbol
+    r"\u27e6\d{1,3}\u27e7",  # text that looks like a symbol
     r"(?<![\w`])(?P<ticks>`{1,3})(?![\s`])[^\n]{1,200}?(?<![\s`])(?P=ticks)(?![\w`])",  # code
     KEPT_ELEMENT,
     r"<!--.{0,1000}?-->|</?[A-Za-z][^<>\n]{0,1000}>",  # markup
     rf"&(?!(?:{PROSE_ENTITIES});)" + r"(?:#\d{1,7}|#x[0-9A-Fa-f]{1,6}|[A-Za-z][A-Za-z0-9]{1,31});",  # entities
-    # The sign that ends a sentence or a bracket is none of an address.
+    # Punctuation that ends a sentence or closes a bracket is not part of an address.
     rf"(?:\b(?:https?|ftp|file)://|\bwww\.)(?:{_IN_URL}|\({_IN_URL}{{0,200}}\)){{1,2000}}(?<![.,;:!?\]}}])",
     r"(?<![\w.+-])[\w.+-]{1,64}@[\w-]{1,63}(?:\.[\w-]{1,63}){1,8}",  # e-mail
     rf"(?<![\w.@-])(?:[\w-]{{1,63}}\.){{1,5}}(?:{_DOMAINS})\b(?:/{_IN_URL}{{0,500}}(?<![.,;:!?\]}}]))?(?![\w.]\w)",
@@ -62,11 +63,9 @@ _KINDS = (
     rf"(?:[{_SIGNS}][{_SIGNS_JOINED}]*)+",
 )
 PLACEHOLDER = re.compile("|".join(_KINDS), re.DOTALL)
-# One of these is in each of them. Most sentences have none, and are looked through for these in far less time.
+# Every placeholder contains one of these. Most sentences contain none, and this search is much faster.
 _SIGN = re.compile(rf"[\u27e6`<&@{{%$/\\#\d\u20e3{_SIGNS}]|--|\*\*|\.\w")
 
-# A word with a letter that German and English have in foreign names alone.
-_NAME = r"(?<![\w\u27e6])\w{0,30}[\u00c0-\u024f\u1e00-\u1eff](?<![äöüÄÖÜßàáâèéêëíîïñóôøûÉ])[\w'\u2019-]{0,30}(?!\w)"
 _ALONE = re.compile(rf"(?:[{_SIGNS}][{_SIGNS_JOINED}]*)+|[\d#*]\ufe0f?\u20e3|#\w+")
 _TAG = re.compile(r"<(/?)([A-Za-z][\w:-]*)[^<>]*>")
 _EMPHASIS = frozenset(["*", "**", "***", "_", "__", "___", "~~"])
@@ -75,19 +74,19 @@ _RULES = frozenset("*_=~#|-")
 
 @dataclass(frozen=True)
 class Protected:
-    """A sentence with symbols, and what they stand for, in the order of their numbers."""
+    """A sentence with symbols, and the originals in the order of the symbols' numbers."""
 
     text: str
     originals: tuple[str, ...]
 
 
 def symbol(i: int) -> str:
-    """Symbol `i`, from 0 on; a piece of its own in a tokenizer with as many placeholders."""
+    """Return symbol `i`, counted from 0; a single piece in a tokenizer with more than `i` placeholders."""
     return f"\u27e6{i + 1}\u27e7"
 
 
 def protect(sentence: str, pattern: re.Pattern[str] = PLACEHOLDER) -> Protected:
-    """The sentence with a symbol for every match of `pattern`, numbered in order of appearance."""
+    """Replace every match of `pattern` by a symbol, numbered in order of appearance."""
     if pattern is PLACEHOLDER and not _SIGN.search(sentence):
         return Protected(sentence, ())
     originals: list[str] = []
@@ -100,19 +99,22 @@ def protect(sentence: str, pattern: re.Pattern[str] = PLACEHOLDER) -> Protected:
 
 
 @cache
-def with_names(pattern: re.Pattern[str]) -> re.Pattern[str]:
-    """The pattern, and words with letters that German and English have in foreign names alone."""
-    return re.compile(f"{pattern.pattern}|{_NAME}", pattern.flags)
+def with_names(pattern: re.Pattern[str], letters: str) -> re.Pattern[str]:
+    """Return the pattern extended by words with a Latin letter that is neither in a-z nor in `letters`: names."""
+    name = (
+        rf"(?<![\w\u27e6])\w{{0,30}}[\u00c0-\u024f\u1e00-\u1eff](?<![{re.escape(letters)}])[\w'\u2019-]{{0,30}}(?!\w)"
+    )
+    return re.compile(f"{pattern.pattern}|{name}", pattern.flags)
 
 
 def unframed(protected: Protected) -> tuple[str, Protected, str]:
-    """What stands before the sentence, the sentence, and what stands after it, as it was.
+    """Return the layout before the sentence, the sentence, and the layout after it.
 
-    Emoji at either end, and emphasis, a link or an element round the whole sentence, say nothing about its words.
+    Layout is emoji at either end, and emphasis, a link or an element around the whole sentence.
     """
     text, originals = protected.text, protected.originals
     before = after = ""
-    while len(originals) < 100:  # there are no more symbols
+    while len(originals) < 100:  # there are 99 symbols
         first = re.match(rf"{symbol(0)}\s*", text) if originals else None
         last = re.search(rf"\s*{symbol(len(originals) - 1)}\Z", text) if originals else None
         is_pair = first and last and _is_pair(originals)
@@ -135,12 +137,12 @@ def unframed(protected: Protected) -> tuple[str, Protected, str]:
 
 
 def _renumbered(text: str) -> str:
-    """The text with the numbers of its symbols one lower."""
+    """Return the text with the numbers of its symbols reduced by one."""
     return SYMBOL.sub(lambda match: symbol(int(match[1]) - 2), text)
 
 
 def _is_pair(marks: Sequence[str]) -> bool:
-    """Whether the first and the last belong together: nothing between them closes the one or opens the other."""
+    """Return whether the first and the last mark are a pair: no mark between them closes or opens one of them."""
     if len(marks) < 2:
         return False
     opening, *between, closing = marks
@@ -160,7 +162,7 @@ def _is_pair(marks: Sequence[str]) -> bool:
 
 
 def tightened(translation: str, protected: Protected) -> str:
-    """The translation without spaces on the inner side of marks that had none there."""
+    """Remove spaces on the inner side of the symbols of marks that had none there in the source."""
     for i, original in enumerate(protected.originals):
         if not original.startswith(("[", "![", "](")) and original not in _EMPHASIS and not _TAG.fullmatch(original):
             continue
@@ -174,7 +176,7 @@ def tightened(translation: str, protected: Protected) -> str:
 
 
 def restore(translation: str, originals: tuple[str, ...]) -> str | None:
-    """The translation with the originals in place of their symbols; None unless each is there exactly once."""
+    """Return the translation with the originals in place of the symbols; None unless each occurs exactly once."""
     found = [int(number) - 1 for number in SYMBOL.findall(translation)]
     if sorted(found) != list(range(len(originals))):
         return None
@@ -182,6 +184,6 @@ def restore(translation: str, originals: tuple[str, ...]) -> str | None:
 
 
 def between(sentence: str, pattern: re.Pattern[str] = PLACEHOLDER) -> list[Piece]:
-    """The sentence taken apart: matches are copied, and what stands between them is translated on its own."""
+    """Divide the sentence: matches are copied, and the text between them is translated piece by piece."""
     ends = [0, *(end for match in pattern.finditer(sentence) for end in match.span()), len(sentence)]
     return pieces(sentence, list(zip(ends[::2], ends[1::2], strict=True)))

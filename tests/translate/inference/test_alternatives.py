@@ -11,8 +11,9 @@ from translate.errors import UserError
 from translate.inference.alternatives import alternatives, branches
 from translate.inference.research import SearchEngine, SearchRules, translate_from
 from translate.inference.terms import Term
-from translate.inference.translator import Translation, Translator
+from translate.inference.translator import Translator
 from translate.models.folder import ModelFolder
+from translate.text.translation import Translation
 
 LINES = ["der Hund singt im Haus.", "", "  die Katze schläft am See. ", "der Hund singt im Haus."]
 NONE: list[tuple[int, ...]] = [()] * len(LINES)

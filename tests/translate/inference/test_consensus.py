@@ -6,7 +6,7 @@ import pytest
 from sacrebleu.metrics import CHRF
 
 from translate.inference.consensus import consensus
-from translate.inference.translator import Translation
+from translate.text.translation import Translation
 
 
 def samples(*texts: str) -> list[Translation]:

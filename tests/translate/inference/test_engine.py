@@ -14,7 +14,8 @@ from transformer.search.hypothesis import Hypothesis, SearchConfig
 from translate.corpus.tokenizer import Tokenizer
 from translate.errors import UserError
 from translate.inference.engine import Batch, Engine, Found, Precision, Search, TorchEngine
-from translate.inference.translator import LIMIT, Translator
+from translate.inference.sentence_search import LIMIT
+from translate.inference.translator import Translator
 from translate.models.folder import ModelFolder, TranslationSpec
 
 

@@ -12,8 +12,9 @@ from translate.corpus.tokenizer import train
 from translate.errors import UserError
 from translate.inference.research import SearchEngine, SearchRules, translate_from
 from translate.inference.terms import Term, forced_ids
-from translate.inference.translator import Translation, Translator
+from translate.inference.translator import Translator
 from translate.models.folder import ModelFolder
+from translate.text.translation import Translation
 
 LINES = ["der Hund singt im Haus.", "", "  die Katze schläft am See. ", "der Hund singt im Haus.", "Ja. " * 40]
 SHORT = LINES[:4]

@@ -47,5 +47,7 @@ def test_a_pair_of_blank_lines_has_no_tokens_and_half_a_pair_has_a_score(parts: 
 
 @pytest.mark.parametrize(("pair", "side"), [(("Ja. " * 70, "Ja."), "source"), (("Ja.", "Ja. " * 70), "reference")])
 def test_what_is_too_long_is_refused_with_its_line(parts: ModelFolder, pair: tuple[str, str], side: str) -> None:
-    with pytest.raises(UserError, match=rf"^line 2: the {side} has [\d,]+ tokens, and .* reads at most {MAX_LENGTH - 1};"):
+    with pytest.raises(
+        UserError, match=rf"^line 2: the {side} has [\d,]+ tokens, and .* reads at most {MAX_LENGTH - 1};"
+    ):
         list(score(parts, [("Ja.", "Ja."), pair]))

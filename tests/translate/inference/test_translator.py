@@ -9,6 +9,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import translate.inference.sentence_search
 import translate.inference.translator
 from tests.translate.conftest import SENTENCES, random_model
 from tests.translate.speakers import Echo
@@ -17,11 +18,12 @@ from transformer.model import Transformer
 from translate.config.schema import TokenizerConfig
 from translate.corpus.tokenizer import Tokenizer, train
 from translate.errors import UserError
-from translate.inference.translator import LIMIT, Translator, _batches
+from translate.inference.sentence_search import LIMIT, SentenceSearch, _batches
+from translate.inference.translator import Translator
 from translate.models.folder import ModelFolder
 from translate.text.clauses import cut
 from translate.text.guards import longest_output
-from translate.text.passages import Sentence
+from translate.text.translation import Translation
 
 PLAIN = ["der Hund schläft im Haus.", "die Katze läuft am See.", "das Kind singt.", "ein Vogel", "Ja."]
 BLANK = ["", " ", "\t", "\r", " \u2028\u0085 ", "\u3000"]
@@ -67,7 +69,7 @@ def test_translating_shuffled_lines_shuffles_the_translations(translator: Transl
 def test_no_translation_depends_on_its_batch(translator: Translator, monkeypatch: pytest.MonkeyPatch) -> None:
     lines = mixture(53)
     together = translator.translate(lines)
-    monkeypatch.setattr(translate.inference.translator, "_BATCH_HYPOTHESES", 1)
+    monkeypatch.setattr(translate.inference.sentence_search, "_BATCH_HYPOTHESES", 1)
     alone = translator.translate(lines)
     assert [t.tokens for t in alone] == [t.tokens for t in together]
     assert [t.score for t in alone] == pytest.approx([t.score for t in together], abs=1e-5)
@@ -76,7 +78,7 @@ def test_no_translation_depends_on_its_batch(translator: Translator, monkeypatch
 @pytest.mark.parametrize("line", BLANK)
 def test_a_blank_line_comes_back_as_it_is(translator: Translator, line: str) -> None:
     (translation,) = translator.translate([line])
-    assert (translation.text, translation.tokens, translation.log_prob) == (line, [], 0.0)
+    assert (translation.text, translation.tokens, translation.log_prob) == (line, (), 0.0)
 
 
 def test_blank_lines_never_reach_the_model(translator: Translator, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -102,25 +104,26 @@ def test_line_ends_of_a_file_are_no_text(translator: Translator) -> None:
 
 
 def test_a_line_break_that_the_model_invents_becomes_a_space(parts: ModelFolder, tokenizer: Tokenizer) -> None:
-    inventive = Talker(parts, "a\nb\r\u2028c")
+    inventive = Translator(parts)
+    inventive.sentences = Talker(inventive, "a\nb\r\u2028c")
     assert [t.text for t in inventive.translate([" x", "y"])] == [" a b c", "a b c"]
 
 
-class Talker(Translator):
-    """A translator whose model always says the same."""
+class Talker(SentenceSearch):
+    """A search that always finds the same."""
 
-    def __init__(self, parts: ModelFolder, sentence: str) -> None:
-        super().__init__(parts)
-        self.ids = parts.tokenizer.encode(sentence)
+    def __init__(self, translator: Translator, sentence: str) -> None:
+        super().__init__(translator.engine, translator.decoding)
+        self.ids = self.engine.tokenizer.encode(sentence)
 
-    def _search(self, *arguments):  # type: ignore[no-untyped-def]
-        found = super()._search(*arguments)
+    def hypotheses(self, *arguments):  # type: ignore[no-untyped-def]
+        found = super().hypotheses(*arguments)
         return {ids: [replace(h, tokens=self.ids) for h in hypotheses] for ids, hypotheses in found.items()}
 
 
 @pytest.mark.parametrize("line", LONG)
 def test_a_line_beyond_the_limit_is_translated_in_parts_that_miss_nothing(translator: Translator, line: str) -> None:
-    encode = translator.parts.tokenizer.encode
+    encode = translator.engine.tokenizer.encode
     pieces = [p.text for p in cut(line, lambda text: len(encode(text)) <= translator.limit) if p.translate]
     assert "".join("".join(pieces).split()) == "".join(line.split())
     assert all(len(encode(piece)) <= translator.limit for piece in pieces)
@@ -129,7 +132,7 @@ def test_a_line_beyond_the_limit_is_translated_in_parts_that_miss_nothing(transl
     assert whole.split
     assert whole.text.strip() == " ".join(part.text for part in parts if part.text)
     assert whole.log_prob == pytest.approx(sum(part.log_prob for part in parts), abs=1e-4)
-    assert whole.tokens == [piece for part in parts for piece in part.tokens]
+    assert whole.tokens == tuple(piece for part in parts for piece in part.tokens)
 
 
 def test_a_line_at_the_limit_is_not_split(translator: Translator) -> None:
@@ -139,7 +142,7 @@ def test_a_line_at_the_limit_is_not_split(translator: Translator) -> None:
 
 
 def fits(translator: Translator, text: str) -> bool:
-    return len(translator.parts.tokenizer.encode(text)) <= translator.limit
+    return len(translator.engine.tokenizer.encode(text)) <= translator.limit
 
 
 def test_sinusoids_have_a_limit_too(parts: ModelFolder) -> None:
@@ -233,7 +236,7 @@ def test_no_passage_depends_on_its_neighbours_or_its_batch(
     together = list(translator.passages(lines))
     order = random.Random(5).sample(range(len(lines)), len(lines))
     assert list(translator.passages([lines[i] for i in order])) == [together[i] for i in order]
-    monkeypatch.setattr(translate.inference.translator, "_BATCH_HYPOTHESES", 1)
+    monkeypatch.setattr(translate.inference.sentence_search, "_BATCH_HYPOTHESES", 1)
     monkeypatch.setattr(translate.inference.translator, "WINDOW", 7)
     alone = list(translator.passages(lines))
     assert [(t.text, t.tokens, t.flags) for t in alone] == [(t.text, t.tokens, t.flags) for t in together]
@@ -243,7 +246,9 @@ def test_no_passage_depends_on_its_neighbours_or_its_batch(
 def test_passages_are_read_a_bounded_number_of_characters_ahead(translator: Translator) -> None:
     lines = iter(["x" * 30_000] * 100)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(translator, "_render", lambda lines, *_: {line: [Sentence(line)] for line in lines})
+        patch.setattr(
+            translator.sentences, "translate", lambda lines, *_, **__: {line: [Translation(line)] for line in lines}
+        )
         next(translator.stream(lines))
     assert len(list(lines)) == 100 - 9
 
@@ -275,7 +280,7 @@ def test_the_n_best_are_those_of_the_search_best_first(translator: Translator, p
 def test_guards_bound_the_length_and_say_so(translator: Translator) -> None:
     lines = ["Ja.", "am See", "der Hund singt im Haus"]
     for line, translation in zip(lines, translator.passages(lines), strict=True):
-        assert len(translation.tokens) < longest_output(len(translator.parts.tokenizer.encode(line)))
+        assert len(translation.tokens) < longest_output(len(translator.engine.tokenizer.encode(line)))
         assert translation.suspicious or "length" not in translation.flags
 
 

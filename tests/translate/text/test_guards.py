@@ -6,16 +6,10 @@ from hypothesis import strategies as st
 
 from translate.corpus.grammar import generate
 from translate.text.guards import (
-    FUNCTION_WORDS,
-    begun_alike,
     echoes,
     has_words,
-    is_foreign,
-    is_shouted,
-    language_of,
     longest_output,
     loops,
-    unshouted,
 )
 
 GRAMMAR = generate("train", 300, 3)
@@ -95,94 +89,3 @@ def test_what_says_the_same_words_is_an_echo() -> None:
         ("⟦1⟧ ⟦2⟧ ⟦3⟧", "⟦1⟧ ⟦2⟧ ⟦3⟧"),
     ):
         assert not echoes(output, source)
-
-
-def test_no_sentence_of_a_language_is_foreign_to_it() -> None:
-    assert [german for german, _ in GRAMMAR if is_foreign(german, "de")] == []
-    assert [english for _, english in GRAMMAR if is_foreign(english, "en")] == []
-
-
-@pytest.mark.parametrize(
-    ("text", "language"),
-    [
-        ("The dog that you have seen is not from here.", "de"),
-        ("Der Hund, den du gesehen hast, ist nicht von hier und auch nicht für dich.", "en"),
-        ("Le chien que vous avez vu n'est pas dans la maison avec nous.", "de"),
-        ("漢字かな交じり文", "de"),
-        ("Это предложение по-русски", "en"),
-        ("هذه جملة", "de"),
-    ],
-)
-def test_another_language_or_script_is_foreign(text: str, language: str) -> None:
-    assert is_foreign(text, language)
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "Guten Morgen",
-        "OK, cool!",
-        "Er sagte: \u201eThe show must go on.\u201c Und das ist nicht von ihm.",
-        "Das Lied heißt Let It Be",
-        "Ein Film mit dem Titel \u201eThe Good, the Bad and the Ugly\u201c",
-        "Tokio (東京)",
-        "Die Farbe des Hauses, des Daches, des Zaunes.",
-        "Komm her, was will Tom?",
-        "Was will sie? Wir will er was, her damit!",
-        "",
-    ],
-)
-def test_what_may_be_german_is_not_foreign(text: str) -> None:
-    assert not is_foreign(text, "de")
-
-
-def test_no_function_word_belongs_to_two_languages() -> None:
-    words = [word for own in FUNCTION_WORDS.values() for word in own]
-    assert sorted(words) == sorted(set(words))
-
-
-def test_an_unknown_language_is_never_missed() -> None:
-    assert not is_foreign("漢字", "ja")
-    assert not is_foreign("The dog and the cat and the cow.", "la")
-
-
-def test_a_language_is_guessed_among_those_asked_for_or_not_at_all() -> None:
-    text = ["Der Hund ist nicht hier.", "The dog is not here, and that is that."]
-    assert language_of(text[:1], ["de", "en"]) == "de"
-    assert language_of(text[1:], ["de", "en"]) == "en"
-    assert language_of(text, ["de"]) == "de"
-    assert language_of(["12345"], ["de", "en"]) is None
-    assert language_of(text, []) is None
-
-
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [("HALLO!", True), ("Hallo", False), ("A", False), ("STRAßE", True), ("3 KM", True), ("", False)],
-)
-def test_capitals_are_noticed(text: str, expected: bool) -> None:
-    assert is_shouted(text) == expected
-
-
-def test_small_letters_begin_with_a_capital() -> None:
-    assert unshouted("\u201eHALLO, DU!\u201c") == "\u201eHallo, du!\u201c"
-    assert unshouted("3 ÄPFEL") == "3 Äpfel"
-    assert unshouted("") == ""
-
-
-@pytest.mark.parametrize(
-    ("source", "output", "expected"),
-    [
-        ("Ende.", "end.", "End."),
-        ("Noch eine", "one more", "One more"),
-        ("Haus", "house", "house"),
-        ("hallo du", "hello you", "hello you"),
-        ("Hans Müller", "hans Müller", "Hans Müller"),
-        ("NATO", "nato", "NATO"),
-        ("Ein Haus", "House", "House"),
-        ("Ein Haus", "", ""),
-        ("", "", ""),
-        ("2 Häuser", "two houses", "two houses"),
-    ],
-)
-def test_a_phrase_begins_as_its_source_does(source: str, output: str, expected: str) -> None:
-    assert begun_alike(output, source) == expected

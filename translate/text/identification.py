@@ -1,0 +1,71 @@
+"""The language of a text, by its script, its frequent words and py3langid, which is optional.
+
+py3langid knows 140 languages. Loading it takes about a second, so it is asked only if fewer than one word in four is a
+frequent word of the expected language: 6 % of German and 8 % of English sentences in tatoeba.
+"""
+
+import re
+import unicodedata
+from collections.abc import Iterable
+from functools import cache
+from typing import TYPE_CHECKING
+
+from translate.errors import UserError
+from translate.text import languages
+
+if TYPE_CHECKING:
+    from py3langid.langid import LanguageIdentifier
+
+_MIN_WORDS = 3  # of a sentence whose language can be certain
+_OWN_WORDS = 0.25  # of the words of a sentence that is in the expected language without doubt
+# No sentence of 4,000 in tatoeba's development set and of 2,000 in newstest2014 is taken for another language at 0.9.
+_CERTAIN = 0.9
+_CLEAR = 0.8  # probability of one candidate among all candidates
+_SAMPLE = 4096  # characters that are enough to identify a language
+_WORD = re.compile(r"\w+")
+
+
+def is_foreign(text: str, language: str) -> bool:
+    """Return whether a sentence is certainly not in `language`; short sentences rarely are.
+
+    Without py3langid, and for languages unknown to it, only the script is checked.
+    """
+    rules = languages.find(language)
+    words = _WORD.findall(text.lower())
+    if rules:
+        letters = [character for character in text if character.isalpha()]
+        if 2 * sum(rules.script in unicodedata.name(letter, "") for letter in letters) < len(letters):
+            return True
+        if sum(word in rules.starters for word in words) >= _OWN_WORDS * len(words):
+            return False
+    identifier = _identifier() if len(words) >= _MIN_WORDS else None
+    if identifier is None or language not in identifier.labels:
+        return False
+    found, probability = identifier.classify(text)
+    return bool(found != language and probability >= _CERTAIN)
+
+
+def language_of(texts: Iterable[str], candidates: Iterable[str]) -> str | None:
+    """Return the candidate language that the texts are in; None if that is not clear.
+
+    UserError if py3langid is not installed.
+    """
+    identifier = _identifier()
+    if identifier is None:
+        raise UserError("--from auto needs py3langid: run `pip install py3langid`, or name the language")
+    ranked = identifier.rank(" ".join(texts)[:_SAMPLE])
+    known = {*candidates}
+    likely = [(language, probability) for language, probability in ranked if language in known]
+    total = sum(probability for _, probability in likely)
+    is_other = ranked[0][0] not in known and ranked[0][1] >= _CERTAIN
+    return None if is_other or not likely or likely[0][1] < _CLEAR * total else likely[0][0]
+
+
+@cache
+def _identifier() -> "LanguageIdentifier | None":
+    """Load py3langid with probabilities; None if it is not installed."""
+    try:
+        from py3langid.langid import MODEL_FILE, LanguageIdentifier
+    except ImportError:
+        return None
+    return LanguageIdentifier.from_model_file(MODEL_FILE, norm_probs=True)

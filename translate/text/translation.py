@@ -1,0 +1,82 @@
+"""The translation of a sentence or a longer text, with its probability and the flags of the guards.
+
+    split          the source was longer than the model reads at once and was translated in parts
+    copied         the source has no words (numbers, punctuation, emoji) and was copied
+    language       the source is not in the source language and was copied
+    capitals       the source was searched with other capital letters: text in capitals in lower case, or a few German
+                   words in lower case with capitals
+    placeholders   the text between placeholders was translated piece by piece, or the model invented a placeholder
+    repetition     the translation repeated itself, so a second search excluded repetitions
+    length         the translation was cut off at the length limit for its source
+    numbers        a number was missing, so a second search kept all numbers fixed
+    missing        a number of the source is not in the translation
+    echo           most words of the translation are those of the source
+    confidence     the mean log-probability is low
+
+The flags in `SUSPICIOUS` say that the translation may be wrong.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+SUSPICIOUS = frozenset({"language", "repetition", "length", "missing", "echo", "confidence"})
+
+
+@dataclass(frozen=True)
+class Translation:
+    """A translated text.
+
+    Attributes:
+        text: the translation, within the white space of its source.
+        score: log-probability divided by the length penalty (section 6.1 of GNMT by default), plus the coverage
+            penalty if one was requested; 0 if the model was not used.
+        log_prob: natural logarithm of the probability of all tokens, ends included; 0 if the model was not used.
+        tokens: the pieces of the translation, without ends.
+        flags: see `translate.text.translation`; in alphabetical order.
+        n_searches: number of searches joined in this translation, each with an end token; 0 if the model was not used.
+        coverage: the coverage penalty.
+    """
+
+    text: str
+    score: float = 0.0
+    log_prob: float = 0.0
+    tokens: tuple[str, ...] = ()
+    flags: tuple[str, ...] = ()
+    n_searches: int = 0
+    coverage: float = 0.0
+
+    @property
+    def confidence(self) -> float:
+        """Mean log-probability of a token, ends included; 0 if the model was not used."""
+        return self.log_prob / max(1, len(self.tokens) + self.n_searches)
+
+    @property
+    def split(self) -> bool:
+        """Whether the source was longer than the model reads at once."""
+        return "split" in self.flags
+
+    @property
+    def suspicious(self) -> bool:
+        """Whether a flag says that the translation may be wrong."""
+        return not SUSPICIOUS.isdisjoint(self.flags)
+
+    def flagged(self, *flags: str) -> "Translation":
+        """Return the same translation with more flags."""
+        return replace(self, flags=tuple(sorted({*self.flags, *flags})))
+
+    def record(self) -> dict[str, object]:
+        """Return the public values, for JSON."""
+        names = ("text", "score", "log_prob", "tokens", "split", "confidence", "suspicious", "flags")
+        return {name: getattr(self, name) for name in names}
+
+
+def join(parts: Sequence[Translation]) -> Translation:
+    """Return the concatenation of the parts, without a score."""
+    return Translation(
+        "".join(part.text for part in parts),
+        log_prob=sum(part.log_prob for part in parts),
+        tokens=tuple(token for part in parts for token in part.tokens),
+        flags=tuple(sorted({flag for part in parts for flag in part.flags})),
+        n_searches=sum(part.n_searches for part in parts),
+        coverage=sum(part.coverage for part in parts),
+    )
