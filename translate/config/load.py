@@ -5,21 +5,25 @@ import json
 import tomllib
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any, get_args, get_origin
 
-from pydantic import BaseModel, ValidationError
+from pydantic import ValidationError
 
 from translate.config.schema import ExperimentConfig, Section
 from translate.errors import UserError
 
 
 def load(path: Path, overrides: Iterable[str] = ()) -> ExperimentConfig:
-    """The experiment in the TOML file `path` with `section.key=value` overrides applied; UserError if unusable.
+    """Load an experiment file.
 
-    The config.json of a run directory is the same in JSON.
+    With the line `extends = "base.toml"`, keys that the file does not set come from that file, which may extend
+    another. Values are not merged: a `data.test` in the file replaces all test sets of the base.
 
-    A first line `extends = "base.toml"`, relative to the file, takes every key that the file does not set from that
-    file, which may extend another. Keys are taken whole: a `data.test` of its own replaces all test sets of the base.
+    Args:
+        path: a TOML file, or the config.json of a run directory. The base is relative to it.
+        overrides: `section.key=value` settings, which take precedence over all files.
+
+    Raises UserError if a file cannot be read or a key or value is wrong.
     """
     chain = _chain(path)
     values: dict[str, Any] = {}
@@ -31,12 +35,12 @@ def load(path: Path, overrides: Iterable[str] = ()) -> ExperimentConfig:
 
 
 def _chain(path: Path) -> list[tuple[Path, dict[str, Any]]]:
-    """The file and those that it extends, nearest first, each with its own tables."""
+    """Return the file and its bases, nearest first, each with its own tables."""
     chain: list[tuple[Path, dict[str, Any]]] = []
     while True:
         files = [*(file for file, _ in chain), path]
         if path.resolve() in {file.resolve() for file in files[:-1]}:
-            raise UserError(f"{_names(files)}: a circle; take the `extends` out of one of these files")
+            raise UserError(f"{_names(files)}: a circle; remove `extends` from one of these files")
         tables = _tables(path, _names(files))
         base = tables.pop("extends", None)
         chain.append((path, tables))
@@ -50,9 +54,9 @@ def _chain(path: Path) -> list[tuple[Path, dict[str, Any]]]:
 
 
 def _tables(path: Path, where: str) -> dict[str, Any]:
-    """The file as plain data; UserError that begins with `where` if it cannot be read."""
+    """Return the file as plain data; UserError, which begins with `where`, if it cannot be read."""
     try:
-        text = path.read_text(encoding="utf-8-sig")  # a byte order mark is a signature and no text
+        text = path.read_text(encoding="utf-8-sig")  # drops a byte order mark
         return _as_tables(json.loads(text)) if path.suffix == ".json" else tomllib.loads(text)
     except OSError as error:
         raise UserError(f"{where}: cannot read the config file: {error.strerror}") from error
@@ -63,12 +67,12 @@ def _tables(path: Path, where: str) -> dict[str, Any]:
 
 
 def _as_tables(value: object) -> dict[str, Any]:
-    """The top level of a JSON file, which holds sections; anything else has none."""
+    """Return the top level of a JSON file; a value that is no object gets an empty key, which validation refuses."""
     return value if isinstance(value, dict) else {"": value}
 
 
 def _laid_over(base: dict[str, Any], tables: dict[str, Any]) -> dict[str, Any]:
-    """The base with the keys of each section in `tables` put in place of its own."""
+    """Return the base, with the keys of each section replaced by those in `tables`."""
     merged = dict(base)
     for name, section in tables.items():
         below = base.get(name)
@@ -77,12 +81,12 @@ def _laid_over(base: dict[str, Any], tables: dict[str, Any]) -> dict[str, Any]:
 
 
 def _names(files: list[Path]) -> str:
-    """Where a problem is: the file, and the files that it extends."""
+    """Return the names of a file and its bases, for a message."""
     return " extends ".join(str(file) for file in files)
 
 
 def parse(values: Mapping[str, Any], where: str) -> ExperimentConfig:
-    """Validate plain data; `where` is named in the UserError of the first mistake."""
+    """Validate plain data; the UserError for the first mistake begins with `where`."""
     try:
         return ExperimentConfig.model_validate(values)
     except ValidationError as error:
@@ -90,11 +94,11 @@ def parse(values: Mapping[str, Any], where: str) -> ExperimentConfig:
 
 
 def _override(values: dict[str, Any], override: str) -> None:
-    """Set one `section.key=value`; the value is read as TOML, or as bare text where it is not TOML."""
+    """Set one `section.key=value`; a value that is not TOML is a string."""
     key, equals, text = override.partition("=")
     names = key.strip().split(".")
     if not equals or not all(names):
-        raise UserError(f"--set {override}: write section.key=value, such as --set training.seed=2")
+        raise UserError(f"--set {override}: write section.key=value, for example --set training.seed=2")
     try:
         value = tomllib.loads(f"value = {text}")["value"]
     except tomllib.TOMLDecodeError:
@@ -108,22 +112,46 @@ def _override(values: dict[str, Any], override: str) -> None:
 
 
 def _sentence(error: ValidationError) -> str:
-    """The first problem of a validation as one sentence with the way out."""
+    """Return the first problem of a validation as one sentence that says how to solve it."""
     problem = error.errors(include_url=False)[0]
-    tags = {"text", "tsv", "jsonl", "parquet", "hub", "grammar", "sacrebleu"}
-    location = [part for part in problem["loc"] if part not in tags]
-    key = ".".join(str(part) for part in location)
-    if problem["type"] == "extra_forbidden":
-        return unknown_key(key, _known_keys(problem["loc"][:-1]))
-    if problem["type"] == "missing":
-        return f"the key {key!r} is missing"
-    if problem["type"] == "union_tag_invalid":
-        return f"{key}.kind is none of: {', '.join(sorted(tags))}"
+    key, known = _place(problem["loc"])
+    match problem["type"]:
+        case "extra_forbidden":
+            return unknown_key(key, known)
+        case "missing":
+            return f"the key {key!r} is missing"
+        case "union_tag_invalid":
+            kind, kinds = problem["ctx"]["tag"], problem["ctx"]["expected_tags"]
+            return f"{key}.kind = {json.dumps(kind)}: must be one of {kinds}"
     return f"{key} = {json.dumps(problem['input'], default=str)[:80]}: {_lower_first(problem['msg'])}"
 
 
+def _place(location: tuple[int | str, ...]) -> tuple[str, list[str]]:
+    """Return the dotted key at a location of pydantic, as the user writes it, and the known keys of its section.
+
+    A location has one part that no file has: pydantic adds the kind of a source. Which part that is depends on the
+    types on the way, since a test set may be called "hub".
+    """
+    annotation: Any = ExperimentConfig
+    written, known = [], []
+    for part in location:
+        sections = _sections(annotation)
+        if get_origin(annotation) in (dict, tuple):
+            annotation = next(arg for arg in reversed(get_args(annotation)) if arg is not Ellipsis)
+        elif len(sections) > 1:
+            annotation = next(
+                section for section in sections if part in get_args(section.model_fields["kind"].annotation)
+            )
+            continue
+        elif sections:
+            fields = sections[0].model_fields
+            known, annotation = list(fields), fields[part].annotation if part in fields else None
+        written.append(str(part))
+    return ".".join(written), known
+
+
 def unknown_key(key: str, known: Iterable[str]) -> str:
-    """A sentence that names the unknown key and the nearest known one."""
+    """Return a sentence that names the unknown key and the nearest known one."""
     section, _, name = key.rpartition(".")
     known = sorted(known)
     near = difflib.get_close_matches(name, known, n=1)
@@ -132,33 +160,11 @@ def unknown_key(key: str, known: Iterable[str]) -> str:
     return f"unknown key {key!r}; {hint}"
 
 
-def _known_keys(location: tuple[int | str, ...]) -> list[str]:
-    """The keys of the section at `location`, walked through the types."""
-    section: Any = ExperimentConfig
-    for part in location:
-        if isinstance(section, type) and issubclass(section, BaseModel) and part in section.model_fields:
-            section = _without_none(section.model_fields[str(part)].annotation)
-        else:
-            section = next((s for s in _sections(section) if _tag(s) == part), section)
-    return list(section.model_fields) if isinstance(section, type) and issubclass(section, BaseModel) else []
-
-
-def _without_none(annotation: Any) -> Any:
-    """The section that an optional one is if it is there."""
-    options = [option for option in get_args(annotation) if option is not type(None)]
-    return options[0] if len(options) == 1 else annotation
-
-
 def _sections(annotation: Any) -> list[type[Section]]:
-    """Every Section class inside a type such as tuple[Source, ...]."""
+    """Return every Section class in a type such as tuple[Source, ...]."""
     if isinstance(annotation, type) and issubclass(annotation, Section):
         return [annotation]
     return [section for option in get_args(annotation) for section in _sections(option)]
-
-
-def _tag(section: type[Section]) -> str | None:
-    kind = section.model_fields.get("kind")
-    return None if kind is None else str(get_args(kind.annotation)[0])
 
 
 def _lower_first(text: str) -> str:

@@ -1,56 +1,48 @@
-"""The experiment file (TOML) as typed, frozen sections; unknown keys are refused with a suggestion.
+"""The experiment file (TOML) as typed, frozen sections. Defaults are set here and nowhere else.
 
-`load` reads a file, applies `--set section.key=value`, and validates; nothing edits a config afterwards. Defaults
-live here and nowhere else.
+load.py reads a file, applies `--set section.key=value` and validates; a config never changes afterwards.
 """
 
 import functools
 from collections.abc import Mapping
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from pydantic import (
     BaseModel,
     ConfigDict,
     Discriminator,
     Field,
-    SerializerFunctionWrapHandler,
     Tag,
     ValidationInfo,
     field_validator,
-    model_serializer,
     model_validator,
 )
 from pydantic_core import PydanticCustomError
 
 from transformer.search.hypothesis import LengthRule
 
-MAX_BEAM_SIZE, MAX_ALPHA = 256, 10.0  # beyond them a search only runs out of memory or of floating-point range
+MAX_BEAM_SIZE, MAX_ALPHA = 256, 10.0  # larger values only exhaust memory or the floating-point range
 Beta = Annotated[float, Field(ge=0, lt=1)]
 
 
 class Section(BaseModel):
-    """A frozen table of the experiment file that knows its keys."""
+    """A table of the experiment file: frozen, strict, without unknown keys."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True, allow_inf_nan=False)
 
 
 class Origin(Section):
-    """Where sentence pairs come from.
+    """A source of sentence pairs.
 
     Attributes:
-        upsample: copies of each pair, and of its variants, in the training corpus: more for what is small and matters.
+        upsample: copies of each pair and of its variants in the training corpus; above 1 for small, important sources.
     """
 
     upsample: int = Field(default=1, ge=1, le=1000)
 
-    @model_serializer(mode="wrap")
-    def _without_default(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        """One copy is not written, so that what was prepared before there were any stays up to date."""
-        return {key: value for key, value in dump(self).items() if (key, value) != ("upsample", 1)}
-
 
 class TextSource(Origin):
-    """Two line-aligned files, plain or compressed (.gz, .xz); line n of one translates line n of the other."""
+    """Two line-aligned files, plain or compressed (.gz, .xz, .bz2): line n of one translates line n of the other."""
 
     kind: Literal["text"] = "text"
     source: str
@@ -61,7 +53,8 @@ class TsvSource(Origin):
     """One file with tab-separated columns, counted from 0.
 
     Attributes:
-        split: separator of several translations in one cell, such as "|" in a dictionary; each makes a pair.
+        split: separator of several translations in a cell, such as "|" in a dictionary; each combination of both
+            cells is a pair.
     """
 
     kind: Literal["tsv"]
@@ -72,7 +65,7 @@ class TsvSource(Origin):
 
 
 class JsonlSource(Origin):
-    """One JSON object a line; `source` and `target` are keys, dotted where nested: `translation.de`."""
+    """One JSON object per line; `source` and `target` are keys, dotted if nested: `translation.de`."""
 
     kind: Literal["jsonl"]
     path: str
@@ -81,7 +74,7 @@ class JsonlSource(Origin):
 
 
 class ParquetSource(Origin):
-    """A Parquet file with one column for each language, dotted where nested."""
+    """A Parquet file with one column per language, dotted if nested."""
 
     kind: Literal["parquet"]
     path: str
@@ -90,7 +83,7 @@ class ParquetSource(Origin):
 
 
 class HubSource(Origin):
-    """A data set of the Hugging Face hub, or a local folder in the same form, loaded by `datasets`."""
+    """A data set of the Hugging Face hub, or a local folder of the same form, loaded by `datasets`."""
 
     kind: Literal["hub"]
     id: str
@@ -102,7 +95,7 @@ class HubSource(Origin):
 
 
 class GrammarSource(Origin):
-    """Sentences of the German-English grammar that ships with the project: synthetic, for demonstration."""
+    """Synthetic sentences of the German-English grammar that ships with the project, for demonstration."""
 
     kind: Literal["grammar"]
     split: Literal["train", "valid", "test"]
@@ -111,7 +104,7 @@ class GrammarSource(Origin):
 
 
 class WordsSource(Origin):
-    """German and English words, short phrases and replies of every day; a list that ships with the project."""
+    """The list of German and English words, short phrases and everyday replies that ships with the project."""
 
     kind: Literal["words"]
 
@@ -124,7 +117,7 @@ class SacrebleuSource(Origin):
 
 
 def _kind(value: object) -> str:
-    """The tag of a source table; "text" may be left out."""
+    """Return the tag of a source table, "text" by default."""
     kind = value.get("kind", "text") if isinstance(value, Mapping) else getattr(value, "kind", "text")
     return str(kind)
 
@@ -143,12 +136,12 @@ Source = Annotated[
 
 
 class ReplayData(Section):
-    """A corpus that a model was trained on before, mixed with the new one against forgetting.
+    """An older corpus that is mixed into training, so that a model does not forget it.
 
     Attributes:
-        sources: where its text comes from.
-        share: of the sentence pairs of every epoch. An epoch holds each new pair once and as many old ones as make the
-            share right: a sample drawn anew for every epoch, or where there are too few, all of them equally often.
+        sources: its sources.
+        share: its share of the sentence pairs of an epoch. Each epoch has every pair of data.train once and a new
+            sample of this corpus; if the corpus is smaller than the sample, its pairs are repeated equally often.
     """
 
     sources: tuple[Source, ...] = Field(min_length=1, strict=False)
@@ -156,16 +149,18 @@ class ReplayData(Section):
 
 
 class DataConfig(Section):
-    """Where the text comes from.
+    """The languages and the sources of the text.
 
-    In names of files and columns "{source}" and "{target}" stand for the language codes, so that an experiment in the
-    other direction need not repeat them.
+    In names of files and columns, "{source}" and "{target}" are replaced by the language codes, so that an experiment
+    in the other direction can extend this one.
 
     Attributes:
         source, target: language codes, such as "de" and "en".
-        root: folder that relative paths of the sources start from; itself relative to the working directory.
-        train, valid, test: sources; several train sources are concatenated, test sets have names.
-        replay: an older corpus to train on beside `train`.
+        root: folder of the relative paths of the sources; itself relative to the working directory.
+        train: sources of the training pairs, concatenated.
+        valid: source of the validation pairs.
+        test: sources of the test sets, by name.
+        replay: an older corpus to train on as well.
     """
 
     source: str
@@ -199,7 +194,7 @@ class DataConfig(Section):
     def _score_each_pair_once(cls, value: Source | dict[str, Source]) -> Source | dict[str, Source]:
         for source in value.values() if isinstance(value, dict) else (value,):
             if source.upsample > 1:
-                raise PydanticCustomError("upsample", "upsample is for training; take the key out")
+                raise PydanticCustomError("upsample", "upsample is for training; remove the key")
         return value
 
 
@@ -207,7 +202,7 @@ _SOURCES = {"train", "valid", "test", "replay"}  # the keys of DataConfig that h
 
 
 def _replaced(value: object, texts: Mapping[str, str]) -> object:
-    """Nested tables and lists with each of the texts replaced in every string."""
+    """Return nested tables and lists with each of the texts replaced in every string."""
     if isinstance(value, str):
         return functools.reduce(lambda text, old: text.replace(old, texts[old]), texts, value)
     if isinstance(value, Mapping):
@@ -216,14 +211,15 @@ def _replaced(value: object, texts: Mapping[str, str]) -> object:
 
 
 class CleaningConfig(Section):
-    """Which training pairs are dropped; every drop is counted in the report.
+    """Rules that drop training pairs; every drop is counted in the report.
 
     Attributes:
-        max_words: longest side in white-space separated words.
-        max_characters: longest side in characters.
-        max_ratio: longest side over shortest, in characters; sides of fewer than 20 characters are exempt.
-        duplicates, identical: drop repeated pairs; drop pairs whose sides are equal.
-        test_overlap: drop pairs of which a side of 4 words or more stands in the valid or a test set.
+        max_words: largest length of a side in words separated by white space.
+        max_characters: largest length of a side in characters.
+        max_ratio: largest ratio of the lengths of both sides, in characters; sides below 20 characters are exempt.
+        duplicates: drop repeated pairs.
+        identical: drop pairs whose sides are equal.
+        test_overlap: drop pairs with a side of 4 words or more that occurs in the validation or a test set.
     """
 
     max_words: int = Field(default=250, ge=1)
@@ -238,9 +234,13 @@ class TokenizerConfig(Section):
     """One SentencePiece model for both languages (section 5.1: a shared vocabulary).
 
     Attributes:
-        max_sentences: sentences that it is trained on, a random sample of more; of 256 MB of text at most, and of
-            less, down to 14 MB, where there are few spaces, as in Chinese.
-        placeholders: symbols that are a piece of their own each, to stand for what is not to be translated.
+        vocab_size: number of pieces, special ones included.
+        algorithm: SentencePiece's algorithm.
+        byte_fallback: encode unknown characters as bytes, so that every text can be encoded.
+        character_coverage: share of the characters of the text that become pieces.
+        max_sentences: largest random sample of sentences to train on. The sample is also limited to 256 MB of text,
+            or as little as 14 MB for text with few spaces, such as Chinese.
+        placeholders: number of symbols that are pieces and replace text that must not be translated.
     """
 
     vocab_size: int = Field(default=8000, ge=16, le=1_000_000)
@@ -255,12 +255,13 @@ Rate = Annotated[float, Field(ge=0, le=1)]
 
 
 class AugmentationConfig(Section):
-    """Training pairs that occur in another form as well; each rate is the chance of a sentence of 12 words.
+    """Variants added to the training pairs; each rate is the probability for a sentence of 12 words.
 
     Attributes:
-        case: in capitals or in small letters.
-        ending: without the mark that ends both sides, or with one.
-        markup: with placeholders around or in place of a word that both sides share; the tokenizer needs two.
+        case: both sides in upper or lower case.
+        ending: without the final punctuation of both sides, or with one.
+        markup: with placeholders around a word and its translation, or replacing a shared word; the tokenizer needs
+            two placeholders.
     """
 
     case: Rate = 0.0
@@ -269,7 +270,7 @@ class AugmentationConfig(Section):
 
 
 class ModelSection(Section):
-    """A preset by name and the fields that differ from it; None leaves the preset's value."""
+    """A preset by name and the fields that differ from it; None keeps the value of the preset."""
 
     preset: str = "paper-base"
     d_model: int | None = None
@@ -298,35 +299,35 @@ class TrainingConfig(Section):
     """Section 5 of the paper; the defaults are the paper's where it names a value.
 
     Attributes:
-        max_steps, max_epochs: training ends at whichever comes first; at least one must be set.
-        batch_tokens: padded tokens a side in one micro-batch; the paper has about 25,000.
-        accumulate: micro-batches that make one update.
-        checkpoint_activations: keep only the inputs of layers for the backward pass and compute the rest again: less
+        max_steps, max_epochs: training ends at the first limit reached; at least one must be set.
+        batch_tokens: padded tokens per side in one micro-batch; the paper has about 25,000.
+        accumulate: micro-batches per update.
+        checkpoint_activations: keep only the inputs of layers for the backward pass and recompute the rest: less
             memory, about a third more work, the same result.
-        parallel: what the processes of torchrun hold: "ddp" all of the model each, "fsdp" a part each, for models that
-            one GPU does not hold; a single process holds all.
-        max_tokens: longest sentence, in tokens a side, that is trained on; longer ones are counted and named.
+        parallel: "ddp": each process of torchrun holds the whole model; "fsdp": each holds a shard, for models that
+            do not fit into one GPU. Without effect on a single process.
+        max_tokens: longest sentence to train on, in tokens per side; longer ones are skipped and reported.
         lr: peak learning rate; None is the paper's d_model^-0.5 * warmup_steps^-0.5 (5.3).
-        warmup_steps: linear rise, then inverse square root (5.3).
-        cooldown: share of all steps, at the end, in which the learning rate falls to zero in a line; 0 is the paper's.
-        adam_betas, adam_eps, weight_decay: of the optimizer (5.3); decay is decoupled.
-        label_smoothing: of 5.4.
-        clip_norm: largest gradient norm; None measures without clipping, as the paper.
-        precision: "auto" takes bf16 where this machine multiplies faster in it.
+        warmup_steps: steps of linear rise, before the decay with the inverse square root (5.3).
+        cooldown: share of all steps, at the end, in which the learning rate falls linearly to zero; the paper has 0.
+        adam_betas, adam_eps, weight_decay: parameters of Adam (5.3); weight decay is decoupled.
+        label_smoothing: probability mass spread over the vocabulary (5.4).
+        clip_norm: largest gradient norm; None does not clip, like the paper.
+        precision: type of matrix products; "auto" chooses bf16 if it is faster on this machine.
         valid_every: steps between validations; None is once an epoch.
         valid_bleu_sentences: validation sentences that are translated for BLEU; 0 turns it off.
-        save_every: steps between checkpoints of the schedule, which averaging uses; None saves with every validation.
-        save_minutes: minutes between checkpoints that only guard against loss; 0 turns them off.
-        keep_last: checkpoints kept beside the best one.
+        save_every: steps between the checkpoints that averaging uses; None saves with every validation.
+        save_minutes: minutes between additional checkpoints, for resuming only; 0 turns them off.
+        keep_last: checkpoints kept in addition to the best one.
         average_last: checkpoints averaged into the final model (6.1: 5 for base, 20 for big).
-        best_by: the validation score that picks the best checkpoint and drives patience.
-        final: what becomes the final model: the mean of the last checkpoints, or the best one. With `ema` the moving
-            average takes the place of the mean.
-        ema: decay of a moving average of the parameters, such as 0.999, which is validated and becomes the final
-            model; None keeps none.
+        best_by: validation score that selects the best checkpoint and that `patience` watches.
+        final: final model: the mean of the last checkpoints, or the best one. With `ema`, the moving average replaces
+            the mean.
+        ema: decay of a moving average of the parameters, such as 0.999; the average is validated and becomes the
+            final model. None turns it off.
         patience: validations without a better score before training stops; None never stops early.
         log_every: steps between lines of metrics.jsonl.
-        tensorboard: also write the numbers of metrics.jsonl for TensorBoard; needs the extra of that name.
+        tensorboard: also write metrics for TensorBoard; needs the extra `tensorboard`.
         seed: of initialisation, dropout and batch order.
     """
 

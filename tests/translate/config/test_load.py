@@ -61,7 +61,7 @@ def test_what_the_file_does_not_say_comes_from_the_base(folder: Path) -> None:
 def test_keys_are_replaced_whole(folder: Path) -> None:
     """A source of another kind keeps nothing of the one that it replaces, and test sets do not pile up."""
     child = load(folder / "child.toml")
-    assert child.data.valid.model_dump() == {"kind": "text", "source": "valid.de", "target": "valid.en"}
+    assert child.data.valid.model_dump() == {"upsample": 1, "kind": "text", "source": "valid.de", "target": "valid.en"}
     assert list(child.data.test) == ["second"]
 
 
@@ -85,7 +85,7 @@ def test_a_circle_is_refused(folder: Path) -> None:
     one = write(folder / "one.toml", 'extends = "rows/two.toml"\n')
     two = write(folder / "rows" / "two.toml", 'extends = "../one.toml"\n')
     assert message(one) == (
-        f"{one} extends {two} extends {two.parent}/../one.toml: a circle; take the `extends` out of one of these files"
+        f"{one} extends {two} extends {two.parent}/../one.toml: a circle; remove `extends` from one of these files"
     )
 
 

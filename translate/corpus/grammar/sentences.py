@@ -267,7 +267,7 @@ def sentence(draw: Chooser) -> Pair:
 
 
 def _is_odd(german: str, english: str) -> bool:
-    """True for formal beside informal address ("Lesen Sie dein Buch?") and for a girl (neuter) beside `sein` ("his")."""
+    """Return whether formal is beside informal address ("Lesen Sie dein Buch?"), or a girl beside `sein` ("his")."""
     # At the beginning of a sentence, `Sie` may be "she".
     is_formal = "Ihnen" in german or " Sie" in german or (german.startswith("Sie ") and english.startswith("You "))
     return bool((is_formal and INFORMAL.search(german)) or (GIRL.search(german) and HIS.search(german)))
