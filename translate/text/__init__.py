@@ -1,1 +1,1 @@
-"""Rules that divide documents into sentences to translate and layout to copy, and that check translations."""
+"""Text processing by rules: sentences, formats, placeholders, passages, guards, languages."""

@@ -16,6 +16,7 @@ _SPACES = re.compile("[\t\u00a0\u2000-\u200a\u202f\u205f]| {2,}")
 # Soft hyphen, zero-width spaces and marks of writing direction: a model has seen few and invents words for them.
 _INVISIBLE = re.compile("[\u00ad\u200b\u200e\u200f\u202a-\u202e\u2060\u2066-\u2069\ufeff]")
 _MAX_SMALL_TALK = 6  # words; a longer sentence has enough context to tell nouns from verbs
+_MAX_ABBREVIATION = 4  # letters; a longer text in capitals is taken for shouted text
 _MINUS = str.maketrans({"\u2212": "-", "\u2010": "-", "\u2011": "-"})
 
 
@@ -32,17 +33,21 @@ def readable(text: str) -> str:
     return before + _SPACES.sub(" ", body) + after
 
 
-def recased(text: str, capitalises_nouns: bool) -> str | None:
-    """Return the text with other capital letters if a model may know it better so, else None.
+def lowered(text: str) -> str:
+    """Return text all in capitals in lower case except for its first letter, other text and abbreviations unchanged.
 
-    Text all in capitals becomes lower case except for its first letter. In a language that capitalises nouns, each word
-    of a short text in lower case becomes capitalised. The German sharp s counts as lower case and as a capital.
+    A model has seen little text in capitals. The German sharp s counts as a capital.
     """
     letters = [character for character in text if character.upper() != character.lower() and character != "\u00df"]
-    if len(letters) > 1 and all(map(str.isupper, letters)):
-        lower = text.lower()
-        first = next((i for i, character in enumerate(lower) if character.isalpha()), 0)
-        return lower[:first] + lower[first : first + 1].upper() + lower[first + 1 :]
-    if capitalises_nouns and text.islower() and len(text.split()) <= _MAX_SMALL_TALK:
-        return " ".join(word[:1].upper() + word[1:] for word in text.split(" "))
-    return None
+    if len(letters) <= _MAX_ABBREVIATION or not all(map(str.isupper, letters)):
+        return text
+    lower = text.lower()
+    first = next((i for i, character in enumerate(lower) if character.isalpha()), 0)
+    return lower[:first] + lower[first : first + 1].upper() + lower[first + 1 :]
+
+
+def capitalised(text: str) -> str:
+    """Return a few words in lower case with capitals, as German nouns have; other text unchanged."""
+    if not text.islower() or len(text.split()) > _MAX_SMALL_TALK:
+        return text
+    return " ".join(word[:1].upper() + word[1:] for word in text.split(" "))

@@ -7,9 +7,10 @@ never edit it. `translate.text.translation` lists the flags.
 import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 
 from translate.text import guards, languages, numbers, placeholders, quotes, sentences
-from translate.text.characters import readable, recased
+from translate.text.characters import capitalised, lowered, readable
 from translate.text.identification import is_foreign
 from translate.text.pieces import Piece
 from translate.text.placeholders import Protected
@@ -103,15 +104,17 @@ class Passages:
         return "language" if is_foreign(text, self.source) else None
 
     def _checked(self, texts: Sequence[str]) -> dict[str, Translation]:
-        """Translate sentences; search again if the guards find a mistake or another capitalisation may do better."""
+        """Translate sentences in the capitalisation that the model knows best; search again to correct mistakes."""
         rules = languages.find(self.source)
-        nouns = rules is not None and rules.capitalises_nouns
-        variants = {text: variant for text in texts if (variant := recased(text, nouns))}
-        found = self._with_numbers(self._without_loops(_distinct([*texts, *variants.values()])))
-        for text, variant in variants.items():
-            if found[variant].confidence > found[text].confidence:
-                found[text] = found[variant].flagged("capitals")
-        return found | {text: found[text].flagged("echo") for text in texts if guards.echoes(found[text].text, text)}
+        capitalise = capitalised if rules and rules.capitalises_nouns else str
+        readings = {text: _distinct([(lower := lowered(text)), capitalise(lower)]) for text in texts}
+        found = self._with_numbers(self._without_loops(_distinct(chain.from_iterable(readings.values()))))
+        best = {}
+        for text, variants in readings.items():
+            chosen = max(variants, key=lambda variant: found[variant].confidence)
+            flags = ["capitals"] * (chosen != text) + ["echo"] * guards.echoes(found[chosen].text, text)
+            best[text] = found[chosen].flagged(*flags)
+        return best
 
     def _without_loops(self, texts: Sequence[str]) -> dict[str, Translation]:
         """Translate sentences; search again without repetitions for those that repeat themselves or do not end."""

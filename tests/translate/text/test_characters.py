@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from translate.text.characters import readable, recased
+from translate.text.characters import capitalised, lowered, readable
 
 
 @pytest.mark.parametrize(
@@ -40,15 +40,16 @@ def test_no_letter_is_lost(text):
     [
         ("HALLO!", "Hallo!"),
         ("STRAßE", "Straße"),
-        ("3 KM", "3 Km"),
+        ("30 ÄPFEL", "30 Äpfel"),
         ("\u201eHALLO, DU!\u201c", "\u201eHallo, du!\u201c"),
-        ("Hallo", None),
-        ("A", None),
-        ("", None),
-        ("guten morgen", "Guten Morgen"),
-        ("es war einmal ein kleiner hund im", None),
+        *((text, text) for text in ("Hallo", "USA", "NATO", "3 KM", "A", "")),
     ],
 )
-def test_capitals_that_a_model_may_know_better(text: str, expected: str | None) -> None:
-    assert recased(text, capitalises_nouns=True) == expected
-    assert recased(text, capitalises_nouns=False) == (None if text.islower() else expected)
+def test_text_in_capitals_is_lowered_and_abbreviations_are_not(text: str, expected: str) -> None:
+    assert lowered(text) == expected
+
+
+def test_a_few_words_in_lower_case_are_capitalised() -> None:
+    assert capitalised("guten morgen") == "Guten Morgen"
+    for text in ("Guten morgen", "es war einmal ein kleiner hund im", "", "3"):
+        assert capitalised(text) == text

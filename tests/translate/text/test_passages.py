@@ -109,14 +109,12 @@ def test_a_few_german_words_in_small_letters_are_read_with_capitals_too(text: st
     assert (sentence.text, "capitals" in sentence.flags) == (text.title() if few else text, few)
 
 
-@pytest.mark.parametrize(("quiet_is_better", "flags"), [(True, ("capitals",)), (False, ())])
-def test_capitals_are_searched_in_lower_case_too_and_the_output_is_left_as_it_is(
-    quiet_is_better: bool, flags: tuple[str, ...]
-) -> None:
-    model = Model(str, lambda text: -0.1 if text.isupper() != quiet_is_better else -0.9)
-    (sentence,) = translated(model, "HALLO!")
-    assert model.asked == ["HALLO!", "Hallo!"]
-    assert (sentence.text, sentence.flags) == ("Hallo!" if quiet_is_better else "HALLO!", flags)
+def test_capitals_are_searched_in_lower_case_and_the_output_is_left_as_it_is() -> None:
+    model = Model(str)
+    shouted, abbreviation = translated(model, "HALLO!", "USA")
+    assert model.asked == ["Hallo!", "USA"]
+    assert (shouted.text, shouted.flags) == ("Hallo!", ("capitals",))
+    assert (abbreviation.text, abbreviation.flags) == ("USA", ())
 
 
 def test_placeholders_go_through_the_model_as_symbols() -> None:
@@ -182,7 +180,7 @@ def test_a_translation_that_has_its_numbers_is_left_as_it_is(text: str) -> None:
 
 
 def test_numbers_of_shouted_text_are_looked_for_in_what_was_read_in_small_letters() -> None:
-    model = Model(lambda text: forgetful(text).lower(), lambda text: -0.9 if text.isupper() else -0.1)
+    model = Model(lambda text: forgetful(text).lower())
     (sentence,) = translated(model, "WIR TREFFEN UNS AM 30.11.2024")
     assert (sentence.text, {*sentence.flags} - {"echo"}) == ("wir treffen uns am 30.11.2024", {"numbers", "capitals"})
 
