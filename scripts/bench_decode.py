@@ -36,7 +36,7 @@ from translate.inference.translator import Translator
 from translate.machine import tune_malloc
 from translate.models import folder as model_folder
 from translate.models.folder import ModelFolder
-from translate.training.run import commit, processor_name
+from translate.training.environment import commit, processor_name
 
 MAX_EXTRA = 50
 N_SINGLE = 50  # sentences that are translated one at a time

@@ -25,7 +25,7 @@ import torch
 
 from translate.corpus.batches import Position, Sampler, collate
 from translate.corpus.prepare import Prepared
-from translate.training.run import commit, processor_name
+from translate.training.environment import commit, processor_name
 
 EXTRAPOLATED = 100_000_000
 WORDS = 200_000

@@ -53,7 +53,7 @@ from translate.machine import (
     product_rate,
     tune_malloc,
 )
-from translate.training.run import commit, processor_name
+from translate.training.environment import commit, processor_name
 from translate.training.step import precision, train_step
 
 LR = 1e-4

@@ -49,12 +49,13 @@ def read_json(path: Path) -> dict[str, Any]:
 
 
 @contextlib.contextmanager
-def new_folder(place: Path, *, replace: bool = False) -> Iterator[Path]:
+def new_folder(place: Path, *, replace: bool = False, durable: bool = False) -> Iterator[Path]:
     """Yield an empty folder beside `place` that takes its name when the block ends without an exception.
 
     Args:
         place: the folder to make; its parents are made where they are missing.
         replace: whether it may take the place of an existing folder, which stays as it was if the block fails.
+        durable: return only when the files are on the disk, so that a power failure cannot undo it.
 
     Raises FileExistsError if `place` exists and `replace` is off, and OSError if the disk refuses. What a killed
     process left behind is put right first.
@@ -66,11 +67,16 @@ def new_folder(place: Path, *, replace: bool = False) -> Iterator[Path]:
             raise FileExistsError(f"{place} exists")
         partial.mkdir(parents=True)
         yield partial
+        if durable:
+            for path in (*partial.rglob("*"), partial):
+                _flush(path)
         if place.exists():
             if not replace:
                 raise FileExistsError(f"{place} exists")
             place.rename(old)
         partial.rename(place)
+        if durable:
+            _flush(place.parent)
     finally:
         recover_folder(place)
 
@@ -90,6 +96,16 @@ def recover_folder(place: Path) -> None:
 def _beside(place: Path) -> tuple[Path, Path]:
     """Return the names of the unfinished and of the old folder."""
     return place.with_name(f".{place.name}.partial"), place.with_name(f".{place.name}.old")
+
+
+def _flush(path: Path) -> None:
+    """Wait until a file's content or a folder's entries are on the disk; without effect on Windows."""
+    if os.name == "posix":
+        descriptor = os.open(path, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
 
 
 @contextlib.contextmanager

@@ -1,4 +1,4 @@
-"""What this machine is good at: device, threads, precision and memory allocation."""
+"""Properties of this machine: device, precision, and settings of the memory allocator."""
 
 import ctypes
 import ctypes.util
@@ -17,17 +17,17 @@ ALLOCATORS = ("tcmalloc_minimal", "tcmalloc", "jemalloc")
 
 
 def choose_device() -> "torch.device":
-    """The first CUDA device, or the CPU."""
+    """Return the first CUDA device, or the CPU."""
     import torch
 
     return torch.device("cuda" if torch.cuda.is_available() else "cpu")
 
 
 def tune_malloc() -> bool:
-    """Make glibc keep freed blocks; whether that worked.
+    """Make glibc keep freed blocks; return whether that worked.
 
-    By default it returns every large block to the kernel and faults it in again, which costs a training step on a
-    CPU about a third of its time. Other C libraries are left alone.
+    By default glibc returns every large block to the kernel and faults it in again, which takes about a third of a
+    training step on a CPU. Other C libraries are not changed.
     """
     if not sys.platform.startswith("linux"):
         return False
@@ -35,14 +35,14 @@ def tune_malloc() -> bool:
         mallopt = ctypes.CDLL(None).mallopt
     except AttributeError:
         return False
-    # First, as older versions refuse a threshold above 2^25, and setting another value would freeze a far lower one.
+    # This comes first: older versions refuse thresholds above 2^25, and setting another value would fix a lower one.
     if not any(mallopt(M_MMAP_THRESHOLD, size) == 1 for size in (2**30, 2**25)):
         return False
     return bool(mallopt(M_TRIM_THRESHOLD, 2**31 - 1) == 1 and mallopt(M_TOP_PAD, 2**28) == 1)
 
 
 def allocator(maps: Path = Path("/proc/self/maps")) -> str | None:
-    """The allocator that was preloaded in place of the C library's, if it is one of those known here."""
+    """Return the name of the preloaded allocator if it is one of ALLOCATORS, or None; `maps` lists loaded libraries."""
     try:
         mapped = maps.read_text(encoding="utf-8", errors="replace")
     except OSError:
@@ -51,10 +51,10 @@ def allocator(maps: Path = Path("/proc/self/maps")) -> str | None:
 
 
 def better_allocator() -> str | None:
-    """What to preload for faster training on a CPU: the file name of an installed library, if none is preloaded.
+    """Return the file name of an installed allocator that makes training on a CPU faster; None if one is preloaded.
 
-    Kernels that oneDNN keeps lie between the blocks of tensors and break glibc's heap into pieces, through which it
-    looks for a place at each of thousands of allocations in a step. These sort blocks by size.
+    Kernels that oneDNN caches lie between the blocks of tensors and split glibc's heap into pieces. glibc searches them
+    at each of the thousands of allocations in a step; these allocators sort blocks by size.
     """
     if not sys.platform.startswith("linux") or allocator():
         return None
@@ -62,33 +62,33 @@ def better_allocator() -> str | None:
 
 
 def keep_kernels() -> None:
-    """Let oneDNN keep the kernels that it makes for every shape of a matrix product.
+    """Enlarge oneDNN's cache of kernels, which are made for every shape of a matrix product.
 
-    By default it keeps 1,024, which the batches of an epoch exceed, so each has its kernels made anew: a fifth of the
-    time of training a small model. One takes up to 1 MB; all may take a quarter of the machine's memory. No effect
-    after the first product, nor where the environment says otherwise.
+    By default oneDNN keeps 1,024 kernels. An epoch needs more, so kernels are made again and again, which takes a fifth
+    of the training time of a small model. A kernel takes up to 1 MB; all together may take a quarter of the machine's
+    memory. Has no effect after the first product, or if ONEDNN_PRIMITIVE_CACHE_CAPACITY is set.
     """
     share = _memory("MemTotal") // 4 // int(os.environ.get("LOCAL_WORLD_SIZE", "1"))
     os.environ.setdefault("ONEDNN_PRIMITIVE_CACHE_CAPACITY", str(max(1024, share // 2**20)))
 
 
 def release_memory() -> None:
-    """Give freed blocks back to the system after all; they cost seconds to fault in again."""
+    """Return freed blocks to the system; faulting them in again takes seconds."""
     if sys.platform.startswith("linux"):
         try:
             ctypes.CDLL(None).malloc_trim(0)
-        except AttributeError:  # not glibc
+        except AttributeError:  # another C library
             return
 
 
 def relieve_memory() -> None:
-    """`release_memory` where less than a quarter of the machine's memory is left: a tuned heap fragments and grows."""
+    """Call `release_memory` if less than a quarter of the memory is free: a tuned heap fragments and grows."""
     if _memory("MemAvailable") < _memory("MemTotal") / 4:
         release_memory()
 
 
 def _memory(key: str) -> int:
-    """Bytes under this name in /proc/meminfo; 0 on other systems."""
+    """Return the bytes under this name in /proc/meminfo, or 0 without that file."""
     try:
         lines = Path("/proc/meminfo").read_text(encoding="ascii").split("\n")
     except OSError:
@@ -97,7 +97,13 @@ def _memory(key: str) -> int:
 
 
 def product_rate(dtype: "torch.dtype", device: "torch.device", repeats: int = 7) -> float:
-    """Measured rate of a matrix product in FLOP/s, median of `repeats`; 3 * 10^9 FLOPs each on a CPU."""
+    """Measure the rate of matrix products, in FLOP/s.
+
+    Args:
+        dtype: type of the matrices.
+        device: device of the matrices.
+        repeats: number of products; the median counts. On a CPU each takes 3 * 10^9 FLOPs.
+    """
     import torch
 
     n, d_in, d_out = (2048, 512, 1536) if device.type == "cpu" else (16384, 4096, 4096)
@@ -113,9 +119,11 @@ def product_rate(dtype: "torch.dtype", device: "torch.device", repeats: int = 7)
 
 
 def bf16_pays(device: "torch.device", rates: tuple[float, float] | None = None) -> bool:
-    """Whether bf16 products are at least 1.5 times as fast as float32 ones here.
+    """Return whether bf16 products are at least 1.5 times as fast as float32 products.
 
-    `rates` are those of float32 and bf16 products; None measures them, well under a second.
+    Args:
+        device: where to multiply.
+        rates: of float32 and bf16 products; None measures them, which takes less than a second.
     """
     import torch
 
@@ -126,7 +134,7 @@ def bf16_pays(device: "torch.device", rates: tuple[float, float] | None = None) 
 
 
 def choose_dtype(precision: str, device: "torch.device") -> "torch.dtype":
-    """The type of matrix products: "fp32", "bf16", or what `bf16_pays` says for "auto"."""
+    """Return the type of matrix products for a `precision` of "fp32", "bf16", or "auto", which asks `bf16_pays`."""
     import torch
 
     if precision == "bf16" or (precision == "auto" and bf16_pays(device)):

@@ -51,13 +51,17 @@ def test_what_is_no_object_is_refused(tmp_path: Path, text: str) -> None:
         read_json(tmp_path / "x.json")
 
 
-def test_a_folder_appears_when_it_is_complete(tmp_path: Path) -> None:
+@pytest.mark.parametrize("durable", [False, True])
+def test_a_folder_appears_when_it_is_complete(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, durable: bool) -> None:
+    synced: list[int] = []
+    monkeypatch.setattr("os.fsync", synced.append)
     place = tmp_path / "a" / "b"
-    with new_folder(place) as partial:
+    with new_folder(place, durable=durable) as partial:
         (partial / "file").write_text("x", encoding="utf-8")
         assert not place.exists()
     assert [path.name for path in place.iterdir()] == ["file"]
     assert [path.name for path in place.parent.iterdir()] == ["b"]
+    assert len(synced) == (3 if durable else 0)  # the file, its folder, and the folder around them
 
 
 def test_a_failure_leaves_no_new_folder(tmp_path: Path) -> None:

@@ -1,40 +1,36 @@
-"""The run card: one Markdown page that says what a run was and what came of it, for an appendix.
+"""The run card: one Markdown page on a run and its results, for an appendix.
 
-It is made of what stands in the run directory. Nothing is computed but the SHA-256 of the final model, and the choice
-of the validations that a compact table shows.
+It is made from the files of the run directory. A table shows the best validation and a selection of the others.
 """
 
 import datetime
 import json
 import shlex
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
-from typing import Any
 
 from transformer.checkpoint_io import load_config
 from translate.config.load import parse
-from translate.config.schema import ExperimentConfig
 from translate.errors import UserError
-from translate.training.checkpoint import sha256
+from translate.files import sha256, write_text
+from translate.training.cost import Cost, cost_of
 from translate.training.reproduction import verdict
-from translate.training.run import Run, read_json, write_text
+from translate.training.run import Record, Run, load_json
 
 CURVE = 12  # validations shown beside the best one
 
 _METRICS = {"bleu": "BLEU", "chrf": "chrF", "ter": "TER"}
 _SO = "there is no run card"
 
-Record = dict[str, Any]
-
 
 def card(run: Path) -> str:
-    """The page on a run directory; what the run does not have, or not yet, is left out.
+    """Return the page on a run directory; parts that the run does not have yet are left out.
 
-    UserError if one of its files is damaged or of another version.
+    Raises UserError if a file of the run is damaged or of another version.
     """
     try:
-        return _page(_Found.read(Run(run)))
+        return _page(_Found(Run(run)))
     except (KeyError, TypeError, ValueError, AttributeError, IndexError) as error:
         raise UserError(f"{run}: a file of the run is damaged or of another version, so {_SO}: {error!r}") from error
 
@@ -48,7 +44,7 @@ def _page(found: "_Found") -> str:
         "Warnings": _warnings,
         "Settings": _settings,
         "Data": _data,
-        "Circumstances": _circumstances,
+        "Environment": _environment,
     }
     page = [f"# Run card: {_cell(found.run.folder.resolve().name)}"]
     for title, chapter in chapters.items():
@@ -58,35 +54,23 @@ def _page(found: "_Found") -> str:
 
 
 def write(run: Run) -> None:
-    """Make RUN/card.md anew; UserError as for `card`, or if the disk refuses."""
+    """Write RUN/card.md; UserError as for `card`, or if the disk refuses."""
     try:
         write_text(run.card, card(run.folder))
     except OSError as error:
         raise UserError(f"{run.card}: cannot be written: {error.strerror}") from error
 
 
-@dataclass(frozen=True)
 class _Found:
-    """What stands in the run directory."""
+    """The content of a run directory; `weights` is the SHA-256 of the final model."""
 
-    run: Run
-    config: ExperimentConfig
-    manifest: Record
-    records: list[Record]
-    scores: Record
-    weights: str | None  # SHA-256 of the final model
-
-    @classmethod
-    def read(cls, run: Run) -> "_Found":
+    def __init__(self, run: Run) -> None:
         weights = run.model / "model.safetensors"
-        return cls(
-            run=run,
-            config=parse(read_json(run.config, so=_SO), str(run.config)),
-            manifest=read_json(run.manifest, so=_SO),
-            records=run.records(),
-            scores=read_json(run.scores, so=_SO) if run.scores.exists() else {},
-            weights=sha256(weights) if weights.exists() else None,
-        )
+        self.run, self.records = run, run.records()
+        self.config = parse(load_json(run.config, so=_SO), str(run.config))
+        self.manifest = load_json(run.manifest, so=_SO)
+        self.scores = load_json(run.scores, so=_SO) if run.scores.exists() else {}
+        self.weights = sha256(weights) if weights.exists() else None
 
     def of_kind(self, kind: str) -> list[Record]:
         return [record for record in self.records if record["kind"] == kind]
@@ -107,7 +91,7 @@ def _summary(found: _Found) -> Iterator[str]:
     if parent := manifest.get("parent"):
         facts["began from"] = f"{parent['path']}, SHA-256 {parent['weights_sha256']}"
     if found.run.reproduction.exists():
-        facts["repeats"] = f"a run; the model is {verdict(read_json(found.run.reproduction, so=_SO))}"
+        facts["repeats"] = f"a run; the model is {verdict(load_json(found.run.reproduction, so=_SO))}"
     yield _facts(facts | _training(found))
     if found.run.model.is_dir():
         yield "The architecture:"
@@ -115,14 +99,17 @@ def _summary(found: _Found) -> Iterator[str]:
 
 
 def _training(found: _Found) -> dict[str, str]:
-    """How long training was, and what it left."""
+    """Return the facts on training: length, cost, final model."""
     if not found.records:
         return {"training": "has not begun"}
     last, facts = found.records[-1], {}
     facts["training"] = f"{last['step']:,} updates, {last['epoch']:,} epochs" + ("" if found.final else ", not ended")
     if updates := found.of_kind("train"):
         facts["training"] += f", {updates[-1]['tokens']:,} tokens"
-    facts["time"] = f"{_time(last)} of training and validation"
+    cost, total = cost_of(found.run)
+    facts["cost"] = _cost(cost)
+    if found.manifest.get("parent"):
+        facts["cost with that of all parents"] = _cost(total)
     if found.final:
         steps = ", ".join(f"{step:,}" for step in found.final["averaged"])
         facts["final model"] = f"made of the checkpoints of updates {steps}"
@@ -148,7 +135,7 @@ def _scores(found: _Found) -> Iterator[str]:
 
 
 def _values(scores: Record) -> Iterator[str]:
-    """Each metric, with its interval of 95 % where that was asked for."""
+    """Yield each metric, with its 95 % interval if there is one."""
     for key in _METRICS:
         interval = scores[key].get("interval")
         yield f"{scores[key]['score']:.2f}" + ("" if interval is None else f" +- {interval:.2f}")
@@ -178,7 +165,7 @@ def _validation(found: _Found) -> Iterator[str]:
         (
             f"{record['step']:,}{' (best)' if record is best else ''}",
             f"{record['epoch']:,}",
-            _time(record),
+            _time(record["seconds"]),
             _number(_loss_before(found, record["step"]), 4),
             _number(record["nll"], 4),
             _number(record["perplexity"], 3),
@@ -191,13 +178,13 @@ def _validation(found: _Found) -> Iterator[str]:
 
 
 def _best(valid: Sequence[Record], best_by: str) -> Record:
-    """The first of the best validations, or the last one where none has a score."""
+    """Return the first of the best validations, or the last one if none has a score."""
     key, sign = ("bleu", -1) if best_by == "bleu" else ("nll", 1)
     return min((r for r in valid if r[key] is not None), key=lambda r: sign * r[key], default=valid[-1])
 
 
 def _spread(valid: Sequence[Record], best: Record) -> list[Record]:
-    """The best, the last, and others at even distances."""
+    """Return the best, the last, and others at even distances."""
     n = len(valid)
     chosen = {(i + 1) * n // min(n, CURVE) - 1 for i in range(min(n, CURVE))}
     return [record for i, record in enumerate(valid) if i in chosen or record is best]
@@ -228,7 +215,7 @@ def _settings(found: _Found) -> Iterator[str]:
 
 
 def _flat(sections: Record) -> dict[str, str]:
-    """section.key to the value as JSON."""
+    """Return a table from section.key to the value as JSON."""
     return {
         f"{name}.{key}": json.dumps(value, ensure_ascii=False)
         for name, section in sections.items()
@@ -240,11 +227,11 @@ def _data(found: _Found) -> Iterator[str]:
     data = found.manifest["data"]
     counts = data["counts"]
     dropped = ", ".join(f"{rule} {n:,}" for rule, n in counts["dropped"].items() if n) or "none"
-    old = f", {counts['replay']:,} of them old" if "replay" in counts else ""
+    replayed = f", {counts['replay']:,} of them replayed" if "replay" in counts else ""
     added = "".join(f", {n:,} {kind} variants added" for kind, n in counts.get("added", {}).items())
     copies = f", {counts['upsample']:,} copies" if "upsample" in counts else ""
     facts = {
-        "training pairs": f"{counts['kept']:,} of {counts['read']:,}{added}{copies}{old}; dropped: {dropped}",
+        "training pairs": f"{counts['kept']:,} of {counts['read']:,}{added}{copies}{replayed}; dropped: {dropped}",
         "validation pairs": f"{counts['valid']:,}",
         "test pairs": ", ".join(f"{name} {n:,}" for name, n in counts["test"].items()) or "none",
         "training tokens": ", ".join(f"{side} {n:,}" for side, n in counts["tokens"].items()),
@@ -254,11 +241,11 @@ def _data(found: _Found) -> Iterator[str]:
     yield "SHA-256, or revision, of the sources:"
     yield _block(f"{digest}  {name}" for name, digest in data["inputs"].items())
     if files := data.get("files"):
-        yield "SHA-256 of what they were prepared to:"
+        yield "SHA-256 of the prepared files:"
         yield _block(f"{digest}  {name}" for name, digest in files.items())
 
 
-def _circumstances(found: _Found) -> Iterator[str]:
+def _environment(found: _Found) -> Iterator[str]:
     starts = found.manifest["starts"]
     yield "Commands:" if len(starts) > 1 else "Command:"
     yield _block(dict.fromkeys(_command(start) for start in starts))
@@ -272,7 +259,7 @@ def _circumstances(found: _Found) -> Iterator[str]:
 
 
 def _of_all(starts: Sequence[Record], fact: Callable[[Record], str]) -> str:
-    """A fact of every start, each value once."""
+    """Return a fact of every start; equal values appear once."""
     return "; ".join(dict.fromkeys(fact(start) for start in starts))
 
 
@@ -290,18 +277,25 @@ def _machine(start: Record) -> str:
     machine = start["machine"]
     device = "" if machine["device"] == "cpu" else f"{machine['device']}, "
     return (
-        f"{device}{machine['processor']}; cores {machine['cores']}, threads {machine['threads']}, "
-        f"processes {machine.get('processes', 1)}"
+        f"{device}{machine['processor']}; {machine['cores']} cores, "
+        f"processes x threads: {machine['processes']} x {machine['threads']}"
     )
 
 
-def _time(record: Record) -> str:
-    """Seconds of training as h:mm:ss."""
-    return str(datetime.timedelta(seconds=round(record["seconds"])))
+def _cost(cost: Cost) -> str:
+    """Return time and operations; the parent of a fine-tuned model may come without its run directory."""
+    time = "unknown time" if cost.seconds is None else _time(cost.seconds)
+    flops = "an unknown number of" if cost.flops is None else f"{cost.flops:.3g}"
+    return f"{time} of training and validation, {flops} floating-point operations"
+
+
+def _time(seconds: float) -> str:
+    """Return a time as h:mm:ss."""
+    return str(datetime.timedelta(seconds=round(seconds)))
 
 
 def _number(value: float | None, digits: int) -> str:
-    """Rounded; what was not measured, or not finite, is empty."""
+    """Return a rounded number; empty if it was not measured or is not finite."""
     return "" if value is None else f"{value:.{digits}f}"
 
 
@@ -315,11 +309,11 @@ def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
 
 
 def _cell(text: str) -> str:
-    """Text that Markdown shows as it is, on one line."""
+    """Escape text for one line of Markdown."""
     text = " ".join(text.split())
     return "".join(f"\\{c}" if c in "\\`*_[]<>|#&" else c for c in text)
 
 
 def _block(lines: Iterable[str]) -> str:
-    """Lines that are shown as they are."""
+    """Return lines as a Markdown code block."""
     return "\n".join(f"    {' '.join(line.splitlines())}".rstrip() for line in lines).rstrip()

@@ -1,18 +1,17 @@
-"""Checkpoints: complete, checksummed, and written so that a crash at any moment costs at most the newest one.
+"""Checkpoints: complete, checksummed folders; a crash at any moment costs at most the newest one.
 
     checkpoints/step-00001200/
         config.json model.safetensors tokenizer.model translation.json   a model folder like any other
         optimizer.safetensors    Adam's moments and the random generators
         ema.safetensors          with training.ema: the moving average of the parameters
-        state.json               the rest of the state as plain values, the SHA-256 of every other file, and its own
+        state.json               the rest of the state, the SHA-256 of every other file, and its own
 
-A folder is filled under another name, flushed to the disk, and renamed: a name of that form is always complete.
+A folder is filled under another name, flushed to the disk and renamed, so a folder with such a name is complete.
 """
 
 import hashlib
 import json
 import math
-import os
 import shutil
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
@@ -28,6 +27,7 @@ from transformer.checkpoint_io import CheckpointError, load_tensors, load_weight
 from transformer.model import Transformer
 from translate.corpus.batches import Position
 from translate.errors import UserError
+from translate.files import new_folder, read_json, sha256, write_json
 
 FORMAT = 1
 
@@ -36,18 +36,19 @@ Generators = Mapping[str, Tensor]  # states of random generators by device
 
 @dataclass
 class TrainState:
-    """All that a run remembers beside tensors, as plain values.
+    """The state of a run besides tensors, as plain values.
 
     Attributes:
-        step: updates done.
+        step: number of updates.
         position: the next batch of the sampler.
-        best_nll, best_bleu: the best validation loss, nats a token, or the best BLEU; the other one stays None.
-        best_step: where it was met.
-        stale_validations: validations since then.
+        best_nll, best_bleu: the best validation loss in nats a token, or the best BLEU; the other one stays None.
+        best_step: the step of the best score.
+        stale_validations: validations since the best one.
         n_tokens: source and target tokens trained on, padding not counted.
-        seconds: time spent training and validating, over all starts of the run.
+        n_flops: floating-point operations of all updates up to the last save.
+        seconds: time of training and validation, over all starts of the run.
         n_skipped: updates left out because loss or gradient was not finite.
-        warned: warnings that the run has given, by key; each is given once.
+        warned: keys of the warnings given so far; each is given once.
         n_ranks: processes that trained together at the last save.
     """
 
@@ -58,18 +59,24 @@ class TrainState:
     best_step: int = 0
     stale_validations: int = 0
     n_tokens: int = 0
+    n_flops: int = 0
     seconds: float = 0.0
     n_skipped: int = 0
     warned: list[str] = field(default_factory=list)
     n_ranks: int = 1
 
+    @property
+    def totals(self) -> dict[str, object]:
+        """Tokens and operations so far, for the metrics."""
+        return {"tokens": self.n_tokens, "flops": float(f"{self.n_flops:.4g}")}
+
     def see_validation(self, nll: float, bleu: float | None, best_by: str) -> None:
-        """Keep the score that `best_by` names if it is the best so far, else count one more that is not.
+        """Record a score if it is the best so far; otherwise count a stale validation.
 
         Args:
             nll: validation loss in nats a token.
-            bleu: of the validation set, or None.
-            best_by: "loss" or "bleu".
+            bleu: BLEU of the validation set, or None.
+            best_by: the score that decides, "loss" or "bleu".
         """
         if best_by == "bleu" and bleu is not None and (self.best_bleu is None or bleu > self.best_bleu):
             self.best_bleu = bleu
@@ -82,27 +89,27 @@ class TrainState:
 
 
 def name_of(step: int) -> str:
-    """The folder's name for a step; names sort as steps do up to 99,999,999."""
+    """Return the folder name of a step; up to step 99,999,999 names sort like steps."""
     return f"step-{step:08d}"
 
 
 def step_of(folder: Path) -> int:
-    """The step in a folder's name."""
+    """Return the step in a folder's name."""
     return int(folder.name.removeprefix("step-"))
 
 
 def checkpoints(root: Path) -> list[Path]:
-    """Complete checkpoints, oldest first."""
+    """Return the complete checkpoints, oldest first."""
     return sorted((path for path in root.glob("step-*") if path.name.removeprefix("step-").isdigit()), key=step_of)
 
 
 def damaged(root: Path) -> list[Path]:
-    """Checkpoints that were set aside."""
+    """Return the checkpoints that were set aside."""
     return sorted(root.glob("damaged-step-*"))
 
 
 def set_aside(folder: Path) -> Path:
-    """Rename a damaged checkpoint, so that nothing takes it for a good one and its owner can still look at it."""
+    """Rename a damaged checkpoint, which keeps it for inspection, and return its new path."""
     aside = folder.with_name(f"damaged-{folder.name}")
     _discard(aside)
     return folder.rename(aside)
@@ -117,38 +124,41 @@ def save(
     scheduled: bool,
     generators: Sequence[Generators] | None = None,
 ) -> Path:
-    """Write one checkpoint and return its folder; UserError if the disk refuses, and then nothing has changed.
+    """Write one checkpoint and return its folder.
 
-    `generators` are those of each rank; None stands for this process alone. `scheduled` tells those of the step count,
-    which averaging may use, from those that only guard against loss.
+    Args:
+        root: the folder of all checkpoints.
+        write_model: writes the model folder's files, and others, into a folder.
+        optimizer: Adam, whose moments are saved.
+        state: the rest of the state.
+        scheduled: whether averaging may use this checkpoint; others only protect against loss.
+        generators: random generators of each rank; None takes those of this process.
+
+    Raises UserError if the disk refuses; nothing has changed then.
     """
-    final = root / name_of(state.step)
-    partial = root / f".{final.name}.partial"
+    folder = root / name_of(state.step)
     try:
-        root.mkdir(parents=True, exist_ok=True)
-        shutil.rmtree(partial, ignore_errors=True)
-        partial.mkdir()
-        write_model(partial)
-        save_file(_optimizer_tensors(optimizer, generators or [random_generators()]), partial / "optimizer.safetensors")
-        hashes = {path.name: sha256(path) for path in sorted(partial.iterdir())}
-        meta = {"format": FORMAT, "scheduled": scheduled, "state": asdict(state), "sha256": hashes}
-        meta["digest"] = _digest(meta)
-        (partial / "state.json").write_text(json.dumps(meta, indent=2) + "\n", encoding="utf-8")
-        for path in (*partial.iterdir(), partial):
-            _flush(path)
-        _discard(final)
-        partial.rename(final)
-        _flush(root)
+        with new_folder(folder, replace=True, durable=True) as partial:
+            write_model(partial)
+            tensors = _optimizer_tensors(optimizer, generators or [random_generators()])
+            save_file(tensors, partial / "optimizer.safetensors")
+            hashes = {path.name: sha256(path) for path in sorted(partial.iterdir())}
+            meta = {"format": FORMAT, "scheduled": scheduled, "state": asdict(state), "sha256": hashes}
+            write_json(partial / "state.json", {**meta, "digest": _digest(meta)})
     except (OSError, SafetensorError) as error:  # safetensors has its own error for a full disk
-        shutil.rmtree(partial, ignore_errors=True)
-        raise UserError(f"{final}: cannot save the checkpoint: {error}; earlier checkpoints are untouched") from error
-    return final
+        raise UserError(f"{folder}: cannot save the checkpoint: {error}; earlier checkpoints are untouched") from error
+    return folder
 
 
 def load(folder: Path, model: Transformer, optimizer: torch.optim.Optimizer, rank: int = 0) -> TrainState:
-    """Restore everything, random generators included; CheckpointError if a file is not what was saved.
+    """Restore model, optimizer and random generators, and return the rest of the state.
 
-    A rank beyond those that saved keeps the generators that it has.
+    Args:
+        folder: the checkpoint.
+        model, optimizer: receive the saved values.
+        rank: whose random generators to restore; a rank that did not exist at the save keeps its own.
+
+    Raises CheckpointError if a file differs from what was saved.
     """
     meta = verify(folder)
     path = folder / "model.safetensors"
@@ -160,7 +170,7 @@ def load(folder: Path, model: Transformer, optimizer: torch.optim.Optimizer, ran
 
 
 def verify(folder: Path) -> dict[str, Any]:
-    """The metadata of a checkpoint whose files are all present and unchanged; CheckpointError otherwise."""
+    """Return the metadata of a checkpoint; CheckpointError if a file is missing or was changed."""
     meta = _metadata(folder)
     for name, expected in meta["sha256"].items():
         if not (folder / name).is_file():
@@ -171,34 +181,33 @@ def verify(folder: Path) -> dict[str, Any]:
 
 
 def _metadata(folder: Path) -> dict[str, Any]:
-    """The parsed state.json; one that bears no digest is from before there was such a field."""
+    """Return the content of state.json; CheckpointError if it is damaged or has another format."""
     path = folder / "state.json"
     try:
-        meta = json.loads(path.read_text(encoding="utf-8"))
+        meta = read_json(path)
         if meta["format"] != FORMAT:
             raise CheckpointError(f"{path}: format {meta['format']} is unknown here; this version reads {FORMAT}")
-        if meta.pop("digest", digest := _digest(meta)) != digest:
+        if meta.pop("digest") != _digest(meta):
             raise CheckpointError(f"{path}: the file was changed or damaged after it was saved")
         return {key: meta[key] for key in ("scheduled", "state", "sha256")}
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        if isinstance(error, CheckpointError):
-            raise
+    except CheckpointError:
+        raise
+    except (OSError, ValueError, KeyError) as error:
         raise CheckpointError(f"{path}: not the state of a checkpoint ({error})") from error
 
 
 def _digest(meta: dict[str, Any]) -> str:
-    """SHA-256 of all values but the digest itself, whatever their order and spacing."""
-    values = {key: value for key, value in meta.items() if key != "digest"}
-    return hashlib.sha256(json.dumps(values, sort_keys=True).encode()).hexdigest()
+    """Return the SHA-256 of values, independent of the order of keys and of white space."""
+    return hashlib.sha256(json.dumps(meta, sort_keys=True).encode()).hexdigest()
 
 
 def is_scheduled(folder: Path) -> bool:
-    """Whether averaging may use this checkpoint; CheckpointError if its state cannot be read."""
+    """Return whether averaging may use this checkpoint; CheckpointError if its state cannot be read."""
     return bool(_metadata(folder)["scheduled"])
 
 
 def prune(root: Path, keep: Collection[Path]) -> None:
-    """Delete the checkpoints that are not to be kept, and what killed saves have left."""
+    """Delete all checkpoints but those in `keep`, and the leftovers of killed saves."""
     for folder in checkpoints(root):
         if folder not in keep:
             _discard(folder)
@@ -206,14 +215,8 @@ def prune(root: Path, keep: Collection[Path]) -> None:
         shutil.rmtree(leftover, ignore_errors=True)
 
 
-def sha256(path: Path) -> str:
-    """Hexadecimal digest of a file."""
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
-
-
 def random_generators() -> Generators:
-    """The state of this process's random generators by device."""
+    """Return the state of this process's random generators by device."""
     states = {"cpu": torch.get_rng_state()}
     if torch.cuda.is_available():
         states["cuda"] = torch.cuda.get_rng_state()
@@ -221,7 +224,7 @@ def random_generators() -> Generators:
 
 
 def _optimizer_tensors(optimizer: torch.optim.Optimizer, generators: Sequence[Generators]) -> dict[str, Tensor]:
-    """Adam's state by parameter number, and the generators of every rank, as named tensors."""
+    """Return Adam's state by parameter number, and the generators of every rank, as named tensors."""
     tensors = {
         f"{i}.{name}": value.detach().cpu().contiguous()
         for i, moments in optimizer.state_dict()["state"].items()
@@ -255,17 +258,6 @@ def _restore_optimizer(optimizer: torch.optim.Optimizer, tensors: dict[str, Tens
 
 
 def _discard(folder: Path) -> None:
-    """Delete a folder; renamed first, so that a kill in between leaves no half of one under a good name."""
+    """Delete a folder; it is renamed first, so that a kill cannot leave a part of it under its name."""
     if folder.exists():
         shutil.rmtree(folder.rename(folder.with_name(f".{folder.name}.old")), ignore_errors=True)
-
-
-def _flush(path: Path) -> None:
-    """Make a file or a folder's entries survive a power cut, where the system can be asked to."""
-    if os.name != "posix":
-        return
-    descriptor = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

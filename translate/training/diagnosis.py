@@ -1,32 +1,32 @@
-"""What may be wrong with a run though its loss falls: a source that is ignored, and references with `<unk>`."""
+"""Problems that a falling loss hides: a source that the model ignores, and references with `<unk>`."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 import numpy as np
 import torch
 
 from transformer.model import Transformer
 from translate.corpus.batches import Batch, EncodedPairs, Index, Pairs, by_length
+from translate.training.distributed import ALONE, Ranks
 from translate.training.step import mean_nll
 
 Collate = Callable[[Pairs, Index], Batch]
 
-SAMPLE = 256  # validation sentences that the gain is measured on, twice: a fraction of a validation
-LEAST_GAIN = 0.05  # nats a token; models that translate gain one or more, those that ignore the source exactly none
-LOOKED_AT = 100_000  # training pairs that are searched for `<unk>`, in about a tenth of a second
+SAMPLE = 256  # validation sentences for the source gain
+LEAST_GAIN = 0.05  # nats a token; a model that translates gains one or more, a model that ignores its source nothing
+LOOKED_AT = 100_000  # training pairs that are searched for `<unk>`; this takes about a tenth of a second
 
 
 class SourceGain:
-    """How much the sources help: the loss with wrong ones minus that with the right ones.
+    """The gain from the sources: the loss with wrong sources minus the loss with the right ones.
 
-    The wrong source of a sentence is that of its neighbour in order of length, so lengths tell next to nothing. Which
-    sentences are taken depends on the data alone.
+    The wrong source of a sentence is that of its neighbour in order of length, so that its length tells little. The
+    choice of sentences depends on the data alone.
 
     Args:
         pairs: the validation set; at most SAMPLE pairs, spread over all lengths, are used.
-        batch_tokens: budget of a batch.
-        make: pads the pairs of an index to a batch.
+        batch_tokens: padded tokens a side in one batch.
+        make: makes a batch of the pairs in an index.
     """
 
     def __init__(self, pairs: EncodedPairs, batch_tokens: int, make: Collate) -> None:
@@ -41,55 +41,53 @@ class SourceGain:
         pairs = EncodedPairs(src, tgt)
         return [make(pairs, index) for index in by_length(pairs, np.arange(pairs.n_pairs), batch_tokens)]
 
-    def __call__(self, model: Transformer, dtype: torch.dtype) -> float | None:
-        """Nats a target token; None where all sentences have the same source."""
+    def __call__(self, model: Transformer, dtype: torch.dtype, ranks: Ranks = ALONE) -> float | None:
+        """Return the gain in nats a target token; None if all sentences have the same source.
+
+        Args:
+            model: in eval mode afterwards.
+            dtype: type of matrix products.
+            ranks: the processes that share the work.
+        """
         if not self._differ:
             return None
-        return mean_nll(model, self._wrong, dtype) - mean_nll(model, self._right, dtype)
-
-
-@dataclass(frozen=True)
-class Unknown:
-    """Target sentences that hold `<unk>`.
-
-    Attributes:
-        n: how many of them.
-        of: how many sentences were looked at.
-        first: number of the first one, from 1.
-    """
-
-    n: int
-    of: int
-    first: int
-
-
-def unknown_targets(pairs: Pairs, unk: int) -> Unknown | None:
-    """The target sentences with the token `unk` among the first LOOKED_AT pairs; None if there are none."""
-    n = min(pairs.n_pairs, LOOKED_AT)
-    found = [i for i in range(n) if (pairs.tgt(i) == unk).any()]
-    return Unknown(len(found), n, found[0] + 1) if found else None
+        return mean_nll(model, self._wrong, dtype, ranks) - mean_nll(model, self._right, dtype, ranks)
 
 
 def source_warning(gain: float | None, step: int, warmup_steps: int, last_step: int) -> str | None:
-    """A sentence if the model ignores its source at an age at which it should not.
+    """Return a message if the model ignores its source, or None.
 
-    That is at the end of the run, and from twice the warm-up on, though not before step 500: every model learns the
-    frequencies of words first.
+    Early in training there is no message, as every model learns the frequencies of words first: before step 500, and
+    before twice the warm-up, unless the run ends.
+
+    Args:
+        gain: the gain from the sources in nats a token; None if it is not measured.
+        step: the current step.
+        warmup_steps: steps of rising learning rate.
+        last_step: the end of the run.
     """
     if gain is None or gain >= LEAST_GAIN or (step < max(2 * warmup_steps, 500) and step != last_step):
         return None
     return (
-        f"the model ignores its source: with the sources of other sentences its loss is {gain:+.3f} nats a token "
-        f"higher at step {step:,}, and it should be at least {LEAST_GAIN}; see that line n of the source translates "
-        "line n of the target, lower training.lr, or lengthen training.warmup_steps"
+        f"the model ignores its source: at step {step:,} its loss with the sources of other sentences is only "
+        f"{gain:+.3f} nats a token higher, instead of at least {LEAST_GAIN}; check that line n of the source "
+        "translates line n of the target, lower training.lr, or lengthen training.warmup_steps"
     )
 
 
-def unknown_warning(where: str, unknown: Unknown | None) -> str | None:
-    """A sentence on the references of one set, named by `where`."""
-    if unknown is None:
+def unknown_warning(where: str, pairs: Pairs, unk: int) -> str | None:
+    """Return a message if references hold `<unk>`, or None.
+
+    Args:
+        where: name of the set, such as "validation".
+        pairs: the set; the first LOOKED_AT pairs are searched.
+        unk: id of `<unk>`.
+    """
+    n = min(pairs.n_pairs, LOOKED_AT)
+    found = [i for i in range(n) if (pairs.tgt(i) == unk).any()]
+    if not found:
         return None
     return (
-        f"<unk> stands in {unknown.n:,} of {unknown.of:,} references of the {where} set, first in pair "
-        f"{unknown.first:,}, and cannot be translated; set tokenizer.byte_fallback = true"
+        f"<unk> stands in {len(found):,} of {n:,} references of the {where} set, first in pair {found[0] + 1:,}, and "
+        "cannot be translated; set tokenizer.byte_fallback = true"
     )

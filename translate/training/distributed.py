@@ -1,15 +1,14 @@
-"""Several processes that train one model, each on its share of every update; torchrun starts them and calls them ranks.
+"""Data-parallel training: processes (ranks) that torchrun starts, each with its share of every update.
 
     torchrun --nproc-per-node 2 -m translate train CONFIG
 
-All ranks hold the same parameters and the same position in the data. The micro-batches of an update come in a row from
-the one stream of the sampler and are dealt out in turns, so that every rank makes the same number of updates and no
-batch is met twice. Losses and gradients are sums over tokens; they are summed over ranks and divided once. Rank 0 alone
-writes.
+All ranks hold the same parameters and the same position in the data. The sampler yields one stream of micro-batches,
+which go to the ranks in turn, so every rank makes the same number of updates and no batch is used twice. Losses and
+gradients are sums over tokens; they are summed over ranks and divided once. Rank 0 alone writes.
 
-Gradients are reduced after the backward passes and not by `DistributedDataParallel`, which wraps `forward` where our
-loss enters by `encode` and `decode_states`, averages where we sum, and ties the number of messages to the number of
-backward passes, which differs where a rank has to halve a batch for want of memory.
+Gradients are reduced after the backward passes, without `DistributedDataParallel`: it wraps `forward`, but training
+calls `encode` and `decode_states`; it averages, but we sum; and it needs the same number of backward passes on all
+ranks, which differs if one rank halves a batch to fit its memory.
 """
 
 import os
@@ -27,28 +26,28 @@ from torch import Tensor
 
 from translate.errors import UserError
 
-BUCKET = 2**25  # numbers in one message of gradients: large enough for the network, small beside the model's state
-BEAT = 1.0  # seconds between signs of life
-SUSPECT = 5.0  # seconds of silence that name a rank as lost once a message to it has failed
-SILENT = 45.0  # seconds of silence that are proof by themselves: a machine without power closes no connection
-PATIENCE = timedelta(days=30)  # of messages: others wait while rank 0 prepares a corpus; the dead are found by silence
+BUCKET = 2**25  # gradient values in one message: large for the network, small beside the state of the model
+BEAT = 1.0  # seconds between heartbeats
+SUSPECT = 5.0  # seconds without a heartbeat after which a failed message is blamed on a rank
+SILENT = 45.0  # seconds without a heartbeat after which a rank is lost: a power failure closes no connection
+PATIENCE = timedelta(days=30)  # timeout of messages; long, as other ranks wait while rank 0 prepares a corpus
 
 T = TypeVar("T")
 Say = Callable[[str], None]
 
 
 class RankLostError(UserError):
-    """Another process of the run has ended, so this one cannot go on."""
+    """Another process of the run has ended, so this one cannot continue."""
 
 
 class Ranks:
-    """The processes of one run as one of them sees them; by default there is one, which needs no process group.
+    """Communication between the processes of one run; the default is a single process without a process group.
 
-    Every method but the properties is called by all ranks in the same order. RankLostError if one of them is gone.
+    All ranks call the methods in the same order. They raise RankLostError if a rank has ended.
 
     Attributes:
         rank: the number of this process, from 0.
-        size: how many there are.
+        size: the number of processes.
     """
 
     def __init__(self, rank: int = 0, size: int = 1, watch: "Watch | None" = None) -> None:
@@ -56,21 +55,21 @@ class Ranks:
 
     @property
     def is_first(self) -> bool:
-        """Whether this process prepares, validates, writes and talks for all."""
+        """Whether this is rank 0, which prepares, writes and prints for all."""
         return self.rank == 0
 
     def seed(self, seed: int, step: int) -> None:
-        """Give every rank but the first random numbers of its own, a pure function of seed, step and rank."""
+        """Seed the generators of every rank but the first; the numbers depend on seed, step and rank alone."""
         if not self.is_first:
             torch.manual_seed(int(np.random.SeedSequence([seed, step, self.rank]).generate_state(1, np.uint64)[0]))
 
     def watch(self) -> None:
-        """From now on tell the others that this process lives, and end it where one of them is silent for long."""
+        """Start sending heartbeats; end this process if another one sends none for long."""
         if self._watch is not None:
             self._watch.start()
 
     def sum(self, *values: float) -> list[float]:
-        """Each value summed over all ranks, in float64."""
+        """Return the sum of each value over all ranks, in float64."""
         if self.size == 1:
             return list(values)
         totals = torch.tensor(values, dtype=torch.float64)
@@ -78,11 +77,11 @@ class Ranks:
         return totals.tolist()
 
     def any(self, *flags: bool) -> list[bool]:
-        """For each flag, whether it is set on any rank."""
+        """Return for each flag whether it is set on any rank."""
         return [n > 0 for n in self.sum(*flags)]
 
     def sum_gradients(self, parameters: Iterable[torch.nn.Parameter]) -> None:
-        """Replace every gradient by its sum over ranks: the same bits on all of them. Sharded ones are sums already."""
+        """Replace every gradient by its sum over ranks, identical on all; sharded gradients are sums already."""
         if self.size == 1:
             return
         for gradients in _buckets(p for p in parameters if not hasattr(p, "full_tensor")):
@@ -92,12 +91,12 @@ class Ranks:
                 gradient.copy_(total.view_as(gradient))
 
     def copy_from_first(self, tensors: Iterable[Tensor]) -> None:
-        """Overwrite every tensor by that of rank 0."""
+        """Overwrite every tensor with that of rank 0."""
         for tensor in tensors if self.size > 1 else ():
             self._together(lambda tensor=tensor: dist.broadcast(tensor.detach(), src=0))  # type: ignore[misc]
 
     def gather(self, tensor: Tensor) -> list[Tensor]:
-        """The tensors of all ranks by rank: on the CPU and of one shape."""
+        """Return the tensors of all ranks, by rank; they are on the CPU and have the same shape."""
         if self.size == 1:
             return [tensor]
         found = [torch.empty_like(tensor) for _ in range(self.size)]
@@ -105,9 +104,9 @@ class Ranks:
         return found
 
     def first(self, act: Callable[[], T]) -> T:
-        """What `act` returns on rank 0, on all ranks; it runs there alone, and the others wait.
+        """Run `act` on rank 0 while the others wait, and return its result on all ranks.
 
-        Where it raises, it does so on rank 0, which reports it; the others leave with SystemExit, in silence.
+        If it raises an exception, rank 0 raises it, and the others leave silently with SystemExit.
         """
         if self.size == 1:
             return act()
@@ -122,13 +121,13 @@ class Ranks:
         return message[0]  # type: ignore[return-value]
 
     def lead(self, act: Callable[[], T], follow: Callable[[], T]) -> T:
-        """`act` on rank 0 and then, if it did not raise, `follow` on the others; each has its own result."""
+        """Run `act` on rank 0, then `follow` on the others unless it failed; return this rank's own result."""
         made: list[T] = []
         self.first(lambda: made.append(act()))
         return made[0] if self.is_first else follow()
 
     def _together(self, send: Callable[[], object]) -> None:
-        """Exchange a message; RankLostError, with the name of the lost one, if a rank does not answer any more."""
+        """Exchange a message; RankLostError, with the number of the lost rank, if it fails."""
         try:
             send()
         except RuntimeError as error:  # the class of all errors of torch.distributed
@@ -139,38 +138,44 @@ ALONE = Ranks()
 
 
 class Watch:
-    """A thread by which the ranks tell one another, through the store of the run, that they live.
+    """A thread that exchanges heartbeats with the other ranks through the run's store.
 
-    The store is torchrun's where torchrun started the ranks, and so outlives each of them.
+    Under torchrun the store belongs to torchrun, so it outlives the ranks.
+
+    Args:
+        store: the key-value store of the run.
+        rank: the number of this process.
+        size: the number of processes.
+        say: receives a message before the thread ends the process.
     """
 
     def __init__(self, store: "dist.Store", rank: int, size: int, say: Say) -> None:  # type: ignore[name-defined]
-        self._store, self._say = store.clone(), say  # a connection of its own: the other may be busy
+        self._store, self._say = store.clone(), say  # its own connection: the other may be busy
         self._key, self._others = f"alive/{rank}", [other for other in range(size) if other != rank]
-        self._heard: dict[int, tuple[bytes, float]] = {}  # the last sign of each other rank, and when it was new
+        self._heard: dict[int, tuple[bytes, float]] = {}  # last heartbeat of each other rank, and its time
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._run, name="ranks", daemon=True)
 
     def start(self) -> None:
-        """Give the first sign, wait for that of the others, and go on in a thread."""
+        """Send the first heartbeat, wait for those of the others, and start the thread."""
         self._store.set(self._key, "0")
         now = time.monotonic()
         self._heard = {rank: (self._store.get(f"alive/{rank}"), now) for rank in self._others}
         self._thread.start()
 
     def stop(self) -> None:
-        """No more signs; the others must have been told by other means."""
+        """Stop the thread; the others must know that this process ends."""
         self._stop.set()
         if self._thread.is_alive():
             self._thread.join()
 
     def silent(self, seconds: float) -> list[int]:
-        """Ranks that gave no sign for so long."""
+        """Return the ranks without a heartbeat in the last `seconds`."""
         now = time.monotonic()
         return [rank for rank, (_, heard) in self._heard.items() if now - heard > seconds]
 
     def suspects(self) -> list[int]:
-        """Who is to blame for a message that failed: waits until the silence of somebody tells, or gives up."""
+        """Return the ranks to blame for a failed message: wait until heartbeats are missing, or give up."""
         deadline = time.monotonic() + 3 * SUSPECT
         while self._thread.is_alive() and not self.silent(SUSPECT) and time.monotonic() < deadline:
             time.sleep(BEAT / 4)
@@ -186,15 +191,15 @@ class Watch:
             try:
                 self._store.set(self._key, str(beat))
                 self._listen()
-            except RuntimeError:  # the store is gone, and with it the process or the machine that kept it
+            except RuntimeError:  # the process that holds the store has ended
                 self._heard = {0: (b"", -SILENT)}
             if lost := self.silent(SILENT):
                 self._say(_sentence(lost))
-                # The main thread waits in a message that nobody will answer, and no exception reaches it there.
+                # The main thread waits for an answer that will not come, and no exception can reach it there.
                 os._exit(1)
 
     def _forgive(self, late: float) -> None:
-        """A process that has been stopped for a while, as by Ctrl-Z, has heard nothing, whoever lived."""
+        """After a pause of this process, as by Ctrl-Z, do not count the heartbeats that it missed."""
         if late > SUSPECT:
             self._heard = {rank: (sign, heard + late) for rank, (sign, heard) in self._heard.items()}
 
@@ -208,9 +213,12 @@ class Watch:
 
 @contextmanager
 def joined(say: Say) -> Iterator[Ranks]:
-    """The ranks that torchrun started, or this process alone; `say` takes what a thread has to tell the user.
+    """Yield the ranks that torchrun started, or this process alone, and set the CUDA device of this process.
 
-    Sets the CUDA device of this process; UserError if there are fewer devices than processes.
+    Args:
+        say: receives messages of the heartbeat thread.
+
+    Raises UserError if there are fewer devices than processes.
     """
     if "RANK" not in os.environ or int(os.environ.get("WORLD_SIZE", "1")) == 1:
         yield ALONE
@@ -227,14 +235,14 @@ def joined(say: Say) -> Iterator[Ranks]:
     try:
         ranks = Ranks(rank, size, watch)
         yield ranks
-        ranks.sum(0.0)  # nobody leaves before all are done: who has left is taken for lost
+        ranks.sum(0.0)  # wait for all, as a rank that has left counts as lost
     finally:
         watch.stop()
     dist.destroy_process_group()
 
 
 def _claim_device() -> str:
-    """Take the GPU of this process, and name the backend: small values travel by CPU, gradients where they are."""
+    """Choose the GPU of this process and return the backend: CPU tensors use gloo, CUDA tensors NCCL."""
     if not torch.cuda.is_available():
         return "gloo"
     local, n_devices = int(os.environ.get("LOCAL_RANK", "0")), torch.cuda.device_count()
@@ -245,7 +253,7 @@ def _claim_device() -> str:
 
 
 def _buckets(parameters: Iterable[torch.nn.Parameter]) -> Iterator[list[Tensor]]:
-    """All gradients in groups of about BUCKET numbers; zeros where a rank has none, as all must send the same."""
+    """Yield all gradients in groups of about BUCKET values; missing ones become zeros, as ranks must send the same."""
     bucket: list[Tensor] = []
     for parameter in parameters:
         if parameter.grad is None:
@@ -258,8 +266,14 @@ def _buckets(parameters: Iterable[torch.nn.Parameter]) -> Iterator[list[Tensor]]
         yield bucket
 
 
+def full(tensor: Tensor) -> Tensor:
+    """Return all of a tensor that is divided over ranks, which must call this together; others are returned as is."""
+    whole = getattr(tensor, "full_tensor", None)
+    return tensor if whole is None else whole()
+
+
 def _sentence(lost: list[int]) -> str:
-    """What to tell the user of ranks that are gone."""
+    """Return the message about lost ranks."""
     names = " and ".join(f"rank {rank}" for rank in lost) or "another rank"
     verb = "were" if len(lost) > 1 else "was"
     return f"{names} {verb} lost, so this one stops; restart with the same command and --resume"

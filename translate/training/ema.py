@@ -1,7 +1,7 @@
-"""A moving average of the parameters in float32, which is often a better model than the parameters themselves.
+"""An exponential moving average of the parameters, in float32; often a better model than the parameters themselves.
 
-After update t it is s + (1 - d) (p - s) with d = min(decay, (1 + t) / (10 + t)): the first updates, of which an average
-with the full decay would keep the random initialisation for long, are forgotten soon.
+Update t changes the average s to s + (1 - d) (p - s), with d = min(decay, (1 + t) / (10 + t)). The smaller d of the
+first updates lets the average forget the random initialisation quickly.
 """
 
 from collections.abc import Iterator
@@ -19,8 +19,8 @@ class Ema:
     """The average of one model's parameters; starts as a copy of them.
 
     Args:
-        model: whose parameters are averaged; it is never held.
-        decay: weight of the past in each update, in (0, 1).
+        model: the model to average; no reference to it is kept.
+        decay: weight of the old average in each update, in (0, 1).
     """
 
     def __init__(self, model: nn.Module, decay: float) -> None:
@@ -29,13 +29,13 @@ class Ema:
 
     @torch.no_grad()
     def update(self, model: nn.Module, step: int) -> None:
-        """Take in the parameters after update number `step`, counted from 1."""
+        """Add the parameters after update number `step`, counted from 1."""
         decay = min(self.decay, (1 + step) / (10 + step))
         torch._foreach_lerp_(list(self._shadow.values()), [p.detach().float() for p in model.parameters()], 1 - decay)
 
     @contextmanager
     def applied(self, model: nn.Module) -> Iterator[None]:
-        """Within, the model's parameters are the average; after, every bit is as before."""
+        """Replace the model's parameters by the average within the context, and restore them exactly after it."""
         kept = {name: p.detach().clone() for name, p in model.named_parameters()}
         _copy(self._shadow, model)
         try:
@@ -48,7 +48,7 @@ class Ema:
         save_file({name: tensor.contiguous() for name, tensor in self._shadow.items()}, path)
 
     def load(self, path: Path) -> None:
-        """Go back to a saved average; CheckpointError if the file is damaged or of another model."""
+        """Restore a saved average; CheckpointError if the file is damaged or of another model."""
         tensors = load_tensors(path)
         if {n: t.shape for n, t in tensors.items()} != {n: t.shape for n, t in self._shadow.items()}:
             raise CheckpointError(f"{path}: holds the average of another model; it cannot continue this run")

@@ -1,7 +1,7 @@
-"""Batches that do not fit into memory are halved, and the update comes out the same.
+"""Halving of batches that do not fit into memory.
 
-The loss of an update is a sum over tokens that is divided once, so any split of its batches has the same gradient up to
-rounding and to the numbers that dropout draws. Ranks exchange nothing here: each may split on its own.
+The loss of an update is a sum over tokens that is divided once, so splitting its batches changes the gradient only by
+rounding and by the random numbers of dropout. Each rank splits its own batches.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -18,10 +18,14 @@ Shape = tuple[int, int, int]  # sentences, source positions, target positions
 
 
 class Memory:
-    """Computes with batches, in smaller portions where the whole does not fit.
+    """Memory that a computation may exceed: batches that do not fit are computed in portions.
+
+    Args:
+        pad: id of the padding token.
+        say: receives a message at the first failure.
 
     Attributes:
-        n_splits: how often a batch had to be halved because it failed.
+        n_splits: number of failures, each followed by halving.
     """
 
     def __init__(self, pad: int, say: Callable[[str], None]) -> None:
@@ -30,13 +34,15 @@ class Memory:
         self._failed: list[Shape] = []
 
     def each(self, batches: Sequence[Batch], act: Callable[[Batch], T], undo: Callable[[], None]) -> list[T]:
-        """What `act` returns for every batch, or for every portion of one.
+        """Return `act(batch)` for every batch, or for every portion of a batch that does not fit.
 
-        Where one fails for want of memory, `undo` discards what all have done so far, and everything is done again with
-        the failed one in halves: a backward pass that fails has added part of its gradients already. Shapes that
-        failed are remembered, so the next batch that is no smaller is split before it fails.
+        Args:
+            batches: the batches.
+            act: the computation. If it runs out of memory, the failed portion is halved and everything is done again;
+                later batches of that size are halved at once.
+            undo: discards the effects of all calls of `act` so far; a failed backward pass leaves partial gradients.
 
-        UserError if a single sentence does not fit.
+        Raises UserError if a single sentence does not fit.
         """
         while True:
             results: list[T] = []
@@ -50,7 +56,7 @@ class Memory:
                 return results
 
     def _portions(self, batch: Batch) -> Iterator[Batch]:
-        """The batch in pieces, none of which is known not to fit."""
+        """Yield the batch in portions smaller than any that has failed."""
         n, s, t = _shape(batch)
         if n > 1 and any(n >= rows and s >= src and t >= tgt for rows, src, tgt in self._failed):
             for half in halves(batch, self._pad):
@@ -70,21 +76,23 @@ class Memory:
             torch.cuda.empty_cache()
         if not self._failed:
             self._say(
-                f"a batch of {n} x ({s} + {t}) tokens does not fit into memory: it and its like are halved, with the "
-                "same effective batch; a lower training.batch_tokens and a higher training.accumulate would be faster"
+                f"a batch of {n} x ({s} + {t}) tokens does not fit into memory: batches of this size are halved, "
+                "and the update stays the same; a lower training.batch_tokens, with a higher accumulate, is faster"
             )
         self.n_splits += 1
         self._failed.append(shape)
 
 
 def _attempt(act: Callable[[Batch], T], batch: Batch) -> T | None:
-    """What `act` returns, or None where memory did not suffice; nothing that it had allocated is held any longer."""
+    """Return `act(batch)`, or None if memory does not suffice; its allocations are then released."""
     try:
         return act(batch)
     except (torch.OutOfMemoryError, MemoryError):
         return None
     except RuntimeError as error:
-        if "can't allocate memory" not in str(error):  # the words of the CPU's allocator, which has no class for it
+        if "can't allocate memory" not in str(
+            error
+        ):  # the message of the CPU's allocator, which has no exception class
             raise
         return None
 

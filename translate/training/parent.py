@@ -1,6 +1,5 @@
-"""Fine-tuning: the model whose weights and tokenizer a run begins with."""
+"""Fine-tuning: the model whose weights and tokenizer a run starts from."""
 
-import hashlib
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -12,14 +11,16 @@ from transformer.presets import resolve
 from translate.config.schema import ExperimentConfig
 from translate.corpus.tokenizer import Tokenizer
 from translate.errors import UserError
+from translate.files import sha256
 from translate.models import folder as model_folder
 from translate.models.folder import ModelFolder, TranslationSpec
 from translate.training import checkpoint
-from translate.training.run import Run
+from translate.training.cost import Cost, cost_of_model
+from translate.training.run import Record, Run
 
 Say = Callable[[str], None]
 
-# A rate is a choice of training: no weight depends on it.
+# Dropout rates may differ: the weights fit any rate.
 _FREE = {"dropout", "attention_dropout", "ffn_dropout"}
 
 
@@ -28,38 +29,41 @@ class Parent:
     """A model to start from.
 
     Attributes:
-        folder: the model folder; while a run goes on, one of the run's checkpoints may stand in for it.
-        path: where the model was when the run began.
+        folder: the model folder; for a resumed run it may be one of the run's checkpoints.
+        path: the model folder when the run began.
         weights, tokenizer: SHA-256 of its model.safetensors and tokenizer.model.
+        cost: the cost of its training, parents included.
     """
 
     folder: Path
     path: str
     weights: str
     tokenizer: str
+    cost: Cost
 
     @classmethod
     def open(cls, path: Path, say: Say) -> "Parent":
-        """The model that `path`, a run directory or a model folder, means.
+        """Return the model of a run directory or model folder.
 
-        UserError or CheckpointError unless all of it is sound: training is long, and preparing a corpus too.
+        Args:
+            path: the run directory or model folder.
+            say: receives a message if the model is a checkpoint of an unfinished run.
+
+        Raises UserError or CheckpointError if a file is damaged.
         """
         folder = model_folder.resolve(path, say)
         ModelFolder.open(folder)
-        return cls(
-            folder,
-            str(folder.resolve()),
-            _digest(folder / "model.safetensors"),
-            _digest(folder / "tokenizer.model"),
-        )
+        weights, tokenizer = (sha256(folder / name) for name in ("model.safetensors", "tokenizer.model"))
+        return cls(folder, str(folder.resolve()), weights, tokenizer, cost_of_model(folder))
 
     @property
-    def record(self) -> dict[str, str]:
-        """What the manifest of the run keeps."""
-        return {"path": self.path, "weights_sha256": self.weights, "tokenizer_sha256": self.tokenizer}
+    def record(self) -> Record:
+        """The entry in the run's manifest."""
+        digests = {"weights_sha256": self.weights, "tokenizer_sha256": self.tokenizer}
+        return {"path": self.path, **digests, "cost": asdict(self.cost)}
 
     def load_tokenizer(self) -> Tokenizer:
-        """The tokenizer that the corpus is prepared with: weights mean nothing under another one."""
+        """Return the tokenizer that the corpus must be prepared with."""
         return Tokenizer.load(self.folder / "tokenizer.model")
 
     def give_weights(self, model: Transformer) -> None:
@@ -68,10 +72,14 @@ class Parent:
         load_weights(model, load_tensors(path), path)
 
     def settings(self, config: ExperimentConfig, say: Say) -> ExperimentConfig:
-        """The experiment with the size of the stored vocabulary; UserError if it is not one for this model.
+        """Return the experiment with the vocabulary size of this model.
 
-        A tokenizer.vocab_size in the file is a size of the model and has to agree. What else [tokenizer] sets tells
-        how to train a tokenizer, and none is trained, so that one file serves a run and its fine-tuning: that is said.
+        Args:
+            config: the experiment. Its tokenizer.vocab_size, if set, must equal the model's. Other keys of [tokenizer]
+                have no effect, so that one experiment file serves a run and its fine-tuning.
+            say: receives a message about keys without effect.
+
+        Raises UserError if languages, vocabulary or architecture do not fit this model.
         """
         self._check_languages(config, say)
         section, size = config.tokenizer, load_config(self.folder).vocab_size
@@ -88,16 +96,16 @@ class Parent:
 
     def _check_languages(self, config: ExperimentConfig, say: Say) -> None:
         spec = TranslationSpec.load(self.folder / "translation.json")
-        own, stored = (config.data.source, config.data.target), (spec.source, spec.target)
-        if own == stored:
+        wanted, stored = (config.data.source, config.data.target), (spec.source, spec.target)
+        if wanted == stored:
             return
-        if own == stored[::-1]:
+        if wanted == stored[::-1]:
             say(f"{self.folder} translates {spec.source} to {spec.target}: its weights begin the other direction")
         else:
-            key, i = ("source", 0) if own[0] != stored[0] else ("target", 1)
+            key, i = ("source", 0) if wanted[0] != stored[0] else ("target", 1)
             raise UserError(
-                f'data.{key} = "{own[i]}" in the experiment and "{stored[i]}" in {self.folder}: start from a model of '
-                "the same two languages"
+                f'data.{key} = "{wanted[i]}" in the experiment and "{stored[i]}" in {self.folder}: start from a model '
+                "of the same two languages"
             )
 
     def _check_architecture(self, config: ExperimentConfig) -> None:
@@ -113,9 +121,15 @@ class Parent:
 
 
 def parent_of(run: Run, path: Path | None, say: Say, *, resume: bool) -> Parent | None:
-    """The model that `run` starts from: that of `path`, or when it goes on, the one that it began with.
+    """Return the model that a run starts from, or None if it starts from random weights.
 
-    UserError if it goes on and `path` is another one.
+    Args:
+        run: the run directory.
+        path: run directory or model folder to start from; None is the model that a resumed run began with.
+        say: receives each message to the user.
+        resume: whether the run is resumed.
+
+    Raises UserError if the run began with another model.
     """
     record = run.recorded_parent() if resume else None
     if path is None:
@@ -134,29 +148,25 @@ def parent_of(run: Run, path: Path | None, say: Say, *, resume: bool) -> Parent 
     return parent
 
 
-def recorded(record: dict[str, str], run: Run) -> Parent:
-    """The parent that a manifest's `record` names, or where it is gone and no longer needed, a checkpoint of `run`.
+def recorded(record: Record, run: Run) -> Parent:
+    """Return the parent in a manifest's `record`; if it is gone, a checkpoint of `run` takes its place.
 
-    UserError if neither is what it was.
+    Raises UserError if there is neither, or if the parent has changed.
     """
     path, weights, tokenizer = (record[key] for key in ("path", "weights_sha256", "tokenizer_sha256"))
+    cost = Cost(**record.get("cost", {}))
     steps = checkpoint.checkpoints(run.checkpoints)
     needed = [] if steps else [("model.safetensors", weights)]
     for folder in (Path(path), *reversed(steps)):
         files = [*needed, ("tokenizer.model", tokenizer)]
-        if model_folder.is_complete(folder) and all(_digest(folder / name) == digest for name, digest in files):
-            return Parent(folder, path, weights, tokenizer)
+        if model_folder.is_complete(folder) and all(sha256(folder / name) == digest for name, digest in files):
+            return Parent(folder, path, weights, tokenizer, cost)
     raise UserError(f"{path}: the model that {run.folder} began from is gone or has changed; restore it")
 
 
 def _architecture(config: ModelConfig) -> dict[str, object]:
-    """What two configs must share for the weights of one to mean the same in the other."""
+    """Return the values that must be equal for two models to share weights."""
     values = {key: value for key, value in asdict(config).items() if key not in _FREE}
     if config.positions != "learned":
         del values["max_length"]  # it bounds learned positions alone
     return {**values, "d_k": config.d_key, "d_v": config.d_value}
-
-
-def _digest(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()

@@ -1,9 +1,8 @@
-"""A run trained again: whether it can be the same, and whether it was, to the last bit."""
+"""Repeating a run: checks that it can be identical, and a comparison of the two final models."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
 
 import torch
 
@@ -14,21 +13,21 @@ from translate.config.schema import ExperimentConfig
 from translate.corpus.manifest import input_hashes
 from translate.corpus.prepare import Prepared
 from translate.errors import UserError
+from translate.files import read_json, sha256, write_json
 from translate.training import parent
-from translate.training.checkpoint import sha256
+from translate.training.environment import environment
 from translate.training.parent import Parent
-from translate.training.run import DTYPES, Run, circumstances, differing_keys, read_json, write_json
+from translate.training.run import DTYPES, Record, Run, differing_keys, load_json
 from translate.training.speed import TIMED
 
 Say = Callable[[str], None]
-Record = dict[str, Any]
 
-_COMPARED = ("train", "valid", "final")  # where else lines stand depends on the clock and on how often a run began
+_COMPARED = ("train", "valid", "final")  # other lines depend on the clock and on the number of starts
 
 
 @dataclass(frozen=True)
 class Original:
-    """A run that has ended and is to be repeated."""
+    """A finished run that another run repeats."""
 
     run: Run
     config: ExperimentConfig
@@ -36,12 +35,12 @@ class Original:
 
     @classmethod
     def open(cls, folder: Path) -> "Original":
-        """UserError unless the run has ended and tells what made it."""
+        """Open a run directory; UserError if the run has not ended or its manifest is incomplete."""
         run, so = Run(folder), "the run cannot be repeated"
         if not folder.is_dir():
             raise UserError(f"{folder}: no such folder; name a run directory")
-        config = parse(read_json(run.config, so=so), str(run.config))
-        manifest = read_json(run.manifest, so=so)
+        config = parse(load_json(run.config, so=so), str(run.config))
+        manifest = load_json(run.manifest, so=so)
         if missing := sorted({"seed", "dtype", "prepared", "data", "starts"} - manifest.keys()):
             raise UserError(f"{run.manifest}: lacks {', '.join(missing)}, so {so}")
         if config.training.seed != manifest["seed"]:
@@ -55,30 +54,35 @@ class Original:
 
     @property
     def dtype(self) -> torch.dtype:
-        """The type of matrix products; measuring it anew might end differently."""
+        """The type of matrix products; a new measurement might choose another."""
         return DTYPES[self.manifest["dtype"]]
 
     def parent(self, again: Run) -> Parent | None:
-        """The model that the run began from, for the run `again`; UserError if it is gone or has changed."""
+        """Return the model that the run started from, for the run `again`; UserError if it is gone or has changed."""
         record = self.manifest.get("parent")
         return None if record is None else parent.recorded(record, again)
 
     def corpus_folder(self, otherwise: Path) -> Path:
-        """Where the run's prepared corpus is, or `otherwise` if it is gone or has made room for another one."""
+        """Return the folder of the run's prepared corpus, or `otherwise` if it is gone or holds another corpus."""
         folder = Path(self.manifest["prepared"])
         try:
             found = read_json(folder / "manifest.json").get("fingerprint")
-        except UserError:
+        except (OSError, ValueError):
             return otherwise
         return folder if found == self.manifest["data"]["fingerprint"] else otherwise
 
     def check(self, again: Run, n_ranks: int, say: Say) -> None:
-        """UserError if training again would end differently for sure; what may change bits is said.
+        """Raise UserError if the repetition cannot be identical; warn of everything that may change bits.
 
-        Comes before anything is prepared; `check_corpus` follows when that is done.
+        Call this before the corpus is prepared, and `check_corpus` after.
+
+        Args:
+            again: the new run directory.
+            n_ranks: processes that train together now.
+            say: receives the warning.
         """
         if again.folder.resolve() == self.run.folder.resolve():
-            raise UserError(f"{again.folder}: is the run to be repeated; name another folder with --run")
+            raise UserError(f"{again.folder}: is the original run; name another folder with --run")
         self._check_model()
         before = self.manifest["data"]["inputs"]
         if changed := sorted(differing_keys(before, input_hashes(self.config))):
@@ -89,7 +93,7 @@ class Original:
                 f"{self.run.folder}: trained with {processes} processes, which make other updates than {n_ranks}; "
                 f"use torchrun --nproc-per-node {processes}"
             )
-        if doubts := self.doubts(circumstances()):
+        if doubts := self.doubts(environment()):
             say(f"warning: the result may differ from {self.run.folder}: {'; '.join(doubts)}")
 
     def _check_model(self) -> None:
@@ -103,11 +107,11 @@ class Original:
             )
 
     def check_corpus(self, prepared: Prepared) -> None:
-        """UserError if a prepared corpus is not the run's."""
+        """Raise UserError if a prepared corpus differs from the run's."""
         self.run.check_data(prepared, otherwise="have it prepared anew with another --prepared")
 
     def doubts(self, now: Record) -> list[str]:
-        """What may change bits, a phrase each: `now`, of `circumstances`, against every start of the run."""
+        """Return a phrase on each difference between `now`, from `environment`, and the starts of the run."""
         starts, here = [_facts(start) for start in self.manifest["starts"]], _facts(now)
         phrases = []
         for name, value in here.items():
@@ -115,17 +119,17 @@ class Original:
             if list(before) != [str(value)]:
                 phrases.append(f"{name} {' and '.join(before)} then, {value} now")
         if here["threads"] != (threads := starts[-1]["threads"]) and here["device"] == "cpu":
-            phrases.append(f"OMP_NUM_THREADS={threads} sets the threads of then")
+            phrases.append(f"OMP_NUM_THREADS={threads} sets as many threads as then")
         if any(start.get("uncommitted_changes") for start in (*self.manifest["starts"], now)):
-            phrases.append("there are changes that no commit names")
+            phrases.append("there are uncommitted changes")
         if here["device"] != "cpu":
-            phrases.append("a GPU need not add in the same order twice")
+            phrases.append("a GPU may add in another order each time")
         if any(record["kind"] == "memory" for record in self.run.records()):
             phrases.append("batches were halved for want of memory")
         return phrases
 
     def compare(self, again: Run, say: Say) -> bool:
-        """Whether the final models are the same to the last bit; said, and kept in `again`."""
+        """Return whether the final models are identical; report it, and write reproduction.json in `again`."""
         then, now = (sha256(run.model / "model.safetensors") for run in (self.run, again))
         record = {
             "run": str(self.run.folder.resolve()),
@@ -143,11 +147,7 @@ class Original:
 
 
 def first_difference(then: Sequence[Record], now: Sequence[Record]) -> str | None:
-    """The first value in which lines of the same kind and step differ, or None; times and speeds always do.
-
-    Args:
-        then, now: the metrics of two runs.
-    """
+    """Return a phrase on the first value in which the metrics `then` and `now` differ, or None; times are ignored."""
     lines = {(record["kind"], record["step"]): record for record in now if record["kind"] in _COMPARED}
     for record in then:
         kind, step = record["kind"], record["step"]
@@ -159,7 +159,7 @@ def first_difference(then: Sequence[Record], now: Sequence[Record]) -> str | Non
 
 
 def verdict(record: Record) -> str:
-    """One sentence on what `Original.compare` keeps."""
+    """Return one sentence on the result of `Original.compare`."""
     of, digests = record["run"], record["model_sha256"]
     if record["identical"]:
         return f"identical to that of {of} to the last bit (SHA-256 {digests['now'][:16]})"
@@ -174,17 +174,16 @@ def verdict(record: Record) -> str:
 
 
 def _final(run: Run) -> Record | None:
-    """Loss and BLEU of the final model on the validation set, or None before there is one."""
+    """Return loss and BLEU of the final model on the validation set, or None before there is one."""
     finals = [record for record in run.records() if record["kind"] == "final"]
     return {key: finals[-1][key] for key in ("nll", "bleu")} if finals else None
 
 
 def _facts(start: Record) -> Record:
-    """The circumstances of a start without what no bit depends on."""
+    """Return the facts of a start that may change bits."""
     machine = start["machine"]
     return {
         "commit": start["commit"],
         **start["versions"],
-        **{key: machine.get(key) for key in ("processor", "device", "threads")},
-        "processes": machine.get("processes", 1),
+        **{key: machine[key] for key in ("processor", "device", "threads", "processes")},
     }

@@ -91,7 +91,7 @@ def train_experiment(
             ranks.first(lambda: card.write(run))
             return same
         except KeyboardInterrupt:
-            saved = trainer.saved_step if trainer else 0
+            saved = trainer.checkpoints.saved_step if trainer else 0
             say(f"stopped; step {saved:,} is saved" if saved else "stopped before anything was saved")
             say("go on with the same command and --resume")
             raise

@@ -1,4 +1,4 @@
-"""Ctrl-C and SIGTERM: while training they wait for the step in hand, everywhere else they end the process at once."""
+"""Ctrl-C and SIGTERM: during training they take effect after the current step, otherwise at once."""
 
 import signal
 from collections.abc import Callable, Iterator
@@ -20,7 +20,7 @@ class TerminatedWhileTraining(Terminated, Interrupted):
 
 @contextmanager
 def terminable() -> Iterator[None]:
-    """Let SIGTERM raise Terminated, so that files are tidied up and the user is told, as with Ctrl-C."""
+    """Make SIGTERM raise Terminated, so that cleanup and messages work as with Ctrl-C."""
 
     def handle(number: int, frame: FrameType | None) -> None:
         raise Terminated
@@ -31,9 +31,12 @@ def terminable() -> Iterator[None]:
 
 @contextmanager
 def stop_signals(say: Callable[[str], None], alone: bool) -> Iterator[list[int]]:
-    """A list that is filled by Ctrl-C or SIGTERM, so that a step is finished and saved before the end.
+    """Yield a list that collects Ctrl-C and SIGTERM, so that the current step can be finished and saved.
 
-    A second one ends the process at once where it is alone; torchrun passes on what its ranks have received too.
+    Args:
+        say: receives a message at the first signal.
+        alone: whether a second signal ends the process at once. Under torchrun it must not, as torchrun sends signals
+            to ranks that have received them already.
     """
     received: list[int] = []
 
@@ -49,7 +52,7 @@ def stop_signals(say: Callable[[str], None], alone: bool) -> Iterator[list[int]]
 
 
 def interruption(received: list[int]) -> Interrupted:
-    """What to raise when all is saved."""
+    """Return the exception to raise after the state is saved."""
     return TerminatedWhileTraining() if signal.SIGTERM in received else Interrupted()
 
 
@@ -57,7 +60,7 @@ def interruption(received: list[int]) -> Interrupted:
 def _handled_by(handle: Handler, *numbers: signal.Signals) -> Iterator[None]:
     try:
         before = {number: signal.signal(number, handle) for number in numbers}
-    except ValueError:  # not the main thread: signals belong to someone else
+    except ValueError:  # not in the main thread, which alone can set handlers
         yield
         return
     try:

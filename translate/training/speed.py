@@ -1,4 +1,4 @@
-"""How fast a run trains: tokens and floating-point operations a second of updates, and the share of the peak."""
+"""Training speed: tokens and floating-point operations per second of updates, and the share of the peak."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -8,15 +8,18 @@ from transformer.config import ModelConfig
 from transformer.cost import forward_flops, mfu
 from translate.corpus.batches import Batch
 
-TIMED = frozenset({"seconds", "tokens_per_s", "flops_per_s", "mfu"})  # what no two runs share in metrics.jsonl
+TIMED = frozenset(
+    {"seconds", "tokens_per_s", "flops_per_s", "mfu"}
+)  # keys of metrics.jsonl that differ between any two runs
 
 
 @dataclass
 class Speed:
-    """Of updates; validation and saving are not counted. Recent updates weigh more.
+    """The speed of updates without validation and saving; recent updates have more weight.
 
     Attributes:
-        peak: FLOP/s of this process's device in matrix products, as measured at the start; None leaves out the share.
+        peak: measured FLOP/s of this process's device in matrix products; None leaves the share out.
+        tokens, flops, seconds: weighted sums over the updates so far.
     """
 
     peak: float | None = None
@@ -25,27 +28,27 @@ class Speed:
     seconds: float = 0.0
 
     def add(self, tokens: int, flops: int, seconds: float) -> None:
-        """Count one update; what lies 50 updates back has lost nearly two thirds of its weight."""
+        """Count one update; after 50 more it has lost nearly two thirds of its weight."""
         self.tokens, self.flops = 0.98 * self.tokens + tokens, 0.98 * self.flops + flops
         self.seconds = 0.98 * self.seconds + seconds
 
     @property
     def recent(self) -> float:
-        """Tokens a second."""
+        """Tokens per second."""
         return self.tokens / self.seconds if self.seconds else 0.0
 
     def record(self) -> dict[str, object]:
-        """For the log: tokens a second of all processes, FLOP/s of this one, and the share `mfu` of its peak."""
+        """Return tokens per second of all processes, FLOP/s of this one, and the share `mfu` of its peak."""
         flops_per_s = self.flops / self.seconds if self.seconds else 0.0
         share = None if self.peak is None else round(mfu(flops_per_s, self.peak), 4)
         return {"tokens_per_s": round(self.recent), "flops_per_s": float(f"{flops_per_s:.4g}"), "mfu": share}
 
 
 def update_flops(config: ModelConfig, batches: Iterable[Batch]) -> int:
-    """Operations that an update on these batches needs: `cost.forward_flops` of every sentence pair, times three.
+    """Return the operations of an update on these batches: three times `cost.forward_flops` of every sentence pair.
 
-    Lengths are those of the sentences, eos or bos included: padding, dropout, softmax, norms, the optimizer, and what
-    activation checkpointing computes a second time are no work of the model and are not counted.
+    Lengths include eos or bos. Padding, dropout, softmax, norms, the optimizer and the recomputation of activation
+    checkpointing are not counted.
     """
     total = 0
     for batch in batches:

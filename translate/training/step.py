@@ -1,11 +1,11 @@
 """One update: sections 5.3 and 5.4.
 
-The loss is a mean over the target tokens of the whole update, however it was split into micro-batches: sums and counts
-travel together and are divided once.
+The loss is a mean over the target tokens of the whole update, however the update is split into micro-batches: sums and
+counts are kept together and divided once.
 """
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 
@@ -16,14 +16,19 @@ from transformer.loss import linear_smoothed_nll
 from transformer.model import Transformer
 from translate.config.schema import TrainingConfig
 from translate.corpus.batches import Batch
-from translate.training.distributed import ALONE, Ranks
+from translate.training.distributed import ALONE, Ranks, full
 from translate.training.memory import Memory
-from translate.training.sharding import full
 
 
 @dataclass(frozen=True)
 class StepStats:
-    """Of one update: mean smoothed loss and mean negative log-likelihood in nats a target token, gradient norm."""
+    """Statistics of one update over all ranks.
+
+    Attributes:
+        loss, nll: mean smoothed loss and mean negative log-likelihood, nats a target token.
+        grad_norm: norm of the gradient before clipping.
+        n_src_tokens, n_tgt_tokens: tokens without padding.
+    """
 
     loss: float
     nll: float
@@ -32,13 +37,18 @@ class StepStats:
     n_tgt_tokens: int
 
     @property
+    def n_tokens(self) -> int:
+        """Source and target tokens together."""
+        return self.n_src_tokens + self.n_tgt_tokens
+
+    @property
     def finite(self) -> bool:
-        """Whether loss and gradient were finite, and hence the parameters updated."""
+        """Whether loss and gradient were finite, and so the parameters were updated."""
         return math.isfinite(self.loss) and math.isfinite(self.grad_norm)
 
 
 def new_optimizer(model: Transformer, config: TrainingConfig) -> torch.optim.AdamW:
-    """Adam as in 5.3; its learning rate is set anew for each step. Decay, where asked for, is decoupled."""
+    """Return Adam as in 5.3 with decoupled weight decay; `train_step` sets the learning rate of each step."""
     return torch.optim.AdamW(
         model.parameters(),
         lr=0.0,
@@ -50,12 +60,23 @@ def new_optimizer(model: Transformer, config: TrainingConfig) -> torch.optim.Ada
 
 
 def precision(device: torch.device, dtype: torch.dtype) -> AbstractContextManager[object]:
-    """Matrix products in `dtype`, weights and norms in float32."""
+    """Return a context that computes in `dtype`; parameters, gradients and Adam's moments stay float32.
+
+    With bfloat16 on a CPU, all activations are bfloat16: the residual stream, norms, and in `batch_loss` the logits and
+    their softmax. CUDA computes norms in float32. Sums over tokens are float32 everywhere.
+    """
     return nullcontext() if dtype == torch.float32 else torch.autocast(device.type, dtype=dtype)
 
 
 def batch_loss(model: Transformer, batch: Batch, smoothing: float, dtype: torch.dtype) -> tuple[Tensor, Tensor]:
-    """Smoothed loss and negative log-likelihood of a batch, each a sum over its target tokens."""
+    """Return smoothed loss and negative log-likelihood of a batch, each a sum over its target tokens.
+
+    Args:
+        model: the model, in train or eval mode.
+        batch: sentence pairs on the model's device.
+        smoothing: the epsilon of 5.4.
+        dtype: type of matrix products; see `precision`.
+    """
     with precision(batch.src.device, dtype):
         states_BTD = model.decode_states(batch.tgt_in, model.encode(batch.src))
     tokens = batch.tgt_out != model.config.pad
@@ -76,9 +97,17 @@ def train_step(
     memory: Memory | None = None,
     ranks: Ranks = ALONE,
 ) -> StepStats:
-    """One update of the parameters; where loss or gradient is not finite they stay untouched, and the stats say so.
+    """Update the parameters once; if loss or gradient is not finite, leave them unchanged.
 
-    `micro_batches` are those of this rank; loss, gradient and counts are those of all ranks.
+    Args:
+        model, optimizer: what to update.
+        micro_batches: the batches of this rank; loss, gradient and counts are summed over all ranks.
+        lr: learning rate.
+        smoothing: the epsilon of 5.4.
+        clip_norm: largest norm of the gradient; None does not clip.
+        dtype: type of matrix products; see `precision`.
+        memory: halves batches that do not fit; None lets them fail.
+        ranks: the processes that train together.
     """
     n_src = sum(batch.n_src_tokens for batch in micro_batches)
     n_tgt = sum(batch.n_tgt_tokens for batch in micro_batches)
@@ -106,7 +135,16 @@ def backward(
     dtype: torch.dtype,
     memory: Memory | None = None,
 ) -> tuple[float, float]:
-    """Leave the gradients of the smoothed loss over `n_tokens`; return that loss and the negative log-likelihood."""
+    """Add up the gradients of the smoothed loss; return that loss and the negative log-likelihood.
+
+    Args:
+        model, optimizer: whose gradients to fill, and to clear before a batch is tried again in halves.
+        micro_batches: the batches of this rank.
+        n_tokens: target tokens of the whole update, by which both sums are divided.
+        smoothing: the epsilon of 5.4.
+        dtype: type of matrix products; see `precision`.
+        memory: halves batches that do not fit; None lets them fail.
+    """
 
     def one(batch: Batch) -> tuple[float, float]:
         loss_sum, nll_sum = batch_loss(model, batch, smoothing, dtype)
@@ -121,7 +159,7 @@ def backward(
     return totals[0].item(), totals[1].item()
 
 
-def rehearse(
+def warm_up_memory(
     model: Transformer,
     optimizer: torch.optim.Optimizer,
     batch: Batch,
@@ -130,18 +168,39 @@ def rehearse(
     dtype: torch.dtype,
     memory: Memory | None,
 ) -> None:
-    """Forward and backward of a batch that leave no trace but in the memory's allocator, and in `memory` itself."""
+    """Compute loss and gradients of a batch and discard them: the allocator and `memory` learn its size.
+
+    Args:
+        model, optimizer: stay unchanged, like the random generators.
+        batch: the largest batch to expect.
+        smoothing: the epsilon of 5.4.
+        dtype: type of matrix products; see `precision`.
+        memory: halves batches that do not fit; None lets them fail.
+    """
+    model.train()
     with torch.random.fork_rng([batch.src.device] if batch.src.is_cuda else []):
         backward(model, optimizer, [batch], batch.n_tgt_tokens, smoothing, dtype, memory)
     optimizer.zero_grad(set_to_none=True)
 
 
-@torch.inference_mode()
-def mean_nll(model: Transformer, batches: Iterable[Batch], dtype: torch.dtype) -> float:
-    """Negative log-likelihood in nats a target token over held-out batches; perplexity is its exponential."""
+@torch.no_grad()
+def mean_nll(model: Transformer, batches: Sequence[Batch], dtype: torch.dtype, ranks: Ranks = ALONE) -> float:
+    """Return the negative log-likelihood of held-out batches in nats a target token; its exponential is perplexity.
+
+    Args:
+        model: in eval mode afterwards; it may be sharded.
+        batches: all batches, the same on all ranks; each rank computes its share.
+        dtype: type of matrix products; see `precision`.
+        ranks: the processes that share the work.
+    """
     model.eval()
     total, n_tokens = 0.0, 0
-    for batch in batches:
-        total += batch_loss(model, batch, 0.0, dtype)[1].item()
-        n_tokens += batch.n_tgt_tokens
-    return total / n_tokens
+    for start in range(0, len(batches), ranks.size):
+        i = start + ranks.rank
+        # A sharded model needs all ranks in every pass, so a rank without a batch repeats the last one uncounted.
+        batch = batches[min(i, len(batches) - 1)]
+        nll = batch_loss(model, batch, 0.0, dtype)[1].item()
+        if i < len(batches):
+            total, n_tokens = total + nll, n_tokens + batch.n_tgt_tokens
+    total, n = ranks.sum(total, n_tokens)
+    return total / n

@@ -1,7 +1,7 @@
-"""The numbers of metrics.jsonl as curves for TensorBoard, by the extra `tensorboard`.
+"""The numbers of metrics.jsonl as curves for TensorBoard; needs the extra `tensorboard`.
 
-The metrics are the record and the event file is made from it: a start of the run writes the file anew from the lines
-that are there, so that what a resumed run has taken back is no point of any curve.
+Every start of the run writes the event file anew from the metrics, so the curves of a resumed run hold no points that
+were taken back.
 """
 
 import importlib.util
@@ -12,11 +12,11 @@ from collections.abc import Mapping
 from translate.errors import UserError
 from translate.training.run import Run
 
-_AXES = {"step", "epoch", "seconds"}  # what curves are drawn over
+_AXES = {"step", "epoch", "seconds"}  # axes of the curves
 
 
 def require() -> None:
-    """UserError if the package is missing."""
+    """Raise UserError if the package is missing."""
     if importlib.util.find_spec("tensorboard") is None:
         raise UserError(
             "training.tensorboard = true needs the package tensorboard; install it with "
@@ -25,10 +25,10 @@ def require() -> None:
 
 
 class TensorBoard:
-    """An event file in RUN/tensorboard that holds the metrics of the run and takes new ones.
+    """An event file in RUN/tensorboard with the metrics of the run.
 
-    A curve is named after the kind of line and the key, such as valid/nll, and drawn over updates. The UserError of
-    `require`.
+    A curve has the name of the kind of line and of the key, such as valid/nll, and is drawn over updates. Raises the
+    UserError of `require`.
     """
 
     def __init__(self, run: Run) -> None:
@@ -36,18 +36,18 @@ class TensorBoard:
         from torch.utils.tensorboard.writer import SummaryWriter
 
         records = run.records()
-        # As if the run had never paused, so that time on its curves is time of training.
+        # The start time of a run without pauses, so that curves over time show time of training.
         self._began = time.time() - max((record.get("seconds", 0.0) for record in records), default=0.0)
         for old in run.tensorboard.glob("events.out.tfevents.*"):
             old.unlink()
-        # A TensorBoard that is open takes back the points of the old file when another one begins with step 0.
+        # An open TensorBoard removes the points of the old file when a new one begins with step 0.
         self._writer = SummaryWriter(str(run.tensorboard), purge_step=0)
         for record in records:
             self._draw(record)
         self._writer.flush()
 
     def add(self, record: Mapping[str, object]) -> None:
-        """Add a point for each finite number of a line of the metrics; in the file when this returns."""
+        """Add a point for each finite number of a line of the metrics, and flush the file."""
         self._draw(record)
         self._writer.flush()
 

@@ -25,6 +25,7 @@ def member(parts: ModelFolder, folder: Path, seed: int, scheduled: bool = True) 
     model_folder.write_model(Transformer(parts.model.config), parts.tokenizer, parts.spec, folder)
     hashes = {path.name: checkpoint.sha256(path) for path in folder.iterdir()}
     state = {"format": checkpoint.FORMAT, "scheduled": scheduled, "state": {}, "sha256": hashes}
+    state["digest"] = checkpoint._digest(state)
     (folder / "state.json").write_text(json.dumps(state), encoding="utf-8")
     return folder
 

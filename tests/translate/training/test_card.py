@@ -45,7 +45,7 @@ def test_training_ends_with_a_card_that_holds_what_the_files_hold(run):
     for digest in (data["fingerprint"], *data["inputs"].values(), *data["files"].values()):
         assert digest in chapter(page, "Data")
     for version in start["versions"].values():
-        assert version in chapter(page, "Circumstances")
+        assert version in chapter(page, "Environment")
     assert str(start["commit"]) in page
     assert start["machine"]["processor"].split()[0] in page
     assert f"{manifest['parameters']:,} parameters" in page
@@ -110,10 +110,10 @@ def test_a_run_that_has_not_ended_has_a_card_and_every_start_is_on_that_of_a_res
     values["starts"][0]["machine"]["threads"] = 5
     manifest.write_text(json.dumps(values), encoding="utf-8")
     assert main(["train", "toy.json", "--resume"]) == 0
-    text = chapter(Path("runs/toy/card.md").read_text(encoding="utf-8"), "Circumstances")
+    text = chapter(Path("runs/toy/card.md").read_text(encoding="utf-8"), "Environment")
     assert "| starts | 2: " in text
     assert "0ff, with uncommitted changes; " in text
-    assert "threads 5, processes 1; " in text
+    assert "processes x threads: 1 x 5; " in text
 
 
 @given(n=st.integers(1, 60), best=st.integers(0, 59))

@@ -8,7 +8,7 @@ import torch
 
 from tests.toys import TINY, toy_model
 from translate.corpus.batches import EncodedPairs, collate
-from translate.training.diagnosis import LEAST_GAIN, SourceGain, source_warning, unknown_targets
+from translate.training.diagnosis import LEAST_GAIN, SourceGain, source_warning, unknown_warning
 
 
 def warnings_of(folder):
@@ -68,9 +68,8 @@ def test_a_run_that_learns_gains_from_its_sources_and_one_on_shuffled_pairs_is_w
 
 def test_unknown_tokens_are_counted_and_one_is_shown():
     pairs = EncodedPairs([[5]] * 5, [[5, 6], [7, 0], [8], [0, 0], [9]])
-    found = unknown_targets(pairs, unk=0)
-    assert (found.n, found.of, found.first) == (2, 5, 2)
-    assert unknown_targets(pairs, unk=11) is None
+    assert "2 of 5 references of the training set, first in pair 2," in unknown_warning("training", pairs, unk=0)
+    assert unknown_warning("training", pairs, unk=11) is None
 
 
 def test_references_with_unknown_tokens_are_named_once_in_a_run(toy):

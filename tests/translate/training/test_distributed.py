@@ -17,8 +17,9 @@ import torch.distributed as dist
 from safetensors.torch import load_file
 
 from translate.commands.train import train
-from translate.corpus.batches import Position
-from translate.training import distributed
+from translate.corpus.batches import Batch, Position
+from translate.training import checkpoint, distributed
+from translate.training.batch_feed import BatchFeed
 from translate.training.distributed import ALONE, Ranks, Watch
 
 pytestmark = pytest.mark.skipif(not Path("/proc/self/environ").exists(), reason="ranks are found by /proc")
@@ -117,7 +118,7 @@ SHARDED = pytest.param({"parallel": "fsdp"}, marks=pytest.mark.slow, id="fsdp")
 )
 def test_two_ranks_make_the_update_of_one_that_takes_the_same_batches(toy, write_experiment, torchrun, tmp_path, ranks):
     """Three micro-batches each, against six: loss, gradient norm and parameters, rounding apart."""
-    settings = {"max_steps": 3, "valid_every": 3, "lr": 0.001}
+    settings = {"max_steps": 3, "valid_every": 3, "lr": 0.001, "valid_bleu_sentences": 2}
     for model in (toy.settings["model"], (experiment := json.loads(write_experiment().read_text()))["model"]):
         model["dropout"] = 0.0
     experiment["training"] |= settings | {"accumulate": 3} | ranks
@@ -131,6 +132,14 @@ def test_two_ranks_make_the_update_of_one_that_takes_the_same_batches(toy, write
     assert [r["epoch"] for r in two] == [r["epoch"] for r in one]
     for key in ("loss", "nll", "grad_norm"):
         assert [r[key] for r in two] == pytest.approx([r[key] for r in one], rel=2e-6)
+    for kind in ("valid", "final"):
+        (one,), (two,) = (records(tmp_path / name, kind) for name in ("one", "two"))
+        assert two["nll"] == pytest.approx(one["nll"], rel=2e-6)
+        assert kind == "final" or two["source_gain"] == pytest.approx(one["source_gain"], abs=1e-4)
+        assert kind == "valid" or two["flops"] == one["flops"]
+        # A sharded model is not translated with, which takes whole layers.
+        assert (two["bleu"] is None) == (ranks.get("parallel") == "fsdp")
+        assert one["bleu"] is not None
     a, b = (weights(tmp_path / name / "checkpoints/step-00000003") for name in ("one", "two"))
     for name in a:
         torch.testing.assert_close(a[name], b[name], rtol=0, atol=1e-5)
@@ -316,21 +325,22 @@ def test_one_process_needs_no_group_and_its_values_are_untouched():
 @pytest.mark.parametrize("size", [2, 3])
 def test_every_batch_goes_to_one_rank_and_all_ranks_make_the_same_number_of_updates(toy, size, monkeypatch):
     monkeypatch.setattr(Ranks, "_together", lambda self, send: None)
-    trainers = [toy.trainer("run", accumulate=2, max_steps=None, max_epochs=3)]
-    whole = trainers[0]._micro_batches()
-    for rank in range(size):
-        trainer = toy.trainer("run", accumulate=2, max_steps=None, max_epochs=3)
-        trainer.ranks = Ranks(rank, size)
-        trainers.append(trainer)
-    streams = [trainer._micro_batches() for trainer in trainers[1:]]
+    trainer = toy.trainer("run", accumulate=2)
+    device = torch.device("cpu")
+
+    def updates(ranks: Ranks) -> Iterator[tuple[list[Batch], Position]]:
+        feed = BatchFeed(trainer.prepared, trainer.config, trainer.model.config, device, ranks, replay_share=0.0)
+        return feed.updates(Position())
+
+    whole, streams = updates(ALONE), [updates(Ranks(rank, size)) for rank in range(size)]
     for _ in range(7):
-        expected = [batch for _ in range(size) for batch in next(whole)]
-        dealt = [next(stream) for stream in streams]
+        expected = [batch for _ in range(size) for batch in next(whole)[0]]
+        dealt, positions = zip(*map(next, streams), strict=True)
         assert all(len(group) == 2 for group in dealt)
         together = [group[i] for i in range(2) for group in dealt]
         assert all(a.src.equal(b.src) and a.tgt_out.equal(b.tgt_out) for a, b in zip(expected, together, strict=True))
-        assert len({trainer.state.position for trainer in trainers}) == 1
-    assert trainers[0].state.position != Position()
+        assert len(set(positions)) == 1
+    assert positions[0] != Position()
 
 
 def test_a_run_may_go_on_with_another_number_of_ranks_and_says_so(toy):
@@ -339,10 +349,11 @@ def test_a_run_may_go_on_with_another_number_of_ranks_and_says_so(toy):
     folder = toy.folder / "run/checkpoints/step-00000008"
     state = json.loads((folder / "state.json").read_text())
     state["state"]["n_ranks"] = 3
-    del state["digest"]  # as an edited state has none that fits
+    del state["digest"]
+    state["digest"] = checkpoint._digest(state)
     (folder / "state.json").write_text(json.dumps(state))
     toy.trainer("run", resume=True).train()
-    assert any("3 processes saved it and 1 go on" in line for line in toy.said)
+    assert any("3 processes wrote the checkpoint and 1 continue" in line for line in toy.said)
 
 
 def test_ranks_draw_different_numbers_and_rank_0_those_of_a_single_process():

@@ -22,7 +22,7 @@ def test_whatever_the_learning_rate_the_user_is_told_and_what_is_saved_is_finite
         trainer.train()
     except UserError as error:
         assert f"{MAX_SKIPPED} updates in a row; state is saved; lower training.lr" in str(error)  # noqa: PT017
-        assert trainer.saved_step == trainer.state.step
+        assert trainer.checkpoints.saved_step == trainer.state.step
     warnings = "\n".join(line for line in toy.said if line.startswith("warning: "))
     assert "so training diverges; lower training.lr" in warnings
     assert ("was not finite at step" in warnings) == (trainer.state.n_skipped > 0)
@@ -56,18 +56,18 @@ def test_one_good_update_ends_the_count():
     divergence = Divergence(said.append, vocab_size=7)
     for step in range(1, MAX_SKIPPED):
         divergence.see_update(step, BAD)
-    assert not divergence.is_hopeless
+    assert divergence.failure is None
     divergence.see_update(MAX_SKIPPED, GOOD)
     assert divergence.skipped == 0
     for step in range(MAX_SKIPPED):
         divergence.see_update(step, BAD)
-    assert divergence.is_hopeless
+    assert "20 updates in a row" in divergence.failure
     assert len(said) == 1
     assert "at step 1," in said[0]
 
 
 @pytest.mark.parametrize("nll", [math.log(7), 1e9, float("inf"), float("nan")])
-def test_no_better_than_blind_guessing_is_told_once(nll):
+def test_no_better_than_random_guessing_is_told_once(nll):
     said: list[str] = []
     divergence = Divergence(said.append, vocab_size=7)
     divergence.see_validation(3, math.log(7) - 1e-6)

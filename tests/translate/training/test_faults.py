@@ -54,13 +54,13 @@ def test_a_disk_that_fills_during_a_save_costs_that_save_alone(toy, monkeypatch,
     toy.trainer("whole").train()
     size = (toy.folder / "whole/checkpoints/step-00000012" / name).stat().st_size
     trainer = toy.trainer("run")
-    write = trainer._write
+    save = checkpoint.save
 
-    def fill(*arguments):
+    def fill(*arguments, **options):
         with files_limited_to(size - 1 if trainer.state.step == 8 else 2**30):
-            write(*arguments)
+            save(*arguments, **options)
 
-    monkeypatch.setattr(trainer, "_write", fill)
+    monkeypatch.setattr(checkpoint, "save", fill)
     with pytest.raises(UserError, match=r"step-00000008: cannot save the checkpoint: .*File too large"):
         trainer.train()
     assert [path.name for path in trainer.run.checkpoints.iterdir()] == ["step-00000004"]

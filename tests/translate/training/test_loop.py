@@ -11,6 +11,7 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
+from translate.corpus.batches import Position
 from translate.errors import UserError
 from translate.models import folder as model_folder
 from translate.training import checkpoint
@@ -117,7 +118,7 @@ def test_a_first_start_that_failed_binds_nobody(toy):
 
 def test_learned_positions_must_reach_the_longest_sentence(toy):
     toy.settings["model"] |= {"positions": "learned", "max_length": 7}
-    with pytest.raises(UserError, match="max_length = 7, but sentences of up to 20 tokens"):
+    with pytest.raises(UserError, match="max_length = 7, but the data has sentences of up to 20 tokens"):
         toy.trainer("run")
 
 
@@ -270,10 +271,10 @@ def test_what_the_settings_make_pointless_is_said(toy):
 def test_accumulation_trains_on_the_same_sentences_as_larger_batches(toy):
     trainer = toy.trainer("run", accumulate=3, max_steps=None, max_epochs=2)
     seen = 0
-    for group in trainer._micro_batches():
+    for group, position in trainer.feed.updates(Position()):
         assert len(group) == 3
         seen += sum(len(batch.src) for batch in group)
-        if trainer.state.position.epoch == 1:
+        if position.epoch == 1:
             break
     # The group that crosses into the next epoch may hold up to two of its batches.
     assert seen >= trainer.prepared.train.n_pairs

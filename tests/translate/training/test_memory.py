@@ -15,7 +15,7 @@ from translate.corpus.batches import Batch, EncodedPairs, collate, halves, large
 from translate.errors import UserError
 from translate.training import loop
 from translate.training.memory import Memory
-from translate.training.step import new_optimizer, rehearse, train_step
+from translate.training.step import new_optimizer, train_step, warm_up_memory
 
 OPTIONS = {"lr": 0.01, "smoothing": 0.1, "clip_norm": None, "dtype": torch.float32}
 OUT_OF_MEMORY = [
@@ -151,42 +151,42 @@ def test_a_rehearsal_leaves_no_trace(model):
     optimizer = new_optimizer(model, TrainingConfig())
     before, generator = copy.deepcopy(model.state_dict()), torch.get_rng_state()
     options = {"smoothing": 0.1, "dtype": torch.float32, "memory": Memory(0, print)}
-    rehearse(model, optimizer, BATCHES[1], **options)
+    warm_up_memory(model, optimizer, BATCHES[1], **options)
     assert torch.get_rng_state().equal(generator)
     assert all(parameter.grad is None for parameter in model.parameters())
     assert not optimizer.state
     assert all(value.equal(before[name]) for name, value in model.state_dict().items())
 
 
-def test_a_rehearsed_run_ends_with_the_bits_of_one_that_was_not(toy, monkeypatch):
+def test_warming_up_memory_changes_no_bit_of_a_run(toy, monkeypatch):
     toy.settings["model"] |= {"dropout": 0.2}
     met = []
-    monkeypatch.setattr(loop, "rehearse", lambda model, optimizer, batch, **options: met.append(batch))
+    monkeypatch.setattr(loop, "warm_up_memory", lambda model, optimizer, batch, **options: met.append(batch))
     plain = toy.trainer("plain")
     plain.train()
     monkeypatch.undo()
-    rehearsed = toy.trainer("rehearsed")
-    rehearsed.train()
-    for a, b in zip(plain.model.parameters(), rehearsed.model.parameters(), strict=True):
+    warm = toy.trainer("warm")
+    warm.train()
+    for a, b in zip(plain.model.parameters(), warm.model.parameters(), strict=True):
         assert torch.equal(a, b)
     (batch,) = met
-    everyone = [plain._collate(plain.prepared.train, index) for index in plain.sampler.batches(0)]
+    everyone = [plain.feed.collate(plain.prepared.train, index) for index in plain.feed.sampler.batches(0)]
     assert batch.src.numel() + batch.tgt_in.numel() == max(b.src.numel() + b.tgt_in.numel() for b in everyone)
 
 
 def test_a_run_short_of_memory_finds_out_before_its_first_update_and_says_how_often(toy):
     trainer = toy.trainer("run")
     holds_at_most(trainer.model, 9, OUT_OF_MEMORY[1])
-    rehearsal = trainer._rehearse
+    begin = trainer._begin
 
-    def rehearse_and_look() -> None:
-        rehearsal()
+    def begin_and_look() -> None:
+        begin()
         assert trainer.memory.n_splits > 0
         assert trainer.state.step == 0
 
-    trainer._rehearse = rehearse_and_look
+    trainer._begin = begin_and_look
     trainer.train()
-    assert sum("does not fit into memory: it and its like" in line for line in toy.said) == 1
+    assert sum("does not fit into memory: batches of this size" in line for line in toy.said) == 1
     assert any(f"{trainer.memory.n_splits:,} times a batch" in line for line in toy.said)
 
 

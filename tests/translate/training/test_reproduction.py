@@ -10,9 +10,10 @@ import torch
 
 from translate.cli import EXIT_DIFFERENT, EXIT_MISTAKE, main
 from translate.commands.train import train
+from translate.training.environment import environment
 from translate.training.loop import Trainer
 from translate.training.reproduction import Original, first_difference
-from translate.training.run import Run, circumstances
+from translate.training.run import Run
 from translate.training.signals import Interrupted
 
 
@@ -186,14 +187,14 @@ def test_a_repetition_is_of_the_run_alone_and_stands_beside_it(toy, arguments):
 
 def test_what_may_change_bits_is_named_with_both_values(toy):
     original = Original.open(trained(toy, "a", max_steps=1))
-    now = circumstances()
+    now = environment()
     original.manifest["starts"][0].update(uncommitted_changes=False)
     now["uncommitted_changes"] = False
     assert original.doubts(now) == []
     other = copy.deepcopy(now)
     other["versions"]["torch"] = "3.1"
     other["machine"]["threads"] = 7
-    assert f"OMP_NUM_THREADS={now['machine']['threads']} sets the threads of then" in original.doubts(other)
+    assert f"OMP_NUM_THREADS={now['machine']['threads']} sets as many threads as then" in original.doubts(other)
     other["machine"]["device"] = "H200"
     other["commit"] = "abc"
     doubts = original.doubts(other)
@@ -203,7 +204,7 @@ def test_what_may_change_bits_is_named_with_both_values(toy):
     assert f"commit {now['commit']} then, abc now" in doubts
     assert any("a GPU" in doubt for doubt in doubts)
     assert len(doubts) == 5
-    assert original.doubts({**now, "uncommitted_changes": True}) == ["there are changes that no commit names"]
+    assert original.doubts({**now, "uncommitted_changes": True}) == ["there are uncommitted changes"]
 
 
 def test_a_difference_is_the_first_of_a_line_that_both_have_and_no_time():

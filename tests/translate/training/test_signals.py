@@ -28,16 +28,16 @@ def signals_itself(monkeypatch, trainer, method: str, *numbers: int, step: int) 
     """Make the trainer receive signals at the start of a method, when it stands at this step."""
     act = getattr(trainer, method)
 
-    def strike(*arguments):
+    def strike(**options):
         if trainer.state.step == step:
             for number in numbers:
                 os.kill(os.getpid(), number)
-        return act(*arguments)
+        return act(**options)
 
     monkeypatch.setattr(trainer, method, strike)
 
 
-@pytest.mark.parametrize("method", ["_scores", "_write"], ids=["validation", "save"])
+@pytest.mark.parametrize("method", ["_scores", "_save"], ids=["validation", "save"])
 @pytest.mark.parametrize(
     ("number", "exception"), [(signal.SIGTERM, TerminatedWhileTraining), (signal.SIGINT, Interrupted)]
 )
@@ -48,13 +48,13 @@ def test_a_signal_waits_for_the_step_in_hand(toy, monkeypatch, method, number, e
     with pytest.raises(exception) as caught:
         trainer.train()
     assert caught.type is exception
-    assert trainer.saved_step == 8
+    assert trainer.checkpoints.saved_step == 8
     assert any("finishing this step, then saving" in line for line in toy.said)
     toy.trainer("run", resume=True).train()
     assert final_weights(toy, "run") == final_weights(toy, "whole")
 
 
-@pytest.mark.parametrize("method", ["_scores", "_write"], ids=["validation", "save"])
+@pytest.mark.parametrize("method", ["_scores", "_save"], ids=["validation", "save"])
 @pytest.mark.parametrize(("number", "exception"), [(signal.SIGTERM, Terminated), (signal.SIGINT, KeyboardInterrupt)])
 def test_a_second_signal_does_not_wait_and_costs_no_checkpoint(toy, monkeypatch, method, number, exception):
     toy.trainer("whole").train()
@@ -63,7 +63,7 @@ def test_a_second_signal_does_not_wait_and_costs_no_checkpoint(toy, monkeypatch,
     with pytest.raises(exception) as caught:
         trainer.train()
     assert caught.type is exception
-    assert trainer.saved_step == 4
+    assert trainer.checkpoints.saved_step == 4
     toy.trainer("run", resume=True).train()
     assert final_weights(toy, "run") == final_weights(toy, "whole")
 
@@ -75,7 +75,7 @@ def test_a_signal_while_checkpoints_are_averaged_ends_at_once_as_all_is_saved(to
     signals_itself(monkeypatch, trainer, "_finish", number, step=12)
     with terminable(), pytest.raises(exception):
         trainer.train()
-    assert trainer.saved_step == 12
+    assert trainer.checkpoints.saved_step == 12
     assert not (toy.folder / "run/model").exists()
     toy.trainer("run", resume=True).train()
     assert final_weights(toy, "run") == final_weights(toy, "whole")
@@ -110,9 +110,9 @@ def test_a_stopped_command_says_what_is_saved(write_experiment, tmp_path, monkey
 
     scores = Trainer._scores
 
-    def strike(self):
+    def strike(self, **options):
         os.kill(os.getpid(), number)
-        return scores(self)
+        return scores(self, **options)
 
     monkeypatch.setattr(Trainer, "_scores", strike)
     monkeypatch.chdir(tmp_path)

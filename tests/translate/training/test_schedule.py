@@ -1,0 +1,38 @@
+"""The steps of a run: epochs count in full, however many batches an update takes."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from translate.config.schema import TrainingConfig
+from translate.errors import UserError
+from translate.training.schedule import Schedule
+
+
+def schedule(n_batches: int, batches_per_update: int, **training: object) -> Schedule:
+    config = TrainingConfig(**training)
+    return Schedule(config, d_model=16, n_batches=n_batches, batches_per_update=batches_per_update)
+
+
+def test_thirty_epochs_on_eight_ranks_are_thirty_epochs():
+    """Rounding down in each epoch gave 28.2."""
+    assert schedule(119, 8, max_epochs=30).last_step == 447
+
+
+@given(n_batches=st.integers(1, 500), n_in_update=st.integers(1, 64), epochs=st.integers(1, 40))
+def test_the_last_update_is_the_one_that_completes_the_last_epoch(n_batches, n_in_update, epochs):
+    last_step = schedule(n_batches, n_in_update, max_epochs=epochs).last_step
+    assert last_step * n_in_update >= epochs * n_batches > (last_step - 1) * n_in_update
+
+
+def test_the_earlier_of_two_ends_counts_and_one_is_needed():
+    assert schedule(10, 2, max_epochs=3, max_steps=14).last_step == 14
+    assert schedule(10, 2, max_epochs=3, max_steps=16).last_step == 15
+    with pytest.raises(UserError, match="training has no end"):
+        schedule(10, 2)
+
+
+def test_a_run_validates_and_saves_once_an_epoch_unless_told_otherwise():
+    assert (schedule(10, 3, max_steps=5).valid_every, schedule(10, 3, max_steps=5).save_every) == (3, 3)
+    assert schedule(2, 3, max_steps=5).valid_every == 1
+    assert schedule(10, 3, max_steps=5, valid_every=4).save_every == 4

@@ -1,0 +1,73 @@
+"""The training batches of one rank."""
+
+from collections.abc import Iterator
+
+import torch
+
+from transformer.config import ModelConfig
+from translate.config.schema import TrainingConfig
+from translate.corpus.batches import Batch, Index, Pairs, Position, Sampler, collate, largest
+from translate.corpus.prepare import Prepared
+from translate.errors import UserError
+from translate.training.distributed import Ranks
+
+
+class BatchFeed:
+    """The micro-batches of this rank's updates, on its device.
+
+    Args:
+        prepared: the corpus.
+        config: the section [training].
+        model: gives the special tokens and the size of the vocabulary.
+        device: of the batches.
+        ranks: the processes that train together.
+        replay_share: share of the old corpus in every epoch, if the prepared corpus holds one.
+
+    Attributes:
+        sampler: the order of all batches, the same on all ranks.
+        batches_per_update: micro-batches in an update, over all ranks.
+    """
+
+    def __init__(
+        self,
+        prepared: Prepared,
+        config: TrainingConfig,
+        model: ModelConfig,
+        device: torch.device,
+        ranks: Ranks,
+        replay_share: float,
+    ) -> None:
+        self._prepared, self._model, self._device, self._ranks = prepared, model, device, ranks
+        self.batches_per_update = config.accumulate * ranks.size
+        self.sampler = Sampler(
+            *(prepared.train, config.batch_tokens, config.max_tokens, config.seed),
+            n_replayed=prepared.n_replayed,
+            replay_share=replay_share,
+        )
+
+    def updates(self, position: Position) -> Iterator[tuple[list[Batch], Position]]:
+        """Yield this rank's micro-batches of each update, and the position after it; batches go to ranks in turn."""
+        stream = self.sampler.stream(position)
+        while True:
+            group = []
+            for i in range(self.batches_per_update):
+                index, position = next(stream)
+                if i % self._ranks.size == self._ranks.rank:
+                    group.append(self.collate(self._prepared.train, index))
+            yield group, position
+
+    def largest(self, epoch: int) -> Batch:
+        """Return the batch of an epoch that needs the most memory."""
+        return self.collate(self._prepared.train, largest(self._prepared.train, self.sampler.batches(epoch)))
+
+    def collate(self, pairs: Pairs, index: Index) -> Batch:
+        """Return the pairs in `index` as a batch on the device; UserError if a token id is beyond the vocabulary."""
+        model = self._model
+        batch = collate(pairs, index, pad=model.pad, bos=model.bos, eos=model.eos)
+        highest = max(int(batch.src.max()), int(batch.tgt_out.max()))
+        if highest >= model.vocab_size:
+            raise UserError(
+                f"{self._prepared.folder}: holds the token id {highest}, but the model has {model.vocab_size} tokens; "
+                "the corpus is damaged or of another tokenizer: run `translate prepare` again"
+            )
+        return batch.to(self._device)

@@ -1,0 +1,169 @@
+"""Which checkpoints a run keeps, which one it is resumed from, and which ones make the final model."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TypeVar
+
+import torch
+
+from transformer.checkpoint_io import CheckpointError, average
+from transformer.model import Transformer
+from translate.config.schema import TrainingConfig
+from translate.errors import UserError
+from translate.training import checkpoint
+from translate.training.checkpoint import TrainState, checkpoints, name_of, step_of
+from translate.training.distributed import Ranks
+from translate.training.run import Run
+from translate.training.schedule import Schedule
+
+T = TypeVar("T")
+
+
+class CheckpointManager:
+    """The checkpoints of one run; rank 0 writes them with the random generators of all ranks.
+
+    Args:
+        run: the run directory.
+        config: the section [training].
+        schedule: the steps of the run.
+        ranks: the processes that train together.
+        say: receives each message to the user.
+
+    Attributes:
+        saved_step: the step of the last checkpoint; 0 without one.
+    """
+
+    def __init__(
+        self, run: Run, config: TrainingConfig, schedule: Schedule, ranks: Ranks, say: Callable[[str], None]
+    ) -> None:
+        self._run, self._config, self._schedule, self._ranks, self._say = run, config, schedule, ranks, say
+        self._root = run.checkpoints
+        self.saved_step = 0
+        self._saved_seconds = 0.0
+
+    def restore(self, model: Transformer, optimizer: torch.optim.Optimizer) -> tuple[Path | None, TrainState]:
+        """Load the newest undamaged checkpoint; damaged ones are reported and kept under another name.
+
+        Args:
+            model, optimizer: receive the saved values.
+
+        Returns the folder and the state; None and a new state if the run has no checkpoint yet. Raises UserError if
+        all checkpoints are damaged.
+        """
+        ranks = self._ranks
+        newest = ranks.first(lambda: self._restore_newest(model, optimizer))
+        if newest is None:
+            self._say(f"{self._run.folder}: no checkpoint yet, so the run begins")
+            return None, TrainState()
+        folder, state = newest
+        if not ranks.is_first:
+            state = checkpoint.load(folder, model, optimizer, ranks.rank)
+        self.saved_step, self._saved_seconds = state.step, state.seconds
+        self._say(f"resuming from {folder} (step {state.step:,})")
+        if state.n_ranks != ranks.size:
+            ranks.seed(self._config.seed, state.step)
+            self._say(
+                f"{state.n_ranks} processes wrote the checkpoint and {ranks.size} continue: batches keep their order, "
+                "but updates and dropout differ from those of the run so far"
+            )
+        return folder, state
+
+    def _restore_newest(self, model: Transformer, optimizer: torch.optim.Optimizer) -> tuple[Path, TrainState] | None:
+        for folder in reversed(checkpoints(self._root)):
+            state = self._unless_damaged(folder, lambda folder: checkpoint.load(folder, model, optimizer))
+            if state is not None:
+                self._run.forget_after(state.step, end=self._schedule.has_ended(state))
+                return folder, state
+        if checkpoint.damaged(self._root):
+            raise UserError(f"{self._root}: no checkpoint is usable; begin another run with --run")
+        self._run.forget_after(0)
+        return None
+
+    def _unless_damaged(self, folder: Path, read: Callable[[Path], T]) -> T | None:
+        """Return `read(folder)`, or None if the checkpoint is damaged; it is then reported and renamed."""
+        try:
+            return read(folder)
+        except CheckpointError as error:
+            self._say(f"skipping a damaged checkpoint, now {checkpoint.set_aside(folder).name}: {error}")
+            return None
+
+    def is_due(self, state: TrainState, *, stopping: bool) -> bool:
+        """Return whether to save outside the schedule: when stopping, or `save_minutes` after the last save."""
+        minutes = self._config.save_minutes
+        late = minutes > 0 and state.seconds - self._saved_seconds > 60 * minutes
+        return self.saved_step != state.step and (stopping or late)
+
+    def save(
+        self,
+        state: TrainState,
+        write_model: Callable[[Path], None],
+        optimizer: torch.optim.Optimizer,
+        *,
+        scheduled: bool,
+    ) -> None:
+        """Write a checkpoint and delete those no longer needed; all ranks call this.
+
+        Args:
+            state: the state besides tensors.
+            write_model: writes the files of a model folder, and others, into a folder.
+            optimizer: Adam, whose moments are saved.
+            scheduled: whether averaging may use this checkpoint.
+
+        Raises UserError if the disk refuses.
+        """
+        states = checkpoint.random_generators()
+        by_device = [[(device, state) for state in self._ranks.gather(states[device])] for device in states]
+        generators = [dict(pairs) for pairs in zip(*by_device, strict=True)]
+        state.n_ranks = self._ranks.size
+
+        def write() -> None:
+            checkpoint.save(self._root, write_model, optimizer, state, scheduled=scheduled, generators=generators)
+            self._prune(state)
+
+        self._ranks.first(write)
+        self.saved_step, self._saved_seconds = state.step, state.seconds
+
+    def load_final(self, model: Transformer, state: TrainState) -> tuple[list[int], str]:
+        """Load the mean of the checkpoints that make the final model (6.1); rank 0 alone calls this.
+
+        Args:
+            model: receives the parameters.
+            state: at the end of the run.
+
+        Returns the steps of the checkpoints, and a phrase that describes them.
+        """
+        self._prune(state)  # in case a kill came between the last save and its deletions
+        folders, phrase = self._final(state)
+        name = "ema.safetensors" if self._config.ema else "model.safetensors"
+        model.load_state_dict(average([folder / name for folder in folders]))
+        return [step_of(folder) for folder in folders], phrase
+
+    def _prune(self, state: TrainState) -> None:
+        """Delete all checkpoints but the last scheduled ones, the best, and the newest."""
+        n = max(self._config.keep_last, self._config.average_last)
+        others = {self._root / name_of(step) for step in (state.step, state.best_step)}
+        checkpoint.prune(self._root, {*self._scheduled(state)[-n:], *others})
+
+    def _final(self, state: TrainState) -> tuple[list[Path], str]:
+        best = self._root / name_of(state.best_step)
+        prefix = "moving average of " if self._config.ema else ""
+        if self._config.final == "best" and best.exists() and self._is_sound(best):
+            return [best], f"{prefix}the best checkpoint, step {state.best_step:,}"
+        if self._config.final == "best":
+            self._say("warning: there is no usable best checkpoint, so the last ones make the final model")
+        n = 1 if self._config.ema else self._config.average_last
+        folders = [folder for folder in self._scheduled(state) if self._is_sound(folder)][-n:]
+        return folders, f"{prefix}the last checkpoint" if prefix else f"mean of {len(folders)} checkpoints"
+
+    def _is_sound(self, folder: Path) -> bool:
+        return self._unless_damaged(folder, checkpoint.verify) is not None
+
+    def _scheduled(self, state: TrainState) -> list[Path]:
+        """Return the scheduled checkpoints, oldest first, without the former end of a run that was prolonged."""
+
+        def counts(folder: Path) -> bool:
+            step = step_of(folder)
+            is_due = step % self._schedule.save_every == 0 or step == state.step
+            return is_due and self._unless_damaged(folder, checkpoint.is_scheduled) is True
+
+        return [folder for folder in checkpoints(self._root) if counts(folder)]
