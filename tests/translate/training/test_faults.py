@@ -60,9 +60,10 @@ def test_a_disk_that_fills_during_a_save_costs_that_save_alone(toy, monkeypatch,
         with files_limited_to(size - 1 if trainer.state.step == 8 else 2**30):
             save(*arguments, **options)
 
-    monkeypatch.setattr(checkpoint, "save", fill)
-    with pytest.raises(UserError, match=r"step-00000008: cannot save the checkpoint: .*File too large"):
-        trainer.train()
+    with monkeypatch.context() as full:
+        full.setattr(checkpoint, "save", fill)
+        with pytest.raises(UserError, match=r"step-00000008: cannot save the checkpoint: .*File too large"):
+            trainer.train()
     assert [path.name for path in trainer.run.checkpoints.iterdir()] == ["step-00000004"]
     toy.trainer("run", resume=True).train()
     assert same_end(toy, "whole", "run")
