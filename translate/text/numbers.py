@@ -20,6 +20,7 @@ _NUMBER = re.compile(
 _DIGITS = re.compile(r"\d+(?:[.,:/]\d+)*")  # also within 15th
 _GROUPS = re.compile(r"(?<![\d.,])\d{1,3}(?:[ \u00a0\u2009\u202f'\u2019]\d{3})+(?:[.,]\d+)?(?!\d)")  # 1 234 and 1'234
 _YEAR = re.compile(r"(?<![\d.,])(?:1\d|20) \d\d(?!\d|[.,]\d)")  # nineteen eighty-four
+_HYPHEN = re.compile(r"(?<=\w)-(?=\w)")  # twenty-year-old
 _SEPARATORS = re.compile(r"[.,:/]")
 _REACH = 10  # characters before a number that are checked for words such as "Nr."
 
@@ -103,9 +104,11 @@ def _counts(output: str) -> Counter[str]:
 
 
 def _with_digits(text: str, language: str) -> str:
-    """Return the text with spelled-out numbers in digits; unchanged for languages unknown to text2num."""
+    """Return the text with spelled-out numbers in digits, for languages known to text2num."""
     from text_to_num import alpha2digit
 
+    rules = languages.find(language)
+    text = _HYPHEN.sub(" ", rules.number_endings.sub(" ", text) if rules else text)
     try:
         return str(alpha2digit(text, language, threshold=0))
     except ValueError:

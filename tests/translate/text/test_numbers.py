@@ -72,6 +72,7 @@ def test_the_name_of_a_unit_makes_an_amount_too() -> None:
         ("20 Leute und 21 Hunde", "Twenty people and twenty-one dogs"),
         ("Im Jahr 1984 waren es 2000 von 125.", "In nineteen eighty-four, two thousand of a hundred and twenty-five."),
         ("Am 20. Mai", "On the twentieth of May"),
+        ("Ein 30-jähriger hat das 20-fache.", "A thirty-year-old man has it twentyfold."),
         ("3 % in Zimmer Nr. 5", "three per cent in room number five"),
     ],
 )
@@ -112,6 +113,11 @@ def test_separators_and_clocks_do_not_matter(text: str, output: str, languages: 
 )
 def test_what_is_missing_is_noticed(source: str, target: str) -> None:
     assert not are_there(target, source, *DE_EN)
+
+
+def test_a_german_compound_contains_its_number() -> None:
+    assert are_there("eine hundertjährige Mauer", "a 100-year-old wall", *EN_DE)
+    assert not are_there("eine tausendjährige Mauer", "a 100-year-old wall", *EN_DE)
 
 
 def test_symbols_are_counted_on_and_restored_wherever_they_went() -> None:

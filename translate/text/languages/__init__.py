@@ -25,6 +25,7 @@ class Language:
         units: names of currency and percent signs.
         numbered: matches at the end of a text after which a number stays in digits, such as "Nr.".
         clock: matches after a time of day, such as "Uhr".
+        number_endings: matches the empty text before the ending of a number word, such as "fach" in "zwanzigfach".
         abbreviations: without their full stop; the sentence goes on after it.
         final_abbreviations: the sentence ends after these if the next word begins one.
         starters: frequent words that begin sentences and are no nouns.
@@ -41,6 +42,7 @@ class Language:
     units: Mapping[str, tuple[str, ...]]
     numbered: re.Pattern[str]
     clock: re.Pattern[str]
+    number_endings: re.Pattern[str]
     abbreviations: frozenset[str]
     final_abbreviations: frozenset[str]
     starters: frozenset[str]

@@ -14,6 +14,7 @@ LANGUAGE = Language(
     units={"€": ("euro",), "$": ("dollar",), "£": ("pfund",), "¥": ("yen",), "%": ("prozent",)},
     numbered=re.compile(r"\b(?:Nr|Nummer|Zimmer|Gleis|Seite|S|Kap|Kapitel)\.?\s\Z", re.IGNORECASE),
     clock=re.compile(r"\s?Uhr\b", re.IGNORECASE),
+    number_endings=re.compile(r"(?<=\w)(?=jähr|mal\b|fach|tägig|stündig|prozentig|köpfig)"),
     abbreviations=words(
         """
         abb abs abschn allg anm aufl ausg bd bde bearb bes bspw bzgl bzw ca co dipl dr ebd ehem eigtl einschl

@@ -14,6 +14,7 @@ LANGUAGE = Language(
     units={"€": ("euro",), "$": ("dollar",), "£": ("pound",), "¥": ("yen",), "%": ("per cent", "percent")},
     numbered=re.compile(r"\b(?:No|number|room|page|chapter|platform)\.?\s\Z", re.IGNORECASE),
     clock=re.compile(r"\s?[ap]\.?\s?m\b", re.IGNORECASE),
+    number_endings=re.compile(r"(?<=\w)(?=fold\b)"),
     abbreviations=words(
         """
         adm approx ave bldg blvd brig capt cf cmdr col dept dr eds eg esp figs gov hon ie jr lt maj messrs mr
