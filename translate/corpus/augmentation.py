@@ -1,15 +1,15 @@
-"""Training pairs in more than one form, so that a model reads text as people type it.
+"""Variants of training pairs, so that a model can read text as people type it.
 
-    case     HALLO! and hallo beside Hallo!: both sides in capitals, or in small letters
-    ending   "Guten Morgen" beside "Guten Morgen.": both sides without the mark that ends them, or with one
+    case     HALLO! and hallo for Hallo!: both sides in upper or lower case
+    ending   "Guten Morgen" for "Guten Morgen.": both sides without their final punctuation, or with one
     markup   a word and its translation, or the whole sentence, between placeholders, as between tags
 
-A rate is the chance of a pair whose source has 12 words. Short sentences stand alone more often in what people type,
-so the chance is in inverse proportion to the number of words, up to one. It hangs on the pair alone: whatever else is
-in the corpus, and wherever the pair stands, its variants are the same.
+A rate is the probability for a pair whose source has 12 words. It is inversely proportional to the number of words, up
+to 1, since people type short sentences more often. The variants of a pair depend on the pair alone, not on the rest of
+the corpus.
 
-With a tokenizer that has placeholders, what a translation must hold unchanged is a symbol on both sides, as it will be
-when the model translates.
+If the tokenizer has placeholders, text that a translation must keep unchanged is replaced by a symbol on both sides, as
+in translation.
 """
 
 import re
@@ -30,16 +30,16 @@ _WORD = re.compile(r"\b[^\W_]{2,}\b")
 
 
 class Augmenter:
-    """Makes the variants of pairs and counts them.
+    """Makes variants of pairs and counts them.
 
     Args:
         config: the rates.
         n_symbols: placeholders of the tokenizer.
-        dictionary: words and their translations in small letters; a model that meets nothing but names between tags
-            learns to copy what stands there.
+        dictionary: words and their translations, case-folded. Without them only names would occur between tags, and a
+            model would learn to copy everything there.
 
     Attributes:
-        added: variants by kind.
+        added: number of variants by kind.
     """
 
     def __init__(
@@ -55,7 +55,7 @@ class Augmenter:
         }
 
     def __call__(self, pairs: Iterable[Pair]) -> Iterator[Pair]:
-        """Each pair with its placeholders, and after it its variants."""
+        """Yield each pair with its placeholders, followed by its variants."""
         for pair in pairs:
             source, target = with_symbols(pair, self._n_symbols)
             yield source, target
@@ -68,14 +68,14 @@ class Augmenter:
 
 
 def rates(config: AugmentationConfig) -> dict[str, float]:
-    """The kinds of variants that are asked for, with their rates."""
+    """Return the rates above zero by kind of variant."""
     return {kind: rate for kind, rate in config.model_dump().items() if rate}
 
 
 def with_symbols(pair: Pair, n_symbols: int) -> Pair:
-    """The pair with a symbol for each thing that both sides hold unchanged; the pair itself where they differ in that.
+    """Return the pair with symbols for the text to keep unchanged, or the pair itself if the sides differ in it.
 
-    Symbols are numbered as they appear in the source; of things that occur twice the first is the first.
+    Symbols are numbered in the order of the source; repeated text is matched in order.
     """
     if not n_symbols:
         return pair
@@ -106,7 +106,7 @@ def _other_ending(pair: Pair, choice: float) -> Pair | None:
 
 
 def _marked_up(dictionary: Mapping[str, str], n_symbols: int, pair: Pair, choice: float) -> Pair | None:
-    """One of: the whole sentence between two symbols, a shared word replaced by one, one word or two between two."""
+    """Return the sentence between two symbols, or a shared word as a symbol, or one or two words between symbols."""
     if any(SYMBOL.search(side) for side in pair):
         return None
     shared = [link for link in _links(pair, lambda word: word) if link[0] == link[1]]
@@ -121,7 +121,7 @@ def _marked_up(dictionary: Mapping[str, str], n_symbols: int, pair: Pair, choice
 
 
 def _links(pair: Pair, meaning: Callable[[str], str | None]) -> list[Pair]:
-    """Words of the source with those of the target that are their meaning, either once there; the longest first."""
+    """Return pairs of a source word and its meaning in the target, longest first; both occur only once."""
     source, target = (_once(side) for side in pair)
     links = [(word, target[there]) for key, word in source.items() if (there := meaning(key)) in target]
     by_target = {there: (word, there) for word, there in sorted(links, key=lambda link: (len(link[0]), link))}
@@ -129,14 +129,14 @@ def _links(pair: Pair, meaning: Callable[[str], str | None]) -> list[Pair]:
 
 
 def _once(side: str) -> dict[str, str]:
-    """The words that stand there once, by their small letters."""
+    """Return the words that occur once, by their case-folded form."""
     words = _WORD.findall(side)
     counts = Counter(map(str.casefold, words))
     return {key: word for word in words if counts[key := word.casefold()] == 1}
 
 
 def _with_words(pair: Pair, links: Sequence[Pair], new: Callable[[int, str], str]) -> Pair:
-    """The pair with something else for some words, which are counted as they stand in the source."""
+    """Return the pair with `new(i, word)` for each linked word; i counts the links in the order of the source."""
     order = _either(word for word, _ in links).findall(pair[0])
     numbers = [order.index(word) for word, _ in links]
     source, target = (
@@ -155,6 +155,6 @@ def _numbered(numbers: Mapping[str, int], new: Callable[[int, str], str], match:
 
 
 def _draw(kind: str, pair: Pair) -> float:
-    """A number in [0, 1) that hangs on the kind and the pair."""
+    """Return a number in [0, 1) that depends on the kind and the pair alone."""
     digest = blake2b(f"{kind}:{len(pair[0])}:{pair[0]}{pair[1]}".encode(), digest_size=7).digest()
     return int.from_bytes(digest) / 2**56

@@ -1,9 +1,9 @@
-"""Batches under a token budget; the position in the data is a value that can be saved.
+"""Batches within a token budget; the position in the data is a plain value that a checkpoint stores.
 
 Dimension key: B sentences, S source tokens, T target tokens.
 
-The batches of an epoch are a pure function of the lengths, the budget, the seed and the epoch, so a position is two
-integers, and a resumed run meets exactly the sentences that it had not met.
+The batches of an epoch are a pure function of the lengths, the budget, the seed and the epoch. So a position is two
+integers, and a resumed run continues with exactly the sentences that it has not used.
 """
 
 from collections.abc import Iterator, Sequence
@@ -17,22 +17,22 @@ from torch import Tensor
 
 from translate.errors import UserError
 
-Index = NDArray[np.integer]  # sentence numbers, in as few bytes as will do
+Index = NDArray[np.integer]  # sentence numbers, int32 if they fit
 Lengths = NDArray[np.int32]
 
 
 class Pairs(Protocol):
-    """Sentence pairs as token ids, without bos and eos: a `TokenStore`, or a few pairs in memory."""
+    """Sentence pairs as token ids, without bos and eos: a `TokenStore` or `EncodedPairs`."""
 
     n_pairs: int
     src_lengths: Lengths
     tgt_lengths: Lengths
 
     def src(self, i: int) -> NDArray[np.integer]:
-        """Ids of source sentence i."""
+        """Return the ids of source sentence i."""
 
     def tgt(self, i: int) -> NDArray[np.integer]:
-        """Ids of target sentence i."""
+        """Return the ids of target sentence i."""
 
 
 class EncodedPairs:
@@ -46,16 +46,16 @@ class EncodedPairs:
         )
 
     def src(self, i: int) -> NDArray[np.integer]:
-        """Ids of source sentence i."""
+        """Return the ids of source sentence i."""
         return self._src[i]
 
     def tgt(self, i: int) -> NDArray[np.integer]:
-        """Ids of target sentence i."""
+        """Return the ids of target sentence i."""
         return self._tgt[i]
 
 
 class Position(NamedTuple):
-    """Where the sampler stands: the next batch to hand out."""
+    """The position of the sampler: the next batch."""
 
     epoch: int = 0
     batch: int = 0
@@ -65,7 +65,7 @@ class Position(NamedTuple):
 class Batch:
     """Padded token ids: src (B, S) ends with eos, tgt_in (B, T) begins with bos, tgt_out (B, T) ends with eos.
 
-    S and T are a `width`, so a few more than the longest row has tokens.
+    S and T are rounded up by `width`.
     """
 
     src: Tensor
@@ -75,29 +75,36 @@ class Batch:
     n_tgt_tokens: int
 
     def to(self, device: torch.device) -> "Batch":
-        """The same batch on another device."""
+        """Return the batch on another device."""
         src, tgt_in, tgt_out = (t.to(device, non_blocking=True) for t in (self.src, self.tgt_in, self.tgt_out))
         return Batch(src, tgt_in, tgt_out, self.n_src_tokens, self.n_tgt_tokens)
 
 
 def longest_source(pairs: Pairs, max_tokens: int) -> int:
-    """Tokens of the longest source sentence that a Sampler of these pairs yields, without eos; at least 1."""
+    """Return the length of the longest source sentence that a Sampler of these pairs uses, without eos; at least 1."""
     return int(pairs.src_lengths[_eligible(pairs, max_tokens)].max(initial=1))
 
 
 def _eligible(pairs: Pairs, max_tokens: int) -> Index:
-    """Pairs whose sides fit max_tokens, eos or bos included."""
+    """Return the pairs whose sides have at most `max_tokens` tokens, eos or bos included."""
     longest = np.maximum(pairs.src_lengths, pairs.tgt_lengths)
     return np.flatnonzero(longest < max_tokens).astype(np.int32 if pairs.n_pairs < 2**31 else np.int64)
 
 
 @dataclass(frozen=True)
 class Sampler:
-    """Every sentence of at most max_tokens tokens exactly once an epoch, in batches of similar length, shuffled.
+    """Shuffled batches of sentences of similar length, with every sentence exactly once per epoch.
 
-    A batch holds at most `batch_tokens` padded tokens on either side (5.1: approximate length, about 25,000 a side).
-    With a `replay_share` the last `n_replayed` pairs are an older corpus; each epoch holds a sample of its own, of
-    the size that makes them this share of all pairs; where they are too few, they occur equally often, up to one.
+    Args:
+        pairs: the corpus.
+        batch_tokens: largest number of padded tokens on either side (5.1: about 25,000).
+        max_tokens: longest sentence in tokens; longer ones are left out.
+        seed: determines the order, together with the epoch.
+        n_replayed: number of pairs, the last ones, that are an older corpus.
+        replay_share: share of the older corpus in each epoch, which uses a new sample of it. If the corpus is smaller
+            than the sample, its pairs occur equally often, up to a difference of one.
+
+    Raises UserError if max_tokens exceeds batch_tokens, or if no pair is short enough.
     """
 
     pairs: Pairs
@@ -106,14 +113,14 @@ class Sampler:
     seed: int
     n_replayed: int = 0
     replay_share: float = 0.0
-    # The epoch asked for last: a start asks three times for the same one, and of 100 million pairs each takes a minute.
+    # Cache of the latest epoch: a start needs it three times, and 100 million pairs take a minute each time.
     _latest: dict[int, list[Index]] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         if self.max_tokens > self.batch_tokens:
             raise UserError(
                 f"training.max_tokens = {self.max_tokens} exceeds training.batch_tokens = {self.batch_tokens}: "
-                "a longest sentence would fit no batch; lower the former or raise the latter"
+                "the longest sentence would not fit into a batch; lower the former or raise the latter"
             )
         if not len(self._eligible()):
             raise UserError(
@@ -129,13 +136,13 @@ class Sampler:
         return _eligible(self.pairs, self.max_tokens)
 
     def _new_and_replayed(self) -> tuple[Index, Index]:
-        """Eligible pairs of the new and of the old corpus."""
+        """Return the eligible pairs of the new and of the older corpus."""
         eligible = self._eligible()
         n_new = int(np.searchsorted(eligible, self.pairs.n_pairs - self.n_replayed))
         return eligible[:n_new], eligible[n_new:]
 
     def _members(self, rng: np.random.Generator) -> Index:
-        """The pairs of one epoch, those that occur twice named twice."""
+        """Return the pairs of one epoch, with repeats."""
         if not self.replay_share:
             return self._eligible()
         new, old = self._new_and_replayed()
@@ -145,11 +152,11 @@ class Sampler:
 
     @property
     def n_too_long(self) -> int:
-        """Pairs that training leaves out because a side is longer than max_tokens."""
+        """Number of pairs that training leaves out because a side is longer than max_tokens."""
         return self.pairs.n_pairs - len(self._eligible())
 
     def batches(self, epoch: int) -> Sequence[Index]:
-        """Sentence indices of every batch of an epoch, in the order of training."""
+        """Return the sentence indices of every batch of an epoch, in the order of training."""
         if epoch not in self._latest:
             self._latest.clear()
             self._latest[epoch] = self._draw(epoch)
@@ -157,12 +164,12 @@ class Sampler:
 
     def _draw(self, epoch: int) -> list[Index]:
         rng = np.random.default_rng([self.seed, epoch])
-        # Sorting is stable, so shuffling first mixes the sentences of equal lengths anew in every epoch.
+        # Sorting is stable, so shuffling first gives sentences of equal length a new order in every epoch.
         batches = by_length(self.pairs, rng.permutation(self._members(rng)), self.batch_tokens)
         return [batches[i] for i in rng.permutation(len(batches))]
 
     def stream(self, position: Position) -> Iterator[tuple[Index, Position]]:
-        """Batches without end from `position` on, each with the position after it."""
+        """Yield batches endlessly from `position` on, each with the position after it."""
         epoch, first = position
         while True:
             batches = self.batches(epoch)
@@ -173,11 +180,15 @@ class Sampler:
 
 
 def by_length(pairs: Pairs, index: Index, batch_tokens: int) -> list[Index]:
-    """Sort the sentences in `index` by the width of their rows and cut them into batches under the budget.
+    """Sort sentences by the width of their rows and cut them into batches within the budget.
 
-    Among pairs whose longest side is equally wide, from wider source to wider target and in the next group back again:
-    so the narrower sides of neighbours are alike too, which halves the padding. A sentence that alone exceeds the
-    budget is a batch of its own. Sorting is stable.
+    Pairs with the same width of the longer side are sorted from wide source to wide target, in the next group the
+    other way round. So the shorter sides of neighbours are similar too, which halves the padding. Sorting is stable.
+
+    Args:
+        pairs: the corpus.
+        index: the sentences to use.
+        batch_tokens: largest number of padded tokens on either side; a longer sentence is a batch of one.
     """
     longest, key = _order(pairs.src_lengths[index], pairs.tgt_lengths[index])
     order = np.argsort(key, kind="stable")
@@ -185,30 +196,30 @@ def by_length(pairs: Pairs, index: Index, batch_tokens: int) -> list[Index]:
     return [index[start:stop] for start, stop in _cuts(longest, batch_tokens)]
 
 
-# Batches have m * 2^k rows and columns, with m up to 16. oneDNN makes kernels for every shape of a product that it
-# meets, 3 ms and 1 MB each, and a CUDA graph serves one shape. With any numbers, the batches of 670,000 pairs had 1,391
-# shapes, which took 12,000 kernels; with these they have 397 and take 2,800, for less than 2 % of padding.
+# Batches have m * 2^k rows and columns, with m up to 16. oneDNN compiles kernels for every shape of a product, 3 ms and
+# 1 MB each, and a CUDA graph serves one shape. Without rounding, the batches of 670,000 pairs had 1,391 shapes and
+# needed 12,000 kernels; with it they have 397 shapes and need 2,800 kernels, for less than 2 % of padding.
 
 
 def width(n_tokens: int) -> int:
-    """Columns for a row of so many tokens: the next m * 2^k with m up to 16."""
+    """Return the number of columns for a row of `n_tokens`: the next m * 2^k with m up to 16."""
     shift = max(0, (n_tokens - 1).bit_length() - 4)
     return -(-n_tokens >> shift) << shift
 
 
 def _rows(n: int) -> int:
-    """The largest m * 2^k with m up to 16 that is not more than n."""
+    """Return the largest m * 2^k up to n, with m up to 16."""
     shift = max(0, n.bit_length() - 4)
     return n >> shift << shift
 
 
 def _widths(n_tokens: int) -> NDArray[np.int32]:
-    """`width` of every number up to n_tokens."""
+    """Return `width` of every number up to n_tokens."""
     return np.array([width(n) for n in range(n_tokens + 1)], dtype=np.int32)
 
 
 def _order(src: Lengths, tgt: Lengths) -> tuple[Lengths, NDArray[np.int64]]:
-    """The width of each pair's longest side and a number that sorts pairs as `by_length` says."""
+    """Return the width of each pair's longer side, and the sort key of `by_length`."""
     widest = max(int(src.max(initial=0)), int(tgt.max(initial=0))) + 1
     widths, group = np.unique(_widths(widest), return_inverse=True)
     group = group.astype(np.int16)
@@ -217,7 +228,7 @@ def _order(src: Lengths, tgt: Lengths) -> tuple[Lengths, NDArray[np.int64]]:
 
 
 def _cuts(longest: Lengths, batch_tokens: int) -> Iterator[tuple[int, int]]:
-    """Spans of a list of ascending lengths; of each, n * (its longest) stays within the budget, and n is of `_rows`."""
+    """Yield spans of ascending lengths in which n * (longest length) is within the budget; n is rounded by `_rows`."""
     start = 0
     while start < len(longest):
         window = longest[start : start + batch_tokens]
@@ -228,21 +239,27 @@ def _cuts(longest: Lengths, batch_tokens: int) -> Iterator[tuple[int, int]]:
 
 
 def collate(pairs: Pairs, index: Index, *, pad: int, bos: int, eos: int) -> Batch:
-    """The sentences of one batch as padded tensors."""
+    """Return the sentences of one batch as padded tensors.
+
+    Args:
+        pairs: the corpus.
+        index: the sentences.
+        pad, bos, eos: ids of the special tokens.
+    """
     src = [pairs.src(int(i)) for i in index]
     tgt = [pairs.tgt(int(i)) for i in index]
     src_BS = _padded(src, pad, end=eos)
     tgt_out = _padded(tgt, pad, end=eos)
     tgt_in = torch.full_like(tgt_out, pad)
     tgt_in[:, 0] = bos
-    # Shifted right by one (3.1); where a row had its eos, padding remains.
+    # Shifted right by one (3.1); eos becomes padding.
     tgt_in[:, 1:] = tgt_out[:, :-1].masked_fill(tgt_out[:, :-1] == eos, pad)
     n_src, n_tgt = (sum(len(ids) + 1 for ids in side) for side in (src, tgt))
     return Batch(src_BS, tgt_in, tgt_out, n_src, n_tgt)
 
 
 def halves(batch: Batch, pad: int) -> tuple[Batch, Batch]:
-    """The first and the second half of a batch's sentences, of which there are two or more, each at its own `width`."""
+    """Return both halves of a batch of two or more sentences, each cut to its own `width`."""
     n = batch.src.size(0) // 2
 
     def part(rows: slice) -> Batch:
@@ -256,7 +273,7 @@ def halves(batch: Batch, pad: int) -> tuple[Batch, Batch]:
 
 
 def largest(pairs: Pairs, batches: Sequence[Index]) -> Index:
-    """The batch with the most positions on both sides, padding counted; of several such the one with longest rows."""
+    """Return the batch with the most positions on both sides, padding included; among equals, the longest rows."""
     starts = np.cumsum([0, *(len(batch) for batch in batches[:-1])])
     index = np.concatenate(batches)
     src, tgt = (np.maximum.reduceat(lengths[index] + 1, starts) for lengths in (pairs.src_lengths, pairs.tgt_lengths))
@@ -267,7 +284,7 @@ def largest(pairs: Pairs, batches: Sequence[Index]) -> Index:
 
 
 def _padded(sentences: list[NDArray[np.integer]], pad: int, end: int) -> Tensor:
-    """Each sentence and `end`, padded on the right to a `width`."""
+    """Return the sentences, each followed by `end`, padded on the right to a `width`."""
     rows = np.full((len(sentences), width(max(map(len, sentences)) + 1)), pad, dtype=np.int64)
     for row, ids in zip(rows, sentences, strict=True):
         row[: len(ids)] = ids

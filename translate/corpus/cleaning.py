@@ -1,16 +1,15 @@
-"""Which training pairs are dropped, by rules in a fixed order; every drop is counted under the first rule that hits.
+"""Rules that drop training pairs, in a fixed order; a dropped pair is counted under the first rule that applies.
 
-    empty         a side holds nothing but white space
+    empty         a side is empty or white space
     too_long      a side has more than `max_words` words or more than `max_characters` characters
-    ratio         the longer side has more than `max_ratio` times the characters of the shorter one; a pair whose longer
-                  side has fewer than 20 characters is exempt, for short sentences differ by more ("Ja." "Yes, I do.")
+    ratio         the longer side has more than `max_ratio` times the characters of the shorter one; pairs with fewer
+                  than 20 characters on both sides are exempt, since their ratios vary more ("Ja." "Yes, I do.")
     identical     both sides are the same text
-    duplicate     the same pair came before
-    test_overlap  a side of 4 words or more is a side of a validation or test pair, but for case and spacing
+    duplicate     the same pair occurred before
+    test_overlap  a side of 4 words or more is also a side of a validation or test pair, ignoring case and spacing
 
-Sentences are never changed. What has been seen is remembered as 8-byte hashes, not as text: a pair costs 11 to 16 bytes
-of memory, and among ten million pairs the chance that any two are confused is 3 in a million, among
-a hundred million 3 in ten thousand.
+Sentences are never changed. Pairs are remembered as 8-byte hashes, in 11 to 16 bytes of memory each. The probability of
+any collision is 3 in a million among ten million pairs, and 3 in ten thousand among a hundred million.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -35,7 +34,7 @@ _EXAMPLE_CHARACTERS = 80
 
 @dataclass(frozen=True)
 class Example:
-    """One dropped pair: where it came from (line counted from 1) and the beginning of its text."""
+    """One dropped pair: its source, its line (from 1) and the beginning of its text."""
 
     origin: str
     line: int
@@ -48,10 +47,10 @@ class Report:
     """Counts that grow while pairs are cleaned.
 
     Attributes:
-        kept: pairs that passed.
-        dropped: pairs by the rule that dropped them.
+        kept: number of pairs kept.
+        dropped: number of pairs dropped, by rule.
         examples: the first few dropped pairs of each rule.
-        origins: pairs read and kept by the name of their source.
+        origins: number of pairs read and kept, by source.
     """
 
     kept: int = 0
@@ -61,11 +60,11 @@ class Report:
 
     @property
     def read(self) -> int:
-        """Pairs that came in."""
+        """Number of pairs read."""
         return self.kept + sum(self.dropped.values())
 
     def as_dict(self) -> dict[str, object]:
-        """Plain data for JSON."""
+        """Return plain data for JSON."""
         examples = {rule: [vars(example) for example in found] for rule, found in self.examples.items()}
         return {
             "read": self.read,
@@ -77,7 +76,7 @@ class Report:
 
 
 class HeldOut:
-    """The sides of validation and test pairs that no training pair may share."""
+    """A set of the sides of validation and test pairs, which no training pair may share."""
 
     def __init__(self, pairs: Iterable[Pair] = ()) -> None:
         self._sides = {key for pair in pairs for side in pair if (key := _overlap_key(side)) is not None}
@@ -88,10 +87,10 @@ class HeldOut:
 
 
 class Cleaner:
-    """The rules with what they remember; one cleaner serves all training sources, so that duplicates across are found.
+    """Applies the rules; one cleaner for all training sources also finds duplicates between them.
 
     Attributes:
-        report: what has happened so far.
+        report: the counts so far.
     """
 
     def __init__(self, config: CleaningConfig, held_out: HeldOut) -> None:
@@ -101,7 +100,7 @@ class Cleaner:
         self._seen = Seen()
 
     def clean(self, pairs: Iterable[Pair], origin: str = "") -> Iterator[Pair]:
-        """Yield the pairs that no rule drops; `origin` names the source in the report."""
+        """Yield the pairs that pass all rules; `origin` names the source in the report."""
         counts = self.report.origins.setdefault(origin, {"read": 0, "kept": 0})
         lines = enumerate(pairs, start=1)
         while chunk := list(islice(lines, _CHUNK)):
@@ -122,7 +121,7 @@ class Cleaner:
             examples.append(Example(origin, line, *(side[:_EXAMPLE_CHARACTERS] for side in pair)))
 
     def _rules_against(self, pairs: Sequence[Pair]) -> list[str | None]:
-        """For each pair the first rule that drops it, or None; remembers the pairs."""
+        """Return the first rule that drops each pair, or None; remembers the pairs."""
         rules = [self._rule_against(*pair) for pair in pairs]
         passed = [i for i, rule in enumerate(rules) if rule is None]
         if self._config.duplicates:
@@ -135,7 +134,7 @@ class Cleaner:
         return rules
 
     def _rule_against(self, source: str, target: str) -> str | None:
-        """The first rule about the pair alone that drops it, or None."""
+        """Return the first rule that drops the pair regardless of other pairs, or None."""
         config = self._config
         words = len(source.split()), len(target.split())
         characters = len(source), len(target)
@@ -150,15 +149,15 @@ class Cleaner:
         return None
 
     def _are_repeated(self, pairs: Sequence[Pair]) -> list[bool]:
-        """Whether each pair came before, in this chunk or in an earlier one."""
-        # The length keeps ("ab", "c") and ("a", "bc") apart, whatever characters they hold.
+        """Return whether each pair occurred before, in this chunk or an earlier one."""
+        # The length distinguishes ("ab", "c") from ("a", "bc"), for all characters.
         digests = b"".join(_digest(f"{len(source)}:{source}{target}") for source, target in pairs)
         repeated: list[bool] = self._seen.add(np.frombuffer(digests, dtype=np.uint64)).tolist()
         return repeated
 
 
 def _overlap_key(side: str) -> bytes | None:
-    """A hash that is the same for the same words in another case or spacing; None for fewer than 4 words."""
+    """Return a hash that ignores case and spacing; None for fewer than 4 words."""
     words = side.casefold().split()
     return _digest(" ".join(words)) if len(words) >= _OVERLAP_WORDS else None
 

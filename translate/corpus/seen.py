@@ -1,8 +1,7 @@
-"""A set of 64-bit keys in 11 to 16 bytes each, which asks for many at a time.
+"""A set of 64-bit keys in 11 to 16 bytes each, with vectorised insertion.
 
-A Python set of integers takes some 70 bytes for each. This is open addressing: a key stands in the first free place
-from its own on. Sixteen tables share the keys by their high bits and grow one after another, so that growing needs
-little beside what is kept.
+A Python set of integers takes about 70 bytes each. This is a hash table with open addressing and linear probing. The
+high bits of a key select one of sixteen tables, which grow one at a time, so that growing needs little extra memory.
 """
 
 import numpy as np
@@ -10,7 +9,7 @@ from numpy.typing import NDArray
 
 Keys = NDArray[np.uint64]
 
-_FULLEST = 0.75  # beyond it, the way to a free place grows long
+_FULLEST = 0.75  # largest load factor; above it, probing gets slow
 _GROWTH = 1.4
 _EMPTY = np.uint64(0)
 _TABLE_BITS = 4
@@ -18,10 +17,10 @@ _HALF = np.uint64(32)
 
 
 class Seen:
-    """The keys that came before.
+    """A set of 64-bit keys.
 
     Args:
-        capacity: places that each table begins with.
+        capacity: initial slots per table.
     """
 
     def __init__(self, capacity: int = 2**12) -> None:
@@ -31,10 +30,10 @@ class Seen:
         return sum(table.n for table in self._tables)
 
     def add(self, keys: Keys) -> NDArray[np.bool_]:
-        """Remember keys (n,) that are spread evenly, such as hashes; True where one came before, here or earlier."""
+        """Add keys (n,), which must be evenly distributed hashes; return True for those that occurred before."""
         keys = np.where(keys == _EMPTY, np.uint64(1), keys)
         distinct, first = np.unique(keys, return_index=True)
-        # Sorted keys are sorted by their high bits too, so each table's are a span.
+        # Keys are sorted, so those of each table are contiguous.
         starts = np.searchsorted(distinct >> np.uint64(64 - _TABLE_BITS), np.arange(1, len(self._tables)))
         repeated = np.ones(len(keys), dtype=bool)
         known = [table.add(part) for table, part in zip(self._tables, np.split(distinct, starts), strict=True)]
@@ -43,43 +42,43 @@ class Seen:
 
 
 class _Table:
-    """One array of places, of which a free one holds 0."""
+    """One array of slots; 0 marks a free slot."""
 
     def __init__(self, capacity: int) -> None:
-        self._places = np.zeros(capacity, dtype=np.uint64)
+        self._slots = np.zeros(capacity, dtype=np.uint64)
         self.n = 0
 
     def add(self, keys: Keys) -> NDArray[np.bool_]:
-        """Remember distinct keys (n,), none of them 0; True where one came before."""
-        if self.n + len(keys) > _FULLEST * len(self._places):
+        """Add distinct, non-zero keys (n,); return True for those that occurred before."""
+        if self.n + len(keys) > _FULLEST * len(self._slots):
             self._grow(self.n + len(keys))
         known = self._insert(keys)
         self.n += int(len(keys) - known.sum())
         return known
 
     def _insert(self, keys: Keys) -> NDArray[np.bool_]:
-        """Put distinct keys in their places; True where one stood there before."""
+        """Put distinct keys into slots; return True for those already there."""
         known = np.zeros(len(keys), dtype=bool)
-        pending, place = np.arange(len(keys)), self._own_places(keys)
+        pending, slot = np.arange(len(keys)), self._first_slots(keys)
         while len(pending):
-            found = self._places[place]
+            found = self._slots[slot]
             known[pending] = found == keys[pending]
             free = found == _EMPTY
-            # Of several keys that want the same free place one wins; the others see its key there and go on.
-            self._places[place[free]] = keys[pending[free]]
-            on = ~known[pending] & (self._places[place] != keys[pending])
-            pending, place = pending[on], (place[on] + 1) % len(self._places)
+            # If several keys probe the same free slot, one wins; the others see its key and go on.
+            self._slots[slot[free]] = keys[pending[free]]
+            on = ~known[pending] & (self._slots[slot] != keys[pending])
+            pending, slot = pending[on], (slot[on] + 1) % len(self._slots)
         return known
 
-    def _own_places(self, keys: Keys) -> NDArray[np.int64]:
-        """Where the way of each key begins: 32 of its bits as a fraction of the table, of fewer than 2^32 places."""
+    def _first_slots(self, keys: Keys) -> NDArray[np.int64]:
+        """Return the first slot to probe for each key: 32 of its bits, scaled to the table of fewer than 2^32 slots."""
         low = keys & np.uint64(2**32 - 1)
-        return (low * np.uint64(len(self._places)) >> _HALF).astype(np.int64)
+        return (low * np.uint64(len(self._slots)) >> _HALF).astype(np.int64)
 
     def _grow(self, n: int) -> None:
-        """Make room for `n` keys."""
-        keys = self._places[self._places != _EMPTY]
-        capacity = max(int(_GROWTH * len(self._places)), int(n / _FULLEST) + 1)
-        self._places = np.zeros(capacity, dtype=np.uint64)
-        for part in np.array_split(keys, 1 + len(keys) // 2**16):  # bounds what `_insert` needs beside the table
+        """Enlarge the table for `n` keys."""
+        keys = self._slots[self._slots != _EMPTY]
+        capacity = max(int(_GROWTH * len(self._slots)), int(n / _FULLEST) + 1)
+        self._slots = np.zeros(capacity, dtype=np.uint64)
+        for part in np.array_split(keys, 1 + len(keys) // 2**16):  # bounds the extra memory of `_insert`
             self._insert(part)

@@ -1,8 +1,8 @@
 """Text to token ids and back, exactly: one SentencePiece model for both languages (section 5.1).
 
-`decode(encode(text)) == text` for every text, spaces and control characters included, as long as the model was
-trained with byte fallback; nothing is normalised. SentencePiece keeps all characters but one: it writes a space as
-U+2581, so a U+2581 of the text would come back as a space. `_escape` hides it before SentencePiece sees it.
+`decode(encode(text)) == text` for every text, including spaces and control characters, if the model was trained with
+byte fallback; nothing is normalised. SentencePiece writes a space as U+2581, so it would decode a U+2581 of the text to
+a space; `_escape` replaces that character.
 
 Reads on its own: sentencepiece, numpy and the standard library.
 """
@@ -23,8 +23,8 @@ from translate.errors import UserError
 PAD, BOS, EOS, UNK = 0, 1, 2, 3
 
 _SPACE_SYMBOL = "\u2581"
-_ESCAPE = "\x10"  # "data link escape", a control character that no sentence needs; it is escaped by itself
-# Unigram counts are summed by thread, so their rounding, and with it the pieces, depend on this number.
+_ESCAPE = "\x10"  # "data link escape", a control character that sentences do not contain; it escapes itself
+# Unigram counts are summed per thread, so this number affects their rounding and so the pieces.
 _TRAINING_THREADS = 16
 # Memory that training may take, in bytes, and per byte of text. It takes more for text with few spaces, such as
 # Chinese: SentencePiece keeps every position of every pair of characters of each distinct word.
@@ -38,8 +38,7 @@ class Tokenizer:
     """A trained SentencePiece model; the ids 0 to 3 are padding, beginning, end and unknown.
 
     Args:
-        serialized: the bytes of a SentencePiece model file. Raises ValueError if they are none, or if its special
-            ids are others.
+        serialized: the bytes of a SentencePiece model file; ValueError if they are not, or if its special ids differ.
     """
 
     def __init__(self, serialized: bytes) -> None:
@@ -55,7 +54,7 @@ class Tokenizer:
 
     @classmethod
     def load(cls, path: Path) -> "Tokenizer":
-        """Read a model file; UserError if it is missing or no tokenizer of this project."""
+        """Read a model file; UserError if it cannot be read or is not a tokenizer of this project."""
         try:
             return cls(path.read_bytes())
         except OSError as error:
@@ -64,59 +63,59 @@ class Tokenizer:
             raise UserError(f"{path}: cannot be used as a tokenizer: {error}") from error
 
     def save(self, path: Path) -> None:
-        """Write the model file, the same bytes that were trained or loaded."""
+        """Write the model file, byte for byte as trained or loaded."""
         path.write_bytes(self.serialized)
 
     @property
     def vocab_size(self) -> int:
-        """Number of pieces, special ones included."""
+        """Number of pieces, including special ones."""
         return int(self._processor.vocab_size())
 
     @property
     def unk(self) -> int:
-        """Id of the unknown piece; with byte fallback no text contains it."""
+        """Id of the unknown piece, which does not occur with byte fallback."""
         return UNK
 
     @property
     def n_placeholders(self) -> int:
-        """How many of the placeholders are a piece of their own, counted from the first."""
+        """Number of placeholders that are pieces, counted from the first."""
         p = self._processor
         return next(i for i in itertools.count() if p.piece_to_id(placeholder(i)) in (UNK, -1))
 
     def encode(self, text: str) -> list[int]:
-        """Token ids of one text, without beginning and end; the empty text has none."""
+        """Return the token ids of a text, without bos and eos; empty for the empty text."""
         return list(self._processor.encode(_escape(text)))
 
     def encode_batch(self, texts: Sequence[str]) -> list[list[int]]:
-        """`encode` of each text, several times as fast as one by one."""
+        """Return `encode` of each text; several times as fast as one by one."""
         return list(self._processor.encode([_escape(text) for text in texts])) if texts else []
 
     def decode(self, ids: Iterable[int]) -> str:
-        """The text of token ids; padding, beginning and end vanish, an unknown piece becomes U+2047 between spaces.
+        """Return the text of token ids; pad, bos and eos are dropped, the unknown piece becomes U+2047 between spaces.
 
-        Ids that no text encodes to, such as half a character in bytes, decode to U+FFFD where they make no sense.
+        Invalid sequences of bytes, which no text encodes to, become U+FFFD.
         """
         return _unescape(self._processor.decode([int(i) for i in ids if i > EOS]))
 
     def pieces(self, ids: Iterable[int]) -> list[str]:
-        """The piece of each id as SentencePiece writes it: U+2581 stands for a space, <0x0A> for a byte."""
+        """Return the piece of each id as SentencePiece writes it, with U+2581 for a space and <0x0A> for a byte."""
         return [self._processor.id_to_piece(int(i)) for i in ids]
 
     def ids(self, pieces: Sequence[str]) -> list[int]:
-        """The inverse of `pieces`; what is no piece becomes the unknown one."""
+        """Return the id of each piece; that of the unknown piece if there is no such piece."""
         return [int(self._processor.piece_to_id(piece)) for piece in pieces]
 
 
 def placeholder(i: int) -> str:
-    """Symbol `i`, from 0 on, that stands for a part of a text which is not to be translated."""
+    """Return symbol `i` (from 0), which replaces text that must not be translated."""
     return f"\u27e6{i + 1}\u27e7"
 
 
 def train(sentences: Iterable[str], config: TokenizerConfig) -> Tokenizer:
     """Train on sentences of both languages together; the same sentences in the same order give the same pieces.
 
-    `sample` takes `config.max_sentences` of many. Raises UserError if the sentences cannot fill the vocabulary or do
-    not fit into it.
+    All sentences are used; `sample` limits their number. Raises UserError if the vocabulary is too large or too small
+    for them.
     """
     model = io.BytesIO()
     try:
@@ -127,11 +126,11 @@ def train(sentences: Iterable[str], config: TokenizerConfig) -> Tokenizer:
             vocab_size=config.vocab_size,
             byte_fallback=config.byte_fallback,
             character_coverage=config.character_coverage,
-            # These two keep the text as it is. The space that SentencePiece puts in front of a sentence stays on,
-            # so that a word is the same piece at the start of a sentence as within; decoding takes it off again.
+            # These two keep the text unchanged. SentencePiece still adds a space before a sentence, so that a word is
+            # the same piece at the start of a sentence as elsewhere; decoding removes it.
             normalization_rule_name="identity",
             remove_extra_whitespaces=False,
-            max_sentence_length=2**30,  # bytes; the default would skip long sentences without a word
+            max_sentence_length=2**30,  # bytes; the default silently skips long sentences
             pad_id=PAD,
             bos_id=BOS,
             eos_id=EOS,
@@ -146,9 +145,14 @@ def train(sentences: Iterable[str], config: TokenizerConfig) -> Tokenizer:
 
 
 def sample(sentences: Iterable[str], total: int, n: int) -> Iterator[str]:
-    """All of `total` sentences if they are at most `n`, else `n` of them in order, each set of n equally likely.
+    """Yield a uniform random sample of `n` sentences in order, or all if there are no more.
 
-    None is held: each is taken with the chance that what is still wanted has among what is still to come.
+    Streams: takes each sentence with probability (sentences still wanted) / (sentences left).
+
+    Args:
+        sentences: the sentences.
+        total: their number.
+        n: size of the sample.
     """
     rng = random.Random(0)
     wanted = min(n, total)
@@ -176,7 +180,7 @@ def _in_long_words(path: Path) -> int:
 
 
 def _training_problem(message: str, vocab_size: int) -> str:
-    """SentencePiece's reason as one sentence about the setting that mends it."""
+    """Return SentencePiece's error as one sentence that names the setting to change."""
     if largest := re.search(r"<= (\d+)", message):
         return (
             f"tokenizer.vocab_size = {vocab_size} is too large for this corpus: set it to at most {largest[1]}, "
@@ -193,14 +197,14 @@ def _training_problem(message: str, vocab_size: int) -> str:
 
 
 def _escape(text: str) -> str:
-    """`text` without U+2581: each becomes two characters, and so does each escape character."""
+    """Return the text without U+2581: it and the escape character become two characters each."""
     if _SPACE_SYMBOL not in text and _ESCAPE not in text:
         return text
     return text.replace(_ESCAPE, _ESCAPE * 2).replace(_SPACE_SYMBOL, _ESCAPE + "_")
 
 
 def _unescape(text: str) -> str:
-    """The inverse of `_escape`; a lone escape, which only a model can invent, stays as it is."""
+    """Return the inverse of `_escape`; keeps a lone escape, which only a model can produce."""
     if _ESCAPE not in text:
         return text
     return re.sub(f"{_ESCAPE}([{_ESCAPE}_])", lambda m: _SPACE_SYMBOL if m[1] == "_" else _ESCAPE, text)
