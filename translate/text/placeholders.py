@@ -38,7 +38,9 @@ _KINDS = (
     r"\u27e6\d{1,3}\u27e7",  # text that looks like a symbol
     r"(?<![\w`])(?P<ticks>`{1,3})(?![\s`])[^\n]{1,200}?(?<![\s`])(?P=ticks)(?![\w`])",  # code
     KEPT_ELEMENT,
-    r"<!--.{0,1000}?-->|</?[A-Za-z][^<>\n]{0,1000}>",  # markup
+    r"<!--.{0,1000}?-->|</?[A-Za-z][\w:.-]{0,60}\s?/?>",  # markup
+    # Bare attributes: not in a comparison, a<b and c>d.
+    r"(?<!\w)</?[A-Za-z][^<>\n]{0,1000}>|<[A-Za-z][^<>\n=]{0,200}=[^<>\n]{0,1000}>",
     rf"&(?!(?:{PROSE_ENTITIES});)" + r"(?:#\d{1,7}|#x[0-9A-Fa-f]{1,6}|[A-Za-z][A-Za-z0-9]{1,31});",  # entities
     # Punctuation that ends a sentence or closes a bracket is not part of an address.
     rf"(?:\b(?:https?|ftp|file)://|\bwww\.)(?:{_IN_URL}|\({_IN_URL}{{0,200}}\)){{1,2000}}(?<![.,;:!?\]}}])",

@@ -28,6 +28,8 @@ LETTERS = "".join(language.letters for code in ("de", "en") if (language := find
 HARD = st.text(alphabet="a1 <>/{}%s$&;`.:@-_\\⟦⟧\n~ü", max_size=40)
 
 FOUND = [
+    ('ein<a href="x y">Wort</a>', ['<a href="x y">', "</a>"]),
+    ("Das <input disabled> hier<br />da", ["<input disabled>", "<br />"]),
     ("Hallo {name}, du hast %d neue Nachrichten.", ["{name}", "%d"]),
     ("Noch %(n)s von %1$s oder %-5.2f und %1 und {0:.2f}.", ["%(n)s", "%1$s", "%-5.2f", "%1", "{0:.2f}"]),
     ("Klicke <b>hier</b> &amp; warte.<br/>", ["<b>", "</b>", "&amp;", "<br/>"]),
@@ -52,6 +54,8 @@ FOUND = [
     ("<!-- a > b --> Text <a href='x'>y</a>", ["<!-- a > b -->", "<a href='x'>", "</a>"]),
 ]
 NOT_FOUND = [
+    "a<b und c>d",
+    "Wenn x<y oder y>z gilt",
     "Es sind 50 % der Leute, 50% davon.",
     "Er und/oder sie.",
     "5 < 7 und 8 > 3",
