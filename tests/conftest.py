@@ -1,4 +1,4 @@
-"""What every test of the suite gets without asking."""
+"""Fixtures and settings that apply to every test."""
 
 import functools
 from collections.abc import Callable, Iterator
@@ -12,13 +12,13 @@ from hypothesis import HealthCheck, settings
 
 from tests.shapes import checked_shapes
 
-# How long examples take says more about the machine than about the code; and the same code must get the same verdict.
+# No deadline, since the time of an example depends on the machine; derandomized, since a verdict must not change.
 settings.register_profile("suite", deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize=True)
 settings.load_profile("suite")
 
 P = ParamSpec("P")
 ROOT = Path(__file__).parent.parent
-# Real corpora, where there are any: in the folder that the configs name, or beside the project.
+# Real corpora, if there are any: in the folder that the configs name, or beside the project.
 CORPORA = next(
     (folder for folder in (ROOT / "data", ROOT.parent / "shared" / "data") if folder.is_dir()), ROOT / "data"
 )
@@ -27,7 +27,7 @@ MODEL_TESTS = Path(__file__).parent / "transformer"
 
 @contextmanager
 def true_names() -> Iterator[None]:
-    """Fails where a name such as x_BTD lies about its tensor."""
+    """Fail if a name such as x_BTD does not match the shape of its tensor."""
     with checked_shapes("transformer") as lies:
         yield
     assert not lies, "names lie about shapes: " + "; ".join(lies)
@@ -35,7 +35,7 @@ def true_names() -> Iterator[None]:
 
 @pytest.fixture(autouse=True)
 def one_thread() -> Iterator[None]:
-    """Tests run on one core: products this small are slower on two."""
+    """Run each test on one core; products of this size are slower on two."""
     n_threads = torch.get_num_threads()
     torch.set_num_threads(1)
     yield
@@ -44,7 +44,7 @@ def one_thread() -> Iterator[None]:
 
 @pytest.fixture(autouse=True)
 def true_names_of_the_library(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Tests of the model library start from one seed and watch the library's shape names."""
+    """Give tests of the model library one seed, and check the shape names of the library."""
     if not request.path.is_relative_to(MODEL_TESTS):
         yield
         return
@@ -54,13 +54,13 @@ def true_names_of_the_library(request: pytest.FixtureRequest, monkeypatch: pytes
         with true_names():
             yield
     else:
-        # Each example by itself, or the search for examples would be watched too: twice the time for nothing.
+        # Check each example separately; checking the search for examples too would double the time.
         monkeypatch.setattr(generated, "inner_test", watched(generated.inner_test))
         yield
 
 
 def watched(test: Callable[P, None]) -> Callable[P, None]:
-    """The same test, which fails as well where a name lies."""
+    """Return the test with the check of shape names around it."""
 
     @functools.wraps(test)
     def example(*args: P.args, **kwargs: P.kwargs) -> None:

@@ -1,4 +1,4 @@
-"""The programs in scripts/, which are no package, as modules."""
+"""Load the programs in scripts/, which is not a package, as modules."""
 
 import importlib.util
 import sys
@@ -9,11 +9,11 @@ SCRIPTS = Path(__file__).parents[1] / "scripts"
 
 
 def program(name: str) -> ModuleType:
-    """The module of scripts/NAME.py."""
+    """Return scripts/NAME.py as a module."""
     spec = importlib.util.spec_from_file_location(name, SCRIPTS / f"{name}.py")
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
-    sys.modules[name] = module  # where dataclasses look for what is theirs
+    sys.modules[name] = module  # dataclasses look there for the annotations of their fields
     spec.loader.exec_module(module)
     return module

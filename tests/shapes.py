@@ -1,6 +1,6 @@
-"""An executable check of the names that say shapes: `x_BTD` has three axes, and B, T and D each have one size.
+"""Check the names that state shapes: `x_BTD` has three axes, and B, T and D each have one size.
 
-Only returns are watched: a trace of every line would make the suite several times slower.
+Names are checked only when a function returns; tracing every line would make the suite several times slower.
 """
 
 import re
@@ -13,20 +13,20 @@ from torch import Tensor
 
 SUFFIX = re.compile(r"_([A-Z1]+)$")
 
-# A search drops the sentences that are done, so that what it saw before and what it keeps differ in B and in N = B K.
+# A search drops finished sentences, so tensors from before and after differ in B and in N = B K.
 SHRINKING = {("beam_search", "B"), ("greedy_search", "B")}
 
 
 @contextmanager
 def checked_shapes(package: str) -> Iterator[list[str]]:
-    """Collect the lies that local names tell in functions of `package`: a wrong rank, or one letter with two sizes.
+    """Collect the false names in functions of `package`: a wrong rank, or one letter with two sizes.
 
-    A 1 in a name is an axis of size 1. Each function is looked at when it returns.
+    A 1 in a name is an axis of size 1. A function is checked when it returns.
     """
     lies: list[str] = []
 
     def on_event(frame: FrameType, event: str, _arg: object) -> None:
-        # Called for whatever any Python code does, hence the cheapest question first.
+        # Called for every event of every Python function, so the cheapest condition comes first.
         if event == "return" and frame.f_globals.get("__name__", "").partition(".")[0] == package:
             lies.extend(lie for lie in lies_of(frame) if lie not in lies)
 
@@ -39,7 +39,7 @@ def checked_shapes(package: str) -> Iterator[list[str]]:
 
 
 def lies_of(frame: FrameType) -> Iterator[str]:
-    """The lies among the local names of one function."""
+    """Yield a message for each false name of one function."""
     where = frame.f_code.co_qualname
     sizes: dict[str, int] = {"1": 1}
     for name, value in frame.f_locals.items():

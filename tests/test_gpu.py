@@ -1,4 +1,4 @@
-"""What only a CUDA device can show: there other kernels run, and they must say the same."""
+"""CUDA kernels compute the same as CPU kernels; needs a CUDA device."""
 
 import numpy as np
 import pytest

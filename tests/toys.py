@@ -1,4 +1,4 @@
-"""Toy models that tests share. Sizes are odd and all different wherever they may be: swapped axes cannot pass."""
+"""Toy models for tests. Sizes are odd and all different where possible, so that swapped axes fail."""
 
 import dataclasses
 import functools
@@ -15,7 +15,7 @@ TINY = ModelConfig(
     vocab_size=23, d_model=14, n_heads=3, d_k=5, d_v=7, d_ff=11, n_encoder_layers=2, n_decoder_layers=3, max_length=13
 )
 
-# Every switch of the architecture, each beside the paper's choice.
+# The paper's architecture and one variant for each option.
 VARIANTS: dict[str, ModelConfig] = {
     "paper": TINY,
     "pre-norm": dataclasses.replace(TINY, norm="pre"),
@@ -31,7 +31,7 @@ VARIANTS: dict[str, ModelConfig] = {
 
 
 def scramble(module: nn.Module, seed: int = 0) -> None:
-    """Move every parameter away from its initial value: zero biases and unit gains would hide mistakes."""
+    """Change every parameter, since zero biases and unit gains would hide mistakes."""
     generator = torch.Generator().manual_seed(seed)
     with torch.no_grad():
         for parameter in module.parameters():
@@ -39,7 +39,7 @@ def scramble(module: nn.Module, seed: int = 0) -> None:
 
 
 def toy_model(config: ModelConfig = TINY, seed: int = 0) -> Transformer:
-    """A model in eval mode with arbitrary weights; no parameter has a special value."""
+    """Return a model in eval mode with random weights, biases and gains."""
     torch.manual_seed(seed)
     model = Transformer(config).eval()
     scramble(model, seed)
@@ -47,22 +47,22 @@ def toy_model(config: ModelConfig = TINY, seed: int = 0) -> Transformer:
 
 
 def random_ids(*shape: int, vocab_size: int = TINY.vocab_size, seed: int = 0) -> Tensor:
-    """Ordinary tokens: neither padding, bos nor eos."""
+    """Return random ids of ordinary tokens, without padding, bos and eos."""
     return torch.randint(3, vocab_size, shape, generator=torch.Generator().manual_seed(seed))
 
 
 @functools.cache
 def table_row(seed: int, prefix: tuple[int, ...], vocab_size: int) -> tuple[float, ...]:
-    """Log-probabilities of the token after `prefix`: arbitrary, but always the same."""
+    """Return the log-probabilities of the token after `prefix`: random, but always the same."""
     draw = random.Random(repr((seed, prefix)))
     logits = torch.tensor([draw.gauss(0, 1.5) for _ in range(vocab_size)])
     return tuple(logits.log_softmax(dim=0).tolist())
 
 
 class TableStep:
-    """A step function for `search` without a model: what follows depends on the sentence and on its whole prefix.
+    """A step function without a model, in which the next token depends on the sentence and on the whole prefix.
 
-    A hypothesis that was confused with another one would therefore show at once.
+    A search that confuses two hypotheses therefore gives wrong scores.
     """
 
     def __init__(self, seeds: Sequence[int], vocab_size: int) -> None:
