@@ -151,6 +151,17 @@ def test_options_and_settings_that_are_named_exist(name: str):
     assert ReplayData.model_fields.keys() >= {"share", "sources"}  # named as data.replay.share
 
 
+def test_the_flags_of_the_guards_are_listed():
+    from translate.text import translation
+
+    rows = re.findall(
+        r"^\| `(\w+)` \| .*\| (yes)? ?\|$", between(PAGES["text.md"], "## Guards", "`--json`"), re.MULTILINE
+    )
+    described = re.findall(r"^    (\w+) {2,}", translation.__doc__, re.MULTILINE)
+    assert sorted(name for name, _ in rows) == sorted(described)
+    assert {name for name, is_suspicious in rows if is_suspicious} == translation.SUSPICIOUS
+
+
 def test_numbers_of_the_readme_are_those_of_records():
     rows = re.findall(r"^\| \[([\w-]+)\]\(.*?\|.*?\| (\S+) \| (\S+) \| (\S+) \|$", README, re.MULTILINE)
     assert len(rows) >= 3
