@@ -1,4 +1,4 @@
-"""`python -m translate` is the command `translate`."""
+"""Run the command `translate` as `python -m translate`."""
 
 import sys
 

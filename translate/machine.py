@@ -16,6 +16,17 @@ M_TRIM_THRESHOLD, M_TOP_PAD, M_MMAP_THRESHOLD = -1, -2, -3
 ALLOCATORS = ("tcmalloc_minimal", "tcmalloc", "jemalloc")
 
 
+def limit_spinning() -> None:
+    """Make idle OpenMP threads sleep soon; call it before torch is imported.
+
+    Threads of GNU OpenMP spin at every barrier, by default for milliseconds. If another process keeps one core busy,
+    the others spin while one thread waits for its turn, and training falls to a third of its speed or less. An
+    environment that sets GOMP_SPINCOUNT or OMP_WAIT_POLICY is left alone.
+    """
+    if "OMP_WAIT_POLICY" not in os.environ:
+        os.environ.setdefault("GOMP_SPINCOUNT", "1000")
+
+
 def choose_device() -> "torch.device":
     """Return the first CUDA device, or the CPU."""
     import torch

@@ -2,6 +2,8 @@
 
 import io
 import json
+import os
+import re
 import shlex
 import shutil
 import subprocess
@@ -14,7 +16,10 @@ from pathlib import Path
 import pytest
 
 import translate.inference.translator
-from translate.cli import VERBS, Alpha, Beam, main, with_verb
+from translate.cli import main
+from translate.cli.verbs import GROUPS, VERBS
+from translate.cli.dispatch import with_verb
+from translate.cli.options import Alpha, Beam
 from translate.commands.reading import ArrivingLines
 from translate.config.schema import MAX_ALPHA, MAX_BEAM_SIZE
 from translate.errors import UserError
@@ -22,6 +27,7 @@ from translate.inference.translator import Translator
 from translate.models.folder import ModelFolder
 
 COMMAND = [sys.executable, "-m", "translate"]
+LINES = ["--format", "lines", "--no-guards"]  # every line is one sentence, as in `decode`
 
 
 @pytest.fixture
@@ -63,7 +69,7 @@ import transformer, translate
 from translate.cli import main
 for arguments in [["--help"], ["--version"], *([verb, "--help"] for verb in {VERBS!r})]:
     assert main(arguments) == 0, arguments
-heavy = ("torch", "datasets", "sacrebleu", "matplotlib", "fastapi", "ctranslate2", "pandas", "pyarrow")
+heavy = ("torch", "rich", "datasets", "sacrebleu", "matplotlib", "fastapi", "ctranslate2", "pandas", "pyarrow")
 heavy += ("py3langid", "text_to_num")
 assert not [name for name in heavy if name in sys.modules], sorted(sys.modules)
 assert not events, events
@@ -89,28 +95,104 @@ def test_the_version_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:
 def test_a_sentence_needs_no_verb(model: str, translator: Translator, capsys: pytest.CaptureFixture[str]) -> None:
     (expected,) = translator.translate(["Guten Morgen"])
     for arguments in (
-        ["text", "--paper", "--model", model, "Guten Morgen"],
-        ["-m", model, "--paper", "Guten Morgen"],
-        ["Guten Morgen", "--model", model, "--paper"],
-        ["--debug", "--paper", "--model", model, "--", "Guten Morgen"],
+        ["text", *LINES, "--model", model, "Guten Morgen"],
+        ["-m", model, *LINES, "Guten Morgen"],
+        ["Guten Morgen", "--model", model, *LINES],
+        ["--debug", *LINES, "--model", model, "--", "Guten Morgen"],
+        ["decode", "--model", model, "Guten Morgen"],
     ):
         assert main(arguments) == 0
-        captured = capsys.readouterr()
-        assert (captured.out, captured.err) == (expected.text + "\n", "")
+        assert capsys.readouterr().out == expected.text + "\n"
 
 
-def test_a_misspelt_verb_is_no_sentence() -> None:
-    with pytest.raises(UserError, match="did you mean 'train'"):
-        with_verb(["trian", "configs/demo.toml"])
-    assert with_verb(["Train"]) == ["text", "Train"]
-    assert with_verb(["der Zug fährt", "im Regen"])[0] == "text"
-    assert with_verb([]) == ["text"]
+@pytest.mark.parametrize(
+    ("word", "verb"),
+    [("trian", "train"), ("evalute", "evaluate"), ("doctr", "doctor"), ("model", "models"), ("decod", "decode")],
+)
+def test_a_lower_case_word_like_a_verb_is_a_misspelt_verb(word: str, verb: str) -> None:
+    for arguments in ([word], [word, "configs/demo.toml"], [word, "--model", "x"]):
+        with pytest.raises(UserError, match=f"did you mean '{verb}'.*translate text {word}"):
+            with_verb(arguments)
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["Average"],
+        ["Average", "--model", "x"],
+        ["Train"],
+        ["Models", "--to", "de"],
+        ["Trainer", "Texte"],
+        ["average speed"],
+        ["der Zug fährt", "im Regen"],
+        ["training"],
+        ["port"],
+        ["--model", "x", "trian"],
+        [],
+    ],
+)
+def test_everything_else_is_a_sentence(arguments: list[str]) -> None:
+    assert with_verb(arguments) == ["text", *arguments]
+
+
+def test_verbs_stand_in_groups_of_one_line_each(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--help"]) == 0
+    out = capsys.readouterr().out
+    position = 0
+    for group, verbs in GROUPS.items():
+        position = out.index(f"\n{group}:\n", position)
+        for verb in verbs:
+            line = re.search(rf"^  {verb}  .*\.$", out[position:], re.MULTILINE)
+            assert line is not None, verb
+            assert len(line[0]) < 80
+
+
+def test_the_help_of_text_fits_on_a_screen(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    assert main(["text", "--help"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) <= 40
+    assert max(map(len, lines)) <= 80
+
+
+@pytest.mark.parametrize("verb", ["text", "decode", "train", "evaluate"])
+def test_options_stand_in_named_groups(verb: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([verb, "--help"]) == 0
+    out = capsys.readouterr().out
+    groups = re.findall(r"^(\w[\w ]*):$", out, re.MULTILINE)
+    assert len(groups) >= 4
+    assert groups[0] == "Arguments"
+    assert groups[-1] == "Other"
+    assert out.rpartition("Other:\n")[2].split() == ["-h,", "--help", "Show", "this", "message", "and", "exit."]
+
+
+@pytest.mark.parametrize(
+    ("environment", "expected"),
+    [({}, "1000"), ({"GOMP_SPINCOUNT": "7"}, "7"), ({"OMP_WAIT_POLICY": "active"}, None)],
+)
+def test_threads_do_not_spin_for_long_unless_told_to(environment: dict[str, str], expected: str | None) -> None:
+    """GNU OpenMP reads the environment once, when torch is imported."""
+    program = """
+import os, sys
+from translate.cli import main
+main(["--version"])
+assert "torch" not in sys.modules
+print(os.environ.get("GOMP_SPINCOUNT"))
+import torch
+"""
+    inherited = {k: v for k, v in os.environ.items() if k not in ("GOMP_SPINCOUNT", "OMP_WAIT_POLICY")}
+    variables = inherited | environment | {"OMP_DISPLAY_ENV": "verbose"}
+    done = subprocess.run([sys.executable, "-c", program], env=variables, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.splitlines()[-1] == str(expected)
+    if expected and "GOMP_SPINCOUNT" in done.stderr:  # shown by GNU OpenMP alone
+        assert f"GOMP_SPINCOUNT = '{expected}'" in done.stderr
 
 
 @pytest.fixture(autouse=True)
 def nothing_ships(monkeypatch: pytest.MonkeyPatch) -> None:
     """The program as it is without a model of its own."""
-    monkeypatch.setattr("translate.models.registry.places", lambda: [Path("runs")])
+    monkeypatch.setattr("translate.models.registry.places", list)
 
 
 MISTAKES = {
@@ -123,7 +205,7 @@ MISTAKES = {
     "unknown option": "text --modle MODEL Hallo",
     "option without value": "text Hallo --model",
     "beam out of range": "--model MODEL --beam 0 Hallo",
-    "alpha is no number": "--model MODEL --alpha x Hallo",
+    "alpha is no number": "decode --model MODEL --alpha x Hallo",
     "no threads": "--model MODEL --threads 0 Hallo",
     "input is missing": "--model MODEL --input gone.de",
     "input is a folder": "--model MODEL --input empty",
@@ -135,10 +217,11 @@ MISTAKES = {
     "broken input, new output": "--model MODEL --input bad.de --output new.en",
     "broken input, old output": "--model MODEL --input bad.de --output done.en --force",
     "beam too wide": "--model MODEL --beam 257 Hallo",
-    "alpha out of range": "--model MODEL --alpha 10.5 Hallo",
+    "alpha out of range": "decode --model MODEL --alpha 10.5 Hallo",
     "unknown format": "--model MODEL --format pdf Hallo",
-    "paper with a layout": "--model MODEL --paper --format html Hallo",
-    "alternatives in plain text": "--model MODEL --n-best 3 Hallo",
+    "research option": "--model MODEL --n-best 3 Hallo",
+    "alternatives in plain text": "decode --model MODEL --n-best 3 Hallo",
+    "decode of a missing file": "decode --model MODEL --input gone.de",
     "no such column": "--model MODEL --format tsv --column 0 --input text.de",
     "resume without files": "--model MODEL --resume Hallo",
     "resume without output": "--model MODEL --resume --input text.de",
@@ -295,7 +378,7 @@ def test_stdin_is_translated_line_by_line(
 ) -> None:
     lines = ["der Hund singt.", "", " \t", "a\rb", "das\u2028Haus", "Ja.\r", "kein Zeilenende"]
     pipe(monkeypatch, "\n".join(lines).encode())
-    assert main(["--model", model, "--paper"]) == 0
+    assert main(["--model", model, *LINES]) == 0
     expected = [t.text for t in translator.translate(lines)]
     assert capsys.readouterr().out == "".join(f"{text}\n" for text in expected)
 
@@ -325,12 +408,12 @@ def test_files_of_a_thousand_lines_are_translated_line_by_line(
     monkeypatch.setattr("translate.commands.text._WINDOWS_TO_RELEASE", 3)
     monkeypatch.setattr("translate.inference.translator.WINDOW", 17)
     (tmp_path / "x.de").write_bytes("\n".join(lines).encode() + b"\n")
-    assert main(["--model", model, "--paper", "--input", "x.de", "--output", "x.en"]) == 0
+    assert main(["--model", model, *LINES, "--input", "x.de", "--output", "x.en"]) == 0
     assert (tmp_path / "x.en").read_bytes().decode() == expected
 
 
 def test_a_long_line_is_named_on_stderr(model: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["--model", model, "--paper", "Ja.", "am See " * 50]) == 0
+    assert main(["decode", "--model", model, "Ja.", "am See " * 50]) == 0
     captured = capsys.readouterr()
     assert captured.out.count("\n") == 2
     assert captured.err.startswith("translate: warning: line 2: longer than the model reads")
@@ -339,7 +422,7 @@ def test_a_long_line_is_named_on_stderr(model: str, capsys: pytest.CaptureFixtur
 
 def test_json_is_one_object_a_line(model: str, translator: Translator, capsys: pytest.CaptureFixture[str]) -> None:
     lines = ["der Hund", "", 'sagt: "Ja\\"\t']
-    assert main(["--model", model, "--paper", "--json", *lines]) == 0
+    assert main(["--model", model, *LINES, "--json", *lines]) == 0
     records = [json.loads(line) for line in capsys.readouterr().out.split("\n")[:-1]]
     assert [record["source"] for record in records] == lines
     for record, translation in zip(records, translator.translate(lines), strict=True):
@@ -368,7 +451,7 @@ def test_a_failure_half_way_leaves_the_old_output_and_names_the_new_one(
     assert main(["--model", model, "--output", "x.en", "--force"]) == code
     assert (tmp_path / "x.en").read_text(encoding="utf-8") == "precious\n"
     assert (tmp_path / ".x.en.partial").read_text(encoding="utf-8") == "\n \n"
-    assert ".x.en.partial holds what was translated before the failure" in capsys.readouterr().err
+    assert ".x.en.partial holds the translation up to the failure" in capsys.readouterr().err
 
 
 def test_an_output_keeps_its_link_and_its_permissions(model: str, tmp_path: Path) -> None:
@@ -412,7 +495,7 @@ def test_beam_and_alpha_reach_the_search(model: str, parts: ModelFolder, capsys:
     lines = ["der Hund singt", "am See", "Ja."]
     expected = [t.score for t in Translator(parts, beam_size=5, alpha=2.5).translate(lines)]
     assert expected != [t.score for t in Translator(parts).translate(lines)]
-    assert main(["--model", model, "--paper", "--json", "--beam", "5", "--alpha", "2.5", *lines]) == 0
+    assert main(["decode", "--model", model, "--json", "--beam", "5", "--alpha", "2.5", *lines]) == 0
     assert [json.loads(line)["score"] for line in capsys.readouterr().out.split("\n")[:-1]] == expected
 
 
@@ -444,7 +527,7 @@ def test_a_broken_byte_at_the_prompt_is_one_line(
     monkeypatch.setattr(sys.stdin, "isatty", lambda: True, raising=False)
     monkeypatch.setattr("builtins.input", type_in)
     assert main(["--model", model]) == 2
-    assert "what was typed is no utf-8 text" in capsys.readouterr().err
+    assert "the typed text is not utf-8" in capsys.readouterr().err
 
 
 def test_force_overwrites(model: str, tmp_path: Path) -> None:
@@ -468,7 +551,7 @@ def test_a_terminal_gets_a_prompt_until_its_end(
     pipe(monkeypatch, b"")
     monkeypatch.setattr(sys.stdin, "isatty", lambda: True, raising=False)
     monkeypatch.setattr("builtins.input", type_in)
-    assert main(["--model", model, "--paper"]) == 0
+    assert main(["decode", "--model", model]) == 0
     captured = capsys.readouterr()
     assert captured.out == translator.translate(["der Hund"])[0].text + "\n\n"
     assert captured.err.count("\n") == 1

@@ -6,18 +6,19 @@ from pathlib import Path
 from translate.commands.messages import say
 from translate.errors import UserError
 from translate.models import folder as model_folder
+from translate.models import registry
 
 
 def average(folders: Sequence[Path], *, out: Path, last: int) -> None:
-    """Write the mean of the weights as a new model folder.
+    """Write the mean of several models' weights as a new model folder.
 
     Args:
-        folders: model folders and checkpoints, or run directories, which stand for their newest scheduled checkpoints.
+        folders: paths or names of model folders, checkpoints or runs; a run contributes its newest checkpoints.
         out: the new model folder.
-        last: how many checkpoints of each run.
+        last: number of checkpoints from each run.
 
     Raises UserError if there is nothing to average, if the models differ, or if `out` exists; CheckpointError if a
-    checkpoint is not what was saved.
+    checkpoint has changed since it was saved.
     """
     from transformer import checkpoint_io
     from translate.corpus.tokenizer import Tokenizer
@@ -27,39 +28,38 @@ def average(folders: Sequence[Path], *, out: Path, last: int) -> None:
         raise UserError(f"{out}: exists already; name another folder with --out, or remove it")
     members = [member for folder in folders for member in _members(folder, last)]
     first = members[0]
-    config, tokenizer = checkpoint_io.load_config(first), Tokenizer.load(first / "tokenizer.model")
-    languages = _languages(first)
+
+    def properties(member: Path) -> dict[str, object]:
+        spec = model_folder.TranslationSpec.load(member / "translation.json")
+        tokenizer = Tokenizer.load(member / "tokenizer.model")
+        architecture = checkpoint_io.load_config(member)
+        languages = (spec.source, spec.target)
+        return {"architecture": architecture, "tokenizer": tokenizer.serialized, "languages": languages}
+
+    expected = properties(first)
     for member in members:
         if (member / "state.json").exists():
             checkpoint.verify(member)
-        if checkpoint_io.load_config(member) != config:
-            raise UserError(f"{member}: its architecture differs from that of {first}; average one model's checkpoints")
-        if Tokenizer.load(member / "tokenizer.model").serialized != tokenizer.serialized:
-            raise UserError(f"{member}: its tokenizer differs from that of {first}; average one model's checkpoints")
-        if _languages(member) != languages:
-            raise UserError(f"{member}: its languages differ from those of {first}; average one model's checkpoints")
+        for name, value in properties(member).items():
+            if value != expected[name]:
+                raise UserError(f"{member}: other {name} than {first}; average checkpoints of one model")
     opened = model_folder.ModelFolder.open(first)
-    path = out / "model.safetensors"
     mean = checkpoint_io.average([member / "model.safetensors" for member in members])
-    checkpoint_io.load_weights(opened.model, mean, path)
-    model_folder.save(opened.model, tokenizer, opened.spec, out)
+    checkpoint_io.load_weights(opened.model, mean, out / "model.safetensors")
+    model_folder.save(opened.model, opened.tokenizer, opened.spec, out)
     say(f"wrote {out}, the mean of {len(members)}: {', '.join(str(member) for member in members)}")
 
 
-def _languages(folder: Path) -> tuple[str, str]:
-    spec = model_folder.TranslationSpec.load(folder / "translation.json")
-    return spec.source, spec.target
-
-
-def _members(folder: Path, last: int) -> list[Path]:
-    """The model folders that `folder` stands for."""
+def _members(name: Path, last: int) -> list[Path]:
+    """The model folder of this path or name, or the last checkpoints of the run."""
     from translate.training import checkpoint
 
+    folder = registry.find_folder(name, say)
     if model_folder.is_complete(folder):
         return [folder]
     scheduled = [step for step in checkpoint.checkpoints(folder / "checkpoints") if checkpoint.is_scheduled(step)]
     if not scheduled:
-        raise UserError(f"{folder}: neither a model folder nor a run directory with checkpoints to average")
+        raise UserError(f"{folder}: neither a model folder nor a run with checkpoints to average")
     if len(scheduled) < last:
-        say(f"{folder} has {len(scheduled)} checkpoints of the step count, fewer than --last {last}; using them all")
+        say(f"{folder} has {len(scheduled)} scheduled checkpoints, fewer than --last {last}; using them all")
     return scheduled[-last:]

@@ -1,4 +1,4 @@
-"""`translate doctor`: what this machine and installation are good for."""
+"""`translate doctor`: report versions, hardware and measured speed."""
 
 import importlib.metadata
 import json
@@ -14,7 +14,7 @@ Report = dict[str, dict[str, object]]
 
 
 def doctor(*, as_json: bool) -> None:
-    """Print versions, hardware, measured speed, and what is missing, as text or as one JSON object."""
+    """Print versions, missing packages, hardware and measured speed, as text or as one JSON object."""
     report = examine()
     if as_json:
         print(json.dumps(report))
@@ -26,7 +26,7 @@ def doctor(*, as_json: bool) -> None:
 
 
 def examine() -> Report:
-    """All findings, in sections; measuring takes about a second of CPU time."""
+    """Return all findings, in sections; measuring takes about a second of CPU time."""
     return {
         "versions": {"python": platform.python_version(), **_versions([DISTRIBUTION, *_required(extra=None)])},
         "extras": _extras(),
@@ -37,7 +37,7 @@ def examine() -> Report:
 
 
 def _required(extra: str | None) -> list[str]:
-    """Names of the packages that the core, or one extra, of the installed distribution asks for."""
+    """Names of the packages that the distribution, or one of its extras, requires."""
     try:
         requirements = importlib.metadata.requires(DISTRIBUTION) or []
     except importlib.metadata.PackageNotFoundError:  # used from a source tree that is not installed
@@ -51,7 +51,7 @@ def _required(extra: str | None) -> list[str]:
 
 
 def _versions(packages: list[str]) -> dict[str, object]:
-    """Installed versions; None where a package is missing."""
+    """Installed versions; None for a missing package."""
     found: dict[str, object] = {}
     for name in packages:
         try:
@@ -62,7 +62,7 @@ def _versions(packages: list[str]) -> dict[str, object]:
 
 
 def _extras() -> dict[str, object]:
-    """For each extra "complete", or the packages that it lacks and the command that brings them."""
+    """For each extra, "complete" or the missing packages and the command that installs them."""
     try:
         extras = importlib.metadata.metadata(DISTRIBUTION).get_all("Provides-Extra") or []
     except importlib.metadata.PackageNotFoundError:
@@ -71,7 +71,7 @@ def _extras() -> dict[str, object]:
     for extra in extras:
         missing = [name for name in _required(extra) if _versions([name])[name] is None]
         command = f"pip install '{DISTRIBUTION}[{extra}]'"
-        findings[extra] = f"lacks {', '.join(missing)}: {command}" if missing else "complete"
+        findings[extra] = f"missing {', '.join(missing)}: {command}" if missing else "complete"
     return findings
 
 
@@ -94,18 +94,18 @@ def _machine() -> dict[str, object]:
 
 
 def _allocator() -> str:
-    """Who hands out memory, and what would be faster in training on a CPU."""
+    """The memory allocator, and a faster one for training on a CPU if there is one."""
     from translate.machine import allocator, better_allocator
 
     if (name := allocator()) is not None:
         return name
     library = better_allocator()
-    advice = f"LD_PRELOAD={library} trains faster" if library else "tcmalloc or jemalloc, preloaded, trains faster"
-    return f"the C library's; {advice}"
+    faster = f"LD_PRELOAD={library}" if library else "tcmalloc or jemalloc"
+    return f"the C library's; training on a CPU is faster with {faster}"
 
 
 def _memory() -> dict[str, object]:
-    """Main memory in GiB, all of it and what is free, where the system tells."""
+    """Total and free main memory in GiB, if the system reports them."""
     try:
         page = os.sysconf("SC_PAGE_SIZE") / 2**30
         pages = {"memory_gib": os.sysconf("SC_PHYS_PAGES"), "memory_free_gib": os.sysconf("SC_AVPHYS_PAGES")}
@@ -115,7 +115,7 @@ def _memory() -> dict[str, object]:
 
 
 def _precision() -> dict[str, object]:
-    """Measured rates of matrix products, and whether training in bf16 pays."""
+    """Measured rates of matrix products, and whether bf16 is faster in training."""
     import torch
 
     from translate.machine import bf16_pays, choose_device, product_rate
@@ -138,7 +138,7 @@ def _writable(folder: Path) -> bool:
 
 
 def _shown(value: object) -> str:
-    """A finding as a reader wants it."""
+    """A finding as text."""
     if isinstance(value, bool):
         return "yes" if value else "no"
     return "missing" if value is None else str(value)

@@ -9,20 +9,21 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from translate.commands.messages import say
-from translate.commands.text import open_translator
+from translate.commands.opening import set_up_torch
 from translate.config.schema import SacrebleuSource, TextSource
 from translate.corpus.sources import OPENERS, Pair, read_pairs
 from translate.errors import UserError
 from translate.evaluation.scores import metrics
+from translate.files import read_json, sha256, write_json, write_text
 from translate.models import folder as model_folder
-from translate.models import registry as installed
+from translate.models import registry
 
 if TYPE_CHECKING:
     from transformer.search.hypothesis import LengthRule
     from translate.evaluation.scores import Scores
     from translate.inference.translator import Translator
 
-SAMPLE = 3  # lines of a set that scores.json shows
+SAMPLE = 3  # lines of each set that scores.json shows
 
 
 def evaluate(
@@ -42,18 +43,18 @@ def evaluate(
     """Print BLEU, chrF and TER with their signatures; write scores.json and hypotheses/NAME.txt.
 
     Args:
-        model: run directory or model folder; None looks for one.
-        source, reference: two files to score on.
-        test_sets: sacreBLEU's names of test sets to score on.
-        valid: score on the run's validation set. If nothing is named, the run's test sets are used.
-        out: where to write; None is the run, or nowhere for a model folder outside a run.
-        beam_size, alpha, length_penalty: of the search; None takes the model's own.
-        threads: CPU threads; None leaves them to torch.
+        model: path or name of a model; None chooses one, see `registry.find_model`.
+        source, reference: a test set as two files.
+        test_sets: names of sacreBLEU test sets.
+        valid: score on the run's validation set. If no test set is named at all, the run's test sets are used.
+        out: folder for the results; None is the run, or no folder for a model outside a run.
+        beam_size, alpha, length_penalty: of the search; None takes the model's default.
+        threads: CPU threads; None takes torch's default.
         confidence: add 95 % intervals by bootstrap resampling.
 
-    Raises UserError for what the user can mend.
+    Raises UserError for wrong input.
     """
-    folder = installed.find(model, say)
+    folder = registry.find_model(model, say)
     spec = model_folder.TranslationSpec.load(folder / "translation.json")
     run = _run_of(folder)
     sets = list(_named_sets(source, reference, test_sets, f"{spec.source}-{spec.target}"))
@@ -62,15 +63,16 @@ def evaluate(
     _check_names([name for name, _ in sets])
     if out is None and run in (folder.resolve().parent, model and model.resolve()):
         out = run
-    metrics(spec.target)  # what it may lack is missed before everything is translated
+    metrics(spec.target)  # reports a missing package before anything is translated
     _begin(out, sets)
-    translator = open_translator(
-        folder, beam_size=beam_size, alpha=alpha, length_penalty=length_penalty, threads=threads
-    )
+    set_up_torch(threads)
+    from translate.inference.translator import Translator
+
+    translator = Translator.load(folder, beam_size=beam_size, alpha=alpha, length_penalty=length_penalty)
     origin = {
         "decoding": translator.decoding.model_dump(),
         "model": str(folder),
-        "model_sha256": _weights_sha256(folder),
+        "model_sha256": sha256(folder / "model.safetensors"),
     }
     print(f"{'set':24}{'lines':>8}{'BLEU':>8}{'chrF':>8}{'TER':>8}{'seconds':>9}")
     for name, pairs in sets:
@@ -88,7 +90,7 @@ def evaluate(
 def _evaluated(
     translator: "Translator", name: str, pairs: Sequence[Pair], target: str, confidence: bool
 ) -> tuple[list[str], "Scores", float]:
-    """Translations, their scores, and the seconds that translating took."""
+    """Return the translations, their scores, and the seconds of translation."""
     from tqdm import tqdm
 
     from translate.evaluation.scores import score
@@ -103,9 +105,9 @@ def _evaluated(
 def _named_sets(
     source: Path | None, reference: Path | None, test_sets: Sequence[str], langpair: str
 ) -> Iterator[tuple[str, list[Pair]]]:
-    """The sets that the user names, as (name, pairs)."""
+    """The test sets that the user names, as (name, pairs)."""
     if (source is None) != (reference is None):
-        raise UserError("--source and --reference belong together; name both files")
+        raise UserError("--source and --reference belong together; give both")
     if source is not None and reference is not None:
         files = TextSource(source=str(source), target=str(reference))
         plain = source.with_suffix("") if source.suffix.lower() in OPENERS else source
@@ -115,15 +117,15 @@ def _named_sets(
 
 
 def _sets_of_run(run: Path | None, folder: Path, valid: bool) -> dict[str, list[Pair]]:
-    """The validation set or the test sets that the run was prepared with."""
+    """The validation set or the test sets of a run."""
     from translate.corpus.prepare import Prepared
 
     if run is None:
         raise UserError(
-            f"{folder}: stands in no run, so it has no test sets; name some with --source and --reference, or with "
+            f"{folder}: is not part of a run, so it has no test sets; name one with --source and --reference, or with "
             "--test-set"
         )
-    manifest = _read_json(run / "manifest.json")
+    manifest = _read_object(run / "manifest.json")
     try:
         place, fingerprint = Path(manifest["prepared"]), manifest["data"]["fingerprint"]
     except (KeyError, TypeError) as error:
@@ -133,7 +135,7 @@ def _sets_of_run(run: Path | None, folder: Path, valid: bool) -> dict[str, list[
     prepared = Prepared.open(place)
     if prepared.manifest["fingerprint"] != fingerprint:
         raise UserError(
-            f"{prepared.folder}: was prepared anew with other data since {run} was trained; restore it, or name files "
+            f"{prepared.folder}: was prepared again with other data since {run} was trained; restore it, or name files "
             "with --source and --reference"
         )
     if valid:
@@ -161,17 +163,17 @@ def _row(name: str, scores: "Scores", seconds: float) -> str:
 
 
 def _signatures(scores: "Scores") -> str:
-    """How the numbers were computed; the same for all sets of one language."""
+    """The signatures of the metrics, which are the same for all test sets of one language."""
     values = {"BLEU": scores.bleu, "chrF": scores.chrf, "TER": scores.ter}
     return "\n".join(f"{name:5} {score.signature}" for name, score in values.items())
 
 
 def _check_names(names: Sequence[str]) -> None:
-    """UserError if two sets would be written to one file."""
+    """Raise UserError if two sets would be written to the same file."""
     files = [_file_name(name) for name in names]
     for name, file in zip(names, files, strict=True):
         if files.count(file) > 1:
-            raise UserError(f"two sets are called {name!r}; score them one at a time, each into an --out of its own")
+            raise UserError(f"two sets are called {name!r}; score them one at a time, each with a different --out")
 
 
 def _file_name(name: str) -> str:
@@ -179,9 +181,9 @@ def _file_name(name: str) -> str:
 
 
 def _begin(out: Path | None, sets: Sequence[tuple[str, list[Pair]]]) -> None:
-    """Make the folder, see that it can be written to, and say which scores there will give way to those of other text.
+    """Make the output folder, and warn if scores of another text will be replaced; None means no folder.
 
-    UserError if the folder cannot be used; None means that nothing is written.
+    Raises UserError if the folder cannot be written to.
     """
     if out is None:
         return
@@ -196,12 +198,12 @@ def _begin(out: Path | None, sets: Sequence[tuple[str, list[Pair]]]) -> None:
         record = present.get(name)
         digest = _text_sha256(pairs)
         if isinstance(record, dict) and record.get("text_sha256", digest) != digest:
-            say(f"warning: {out / 'scores.json'} has scores of another text called {name!r}, which these will replace")
+            say(f"warning: {out / 'scores.json'} has scores of another text called {name!r}, which will be replaced")
 
 
 def _read_scores(out: Path) -> dict[str, Any]:
     path = out / "scores.json"
-    return _read_json(path) if path.exists() else {}
+    return _read_object(path) if path.exists() else {}
 
 
 def _unwritable(out: Path, error: OSError) -> UserError:
@@ -209,21 +211,16 @@ def _unwritable(out: Path, error: OSError) -> UserError:
 
 
 def _write(out: Path, name: str, hypotheses: Sequence[str], record: dict[str, object]) -> None:
-    """Put one set's hypotheses and scores into the folder; what it holds on other sets stays."""
-    path = out / "scores.json"
+    """Write the hypotheses and scores of one set; those of other sets stay."""
     try:
-        file = out / "hypotheses" / _file_name(name)
-        file.write_text("".join(f"{text}\n" for text in hypotheses), encoding="utf-8", newline="\n")
-        values = _read_scores(out) | {name: record}
-        partial = path.with_name(".scores.json.partial")
-        partial.write_text(json.dumps(values, indent=2, ensure_ascii=False) + "\n", encoding="utf-8", newline="\n")
-        partial.replace(path)
+        write_text(out / "hypotheses" / _file_name(name), "".join(f"{text}\n" for text in hypotheses))
+        write_json(out / "scores.json", _read_scores(out) | {name: record})
     except OSError as error:
         raise _unwritable(out, error) from error
 
 
 def _refresh_card(out: Path) -> None:
-    """Bring the scores into the run card if `out` is a run; what is wrong with it is said, as all else is done."""
+    """Add the scores to the card of the run, if `out` is a run; warn if that fails."""
     from translate.training import card
     from translate.training.run import Run
 
@@ -236,7 +233,7 @@ def _refresh_card(out: Path) -> None:
 
 
 def _sample(pairs: Sequence[Pair], hypotheses: Sequence[str]) -> list[dict[str, object]]:
-    """SAMPLE lines at even distances: nobody has picked them."""
+    """SAMPLE evenly spaced lines, so that they are not hand-picked."""
     n = len(pairs)
     lines = sorted({(2 * i + 1) * n // (2 * SAMPLE) for i in range(SAMPLE)})
     return [
@@ -244,21 +241,13 @@ def _sample(pairs: Sequence[Pair], hypotheses: Sequence[str]) -> list[dict[str, 
     ]
 
 
-def _read_json(path: Path) -> dict[str, Any]:
+def _read_object(path: Path) -> dict[str, Any]:
     try:
-        values = json.loads(path.read_text(encoding="utf-8"))
+        return read_json(path)
     except ValueError as error:
         raise UserError(f"{path}: damaged: {error}; remove or restore it") from error
-    if not isinstance(values, dict):
-        raise UserError(f"{path}: damaged: it holds no JSON object; remove or restore it")
-    return values
 
 
 def _text_sha256(pairs: Sequence[Pair]) -> str:
-    """What tells one set from another of the same name."""
+    """Digest of a set, which distinguishes it from others of the same name."""
     return hashlib.sha256(json.dumps(pairs).encode()).hexdigest()
-
-
-def _weights_sha256(folder: Path) -> str:
-    with (folder / "model.safetensors").open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()

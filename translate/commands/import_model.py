@@ -1,4 +1,4 @@
-"""`translate import`: a model that another toolkit made."""
+"""`translate import`: make a model folder from a model of another toolkit."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -9,30 +9,30 @@ from translate.errors import UserError
 
 
 def import_model(folder: Path, *, to: Path, source: str | None, target: str | None, sentences: Path | None) -> None:
-    """Make a model folder of one of Hugging Face Marian, fairseq or JoeyNMT.
+    """Make a model folder from a folder of Hugging Face Marian, fairseq or JoeyNMT.
 
-    What Marian makes of sentences is compared with the package `transformers`; of the others there is no such package.
+    The output of a Marian model is compared with that of the package `transformers`; the others are not compared.
 
     Args:
-        folder: of the other toolkit.
+        folder: the folder of the other toolkit.
         to: the new model folder.
-        source, target: languages; None takes what the folder says.
-        sentences: a file with sentences to check a Marian folder on; None takes 100 of the embedded grammar.
+        source, target: language codes; None takes those of the folder.
+        sentences: file of sentences to check a Marian model on; None takes 100 of the embedded grammar.
 
-    Raises UserError if the folder is damaged or not supported, if `to` exists, if what is needed is not installed, or
-    if the models differ; then nothing is left at `to`.
+    Raises UserError if the folder is damaged or not supported, if `to` exists, if a needed package is not installed,
+    or if the models differ; nothing is then left at `to`.
     """
     from translate.exchange.new_folder import refuse_existing
 
     refuse_existing(to)
     if (folder / "config.json").is_file():
-        own_target = _marian(folder, to, source, target, sentences_for_check(sentences, source or "de"))
+        separate = _marian(folder, to, source, target, sentences_for_check(sentences, source or "de"))
     elif sentences is not None:
-        raise UserError("--sentences: only what is made of a Marian folder is compared on sentences; leave it out")
+        raise UserError("--sentences: only Marian models are checked on sentences; leave it out")
     else:
-        own_target = _other(folder, to, source, target)
-    if own_target:
-        say("its target language has a tokenizer of its own, which is not kept: translate with it, do not fine-tune it")
+        separate = _other(folder, to, source, target)
+    if separate:
+        say("the separate tokenizer of the target language is not kept: translate with the model, do not fine-tune it")
 
 
 def _marian(folder: Path, to: Path, source: str | None, target: str | None, texts: Sequence[str]) -> bool:
@@ -40,19 +40,19 @@ def _marian(folder: Path, to: Path, source: str | None, target: str | None, text
 
     proof = import_marian(folder, to, texts, source=source, target=target)
     say(
-        f"wrote {to}: of {proof.n_sentences} sentences {proof.n_same} have the same greedy output; logits differ by "
-        f"{proof.mean:.1e} on average, by {proof.largest:.1e} at most"
+        f"wrote {to}: {proof.n_same} of {proof.n_sentences} sentences have the same greedy output; the logits differ "
+        f"by {proof.mean:.1e} on average, by {proof.largest:.1e} at most"
     )
     return has_own_target_tokenizer(folder)
 
 
 def _other(folder: Path, to: Path, source: str | None, target: str | None) -> bool:
-    """Import what is no Marian folder; whether the target has a tokenizer of its own."""
+    """Import a JoeyNMT or fairseq folder; True if its target language has a separate tokenizer."""
     from translate.exchange import fairseq_import, joeynmt_import
 
-    own_target = False
+    separate = False
     if (folder / "config.yaml").is_file():
-        own_target = joeynmt_import.has_own_target_tokenizer(folder)
+        separate = joeynmt_import.has_own_target_tokenizer(folder)
         joeynmt_import.import_joeynmt(folder, to, source=source, target=target)
     elif any(folder.glob("dict.*.txt")):
         fairseq_import.import_fairseq(folder, to, source=source, target=target)
@@ -60,5 +60,5 @@ def _other(folder: Path, to: Path, source: str | None, target: str | None) -> bo
         raise UserError(
             f"{folder}: has neither config.json (Hugging Face Marian), config.yaml (JoeyNMT) nor dict.*.txt (fairseq)"
         )
-    say(f"wrote {to}; look at some translations of it, for it was not compared with the original")
-    return own_target
+    say(f"wrote {to}; it was not compared with the original, so check some of its translations")
+    return separate

@@ -1,4 +1,4 @@
-"""`translate models`: what is installed, and the card of each model."""
+"""`translate models`: list the models that have a name, or show the card of one."""
 
 import json
 from dataclasses import asdict, dataclass
@@ -6,22 +6,22 @@ from pathlib import Path
 
 from translate.commands.messages import say
 from translate.errors import UserError
-from translate.models import registry as installed
+from translate.models import registry
 from translate.models.folder import TranslationSpec
 
 
 @dataclass(frozen=True)
-class Installed:
-    """A model as it is listed.
+class Listed:
+    """A row of the list of models.
 
     Attributes:
-        name: by which --model knows it.
-        source, target: its languages.
-        parameters: how many numbers the network has.
-        precision: of the stored weights, "fp32", "bf16" or "int8".
+        name: the name that --model accepts.
+        source, target: language codes.
+        parameters: number of parameters of the network.
+        precision: of the stored weights: "fp32", "bf16" or "int8".
         bytes: size of the model folder.
-        path: where it is.
-        about: the first line of its card; "" without one.
+        path: the model folder.
+        about: the first line of its card; "" if it has none.
     """
 
     name: str
@@ -35,13 +35,13 @@ class Installed:
 
 
 def models(name: Path | None, *, as_json: bool) -> None:
-    """Print a table of the installed models, or one model's card.
+    """Print a table of installed models and runs, or the card of one model.
 
     Args:
-        name: name or path of the model whose card is wanted; None lists all.
-        as_json: write JSON: a list of objects, or one object that holds the card too.
+        name: path or name of the model whose card is printed; None lists all models.
+        as_json: print JSON: a list of objects, or one object with the card.
 
-    Raises UserError if there is no such model or it has no card. A model that cannot be read is named on stderr.
+    Raises UserError if there is no such model or it has no card. A damaged model is reported on stderr.
     """
     if name is not None:
         _show(name, as_json)
@@ -52,25 +52,26 @@ def models(name: Path | None, *, as_json: bool) -> None:
     elif found:
         print("\n".join(_table(found)))
     else:
-        say(f"no model is installed; they are looked for in {', '.join(map(str, installed.places()))}")
+        places = ", ".join(map(str, [*registry.places(), registry.RUNS]))
+        say(f"there is no model in {places}")
 
 
 def _show(name: Path, as_json: bool) -> None:
-    folder = installed.locate(name, say)
-    text = installed.card(folder)
+    folder = registry.locate(name, say)
+    text = registry.card(folder)
     if as_json:
         print(json.dumps({**asdict(_read(name.name, folder)), "card": text}, indent=2, ensure_ascii=False))
     elif text is None:
-        raise UserError(f"{folder}: has no card; write one into its {installed.CARDS[0]}")
+        raise UserError(f"{folder}: has no card; write one into {registry.CARDS[0]}")
     else:
         print(text, end="" if text.endswith("\n") else "\n")
 
 
-def _all() -> list[Installed]:
+def _all() -> list[Listed]:
     found = []
-    for path in installed.installed():
-        folder = installed.model_in(path)
-        assert folder is not None  # that is what `installed` looks for
+    for path in registry.named_models():
+        folder = registry.model_in(path)
+        assert folder is not None  # `named_models` lists models only
         try:
             found.append(_read(path.name, folder))
         except UserError as error:
@@ -78,14 +79,12 @@ def _all() -> list[Installed]:
     return found
 
 
-def _read(name: str, folder: Path) -> Installed:
-    spec, weights = (
-        TranslationSpec.load(folder / "translation.json"),
-        installed.Weights.read(folder / "model.safetensors"),
-    )
+def _read(name: str, folder: Path) -> Listed:
+    spec = TranslationSpec.load(folder / "translation.json")
+    weights = registry.Weights.read(folder / "model.safetensors")
     n_bytes = sum(path.stat().st_size for path in folder.iterdir() if path.is_file())
-    about = (line.strip().lstrip("#").strip() for line in (installed.card(folder) or "").split("\n"))
-    return Installed(
+    about = (line.strip().lstrip("#").strip() for line in (registry.card(folder) or "").split("\n"))
+    return Listed(
         name=name,
         source=spec.source,
         target=spec.target,
@@ -97,8 +96,8 @@ def _read(name: str, folder: Path) -> Installed:
     )
 
 
-def _table(found: list[Installed]) -> list[str]:
-    """A header and a line for each model, in columns."""
+def _table(found: list[Listed]) -> list[str]:
+    """A header and one line per model, in columns."""
     rows = [("name", "languages", "parameters", "size", "weights", "where", "about")]
     for model in found:
         languages, size = f"{model.source}-{model.target}", f"{model.bytes / 1e6:.1f} MB"

@@ -1,4 +1,4 @@
-"""`translate prepare`: from the sources of an experiment file to a prepared corpus."""
+"""`translate prepare`: clean and tokenize the corpus of an experiment."""
 
 from pathlib import Path
 
@@ -8,15 +8,15 @@ from translate.corpus.prepare import prepare as prepare_corpus
 
 
 def prepare(config_path: Path, overrides: list[str], out: Path | None, from_model: Path | None) -> None:
-    """Prepare the corpus of `config_path` in `out`, by default prepared/NAME after the experiment; prints a report.
+    """Prepare the corpus of an experiment and print a report.
 
     Args:
         config_path: the experiment file (TOML).
         overrides: `section.key=value` settings that replace those of the file.
-        out: destination folder.
-        from_model: run or model folder whose tokenizer makes the ids, for a training that starts from it.
+        out: the destination folder; None is prepared/NAME, after the experiment.
+        from_model: path or name of the model whose tokenizer is used, to fine-tune that model; None trains a tokenizer.
 
-    Raises UserError for what the user can mend.
+    Raises UserError for wrong input.
     """
     config, tokenizer = load(config_path, overrides), None
     if from_model is not None:
@@ -28,10 +28,10 @@ def prepare(config_path: Path, overrides: list[str], out: Path | None, from_mode
 
 
 def default_folder(config_path: Path) -> Path:
-    """Where the corpus of an experiment is prepared unless told otherwise."""
+    """The default folder for the prepared corpus of an experiment."""
     return Path("prepared") / experiment_name(config_path)
 
 
 def experiment_name(config_path: Path) -> str:
-    """The name of an experiment: its file's, or its run's where the file is the config.json of a run."""
+    """The name of an experiment: that of its file, or of the run if the file is the config.json of a run."""
     return config_path.absolute().parent.name if config_path.name == "config.json" else config_path.stem

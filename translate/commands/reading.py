@@ -1,4 +1,4 @@
-"""Where `translate text` gets its lines: sentences, a file, a pipe, or what is typed at a prompt."""
+"""Input of translations: sentences of the command line, a file, a pipe, or lines typed at a prompt."""
 
 import contextlib
 import hashlib
@@ -21,17 +21,17 @@ _CHUNK = 2**16  # bytes read at a time, about a thousand sentences
 
 
 class Lines(Protocol):
-    """Lines, each with its "\\n"; only the last may be without."""
+    """Lines that end with "\\n"; only the last one may lack it."""
 
     def __iter__(self) -> Iterator[str]:
-        """The lines, as they come."""
+        """Yield the lines as they arrive."""
 
     def at_hand(self) -> bool:
-        """Whether the next line, or the end, comes without waiting for somebody; who waits wants what there is."""
+        """True if the next read will not block."""
 
 
 class GivenLines:
-    """Sentences of the command line."""
+    """Sentences given on the command line."""
 
     def __init__(self, sentences: Sequence[str]) -> None:
         self._lines = [f"{line}\n" for sentence in sentences for line in sentence.split("\n")]
@@ -40,18 +40,18 @@ class GivenLines:
         return iter(self._lines)
 
     def at_hand(self) -> bool:
-        """Always."""
+        """Return True."""
         return True
 
 
 class ArrivingLines:
-    """The lines of a file or pipe, decoded; UserError names the first that is not UTF-8.
+    """Decoded lines of a file or pipe; UserError names the first line that is not UTF-8.
 
     Only "\\n" ends a line. A "\\r" before it is white space of the line, which translation keeps.
 
     Attributes:
-        n_bytes: how many have been read.
-        digest: SHA-256 of the lines that have been taken.
+        n_bytes: number of bytes read so far.
+        digest: SHA-256 of the lines yielded so far.
     """
 
     def __init__(self, file: BufferedReader, name: str) -> None:
@@ -69,7 +69,7 @@ class ArrivingLines:
             yield decode_line(line[:-1] if ended else line, self._name, n) + ("\n" if ended else "")
 
     def _raw(self) -> Iterator[bytes]:
-        begun: list[bytes] = []  # the parts of a line whose end has not arrived; joined once, however long it grows
+        begun: list[bytes] = []  # chunks of an unfinished line; joined only once, as a line may be very long
         while data := self._file.read1(_CHUNK):
             self.n_bytes += len(data)
             *lines, rest = data.split(b"\n")
@@ -85,40 +85,40 @@ class ArrivingLines:
             yield b"".join(begun)
 
     def at_hand(self) -> bool:
-        """Whether the next line has arrived; a regular file has all of them."""
+        """True if a whole line is waiting, or the input is a regular file."""
         return self._never_waits or bool(self._waiting)
 
 
 class TypedLines:
-    """Lines typed at a prompt, until its end; several at once where a text is pasted."""
+    """Lines typed or pasted at a prompt, until Ctrl-D."""
 
     def __init__(self) -> None:
         self._waiting: deque[str] = deque()
 
     def __iter__(self) -> Iterator[str]:
         say("type a sentence and press Enter; Ctrl-D ends")
-        # Without a terminal for output the prompt would become part of it.
+        # If stdout is not a terminal, the prompt would become part of the output.
         prompt = "> " if sys.stdout.isatty() else ""
         with _history():
             while True:
                 try:
                     self._waiting.extend(input(prompt).split("\n"))
                 except UnicodeDecodeError as error:
-                    raise UserError(f"what was typed is no {error.encoding} text; set the terminal to UTF-8") from error
+                    raise UserError(f"the typed text is not {error.encoding}; set the terminal to UTF-8") from error
                 except EOFError:
                     if prompt:
-                        print(file=sys.stderr)  # the shell's own prompt begins a line
+                        print(file=sys.stderr)  # so that the shell's prompt begins a new line
                     return
                 while self._waiting:
                     yield self._waiting.popleft() + "\n"
 
     def at_hand(self) -> bool:
-        """Whether more lines have been pasted."""
+        """True if more pasted lines are waiting."""
         return bool(self._waiting)
 
 
 def open_lines(sentences: Sequence[str], source: Path | None) -> Lines:
-    """What there is to translate; UserError if it cannot be read."""
+    """Return the lines of the sentences, of the file `source`, or else of stdin; UserError if they cannot be read."""
     if sentences:
         return GivenLines(sentences)
     if source:
@@ -129,7 +129,7 @@ def open_lines(sentences: Sequence[str], source: Path | None) -> Lines:
 
 
 def ended(lines: Iterable[str]) -> Iterator[str]:
-    """The lines with an end to the last one too."""
+    """The lines, with "\\n" added to the last one if it lacks it."""
     return (line if line.endswith("\n") else f"{line}\n" for line in lines)
 
 
@@ -143,22 +143,22 @@ def _opened(path: Path) -> BufferedReader:
 def _is_regular(file: BufferedReader) -> bool:
     try:
         return stat.S_ISREG(os.fstat(file.fileno()).st_mode)
-    except OSError:  # what is no file of the system
+    except OSError:  # an object without a file descriptor
         return False
 
 
 def history_file() -> Path:
-    """Where the prompt remembers what was typed, as the XDG specification of base directories has it."""
+    """Return the path of the prompt's history, which follows the XDG base directory specification."""
     state = os.environ.get("XDG_STATE_HOME")
     return (Path(state) if state else Path.home() / ".local" / "state") / "translate" / "history"
 
 
 @contextlib.contextmanager
 def _history() -> Iterator[None]:
-    """Line editing for `input`, with a history that outlives the prompt where it can be written."""
+    """Line editing for `input`, with a history that is kept between sessions if it can be written."""
     try:
         import readline
-    except ImportError:  # Windows has none
+    except ImportError:  # Windows has no readline
         yield
         return
     path = history_file()
@@ -171,4 +171,4 @@ def _history() -> Iterator[None]:
     finally:
         with contextlib.suppress(OSError):
             readline.write_history_file(path)
-            path.chmod(0o600)  # what people translate is their own
+            path.chmod(0o600)  # private to the user

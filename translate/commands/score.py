@@ -7,33 +7,31 @@ from dataclasses import asdict
 from pathlib import Path
 
 from translate.commands.messages import say
+from translate.commands.opening import set_up_torch
 from translate.config.schema import TextSource
 from translate.corpus.sources import read_pairs
-from translate.models import registry as installed
+from translate.models import registry
 from translate.models.folder import ModelFolder
 
 
 def score(source: Path, reference: Path, *, model: Path | None, as_json: bool, threads: int | None) -> None:
-    """Print log-probability, tokens and log-probability per token of each line of `reference` given that of `source`.
+    """Print log-probability, number of tokens and log-probability per token for each pair of lines.
 
     Args:
-        source, reference: files of as many lines, plain or compressed.
-        model: name or path of a model; None looks for one.
-        as_json: one JSON object a line, with the log-probability of each token, instead of three columns.
-        threads: CPU threads; None leaves them to torch.
+        source, reference: files with equally many lines, plain or compressed.
+        model: path or name of a model; None chooses one, see `registry.find_model`.
+        as_json: print one JSON object per line, with the log-probability of each token, instead of three columns.
+        threads: CPU threads; None takes torch's default.
 
-    Raises UserError for what the user can mend.
+    Raises UserError for wrong input.
     """
-    folder = installed.find(model, say)
-    # All at once, so that files of different lengths are refused before anything is printed.
+    folder = registry.find_model(model, say)
+    # Read completely first, so that files of different lengths are refused before anything is printed.
     pairs = list(read_pairs(TextSource(source=str(source), target=str(reference)), Path()))
-    import torch
-
+    set_up_torch(threads)
     from translate.inference.scoring import score as scores
     from translate.machine import choose_device
 
-    if threads is not None:
-        torch.set_num_threads(threads)
     log_prob, n_tokens = 0.0, 0
     for scored in scores(ModelFolder.open(folder, choose_device()), pairs):
         if as_json:

@@ -1,10 +1,10 @@
-"""A file that several processes translate together; torchrun starts them and calls them ranks.
+"""Translate one file with several processes, which torchrun starts and calls ranks.
 
     torchrun --nproc-per-node 2 -m -- translate text --input big.txt --output out.txt
 
-Every rank reads the whole file and translates every n-th window of it, so that all have an equal share wherever the
-hard part of the text is. Beside the output each keeps a file of its own, one line for each of its windows; at the end
-rank 0 puts them together in order. The ranks must see one file system.
+Every rank reads the whole file and translates every n-th window, so that a difficult part of the text is shared
+equally. Each rank writes its windows to a file beside the output, one line per window; at the end rank 0 merges them
+in order. The ranks must see the same file system.
 """
 
 import json
@@ -15,6 +15,7 @@ from itertools import cycle
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
+from translate.commands.paths import Paths
 from translate.commands.writing import writable
 from translate.errors import UserError
 
@@ -23,20 +24,21 @@ if TYPE_CHECKING:
 
 
 def n_processes() -> int:
-    """How many processes torchrun started; 1 without it."""
+    """The number of processes that torchrun started; 1 without torchrun."""
     return int(os.environ.get("WORLD_SIZE", "1")) if "RANK" in os.environ else 1
 
 
-def check(sentences: Sequence[str], source: Path | None, output: Path | None, resume: bool) -> None:
-    """UserError for what several processes cannot share."""
-    if sentences or source is None or output is None or not source.is_file():
+def check(sentences: Sequence[str], paths: Paths) -> tuple[Path, Path]:
+    """Return the input and output files; UserError if several processes cannot share the work."""
+    if sentences or paths.source is None or paths.output is None or not paths.source.is_file():
         raise UserError("several processes translate a file into a file; name them with --input and --output")
-    if resume:
-        raise UserError("--resume goes with one process; leave it out under torchrun")
+    if paths.resume:
+        raise UserError("--resume works with one process only; leave it out under torchrun")
+    return paths.source, paths.output
 
 
 class Share:
-    """The windows of one rank, a JSON string in a line each; an `Output`."""
+    """The windows of one rank, one JSON string per line; an `Output`."""
 
     n_done = 0
 
@@ -58,28 +60,31 @@ class Share:
         self._window = []
 
     def check(self, digest: str) -> None:
-        """Nothing was left out by an earlier process."""
+        """Do nothing: there is no earlier process."""
 
 
 @contextmanager
 def shared(output: Path, ranks: "Ranks") -> Iterator[Share]:
-    """This rank's share of `output`; when the block ends on all ranks, the file is there. No rank leaves traces."""
+    """Yield this rank's share of `output`; when the block has ended on all ranks, `output` is complete.
+
+    Each rank removes its temporary file.
+    """
     place = output.resolve()
-    parts = [place.with_name(f".{place.name}.rank-{rank}") for rank in range(ranks.size)]
-    own = parts[ranks.rank]
+    shares = [place.with_name(f".{place.name}.rank-{rank}") for rank in range(ranks.size)]
+    path = shares[ranks.rank]
     try:
-        with own.open("w", encoding="utf-8", newline="\n") as file:
+        with path.open("w", encoding="utf-8", newline="\n") as file:
             yield Share(file, ranks.rank, ranks.size)
-        ranks.sum(0.0)  # all parts are complete
-        ranks.first(lambda: _merge(parts, output))
+        ranks.sum(0.0)  # waits until all shares are complete
+        ranks.first(lambda: _merge(shares, output))
     finally:
-        own.unlink(missing_ok=True)
+        path.unlink(missing_ok=True)
 
 
-def _merge(parts: Sequence[Path], output: Path) -> None:
-    """The windows in their order: the first of each part, then the second of each, and so on."""
+def _merge(shares: Sequence[Path], output: Path) -> None:
+    """Write the first window of each share, then the second of each, and so on."""
     with ExitStack() as opened, writable(output) as out:
-        files = [opened.enter_context(part.open(encoding="utf-8")) for part in parts]
+        files = [opened.enter_context(share.open(encoding="utf-8")) for share in shares]
         for file in cycle(files):
             line = file.readline()
             if not line:

@@ -1,13 +1,12 @@
-"""Where `translate text` puts translations: stdout, a file that appears when it is complete, or one that grows.
+"""Output of translations: stdout, a file that appears when it is complete, or a file that grows.
 
-A file that grows can be taken up again after any end of the process. Beside NAME stands .NAME.resume, which says how
-many windows of the source are in it, how many bytes they have, which lines of the source they come from, and what made
-them. It is written after each window, when the window's text is on the disk. Whatever the file holds beyond those bytes
-is cut off, and the source is read again up to there without being translated: no format needs a state of its own.
+A growing file can be continued after any interruption. Beside NAME stands .NAME.resume, which records the number of
+complete windows, their size in bytes, a digest of the source lines they come from, and the settings that produced
+them. It is written after each window, once the window's text is on the disk. To continue, the file is cut to the
+recorded size, and the source is read again up to there without translating it, so that no format has to save a state.
 """
 
 import contextlib
-import json
 import os
 import shutil
 import sys
@@ -20,32 +19,33 @@ from typing import Protocol, TextIO
 
 from translate.commands.messages import say
 from translate.errors import UserError
+from translate.files import read_json, write_json
 
 
 class Output(Protocol):
-    """What windows of text are written to.
+    """A destination for windows of text.
 
     Attributes:
-        n_done: windows that an earlier process has written; they are to be left out.
+        n_done: number of windows that an earlier process has written; they are skipped.
     """
 
     n_done: int
 
     def wants(self, n: int) -> bool:
-        """Whether window `n`, counted from 1, is to be written here."""
+        """True if window `n`, counted from 1, must be written."""
 
     def write(self, text: str) -> object:
         """Add text to the window."""
 
     def end_window(self, digest: str) -> None:
-        """The window is complete; `digest` names the lines that were read so far."""
+        """Complete the window; `digest` is that of the lines read so far."""
 
     def check(self, digest: str) -> None:
-        """UserError if the windows that are left out come from other lines."""
+        """Raise UserError if the skipped windows come from other lines."""
 
 
 class Stream:
-    """Text for whoever reads it now."""
+    """An open text file; every window is flushed."""
 
     n_done = 0
 
@@ -54,20 +54,20 @@ class Stream:
         self.write = file.write
 
     def wants(self, n: int) -> bool:
-        """All are."""
+        """Return True."""
         return True
 
     def end_window(self, digest: str) -> None:
-        """What waits for an answer gets it."""
+        """Flush, because a reader may wait for the answer."""
         self._file.flush()
 
     def check(self, digest: str) -> None:
-        """Nothing is left out."""
+        """Do nothing: no window is skipped."""
 
 
 @dataclass(frozen=True)
 class Progress:
-    """What the file beside a growing file says."""
+    """Content of the .resume file."""
 
     windows: int
     bytes: int
@@ -76,14 +76,14 @@ class Progress:
 
 
 class GrowingFile:
-    """A file to which each window is added for good.
+    """A file to which complete windows are appended.
 
     Args:
         place: the file.
-        settings: what decides the text, as plain data; a file that other settings made is not taken up.
-        force: begin anew whatever is there.
+        settings: everything that determines the text, as plain data; a file with other settings is not continued.
+        force: start from the beginning and discard existing content.
 
-    Raises UserError if the file cannot be taken up.
+    Raises UserError if the file cannot be continued.
     """
 
     def __init__(self, place: Path, settings: Mapping[str, object], *, force: bool) -> None:
@@ -95,32 +95,32 @@ class GrowingFile:
         self._size = progress.bytes if progress else 0
 
     def _progress(self) -> Progress | None:
-        """Where an earlier process stopped; None at the beginning."""
+        """Return the progress of an earlier process; None if there is none."""
         size = self.place.stat().st_size if self.place.exists() else 0
         try:
-            progress = Progress(**json.loads(self.beside.read_text(encoding="utf-8")))
+            progress = Progress(**read_json(self.beside))
         except FileNotFoundError:
             if size:
                 raise UserError(
-                    f"{self.place}: exists already, and no unfinished translation with --resume made it; name another "
-                    "file, or add --force to overwrite it"
+                    f"{self.place}: exists already and is not an unfinished translation; name another file, or add "
+                    "--force to overwrite it"
                 ) from None
             return None
         except (ValueError, TypeError) as error:
-            raise UserError(f"{self.beside}: damaged; begin anew with --force") from error
+            raise UserError(f"{self.beside}: damaged; start again with --force") from error
         for key, value in self.settings.items():
             if progress.settings.get(key) != value:
                 raise UserError(
                     f"{self.place}: was begun with another {key}: {progress.settings.get(key)}, not {value}; use the "
-                    "same, or begin anew with --force"
+                    "same, or start again with --force"
                 )
         if size < progress.bytes:
-            raise UserError(f"{self.place}: is shorter than it was; begin anew with --force")
+            raise UserError(f"{self.place}: is shorter than it was; start again with --force")
         return progress
 
     @contextlib.contextmanager
     def opened(self) -> Iterator["GrowingFile"]:
-        """The file, cut to its complete windows; when all is written, the note beside it goes."""
+        """Yield this output, cut to its complete windows; when the block ends, remove the .resume file."""
         try:
             descriptor = os.open(self.place, os.O_RDWR | os.O_CREAT, 0o666)
         except OSError as error:
@@ -129,12 +129,12 @@ class GrowingFile:
             file.truncate(self._size)
             file.seek(0, os.SEEK_END)
             self._file = file
-            self._note("" if not self.n_done else self._digest)
+            self._save(self._digest)
             yield self
         self.beside.unlink()
 
     def wants(self, n: int) -> bool:
-        """All but those that are there."""
+        """True for windows that are not in the file yet."""
         return n > self.n_done
 
     def write(self, text: str) -> object:
@@ -142,34 +142,28 @@ class GrowingFile:
         return self._file.write(text)
 
     def end_window(self, digest: str) -> None:
-        """Put the window on the disk, then say so."""
+        """Write the window to the disk, then record it."""
         self._file.flush()
         os.fsync(self._file.fileno())
         self._size = os.fstat(self._file.fileno()).st_size
         self.n_done += 1
-        self._note(digest)
+        self._save(digest)
 
-    def _note(self, digest: str) -> None:
-        partial = self.beside.with_name(f"{self.beside.name}.partial")
-        progress = Progress(self.n_done, self._size, digest, self.settings)
-        with partial.open("w", encoding="utf-8", newline="\n") as file:
-            file.write(json.dumps(asdict(progress), indent=2) + "\n")
-            file.flush()
-            os.fsync(file.fileno())
-        partial.replace(self.beside)
+    def _save(self, digest: str) -> None:
+        write_json(self.beside, asdict(Progress(self.n_done, self._size, digest, self.settings)), durable=True)
 
     def check(self, digest: str) -> None:
-        """UserError if the source is another one, or shorter, than that of the windows in the file."""
+        """Raise UserError if the source is not that of the windows in the file."""
         if digest != self._digest:
             raise UserError(
-                f"{self.place}: its source has changed since it was begun; restore it, or begin anew with --force"
+                f"{self.place}: its source has changed since it was begun; restore it, or start again with --force"
             )
 
 
 def writable(output: Path | None) -> AbstractContextManager[TextIO]:
-    """The output file, or stdout, in UTF-8 with plain line ends on every system.
+    """Open the output file, or stdout, in UTF-8 with "\\n" as line end on every system.
 
-    A file is written beside its place and moved there when complete, so that a failure costs no earlier one.
+    A file is written under a temporary name and renamed when it is complete, so that a failure keeps an earlier file.
     """
     if output is None:
         if sys.stdout is None:
@@ -177,12 +171,12 @@ def writable(output: Path | None) -> AbstractContextManager[TextIO]:
         if isinstance(sys.stdout, TextIOWrapper):
             sys.stdout.reconfigure(encoding="utf-8", newline="\n")
         return nullcontext(sys.stdout)
-    place = output.resolve()  # a link stays a link
+    place = output.resolve()  # a symbolic link stays one
     try:
         if place.exists() and not place.is_file():  # a pipe or a device
             return place.open("w", encoding="utf-8", newline="\n")
         if place.exists():
-            place.open("ab").close()  # a file that may not be written may not be replaced either
+            place.open("ab").close()  # fails if the file is read-only, which renaming would ignore
         partial = place.with_name(f".{place.name}.partial")
         return _moved_when_complete(partial.open("w", encoding="utf-8", newline="\n"), partial, place)
     except OSError as error:
@@ -195,7 +189,7 @@ def _unwritable(output: Path, error: OSError) -> UserError:
 
 @contextlib.contextmanager
 def _moved_when_complete(file: TextIO, partial: Path, place: Path) -> Iterator[TextIO]:
-    """`file`, which is open at `partial`; what a failure leaves of it stays there and is named, unless it is empty."""
+    """Yield `file`, open at `partial`; after a failure a partial translation is kept there and named."""
     try:
         with file:
             yield file
@@ -204,7 +198,7 @@ def _moved_when_complete(file: TextIO, partial: Path, place: Path) -> Iterator[T
         partial.replace(place)
     except BaseException:
         if partial.stat().st_size:
-            say(f"{partial} holds what was translated before the failure")
+            say(f"{partial} holds the translation up to the failure")
         else:
             partial.unlink()
         raise

@@ -18,8 +18,8 @@ from translate.corpus.tokenizer import Tokenizer
 from translate.errors import UserError
 from translate.exchange.optional import optional_package
 from translate.inference.engine import Batch, Found, Search, side_by_side
-from translate.models import registry as installed
-from translate.models.folder import TranslationSpec, require_own_tokenizer
+from translate.models import registry
+from translate.models.folder import TranslationSpec, check_tokenizer
 
 FILE = "model.bin"  # what shows that a folder is CTranslate2's
 
@@ -29,16 +29,15 @@ def package() -> Any:
     return optional_package("ctranslate2", "ctranslate2")
 
 
-def locate(path: Path | None) -> Path:
-    """The CTranslate2 folder of this path or name; None takes $TRANSLATE_MODEL. UserError if there is none."""
-    named = path or os.environ.get("TRANSLATE_MODEL")
-    if not named:
+def locate(name: Path | None, say: registry.Say) -> Path:
+    """Return the CTranslate2 folder of a path or name; None takes $TRANSLATE_MODEL. UserError if there is none."""
+    chosen = name or os.environ.get("TRANSLATE_MODEL")
+    if not chosen:
         raise UserError("--engine ctranslate2 needs --model FOLDER, which translate export --format ctranslate2 makes")
-    candidates = [Path(named), *(place / named for place in installed.places())]
-    folder = next((folder for folder in candidates if (folder / FILE).is_file()), None)
-    if folder is None:
+    folder = registry.find_folder(Path(chosen), say)
+    if not (folder / FILE).is_file():
         raise UserError(
-            f"{named}: is no CTranslate2 folder; make one with translate export MODEL --to FOLDER --format ctranslate2"
+            f"{folder}: is no CTranslate2 folder; make one with translate export MODEL --to FOLDER --format ctranslate2"
         )
     return folder
 
@@ -69,7 +68,7 @@ class CTranslate2Engine:
         engine = package()
         spec = TranslationSpec.load(folder / "translation.json")
         tokenizer = Tokenizer.load(folder / "tokenizer.model")
-        require_own_tokenizer(folder, tokenizer, spec)
+        check_tokenizer(folder, tokenizer, spec)
         try:
             max_positions = json.loads((folder / "config.json").read_text(encoding="utf-8"))["max_positions"]
             # A batch for each thread: on two cores that is two to six times as fast as a batch for both.

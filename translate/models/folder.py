@@ -1,16 +1,14 @@
-"""A translation model as a folder: everything that turns text into text, and nothing else.
+"""A translation model as a folder: everything that text-to-text translation needs.
 
     config.json, model.safetensors   the network (transformer.checkpoint_io)
     tokenizer.model                  SentencePiece
-    translation.json                 the languages, and how to decode unless told otherwise
-    README.md                        its card, where there is one: what it was trained on, how well it does
+    translation.json                 the languages and the default decoding
+    README.md                        its card, if there is one: training data and scores
 
-A checkpoint is such a folder with more files in it; a run directory holds one under `model/`.
+A checkpoint is such a folder with additional files; a run directory holds one under `model/`.
 """
 
 import hashlib
-import json
-import shutil
 from collections.abc import Callable
 from dataclasses import dataclass
 from dataclasses import replace as with_changes
@@ -22,6 +20,7 @@ from pydantic import ValidationError
 from translate.config.schema import DecodingConfig
 from translate.corpus.tokenizer import Tokenizer
 from translate.errors import UserError
+from translate.files import new_folder, read_json, write_json
 
 if TYPE_CHECKING:
     import torch
@@ -32,20 +31,19 @@ if TYPE_CHECKING:
 FORMAT = 1
 FILES = ("config.json", "model.safetensors", "tokenizer.model", "translation.json")
 
-
 _LENGTHS = ("max_source_tokens", "best_source_tokens")
 
 
 @dataclass(frozen=True)
 class TranslationSpec:
-    """What a model is for.
+    """Languages, default decoding and length limits of a model.
 
     Attributes:
         source, target: language codes such as "de" and "en".
-        decoding: how it decodes by default (6.1).
-        tokenizer_sha256: of the tokenizer.model that it belongs to; "" in folders from before there was such a field.
-        max_source_tokens: the longest source that it was trained on, without eos; None where that is not known.
-        best_source_tokens: longer sources are translated better in parts; None where nobody has looked.
+        decoding: how the model decodes by default (6.1).
+        tokenizer_sha256: digest of the model's tokenizer; "" until the model folder is written.
+        max_source_tokens: length of the longest source in training, without eos; None if unknown.
+        best_source_tokens: longer sources are translated better in parts; None if not measured.
     """
 
     source: str
@@ -59,25 +57,22 @@ class TranslationSpec:
         """Write translation.json."""
         values: dict[str, object] = {"format": FORMAT, "source": self.source, "target": self.target}
         values["tokenizer_sha256"] = self.tokenizer_sha256
-        for name in _LENGTHS:
-            if getattr(self, name) is not None:
-                values[name] = getattr(self, name)
-        values["decoding"] = self.decoding.model_dump()
-        path.write_text(json.dumps(values, indent=2) + "\n", encoding="utf-8", newline="\n")
+        values |= {name: length for name in _LENGTHS if (length := getattr(self, name)) is not None}
+        write_json(path, values | {"decoding": self.decoding.model_dump()})
 
     @classmethod
     def load(cls, path: Path) -> "TranslationSpec":
-        """Read translation.json; UserError if it is missing or of another kind."""
+        """Read translation.json; UserError if it is missing, damaged or of another format."""
         try:
-            values = json.loads(path.read_text(encoding="utf-8"))
-            if (known := values["format"]) != FORMAT:  # first: what else a later format holds is not known here
+            values = read_json(path)
+            if (known := values["format"]) != FORMAT:  # checked first: the other fields may differ in another format
                 raise UserError(
                     f"{path}: has format {known}, and this version reads {FORMAT}; use the version that wrote it"
                 )
-            decoding, digest = DecodingConfig(**values["decoding"]), str(values.get("tokenizer_sha256", ""))
             lengths = {name: values[name] for name in _LENGTHS if values.get(name) is not None}
             if any(type(length) is not int or length < 1 for length in lengths.values()):
                 raise ValueError(lengths)
+            decoding, digest = DecodingConfig(**values["decoding"]), str(values["tokenizer_sha256"])
             return cls(str(values["source"]), str(values["target"]), decoding, digest, **lengths)
         except OSError as error:
             raise UserError(f"{path}: cannot be read: {error.strerror}; name a folder that holds a model") from error
@@ -87,13 +82,13 @@ class TranslationSpec:
 
 @dataclass(frozen=True)
 class ModelFolder:
-    """A model folder, open.
+    """An open model folder.
 
     Attributes:
-        folder: where it is.
+        folder: the path.
         model: the network in eval mode.
         tokenizer: text to ids and back.
-        spec: languages and decoding.
+        spec: languages and default decoding.
     """
 
     folder: Path
@@ -103,10 +98,10 @@ class ModelFolder:
 
     @classmethod
     def open(cls, folder: Path, device: "torch.device | str" = "cpu") -> "ModelFolder":
-        """Load all of a model folder.
+        """Load all files of a model folder.
 
-        Raises UserError if a file is missing or the parts do not belong together, CheckpointError if the network's
-        files are damaged or foreign.
+        Raises UserError if a file is missing or the files do not belong together, CheckpointError if the network's
+        files are damaged or in another format.
         """
         from transformer.checkpoint_io import load_config, load_model
 
@@ -118,13 +113,13 @@ class ModelFolder:
                 f"{folder}: the tokenizer has {tokenizer.vocab_size} pieces and the model {vocab_size}; they do not "
                 "belong together, so restore the tokenizer.model that the model was trained with"
             )
-        require_own_tokenizer(folder, tokenizer, spec)
+        check_tokenizer(folder, tokenizer, spec)
         return cls(folder, load_model(folder, device), tokenizer, spec)
 
 
-def require_own_tokenizer(folder: Path, tokenizer: Tokenizer, spec: TranslationSpec) -> None:
-    """UserError if the tokenizer is not the one that the specification belongs to."""
-    if spec.tokenizer_sha256 not in ("", _digest(tokenizer)):
+def check_tokenizer(folder: Path, tokenizer: Tokenizer, spec: TranslationSpec) -> None:
+    """Raise UserError if the tokenizer is not the one that the model was trained with."""
+    if spec.tokenizer_sha256 != _digest(tokenizer):
         raise UserError(
             f"{folder}: the tokenizer is not the one that the model was trained with; they do not belong together, "
             "so restore tokenizer.model"
@@ -134,7 +129,15 @@ def require_own_tokenizer(folder: Path, tokenizer: Tokenizer, spec: TranslationS
 def write_model(
     model: "Transformer", tokenizer: Tokenizer, spec: TranslationSpec, folder: Path, dtype: "Storage" = "fp32"
 ) -> None:
-    """Write the files of a model folder into an existing folder, whatever else it holds."""
+    """Write the files of a model folder into an existing folder; its other files stay.
+
+    Args:
+        model, tokenizer, spec: the parts of the model folder.
+        folder: an existing folder.
+        dtype: precision of the stored weights.
+
+    Raises OSError, or SafetensorError if the disk is full.
+    """
     from transformer.checkpoint_io import save_model
 
     save_model(model, folder, dtype)
@@ -151,37 +154,26 @@ def save(
     replace: bool = False,
     dtype: "Storage" = "fp32",
 ) -> None:
-    """Make a model folder, whole or not at all; UserError if something is there or the disk refuses.
+    """Make a model folder that is complete or not there at all.
 
-    With `replace` it takes the place of what is there, which stays as it was if the disk refuses. `dtype` is the
-    precision of the stored weights.
+    Args:
+        model, tokenizer, spec: the parts of the model folder.
+        folder: the new folder.
+        replace: whether to replace an existing folder, which stays unchanged if writing fails.
+        dtype: precision of the stored weights.
+
+    Raises UserError if `folder` exists and `replace` is off, or if it cannot be written.
     """
     from safetensors import SafetensorError
 
-    partial, old = (folder.with_name(f".{folder.name}.{suffix}") for suffix in ("partial", "old"))
     try:
-        _restore(old, folder)
-        if folder.exists() and not replace:
-            raise UserError(f"{folder}: exists already; name another folder, or remove it")
-        shutil.rmtree(partial, ignore_errors=True)
-        partial.mkdir(parents=True)
-        write_model(model, tokenizer, spec, partial, dtype)
-        if folder.exists():
-            folder.rename(old)
-        partial.rename(folder)
+        with new_folder(folder, replace=replace) as partial:
+            write_model(model, tokenizer, spec, partial, dtype)
+    except FileExistsError as error:
+        raise UserError(f"{folder}: exists already; name another folder, or remove it") from error
     except (OSError, SafetensorError) as error:  # safetensors has its own error for a full disk
         reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
         raise UserError(f"{folder}: cannot write the model: {reason}; nothing was changed there") from error
-    finally:
-        shutil.rmtree(partial, ignore_errors=True)
-        _restore(old, folder)
-
-
-def _restore(old: Path, folder: Path) -> None:
-    """Put the old folder back if nothing took its place, or else remove it."""
-    if old.exists() and not folder.exists():
-        old.rename(folder)
-    shutil.rmtree(old, ignore_errors=True)
 
 
 def _digest(tokenizer: Tokenizer) -> str:
@@ -189,20 +181,20 @@ def _digest(tokenizer: Tokenizer) -> str:
 
 
 def is_complete(folder: Path) -> bool:
-    """Whether all files of a model folder are there."""
+    """True if all files of a model folder are there."""
     return all((folder / name).is_file() for name in FILES)
 
 
 def resolve(path: Path, say: Callable[[str], None]) -> Path:
-    """The model folder that `path` means: itself, a run's `model/`, or else the run's newest checkpoint, which is said.
+    """Return the model folder at `path`: the folder itself, or a run's `model/`, or the run's newest checkpoint.
 
-    UserError if there is none.
+    UserError if there is none. `say` receives a note if a checkpoint is used.
     """
     if is_complete(path):
         return path
     if is_complete(path / "model"):
         return path / "model"
-    # Names are step-00000123, so that their order is that of the steps.
+    # Names such as step-00000123 sort by step.
     steps = sorted(folder for folder in path.glob("checkpoints/step-*") if is_complete(folder))
     if steps:
         say(f"{path} has no final model yet; using its checkpoint {steps[-1].name}")
@@ -212,6 +204,6 @@ def resolve(path: Path, say: Callable[[str], None]) -> Path:
     if (path / "model.bin").is_file():
         raise UserError(f"{path}: is a CTranslate2 folder; add --engine ctranslate2, or name the model it was made of")
     missing = [name for name in FILES if not (path / name).is_file()]
-    if len(missing) < len(FILES) - 1:  # a run directory has a config.json of its own
+    if len(missing) < len(FILES) - 1:  # a run directory has a config.json too
         raise UserError(f"{path}: not a complete model folder: {', '.join(missing)} is missing; copy it again")
     raise UserError(f"{path}: neither a model folder nor a run directory that holds a model or a checkpoint")

@@ -1,5 +1,6 @@
-"""Models that are found by name: those that ship with the program, the user's own, and the runs at hand."""
+"""Models and their names: one function finds the model that a verb should use."""
 
+import difflib
 import json
 import math
 import os
@@ -12,121 +13,127 @@ from translate.models import folder as model_folder
 from translate.models.folder import TranslationSpec
 
 CARDS = ("README.md", "card.md")
-DEFAULT = "de-en"  # the installed model that translates where nothing else is asked for
+DEFAULT = "de-en"  # the installed model that is used when there is no run
+RUNS = Path("runs")
+
+Say = Callable[[str], None]
 
 
 def places() -> list[Path]:
-    """Where models have names, first come first served.
+    """The folders of installed models: those that ship with the program, then the user's.
 
-    The models that ship with the program, those of the user in $TRANSLATE_HOME or ~/.local/share/translate, and the
-    runs of the working directory.
+    The user's models are in $TRANSLATE_HOME/models or ~/.local/share/translate/models.
     """
     home = os.environ.get("TRANSLATE_HOME")
     user = Path(home) if home else Path.home() / ".local" / "share" / "translate"
-    return [Path(__file__).parent, user / "models", Path("runs")]
+    return [Path(__file__).parent, user / "models"]
 
 
 def installed() -> list[Path]:
-    """The models that can be named, in the order of `places()`, then by name: model folders, or runs that hold one."""
-    found = [folder for place in places() if place.is_dir() for folder in sorted(place.iterdir())]
-    return [folder for folder in found if model_in(folder)]
+    """Installed models, in the order of `places()`, then by name."""
+    return _models_in(places())
+
+
+def named_models() -> list[Path]:
+    """Every model that has a name: the installed ones, then runs of the working directory with a final model."""
+    return _models_in([*places(), RUNS])
+
+
+def _models_in(folders: list[Path]) -> list[Path]:
+    found = [path for folder in folders if folder.is_dir() for path in sorted(folder.iterdir())]
+    return [path for path in found if model_in(path)]
 
 
 def model_in(folder: Path) -> Path | None:
-    """The complete model folder that this is or, as a run, holds."""
+    """The complete model folder at `folder` or, for a run, in its `model/`; None if there is none."""
     return next((path for path in (folder, folder / "model") if model_folder.is_complete(path)), None)
 
 
-def locate(path: Path, say: Callable[[str], None]) -> Path:
-    """The model folder that a path, or the name of an installed model, means; UserError if there is none.
+def find_model(name: Path | None, say: Say, *, source: str | None = None, target: str | None = None) -> Path:
+    """Return the model folder that a verb should use.
 
-    A path that exists comes before a name. What is ambiguous is said.
+    The first of these that applies:
+      1. `name`, or else $TRANSLATE_MODEL: a path or a name, see `find_folder`;
+      2. with `source` or `target`: the first installed model for these languages;
+      3. the newest run in runs/ with a final model for these languages, which is said;
+      4. the installed model `DEFAULT`.
+
+    Args:
+        name: a path or a name; None chooses by the rules above.
+        say: receives a note if the choice is not obvious.
+        source, target: language codes that the model must have; None accepts any.
+
+    Raises UserError if there is no such model.
     """
-    is_name = path.name == str(path)
-    named = [place / path for place in places() if is_name and model_in(place / path)]
-    if path.exists() or not named:
-        if named:
-            say(f"using the folder {path} here, not the installed model {named[0]}")
-        elif is_name and not path.exists():
-            raise UserError(
-                f"{path}: no such folder, and no model of this name is installed (see translate models); name a run "
-                "directory, a model folder or an installed model"
-            )
-        return model_folder.resolve(path, say)
-    if len(named) > 1:
-        say(f"using {named[0]}, the first of {len(named)} models called {path}")
-    return model_folder.resolve(named[0], say)
-
-
-def find(path: Path | None, say: Callable[[str], None]) -> Path:
-    """The model folder to use: `path` if given, else $TRANSLATE_MODEL, else the newest final model in runs/.
-
-    What is ambiguous is said; UserError if there is no model.
-    """
-    chosen = path or os.environ.get("TRANSLATE_MODEL")
+    chosen = name or os.environ.get("TRANSLATE_MODEL")
     if chosen:
-        return locate(Path(chosen), say)
-    models = _runs()
-    if not models:
+        named = locate(Path(chosen), say)
+        require_languages(named, source, target)
+        return named
+    if (source or target) and (fitting := _installed_for(source, target, say)):
+        return fitting
+    if runs := [folder for folder in _runs() if _speaks(folder, source, target)]:
+        count = f"the newest of {len(runs)} runs" if len(runs) > 1 else "the newest run"
+        say(f"using {runs[0].parent}, {count}; choose another model with --model")
+        return runs[0]
+    if source or target:
+        raise UserError(
+            f"no model translates {_wanted(source, target)}; name one with --model (translate models lists them)"
+        )
+    default = next((folder for place in places() if (folder := model_in(place / DEFAULT))), None)
+    if default is None:
         raise UserError(
             "there is no model: name one with --model or $TRANSLATE_MODEL, or make one with `make demo` or "
             "`translate train CONFIG`"
         )
-    if len(models) > 1:
-        say(f"using {models[0]}, the newest of {len(models)} models in runs/")
-    return models[0]
-
-
-def choose(
-    path: Path | None, say: Callable[[str], None], *, source: str | None = None, target: str | None = None
-) -> Path:
-    """The model folder to translate with; as `find`, but an installed model comes before the runs.
-
-    Args:
-        path: a path or a name; None takes $TRANSLATE_MODEL, else the first installed model of the wanted languages,
-            which is DEFAULT where none are wanted, else the newest run.
-        say: takes notes on what is ambiguous.
-        source, target: languages that the model must have; None is any.
-
-    Raises UserError if there is no such model.
-    """
-    chosen = path or os.environ.get("TRANSLATE_MODEL")
-    if not chosen and (source or target):
-        return _by_languages(source, target, say)
-    default = next((folder for place in places()[:2] if (folder := model_in(place / DEFAULT))), None)
-    if chosen or default is None:
-        folder = find(path, say)
-        require_languages(folder, source, target)
-        return folder
-    if runs := _runs():
-        say(f"using the installed model {DEFAULT}; for the newest run add --model {runs[0].parent}")
     return default
 
 
+def locate(name: Path, say: Say) -> Path:
+    """Return the model folder of a path or name: the folder itself, a run's final model, or its newest checkpoint.
+
+    UserError if there is none. `say` receives a note if the name is ambiguous or the run has no final model.
+    """
+    return model_folder.resolve(find_folder(name, say), say)
+
+
+def find_folder(name: Path, say: Say) -> Path:
+    """Return the first existing folder of: the path `name`, runs/NAME, the installed model NAME.
+
+    `say` receives a note if there are several. UserError if there is none; it suggests the nearest name.
+    """
+    is_name = name.name == str(name)
+    candidates = [name, *(place / name for place in (RUNS, *places()) if is_name)]
+    found = [folder for folder in candidates if folder.exists()]
+    if len(found) > 1:
+        say(f"using {found[0]}, not {' or '.join(map(str, found[1:]))}")
+    if found:
+        return found[0]
+    near = difflib.get_close_matches(str(name), [path.name for path in named_models()], n=1)
+    hint = f"did you mean {near[0]!r}?" if near else "translate models lists the names"
+    raise UserError(f"{name}: no such folder, run or installed model; {hint}")
+
+
 def _runs() -> list[Path]:
-    """The final models in runs/, newest first."""
-    models = [folder for folder in Path("runs").glob("*/model") if model_folder.is_complete(folder)]
+    """Final models in runs/, newest first."""
+    models = [folder for folder in RUNS.glob("*/model") if model_folder.is_complete(folder)]
     return sorted(models, key=lambda folder: -(folder / "model.safetensors").stat().st_mtime)
 
 
-def _by_languages(source: str | None, target: str | None, say: Callable[[str], None]) -> Path:
-    """The first installed model between two languages; UserError if there is none, or none for one target alone."""
-    fitting = [folder for path in installed() if (folder := model_in(path)) and _speaks(folder, source, target)]
-    pairs = {(spec.source, spec.target) for spec in map(_spec, fitting)}
-    if not fitting:
-        raise UserError(
-            f"no installed model translates {_wanted(source, target)} (see translate models); name one with --model"
-        )
+def _installed_for(source: str | None, target: str | None, say: Say) -> Path | None:
+    """The first installed model for these languages, or None; UserError if they leave a choice between pairs."""
+    models = [folder for path in installed() if (folder := model_in(path)) and _speaks(folder, source, target)]
+    pairs = sorted({(spec.source, spec.target) for spec in map(_spec, models)})
     if len(pairs) > 1:
-        known = ", ".join(f"{one} to {other}" for one, other in sorted(pairs))
+        known = ", ".join(f"{one} to {other}" for one, other in pairs)
         raise UserError(f"several models translate {_wanted(source, target)}: {known}; name both with --from and --to")
-    if len(fitting) > 1:
-        say(f"using {fitting[0]}, the first of {len(fitting)} models {_wanted(source, target)}")
-    return fitting[0]
+    if len(models) > 1:
+        say(f"using {models[0]}, the first of {len(models)} models {_wanted(source, target)}")
+    return models[0] if models else None
 
 
 def require_languages(folder: Path, source: str | None, target: str | None) -> None:
-    """UserError if the model in `folder` has other languages; None is any."""
+    """Raise UserError if the model in `folder` has other languages; None accepts any."""
     if not _speaks(folder, source, target):
         spec = _spec(folder)
         raise UserError(
@@ -149,18 +156,18 @@ def _spec(folder: Path) -> TranslationSpec:
 
 
 def card(folder: Path) -> str | None:
-    """The text of a model's card; None where there is none."""
+    """The text of a model's card; None if it has none."""
     path = next((folder / name for name in CARDS if (folder / name).is_file()), None)
     return None if path is None else path.read_text(encoding="utf-8", errors="replace")
 
 
 @dataclass(frozen=True)
 class Weights:
-    """What a file of weights holds, read from its header alone.
+    """Size and precision of a weights file, read from its header alone.
 
     Attributes:
-        n_parameters: numbers of the network, scales of compact weights not counted.
-        precision: of its largest tensors: "fp32", "bf16" or "int8", or another type as safetensors calls it.
+        n_parameters: number of parameters, without the scales of int8 weights.
+        precision: of the largest tensors: "fp32", "bf16" or "int8", or else the name that safetensors uses.
         n_bytes: size of the file.
     """
 
@@ -170,7 +177,7 @@ class Weights:
 
     @classmethod
     def read(cls, path: Path) -> "Weights":
-        """UserError if `path` is no safetensors file."""
+        """Read the header; UserError if `path` is not a safetensors file."""
         try:
             with path.open("rb") as file:
                 size = int.from_bytes(file.read(8), "little")

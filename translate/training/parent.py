@@ -13,6 +13,7 @@ from translate.corpus.tokenizer import Tokenizer
 from translate.errors import UserError
 from translate.files import sha256
 from translate.models import folder as model_folder
+from translate.models import registry
 from translate.models.folder import ModelFolder, TranslationSpec
 from translate.training import checkpoint
 from translate.training.cost import Cost, cost_of_model
@@ -43,15 +44,15 @@ class Parent:
 
     @classmethod
     def open(cls, path: Path, say: Say) -> "Parent":
-        """Return the model of a run directory or model folder.
+        """Return the model of a path or name.
 
         Args:
-            path: the run directory or model folder.
+            path: path or name of a model, see `translate.models.registry.find_folder`.
             say: receives a message if the model is a checkpoint of an unfinished run.
 
         Raises UserError or CheckpointError if a file is damaged.
         """
-        folder = model_folder.resolve(path, say)
+        folder = registry.locate(path, say)
         ModelFolder.open(folder)
         weights, tokenizer = (sha256(folder / name) for name in ("model.safetensors", "tokenizer.model"))
         return cls(folder, str(folder.resolve()), weights, tokenizer, cost_of_model(folder))

@@ -5,6 +5,8 @@ from pathlib import Path
 
 from tests.translate.speakers import Echo
 from translate.commands import text
+from translate.commands.opening import ModelChoice
+from translate.commands.paths import Paths
 from translate.models.folder import ModelFolder
 
 model, source, output, *rest = sys.argv[1:]
@@ -35,15 +37,11 @@ class Watched(text.Stream):
 
 
 text.Stream = Watched  # type: ignore[misc]
-text.open_translator = lambda folder, **_: Echo(ModelFolder.open(folder))  # type: ignore[assignment]
+text.open_translator = lambda options, choice, *_: Echo(ModelFolder.open(choice.name))  # type: ignore[assignment]
 text.text(
     [],
     text.Options(),
-    model=Path(model),
-    languages=(None, None),
-    source=Path(source),
-    output=Path(output),
-    force=False,
-    resume="--resume" in rest,
+    ModelChoice(Path(model)),
+    Paths(Path(source), Path(output), resume="--resume" in rest),
 )
 print(*resident, memory())

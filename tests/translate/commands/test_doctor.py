@@ -50,8 +50,8 @@ class Metadata:
     ("in_use", "better", "words"),
     [
         ("jemalloc", None, "jemalloc"),
-        (None, "libjemalloc.so.2", "the C library's; LD_PRELOAD=libjemalloc.so.2 trains faster"),
-        (None, None, "the C library's; tcmalloc or jemalloc, preloaded, trains faster"),
+        (None, "libjemalloc.so.2", "the C library's; training on a CPU is faster with LD_PRELOAD=libjemalloc.so.2"),
+        (None, None, "the C library's; training on a CPU is faster with tcmalloc or jemalloc"),
     ],
 )
 def test_the_allocator_is_named_with_what_would_be_faster(monkeypatch, in_use, better, words):

@@ -98,7 +98,7 @@ def test_data_prepared_anew_are_not_taken_for_the_old(run: Path, capsys: pytest.
     path = run / "manifest.json"
     path.write_text(json.dumps({"prepared": "prepared", "data": {"fingerprint": "another"}}), encoding="utf-8")
     assert main(["evaluate", "runs/x"]) == 2
-    assert "prepared anew" in capsys.readouterr().err
+    assert "prepared again" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("manifest", ["", "{}", '{"prepared": "gone", "data": {}}'])
@@ -156,7 +156,7 @@ def test_scores_of_another_text_are_not_replaced_in_silence(run: Path, capsys: p
 def test_what_would_fail_in_the_end_fails_before_anything_is_translated(
     run: Path, damage: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr("translate.commands.evaluate.open_translator", None)
+    monkeypatch.setattr("translate.commands.evaluate.set_up_torch", None)
     if damage == "folder is a file":
         (run / "hypotheses").write_text("", encoding="utf-8")
     elif damage == "no tokenisation":

@@ -24,7 +24,7 @@ def test_a_model_is_exported_and_the_proof_is_told(
     arguments = ["export", "model", "--to", "new/out", "--format", format, "--sentences", "some.de"]
     assert main(arguments) == 0
     captured = capsys.readouterr()
-    assert "wrote new/out: of 3 sentences 3 have the same greedy output" in captured.err
+    assert "wrote new/out: 3 of 3 sentences have the same greedy output" in captured.err
     assert main(arguments) == 2
     assert capsys.readouterr().err.count("\n") == 1
 
@@ -32,7 +32,7 @@ def test_a_model_is_exported_and_the_proof_is_told(
 @pytest.mark.parametrize(
     ("arguments", "named"),
     [
-        ("--format marian --int8", "--int8 goes with"),
+        ("--format marian --int8", "--int8 needs"),
         ("--format onnx", "--format"),
         ("--format argos", "end in .argosmodel"),
         ("--format marian --sentences gone.de", "gone.de"),

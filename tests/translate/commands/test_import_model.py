@@ -19,8 +19,8 @@ def test_a_marian_folder_is_imported_and_the_proof_is_told(
     arguments = ["import", "theirs", "--to", "new/ours", "--source", "de", "--sentences", "some.de"]
     assert main(arguments) == 0
     error = capsys.readouterr().err
-    assert "wrote new/ours: of 3 sentences 3 have the same greedy output" in error
-    assert "tokenizer of its own, which is not kept" in error
+    assert "wrote new/ours: 3 of 3 sentences have the same greedy output" in error
+    assert "separate tokenizer of the target language is not kept" in error
     assert main(["der Hund", "--model", "new/ours"]) == 0
     assert capsys.readouterr().out.count("\n") == 1
     assert main(arguments) == 2

@@ -1,4 +1,4 @@
-"""Every option of search alone and with every other: both hold in what comes out, or one sentence says why not.
+"""Every option of `decode` alone and with every other: both hold in the output, or one sentence says why not.
 
 What an option promises is a function of the records, the same alone and in company. Sentences are short, for a term,
 a prefix and an alternative have to find room together.
@@ -83,6 +83,7 @@ OPTIONS: dict[str, Callable[[list[Record]], bool]] = {
     "--length-penalty none": sums,
     "--alpha 1": anything,
     "--beam 3": anything,
+    "--paper": anything,
     "--precision bf16": anything,
     "--n-best 3": is_listed,
     "--align": is_aligned,
@@ -95,9 +96,10 @@ REFUSED = {
         *itertools.product(["--prefix the"], ["--prefixes prefixes", "--prefix-column"]),
         ("--prefixes prefixes", "--prefix-column"),
         *itertools.product(["--alpha 1"], ["--length-penalty average", "--length-penalty none"]),
+        *itertools.product(["--paper"], ["--alpha 1", "--length-penalty average", "--length-penalty none", "--beam 3"]),
         *itertools.product(
             ["--sample --seed 3", "--sample --temperature 0.5 --top-k 9 --top-p 0.9", "--mbr 3"],
-            ["--constrain terms", "--coverage 0.3", "--beam 3", "--alternatives 2 --alternatives-at 1"],
+            ["--constrain terms", "--coverage 0.3", "--beam 3", "--paper", "--alternatives 2 --alternatives-at 1"],
         ),
         *itertools.product(
             ["--mbr 3"],
@@ -134,7 +136,7 @@ def test_options_hold_together_or_are_refused_in_a_sentence(
 ) -> None:
     arguments = " ".join(options).split()
     source = ["--input", "columns"] if "--prefix-column" in options else LINES
-    code = main(["text", "--json", *arguments, *source])
+    code = main(["decode", "--json", *arguments, *source])
     out, error = capsys.readouterr()
     if frozenset(options) in REFUSED:
         assert (code, out, error.count("\n")) == (2, "", 1)

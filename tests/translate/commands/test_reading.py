@@ -133,7 +133,7 @@ def test_at_a_terminal_what_is_typed_is_translated_and_remembered(
     """The true prompt, in a process of its own that believes in a person."""
     monkeypatch.setenv("PYTHONPATH", str(Path(translate.__file__).parent.parent))
     monkeypatch.setenv("TERM", "dumb")
-    arguments = [sys.executable, "-m", "translate", "--paper", "--threads", "1", "--model", str(parts.folder)]
+    arguments = [sys.executable, "-m", "translate", "decode", "--threads", "1", "--model", str(parts.folder)]
     typed = ["der Hund", "Ja."]
     ours, theirs = os.openpty()
     with subprocess.Popen(arguments, stdin=theirs, stdout=theirs, stderr=subprocess.DEVNULL) as process:

@@ -106,9 +106,8 @@ def test_two_processes_write_what_one_writes(parts: ModelFolder, tmp_path: Path)
     ("arguments", "named"),
     [
         (["Ja"], "name them with --input and --output"),
-        (["--sample", "--input", "in.txt", "--output", "out.txt"], "torchrun know the plain search only"),
         (["--input", "in.txt"], "name them with --input and --output"),
-        (["--input", "in.txt", "--output", "out.txt", "--resume"], "--resume goes with one process"),
+        (["--input", "in.txt", "--output", "out.txt", "--resume"], "--resume works with one process"),
     ],
 )
 def test_what_cannot_be_shared_is_refused(
@@ -126,3 +125,10 @@ def test_what_cannot_be_shared_is_refused(
     error = capsys.readouterr().err
     assert named in error
     assert error.count("\n") == 1
+
+
+def test_decode_runs_in_one_process(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setenv("RANK", "0")
+    monkeypatch.setenv("WORLD_SIZE", "2")
+    assert main(["decode", "Ja"]) == 2
+    assert "decode runs in one process" in capsys.readouterr().err

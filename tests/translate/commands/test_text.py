@@ -38,7 +38,7 @@ def _alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("TRANSLATE_MODEL", raising=False)
     monkeypatch.setenv("PYTHONPATH", str(Path(translate.__file__).parent.parent))
-    monkeypatch.setattr("translate.models.registry.places", lambda: [Path("shipped"), Path("user"), Path("runs")])
+    monkeypatch.setattr("translate.models.registry.places", lambda: [Path("shipped"), Path("user")])
 
 
 def pipe(monkeypatch: pytest.MonkeyPatch, data: bytes) -> None:
@@ -79,7 +79,7 @@ BAD_INPUT = {
 
 
 @pytest.mark.parametrize("name", BAD_INPUT)
-@pytest.mark.parametrize("options", [[], ["--no-guards"], ["--format", "lines"], ["--paper"]])
+@pytest.mark.parametrize("options", [[], ["--no-guards"], ["--format", "lines"], ["--format", "lines", "--no-guards"]])
 def test_line_n_in_is_line_n_out(
     name: str, options: list[str], model: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -95,13 +95,13 @@ def test_line_n_in_is_line_n_out(
         assert line.strip() or translation == line
 
 
-@pytest.mark.parametrize("options", [[], ["--no-repeat", "3"]])
+@pytest.mark.parametrize("options", [["text"], ["decode"]])
 def test_a_hyphen_is_stdin_and_stdout(
     options: list[str], model: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    plain = run(["--model", model, *options], b"Ja.\nNein.\n", monkeypatch, capsys)
+    plain = run([*options, "--model", model], b"Ja.\nNein.\n", monkeypatch, capsys)
     assert (
-        run(["--model", model, "--input", "-", "--output", "-", *options], b"Ja.\nNein.\n", monkeypatch, capsys)
+        run([*options, "--model", model, "--input", "-", "--output", "-"], b"Ja.\nNein.\n", monkeypatch, capsys)
         == plain
     )
     assert not Path("-").exists()
@@ -362,7 +362,7 @@ def test_any_text_keeps_its_lines_and_what_is_layout_in_every_format(
     pieces = list(reader(layout, column=2)(lines))
     assert "".join(piece.text for piece in pieces) == text
     sources = [piece.text for piece in pieces if piece.translate]
-    found = [best[0].text for best in _translations(translator, sources, Options(format=layout))]
+    found = [best.text for best in _translations(translator, sources, Options(format=layout))]
     for source, translation in zip(sources, found, strict=True):
         assert translation.count("\n") == source.count("\n")
         assert translation.count("{x}") >= source.count("{x}")
@@ -416,19 +416,6 @@ def test_a_copy_of_what_was_to_be_translated_is_said(echo: Echo, capsys: pytest.
     assert len(captured.err.splitlines()) == 1
 
 
-def test_the_n_best_of_each_line_stand_beside_it(
-    model: str, parts: ModelFolder, capsys: pytest.CaptureFixture[str]
-) -> None:
-    lines = ["der Hund singt", "", "am See"]
-    assert main(["--model", model, "--json", "--n-best", "5", *lines]) == 0
-    records = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
-    expected = list(Translator(parts).n_best(lines, 5))
-    for record, best in zip(records, expected, strict=True):
-        assert record["text"] == record["alternatives"][0]["text"]
-        assert [a["score"] for a in record["alternatives"]] == [t.score for t in best]
-    assert [len(record["alternatives"]) for record in records] == [5, 1, 5]
-
-
 def test_the_language_is_guessed_only_if_asked(
     parts: ModelFolder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -438,9 +425,7 @@ def test_the_language_is_guessed_only_if_asked(
         spec = model_folder.TranslationSpec(source, target, DecodingConfig(beam_size=1, max_extra=3))
         model_folder.save(parts.model, parts.tokenizer, spec, tmp_path / "shipped" / name)
     asked: list[Path] = []
-    monkeypatch.setattr(
-        "translate.commands.text.open_translator", lambda folder, **_: asked.append(folder) or Echo(parts)
-    )
+    monkeypatch.setattr(Translator, "load", lambda folder, **_: asked.append(folder) or Echo(parts))
     english = "The dog that you have is not here."
     for arguments in (
         [english],

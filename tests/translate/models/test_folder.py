@@ -1,6 +1,5 @@
 """A model folder is whole, its parts belong together, and a run directory leads to the right one."""
 
-import json
 import shutil
 from dataclasses import replace
 from pathlib import Path
@@ -120,14 +119,6 @@ def test_another_tokenizer_of_equal_size_does_not_belong_to_the_model(parts: Mod
     stranger.save(folder / "tokenizer.model")
     with pytest.raises(UserError, match="not the one that the model was trained with; they do not belong together"):
         ModelFolder.open(folder)
-
-
-def test_a_folder_from_before_tokenizers_were_recorded_opens(parts: ModelFolder, tmp_path: Path) -> None:
-    path = copy(parts, tmp_path / "x") / "translation.json"
-    values = json.loads(path.read_text(encoding="utf-8"))
-    del values["tokenizer_sha256"]
-    path.write_text(json.dumps(values), encoding="utf-8")
-    assert replace(parts.spec, tokenizer_sha256="") == ModelFolder.open(tmp_path / "x").spec
 
 
 def test_a_later_format_is_never_called_damaged(parts: ModelFolder, tmp_path: Path) -> None:

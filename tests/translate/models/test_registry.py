@@ -12,9 +12,9 @@ from safetensors.torch import load_file
 from translate.cli import main
 from translate.errors import UserError
 from translate.inference.translator import Translator
-from translate.models import registry as installed
+from translate.models import registry
 from translate.models.folder import ModelFolder
-from translate.models.registry import Weights, choose, find, locate
+from translate.models.registry import Weights, find_model, locate
 
 
 def fail(message: str) -> None:
@@ -23,10 +23,10 @@ def fail(message: str) -> None:
 
 @pytest.fixture(autouse=True)
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """An empty working directory, a user without models, and a program without any; the three places are in it."""
+    """An empty working directory that holds all folders in which models have names."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("TRANSLATE_MODEL", raising=False)
-    monkeypatch.setattr("translate.models.registry.places", lambda: [Path("shipped"), Path("user"), Path("runs")])
+    monkeypatch.setattr("translate.models.registry.places", lambda: [Path("shipped"), Path("user")])
     return tmp_path
 
 
@@ -39,26 +39,40 @@ def model(parts: ModelFolder, folder: str, source: str = "de", target: str = "en
     return path
 
 
-def test_the_environment_or_the_newest_run_names_the_model(parts: ModelFolder, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_environment_names_the_model_or_the_newest_run_is_used(
+    parts: ModelFolder, monkeypatch: pytest.MonkeyPatch
+) -> None:
     with pytest.raises(UserError, match="there is no model"):
-        find(None, fail)
+        find_model(None, fail)
     for i, name in enumerate(["b", "c", "a"]):
         model(parts, f"runs/{name}/model", time=1000 + i)
     said: list[str] = []
-    assert find(None, said.append) == Path("runs/a/model")
-    assert "newest of 3" in said[0]
+    assert find_model(None, said.append) == Path("runs/a/model")
+    assert said == ["using runs/a, the newest of 3 runs; choose another model with --model"]
     monkeypatch.setenv("TRANSLATE_MODEL", "runs/b")
-    assert find(None, fail) == Path("runs/b/model")
-    assert find(Path("runs/c"), fail) == Path("runs/c/model")
+    assert find_model(None, fail) == Path("runs/b/model")
+    assert find_model(Path("runs/c"), fail) == Path("runs/c/model")
 
 
-def test_a_name_means_the_first_place_that_has_it(parts: ModelFolder) -> None:
-    model(parts, "runs/small/model")
-    assert locate(Path("small"), fail) == Path("runs/small/model")
+def test_a_name_is_a_path_then_a_run_then_an_installed_model(parts: ModelFolder) -> None:
     model(parts, "user/small")
-    said: list[str] = []
-    assert locate(Path("small"), said.append) == Path("user/small")
-    assert "the first of 2" in said[0]
+    assert locate(Path("small"), fail) == Path("user/small")
+    for folder, found in (("shipped/small", "shipped/small"), ("runs/small/model", "runs/small/model"), ("small",) * 2):
+        model(parts, folder)
+        said: list[str] = []
+        assert locate(Path("small"), said.append) == Path(found)
+        assert len(said) == 1
+        assert "user/small" in said[0]
+
+
+def test_an_unknown_name_is_answered_with_the_nearest(parts: ModelFolder) -> None:
+    model(parts, "shipped/de-en")
+    model(parts, "runs/small/model")
+    for wrong, right in (("de-em", "de-en"), ("smal", "small")):
+        with pytest.raises(UserError, match=f"{wrong}: no such folder, run or installed model; did you mean '{right}'"):
+            locate(Path(wrong), fail)
+    with pytest.raises(UserError, match="translate models lists the names"):
+        locate(Path("qqq"), fail)
 
 
 def test_a_folder_at_hand_comes_before_an_installed_model_of_its_name(parts: ModelFolder) -> None:
@@ -66,7 +80,7 @@ def test_a_folder_at_hand_comes_before_an_installed_model_of_its_name(parts: Mod
     model(parts, "de-en")
     said: list[str] = []
     assert locate(Path("de-en"), said.append) == Path("de-en")
-    assert "not the installed model" in said[0]
+    assert said == ["using de-en, not shipped/de-en"]
 
 
 @pytest.mark.parametrize("name", ["gone", "gone/away", "."])
@@ -79,41 +93,52 @@ def test_a_name_that_means_nothing_is_one_sentence(name: str) -> None:
 def test_the_user_s_models_stand_where_the_environment_says(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.undo()
     monkeypatch.setenv("TRANSLATE_HOME", str(tmp_path))
-    assert installed.places()[1] == tmp_path / "models"
+    assert registry.places()[1] == tmp_path / "models"
     monkeypatch.delenv("TRANSLATE_HOME")
     monkeypatch.setenv("HOME", str(tmp_path))
-    assert installed.places()[1] == tmp_path / ".local/share/translate/models"
-    assert installed.places()[0].parent.name == "translate"
+    assert registry.places()[1] == tmp_path / ".local/share/translate/models"
+    assert (registry.places()[0] / "de-en" / "translation.json").is_file()
 
 
-def test_the_installed_model_comes_before_the_runs_which_is_said(parts: ModelFolder) -> None:
+def test_the_newest_run_comes_before_the_installed_model_which_is_said(parts: ModelFolder) -> None:
     model(parts, "shipped/de-en")
-    assert choose(None, fail) == Path("shipped/de-en")
+    assert find_model(None, fail) == Path("shipped/de-en")
     model(parts, "runs/mine/model")
     said: list[str] = []
-    assert choose(None, said.append) == Path("shipped/de-en")
-    assert "--model runs/mine" in said[0]
-    assert choose(Path("mine"), fail) == Path("runs/mine/model")
+    assert find_model(None, said.append) == Path("runs/mine/model")
+    assert said == ["using runs/mine, the newest run; choose another model with --model"]
+    assert find_model(Path("de-en"), fail) == Path("shipped/de-en")
 
 
-def test_without_an_installed_model_the_newest_run_translates(parts: ModelFolder) -> None:
-    model(parts, "runs/mine/model")
-    assert choose(None, fail) == Path("runs/mine/model")
-
-
-def test_languages_choose_among_the_models(parts: ModelFolder) -> None:
+def test_languages_choose_an_installed_model_before_a_run(parts: ModelFolder) -> None:
     model(parts, "shipped/de-en")
     model(parts, "shipped/en-de", "en", "de")
     model(parts, "user/de-fr", "de", "fr")
-    assert choose(None, fail, source="en") == Path("shipped/en-de")
-    assert choose(None, fail, source="de", target="fr") == Path("user/de-fr")
-    assert choose(None, fail, target="de") == Path("shipped/en-de")
+    model(parts, "runs/mine/model", "de", "en")
+    model(parts, "runs/other/model", "fr", "en", time=2000)
+    assert find_model(None, fail, source="en") == Path("shipped/en-de")
+    assert find_model(None, fail, source="de", target="fr") == Path("user/de-fr")
+    assert find_model(None, fail, target="de") == Path("shipped/en-de")
+    said: list[str] = []
+    assert find_model(None, said.append, source="fr") == Path("runs/other/model")
+    assert "runs/other" in said[0]
     with pytest.raises(UserError, match="several models translate from de: de to en, de to fr"):
-        choose(None, fail, source="de")
-    with pytest.raises(UserError, match="no installed model translates from fr to de"):
-        choose(None, fail, source="fr", target="de")
+        find_model(None, fail, source="de")
+    with pytest.raises(UserError, match="no model translates from fr to de"):
+        find_model(None, fail, source="fr", target="de")
     with pytest.raises(UserError, match="translates from en to de, not from de"):
-        choose(Path("en-de"), fail, source="de")
+        find_model(Path("en-de"), fail, source="de")
+
+
+@pytest.mark.parametrize("verb", ["text --from de Ja", "decode Ja", "score a.de a.en", "evaluate --valid"])
+def test_every_verb_finds_a_name_in_the_same_places(
+    verb: str, parts: ModelFolder, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Of an unknown name all give the same account."""
+    model(parts, "user/small")
+    monkeypatch.setenv("TRANSLATE_MODEL", "smal")
+    assert main(verb.split()) == 2
+    assert "smal: no such folder, run or installed model; did you mean 'small'?" in capsys.readouterr().err
 
 
 def test_the_header_of_a_file_tells_size_and_precision(parts: ModelFolder, tmp_path: Path) -> None:
@@ -136,7 +161,7 @@ def test_models_are_listed_with_the_first_line_of_their_cards(
     parts: ModelFolder, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["models"]) == 0
-    assert "no model is installed" in capsys.readouterr().err
+    assert "there is no model in shipped, user, runs" in capsys.readouterr().err
     (model(parts, "user/de-en") / "README.md").write_text("\n# German to English, small\n\nMore.\n", encoding="utf-8")
     model(parts, "runs/mine/model", "en", "de")
     (model(parts, "runs/torn") / "translation.json").write_text("{}", encoding="utf-8")

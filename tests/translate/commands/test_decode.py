@@ -1,14 +1,20 @@
-"""`translate text` with options of search: they reach the engine, and contradictions are a sentence."""
+"""`translate decode`: its options reach the engine, and contradictions are one sentence."""
 
 import json
+import os
+import subprocess
+import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+import translate
 from tests.translate.conftest import SENTENCES, random_model
 from translate.cli import main
-from translate.config.schema import TokenizerConfig
+from translate.config.schema import DecodingConfig, TokenizerConfig
 from translate.corpus.tokenizer import train
+from translate.inference.translator import Translator
 from translate.models import folder as model_folder
 from translate.models.folder import ModelFolder
 
@@ -27,7 +33,7 @@ def _files(tmp_path: Path, parts: ModelFolder, monkeypatch: pytest.MonkeyPatch) 
 
 
 def out(arguments: str, capsys: pytest.CaptureFixture[str]) -> list[str]:
-    assert main(["text", *arguments.split(), *LINES]) == 0
+    assert main(["decode", *arguments.split(), *LINES]) == 0
     return capsys.readouterr().out.splitlines()
 
 
@@ -58,7 +64,7 @@ def test_prefixes_terms_and_alignments_come_out(capsys: pytest.CaptureFixture[st
 
 def test_a_prefix_may_stand_in_the_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     Path("columns").write_text(f"{LINES[0]}\tthe dog\n\n{LINES[1]}\n", encoding="utf-8")
-    assert main(["text", "--prefix-column", "--input", "columns", "--json"]) == 0
+    assert main(["decode", "--prefix-column", "--input", "columns", "--json"]) == 0
     records = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
     assert [record["source"] for record in records] == [LINES[0], "", LINES[1]]
     assert records[0]["text"].startswith("the dog")
@@ -77,7 +83,48 @@ def test_alternatives_are_tokens_and_translations(capsys: pytest.CaptureFixture[
 
 
 def test_a_model_twice_is_the_model(parts: ModelFolder, capsys: pytest.CaptureFixture[str]) -> None:
-    assert out(f"--ensemble {parts.folder}", capsys) == out("--paper", capsys)
+    assert out(f"--ensemble {parts.folder}", capsys) == out("", capsys)
+
+
+def test_the_best_of_each_line_are_those_of_the_library(parts: ModelFolder, capsys: pytest.CaptureFixture[str]) -> None:
+    records = [json.loads(line) for line in out("--json --n-best 5", capsys)]
+    for record, best in zip(records, Translator(parts).n_best(LINES, 5), strict=True):
+        assert record["text"] == record["alternatives"][0]["text"]
+        assert [a["score"] for a in record["alternatives"]] == [t.score for t in best]
+        assert len(best) == 5
+
+
+def test_the_paper_s_settings_replace_those_of_the_model(
+    parts: ModelFolder, capsys: pytest.CaptureFixture[str]
+) -> None:
+    spec = replace(parts.spec, decoding=DecodingConfig())
+    expected = [t.score for t in Translator(replace(parts, spec=spec)).translate(LINES)]
+    found = [json.loads(line)["score"] for line in out("--paper --json", capsys)]
+    assert found == expected
+    assert found != [json.loads(line)["score"] for line in out("--json", capsys)]
+
+
+@pytest.mark.parametrize("option", ["--sample", "--n-best 3", "--paper", "--alpha 1", "--prefix a"])
+def test_text_points_to_decode_for_options_of_research(option: str, capsys: pytest.CaptureFixture[str]) -> None:
+    for verb in ([], ["text"]):
+        assert main([*verb, *LINES, *option.split()]) == 2
+        error = capsys.readouterr().err
+        assert error.startswith(f"translate: translate text has no option {option.split()[0]}; use translate decode")
+        assert error.count("\n") == 1
+
+
+def test_a_program_that_waits_for_each_answer_gets_it(parts: ModelFolder) -> None:
+    command = [sys.executable, "-m", "translate", "decode", "--threads", "1"]
+    environment = os.environ | {"PYTHONPATH": str(Path(translate.__file__).parents[1])}
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment) as process:
+        assert process.stdin
+        assert process.stdout
+        for line in (b"Ja.\n", b"\n", b"der Hund singt.\n"):
+            process.stdin.write(line)
+            process.stdin.flush()
+            assert process.stdout.readline().endswith(b"\n")
+        process.stdin.close()
+        assert process.stdout.read() == b""
 
 
 @pytest.mark.parametrize(
@@ -88,7 +135,7 @@ def test_a_model_twice_is_the_model(parts: ModelFolder, capsys: pytest.CaptureFi
         ("--sample --top-p 1.5", "--top-p = 1.5"),
         ("--top-k 3", "add --sample"),
         ("--mbr 3 --sample", "leave out --sample"),
-        ("--sample --beam 3", "leave out --beam"),
+        ("--sample --beam 3", "leave out --paper, --beam"),
         ("--sample --constrain terms", "--constrain"),
         ("--sample --coverage 1", "--coverage"),
         ("--coverage -1", "coverage = -1.0"),
@@ -96,19 +143,20 @@ def test_a_model_twice_is_the_model(parts: ModelFolder, capsys: pytest.CaptureFi
         ("--prefix a --prefixes few", "exclude each other"),
         ("--prefix-column --prefix a", "exclude each other"),
         ("--prefix-column --input tabs", "line 2: has 3 columns"),
-        ("--alternatives 2", "need --json"),
+        ("--alternatives 2", "add --json"),
         ("--json --alternatives-at 2", "add --alternatives"),
         ("--json --alternatives 2 --alternatives-at 2 --sample", "leave out --sample"),
-        ("--json --alternatives 2 --alternatives-at 2 --n-best 2", "leave out --sample, --mbr and --n-best"),
+        ("--json --alternatives 2 --alternatives-at 2 --n-best 2", "leave one out"),
+        ("--paper --temperature", "'--temperature' requires an argument"),
+        ("--paper --beam 3", "leave out --beam"),
+        ("--paper --sample", "leave out --paper"),
         ("--prefixes few", "fewer lines"),
         ("--prefixes many", "more lines"),
         ("--prefixes gone", "gone"),
         ("--constrain bad", "bad, line 1"),
         ("--length-penalty average --alpha 1", "belongs to the length penalty gnmt"),
         ("--sample --length-penalty none --alpha 1", "belongs to the length penalty gnmt"),
-        ("--align --format html", "--format html"),
-        ("--align --n-best 2", "need --json"),
-        ("--align --engine ctranslate2", "--engine"),
+        ("--align --n-best 2", "add --json"),
         ("--ensemble gone", "gone"),
         ("--ensemble other", "another vocabulary"),
     ],
@@ -120,8 +168,8 @@ def test_mistakes_are_a_sentence(
         tokenizer = train(SENTENCES, TokenizerConfig(vocab_size=320))
         model_folder.save(random_model(tokenizer), tokenizer, parts.spec, Path("other"))
     Path("tabs").write_text("a\tb\na\tb\tc\n", encoding="utf-8")
-    lines = [] if "--input" in arguments else LINES
-    assert main(["text", *arguments.split(), *lines]) == 2
+    lines = [] if "--input" in arguments or arguments.endswith("temperature") else LINES
+    assert main(["decode", *arguments.split(), *lines]) == 2
     error = capsys.readouterr().err
     assert named in error
     assert error.count("\n") == 1

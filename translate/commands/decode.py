@@ -1,0 +1,207 @@
+"""`translate decode`: translate line by line with the options for research."""
+
+import dataclasses
+import itertools
+import json
+from collections.abc import Iterator, Sequence
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from translate.commands import decode_options
+from translate.commands.decode_options import OutputOptions, PrefixOptions, SamplingOptions, SearchOptions
+from translate.commands.messages import say
+from translate.commands.notes import Notes
+from translate.commands.opening import ModelChoice, set_up_torch
+from translate.commands.paths import Paths
+from translate.commands.reading import Lines, ended, open_lines
+from translate.commands.sharing import n_processes
+from translate.commands.writing import writable
+from translate.config.schema import DecodingConfig
+from translate.corpus.sources import read_lines
+from translate.errors import UserError
+from translate.models import registry
+from translate.models.folder import ModelFolder
+
+if TYPE_CHECKING:
+    from transformer.search.sampling import Sampling
+    from translate.text.translation import Translation
+
+_WINDOW = 1024  # lines translated together: enough to batch sentences of similar length
+
+Ids = tuple[int, ...]
+
+
+def decode(
+    sentences: Sequence[str],
+    choice: ModelChoice,
+    paths: Paths,
+    *,
+    search: SearchOptions,
+    sampling: SamplingOptions,
+    prefixes: PrefixOptions,
+    output: OutputOptions,
+) -> None:
+    """Translate each line as one sentence, without guards.
+
+    Args:
+        sentences: the lines; if empty, `paths.source` or stdin is read.
+        choice: the model.
+        paths: input and output files.
+        search, sampling, prefixes, output: the options, see `decode_options`.
+
+    Raises UserError for wrong input and for options that exclude each other.
+    """
+    decode_options.check(search, sampling, prefixes, output)
+    if n_processes() > 1:
+        raise UserError("translate decode runs in one process; under torchrun use translate text")
+    paths.check(sentences)
+    lines = open_lines(sentences, paths.source)
+    decoder = _Decoder(choice.find(sentences, paths.source), search, sampling, output)
+    notes, n = Notes({"split"}), 0
+    with writable(paths.output) as file:
+        for window, beginnings in _with_prefixes(_windows(lines), prefixes):
+            for n, (best, text) in enumerate(decoder.decode(window, beginnings), start=n + 1):  # noqa: B020
+                notes.add(best, n)
+                file.write(text + "\n")
+            file.flush()
+    notes.tell()
+
+
+class _Decoder:
+    """Models, search rules and the form of the output.
+
+    Args:
+        folder: the folder of the first model.
+        search, sampling, output: the options.
+
+    Raises UserError if a model cannot be used or an option is out of range.
+    """
+
+    def __init__(self, folder: Path, search: SearchOptions, sampling: SamplingOptions, output: OutputOptions) -> None:
+        set_up_torch(search.threads)
+        from translate.inference.engine import TorchEngine
+        from translate.inference.research import SearchEngine, SearchRules
+        from translate.inference.terms import read_terms
+        from translate.inference.translator import Translator
+        from translate.machine import choose_device
+
+        paths = [folder, *(registry.locate(Path(name), say) for name in search.ensemble)]
+        members = [ModelFolder.open(path, choose_device()) for path in paths]
+        if search.paper:
+            spec = dataclasses.replace(members[0].spec, decoding=DecodingConfig())
+            members[0] = dataclasses.replace(members[0], spec=spec)
+        engines = [TorchEngine(member, search.precision) for member in members]
+        self._open = partial(
+            Translator, beam_size=search.beam_size, alpha=search.alpha, length_penalty=search.length_penalty
+        )
+        self._beam_search = self._open(engines[0])
+        rules = SearchRules(
+            sampling=_sampling(sampling) if sampling.active else None,
+            seed=sampling.seed,
+            no_repeat=search.no_repeat,
+            coverage=search.coverage,
+            terms=list(read_terms(read_lines(search.terms), search.terms)) if search.terms else (),
+        )
+        self._engine = SearchEngine([engine.model_folder for engine in engines], rules)
+        self._has_rules = rules != SearchRules() or len(members) > 1
+        self._n_samples, self._output = sampling.mbr, output
+
+    def decode(self, lines: Sequence[str], beginnings: Sequence[str]) -> Iterator[tuple["Translation", str]]:
+        """Yield the best translation of each line, and the line of output for it."""
+        from translate.inference.alignment import align, pharaoh
+        from translate.inference.consensus import consensus
+        from translate.inference.terms import forced_ids
+
+        prefixes = [tuple(forced_ids(self._engine.tokenizer, beginning)) for beginning in beginnings]
+        found = self._found(lines, prefixes)
+        if self._n_samples:
+            found = [[consensus(samples)] for samples in found]
+        records = self._records(lines, prefixes, found)
+        for line, (best, *_), record in zip(lines, found, records, strict=True):
+            pairs = align(self._engine.members[0], line, best.tokens) if self._output.align else []
+            if self._output.as_json:
+                record |= {"alignment": pairs} if self._output.align else {}
+                yield best, json.dumps(record, ensure_ascii=False)
+            else:
+                yield best, best.text + (f" ||| {pharaoh(pairs)}" if self._output.align else "")
+
+    def _found(self, lines: Sequence[str], prefixes: Sequence[Ids]) -> list[list["Translation"]]:
+        """The translations of each line, best first, or its samples."""
+        from translate.inference.research import translate_from
+
+        n = self._n_samples or max(1, self._output.n_best)
+        if self._has_rules or any(prefixes):
+            return translate_from(self._engine, lines, prefixes, n_best=n, new_translator=self._open)
+        return list(self._beam_search.n_best(lines, n))
+
+    def _records(
+        self, lines: Sequence[str], prefixes: Sequence[Ids], found: Sequence[Sequence["Translation"]]
+    ) -> list[dict[str, object]]:
+        """The JSON object of each line, without its alignment."""
+        from translate.inference.alternatives import alternatives, branches
+
+        best = [translations[0] for translations in found]
+        records = [{"source": line, **first.record()} for line, first in zip(lines, best, strict=True)]
+        n, position = self._output.alternatives, self._output.alternatives_at
+        if n:
+            others = alternatives(self._engine, lines, best, prefixes, n)
+            for record, places in zip(records, others, strict=True):
+                record["token_alternatives"] = [[dataclasses.asdict(other) for other in place] for place in places]
+        if position is not None:
+            branched = branches(self._engine, lines, best, prefixes, n, position, self._open)
+            found = [[first, *others] for first, others in zip(best, branched, strict=True)]
+        if self._output.n_best or position is not None:
+            for record, translations in zip(records, found, strict=True):
+                record["alternatives"] = [
+                    {"text": t.text, "score": t.score, "log_prob": t.log_prob} for t in translations
+                ]
+        return records
+
+
+def _sampling(options: SamplingOptions) -> "Sampling":
+    """The settings of sampling; UserError if one is out of range."""
+    from transformer.search.sampling import Sampling
+
+    try:
+        return Sampling(temperature=options.temperature, top_k=options.top_k, top_p=options.top_p)
+    except ValueError as error:
+        raise UserError(f"--{str(error).replace('top_', 'top-')}") from error
+
+
+def _windows(lines: Lines) -> Iterator[list[str]]:
+    """Group lines, without their ends; a window ends early if the next line would have to be waited for."""
+    window: list[str] = []
+    for line in ended(lines):
+        window.append(line.removesuffix("\n"))
+        if len(window) == _WINDOW or not lines.at_hand():
+            yield window
+            window = []
+    if window:
+        yield window
+
+
+def _with_prefixes(windows: Iterator[list[str]], options: PrefixOptions) -> Iterator[tuple[list[str], list[str]]]:
+    """The sources of each window, and the beginnings of their translations."""
+    if options.column:
+        n_lines = itertools.count(1)
+        for window in windows:
+            pairs = [_columns(line, next(n_lines)) for line in window]
+            yield [source for source, _ in pairs], [prefix for _, prefix in pairs]
+        return
+    prefixes = read_lines(options.prefixes) if options.prefixes else itertools.repeat(options.prefix or "")
+    for window in windows:
+        beginnings = list(itertools.islice(prefixes, len(window)))
+        if len(beginnings) < len(window):
+            raise UserError(f"{options.prefixes}: has fewer lines than the input; it needs one for each line")
+        yield window, beginnings
+    if options.prefixes and next(prefixes, None) is not None:
+        raise UserError(f"{options.prefixes}: has more lines than the input; it needs one for each line")
+
+
+def _columns(line: str, n: int) -> tuple[str, str]:
+    """Source and prefix of a line."""
+    source, *prefix = line.split("\t")
+    if len(prefix) > 1:
+        raise UserError(f"line {n}: has {len(prefix) + 1} columns; with --prefix-column write SOURCE, a tab, PREFIX")
+    return source, "".join(prefix)
