@@ -17,9 +17,9 @@ import pytest
 
 import translate.inference.translator
 from translate.cli import main
-from translate.cli.verbs import GROUPS, VERBS
 from translate.cli.dispatch import with_verb
 from translate.cli.options import Alpha, Beam
+from translate.cli.verbs import GROUPS, VERBS
 from translate.commands.reading import ArrivingLines
 from translate.config.schema import MAX_ALPHA, MAX_BEAM_SIZE
 from translate.errors import UserError
