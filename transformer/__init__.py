@@ -10,30 +10,23 @@ if TYPE_CHECKING:
     from transformer.checkpoint_io import CheckpointError, load_model, save_model
     from transformer.config import ConfigError, ModelConfig
     from transformer.model import Transformer
+    from transformer.search.hypothesis import SearchConfig
     from transformer.search.model_step import translate_ids
 
-_HOMES = {
-    "CheckpointError": "checkpoint_io",
-    "ConfigError": "config",
-    "ModelConfig": "config",
-    "Transformer": "model",
-    "load_model": "checkpoint_io",
-    "save_model": "checkpoint_io",
-    "translate_ids": "search.model_step",
-}
+__all__ = ["CheckpointError", "ConfigError", "ModelConfig", "SearchConfig", "Transformer"]
+__all__ += ["load_model", "save_model", "translate_ids"]
 
-__all__ = [
-    "CheckpointError",
-    "ConfigError",
-    "ModelConfig",
-    "Transformer",
-    "load_model",
-    "save_model",
-    "translate_ids",
-]
+_MODULES = {
+    "checkpoint_io": ("CheckpointError", "load_model", "save_model"),
+    "config": ("ConfigError", "ModelConfig"),
+    "model": ("Transformer",),
+    "search.hypothesis": ("SearchConfig",),
+    "search.model_step": ("translate_ids",),
+}
 
 
 def __getattr__(name: str) -> object:
-    if name in _HOMES:
-        return getattr(import_module(f"transformer.{_HOMES[name]}"), name)
+    for module, names in _MODULES.items():
+        if name in names:
+            return getattr(import_module(f"transformer.{module}"), name)
     raise AttributeError(f"module 'transformer' has no attribute {name!r}")

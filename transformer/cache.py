@@ -62,7 +62,7 @@ class DecoderCache:
 
     @property
     def n_sentences(self) -> int:
-        """B."""
+        """The number of sentences, B."""
         return self._cross_bias.size(0)
 
     @property

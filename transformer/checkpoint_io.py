@@ -1,9 +1,9 @@
-"""A model as a folder: `config.json` and `model.safetensors`. Nothing is ever pickled.
+"""A model as a folder: `config.json` and `model.safetensors`. Nothing is pickled.
 
-Loading trusts nothing: a missing, truncated or foreign file raises CheckpointError with one sentence.
+A missing, truncated or foreign file raises CheckpointError with one sentence.
 
-Weights are stored as they are ("fp32"), rounded ("bf16"), or as whole numbers from -127 to 127 for which each row of a
-matrix has a scale of its own ("int8": the tensor `name` beside `name.scale`). A network is always loaded as float32.
+Weights are stored exactly ("fp32"), rounded ("bf16"), or as integers from -127 to 127 with a scale for each row of a
+matrix ("int8": the tensor `name` and `name.scale`). A model is always loaded as float32.
 """
 
 import json
@@ -27,11 +27,17 @@ _SCALE = ".scale"
 
 
 class CheckpointError(ValueError):
-    """A folder that is no usable model; the message names the file and the reason."""
+    """A folder that cannot be used as a model; the message names the file and the reason."""
 
 
 def save_model(model: Transformer, folder: Path, dtype: Storage = "fp32") -> None:
-    """Write config and weights into an existing folder; only "fp32" loses nothing."""
+    """Write config and weights.
+
+    Args:
+        model: the model.
+        folder: an existing folder.
+        dtype: how matrices are stored; "fp32" is exact.
+    """
     description = {"format": FORMAT, "model": asdict(model.config)}
     (folder / "config.json").write_text(json.dumps(description, indent=2) + "\n", encoding="utf-8")
     tensors = {name: t.detach().contiguous() for name, t in model.state_dict().items()}
@@ -39,7 +45,7 @@ def save_model(model: Transformer, folder: Path, dtype: Storage = "fp32") -> Non
 
 
 def _compact(tensors: dict[str, Tensor], dtype: Storage) -> dict[str, Tensor]:
-    """The tensors as they are stored. Vectors stay whole: they are small, and norms are sensitive."""
+    """Return the tensors to store. Vectors stay in float32: they are small, and norms are sensitive."""
     if dtype == "fp32":
         return tensors
     matrices = {name: tensor for name, tensor in tensors.items() if tensor.ndim == 2}
@@ -52,21 +58,19 @@ def _compact(tensors: dict[str, Tensor], dtype: Storage) -> dict[str, Tensor]:
 
 
 def quantise(matrix: Tensor) -> tuple[Tensor, Tensor]:
-    """Whole numbers from -127 to 127 (int8) and the scale of each row; their product is at most scale / 2 off."""
+    """Return integers from -127 to 127 (int8) and the scale of each row; the rounding error is at most scale / 2."""
     scale = matrix.abs().amax(dim=1) / 127
     scale = torch.where(scale > 0, scale, torch.ones_like(scale))  # a row of zeros
     return (matrix / scale[:, None]).round().clamp(-127, 127).to(torch.int8), scale
 
 
 def load_config(folder: Path) -> ModelConfig:
-    """The architecture of the model in `folder`."""
+    """Return the architecture of the model in `folder`."""
     path = folder / "config.json"
     try:
         description = json.loads(path.read_text(encoding="utf-8"))
         if description["format"] != FORMAT:
-            raise CheckpointError(
-                f"{path}: format {description['format']} is unknown here; this version reads {FORMAT}"
-            )
+            raise CheckpointError(f"{path}: format {description['format']} is unknown; this version reads {FORMAT}")
         return ModelConfig.from_dict(description["model"])
     except OSError as error:
         raise CheckpointError(f"{path}: cannot read the model's config: {error.strerror}") from error
@@ -78,7 +82,7 @@ def load_config(folder: Path) -> ModelConfig:
 
 
 def load_tensors(path: Path) -> dict[str, Tensor]:
-    """All tensors of a safetensors file; those stored as int8 with scales are float32 again."""
+    """Return all tensors of a safetensors file; int8 tensors with scales are converted to float32."""
     try:
         return _expanded(load_file(path), path)
     except FileNotFoundError as error:
@@ -88,7 +92,7 @@ def load_tensors(path: Path) -> dict[str, Tensor]:
 
 
 def _expanded(stored: dict[str, Tensor], path: Path) -> dict[str, Tensor]:
-    """The tensors without their scales."""
+    """Return the tensors, with scales applied."""
     scaled = [name for name, tensor in stored.items() if tensor.dtype == torch.int8]
     scales = {name + _SCALE for name in scaled}
     tensors = {name: tensor for name, tensor in stored.items() if name not in scales}
@@ -101,29 +105,36 @@ def _expanded(stored: dict[str, Tensor], path: Path) -> dict[str, Tensor]:
 
 
 def load_model(folder: Path, device: torch.device | str = "cpu") -> Transformer:
-    """The model in `folder`, in eval mode."""
+    """Return the model in `folder`, in eval mode."""
     model = Transformer(load_config(folder))
     load_weights(model, load_tensors(folder / "model.safetensors"), folder / "model.safetensors")
     return model.to(device).eval()
 
 
 def load_weights(model: Transformer, tensors: dict[str, Tensor], path: Path) -> None:
-    """Copy tensors into the model; CheckpointError names the first that is missing, unexpected or of another shape."""
-    own = model.state_dict()
-    for name in sorted(own.keys() ^ tensors.keys()):
-        what = "is missing" if name in own else "is not part of this model"
+    """Copy tensors into the model.
+
+    Args:
+        model: the model.
+        tensors: a tensor for each name in the model's state dict. CheckpointError names the first that is missing,
+            unexpected or of another shape.
+        path: their file, for messages.
+    """
+    expected = model.state_dict()
+    for name in sorted(expected.keys() ^ tensors.keys()):
+        what = "is missing" if name in expected else "is not part of this model"
         raise CheckpointError(f"{path}: the tensor {name!r} {what}; config and weights do not belong together")
     for name, tensor in tensors.items():
-        if tensor.shape != own[name].shape:
+        if tensor.shape != expected[name].shape:
             raise CheckpointError(
                 f"{path}: the tensor {name!r} has shape {tuple(tensor.shape)}, the config asks for "
-                f"{tuple(own[name].shape)}; config and weights do not belong together"
+                f"{tuple(expected[name].shape)}; config and weights do not belong together"
             )
     model.load_state_dict(tensors)
 
 
 def average(paths: Sequence[Path]) -> dict[str, Tensor]:
-    """The mean of the weights in several safetensors files of one model (6.1); sums in float64, one file at a time."""
+    """Return the mean weights of several safetensors files of one model (6.1), with sums in float64."""
     if not paths:
         raise CheckpointError("no checkpoints to average")
     first = load_tensors(paths[0])

@@ -1,6 +1,6 @@
 """The architecture of one model as a frozen, validated value.
 
-The defaults are the row "base" of table 3 of Vaswani et al. (2017). Reads on its own: standard library only.
+The defaults are the row "base" of table 3 of Vaswani et al. (2017). Imports the standard library only.
 """
 
 from dataclasses import dataclass, fields
@@ -11,9 +11,11 @@ Positions = Literal["sinusoidal", "sinusoidal-blocks", "learned"]
 Tying = Literal["all", "target", "none"]
 Activation = Literal["relu", "swish"]
 
+_SIZES = ("vocab_size", "d_model", "n_heads", "d_ff", "n_encoder_layers", "n_decoder_layers", "max_length")
+
 
 class ConfigError(ValueError):
-    """A configuration that no model can be built from; the message names the key, its value and the rule."""
+    """An invalid configuration; the message names the key, its value and the rule."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -24,22 +26,22 @@ class ModelConfig:
         vocab_size: rows of the embedding (3.4); one vocabulary serves both languages.
         d_model: width of the residual stream (3.1).
         n_heads: attention heads h (3.2.2).
-        d_k, d_v: width of one head's keys and values; None stands for d_model / n_heads (3.2.2).
+        d_k, d_v: width of one head's keys and values; None is d_model / n_heads (3.2.2).
         d_ff: inner width of the feed-forward network (3.3).
         n_encoder_layers, n_decoder_layers: depth of the stacks, N in the paper (3.1).
         dropout: on every sub-layer's output and on embedding + position (5.4).
-        attention_dropout, ffn_dropout: on attention weights and on the inner layer; not in the paper, hence 0.
+        attention_dropout, ffn_dropout: on attention weights and on the inner layer; 0, as the paper has neither.
         norm: "post" is LayerNorm(x + Sublayer(x)) (3.1); "pre" is x + Sublayer(LayerNorm(x)) and a final norm.
-        norm_eps: what keeps the norm of a constant from a division by 0; the paper is silent, other toolkits differ.
+        norm_eps: epsilon of the layer norms; the paper is silent, other toolkits differ.
         positions: "sinusoidal" is the paper's interleaved order (3.5), "sinusoidal-blocks" the order and frequencies
             of the authors' code, "learned" is row E of table 3.
-        max_length: the longest sequence in tokens, for learned positions; sinusoids have no limit of their own.
+        max_length: number of learned positions, and of stored sinusoids, which have no limit.
         tying: "all" shares one matrix between source, target and pre-softmax (3.4), "target" the latter two only.
         attention_bias: biases in the four attention projections; the paper's formulas have none.
-        output_bias: a bias for every word before the softmax; not in the paper, other toolkits have it.
+        output_bias: a bias of the logits; not in the paper, other toolkits have it.
         activation: between the two layers of 3.3; "relu" is the paper's, "swish" is x * sigmoid(x).
-        init_gain: factor on the Xavier bounds of W^V, W^O, W_1 and W_2, all on residual branches (DeepNet's
-            beta, Wang et al. 2022, without its alpha); 1 is plain Xavier. The paper is silent.
+        init_gain: factor on the Xavier bounds of W^V, W^O, W_1 and W_2 (beta of DeepNet, Wang et al. 2022, without its
+            alpha); 1 is plain Xavier. The paper is silent.
         window: r of restricted self-attention (table 1): a position sees keys at most r away; None sees all.
         pad, bos, eos: ids of padding, of the token that starts decoding, and of the one that ends a sentence.
     """
@@ -70,13 +72,9 @@ class ModelConfig:
     eos: int = 2
 
     def __post_init__(self) -> None:
-        for name in ("vocab_size", "d_model", "n_heads", "d_k", "d_v", "d_ff", "max_length", "window"):
-            value = getattr(self, name)
-            if value is not None and value < 1:
+        for name in (*_SIZES, "d_k", "d_v", "window"):
+            if (value := getattr(self, name)) is not None and value < 1:
                 raise ConfigError(f"model.{name} = {value} must be at least 1")
-        for name in ("n_encoder_layers", "n_decoder_layers"):
-            if getattr(self, name) < 1:
-                raise ConfigError(f"model.{name} = {getattr(self, name)} must be at least 1")
         for name in ("dropout", "attention_dropout", "ffn_dropout"):
             if not 0.0 <= getattr(self, name) < 1.0:
                 raise ConfigError(f"model.{name} = {getattr(self, name)} must be in [0, 1)")
@@ -111,7 +109,7 @@ class ModelConfig:
 
     @classmethod
     def from_dict(cls, values: dict[str, Any]) -> "ModelConfig":
-        """Build from plain data such as JSON; unknown or missing keys and wrong types raise ConfigError."""
+        """Return the config of plain data such as JSON; ConfigError for unknown or missing keys and wrong types."""
         hints = get_type_hints(cls)
         for key, value in values.items():
             if key not in hints:
@@ -126,7 +124,7 @@ class ModelConfig:
 
 
 def _fits(value: object, hint: Any) -> bool:
-    """Whether a JSON value fits a field's type; an int is a float, but a bool is no number."""
+    """Return whether a JSON value fits a field's type; an int is a float, but a bool is not a number."""
     if hint is bool:
         return isinstance(value, bool)
     if hint is int:

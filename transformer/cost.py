@@ -1,7 +1,7 @@
-"""What a model costs: parameters, floating-point operations, and table 1 of Vaswani et al. (2017).
+"""The cost of a model: parameters, floating-point operations, and table 1 of Vaswani et al. (2017).
 
-Operations are those of the matrix products, two for each pair of numbers multiplied and added. Products that a mask
-hides count too, since a dense kernel computes them. Reads on its own: imports `config` only.
+Operations are those of matrix products, two for each multiplication and addition. Products that a mask hides count too,
+since a dense kernel computes them. Imports only `config`.
 """
 
 import math
@@ -15,12 +15,12 @@ SUSTAINED_FLOPS: Mapping[str, float] = {"K80": 2.8e12, "K40": 3.7e12, "M40": 6.0
 
 
 def parameters(config: ModelConfig) -> int:
-    """Trained numbers of the model; a shared matrix counts once."""
+    """Return the number of parameters; a shared matrix counts once."""
     return sum(parameters_by_part(config).values())
 
 
 def parameters_by_part(config: ModelConfig) -> dict[str, int]:
-    """Trained numbers of the embedding, positions, encoder, decoder and output (pre-softmax) matrix (3.1 to 3.5)."""
+    """Return the parameters of embedding, positions, encoder, decoder and output (pre-softmax) matrix (3.1 to 3.5)."""
     d, vocabulary = config.d_model, config.vocab_size * config.d_model
     n_embeddings = 1 if config.tying == "all" else 2
     attention, feed_forward, norm = _attention_parameters(config), _feed_forward_parameters(config), 2 * d
@@ -47,7 +47,7 @@ def _feed_forward_parameters(config: ModelConfig) -> int:
 
 
 def forward_flops(config: ModelConfig, src_len: int, tgt_len: int) -> int:
-    """Operations of one forward pass over a pair of `src_len` and `tgt_len` tokens, eos or bos included."""
+    """Return the operations of one forward pass over a pair of `src_len` and `tgt_len` tokens, eos or bos included."""
     encoder_layer = _attention_flops(config, src_len, src_len) + _feed_forward_flops(config, src_len)
     decoder_layer = (
         _attention_flops(config, tgt_len, tgt_len)
@@ -70,12 +70,12 @@ def _feed_forward_flops(config: ModelConfig, n_tokens: int) -> int:
 
 
 def flops_per_token(config: ModelConfig, src_len: int, tgt_len: int) -> float:
-    """Forward operations per target token, the reading of the source shared out among them."""
+    """Return the forward operations per target token; those of the encoder are divided among the target tokens."""
     return forward_flops(config, src_len, tgt_len) / tgt_len
 
 
 def training_flops_per_step(config: ModelConfig, n_pairs: int, src_len: int, tgt_len: int) -> int:
-    """Operations of one update on `n_pairs` pairs padded to these lengths.
+    """Return the operations of one update on `n_pairs` pairs padded to these lengths.
 
     Each product of the forward pass has two in the backward pass: one for its input, one for its weights.
     """
@@ -83,12 +83,12 @@ def training_flops_per_step(config: ModelConfig, n_pairs: int, src_len: int, tgt
 
 
 def training_flops_from_hardware(seconds: float, n_devices: int, sustained_flops: float) -> float:
-    """The estimate behind table 2: time, times devices, times the operations a second that one device sustains."""
+    """Return the estimate behind table 2: time * devices * operations per second that one device sustains."""
     return seconds * n_devices * sustained_flops
 
 
 def mfu(achieved_flops: float, peak_flops: float) -> float:
-    """Model FLOPs utilisation: operations a second that the model needed over those that the hardware offers."""
+    """Return model FLOPs utilisation: operations per second that the model needs / those that the hardware offers."""
     if peak_flops <= 0:
         raise ValueError(f"peak_flops = {peak_flops} must be above 0")
     return achieved_flops / peak_flops
@@ -100,8 +100,8 @@ class LayerCost:
 
     Attributes:
         operations: of the whole layer.
-        sequential_operations: the least number that must wait for one another.
-        path_length: the longest path between any two positions, counted in operations.
+        sequential_operations: the minimum number of operations that cannot run in parallel.
+        path_length: the longest path between two positions, in operations.
     """
 
     operations: float
@@ -110,22 +110,22 @@ class LayerCost:
 
 
 def self_attention_cost(n: int, d: int) -> LayerCost:
-    """Self-attention over n positions of width d (table 1, row 1)."""
+    """Return the cost of self-attention over n positions of width d (table 1, row 1)."""
     return LayerCost(n * n * d, 1, 1)
 
 
 def recurrent_cost(n: int, d: int) -> LayerCost:
-    """A recurrent layer over n positions of width d (table 1, row 2)."""
+    """Return the cost of a recurrent layer over n positions of width d (table 1, row 2)."""
     return LayerCost(n * d * d, n, n)
 
 
 def convolutional_cost(n: int, d: int, k: int) -> LayerCost:
-    """Dilated convolutions of kernel width k >= 2 over n positions of width d (table 1, row 3)."""
+    """Return the cost of dilated convolutions of kernel width k >= 2 over n positions of width d (table 1, row 3)."""
     if k < 2:
-        raise ValueError(f"k = {k}: a kernel that joins positions is at least 2 wide")
+        raise ValueError(f"k = {k}: a kernel needs a width of at least 2 to join positions")
     return LayerCost(k * n * d * d, 1, math.log(n, k))
 
 
 def restricted_self_attention_cost(n: int, d: int, r: int) -> LayerCost:
-    """Self-attention in a neighbourhood of r of the n positions of width d (table 1, row 4)."""
+    """Return the cost of self-attention to r of n positions of width d (table 1, row 4)."""
     return LayerCost(r * n * d, 1, n / r)

@@ -224,7 +224,7 @@ def test_a_mistake_in_the_config_is_named(folder: Path, changes: dict[str, objec
 def test_a_format_of_the_future_is_refused(folder: Path) -> None:
     description = json.loads((folder / CONFIG).read_text(encoding="utf-8"))
     (folder / CONFIG).write_text(json.dumps({**description, "format": 2}), encoding="utf-8")
-    refused(lambda: load_model(folder), folder / CONFIG, "format 2 is unknown here; this version reads 1")
+    refused(lambda: load_model(folder), folder / CONFIG, "format 2 is unknown; this version reads 1")
 
 
 @pytest.mark.parametrize(

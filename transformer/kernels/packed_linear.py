@@ -56,7 +56,7 @@ Part = Literal["all", "first", "rest"]
 
 
 class Linear(nn.Linear):
-    """`nn.Linear` with an optional activation, of which a part of the outputs can be computed.
+    """`nn.Linear` with an optional activation, which can compute a part of its outputs.
 
     Args:
         n_in, n_out: D and E.

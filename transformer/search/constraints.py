@@ -17,48 +17,60 @@ Phrase = Sequence[int]
 _NEVER = float("-inf")
 
 
-class WithoutRepeats:
+class _RowStep:
+    """A step that keeps one value for each hypothesis.
+
+    Attributes:
+        step: the wrapped step.
+        rows: the values.
+    """
+
+    def __init__(self, step: Step, rows: Sequence[Phrase] = ()) -> None:
+        self.step = step
+        self.rows = list(rows)
+
+    def reorder(self, index_N: Tensor) -> None:
+        """Let hypothesis n continue hypothesis index_N[n]."""
+        self.rows = [self.rows[i] for i in index_N.tolist()]
+        self.step.reorder(index_N)
+
+    def keep(self, index_B: Tensor) -> None:
+        """Keep only these sentences; the call of `reorder` that follows selects their values."""
+        self.step.keep(index_B)
+
+
+class WithoutRepeats(_RowStep):
     """A step that forbids tokens which would complete an n-gram for the second time in a hypothesis.
 
-    All other probabilities stay as they are. eos is always allowed, because no hypothesis contains it.
+    All other probabilities are unchanged. eos is always allowed, because no hypothesis contains it.
     """
 
     def __init__(self, step: Step, n: int) -> None:
-        self.step = step
+        super().__init__(step)
         self.n = n
-        self.histories: list[tuple[int, ...]] = []
 
     def __call__(self, token_N: Tensor) -> Tensor:
         """Return log-probabilities, (N, V); -inf for tokens that would repeat an n-gram."""
         tokens = token_N.tolist()
-        histories = self.histories or [()] * len(tokens)
-        self.histories = [(*history, token) for history, token in zip(histories, tokens, strict=True)]
+        histories = self.rows or [()] * len(tokens)
+        self.rows = [(*history, token) for history, token in zip(histories, tokens, strict=True)]
         log_prob_NV = self.step(token_N)
-        for i, history in enumerate(self.histories):
+        for i, history in enumerate(self.rows):
             if repeating := _would_repeat(history, self.n):
                 log_prob_NV[i, repeating] = _NEVER
         return log_prob_NV
 
-    def reorder(self, index_N: Tensor) -> None:
-        """Let hypothesis n continue hypothesis index_N[n]."""
-        self.histories = [self.histories[i] for i in index_N.tolist()]
-        self.step.reorder(index_N)
 
-    def keep(self, index_B: Tensor) -> None:
-        """Keep only these sentences; the call of `reorder` that follows selects their histories."""
-        self.step.keep(index_B)
-
-
-def _would_repeat(tokens: tuple[int, ...], n: int) -> list[int]:
+def _would_repeat(tokens: Phrase, n: int) -> list[int]:
     """Return the tokens that followed earlier occurrences of the last n - 1 tokens."""
     end = tokens[len(tokens) - n + 1 :]
     return [tokens[i + n - 1] for i in range(len(tokens) - n + 1) if tokens[i : i + n - 1] == end]
 
 
-class ForcedPrefix:
+class ForcedPrefix(_RowStep):
     """A step under which the output of each sentence starts with a given prefix.
 
-    Probabilities of allowed tokens stay as they are.
+    Probabilities of allowed tokens are unchanged.
 
     Args:
         step: the step function, before its first call.
@@ -67,33 +79,23 @@ class ForcedPrefix:
     """
 
     def __init__(self, step: Step, prefixes: Sequence[Phrase]) -> None:
-        self.step = step
-        self.prefixes = list(prefixes)
+        super().__init__(step, prefixes)
         self.length = -1  # tokens so far; the first call adds bos
 
     def __call__(self, token_N: Tensor) -> Tensor:
         """Return log-probabilities, (N, V); -inf for all but the next token of a prefix."""
         if self.length < 0:
-            n_each = token_N.size(0) // max(1, len(self.prefixes))
-            self.prefixes = [prefix for prefix in self.prefixes for _ in range(n_each)]
+            n_each = token_N.size(0) // max(1, len(self.rows))
+            self.rows = [prefix for prefix in self.rows for _ in range(n_each)]
         self.length += 1
         log_prob_NV = self.step(token_N)
-        forced = [n for n, prefix in enumerate(self.prefixes) if self.length < len(prefix)]
+        forced = [n for n, prefix in enumerate(self.rows) if self.length < len(prefix)]
         if forced:
-            tokens = [self.prefixes[n][self.length] for n in forced]
+            tokens = [self.rows[n][self.length] for n in forced]
             allowed = log_prob_NV[forced, tokens]
             log_prob_NV[forced] = _NEVER
             log_prob_NV[forced, tokens] = allowed
         return log_prob_NV
-
-    def reorder(self, index_N: Tensor) -> None:
-        """Let hypothesis n continue hypothesis index_N[n]."""
-        self.prefixes = [self.prefixes[n] for n in index_N.tolist()]
-        self.step.reorder(index_N)
-
-    def keep(self, index_B: Tensor) -> None:
-        """Keep only these sentences; the call of `reorder` that follows selects their prefixes."""
-        self.step.keep(index_B)
 
 
 def constrained_search(

@@ -2,7 +2,7 @@
 
 Dimension key: B sentences, N outputs (the same number for every sentence), V vocabulary.
 
-Every output has its own random generator, so a sample depends neither on its batch nor on other samples.
+Every output has its own random generator, so a sample does not depend on its batch or on other samples.
 """
 
 import random

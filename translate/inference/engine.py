@@ -98,7 +98,7 @@ class _Searches:
 def _restored_threads() -> Iterator[int]:
     """Yield the process's number of torch threads; the last search to end restores it.
 
-    Part of what a thread sets is global, so overlapping searches must not take each other's setting for the original.
+    `torch.set_num_threads` is partly global: overlapping searches must not restore each other's setting.
     """
     import torch
 

@@ -29,7 +29,7 @@ Ids = tuple[int, ...]
 
 @dataclass(frozen=True, kw_only=True)
 class SearchRules:
-    """How to search. UserError if rules exclude each other.
+    """The rules of a search. UserError if rules exclude each other.
 
     Attributes:
         mean: how an ensemble averages its members.
