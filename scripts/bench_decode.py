@@ -1,18 +1,18 @@
 #!/usr/bin/env python3
-"""Decoding speed beside other engines on the same weights and sentences: a table, then one JSON record, the last line.
+"""Measure decoding speed beside other engines: a table, then one JSON record as the last line.
 
     python scripts/bench_decode.py runs/multi30k-de-en data/test.de data/test.en
     python scripts/bench_decode.py runs/multi30k-de-en data/test.de data/test.en --against ct2 ct2-int8 hf --beam 5
 
-Contenders translate the same lines, each in a process of its own, in turns: a slow moment of the machine meets all.
-All divide log-probabilities by the length, and have one limit (source tokens + 50). Ours reads and writes text; the
-others are given token ids, so tokenizing is not counted for them. Cold start is a process of its own, from its start
-to its end.
+Contenders translate the same lines with the same weights, each in its own process, in turns: a slow moment of the
+machine affects them all. All divide log-probabilities by the length and have the same limit (source tokens + 50). Ours
+reads and writes text; the others get token ids, so their time does not include tokenizing. Cold start is the time of a
+new process that translates one sentence.
 
     ours, ours-bf16     this toolkit in float32 and in bf16
     ct2, ct2-int8       CTranslate2 on the exported model, in float32 and int8: --batch sentences for each core
     hf                  MarianMTModel.generate of Hugging Face transformers, --batch sentences; only every fifth line
-                        where it is timed
+                        is timed
 """
 
 import argparse
@@ -46,7 +46,7 @@ Results = dict[str, Answer]
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Measure and print; with --work, be one contender that does what each line on stdin asks for."""
+    """Measure and print; with --work, be one contender that answers each line on stdin."""
     argv = sys.argv[1:] if argv is None else list(argv)
     args = parse_args(argv)
     if args.work:
@@ -71,7 +71,7 @@ FORMATS = {"ct2": ("ctranslate2",), "ct2-int8": ("ctranslate2", "--int8"), "hf":
 
 
 def parse_args(argv: Sequence[str]) -> argparse.Namespace:
-    """The options; most end up in the record."""
+    """Return the options; the record contains most of them."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("model", help="run or model folder")
     parser.add_argument("source", type=Path, help="lines to translate")
@@ -122,7 +122,7 @@ def measured(args: argparse.Namespace, contenders: dict[str, Contender], folder:
 
 
 def record(args: argparse.Namespace, results: Results) -> dict[str, object]:
-    """What was measured, on what."""
+    """Return the record: settings, machine and results."""
     return {
         "kind": "bench_decode",
         "commit": commit(),
@@ -137,7 +137,7 @@ def record(args: argparse.Namespace, results: Results) -> dict[str, object]:
 
 
 def print_table(contenders: Results) -> None:
-    """One line a contender."""
+    """Print one line for each contender."""
     columns = ("sentences_per_s", "ours_is_times", "ours_bf16_is_times", "single_ms", "cold_s", "bleu", "peak_mb")
     print(f"{'contender':11}" + "".join(f"{column:>20}" for column in columns))
     for name, values in contenders.items():
@@ -145,7 +145,7 @@ def print_table(contenders: Results) -> None:
 
 
 def cold_start(args: argparse.Namespace, name: str, folder: str) -> float:
-    """Seconds of a process that translates one sentence."""
+    """Return the seconds of a new process that translates one sentence."""
     line = args.source.read_text(encoding="utf-8").split("\n")[0]
     chosen = ["--model", args.model] if name == "ours" else ["--model", f"{folder}/{name}", "--engine", "ctranslate2"]
     command = [sys.executable, "-m", "translate", "text", *chosen, "--beam", str(args.beam), line]
@@ -155,7 +155,7 @@ def cold_start(args: argparse.Namespace, name: str, folder: str) -> float:
 
 
 def work(args: argparse.Namespace) -> int:
-    """One contender: load, then answer each line of stdin."""
+    """Be one contender: load the model, then answer each line on stdin."""
     source, reference = (path.read_text(encoding="utf-8").splitlines() for path in (args.source, args.reference))
     folder = model_folder.resolve(Path(args.model), say)
     run = {"ours": ours, "ours-bf16": ours, "hf": hugging_face}.get(args.work, ctranslate2)(args, folder)
@@ -172,14 +172,14 @@ def work(args: argparse.Namespace) -> int:
 
 
 def seconds_of(run: Run, lines: Sequence[str]) -> float:
-    """How long that takes."""
+    """Return the seconds that translating `lines` takes."""
     begin = time.perf_counter()
     run(lines)
     return time.perf_counter() - begin
 
 
 def ours(args: argparse.Namespace, folder: Path) -> Run:
-    """This toolkit, one sentence a line."""
+    """Return this toolkit's translator, one sentence a line."""
     tune_malloc()
     engine = TorchEngine(ModelFolder.open(folder), "bf16" if args.work == "ours-bf16" else "fp32")
     translator = Translator(engine, beam_size=args.beam, length_penalty="average")
@@ -187,7 +187,7 @@ def ours(args: argparse.Namespace, folder: Path) -> Run:
 
 
 def ctranslate2(args: argparse.Namespace, folder: Path) -> Run:
-    """CTranslate2 by its own interface."""
+    """Return CTranslate2's `translate_batch` on token ids."""
     import ctranslate2 as engine
 
     tokenizer = ModelFolder.open(folder).tokenizer
@@ -212,7 +212,7 @@ def ctranslate2(args: argparse.Namespace, folder: Path) -> Run:
 
 
 def hugging_face(args: argparse.Namespace, folder: Path) -> Run:
-    """`generate` on batches of similar length."""
+    """Return Hugging Face's `generate` on batches of similar length."""
     from translate.exchange.marian_folder import quiet_transformers
 
     with quiet_transformers() as transformers:
@@ -246,7 +246,7 @@ def hugging_face(args: argparse.Namespace, folder: Path) -> Run:
 
 
 class Encoded(dict[tuple[str, ...], list[list[int]]]):
-    """Token ids of lines, made once: what a contender is asked to translate again is not tokenized again."""
+    """A cache of the token ids of lines, so that repeated lines are tokenized once."""
 
     def __init__(self, encode: Callable[[Sequence[str]], list[list[int]]]) -> None:
         super().__init__()

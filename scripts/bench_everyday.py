@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
-"""How well a model answers 200 single words and short greetings: accepted answers, loops, answers that are too long.
+"""Score a model on 200 single words and short greetings: accepted answers, loops, answers that are too long.
 
     python scripts/bench_everyday.py de-en                # an installed model, a model folder or a run
     python scripts/bench_everyday.py runs/mine --list scripts/data/everyday.en-de.tsv
 
-A line of the list is an item and the answers that are accepted, separated by tabs, the best one first. Case, the
-punctuation at either end, an article in front of an answer and the "to" of an infinitive do not count. An answer loops
-if the same characters stand four times or the same words three times in a row. It is too long if it has more than
-three times the characters of the longest accepted one. What fails is shown; the last line is a JSON record.
+A line of the list is an item and its accepted answers, separated by tabs, the best one first. Case, punctuation at
+either end, an article before an answer and the "to" of an infinitive are ignored. An answer loops if the same
+characters occur four times or the same words three times in a row. It is too long if it has more than three times the
+characters of the longest accepted answer. Failures are printed; the last line is a JSON record.
 """
 
 import argparse
@@ -28,7 +28,7 @@ _LOOP = re.compile(r"([^\s\d]+?)\1{3,}|\b(\w+(?:\W+\w+){0,4}?)(?:\W+\2\b){2,}")
 
 @dataclass(frozen=True)
 class Item:
-    """What is asked, and the accepted answers, the best one first."""
+    """A text to translate and its accepted answers, the best one first."""
 
     text: str
     accepted: tuple[str, ...]
@@ -36,7 +36,7 @@ class Item:
 
 @dataclass(frozen=True)
 class Verdict:
-    """What is to be said of one answer."""
+    """The properties of one answer."""
 
     accepted: bool
     loops: bool
@@ -44,7 +44,7 @@ class Verdict:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Translate the list, show what fails and print the record."""
+    """Translate the list, print failures and the record."""
     from translate.inference.translator import Translator
 
     args = parse_args(argv)
@@ -64,22 +64,22 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def parse_args(argv: Sequence[str] | None) -> argparse.Namespace:
-    """The command line."""
+    """Return the options."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("model", help="name of an installed model, or a folder")
     parser.add_argument("--list", type=Path, help="items and answers; by default those of the model's languages")
-    parser.add_argument("--unguarded", action="store_true", help="what the model says without the guards of `text`")
+    parser.add_argument("--unguarded", action="store_true", help="translate without the guards of `text`")
     return parser.parse_args(argv)
 
 
 def read(path: Path) -> list[Item]:
-    """The items of a list."""
+    """Return the items of a list."""
     lines = path.read_text(encoding="utf-8").splitlines()
     return [Item(text, tuple(answers)) for text, *answers in (line.split("\t") for line in lines)]
 
 
 def plain(text: str) -> str:
-    """What counts when answers are compared: letters in lower case, without punctuation at the ends."""
+    """Return a text for comparison: case-folded, without punctuation at the ends and without an article."""
     text = " ".join(unicodedata.normalize("NFC", text).replace("\u2019", "'").casefold().split())
     start, end = 0, len(text)
     while start < end and not text[start].isalnum():
@@ -90,7 +90,7 @@ def plain(text: str) -> str:
 
 
 def judge(item: Item, answer: str) -> Verdict:
-    """Whether an answer is accepted, loops, or is too long."""
+    """Return whether an answer is accepted, loops, or is too long."""
     return Verdict(
         accepted=plain(answer) in set(map(plain, item.accepted)),
         loops=_LOOP.search(answer.casefold()) is not None,
@@ -99,7 +99,7 @@ def judge(item: Item, answer: str) -> Verdict:
 
 
 def totals(verdicts: Sequence[Verdict]) -> dict[str, float | int]:
-    """The numbers of the record."""
+    """Return the counts for the record."""
     n_accepted = sum(verdict.accepted for verdict in verdicts)
     return {
         "items": len(verdicts),

@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
-"""What it takes to prepare a large corpus and to begin training on it: a table, then one JSON record as the last line.
+"""Measure preparing a large corpus and starting to train on it: a table, then one JSON record as the last line.
 
     python scripts/bench_prepare.py                       # 1 and 5 million pairs; 10 minutes and 5 GB of disk
     python scripts/bench_prepare.py --pairs 20000 100000
 
-Sentences are made up: pseudo-words of one to four syllables in Zipf's proportions, 200,000 of them a language, with
-lengths like those of news (median 14 words). Every size is prepared by `translate prepare` in a process of its own,
-and opened by another one as training does. Memory is the largest resident set of that process. The last row is
-no measurement but a straight line through the two largest sizes; it has no peak memory, which is not a line.
+Sentences are artificial: pseudo-words of one to four syllables in Zipf's proportions, 200,000 for each language, with
+lengths like those of news (median 14 words). `translate prepare` prepares each size in its own process, and another
+process opens it as training does. Memory is the largest resident set of the process. The last row is extrapolated
+linearly from the two largest sizes; it has no peak memory, which is not linear.
 """
 
 import argparse
@@ -47,7 +47,7 @@ COLUMNS = ("pairs", "pairs_per_s", "peak_mb", "disk_bytes_per_pair", "start_s", 
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Measure every size and print; with --open, be the process that begins training."""
+    """Measure every size and print; with --open, be the process that starts training."""
     args = parse_args(argv)
     if args.open:
         print(json.dumps(opened(args.open)))
@@ -62,7 +62,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def parse_args(argv: Sequence[str] | None) -> argparse.Namespace:
-    """The options."""
+    """Return the options."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     sizes = [1_000_000, 5_000_000]
     parser.add_argument("--pairs", type=int, nargs="+", default=sizes, metavar="N", help="default: %(default)s")
@@ -71,13 +71,13 @@ def parse_args(argv: Sequence[str] | None) -> argparse.Namespace:
 
 
 def shown(row: Row) -> Row:
-    """Print a row of the table."""
+    """Print a row of the table and return it."""
     print("".join(f"{row[name]:>21,}" for name in COLUMNS), flush=True)
     return row
 
 
 def measure(n_pairs: int) -> Row:
-    """Prepare `n_pairs` and begin to train on them."""
+    """Prepare `n_pairs` and start to train on them; return the row of the table."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         for seed, side in enumerate(("de", "en")):
@@ -100,7 +100,13 @@ def measure(n_pairs: int) -> Row:
 
 
 def write_sentences(path: Path, n: int, seed: int) -> None:
-    """`n` made-up sentences, one a line."""
+    """Write `n` artificial sentences, one a line.
+
+    Args:
+        path: the new file, compressed by gzip.
+        n: number of sentences.
+        seed: of the random numbers.
+    """
     rng = np.random.default_rng(seed)
     words = pseudo_words(rng)
     with gzip.open(path, "wb", compresslevel=1) as file:
@@ -113,7 +119,7 @@ def write_sentences(path: Path, n: int, seed: int) -> None:
 
 
 def pseudo_words(rng: np.random.Generator) -> np.ndarray:
-    """WORDS different words (WORDS,) of one to four syllables."""
+    """Return different words of one to four syllables, (WORDS,)."""
     consonants = ["b", "d", "f", "g", "h", "k", "l", "m", "n", "p", "r", "s", "t", "w", "sch", "st"]
     vowels = ["a", "e", "i", "o", "u", "ei", "au"]
     syllables = np.array([c + v + e for c in consonants for v in vowels for e in ("", "n", "r", "t")], dtype=object)
@@ -124,7 +130,7 @@ def pseudo_words(rng: np.random.Generator) -> np.ndarray:
 
 
 def peak_mb_of(command: Sequence[str], folder: Path) -> float:
-    """Largest resident set in MB of a child process, which must succeed."""
+    """Run a command and return its largest resident set in MB; SystemExit if it fails."""
     process = subprocess.Popen(command, cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     peak = 0.0
     while process.poll() is None:
@@ -136,7 +142,7 @@ def peak_mb_of(command: Sequence[str], folder: Path) -> float:
 
 
 def high_water_mb(pid: int | str) -> float:
-    """Largest resident set of a process so far, 0 if it has ended; what getrusage says would count its parent's too."""
+    """Return the largest resident set of a process in MB, 0 if it has ended; getrusage would include its parent's."""
     try:
         lines = Path(f"/proc/{pid}/status").read_text(encoding="ascii").split("\n")
     except OSError:
@@ -145,7 +151,7 @@ def high_water_mb(pid: int | str) -> float:
 
 
 def opened(folder: Path) -> Row:
-    """Seconds from a prepared folder to the first batch, and the memory of it, torch included."""
+    """Return the seconds from a prepared folder to the first batch, and the memory, torch included."""
     begin = time.monotonic()
     pairs = Prepared.open(folder).train
     index, _ = next(Sampler(pairs, batch_tokens=4096, max_tokens=256, seed=1).stream(Position()))
@@ -155,9 +161,9 @@ def opened(folder: Path) -> Row:
 
 
 def extrapolated(small: Row, large: Row) -> Row:
-    """The start of training at EXTRAPOLATED pairs, on a straight line through two sizes; the rest as of the larger.
+    """Return the start of training at EXTRAPOLATED pairs, linear in two sizes; other values are those of the larger.
 
-    Peak memory has no line: up to some ten million pairs it is the tokenizer's, then that of the pairs seen.
+    Peak memory is not linear: up to about ten million pairs it is the tokenizer's, then that of the pairs seen.
     """
     reach = (EXTRAPOLATED - small["pairs"]) / (large["pairs"] - small["pairs"])
     line = {key: round(small[key] + reach * (large[key] - small[key])) for key in ("start_s", "start_peak_mb")}

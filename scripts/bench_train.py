@@ -45,6 +45,7 @@ from transformer.presets import resolve
 from translate.config.schema import TrainingConfig
 from translate.corpus.batches import Batch, EncodedPairs, Pairs, Sampler, collate
 from translate.corpus.prepare import Prepared
+from translate.exchange.marian_folder import marian_config
 from translate.machine import (
     better_allocator,
     choose_device,
@@ -266,28 +267,9 @@ def plain_torch(config: ModelConfig, device: torch.device, dtype: torch.dtype) -
 
 def hugging_face(config: ModelConfig, device: torch.device, dtype: torch.dtype) -> tuple[nn.Module, Update]:
     """Return MarianMTModel in a plain loop with its own loss."""
-    from transformers import MarianConfig, MarianMTModel
+    from transformers import MarianMTModel
 
-    model = MarianMTModel(
-        MarianConfig(
-            vocab_size=config.vocab_size,
-            d_model=config.d_model,
-            encoder_layers=config.n_encoder_layers,
-            decoder_layers=config.n_decoder_layers,
-            encoder_attention_heads=config.n_heads,
-            decoder_attention_heads=config.n_heads,
-            encoder_ffn_dim=config.d_ff,
-            decoder_ffn_dim=config.d_ff,
-            activation_function="relu",
-            dropout=config.dropout,
-            scale_embedding=True,
-            pad_token_id=config.pad,
-            bos_token_id=config.bos,
-            eos_token_id=config.eos,
-            decoder_start_token_id=config.bos,
-            forced_eos_token_id=config.eos,
-        )
-    )
+    model = MarianMTModel(marian_config(config))
     model.to(device).train()
     optimizer = new_adam(model)
 

@@ -158,7 +158,7 @@ def score_table(runs: Sequence[Record], published: Sequence[Record]) -> str:
 
 
 def bleu(score: float | Record) -> str:
-    """Return a run's BLEU with one decimal place, or a published one as it was published."""
+    """Return a run's BLEU with one decimal place, or a published BLEU unchanged."""
     return f"{score['bleu']['score']:.1f}" if isinstance(score, dict) else str(score)
 
 

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""Make a trained run a model that ships: small weights, scored as they are, beside a card that says what they are.
+"""Turn a trained run into a model that ships: compressed weights with their scores, and a model card.
 
     python scripts/ship.py runs/de-en --to translate/models/de-en --weaknesses weaknesses.md
     python scripts/ship.py runs/de-en --to translate/models/de-en --weaknesses weaknesses.md --dtype bf16
 
-The run is compressed into RUN/DTYPE and scored there on the run's test sets, as is the run itself where it has no
-scores yet. The card names every corpus with its licence, from scripts/data/licences.toml; one that is not listed there
-stops the shipping. What the model is bad at is for a person to write.
+The run is compressed into RUN/DTYPE and scored there on the run's test sets; the run itself is scored if it has no
+scores. The card names every corpus with its licence from scripts/data/licences.toml; a corpus that is not listed there
+is an error. A person writes the weaknesses of the model.
 """
 
 import argparse
@@ -31,11 +31,11 @@ from translate.models.folder import FILES, TranslationSpec
 from translate.models.registry import Weights
 
 DATA = Path(__file__).resolve().parent / "data"
-SAMPLES = 20  # lines of the first test set on the card, at even distances: nobody has picked them
+SAMPLES = 20  # lines of the first test set on the card, evenly spaced, not selected
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Compress, score, write the card, and put all in its place; 2 with a sentence for a mistake."""
+    """Ship a run; return 2 and print one sentence for a UserError."""
     args = parse_args(argv)
     try:
         ship(args.run, args.to, args.dtype, args.weaknesses, args.best_source_tokens)
@@ -46,7 +46,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def parse_args(argv: Sequence[str] | None) -> argparse.Namespace:
-    """The command line."""
+    """Return the options."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("run", type=Path, help="a run that has ended")
     parser.add_argument("--to", type=Path, required=True, help="the new model folder")
@@ -59,7 +59,17 @@ def parse_args(argv: Sequence[str] | None) -> argparse.Namespace:
 
 
 def ship(run: Path, to: Path, dtype: str, weaknesses: Path, best_source_tokens: int | None) -> None:
-    """UserError if the run, the licences or the place do not allow it."""
+    """Compress and score a run, and write the shipped model with its card.
+
+    Args:
+        run: the run folder.
+        to: the new model folder.
+        dtype: precision of the shipped weights.
+        weaknesses: Markdown for the card.
+        best_source_tokens: longer sources are translated in parts; None for no such limit.
+
+    Raises UserError if `to` exists, if a licence is missing or if the run is incomplete.
+    """
     if to.exists():
         raise UserError(f"{to}: exists already; remove it, or name another folder")
     small = run / dtype
@@ -85,7 +95,13 @@ def score(model: Path, out: Path) -> None:
 
 
 def chapters(run: Path, small: Path, weaknesses: str) -> Iterator[str]:
-    """The card."""
+    """Yield the chapters of the card.
+
+    Args:
+        run: the run folder.
+        small: the compressed model.
+        weaknesses: Markdown text.
+    """
     config = parse(read(run / "config.json"), str(run / "config.json"))
     manifest, weights = read(run / "manifest.json"), Weights.read(small / "model.safetensors")
     scores = {"fp32": read(run / "scores.json"), weights.precision: read(small / "scores.json")}
@@ -102,11 +118,11 @@ def chapters(run: Path, small: Path, weaknesses: str) -> Iterator[str]:
         signatures(scores["fp32"].values())
     )
     yield f"## Weaknesses\n\n{weaknesses}"
-    yield f"## Samples\n\n{SAMPLES} lines at even distances, not picked.\n\n" + "\n\n".join(samples(config, small, run))
+    yield f"## Samples\n\n{SAMPLES} lines, evenly spaced, not selected.\n\n" + "\n\n".join(samples(config, small, run))
 
 
 def data_rows(config: ExperimentConfig, manifest: Record) -> Iterator[tuple[str, ...]]:
-    """Each corpus with its licence."""
+    """Yield one row for each corpus, with its licence."""
     kept = read(Path(manifest["prepared"]) / "report.json")["sources"]
     for name in corpora(config):
         entry = licence_of(name)
@@ -114,18 +130,18 @@ def data_rows(config: ExperimentConfig, manifest: Record) -> Iterator[tuple[str,
 
 
 def corpora(config: ExperimentConfig) -> list[str]:
-    """The names of what a run trains on."""
+    """Return the names of the corpora that a run trains on."""
     old = config.data.replay.sources if config.data.replay is not None else ()
     return [describe(source) for source in (*config.data.train, *old)]
 
 
 def titles(config: ExperimentConfig) -> dict[str, str]:
-    """The corpora of a run by their titles, which are the same in either direction."""
+    """Return the corpora of a run by title; titles do not depend on the direction."""
     return {licence_of(name)["title"]: name for name in corpora(config)}
 
 
 def licence_of(corpus: str) -> dict[str, str]:
-    """Title, licence and origin of a corpus by the name that reports know it by; UserError if they are not listed."""
+    """Return title, licence and origin of a corpus by its name in reports; UserError if it is not listed."""
     licences: dict[str, dict[str, str]] = tomllib.loads((DATA / "licences.toml").read_text(encoding="utf-8"))
     path = Path(corpus.split()[0])
     for key in (path.name.split(".")[0], path.parent.name):
@@ -168,14 +184,14 @@ def history(run: Path) -> list[tuple[Path, int | None]]:
 
 
 def score_rows(scores: dict[str, Record]) -> Iterator[tuple[str, ...]]:
-    """One row for each set and kind of weights."""
+    """Yield one row for each test set and precision."""
     for name in scores["fp32"]:
         for weights, of in scores.items():
             yield name, f"{of[name]['lines']:,}", weights, *score_cells(of[name])
 
 
 def samples(config: ExperimentConfig, small: Path, run: Path) -> Iterator[str]:
-    """Sources, references and translations of the first test set."""
+    """Yield sources, references and translations of the first test set."""
     name = next(iter(config.data.test))
     prepared = Path(read(run / "manifest.json")["prepared"])
     pairs = [
@@ -188,7 +204,7 @@ def samples(config: ExperimentConfig, small: Path, run: Path) -> Iterator[str]:
 
 
 def read(path: Path) -> Record:
-    """A JSON file; UserError if it is not there."""
+    """Return the object of a JSON file; UserError if the file cannot be read."""
     try:
         values: Record = json.loads(path.read_text(encoding="utf-8"))
     except OSError as error:

@@ -1,4 +1,4 @@
-"""What counts as an accepted answer, a loop, and an answer that is too long."""
+"""Accepted answers, loops, and answers that are too long."""
 
 import json
 from collections.abc import Sequence

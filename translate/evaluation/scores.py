@@ -1,6 +1,6 @@
 """Corpus scores by sacreBLEU, each with the signature that makes it comparable.
 
-Texts go in as a reader sees them: cased, with punctuation attached. sacreBLEU tokenises for itself.
+Texts are detokenised and cased; sacreBLEU tokenises them itself.
 """
 
 import json
@@ -21,9 +21,9 @@ class Score:
     """One metric over a corpus.
 
     Attributes:
-        value: BLEU and chrF from 0 to 100, the best; TER from 0, the best, upwards.
-        signature: how it was computed, as sacreBLEU writes it.
-        mean, interval: of bootstrap resampling: 95 % of the resamples lie within mean +- interval. None if not asked.
+        value: BLEU and chrF from 0 to 100, higher is better; TER from 0 upwards, lower is better.
+        signature: the settings, as sacreBLEU writes them.
+        mean, interval: 95 % of bootstrap resamples lie within mean +- interval; None without resampling.
     """
 
     value: float
@@ -42,7 +42,7 @@ class Scores:
     ter: Score
 
     def as_dict(self) -> dict[str, object]:
-        """Plain data for JSON; what was not computed is left out."""
+        """Return plain data for JSON without the values that were not computed."""
         values: dict[str, object] = {"lines": self.n_lines}
         for name in ("bleu", "chrf", "ter"):
             score: Score = getattr(self, name)
@@ -55,11 +55,11 @@ class Scores:
 def score(
     hypotheses: Sequence[str], references: Sequence[str], *, target: str = "", confidence: bool = False
 ) -> Scores:
-    """BLEU, chrF and TER of hypotheses against one reference each.
+    """Return BLEU, chrF and TER of hypotheses against one reference each.
 
     Args:
-        hypotheses, references: line n of one belongs to line n of the other.
-        target: language code; Chinese, Japanese and Korean are tokenised in their own way by BLEU.
+        hypotheses, references: texts in the same order.
+        target: language code; BLEU has special tokenisers for Chinese, Japanese and Korean.
         confidence: add bootstrap intervals.
 
     Raises UserError if there is nothing to score or the counts differ.
@@ -71,7 +71,7 @@ def score(
 
 
 def metrics(target: str = "") -> tuple["Metric", "Metric", "Metric"]:
-    """BLEU, chrF and TER for a target language; UserError if BLEU lacks what it needs to tokenise it."""
+    """Return BLEU, chrF and TER for a target language; UserError if its tokeniser is not installed."""
     from sacrebleu import BLEU, CHRF, TER
 
     try:
@@ -81,7 +81,7 @@ def metrics(target: str = "") -> tuple["Metric", "Metric", "Metric"]:
 
 
 def corpus_bleu(hypotheses: Sequence[str], references: Sequence[str]) -> float:
-    """BLEU with sacreBLEU's defaults; UserError as for `score`."""
+    """Return BLEU with sacreBLEU's defaults; UserError as for `score`."""
     from sacrebleu import BLEU
 
     _check_counts(hypotheses, references)

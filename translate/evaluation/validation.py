@@ -1,4 +1,4 @@
-"""Scores of a model in training."""
+"""The BLEU of a model during training."""
 
 from collections.abc import Sequence
 
@@ -9,7 +9,7 @@ from translate.models.folder import ModelFolder
 
 
 def greedy_bleu(model: ModelFolder, pairs: Sequence[Pair]) -> float:
-    """sacreBLEU of greedy translations: a few points below beam search, and several times as fast."""
+    """Return the sacreBLEU of greedy translations: a few points below beam search, and several times as fast."""
     source, reference = zip(*pairs, strict=True)
     translations = Translator(model, beam_size=1).translate(source)
     return corpus_bleu([translation.text for translation in translations], reference)

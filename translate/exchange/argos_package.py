@@ -1,7 +1,8 @@
-"""A model as an .argosmodel file, which Argos Translate and LibreTranslate install.
+"""Export to an .argosmodel file, which Argos Translate and LibreTranslate install.
 
-It is a zip of one folder: metadata.json, the CTranslate2 model in model/, sentencepiece.model and README.md. Source:
-argostranslate/package.py of Argos Translate 1.11.
+The file is a zip of one folder: metadata.json, the CTranslate2 model in model/, sentencepiece.model and README.md.
+
+Source: argostranslate/package.py of Argos Translate 1.11.
 """
 
 import json
@@ -17,16 +18,22 @@ from translate.exchange.verification import Proof
 from translate.models.folder import ModelFolder
 
 SUFFIX = ".argosmodel"
-VERSION = "1.0"  # of the package; Argos Translate asks for one
+VERSION = "1.0"  # of the package, which Argos Translate requires
 
 _NAMES = {"de": "German", "en": "English", "es": "Spanish", "fr": "French", "it": "Italian", "nl": "Dutch"}
-_OURS = ("tokenizer.model", "translation.json")  # of a CTranslate2 folder, which Argos Translate keeps elsewhere
+_OURS = ("tokenizer.model", "translation.json")  # files of our CTranslate2 folders that Argos Translate does not read
 
 
-def export(parts: ModelFolder, to: Path, texts: Sequence[str], *, int8: bool = False) -> Proof:
-    """Write the file `to` once its CTranslate2 folder is proved on `texts`.
+def export(folder: ModelFolder, to: Path, texts: Sequence[str], *, int8: bool = False) -> Proof:
+    """Write the file `to` after comparing its CTranslate2 folder with the original.
 
-    Raises UserError if `to` exists or has another suffix, and as `ctranslate2_folder.export`; then nothing is left.
+    Args:
+        folder: the model.
+        to: the new file.
+        texts: sentences for the comparison.
+        int8: store the weights as 8-bit integers.
+
+    Raises UserError if `to` exists or has another suffix, and as `ctranslate2_folder.export`; then nothing is written.
     """
     refuse_existing(to)
     if to.suffix != SUFFIX:
@@ -35,8 +42,8 @@ def export(parts: ModelFolder, to: Path, texts: Sequence[str], *, int8: bool = F
         to.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(prefix=f".{to.name}.", dir=to.parent) as place:
             model, partial = Path(place, "model"), Path(place, to.name)
-            proof = ctranslate2_folder.export(parts, model, texts, int8=int8)
-            _pack(parts, model, partial)
+            proof = ctranslate2_folder.export(folder, model, texts, int8=int8)
+            _pack(folder, model, partial)
             refuse_existing(to)
             partial.rename(to)
     except OSError as error:
@@ -44,15 +51,15 @@ def export(parts: ModelFolder, to: Path, texts: Sequence[str], *, int8: bool = F
     return proof
 
 
-def _pack(parts: ModelFolder, model: Path, to: Path) -> None:
-    """The zip; what is in it stands in a folder of its own, as Argos Translate unpacks all packages into one place."""
-    spec = parts.spec
+def _pack(folder: ModelFolder, model: Path, to: Path) -> None:
+    """Write the zip with one top-level folder, because Argos Translate unpacks all packages into one place."""
+    spec = folder.spec
     root = f"translate-{spec.source}_{spec.target}-{VERSION.replace('.', '_')}"
     files = [path for path in sorted(model.iterdir()) if path.name not in _OURS]
     with zipfile.ZipFile(to, "w", zipfile.ZIP_DEFLATED) as package:
         package.writestr(f"{root}/metadata.json", json.dumps(_metadata(spec.source, spec.target), indent=2) + "\n")
-        package.writestr(f"{root}/README.md", _readme(parts))
-        package.writestr(f"{root}/sentencepiece.model", parts.tokenizer.serialized)
+        package.writestr(f"{root}/README.md", _readme(folder))
+        package.writestr(f"{root}/sentencepiece.model", folder.tokenizer.serialized)
         for path in files:
             package.write(path, f"{root}/model/{path.name}")
 
@@ -68,11 +75,11 @@ def _metadata(source: str, target: str) -> dict[str, str]:
     }
 
 
-def _readme(parts: ModelFolder) -> str:
-    """The model's card, or else a line."""
-    card = parts.folder / "README.md"
+def _readme(folder: ModelFolder) -> str:
+    """Return the model's card, or a short text if it has none."""
+    card = folder.folder / "README.md"
     if card.is_file():
         return card.read_text(encoding="utf-8")
-    spec = parts.spec
+    spec = folder.spec
     names = [_NAMES.get(language, language) for language in (spec.source, spec.target)]
     return f"# {names[0]} to {names[1]}\n\nA Transformer, exported to CTranslate2 and checked there.\n"

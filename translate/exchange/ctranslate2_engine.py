@@ -1,8 +1,8 @@
 """CTranslate2 as the engine of a translator, on a folder that `ctranslate2_folder` wrote; needs no torch.
 
-The beam is searched as in this project: a sentence ends when as many hypotheses have finished as the beam has
-places. CTranslate2 is asked for all of them with their log-probabilities, and the length penalty of the paper (6.1) is
-applied here. One thing differs: what has its longest length without an end is taken as it is, not made to end.
+Beam search stops as in this project: when as many hypotheses have finished as the beam is wide. CTranslate2 returns all
+of them with their log-probabilities, and the length penalty of the paper (6.1) is applied here. One thing differs: a
+hypothesis of maximal length without eos is returned unchanged instead of being ended by eos.
 """
 
 import json
@@ -21,7 +21,7 @@ from translate.inference.engine import Batch, Found, Search, side_by_side
 from translate.models import registry
 from translate.models.folder import TranslationSpec, check_tokenizer
 
-FILE = "model.bin"  # what shows that a folder is CTranslate2's
+FILE = "model.bin"  # its presence identifies a CTranslate2 folder
 
 
 def package() -> Any:
@@ -47,12 +47,12 @@ class CTranslate2Engine:
     """A CTranslate2 folder that can be searched; a `translate.inference.engine.Engine`.
 
     Attributes:
-        folder: where it is.
+        folder: its path.
         tokenizer: text to ids and back.
         spec: languages and decoding.
-        max_positions: tokens, ends included, that either side may have.
+        max_positions: maximal number of tokens of either side, eos included.
         translator: `ctranslate2.Translator`.
-        n_workers: batches that it translates at a time.
+        n_workers: number of batches that are translated at the same time.
     """
 
     folder: Path
@@ -64,40 +64,40 @@ class CTranslate2Engine:
 
     @classmethod
     def open(cls, folder: Path, threads: int | None = None) -> "CTranslate2Engine":
-        """Load a folder; `threads` is None for one a core. UserError if it is damaged or comes from elsewhere."""
+        """Load a folder; `threads` of None is one for each core. UserError if it is damaged or foreign."""
         engine = package()
         spec = TranslationSpec.load(folder / "translation.json")
         tokenizer = Tokenizer.load(folder / "tokenizer.model")
         check_tokenizer(folder, tokenizer, spec)
         try:
             max_positions = json.loads((folder / "config.json").read_text(encoding="utf-8"))["max_positions"]
-            # A batch for each thread: on two cores that is two to six times as fast as a batch for both.
+            # One batch for each thread is two to six times as fast on two cores as one batch for both.
             n_workers = threads or os.cpu_count() or 1
             translator = engine.Translator(str(folder), device="auto", inter_threads=n_workers, intra_threads=1)
         except (OSError, ValueError, KeyError) as error:
             raise UserError(
-                f"{folder}: its config.json is damaged or from an older version; export it again"
+                f"{folder}: its config.json is damaged or was written by another program; export it again"
             ) from error
         except RuntimeError as error:
             raise UserError(f"{folder}: CTranslate2 cannot load it ({error}); export it again") from error
         return cls(folder, tokenizer, spec, max_positions, translator, n_workers)
 
     def each(self, search: Search, batches: Sequence[Batch]) -> list[Found]:
-        """The results of a search for each batch, as many at a time as there are workers."""
+        """Return the results of a search for each batch; `n_workers` batches run at the same time."""
         return side_by_side(search, batches, self.n_workers)
 
     def search(
         self, sources: Sequence[Sequence[int]], max_lengths: Sequence[int], config: SearchConfig
     ) -> list[list[Hypothesis]]:
-        """The n_best hypotheses of each source, best first; none where probabilities are not finite."""
+        """Return the n_best hypotheses of each source, best first; none if its probabilities are not finite."""
         found = self._search(sources, max(max_lengths), config)
-        for i, limit in enumerate(max_lengths):  # a batch has one limit there, so what went beyond its own goes again
+        for i, limit in enumerate(max_lengths):  # CTranslate2 has one limit for a batch: search again with the own one
             if any(len(hypothesis.tokens) >= limit for hypothesis in found[i]):
                 found[i] = self._search([sources[i]], limit, config)[0]
         return [hypotheses[: config.n_best] for hypotheses in found]
 
     def _search(self, sources: Sequence[Sequence[int]], limit: int, config: SearchConfig) -> list[list[Hypothesis]]:
-        """All finished hypotheses of each source, best first, of at most limit - 1 tokens."""
+        """Return all finished hypotheses of each source, best first, of at most limit - 1 tokens."""
         results = self.translator.translate_batch(
             [self.tokenizer.pieces(ids) for ids in sources],
             beam_size=config.beam_size,

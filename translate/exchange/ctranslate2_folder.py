@@ -1,7 +1,7 @@
-"""A model as a CTranslate2 folder, with its tokenizer beside it.
+"""Export to a CTranslate2 folder that also contains the tokenizer.
 
-Position encodings are written out: what CTranslate2 would compute by itself begins at position 1 and is in another
-order. Padding and the beginning get a bias of minus ten thousand, so that they never follow: they are no words.
+Position encodings are stored as a table, because CTranslate2's own sinusoids begin at position 1 and order the channels
+differently. Padding and bos get an output bias of -10,000, so that they are never produced.
 
 Dimension key: D d_model, T positions.
 """
@@ -16,7 +16,6 @@ from torch import Tensor, nn
 
 from transformer.attention import MultiHeadAttention
 from transformer.config import ModelConfig
-from transformer.embedding import Embedding, PositionEncoding
 from transformer.layers import DecoderLayer, EncoderLayer
 from transformer.model import Transformer
 from translate.corpus.tokenizer import Tokenizer
@@ -27,62 +26,68 @@ from translate.exchange.projections import head_width, projections
 from translate.exchange.verification import Ids, Proof, compare, require_equal, token_log_probs
 from translate.models.folder import ModelFolder
 
-TOLERANCE = 1e-4  # of the log-probability of a token, in nats or relative to it
-TOLERANCE_INT8 = 0.05  # the same on average; 8 bits change what a model says a little
+TOLERANCE = 1e-4  # of the log-probability of a token, in nats or relative
+TOLERANCE_INT8 = 0.05  # of the mean; 8 bits change the log-probabilities a little
 
-_POSITIONS = 1024  # at least; sinusoids have no end of their own
-_NEVER = -1e4  # small enough to be a probability of 0, and a number in 16 bits too
+_POSITIONS = 1024  # at least, for sinusoids, which have no limit
+_NEVER = -1e4  # a bias that makes a probability of 0 and fits into 16 bits
 
 
-def export(parts: ModelFolder, to: Path, texts: Sequence[str], *, int8: bool = False) -> Proof:
-    """Write `to` and check it on `texts`: in float32, and with `int8` once more as it is stored.
+def export(folder: ModelFolder, to: Path, texts: Sequence[str], *, int8: bool = False) -> Proof:
+    """Write the folder `to` and compare it with the original.
 
-    Raises UserError if the package `ctranslate2` is not there, if the architecture has no counterpart there, if `to`
-    exists, or if the check fails; then nothing is left at `to`.
+    Args:
+        folder: the model.
+        to: the new folder.
+        texts: sentences for the comparison.
+        int8: store the weights as 8-bit integers; the float32 export is compared first.
+
+    Raises UserError if the package `ctranslate2` is not installed, if CTranslate2 has no such architecture, if `to`
+    exists, or if the models differ; then nothing is left at `to`.
     """
-    config = parts.model.config
+    config = folder.model.config
     _check(config)
     package()
-    with new_folder(to) as folder:
-        proof = _written(parts, folder, None, texts)
+    with new_folder(to) as new:
+        proof = _written(folder, new, None, texts)
         require_equal(proof, TOLERANCE, "log-probabilities of tokens")
         if int8:
-            proof = _written(parts, folder, "int8", texts)
+            proof = _written(folder, new, "int8", texts)
             if not proof.mean <= TOLERANCE_INT8:
                 raise UserError(
                     f"the log-probabilities of tokens differ by {proof.mean:.2f} on average once the weights are int8; "
                     "leave --int8 out"
                 )
-        parts.tokenizer.save(folder / "tokenizer.model")
-        parts.spec.save(folder / "translation.json")
+        folder.tokenizer.save(new / "tokenizer.model")
+        folder.spec.save(new / "translation.json")
     return proof
 
 
 def _check(config: ModelConfig) -> None:
-    """UserError where CTranslate2 has no such architecture."""
+    """Raise UserError if CTranslate2 has no such architecture."""
     if config.window is not None:
         raise UserError(f"CTranslate2 has no model.window, and this model has {config.window}; it cannot be exported")
     head_width(config)
 
 
-def _written(parts: ModelFolder, folder: Path, quantisation: str | None, texts: Sequence[str]) -> Proof:
-    """Write the model into `folder` and compare what is there with the original."""
-    specification = _specification(parts.model, parts.tokenizer)
+def _written(folder: ModelFolder, new: Path, quantisation: str | None, texts: Sequence[str]) -> Proof:
+    """Write the model into the folder `new` and compare it with the original."""
+    specification = _specification(folder.model, folder.tokenizer)
     specification.validate()
     specification.optimize(quantization=quantisation)
-    specification.save(str(folder))
-    exported = CTranslate2Folder(folder, parts.tokenizer, parts.model.config.eos)
-    original = partial(token_log_probs, parts.model)
-    return compare(parts, exported, original, texts, n_positions(parts.model.config))
+    specification.save(str(new))
+    exported = CTranslate2Folder(new, folder.tokenizer, folder.model.config.eos)
+    original = partial(token_log_probs, folder.model)
+    return compare(folder, exported, original, texts, n_positions(folder.model.config))
 
 
 def n_positions(config: ModelConfig) -> int:
-    """How many positions an export has: all that were learned, or enough sinusoids for every sentence."""
+    """Return the number of positions of an export: all learned ones, or enough sinusoids for every sentence."""
     return config.max_length if config.positions == "learned" else max(config.max_length, _POSITIONS)
 
 
 def _specification(model: Transformer, tokenizer: Tokenizer) -> Any:
-    """The model in the terms of CTranslate2."""
+    """Return the model as CTranslate2's specification object."""
     config = model.config
     specification = package().specs.TransformerSpec.from_config(
         (config.n_encoder_layers, config.n_decoder_layers),
@@ -99,55 +104,41 @@ def _specification(model: Transformer, tokenizer: Tokenizer) -> Any:
     settings.add_source_eos = True
     settings.layer_norm_epsilon = config.norm_eps
     settings.add_attribute("max_positions", n_positions(config))
-    _stack(
-        specification.encoder,
-        specification.encoder.embeddings[0],
-        model.src_embedding,
-        model.src_positions,
-        model.encoder_norm,
-    )
-    _stack(
-        specification.decoder,
-        specification.decoder.embeddings,
-        model.tgt_embedding,
-        model.tgt_positions,
-        model.decoder_norm,
-    )
-    _layers(specification.encoder.layer, model.encoder, head_width(config))  # type: ignore[arg-type]
-    _layers(specification.decoder.layer, model.decoder, head_width(config))  # type: ignore[arg-type]
+    encoder, decoder, width = specification.encoder, specification.decoder, head_width(config)
+    for stack, words, embedding, positions, layers, norm in (
+        (encoder, encoder.embeddings[0], model.src_embedding, model.src_positions, model.encoder, model.encoder_norm),
+        (decoder, decoder.embeddings, model.tgt_embedding, model.tgt_positions, model.decoder, model.decoder_norm),
+    ):
+        words.weight = _array(embedding.weight_VD)
+        stack.position_encodings.encodings = _array(positions(0, n_positions(config)))
+        _put_layers(stack.layer, layers, width)  # type: ignore[arg-type]
+        if isinstance(norm, nn.LayerNorm):
+            _put_norm(stack.layer_norm, norm)
     bias = torch.zeros(config.vocab_size) if model.output_bias_V is None else model.output_bias_V.detach().clone()
     bias[[config.pad, config.bos]] = _NEVER
     _put(specification.decoder.projection, model.output_weight, bias)
     return specification
 
 
-def _stack(stack: Any, words: Any, embedding: Embedding, positions: PositionEncoding, norm: nn.Module) -> None:
-    """What stands before and after the layers of a stack."""
-    words.weight = _array(embedding.weight_VD)
-    stack.position_encodings.encodings = _array(positions(0, n_positions(positions.config)))
-    if isinstance(norm, nn.LayerNorm):
-        _put_norm(stack.layer_norm, norm)
-
-
-def _layers(theirs: Sequence[Any], layers: Iterable[EncoderLayer | DecoderLayer], width: int) -> None:
-    """All layers of a stack. A norm belongs to the sub-layer that it follows or, in pre-norm models, goes before."""
-    for layer, our in zip(theirs, layers, strict=True):
-        parts = [layer.self_attention, layer.ffn]
-        _put_attention(layer.self_attention, our.self_attn, width, together=[["q", "k", "v"], ["o"]])
-        if isinstance(our, DecoderLayer):
-            parts.insert(1, layer.attention)
-            _put_attention(layer.attention, our.cross_attn, width, together=[["q"], ["k", "v"], ["o"]])
-        _put(layer.ffn.linear_0, our.feed_forward.w_1.weight, our.feed_forward.w_1.bias)
-        _put(layer.ffn.linear_1, our.feed_forward.w_2.weight, our.feed_forward.w_2.bias)
-        for part, residual in zip(parts, our.residuals, strict=True):
-            _put_norm(part.layer_norm, residual.norm)  # type: ignore[arg-type]
+def _put_layers(theirs: Sequence[Any], layers: Iterable[EncoderLayer | DecoderLayer], width: int) -> None:
+    """Copy all layers of a stack; a sub-layer owns the norm after it or, in pre-norm models, before it."""
+    for layer, our_layer in zip(theirs, layers, strict=True):
+        sub_layers = [layer.self_attention, layer.ffn]
+        _put_attention(layer.self_attention, our_layer.self_attn, width, together=[["q", "k", "v"], ["o"]])
+        if isinstance(our_layer, DecoderLayer):
+            sub_layers.insert(1, layer.attention)
+            _put_attention(layer.attention, our_layer.cross_attn, width, together=[["q"], ["k", "v"], ["o"]])
+        _put(layer.ffn.linear_0, our_layer.feed_forward.w_1.weight, our_layer.feed_forward.w_1.bias)
+        _put(layer.ffn.linear_1, our_layer.feed_forward.w_2.weight, our_layer.feed_forward.w_2.bias)
+        for sub_layer, residual in zip(sub_layers, our_layer.residuals, strict=True):
+            _put_norm(sub_layer.layer_norm, residual.norm)  # type: ignore[arg-type]
 
 
 def _put_attention(theirs: Any, attention: MultiHeadAttention, width: int, together: list[list[str]]) -> None:
-    """The projections, those that read the same positions in one matrix."""
-    parts = projections(attention, width)
+    """Copy the projections; those that read the same positions become one matrix."""
+    projected = projections(attention, width)
     for linear, names in zip(theirs.linear, together, strict=True):
-        fused = [getattr(parts, name) for name in names]
+        fused = [getattr(projected, name) for name in names]
         _put(linear, torch.cat([part.weight for part in fused]), torch.cat([part.bias for part in fused]))
 
 
@@ -160,12 +151,12 @@ def _put_norm(theirs: Any, norm: nn.LayerNorm) -> None:
 
 
 def _array(tensor: Tensor) -> Any:
-    """A NumPy array of its own: CTranslate2 quantises in place."""
+    """Return a copy as a NumPy array, because CTranslate2 quantises in place."""
     return tensor.detach().float().clone(memory_format=torch.contiguous_format).numpy()
 
 
 class CTranslate2Folder:
-    """A CTranslate2 folder as its own engine loads it; what the check talks to."""
+    """A CTranslate2 folder loaded by CTranslate2; a `verification.Exported`."""
 
     def __init__(self, folder: Path, tokenizer: Tokenizer, eos: int) -> None:
         engine = package()
@@ -175,20 +166,20 @@ class CTranslate2Folder:
         self._ids = {piece: i for i, piece in enumerate(pieces)}
 
     def encode(self, texts: Sequence[str]) -> list[list[int]]:
-        """Token ids without the end; the tokenizer is the original one."""
+        """Return token ids without eos; the tokenizer is the original one."""
         return self.tokenizer.encode_batch(texts)
 
     def decode(self, ids: Sequence[int]) -> str:
-        """The text of token ids."""
+        """Return the text of token ids."""
         return self.tokenizer.decode(ids)
 
     def values(self, src: Ids, tgt: Ids) -> list[Tensor]:
-        """Log-probability of each target token and of the end, (T + 1) for each pair."""
+        """Return the log-probability of each target token and of eos, (T + 1) for each pair."""
         scored = self.translator.score_batch(self._pieces(src), self._pieces(tgt), max_input_length=0)
         return [torch.tensor(result.log_probs) for result in scored]
 
     def greedy(self, src: Ids, limit: int) -> list[list[int]]:
-        """Greedy outputs without the end, at most limit - 1 tokens."""
+        """Return greedy outputs without eos, of at most limit - 1 tokens."""
         results = self.translator.translate_batch(
             self._pieces(src),
             beam_size=1,

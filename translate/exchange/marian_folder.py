@@ -1,9 +1,9 @@
-"""A model as a Hugging Face Marian folder, for `MarianMTModel` and `MarianTokenizer`.
+"""Export to a Hugging Face Marian folder, for `MarianMTModel` and `MarianTokenizer`.
 
-Marian's sinusoids have the paper's frequencies, but all sines stand before all cosines, where the paper's alternate.
-Linear maps and layer normalisation do not mind in which order the channels of the residual stream stand, as long as all
-agree. So one permutation of the channels, applied to every matrix and vector at the stream, makes one of the other, and
-the function stays the same.
+Marian's sinusoids have the paper's frequencies, but all sines come before all cosines, while the paper's alternate. The
+order of the channels of the residual stream does not matter to linear layers and layer normalisation if all use the
+same order. So permuting the channels of every matrix and vector that reads or writes the stream converts one model into
+the other without changing the function.
 
 Dimension key: V vocabulary, D d_model.
 """
@@ -40,25 +40,30 @@ _WRITE_STREAM = tuple(f"{name}.{part}" for name in ("out_proj", "fc2", "layer_no
 State = dict[str, Tensor]
 
 
-def export(parts: ModelFolder, to: Path, texts: Sequence[str]) -> Proof:
-    """Write `to` and check it on `texts`.
+def export(folder: ModelFolder, to: Path, texts: Sequence[str]) -> Proof:
+    """Write the folder `to` and compare it with the original.
 
-    Raises UserError if the package `transformers` is not there, if the architecture has no counterpart in Marian, if
-    `to` exists, or if the check fails; then nothing is left at `to`.
+    Args:
+        folder: the model.
+        to: the new folder.
+        texts: sentences for the comparison.
+
+    Raises UserError if the package `transformers` is not installed, if Marian has no such architecture, if `to`
+    exists, or if the models differ; then nothing is left at `to`.
     """
-    _check(parts.model.config)
-    with new_folder(to) as folder:
-        _write_tokenizer(parts.tokenizer, parts.spec, parts.model.config, folder)
-        _write_model(parts.model, parts.spec.decoding, folder)
-        exported = MarianFolder(folder)
-        original = partial(teacher_forced, parts.model)
-        proof = compare(parts, exported, original, texts, parts.model.config.max_length)
+    config = folder.model.config
+    _check(config)
+    with new_folder(to) as new:
+        _write_tokenizer(folder.tokenizer, folder.spec, config, new)
+        _write_model(folder.model, folder.spec.decoding, new)
+        original = partial(teacher_forced, folder.model)
+        proof = compare(folder, MarianFolder(new), original, texts, config.max_length)
         require_equal(proof, TOLERANCE, "logits")
     return proof
 
 
 def _check(config: ModelConfig) -> None:
-    """UserError where Marian has no such architecture."""
+    """Raise UserError if Marian has no such architecture."""
     for name, wanted in (("norm", "post"), ("norm_eps", 1e-5), ("positions", "sinusoidal"), ("window", None)):
         if (value := getattr(config, name)) != wanted:
             raise UserError(
@@ -70,12 +75,13 @@ def _check(config: ModelConfig) -> None:
 
 
 def _transformers() -> Any:
+    """Import the package `transformers`; UserError if it is not installed."""
     return optional_package("transformers", "marian")
 
 
 @contextmanager
 def quiet_transformers() -> Iterator[Any]:
-    """The package without its progress bars, and without the advice to install what is not needed here."""
+    """Yield the package `transformers` with its progress bars and warnings off."""
     transformers = _transformers()
     logging = transformers.utils.logging
     had_bars = logging.is_progress_bar_enabled()
@@ -90,7 +96,7 @@ def quiet_transformers() -> Iterator[Any]:
 
 
 def _write_tokenizer(tokenizer: Tokenizer, spec: TranslationSpec, config: ModelConfig, folder: Path) -> None:
-    """The same SentencePiece model for both sides, and its pieces by id."""
+    """Write one SentencePiece model for both languages, its vocabulary and the tokenizer's settings."""
     pieces = tokenizer.pieces(range(tokenizer.vocab_size))
     for name in ("source.spm", "target.spm"):
         tokenizer.save(folder / name)
@@ -110,16 +116,16 @@ def _write_tokenizer(tokenizer: Tokenizer, spec: TranslationSpec, config: ModelC
 
 
 def _write_model(model: Transformer, decoding: DecodingConfig, folder: Path) -> None:
-    """Config, weights, and how to decode."""
+    """Write config, weights and decoding settings."""
     transformers, config = _transformers(), model.config
-    marian = transformers.MarianMTModel(_marian_config(config))
+    marian = transformers.MarianMTModel(marian_config(config))
     state = marian_state(model)
     missing, unexpected = marian.load_state_dict(state, strict=False)
     if unexpected or any("embed_positions" not in name for name in missing):
-        raise UserError(f"this version of transformers ({transformers.__version__}) has another Marian: take another")
+        raise UserError(f"transformers {transformers.__version__} has other Marian weights; install another version")
     marian.generation_config = transformers.GenerationConfig(
         num_beams=decoding.beam_size,
-        # Marian divides by length^penalty, a near relative of the paper's ((5 + length) / 6)^alpha.
+        # Marian divides by length^penalty, which is similar to the paper's ((5 + length) / 6)^alpha.
         length_penalty={"gnmt": decoding.alpha, "average": 1.0, "none": 0.0}[decoding.length_penalty],
         max_length=config.max_length,
         bad_words_ids=[[config.pad], [config.bos]],
@@ -130,7 +136,7 @@ def _write_model(model: Transformer, decoding: DecodingConfig, folder: Path) -> 
 
 
 def _ids(config: ModelConfig) -> dict[str, int]:
-    """The ids that mean something to generation."""
+    """Return the special token ids for generation."""
     return {
         "pad_token_id": config.pad,
         "bos_token_id": config.bos,
@@ -140,7 +146,8 @@ def _ids(config: ModelConfig) -> dict[str, int]:
     }
 
 
-def _marian_config(config: ModelConfig) -> Any:
+def marian_config(config: ModelConfig) -> Any:
+    """Return the `MarianConfig` of an architecture."""
     return _transformers().MarianConfig(
         vocab_size=config.vocab_size,
         decoder_vocab_size=config.vocab_size,
@@ -214,7 +221,7 @@ def reordered(state: Mapping[str, Tensor], order: Callable[[int], Tensor]) -> St
 
 
 class MarianFolder:
-    """A Marian folder as `transformers` loads it; what the check talks to."""
+    """A Marian folder loaded by `transformers`; a `verification.Exported`."""
 
     def __init__(self, folder: Path) -> None:
         with quiet_transformers() as transformers:
@@ -222,15 +229,15 @@ class MarianFolder:
             self.model = transformers.MarianMTModel.from_pretrained(folder, local_files_only=True).eval()
 
     def encode(self, texts: Sequence[str]) -> list[list[int]]:
-        """Token ids without the end."""
+        """Return token ids without eos."""
         return [ids[:-1] for ids in self.tokenizer(list(texts))["input_ids"]]
 
     def decode(self, ids: Sequence[int]) -> str:
-        """The text of token ids."""
+        """Return the text of token ids."""
         return str(self.tokenizer.decode(ids, skip_special_tokens=True))
 
     def values(self, src: Ids, tgt: Ids) -> list[Tensor]:
-        """Logits after each target position, (T + 1, V) for each pair."""
+        """Return the logits after each target position, (T + 1, V) for each pair."""
         settings = self.model.config
         starts = [[settings.decoder_start_token_id, *ids] for ids in tgt]
         padded = self.tokenizer.pad({"input_ids": starts}, return_tensors="pt")["input_ids"]
@@ -238,7 +245,7 @@ class MarianFolder:
         return [row[: len(ids)] for row, ids in zip(logits, starts, strict=True)]
 
     def greedy(self, src: Ids, limit: int) -> list[list[int]]:
-        """Greedy outputs without the end, at most limit - 1 tokens."""
+        """Return greedy outputs without eos, of at most limit - 1 tokens."""
         end = self.model.config.eos_token_id
         outputs = self.model.generate(
             **self._batch(src), num_beams=1, do_sample=False, max_length=limit + 1, forced_eos_token_id=end

@@ -1,6 +1,6 @@
-"""The projections of an attention as other engines want them: apart, with biases, heads of one width.
+"""Attention projections in the layout of other engines: separate matrices with biases and heads of one width.
 
-Dimension key: H heads, K d_k, V d_v, W width of a head over there, D d_model.
+Dimension key: H heads, K d_k, V d_v, W head width of the other engine, D d_model.
 """
 
 from dataclasses import dataclass
@@ -24,7 +24,7 @@ class Affine:
 
 @dataclass(frozen=True)
 class Projections:
-    """W^Q, W^K, W^V and W^O of 3.2.2 with their biases; zeros where the model has none."""
+    """W^Q, W^K, W^V and W^O of section 3.2.2 with biases, which are zero if the model has none."""
 
     q: Affine
     k: Affine
@@ -33,7 +33,7 @@ class Projections:
 
 
 def head_width(config: ModelConfig) -> int:
-    """d_model / n_heads, the width that other engines give to every head; UserError if the heads do not fit into it."""
+    """Return d_model / n_heads, the head width of other engines; UserError if the model's heads are wider."""
     width, rest = divmod(config.d_model, config.n_heads)
     if rest or max(config.d_key, config.d_value) > width:
         raise UserError(
@@ -44,10 +44,10 @@ def head_width(config: ModelConfig) -> int:
 
 
 def projections(attention: MultiHeadAttention, width: int) -> Projections:
-    """The same attention with heads of `width` >= d_k, d_v.
+    """Return the projections of the same attention with heads of `width` >= d_k, d_v.
 
-    Narrower heads are filled up with zeros, which changes no scalar product; only the scale 1 / sqrt(d_k) of equation
-    1 becomes 1 / sqrt(width), and W^Q makes up for it.
+    Narrower heads are padded with zeros, which changes no scalar product. The scale 1 / sqrt(d_k) of equation 1 becomes
+    1 / sqrt(width), so W^Q is multiplied by sqrt(width / d_k).
     """
     n_heads, d_k, d_v = attention.n_heads, attention.d_k, attention.d_v
     biases = torch.split(_bias(attention.w_qkv), attention.widths)
@@ -64,7 +64,7 @@ def projections(attention: MultiHeadAttention, width: int) -> Projections:
 
 
 def _wider(rows: Tensor, n_heads: int, width: int) -> Tensor:
-    """(H * K, D) -> (H * W, D), with rows of zeros at the end of each head."""
+    """(H * K, D) -> (H * W, D): pad each head with rows of zeros."""
     heads = rows.view(n_heads, -1, rows.size(1))
     return F.pad(heads, (0, 0, 0, width - heads.size(1))).flatten(0, 1)
 

@@ -1,8 +1,8 @@
-"""A SentencePiece model with its pieces in another order: the wire format, as far as that needs it.
+"""Read and reorder the pieces of a SentencePiece model file.
 
-A model file is a protocol buffer: fields, each a key (number * 8 + kind) and a value. Kind 0 is a whole number in bytes
-of 7 bits, kind 1 eight bytes, kind 2 a length and so many bytes, kind 5 four bytes. Where a field that is no list comes
-twice, the last one counts, so a setting is changed by writing it once more.
+A model file is a protocol buffer: a sequence of fields, each a key (number * 8 + wire type) and a value. Wire type 0 is
+a varint, 1 is eight bytes, 2 is a length and that number of bytes, 5 is four bytes. If a field that is not repeated
+occurs twice, the last one counts, so a setting is changed by appending it.
 
 Source of the numbers: sentencepiece_model.proto of SentencePiece.
 """
@@ -21,14 +21,14 @@ _VOCAB_SIZE, _IDS, _NAMES = 4, {UNK: 40, BOS: 41, EOS: 42, PAD: 43}, {UNK: 45, B
 
 
 def pieces(serialized: bytes) -> dict[str, tuple[float, int]]:
-    """The score and kind of each piece, in the order of their ids; UserError if the file is no SentencePiece model."""
+    """Return score and type of each piece, ordered by id; UserError if the file is no SentencePiece model."""
     found = {}
     try:
         for number, value in _fields(serialized):
             if number == _PIECES:
-                parts = dict(_fields(value))
-                score = struct.unpack("<f", parts.get(_SCORE, bytes(4)))[0]
-                found[parts[_TEXT].decode("utf-8")] = (score, parts.get(_KIND, bytes([NORMAL]))[0])
+                fields = dict(_fields(value))
+                score = struct.unpack("<f", fields.get(_SCORE, bytes(4)))[0]
+                found[fields[_TEXT].decode("utf-8")] = (score, fields.get(_KIND, bytes([NORMAL]))[0])
         if not found:
             raise ValueError("no pieces")
     except (ValueError, IndexError, KeyError, struct.error) as error:
@@ -37,10 +37,12 @@ def pieces(serialized: bytes) -> dict[str, tuple[float, int]]:
 
 
 def rearranged(serialized: bytes, names: Sequence[str]) -> bytes:
-    """The same segmentation of text under other ids: `names` has the pieces by id, PAD, BOS, EOS and UNK first.
+    """Return a model file that segments text as before, with other ids.
 
-    Every piece that the model makes of text must be among them. The others are never made of text, only read. UserError
-    if the file is no SentencePiece model.
+    Args:
+        serialized: the model file; UserError if it is none.
+        names: pieces by id, PAD, BOS, EOS and UNK first. They must include every piece that the model produces. Pieces
+            that it does not have can be decoded, and encoding never produces them.
     """
     known = pieces(serialized)
     rest = b"".join(_field(number, value) for number, value in _fields(serialized) if number > _TRAINER)
@@ -53,7 +55,7 @@ def rearranged(serialized: bytes, names: Sequence[str]) -> bytes:
         if i in kinds:
             score, kind = 0.0, kinds[i]
         elif kind in (UNKNOWN, CONTROL):
-            kind = UNUSED  # its own special pieces are never made of text either
+            kind = UNUSED  # encoding does not produce the special pieces either
         entry = _field(_TEXT, name.encode()) + _fixed(_SCORE, score) + _whole(_KIND, kind)
         entries.append(_field(_PIECES, entry))
     trainer += _whole(_VOCAB_SIZE, len(names))
@@ -63,7 +65,7 @@ def rearranged(serialized: bytes, names: Sequence[str]) -> bytes:
 
 
 def _fields(data: bytes) -> Iterator[tuple[int, bytes]]:
-    """Number and value of each field; ValueError or IndexError where this is no such message."""
+    """Yield number and value of each field; ValueError or IndexError if `data` is no protocol buffer."""
     at = 0
     while at < len(data):
         key, at = _number(data, at)
@@ -83,7 +85,7 @@ def _fields(data: bytes) -> Iterator[tuple[int, bytes]]:
 
 
 def _number(data: bytes, at: int) -> tuple[int, int]:
-    """The whole number that begins at `at`, and where it ends."""
+    """Return the varint that begins at `at`, and its end."""
     value = shift = 0
     while True:
         byte = data[at]

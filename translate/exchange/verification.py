@@ -1,4 +1,4 @@
-"""The proof that an exported model does what the original does: the same sentences through both.
+"""Compare an exported model with the original on the same sentences.
 
 Dimension key: T target positions, V vocabulary.
 """
@@ -22,29 +22,30 @@ _BATCH = 20  # sentences
 
 
 class Exported(Protocol):
-    """An exported model as its own engine loads it from the new folder. Ids are without beginning and end."""
+    """An exported model, loaded by its own engine. Token ids contain neither bos nor eos."""
 
     def encode(self, texts: Sequence[str]) -> list[list[int]]:
-        """Token ids of texts."""
+        """Return token ids of texts."""
 
     def decode(self, ids: Sequence[int]) -> str:
-        """The text of token ids."""
+        """Return the text of token ids."""
 
     def values(self, src: Ids, tgt: Ids) -> list[Tensor]:
-        """For each pair, numbers for each position of the target and its end, (T + 1, ...); equal for equal models."""
+        """Return logits or log-probabilities of each target position and of eos, (T + 1, ...) for each pair."""
 
     def greedy(self, src: Ids, limit: int) -> list[list[int]]:
-        """The likeliest token at every step, at most limit - 1 of them."""
+        """Return greedy outputs of at most limit - 1 tokens."""
 
 
 @dataclass(frozen=True)
 class Proof:
-    """What the comparison found.
+    """The result of a comparison.
 
     Attributes:
-        n_sentences: how many sentences went through both models.
-        largest, mean: differences of the numbers compared; in units of the largest of them, where it is above 1.
-        n_same: sentences with the same greedy output.
+        n_sentences: number of sentences.
+        largest, mean: largest and mean difference of the values, relative to a sentence's largest value if that is
+            above 1.
+        n_same: number of sentences with the same greedy output.
     """
 
     n_sentences: int
@@ -55,28 +56,30 @@ class Proof:
 
 @torch.inference_mode()
 def compare(
-    parts: ModelFolder,
+    folder: ModelFolder,
     exported: Exported,
     original: Callable[[Ids, Ids], list[Tensor]],
     texts: Sequence[str],
-    room: int,
+    n_positions: int,
 ) -> Proof:
-    """Send `texts` through the original and the exported model.
+    """Run `texts` through the original and the exported model and return the differences.
 
     Args:
-        original: what `exported.values` is to be equal to. The targets are the original's greedy outputs.
+        folder: the original.
+        exported: the exported model.
+        original: returns the values that `exported.values` must equal; the targets are the original's greedy outputs.
         texts: sentences that are not blank.
-        room: how many positions the exported model has.
+        n_positions: number of positions of the exported model.
 
-    Raises UserError if a sentence has other token ids or is too long, or if no sentence is left.
+    Raises UserError if a sentence has other token ids or is too long, or if there is no sentence.
     """
-    src = parts.tokenizer.encode_batch(texts)
-    _check_tokens(parts, exported, texts, src, room)
-    limit = min(max(map(len, src)) + parts.spec.decoding.max_extra, room - 1)
+    src = folder.tokenizer.encode_batch(texts)
+    _check_tokens(folder, exported, texts, src, n_positions)
+    limit = min(max(map(len, src)) + folder.spec.decoding.max_extra, n_positions - 1)
     differences, n_same = [], 0
     for start in range(0, len(src), _BATCH):
         batch = src[start : start + _BATCH]
-        hypotheses = translate_ids(parts.model, batch, SearchConfig(beam_size=1), max_lengths=[limit] * len(batch))
+        hypotheses = translate_ids(folder.model, batch, SearchConfig(beam_size=1), max_lengths=[limit] * len(batch))
         greedy = [best[0].tokens for best in hypotheses]
         n_same += sum(a == b for a, b in zip(exported.greedy(batch, limit), greedy, strict=True))
         pairs = zip(exported.values(batch, greedy), original(batch, greedy), strict=True)
@@ -85,19 +88,21 @@ def compare(
     return Proof(len(src), difference.max().item(), difference.mean().item(), n_same)
 
 
-def _check_tokens(parts: ModelFolder, exported: Exported, texts: Sequence[str], src: Ids, room: int) -> None:
-    """UserError unless the tokenizers agree on every sentence, both ways, and each fits into the model."""
+def _check_tokens(folder: ModelFolder, exported: Exported, texts: Sequence[str], src: Ids, n_positions: int) -> None:
+    """Raise UserError unless both tokenizers encode and decode each sentence alike and it fits into the model."""
     if not src:
         raise UserError("there is no sentence to check the export on; give a file with sentences")
     for text, ids, theirs in zip(texts, src, exported.encode(texts), strict=True):
-        if len(ids) + 1 > room:
-            raise UserError(f"{text[:40]!r}: {len(ids)} tokens are more than the {room - 1} that fit; leave it out")
-        if theirs != list(ids) or exported.decode(ids).strip() != parts.tokenizer.decode(ids).strip():
+        if len(ids) + 1 > n_positions:
+            raise UserError(
+                f"{text[:40]!r}: {len(ids)} tokens are more than the {n_positions - 1} that fit; leave it out"
+            )
+        if theirs != list(ids) or exported.decode(ids).strip() != folder.tokenizer.decode(ids).strip():
             raise UserError(f"{text!r}: the other tokenizer reads this sentence differently; nothing was written")
 
 
 def teacher_forced(model: Transformer, src: Ids, tgt: Ids) -> list[Tensor]:
-    """Logits of the token after each target position, (T + 1, V) for each pair."""
+    """Return the logits after each target position, (T + 1, V) for each pair."""
     config = model.config
     src_BS = pad_batch([[*ids, config.eos] for ids in src], config.pad)
     tgt_BT = pad_batch([[config.bos, *ids] for ids in tgt], config.pad)
@@ -105,7 +110,7 @@ def teacher_forced(model: Transformer, src: Ids, tgt: Ids) -> list[Tensor]:
 
 
 def token_log_probs(model: Transformer, src: Ids, tgt: Ids) -> list[Tensor]:
-    """Log-probability of each target token and of the end, (T + 1) for each pair; padding and bos are no words."""
+    """Return the log-probability of each target token and of eos, (T + 1) for each pair, without padding and bos."""
     found = []
     for logits_TV, ids in zip(teacher_forced(model, src, tgt), tgt, strict=True):
         logits_TV[:, [model.config.pad, model.config.bos]] = float("-inf")
@@ -115,7 +120,13 @@ def token_log_probs(model: Transformer, src: Ids, tgt: Ids) -> list[Tensor]:
 
 
 def require_equal(proof: Proof, tolerance: float, what: str) -> None:
-    """UserError unless the numbers are equal up to `tolerance` and all greedy outputs are the same."""
+    """Raise UserError unless the models are equal.
+
+    Args:
+        proof: the comparison.
+        tolerance: maximal difference of the values.
+        what: the values, for the message.
+    """
     if proof.largest > tolerance or proof.n_same < proof.n_sentences:
         raise UserError(
             f"the new model is not the original: {what} differ by up to {proof.largest:.1e} ({tolerance:.0e} is "

@@ -121,7 +121,7 @@ def test_mistakes_are_a_sentence(
 @pytest.mark.parametrize(
     ("name", "data", "named"),
     [
-        ("config.json", b"{}", "older version"),
+        ("config.json", b"{}", "written by another program"),
         ("model.bin", b"short", "cannot load"),
         ("tokenizer.model", b"none", "cannot be used"),
         ("translation.json", b"{}", "damaged"),

@@ -1,4 +1,4 @@
-"""Projections apart are the same attention, whatever the width of the heads."""
+"""Separate projections compute the same attention for every head width."""
 
 import dataclasses
 
