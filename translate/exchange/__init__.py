@@ -1,1 +1,1 @@
-"""Export to and import from other toolkits; each converted model is verified against the original."""
+"""Export to and import from other toolkits; exports and Marian imports are compared with the original."""
