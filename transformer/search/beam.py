@@ -56,6 +56,7 @@ def beam_search(
     n_beams, eos = config.beam_size, config.eos
     batch = ShrinkingBatch(len(max_lengths))
     finished: list[list[Hypothesis]] = [[] for _ in max_lengths]
+    max_penalties = [config.penalty(max(1, n)) for n in max_lengths]
     token_BK = torch.full((len(max_lengths), n_beams), config.bos, dtype=torch.long, device=device)
     # One live hypothesis at first: K copies of it would fill the beam with the same sentence.
     log_prob_BK = torch.full(token_BK.shape, float("-inf"), device=device)
@@ -73,10 +74,11 @@ def beam_search(
                 tokens = history_BKT[row, beam_BC[row, rank]].tolist()
                 finished[batch.sentences[row]].append(config.hypothesis(tokens, log_prob_BC[row, rank].item()))
         log_prob_BK, rank_BK = log_prob_BC.masked_fill(ends_BC, float("-inf")).topk(n_beams, dim=1)
-        for row, best in enumerate(log_prob_BK[:, 0].tolist()):
-            bound = best / config.penalty(max(1, limits[row]))
-            if _complete(finished[batch.sentences[row]], bound, config, early_stop):
-                batch.active.discard(row)
+        best = log_prob_BK[:, 0].tolist()
+        for row in list(batch.active):
+            b = batch.sentences[row]
+            if _complete(finished[b], best[row] / max_penalties[b], config, early_stop):
+                batch.active.remove(row)
         index_B = torch.tensor(batch.shrink(), dtype=torch.long, device=device)
         if len(index_B) < len(limits):
             step.keep(index_B)
@@ -114,11 +116,12 @@ def greedy_search(
                     batch.active.remove(row)
                 else:
                     tokens[batch.sentences[row]].append(token)
-        index_B = torch.tensor(batch.shrink(), dtype=torch.long, device=device)
-        token_B = token_B1[index_B, 0]
-        if len(index_B) < len(limits):
+        token_B = token_B1[:, 0]
+        if len(kept := batch.shrink()) < len(limits):
+            index_B = torch.tensor(kept, dtype=torch.long, device=device)
             step.keep(index_B)
             step.reorder(index_B)
+            token_B = token_B[index_B]
         length += 1
     return [config.hypothesis(*output) for output in zip(tokens, log_probs, strict=True)]
 
