@@ -73,7 +73,9 @@ class Passages:
     def _framed(self, protected: Protected) -> tuple[str, Protected, str]:
         """Return the layout before the sentence, the sentence, and the layout after it."""
         before, inner, after = placeholders.unframed(protected)
-        opening, text, closing = quotes.parted(inner.text, self.target) if self.guarded else ("", inner.text, "")
+        # A line that is not split has no other sentence with the partner of a quotation mark.
+        is_part = self.guarded and self.splits
+        opening, text, closing = quotes.parted(inner.text, self.target) if is_part else ("", inner.text, "")
         return before + opening, replace(inner, text=text), closing + after
 
     def _around(self, texts: Sequence[str]) -> dict[str, Translation]:

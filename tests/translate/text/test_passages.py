@@ -144,6 +144,12 @@ def test_a_quotation_of_two_sentences_keeps_both_marks() -> None:
     assert sentence.text == 'ER SAGTE: \u201eICH GEHE. ICH BIN KRANK." JA.'
 
 
+def test_a_line_that_is_one_sentence_leaves_its_marks_to_the_model() -> None:
+    model = Model(str)
+    (sentence,) = Passages(model.search, "de", "en", splits=False).translate(["Ich bin krank.\u201c"])
+    assert (model.asked, sentence.text) == (["Ich bin krank.\u201c"], "Ich bin krank.\u201c")
+
+
 def test_a_model_without_symbols_translates_round_the_placeholders() -> None:
     model = Model(
         lambda text: f"{text[: len(text) - len(text.lstrip())]}{swapped(text.strip())}{text[len(text.rstrip()) :]}"
