@@ -15,6 +15,7 @@ PACKAGES = ("transformer", "translate")
 FILES = sorted(path for package in PACKAGES for path in (ROOT / package).rglob("*.py"))
 EACH_FILE = pytest.mark.parametrize("path", FILES, ids=[str(path.relative_to(ROOT)) for path in FILES])
 NAMELESS = {"utils", "util", "helpers", "helper", "common", "misc", "base"}
+MAX_FILE_LINES, MAX_CLASS_LINES = 350, 200
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 Documented = Function | ast.ClassDef
 
@@ -111,6 +112,20 @@ print(json.dumps(list(sys.modules)))
 
 def test_the_readme_has_at_most_900_words() -> None:
     assert len((ROOT / "README.md").read_text(encoding="utf-8").split()) <= 900
+
+
+def test_the_help_of_text_fits_on_a_screen(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    done = run("import sys; from translate.cli import main; sys.exit(main(['text', '--help']))")
+    assert len(done.stdout.splitlines()) <= 40
+
+
+@EACH_FILE
+def test_files_and_classes_are_short(path: Path) -> None:
+    """A longer file or class has more than one job."""
+    classes = [node for node in ast.walk(tree(path)) if isinstance(node, ast.ClassDef)]
+    assert len(path.read_text(encoding="utf-8").splitlines()) <= MAX_FILE_LINES
+    assert [node.name for node in classes if (node.end_lineno or 0) - node.lineno + 1 > MAX_CLASS_LINES] == []
 
 
 def test_a_name_from_the_top_of_the_library_is_that_of_its_module() -> None:

@@ -14,8 +14,9 @@ from pathlib import Path
 
 import pytest
 import torch
+import typer
 
-from translate.cli import VERBS, main
+from translate.cli import app, main
 from translate.corpus.grammar import generate
 
 ROOT = Path(__file__).parent.parent
@@ -126,10 +127,6 @@ def test_links_lead_somewhere(name: str):
 
 def options() -> set[str]:
     """Every option of every verb."""
-    import typer
-
-    from translate.cli import app
-
     group = typer.main.get_command(app)
     commands = [group, *group.commands.values()]
     return {name for command in commands for parameter in command.params for name in parameter.opts}
@@ -253,8 +250,6 @@ def is_like(said: str, shown: str) -> bool:
 def test_sessions_show_what_the_shipped_models_say(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ):
-    if name == "search.md" and "decode" not in VERBS:
-        pytest.skip("translate decode is not there yet")
     monkeypatch.chdir(tmp_path)
     shutil.copy(ROOT / "tests" / "documents" / "page.md", tmp_path)
     Path("corpus.de").write_text("Guten Morgen\n", encoding="utf-8")
