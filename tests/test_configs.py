@@ -9,8 +9,9 @@ import pytest
 
 from transformer.config import ModelConfig
 from transformer.presets import resolve
+from translate.config.data import HubSource
 from translate.config.load import load
-from translate.config.schema import ExperimentConfig, HubSource
+from translate.config.schema import ExperimentConfig
 
 ROOT = Path(__file__).parents[1]
 CONFIGS = sorted(path.relative_to(ROOT).as_posix() for path in (ROOT / "configs").rglob("*.toml"))

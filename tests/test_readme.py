@@ -134,7 +134,8 @@ def options() -> set[str]:
 
 @EVERY_PAGE
 def test_options_and_settings_that_are_named_exist(name: str):
-    from translate.config.schema import ExperimentConfig, ReplayData, Section
+    from translate.config.data import ReplayData, Section
+    from translate.config.schema import ExperimentConfig
 
     foreign = {"--nproc-per-node", "--max-restarts", "--nnodes", "--help"}  # of torchrun and typer
     code = re.findall(r"`([^`\n]+)`", page(name))

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from translate.commands.messages import say
 from translate.commands.opening import set_up_torch
-from translate.config.schema import SacrebleuSource, TextSource
+from translate.config.data import SacrebleuSource, TextSource
 from translate.corpus.sources import OPENERS, Pair, read_pairs
 from translate.errors import UserError
 from translate.evaluation.scores import metrics

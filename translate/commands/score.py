@@ -8,7 +8,7 @@ from pathlib import Path
 
 from translate.commands.messages import say
 from translate.commands.opening import set_up_torch
-from translate.config.schema import TextSource
+from translate.config.data import TextSource
 from translate.corpus.sources import read_pairs
 from translate.models import registry
 from translate.models.folder import ModelFolder

@@ -9,7 +9,8 @@ from typing import Any, get_args, get_origin
 
 from pydantic import ValidationError
 
-from translate.config.schema import ExperimentConfig, Section
+from translate.config.data import Section
+from translate.config.schema import ExperimentConfig
 from translate.errors import UserError
 
 

@@ -5,7 +5,8 @@ import json
 from pathlib import Path
 from typing import Any
 
-from translate.config.schema import ExperimentConfig, WordsSource
+from translate.config.data import WordsSource
+from translate.config.schema import ExperimentConfig
 from translate.corpus.sources import identity
 from translate.corpus.tokenizer import Tokenizer
 from translate.corpus.words import LANGPAIRS

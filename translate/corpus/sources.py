@@ -19,7 +19,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from translate.config.schema import (
+from translate.config.data import (
     GrammarSource,
     HubSource,
     JsonlSource,

@@ -14,8 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from portalocker.exceptions import LockException
 
-from translate.config.schema import (
-    CleaningConfig,
+from translate.config.data import (
     GrammarSource,
     HubSource,
     JsonlSource,
@@ -25,6 +24,7 @@ from translate.config.schema import (
     TextSource,
     TsvSource,
 )
+from translate.config.schema import CleaningConfig
 from translate.corpus.cleaning import Cleaner, HeldOut
 from translate.corpus.sources import Pair, describe, identity, read_lines, read_pairs
 from translate.errors import UserError

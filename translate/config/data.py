@@ -1,0 +1,193 @@
+"""The section [data] of the experiment file: the languages, and the sources of the text."""
+
+import functools
+from collections.abc import Mapping
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, ConfigDict, Discriminator, Field, Tag, field_validator, model_validator
+from pydantic_core import PydanticCustomError
+
+
+class Section(BaseModel):
+    """A table of the experiment file: frozen, strict, without unknown keys."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True, allow_inf_nan=False)
+
+
+class Origin(Section):
+    """A source of sentence pairs.
+
+    Attributes:
+        upsample: copies of each pair and of its variants in the training corpus; above 1 for small, important sources.
+    """
+
+    upsample: int = Field(default=1, ge=1, le=1000)
+
+
+class TextSource(Origin):
+    """Two line-aligned files, plain or compressed (.gz, .xz, .bz2): line n of one translates line n of the other."""
+
+    kind: Literal["text"] = "text"
+    source: str
+    target: str
+
+
+class TsvSource(Origin):
+    """One file with tab-separated columns, counted from 0.
+
+    Attributes:
+        split: separator of several translations in a cell, such as "|" in a dictionary; each combination of both
+            cells is a pair.
+    """
+
+    kind: Literal["tsv"]
+    path: str
+    source: int = Field(default=0, ge=0)
+    target: int = Field(default=1, ge=0)
+    split: str | None = Field(default=None, min_length=1)
+
+
+class JsonlSource(Origin):
+    """One JSON object per line; `source` and `target` are keys, dotted if nested: `translation.de`."""
+
+    kind: Literal["jsonl"]
+    path: str
+    source: str
+    target: str
+
+
+class ParquetSource(Origin):
+    """A Parquet file with one column per language, dotted if nested."""
+
+    kind: Literal["parquet"]
+    path: str
+    source: str
+    target: str
+
+
+class HubSource(Origin):
+    """A data set of the Hugging Face hub, or a local folder of the same form, loaded by `datasets`."""
+
+    kind: Literal["hub"]
+    id: str
+    split: str
+    source: str
+    target: str
+    config: str | None = None
+    revision: str | None = None
+
+
+class GrammarSource(Origin):
+    """Synthetic sentences of the German-English grammar that ships with the project, for demonstration."""
+
+    kind: Literal["grammar"]
+    split: Literal["train", "valid", "test"]
+    pairs: int = Field(ge=1)
+    seed: int = 0
+
+
+class WordsSource(Origin):
+    """The list of German and English words, short phrases and everyday replies that ships with the project."""
+
+    kind: Literal["words"]
+
+
+class SacrebleuSource(Origin):
+    """A test set by its sacreBLEU name, such as `wmt14/full`."""
+
+    kind: Literal["sacrebleu"]
+    name: str
+
+
+def _kind(value: object) -> str:
+    """Return the tag of a source table, "text" by default."""
+    kind = value.get("kind", "text") if isinstance(value, Mapping) else getattr(value, "kind", "text")
+    return str(kind)
+
+
+Source = Annotated[
+    Annotated[TextSource, Tag("text")]
+    | Annotated[TsvSource, Tag("tsv")]
+    | Annotated[JsonlSource, Tag("jsonl")]
+    | Annotated[ParquetSource, Tag("parquet")]
+    | Annotated[HubSource, Tag("hub")]
+    | Annotated[GrammarSource, Tag("grammar")]
+    | Annotated[WordsSource, Tag("words")]
+    | Annotated[SacrebleuSource, Tag("sacrebleu")],
+    Discriminator(_kind),
+]
+
+
+class ReplayData(Section):
+    """An older corpus that is mixed into training, so that a model does not forget it.
+
+    Attributes:
+        sources: its sources.
+        share: its share of the sentence pairs of an epoch. Each epoch has every pair of data.train once and a new
+            sample of this corpus; if the corpus is smaller than the sample, its pairs are repeated equally often.
+    """
+
+    sources: tuple[Source, ...] = Field(min_length=1, strict=False)
+    share: float = Field(default=0.5, gt=0, lt=1)
+
+
+class DataConfig(Section):
+    """The languages and the sources of the text.
+
+    In names of files and columns, "{source}" and "{target}" are replaced by the language codes, so that an experiment
+    in the other direction can extend this one.
+
+    Attributes:
+        source, target: language codes, such as "de" and "en".
+        root: folder of the relative paths of the sources; itself relative to the working directory.
+        train: sources of the training pairs, concatenated.
+        valid: source of the validation pairs.
+        test: sources of the test sets, by name.
+        replay: an older corpus to train on as well.
+    """
+
+    source: str
+    target: str
+    root: str = "."
+    train: tuple[Source, ...] = Field(min_length=1, strict=False)
+    valid: Source
+    test: dict[str, Source] = Field(default_factory=dict)
+    replay: ReplayData | None = None
+
+    @property
+    def langpair(self) -> str:
+        """Both codes, such as "de-en"."""
+        return f"{self.source}-{self.target}"
+
+    @property
+    def replay_sources(self) -> tuple[Source, ...]:
+        """The sources of the older corpus; () if there is none."""
+        return () if self.replay is None else self.replay.sources
+
+    @model_validator(mode="before")
+    @classmethod
+    def _name_languages(cls, values: object) -> object:
+        if not isinstance(values, dict):
+            return values
+        codes = {f"{{{side}}}": code for side in ("source", "target") if isinstance(code := values.get(side), str)}
+        return {key: _replaced(value, codes) if key in _SOURCES else value for key, value in values.items()}
+
+    @field_validator("valid", "test")
+    @classmethod
+    def _score_each_pair_once(cls, value: Source | dict[str, Source]) -> Source | dict[str, Source]:
+        for source in value.values() if isinstance(value, dict) else (value,):
+            if source.upsample > 1:
+                raise PydanticCustomError("upsample", "upsample is for training; remove the key")
+        return value
+
+
+_SOURCES = {"train", "valid", "test", "replay"}  # the keys of DataConfig that hold sources
+
+
+def _replaced(value: object, texts: Mapping[str, str]) -> object:
+    """Return nested tables and lists with each of the texts replaced in every string."""
+    if isinstance(value, str):
+        return functools.reduce(lambda text, old: text.replace(old, texts[old]), texts, value)
+    if isinstance(value, Mapping):
+        return {key: _replaced(item, texts) for key, item in value.items()}
+    return [_replaced(item, texts) for item in value] if isinstance(value, list | tuple) else value
