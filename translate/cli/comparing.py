@@ -3,40 +3,24 @@
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
-from translate.cli.options import DEFAULT_MODEL, Alpha, Beam, JsonLines, LengthPenalty, Model, Threads
+from translate.cli import options
+from translate.cli.options import DEFAULT_MODEL, OUTPUT, argument, flag, value
 
 TEST_SETS = "Test sets"
 
 
 def evaluate(
-    model: Annotated[Path | None, typer.Argument(metavar="MODEL", help=DEFAULT_MODEL)] = None,
-    source: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="Source sentences, one per line.", rich_help_panel=TEST_SETS),
-    ] = None,
-    reference: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Their translations.", rich_help_panel=TEST_SETS)
-    ] = None,
-    test_set: Annotated[
-        list[str] | None,
-        typer.Option(metavar="NAME", help="A test set of sacreBLEU; repeatable.", rich_help_panel=TEST_SETS),
-    ] = None,
-    valid: Annotated[
-        bool, typer.Option("--valid", help="The validation set of the run.", rich_help_panel=TEST_SETS)
-    ] = False,
-    out: Annotated[
-        Path | None,
-        typer.Option(metavar="FOLDER", help="Folder for the results [default: the run].", rich_help_panel="Output"),
-    ] = None,
-    confidence: Annotated[
-        bool, typer.Option("--confidence", help="Add 95 % intervals (bootstrap).", rich_help_panel="Output")
-    ] = False,
-    beam: Beam = None,
-    alpha: Alpha = None,
-    length_penalty: LengthPenalty = None,
-    threads: Threads = None,
+    model: Annotated[Path | None, argument("MODEL", DEFAULT_MODEL)] = None,
+    source: Annotated[Path | None, value(TEST_SETS, "FILE", "Source sentences, one per line.")] = None,
+    reference: Annotated[Path | None, value(TEST_SETS, "FILE", "Their translations.")] = None,
+    test_set: Annotated[list[str] | None, value(TEST_SETS, "NAME", "A test set of sacreBLEU; repeatable.")] = None,
+    valid: Annotated[bool, flag(TEST_SETS, "--valid", "The validation set of the run.")] = False,
+    out: Annotated[Path | None, value(OUTPUT, "FOLDER", "Folder for the results [default: the run].")] = None,
+    confidence: Annotated[bool, flag(OUTPUT, "--confidence", "Add 95 % intervals (bootstrap).")] = False,
+    beam: options.Beam = None,
+    alpha: options.Alpha = None,
+    length_penalty: options.LengthPenalty = None,
+    threads: options.Threads = None,
 ) -> None:
     """Compute BLEU, chrF and TER, by default on the run's test sets."""
     from translate.commands.evaluate import evaluate as run
@@ -57,11 +41,11 @@ def evaluate(
 
 
 def score(
-    source: Annotated[Path, typer.Argument(metavar="SOURCE", help="Source sentences, one per line.")],
-    reference: Annotated[Path, typer.Argument(metavar="REFERENCE", help="Their translations.")],
-    model: Model = None,
-    as_json: JsonLines = False,
-    threads: Threads = None,
+    source: Annotated[Path, argument("SOURCE", "Source sentences, one per line.")],
+    reference: Annotated[Path, argument("REFERENCE", "Their translations.")],
+    model: options.Model = None,
+    as_json: options.JsonLines = False,
+    threads: options.Threads = None,
 ) -> None:
     """Compute the probability of given translations.
 

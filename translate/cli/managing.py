@@ -3,12 +3,11 @@
 from pathlib import Path
 from typing import Annotated, Literal
 
-import typer
+from translate.cli import options
+from translate.cli.options import MODEL_HELP, argument, flag, value
 
-from translate.cli.options import MODEL_HELP, CheckedOn, Json, NamedModel
 
-
-def doctor(as_json: Json = False) -> None:
+def doctor(as_json: options.Json = False) -> None:
     """Show versions, hardware, speed and missing packages."""
     from translate.commands.doctor import doctor as run
 
@@ -16,10 +15,8 @@ def doctor(as_json: Json = False) -> None:
 
 
 def models(
-    model: Annotated[
-        Path | None, typer.Argument(metavar="MODEL", help=f"Show the card of this model. {MODEL_HELP}.")
-    ] = None,
-    as_json: Json = False,
+    model: Annotated[Path | None, argument("MODEL", f"Show the card of this model. {MODEL_HELP}.")] = None,
+    as_json: options.Json = False,
 ) -> None:
     """List the installed models and runs, or show the card of one."""
     from translate.commands.models import models as run
@@ -28,11 +25,10 @@ def models(
 
 
 def compress(
-    model: NamedModel,
-    out: Annotated[Path, typer.Option("--out", "--to", metavar="FOLDER", help="The new model folder.")],
+    model: options.NamedModel,
+    out: Annotated[Path, value(None, "FOLDER", "The new model folder.", "--out", "--to")],
     dtype: Annotated[
-        Literal["int8", "bf16", "fp32"],
-        typer.Option(metavar="TYPE", help="Type of the stored weights: int8, bf16 or fp32."),
+        Literal["int8", "bf16", "fp32"], value(None, "TYPE", "Type of the stored weights: int8, bf16 or fp32.")
     ] = "int8",
 ) -> None:
     """Store a model's weights in fewer bits."""
@@ -42,14 +38,14 @@ def compress(
 
 
 def export(
-    model: NamedModel,
-    to: Annotated[Path, typer.Option(metavar="PATH", help="The new folder, or NAME.argosmodel.")],
+    model: options.NamedModel,
+    to: Annotated[Path, value(None, "PATH", "The new folder, or NAME.argosmodel.")],
     layout: Annotated[
         Literal["ctranslate2", "marian", "argos"],
-        typer.Option("--format", metavar="FORMAT", help="ctranslate2, marian (Hugging Face) or argos."),
+        value(None, "FORMAT", "ctranslate2, marian (Hugging Face) or argos.", "--format"),
     ],
-    int8: Annotated[bool, typer.Option("--int8", help="Store weights in 8 bits; not for marian.")] = False,
-    sentences: CheckedOn = None,
+    int8: Annotated[bool, flag(None, "--int8", "Store weights in 8 bits; not for marian.")] = False,
+    sentences: options.CheckedOn = None,
 ) -> None:
     """Export a model to CTranslate2, Hugging Face or Argos Translate.
 
@@ -61,15 +57,11 @@ def export(
 
 
 def import_model(
-    folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="Model of Marian, fairseq or JoeyNMT.")],
-    to: Annotated[Path, typer.Option(metavar="FOLDER", help="The new model folder.")],
-    source: Annotated[
-        str | None, typer.Option(metavar="LANGUAGE", help="Source language [default: as in the folder].")
-    ] = None,
-    target: Annotated[
-        str | None, typer.Option(metavar="LANGUAGE", help="Target language [default: as in the folder].")
-    ] = None,
-    sentences: CheckedOn = None,
+    folder: Annotated[Path, argument("FOLDER", "Model of Marian, fairseq or JoeyNMT.")],
+    to: Annotated[Path, value(None, "FOLDER", "The new model folder.")],
+    source: Annotated[str | None, value(None, "LANGUAGE", "Source language [default: as in the folder].")] = None,
+    target: Annotated[str | None, value(None, "LANGUAGE", "Target language [default: as in the folder].")] = None,
+    sentences: options.CheckedOn = None,
 ) -> None:
     """Import a model of Hugging Face Marian, fairseq or JoeyNMT.
 

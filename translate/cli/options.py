@@ -1,7 +1,7 @@
 """Options that several verbs share, and the names of the groups that they stand in."""
 
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import typer
 
@@ -12,89 +12,68 @@ MODEL_HELP = "A path, a run in runs/, or an installed model"
 DEFAULT_MODEL = f"{MODEL_HELP} [default: $TRANSLATE_MODEL, the newest run, de-en]."
 
 
-def not_hyphen(name: str) -> Path | None:
-    """The path, or None for a hyphen, which stands for stdin or stdout; ./- is a file."""
-    return None if name == "-" else Path(name)
+def flag(group: str | None, name: str, help: str) -> Any:
+    """An option without a value.
+
+    Args:
+        group: heading of the group in the help text; None is the last group.
+        name: the option, such as "--json".
+        help: one sentence.
+    """
+    return typer.Option(name, help=help, rich_help_panel=group)
 
 
-Sentences = Annotated[
-    list[str] | None,
-    typer.Argument(metavar="SENTENCE", help="Text to translate [default: standard input]."),
-]
-Model = Annotated[
-    Path | None,
-    typer.Option("--model", "-m", metavar="MODEL", help=DEFAULT_MODEL, rich_help_panel=MODEL),
-]
-NamedModel = Annotated[Path, typer.Argument(metavar="MODEL", help=f"{MODEL_HELP}.")]
-From = Annotated[
-    str | None,
-    typer.Option("--from", metavar="LANGUAGE", help="Language of the text; auto guesses it.", rich_help_panel=MODEL),
-]
-To = Annotated[
-    str | None,
-    typer.Option("--to", metavar="LANGUAGE", help="Language to translate into.", rich_help_panel=MODEL),
-]
-Input = Annotated[
-    Path | None,
-    typer.Option("--input", metavar="FILE", parser=not_hyphen, help="Read this file.", rich_help_panel=FILES),
-]
-Output = Annotated[
-    Path | None,
-    typer.Option("--output", metavar="FILE", parser=not_hyphen, help="Write this file.", rich_help_panel=FILES),
-]
-Force = Annotated[bool, typer.Option("--force", help="Overwrite the output file.", rich_help_panel=FILES)]
-Json = Annotated[bool, typer.Option("--json", help="Write JSON.", rich_help_panel=OUTPUT)]
-JsonLines = Annotated[
-    bool, typer.Option("--json", help="Write a JSON object per line, with scores.", rich_help_panel=OUTPUT)
-]
+def value(
+    group: str | None, metavar: str, help: str, *names: str, min: float | None = None, max: float | None = None
+) -> Any:
+    """An option with a value.
+
+    Args:
+        group: heading of the group in the help text; None is the last group.
+        metavar: name of the value in the help text.
+        help: one sentence; the default value is added to it.
+        names: of the option; by default that of the parameter.
+        min, max: bounds of a number.
+    """
+    return typer.Option(*names, metavar=metavar, help=help, rich_help_panel=group, min=min, max=max)
+
+
+def file(name: str, help: str) -> Any:
+    """An option for a file, in which a hyphen (but not ./-) stands for stdin or stdout and becomes None."""
+
+    def path(text: str) -> Path | None:
+        return None if text == "-" else Path(text)
+
+    return typer.Option(name, metavar="FILE", help=help, rich_help_panel=FILES, parser=path)
+
+
+def argument(metavar: str, help: str) -> Any:
+    """An argument."""
+    return typer.Argument(metavar=metavar, help=help)
+
+
+Sentences = Annotated[list[str] | None, argument("SENTENCE", "Text to translate [default: standard input].")]
+Model = Annotated[Path | None, value(MODEL, "MODEL", DEFAULT_MODEL, "--model", "-m")]
+NamedModel = Annotated[Path, argument("MODEL", f"{MODEL_HELP}.")]
+From = Annotated[str | None, value(MODEL, "LANGUAGE", "Language of the text; auto guesses it.", "--from")]
+To = Annotated[str | None, value(MODEL, "LANGUAGE", "Language to translate into.", "--to")]
+Input = Annotated[Path | None, file("--input", "Read this file.")]
+Output = Annotated[Path | None, file("--output", "Write this file.")]
+Force = Annotated[bool, flag(FILES, "--force", "Overwrite the output file.")]
+Json = Annotated[bool, flag(OUTPUT, "--json", "Write JSON.")]
+JsonLines = Annotated[bool, flag(OUTPUT, "--json", "Write a JSON object per line, with scores.")]
 # The bounds are those of DecodingConfig, whose import would take longer than printing the help.
-Beam = Annotated[
-    int | None,
-    typer.Option(
-        min=1,
-        max=256,
-        metavar="N",
-        help="Hypotheses kept per step [default: the model's].",
-        rich_help_panel=SEARCH,
-    ),
-]
-Alpha = Annotated[
-    float | None,
-    typer.Option(
-        min=0.0,
-        max=10.0,
-        metavar="X",
-        help="Length penalty exponent [default: the model's].",
-        rich_help_panel=SEARCH,
-    ),
-]
+Beam = Annotated[int | None, value(SEARCH, "N", "Hypotheses kept per step [default: the model's].", min=1, max=256)]
+Alpha = Annotated[float | None, value(SEARCH, "X", "Length penalty exponent [default: the model's].", min=0, max=10)]
 LengthPenalty = Annotated[
     Literal["gnmt", "average", "none"] | None,
-    typer.Option(
-        metavar="RULE",
-        help="gnmt (the paper's), average (divide by the length) or none [default: the model's].",
-        rich_help_panel=SEARCH,
-    ),
+    value(SEARCH, "RULE", "gnmt (the paper's), average (divide by the length) or none [default: the model's]."),
 ]
-Threads = Annotated[
-    int | None,
-    typer.Option(min=1, metavar="N", help="CPU threads [default: one per core].", rich_help_panel=COMPUTING),
-]
-Precision = Annotated[
-    Literal["fp32", "bf16"],
-    typer.Option(metavar="TYPE", help="fp32, or bf16, which is faster on some CPUs.", rich_help_panel=COMPUTING),
-]
-Config = Annotated[Path, typer.Argument(metavar="CONFIG", help="Experiment file (TOML).")]
+Threads = Annotated[int | None, value(COMPUTING, "N", "CPU threads [default: one per core].", min=1)]
+Precision = Annotated[Literal["fp32", "bf16"], value(COMPUTING, "TYPE", "fp32, or bf16: faster on some CPUs.")]
+Config = Annotated[Path, argument("CONFIG", "Experiment file (TOML).")]
 Overrides = Annotated[
     list[str] | None,
-    typer.Option(
-        "--set",
-        metavar="KEY=VALUE",
-        help="Replace a setting, such as training.lr=0.001; repeatable.",
-        rich_help_panel="Settings",
-    ),
+    value("Settings", "KEY=VALUE", "Replace a setting, such as training.lr=0.001; repeatable.", "--set"),
 ]
-CheckedOn = Annotated[
-    Path | None,
-    typer.Option(metavar="FILE", help="Sentences to check on [default: 100 of the embedded grammar]."),
-]
+CheckedOn = Annotated[Path | None, value(None, "FILE", "Sentences to check on [default: 100 of the embedded grammar].")]

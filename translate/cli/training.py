@@ -5,7 +5,8 @@ from typing import Annotated
 
 import typer
 
-from translate.cli.options import FILES, MODEL, MODEL_HELP, Config, Overrides
+from translate.cli import options
+from translate.cli.options import FILES, MODEL, MODEL_HELP, argument, flag, value
 from translate.errors import UserError
 
 START = "Start from"
@@ -14,17 +15,11 @@ EXIT_DIFFERENT = 1
 
 
 def prepare(
-    config: Config,
-    overrides: Overrides = None,
-    out: Annotated[
-        Path | None,
-        typer.Option(metavar="FOLDER", help="Prepared corpus [default: prepared/NAME].", rich_help_panel=FILES),
-    ] = None,
+    config: options.Config,
+    overrides: options.Overrides = None,
+    out: Annotated[Path | None, value(FILES, "FOLDER", "Prepared corpus [default: prepared/NAME].")] = None,
     from_model: Annotated[
-        Path | None,
-        typer.Option(
-            "--from", metavar="MODEL", help=f"Use the tokenizer of this model. {MODEL_HELP}.", rich_help_panel=MODEL
-        ),
+        Path | None, value(MODEL, "MODEL", f"Use the tokenizer of this model. {MODEL_HELP}.", "--from")
     ] = None,
 ) -> None:
     """Clean the corpus, train the tokenizer and store token ids."""
@@ -34,31 +29,19 @@ def prepare(
 
 
 def train(
-    config: Annotated[
-        Path | None, typer.Argument(metavar="CONFIG", help="Experiment file (TOML); none with --reproduce.")
-    ] = None,
-    run: Annotated[
-        Path | None, typer.Option(metavar="FOLDER", help="Run directory [default: runs/NAME].", rich_help_panel=FILES)
-    ] = None,
-    prepared: Annotated[
-        Path | None,
-        typer.Option(metavar="FOLDER", help="Prepared corpus [default: prepared/NAME].", rich_help_panel=FILES),
-    ] = None,
-    overrides: Overrides = None,
-    resume: Annotated[
-        bool, typer.Option("--resume", help="Continue from the newest checkpoint.", rich_help_panel=START)
-    ] = False,
-    from_model: Annotated[
-        Path | None,
-        typer.Option("--from", metavar="MODEL", help=f"Fine-tune this model. {MODEL_HELP}.", rich_help_panel=START),
-    ] = None,
+    config: Annotated[Path | None, argument("CONFIG", "Experiment file (TOML); none with --reproduce.")] = None,
+    run: Annotated[Path | None, value(FILES, "FOLDER", "Run directory [default: runs/NAME].")] = None,
+    prepared: Annotated[Path | None, value(FILES, "FOLDER", "Prepared corpus [default: prepared/NAME].")] = None,
+    overrides: options.Overrides = None,
+    resume: Annotated[bool, flag(START, "--resume", "Continue from the newest checkpoint.")] = False,
+    from_model: Annotated[Path | None, value(START, "MODEL", f"Fine-tune this model. {MODEL_HELP}.", "--from")] = None,
     original: Annotated[
         Path | None,
-        typer.Option(
+        value(
+            START,
+            "RUN",
+            "Repeat this run in runs/RUN-again and compare the models; exit code 1 if they differ.",
             "--reproduce",
-            metavar="RUN",
-            help="Repeat this run in runs/RUN-again and compare the models; exit code 1 if they differ.",
-            rich_help_panel=START,
         ),
     ] = None,
 ) -> None:
@@ -79,9 +62,9 @@ def train(
 
 
 def average(
-    folders: Annotated[list[Path], typer.Argument(metavar="FOLDER", help="Runs, checkpoints or models.")],
-    out: Annotated[Path, typer.Option(metavar="FOLDER", help="The new model folder.")],
-    last: Annotated[int, typer.Option(min=1, metavar="N", help="Checkpoints taken from each run.")] = 5,
+    folders: Annotated[list[Path], argument("FOLDER", "Runs, checkpoints or models.")],
+    out: Annotated[Path, value(None, "FOLDER", "The new model folder.")],
+    last: Annotated[int, value(None, "N", "Checkpoints taken from each run.", min=1)] = 5,
 ) -> None:
     """Average the weights of several checkpoints into one model."""
     from translate.commands.average import average as run

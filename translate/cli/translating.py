@@ -3,69 +3,41 @@
 from pathlib import Path
 from typing import Annotated, Literal
 
-import typer
-
-from translate.cli.options import (
-    COMPUTING,
-    FILES,
-    OUTPUT,
-    SEARCH,
-    Alpha,
-    Beam,
-    Force,
-    From,
-    Input,
-    JsonLines,
-    LengthPenalty,
-    Model,
-    Output,
-    Precision,
-    Sentences,
-    Threads,
-    To,
-)
+from translate.cli import options
+from translate.cli.options import COMPUTING, FILES, OUTPUT, SEARCH, flag, value
 
 PREFIXES, SAMPLING = "Forced prefixes", "Sampling"
 
 
 def text(
-    sentences: Sentences = None,
-    model: Model = None,
-    from_language: From = None,
-    to_language: To = None,
-    source: Input = None,
-    output: Output = None,
-    force: Force = False,
-    resume: Annotated[
-        bool,
-        typer.Option("--resume", help="Write in place, and continue after an interruption.", rich_help_panel=FILES),
-    ] = False,
+    sentences: options.Sentences = None,
+    model: options.Model = None,
+    from_language: options.From = None,
+    to_language: options.To = None,
+    source: options.Input = None,
+    output: options.Output = None,
+    force: options.Force = False,
+    resume: Annotated[bool, flag(FILES, "--resume", "Write in place, and continue after an interruption.")] = False,
     layout: Annotated[
         str | None,
-        typer.Option(
+        value(
+            FILES,
+            "FORMAT",
+            "text, lines (one sentence per line), markdown, html, srt, vtt or tsv [default: by the file name].",
             "--format",
-            metavar="FORMAT",
-            help="text, lines (one sentence per line), markdown, html, srt, vtt or tsv [default: by the file name].",
-            rich_help_panel=FILES,
         ),
     ] = None,
-    column: Annotated[
-        int, typer.Option(min=1, metavar="N", help="Column of a TSV file, counted from 1.", rich_help_panel=FILES)
-    ] = 1,
-    as_json: JsonLines = False,
+    column: Annotated[int, value(FILES, "N", "Column of a TSV file, counted from 1.", min=1)] = 1,
+    as_json: options.JsonLines = False,
     no_guards: Annotated[
-        bool,
-        typer.Option(
-            "--no-guards", help="Turn off the checks of language, copies and numbers.", rich_help_panel=OUTPUT
-        ),
+        bool, flag(OUTPUT, "--no-guards", "Turn off the checks of language, copies and numbers.")
     ] = False,
-    beam: Beam = None,
-    threads: Threads = None,
+    beam: options.Beam = None,
+    threads: options.Threads = None,
     engine: Annotated[
-        Literal["torch", "ctranslate2"],
-        typer.Option(metavar="NAME", help="torch, or ctranslate2 (exported).", rich_help_panel=COMPUTING),
+        Literal["torch", "ctranslate2"], value(COMPUTING, "NAME", "torch, or ctranslate2 (exported).")
     ] = "torch",
-    precision: Precision = "fp32",
+    precision: options.Precision = "fp32",
 ) -> None:
     """Translate sentences, a file or standard input.
 
@@ -76,7 +48,7 @@ def text(
     from translate.commands.text import Options
     from translate.commands.text import text as run
 
-    options = Options(
+    chosen = Options(
         format=layout,
         column=column,
         guarded=not no_guards,
@@ -87,117 +59,64 @@ def text(
         precision=precision,
     )
     choice = ModelChoice(model, from_language, to_language)
-    run(sentences or [], options, choice, Paths(source, output, force, resume))
+    run(sentences or [], chosen, choice, Paths(source, output, force, resume))
 
 
 def decode(
-    sentences: Sentences = None,
-    model: Model = None,
-    from_language: From = None,
-    to_language: To = None,
-    source: Input = None,
-    output: Output = None,
-    force: Force = False,
-    as_json: JsonLines = False,
-    n_best: Annotated[
-        int,
-        typer.Option(min=0, max=256, metavar="N", help="With --json, list the N best.", rich_help_panel=OUTPUT),
-    ] = 0,
-    align: Annotated[
-        bool, typer.Option("--align", help="Add word alignments, such as 0-0 1-2.", rich_help_panel=OUTPUT)
-    ] = False,
+    sentences: options.Sentences = None,
+    model: options.Model = None,
+    from_language: options.From = None,
+    to_language: options.To = None,
+    source: options.Input = None,
+    output: options.Output = None,
+    force: options.Force = False,
+    as_json: options.JsonLines = False,
+    n_best: Annotated[int, value(OUTPUT, "N", "With --json, list the N best.", min=0, max=256)] = 0,
+    align: Annotated[bool, flag(OUTPUT, "--align", "Add word alignments, such as 0-0 1-2.")] = False,
     alternatives: Annotated[
-        int,
-        typer.Option(
-            min=0,
-            max=256,
-            metavar="N",
-            help="With --json, list the N most probable other tokens at each position.",
-            rich_help_panel=OUTPUT,
-        ),
+        int, value(OUTPUT, "N", "With --json, list the N most probable other tokens at each position.", min=0, max=256)
     ] = 0,
     alternatives_at: Annotated[
         int | None,
-        typer.Option(
-            min=0,
-            metavar="K",
-            help="With --alternatives, list the translations that continue from the others at token K.",
-            rich_help_panel=OUTPUT,
+        value(
+            OUTPUT, "K", "With --alternatives, list the translations that continue from the others at token K.", min=0
         ),
     ] = None,
     paper: Annotated[
         bool,
-        typer.Option(
-            "--paper",
-            help="The paper's search: beam 4, alpha 0.6, at most 50 tokens longer than the source.",
-            rich_help_panel=SEARCH,
-        ),
+        flag(SEARCH, "--paper", "The paper's settings: beam 4, alpha 0.6, at most 50 tokens more than the source."),
     ] = False,
-    beam: Beam = None,
-    alpha: Alpha = None,
-    length_penalty: LengthPenalty = None,
-    coverage: Annotated[
-        float,
-        typer.Option(metavar="BETA", help="Weight of the coverage penalty of GNMT.", rich_help_panel=SEARCH),
-    ] = 0.0,
-    no_repeat: Annotated[
-        int,
-        typer.Option(min=0, metavar="N", help="Never repeat a sequence of N tokens.", rich_help_panel=SEARCH),
-    ] = 0,
+    beam: options.Beam = None,
+    alpha: options.Alpha = None,
+    length_penalty: options.LengthPenalty = None,
+    coverage: Annotated[float, value(SEARCH, "BETA", "Weight of the coverage penalty of GNMT.")] = 0.0,
+    no_repeat: Annotated[int, value(SEARCH, "N", "Never repeat a sequence of N tokens.", min=0)] = 0,
     constrain: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE",
-            help="Terms that must appear; each line is TARGET, or SOURCE, a tab, TARGET.",
-            rich_help_panel=SEARCH,
-        ),
+        Path | None, value(SEARCH, "FILE", "Terms that must appear; each line is TARGET, or SOURCE, a tab, TARGET.")
     ] = None,
-    ensemble: Annotated[
-        list[str] | None,
-        typer.Option(metavar="MODEL", help="Average with this model too; repeatable.", rich_help_panel=SEARCH),
-    ] = None,
-    prefix: Annotated[
-        str | None, typer.Option(metavar="TEXT", help="Beginning of every translation.", rich_help_panel=PREFIXES)
-    ] = None,
-    prefixes: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="Beginning of each translation, line by line.", rich_help_panel=PREFIXES),
-    ] = None,
+    ensemble: Annotated[list[str] | None, value(SEARCH, "MODEL", "Average with this model too; repeatable.")] = None,
+    prefix: Annotated[str | None, value(PREFIXES, "TEXT", "Beginning of every translation.")] = None,
+    prefixes: Annotated[Path | None, value(PREFIXES, "FILE", "Beginning of each translation, line by line.")] = None,
     prefix_column: Annotated[
-        bool,
-        typer.Option("--prefix-column", help="Each input line is SOURCE, a tab, PREFIX.", rich_help_panel=PREFIXES),
+        bool, flag(PREFIXES, "--prefix-column", "Each input line is SOURCE, a tab, PREFIX.")
     ] = False,
-    sample: Annotated[
-        bool, typer.Option("--sample", help="Draw translations instead of searching.", rich_help_panel=SAMPLING)
-    ] = False,
+    sample: Annotated[bool, flag(SAMPLING, "--sample", "Draw translations instead of searching.")] = False,
     mbr: Annotated[
         int,
-        typer.Option(
+        value(
+            SAMPLING,
+            "N",
+            "Minimum Bayes risk: draw N, return the one most similar to the others (chrF).",
             min=0,
             max=256,
-            metavar="N",
-            help="Minimum Bayes risk: draw N, return the one most similar to the others (chrF).",
-            rich_help_panel=SAMPLING,
         ),
     ] = 0,
-    temperature: Annotated[
-        float, typer.Option(metavar="X", help="Divide the logits by X.", rich_help_panel=SAMPLING)
-    ] = 1.0,
-    top_k: Annotated[
-        int,
-        typer.Option(
-            min=0, metavar="N", help="Draw from the N most probable tokens [default: all].", rich_help_panel=SAMPLING
-        ),
-    ] = 0,
-    top_p: Annotated[
-        float,
-        typer.Option(
-            metavar="X", help="Draw from the most probable tokens that make up the share X.", rich_help_panel=SAMPLING
-        ),
-    ] = 1.0,
-    seed: Annotated[int, typer.Option(metavar="N", help="Random seed [default: 0].", rich_help_panel=SAMPLING)] = 0,
-    threads: Threads = None,
-    precision: Precision = "fp32",
+    temperature: Annotated[float, value(SAMPLING, "X", "Divide the logits by X.")] = 1.0,
+    top_k: Annotated[int, value(SAMPLING, "N", "Draw from the N most probable tokens [default: all].", min=0)] = 0,
+    top_p: Annotated[float, value(SAMPLING, "X", "Draw from the most probable tokens that make up the share X.")] = 1.0,
+    seed: Annotated[int, value(SAMPLING, "N", "Random seed [default: 0].")] = 0,
+    threads: options.Threads = None,
+    precision: options.Precision = "fp32",
 ) -> None:
     """Translate line by line, with options for research.
 
@@ -212,7 +131,7 @@ def decode(
         sentences or [],
         ModelChoice(model, from_language, to_language),
         Paths(source, output, force),
-        search=SearchOptions(
+        SearchOptions(
             beam_size=beam,
             alpha=alpha,
             length_penalty=length_penalty,
@@ -224,13 +143,7 @@ def decode(
             threads=threads,
             precision=precision,
         ),
-        sampling=SamplingOptions(sample=sample, mbr=mbr, temperature=temperature, top_k=top_k, top_p=top_p, seed=seed),
-        prefixes=PrefixOptions(prefix=prefix, prefixes=prefixes, column=prefix_column),
-        output=OutputOptions(
-            as_json=as_json,
-            n_best=n_best,
-            align=align,
-            alternatives=alternatives,
-            alternatives_at=alternatives_at,
-        ),
+        SamplingOptions(sample=sample, mbr=mbr, temperature=temperature, top_k=top_k, top_p=top_p, seed=seed),
+        PrefixOptions(prefix=prefix, prefixes=prefixes, column=prefix_column),
+        OutputOptions(as_json, n_best=n_best, align=align, alternatives=alternatives, alternatives_at=alternatives_at),
     )

@@ -7,6 +7,7 @@ import typer
 
 from translate.cli import comparing, managing, training, translating
 from translate.cli.help import GroupedCommand, GroupedVerbs
+from translate.cli.options import flag
 
 GROUPS: dict[str, dict[str, Callable[..., None]]] = {
     "Translate": {"text": translating.text, "decode": translating.decode},
@@ -34,8 +35,8 @@ app = typer.Typer(
 
 @app.callback()
 def options(
-    version: Annotated[bool, typer.Option("--version", help="Show the version and exit.", is_eager=True)] = False,
-    debug: Annotated[bool, typer.Option("--debug", help="Show tracebacks, like TRANSLATE_DEBUG=1.")] = False,
+    version: Annotated[bool, flag(None, "--version", "Show the version and exit.")] = False,
+    debug: Annotated[bool, flag(None, "--debug", "Show tracebacks, like TRANSLATE_DEBUG=1.")] = False,
 ) -> None:
     """Train a Transformer on your own text and translate with it.
 

@@ -36,7 +36,6 @@ def decode(
     sentences: Sequence[str],
     choice: ModelChoice,
     paths: Paths,
-    *,
     search: SearchOptions,
     sampling: SamplingOptions,
     prefixes: PrefixOptions,
