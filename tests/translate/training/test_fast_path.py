@@ -16,6 +16,7 @@ from transformer import attention
 from transformer.config import ModelConfig
 from transformer.kernels.short_attention import by_head
 from transformer.loss import smoothed_nll
+from transformer.masks import causal_mask
 from transformer.model import Transformer
 from transformer.presets import resolve
 from transformer.schedule import inverse_sqrt_lr
@@ -56,6 +57,10 @@ def plain_loss(
     return smoothed_nll(logits, target, smoothing), smoothed_nll(logits, target, 0.0)
 
 
+def plain_attention(q: Tensor, k: Tensor, v: Tensor, allowed: Tensor | None, rate: float, causal: bool) -> Tensor:
+    return attention.attend(q, k, v, causal_mask(q.size(2)) if causal else allowed, rate)
+
+
 def plain_heads(x: Tensor, n_heads: int, widths: tuple[int, ...]) -> tuple[Tensor, ...]:
     return tuple(part.transpose(1, 2) for part in by_head(x, n_heads, widths))
 
@@ -70,7 +75,7 @@ def curves(pairs: Pairs, config: ModelConfig, batch_tokens: int, *dtypes: torch.
     """The fast curves in the given types, then the plain one."""
     fast = [curve(pairs, config, batch_tokens, dtype) for dtype in dtypes]
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(attention, "attend_fast", attention.attend)
+        patch.setattr(attention, "attend_fast", plain_attention)
         patch.setattr(attention, "split_heads", plain_heads)
         patch.setattr(engine, "linear_smoothed_nll", plain_loss)
         patch.setattr(engine, "new_optimizer", plain_adam)
