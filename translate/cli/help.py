@@ -39,16 +39,13 @@ def _options(command: Any, ctx: typer.Context) -> Rows:
     rows: Rows = {}
     rest: list[tuple[str, str]] = []
     for param in command.get_params(ctx):
-        record = param.get_help_record(ctx)
-        if record is None:  # hidden
-            continue
+        help = _help(param)
         if param.param_type_name == "argument":
-            name = param.metavar + ("..." if param.nargs == -1 else "")
-            rows.setdefault("Arguments", []).append((name, _help(param)))
+            rows.setdefault("Arguments", []).append((param.metavar + ("..." if param.nargs == -1 else ""), help))
         elif group := getattr(param, "rich_help_panel", None):
-            rows.setdefault(group, []).append((record[0], _help(param)))
+            rows.setdefault(group, []).append((param.get_help_record(ctx)[0], help))
         else:
-            rest.append((record[0], _help(param)))
+            rest.append((param.get_help_record(ctx)[0], help))
     return rows | {"Other" if rows.keys() - {"Arguments"} else "Options": rest}
 
 

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
 from translate.commands.paths import Paths
-from translate.commands.writing import writable
+from translate.commands.writing import Output, writable
 from translate.errors import UserError
 
 if TYPE_CHECKING:
@@ -37,17 +37,16 @@ def check(sentences: Sequence[str], paths: Paths) -> tuple[Path, Path]:
     return paths.source, paths.output
 
 
-class Share:
-    """The windows of one rank, one JSON string per line; an `Output`."""
-
-    n_done = 0
+class Share(Output):
+    """The windows of one rank, one JSON string per line."""
 
     def __init__(self, file: TextIO, rank: int, size: int) -> None:
-        self._file, self._rank, self._size = file, rank, size
+        super().__init__(file)
+        self._rank, self._size = rank, size
         self._window: list[str] = []
 
     def wants(self, n: int) -> bool:
-        """Whether window `n`, counted from 1, belongs to this rank."""
+        """True if window `n`, counted from 1, belongs to this rank."""
         return (n - 1) % self._size == self._rank
 
     def write(self, text: str) -> None:
@@ -55,12 +54,9 @@ class Share:
         self._window.append(text)
 
     def end_window(self, digest: str) -> None:
-        """The window is complete."""
+        """Write the window as one line."""
         self._file.write(json.dumps("".join(self._window)) + "\n")
         self._window = []
-
-    def check(self, digest: str) -> None:
-        """Do nothing: there is no earlier process."""
 
 
 @contextmanager

@@ -15,7 +15,7 @@ from translate.commands.notes import Notes
 from translate.commands.opening import ModelChoice, set_up_torch
 from translate.commands.paths import Paths
 from translate.commands.reading import ArrivingLines, Lines, TypedLines, ended, open_lines
-from translate.commands.writing import GrowingFile, Output, Stream, writable
+from translate.commands.writing import GrowingFile, Output, writable
 from translate.errors import UserError
 from translate.models import registry
 from translate.text import formats
@@ -92,7 +92,7 @@ def text(sentences: Sequence[str], options: Options, choice: ModelChoice, paths:
             n_lines = _translate(translator, lines, out, options, paths.source)
     else:
         with writable(paths.output) as file:
-            n_lines = _translate(translator, lines, Stream(file), options, paths.source)
+            n_lines = _translate(translator, lines, Output(file), options, paths.source)
     if paths.source is not None:
         _say_speed(n_lines, time.perf_counter() - start)
 

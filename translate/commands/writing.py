@@ -15,54 +15,39 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import asdict, dataclass
 from io import TextIOWrapper
 from pathlib import Path
-from typing import Protocol, TextIO
+from typing import TextIO
 
 from translate.commands.messages import say
 from translate.errors import UserError
 from translate.files import read_json, write_json
 
 
-class Output(Protocol):
-    """A destination for windows of text.
+class Output:
+    """A destination for windows of text; this one writes all of them to an open file.
 
     Attributes:
         n_done: number of windows that an earlier process has written; they are skipped.
     """
 
-    n_done: int
-
-    def wants(self, n: int) -> bool:
-        """True if window `n`, counted from 1, must be written."""
-
-    def write(self, text: str) -> object:
-        """Add text to the window."""
-
-    def end_window(self, digest: str) -> None:
-        """Complete the window; `digest` is that of the lines read so far."""
-
-    def check(self, digest: str) -> None:
-        """Raise UserError if the skipped windows come from other lines."""
-
-
-class Stream:
-    """An open text file; every window is flushed."""
-
     n_done = 0
 
     def __init__(self, file: TextIO) -> None:
         self._file = file
-        self.write = file.write
 
     def wants(self, n: int) -> bool:
-        """Return True."""
+        """True if window `n`, counted from 1, must be written."""
         return True
 
+    def write(self, text: str) -> None:
+        """Add text to the window."""
+        self._file.write(text)
+
     def end_window(self, digest: str) -> None:
-        """Flush, because a reader may wait for the answer."""
-        self._file.flush()
+        """Complete the window; `digest` is that of the lines read so far."""
+        self._file.flush()  # a reader may wait for the answer
 
     def check(self, digest: str) -> None:
-        """Do nothing: no window is skipped."""
+        """Raise UserError if the skipped windows come from other lines."""
 
 
 @dataclass(frozen=True)
@@ -75,7 +60,7 @@ class Progress:
     settings: dict[str, object]
 
 
-class GrowingFile:
+class GrowingFile(Output):
     """A file to which complete windows are appended.
 
     Args:
@@ -136,10 +121,6 @@ class GrowingFile:
     def wants(self, n: int) -> bool:
         """True for windows that are not in the file yet."""
         return n > self.n_done
-
-    def write(self, text: str) -> object:
-        """Add text to the window."""
-        return self._file.write(text)
 
     def end_window(self, digest: str) -> None:
         """Write the window to the disk, then record it."""

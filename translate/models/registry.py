@@ -1,9 +1,9 @@
 """Models and their names: one function finds the model that a verb should use."""
 
 import difflib
-import json
 import math
 import os
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -178,19 +178,18 @@ class Weights:
     @classmethod
     def read(cls, path: Path) -> "Weights":
         """Read the header; UserError if `path` is not a safetensors file."""
+        from safetensors import SafetensorError, safe_open
+
+        sizes: Counter[str] = Counter()
         try:
-            with path.open("rb") as file:
-                size = int.from_bytes(file.read(8), "little")
-                header = json.loads(file.read(min(size, path.stat().st_size)))
-            sizes: dict[str, int] = {}
-            for name, tensor in header.items():
-                if name == "__metadata__" or name.removesuffix(".scale") in header.keys() - {name}:
-                    continue
-                sizes[tensor["dtype"]] = sizes.get(tensor["dtype"], 0) + math.prod(tensor["shape"])
-        except OSError as error:
-            raise UserError(f"{path}: cannot be read: {error.strerror}; copy the model folder again") from error
-        except (ValueError, KeyError, TypeError, AttributeError) as error:
-            raise UserError(f"{path}: the file is damaged or truncated; copy the model folder again") from error
-        dtype = max(sizes, key=lambda name: sizes[name], default="")
+            with safe_open(path, framework="numpy") as file:
+                names = set(file.keys())
+                for name in names:
+                    if name.removesuffix(".scale") not in names - {name}:
+                        tensor = file.get_slice(name)
+                        sizes[tensor.get_dtype()] += math.prod(tensor.get_shape())
+        except (OSError, SafetensorError) as error:
+            raise UserError(f"{path}: damaged, truncated or unreadable; copy the model folder again") from error
+        ((dtype, _),) = sizes.most_common(1) or [("", 0)]
         precision = {"F32": "fp32", "BF16": "bf16", "I8": "int8"}.get(dtype, dtype)
-        return cls(sum(sizes.values()), precision, path.stat().st_size)
+        return cls(sizes.total(), precision, path.stat().st_size)

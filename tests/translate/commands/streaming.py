@@ -28,15 +28,15 @@ def memory() -> int:
     return next(int(line.split()[1]) for line in lines if line.startswith("VmRSS:"))
 
 
-class Watched(text.Stream):
-    """A stream that counts lines."""
+class Watched(text.Output):
+    """An output that counts lines."""
 
     def end_window(self, digest: str) -> None:
         note(1024)
         super().end_window(digest)
 
 
-text.Stream = Watched  # type: ignore[misc]
+text.Output = Watched  # type: ignore[misc]
 text.open_translator = lambda options, choice, *_: Echo(ModelFolder.open(choice.name))  # type: ignore[assignment]
 text.text(
     [],
