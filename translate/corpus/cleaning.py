@@ -8,7 +8,7 @@
     duplicate     the same pair occurred before
     test_overlap  a side of 4 words or more is also a side of a validation or test pair, ignoring case and spacing
 
-Sentences are never changed. Pairs are remembered as 8-byte hashes, in 11 to 16 bytes of memory each. The probability of
+Sentences are never changed. Pairs are remembered as 8-byte hashes, in 8 to 16 bytes of memory each. The probability of
 any collision is 3 in a million among ten million pairs, and 3 in ten thousand among a hundred million.
 """
 

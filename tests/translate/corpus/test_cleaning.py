@@ -144,7 +144,7 @@ def test_held_out_sides_are_found_whatever_their_case_and_spacing() -> None:
 
 @pytest.mark.slow
 def test_a_pair_more_costs_no_more_than_24_bytes() -> None:
-    """The tables grow in steps, from 11 to 16 bytes a pair, so the slope between two sizes may exceed either."""
+    """The memory grows in steps, from 8 to 16 bytes a pair, so the slope between two sizes may exceed either."""
 
     def peak(n: int) -> int:
         cleaner = Cleaner(CONFIG, HELD_OUT)

@@ -10,26 +10,24 @@ from translate.corpus.seen import Seen
 
 CHUNK_BYTES = 10_007 * 80  # that adding so many keys needs, however many came before
 
-# Few distinct keys, so that they repeat; and keys that share their low bits, so that they want the same places.
+# Few distinct keys, so that they repeat.
 KEYS = st.one_of(st.integers(0, 7), st.integers(0, 7).map(lambda n: n << 32), st.integers(0, 2**64 - 1))
 
 
-@given(chunks=st.lists(st.lists(KEYS, max_size=23), max_size=7), capacity=st.sampled_from([1, 2, 8, 64]))
-@example(chunks=[[0, 0], [1], [2**64 - 1] * 3], capacity=1)
-@example(chunks=[[n << 32 for n in range(8)] * 2, [n << 32 for n in range(7, -1, -1)]], capacity=16)
-def test_a_key_came_before_or_it_did_not(chunks, capacity):
-    seen, known = Seen(capacity), set()
+@given(chunks=st.lists(st.lists(KEYS, max_size=23), max_size=7))
+@example(chunks=[[0, 0], [], [1], [2**64 - 1] * 3])
+@example(chunks=[[2**64 - 1], [2**64 - 1, 0]])
+def test_a_key_came_before_or_it_did_not(chunks):
+    seen, known = Seen(), set()
     for chunk in chunks:
         answers = seen.add(np.array(chunk, dtype=np.uint64)).tolist()
         for key, answer in zip(chunk, answers, strict=True):
-            key = key or 1  # 0 marks a free place, so it shares the lot of 1: one chance in 2^64
             assert answer == (key in known)
             known.add(key)
-        assert len(seen) == len(known)
 
 
-def test_a_key_costs_no_more_than_16_bytes_and_little_beside_while_tables_grow():
-    """A set of integers takes 70. One table that doubles would for a moment hold three times what it keeps."""
+def test_a_key_costs_8_bytes_and_as_many_while_arrays_merge():
+    """A set of integers takes 70. A table that doubles would for a moment hold three times what it keeps."""
     rng = np.random.default_rng(0)
     seen, n, most, highest = Seen(), 0, 0.0, 0.0
     tracemalloc.start()
@@ -38,11 +36,10 @@ def test_a_key_costs_no_more_than_16_bytes_and_little_beside_while_tables_grow()
         seen.add(rng.integers(0, 2**64, 10_007, dtype=np.uint64))
         n += 10_007
         held, peak = tracemalloc.get_traced_memory()
-        if n > 300_000:  # before, the tables of the beginning weigh in
+        if n > 300_000:
             most, highest = max(most, held / n), max(highest, (peak - CHUNK_BYTES) / n)
     tracemalloc.stop()
-    assert len(seen) == n
-    assert most < 16
+    assert most < 9
     assert highest < 20
 
 
