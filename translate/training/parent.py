@@ -21,8 +21,8 @@ from translate.training.run import Record, Run
 
 Say = Callable[[str], None]
 
-# Dropout rates may differ: the weights fit any rate.
-_FREE = {"dropout", "attention_dropout", "ffn_dropout"}
+# Keys that may differ: trained weights fit any dropout rate and do not depend on how weights are initialised.
+_FREE = {"dropout", "attention_dropout", "ffn_dropout", "init_gain"}
 
 
 @dataclass(frozen=True)

@@ -173,8 +173,8 @@ def test_the_other_direction_begins_with_the_same_weights(toy, parent, capsys, m
     assert_same_weights(Path(), parent)
 
 
-def test_dropout_may_differ_and_unused_settings_of_the_tokenizer_are_said(toy, parent, capsys):
-    rates = {"dropout": 0.2, "attention_dropout": 0.1, "ffn_dropout": 0.3}
+def test_dropout_and_initialisation_may_differ_and_unused_settings_of_the_tokenizer_are_said(toy, parent, capsys):
+    rates = {"dropout": 0.2, "attention_dropout": 0.1, "ffn_dropout": 0.3, "init_gain": 0.7}
     fine_tune(toy, "tuned", parent, model=rates, tokenizer={"vocab_size": 300, "algorithm": "unigram"})
     assert "[tokenizer] algorithm: without effect" in capsys.readouterr().err
     assert json.loads(Path("tuned/model/config.json").read_text())["model"]["dropout"] == 0.2
