@@ -61,7 +61,8 @@ def evaluate(
     if valid or not sets:
         sets += _sets_of_run(run, folder, valid).items()
     _check_names([name for name, _ in sets])
-    if out is None and run in (folder.resolve().parent, model and model.resolve()):
+    named = folder if model is None else registry.find_folder(model, lambda _: None)
+    if out is None and run in (folder.resolve().parent, named.resolve()):
         out = run
     metrics(spec.target)  # reports a missing package before anything is translated
     _begin(out, sets)

@@ -94,6 +94,14 @@ def test_a_checkpoint_does_not_overwrite_the_scores_of_its_run(run: Path, parts:
     assert not (run / "scores.json").exists()
 
 
+@pytest.mark.parametrize("name", ["x", "runs/x"])
+def test_a_run_without_a_final_model_gets_the_scores_of_its_checkpoint(run: Path, name: str) -> None:
+    (run / "checkpoints").mkdir()
+    (run / "model").rename(run / "checkpoints" / "step-00000007")
+    assert main(["evaluate", name]) == 0
+    assert "step-00000007" in json.loads((run / "scores.json").read_text(encoding="utf-8"))["small"]["model"]
+
+
 def test_data_prepared_anew_are_not_taken_for_the_old(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = run / "manifest.json"
     path.write_text(json.dumps({"prepared": "prepared", "data": {"fingerprint": "another"}}), encoding="utf-8")
