@@ -24,15 +24,15 @@ def has_words(text: str) -> bool:
 
 
 def loops(output: str, source: str) -> bool:
-    """Return whether a translation repeats itself and its source does not.
+    """Return whether a translation repeats itself more than twice as often as its source.
 
-    It repeats words more often in a row than the source, or its most frequent sequence of 4 words occurs at least two
-    times more than the source's, or it repeats a syllable many times within a word.
+    Counted are sequences of words that follow themselves and sequences of 4 words anywhere. A syllable that is repeated
+    many times within a word counts too.
     """
     words, read = (_WORD.findall(text.casefold()) for text in (output, source))
     return (
-        _times_in_a_row(words) > max(2, _times_in_a_row(read))
-        or _times(words) >= _times(read) + 2
+        _times_in_a_row(words) > 2 * _times_in_a_row(read)
+        or _times(words) > 2 * _times(read)
         or (_STUTTER.search(output) is not None and _STUTTER.search(source) is None)
     )
 

@@ -29,7 +29,7 @@ def test_a_letter_of_any_script_is_a_word(text: str) -> None:
     ("output", "source"),
     [
         ("no no no", "nein"),
-        ("No, no, no, no.", "Nein, nein."),
+        ("No, no, no, no, no.", "Nein, nein."),
         ("the man and the man and the man and the man", "der Mann und die Frau"),
         ("Hahahahahahahahaha", "Ha"),
         ("in the house of the cat, in the house of the dog, in the house of the cow", "im Haus der Katze"),
@@ -47,6 +47,7 @@ def test_repetition_that_the_source_has_not_is_a_loop(output: str, source: str) 
         ("Hello", "Hallo"),
         ("very, very good", "sehr gut"),
         ("No, no, no!", "Nein, nein, nein!"),
+        ("Nein, nein, nein, nein.", "No, no, no."),
         ("no no no no no", "nein nein nein nein nein"),
         ("Hahahahahahahahaha", "Hahahahahahahahaha"),
         ("1000000000000", "1000000000000"),
