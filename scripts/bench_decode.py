@@ -16,6 +16,7 @@ new process that translates one sentence.
 """
 
 import argparse
+import functools
 import json
 import os
 import statistics
@@ -23,12 +24,13 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 
 import torch
-from contenders import Answer, Contender, ask_each, median_ratio, peak_mb, progress
+from contenders import Answer, answer_tasks, machine, median_ratio, peak_mb, print_table, started
 
+from transformer.search.model_step import pad_batch
 from translate.commands.messages import say
 from translate.evaluation.scores import corpus_bleu
 from translate.inference.engine import TorchEngine
@@ -36,19 +38,18 @@ from translate.inference.translator import Translator
 from translate.machine import tune_malloc
 from translate.models import folder as model_folder
 from translate.models.folder import ModelFolder
-from translate.training.environment import commit, processor_name
 
 MAX_EXTRA = 50
 N_SINGLE = 50  # sentences that are translated one at a time
+FORMATS = {"ct2": ("ctranslate2",), "ct2-int8": ("ctranslate2", "--int8"), "hf": ("marian",)}
+COLUMNS = ("sentences_per_s", "ours_is_times", "ours_bf16_is_times", "single_ms", "cold_s", "bleu", "peak_mb")
 
-Run = Callable[[Sequence[str]], list[str]]
-Results = dict[str, Answer]
+Run = Callable[[tuple[str, ...]], list[str]]
 
 
-def main(argv: Sequence[str] | None = None) -> int:
+def main() -> int:
     """Measure and print; with --work, be one contender that answers each line on stdin."""
-    argv = sys.argv[1:] if argv is None else list(argv)
-    args = parse_args(argv)
+    args = parse_args()
     if args.work:
         return work(args)
     with tempfile.TemporaryDirectory() as folder:
@@ -57,20 +58,15 @@ def main(argv: Sequence[str] | None = None) -> int:
         for name in args.against:
             command = [sys.executable, "-m", "translate", "export", args.model, "--to", f"{folder}/{name}"]
             subprocess.run([*command, "--format", *FORMATS[name], "--sentences", str(checked)], check=True)
-        contenders = {
-            name: Contender([sys.executable, __file__, *argv, "--exports", folder, "--work", name])
-            for name in ["ours", "ours-bf16", *args.against]
-        }
-        results = measured(args, contenders, folder)
-    print_table(results)
-    print(json.dumps(record(args, results)))
+        results = measured(args, folder)
+    print_table(COLUMNS, results)
+    settings = {key: getattr(args, key) for key in ("model", "beam", "batch", "rounds")}
+    settings |= {"source": str(args.source), "length_penalty": "average"}
+    print(json.dumps({"kind": "bench_decode", **settings, **machine(), "contenders": results}))
     return 0
 
 
-FORMATS = {"ct2": ("ctranslate2",), "ct2-int8": ("ctranslate2", "--int8"), "hf": ("marian",)}
-
-
-def parse_args(argv: Sequence[str]) -> argparse.Namespace:
+def parse_args() -> argparse.Namespace:
     """Return the options; the record contains most of them."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("model", help="run or model folder")
@@ -82,30 +78,27 @@ def parse_args(argv: Sequence[str]) -> argparse.Namespace:
     parser.add_argument("--rounds", type=int, default=5, help="measured rounds (default: %(default)s)")
     parser.add_argument("--exports", help=argparse.SUPPRESS)
     parser.add_argument("--work", help=argparse.SUPPRESS)
-    return parser.parse_args(argv)
+    return parser.parse_args()
 
 
-def measured(args: argparse.Namespace, contenders: dict[str, Contender], folder: str) -> Results:
-    """Return quality, measured once, and speed, measured in interleaved rounds.
+def measured(args: argparse.Namespace, folder: str) -> dict[str, Answer]:
+    """Return quality, measured once, and speed, measured in interleaved rounds, of each contender.
 
     Args:
         args: the options.
-        contenders: processes by name.
         folder: of the exported models.
     """
-    rounds: dict[str, list[dict[str, Answer]]] = {"all": [], "single": []}
-    cold: dict[str, list[float]] = {"ours": [], **({"ct2": []} if "ct2" in contenders else {})}
-    with progress(len(contenders) * (2 * args.rounds + 1)) as bar:
-        quality = ask_each(contenders, "score", bar)  # also warms up
+    names = ["ours", "ours-bf16", *args.against]
+    commands = {name: [sys.executable, *sys.argv, "--exports", folder, "--work", name] for name in names}
+    cold: dict[str, list[float]] = {name: [] for name in ("ours", "ct2") if name in names}
+    rounds = []
+    with started(commands, 2 * args.rounds + 1) as ask_each:
+        quality = ask_each("score")  # also warms up
         for _ in range(args.rounds):
-            for task, answers in rounds.items():
-                answers.append(ask_each(contenders, task, bar))
+            rounds.append((ask_each("all"), ask_each("single")))
             for name, seconds in cold.items():
                 seconds.append(cold_start(args, name, folder))
-    for contender in contenders.values():
-        contender.close()
-    rates = {name: [answers[name]["rate"] for answers in rounds["all"]] for name in contenders}
-    singles = {name: [answers[name]["ms"] for answers in rounds["single"]] for name in contenders}
+    rates = {name: [every[name]["rate"] for every, _ in rounds] for name in names}
     return {
         name: {
             "sentences_per_s": round(statistics.median(rates[name]), 1),
@@ -113,35 +106,12 @@ def measured(args: argparse.Namespace, contenders: dict[str, Contender], folder:
             "sentences_per_s_most": round(max(rates[name]), 1),
             "ours_is_times": median_ratio(rates["ours"], rates[name]),
             "ours_bf16_is_times": median_ratio(rates["ours-bf16"], rates[name]),
-            "single_ms": round(statistics.median(singles[name]), 1),
+            "single_ms": round(statistics.median(single[name]["ms"] for _, single in rounds), 1),
             **quality[name],
             **({"cold_s": round(statistics.median(cold[name]), 2)} if name in cold else {}),
         }
-        for name in contenders
+        for name in names
     }
-
-
-def record(args: argparse.Namespace, results: Results) -> dict[str, object]:
-    """Return the record: settings, machine and results."""
-    return {
-        "kind": "bench_decode",
-        "commit": commit(),
-        **{key: str(getattr(args, key)) for key in ("model", "source")},
-        **{key: getattr(args, key) for key in ("beam", "batch", "rounds")},
-        "length_penalty": "average",
-        "processor": processor_name(),
-        "threads": torch.get_num_threads(),
-        "torch": torch.__version__,
-        "contenders": results,
-    }
-
-
-def print_table(contenders: Results) -> None:
-    """Print one line for each contender."""
-    columns = ("sentences_per_s", "ours_is_times", "ours_bf16_is_times", "single_ms", "cold_s", "bleu", "peak_mb")
-    print(f"{'contender':11}" + "".join(f"{column:>20}" for column in columns))
-    for name, values in contenders.items():
-        print(f"{name:11}" + "".join(f"{values.get(column, ''):>20}" for column in columns))
 
 
 def cold_start(args: argparse.Namespace, name: str, folder: str) -> float:
@@ -156,22 +126,22 @@ def cold_start(args: argparse.Namespace, name: str, folder: str) -> float:
 
 def work(args: argparse.Namespace) -> int:
     """Be one contender: load the model, then answer each line on stdin."""
-    source, reference = (path.read_text(encoding="utf-8").splitlines() for path in (args.source, args.reference))
-    folder = model_folder.resolve(Path(args.model), say)
+    lines, reference = (path.read_text(encoding="utf-8").splitlines() for path in (args.source, args.reference))
+    folder, source = model_folder.resolve(Path(args.model), say), tuple(lines)
     run = {"ours": ours, "ours-bf16": ours, "hf": hugging_face}.get(args.work, ctranslate2)(args, folder)
     timed = source[::5] if args.work == "hf" else source
-    for task in sys.stdin:
-        if task.strip() == "score":
-            answer = {"bleu": round(corpus_bleu(run(source), reference), 2), "peak_mb": round(peak_mb())}
-        elif task.strip() == "single":
-            answer = {"ms": statistics.median(seconds_of(run, [line]) * 1e3 for line in source[:N_SINGLE])}
-        else:
-            answer = {"rate": len(timed) / seconds_of(run, timed)}
-        print(json.dumps(answer), flush=True)
-    return 0
+
+    def answer(task: str) -> Answer:
+        if task == "score":
+            return {"bleu": round(corpus_bleu(run(source), reference), 2), "peak_mb": peak_mb()}
+        if task == "single":
+            return {"ms": statistics.median(seconds_of(run, (line,)) * 1e3 for line in source[:N_SINGLE])}
+        return {"rate": len(timed) / seconds_of(run, timed)}
+
+    return answer_tasks(answer)
 
 
-def seconds_of(run: Run, lines: Sequence[str]) -> float:
+def seconds_of(run: Run, lines: tuple[str, ...]) -> float:
     """Return the seconds that translating `lines` takes."""
     begin = time.perf_counter()
     run(lines)
@@ -191,12 +161,12 @@ def ctranslate2(args: argparse.Namespace, folder: Path) -> Run:
     import ctranslate2 as engine
 
     tokenizer = ModelFolder.open(folder).tokenizer
-    n_workers = os.cpu_count() or 1
-    where = f"{args.exports}/{args.work}"
+    encoded = functools.cache(tokenizer.encode_batch)  # repeated lines are tokenized once
+    where, n_workers = f"{args.exports}/{args.work}", os.cpu_count() or 1
     translator = engine.Translator(where, device="cpu", inter_threads=n_workers, intra_threads=1)
 
-    def run(lines: Sequence[str]) -> list[str]:
-        pieces = [tokenizer.pieces(ids) for ids in encoded[tuple(lines)]]
+    def run(lines: tuple[str, ...]) -> list[str]:
+        pieces = [tokenizer.pieces(ids) for ids in encoded(lines)]
         results = translator.translate_batch(
             pieces,
             beam_size=args.beam,
@@ -207,7 +177,6 @@ def ctranslate2(args: argparse.Namespace, folder: Path) -> Run:
         )
         return [tokenizer.decode(tokenizer.ids(result.hypotheses[0])) for result in results]
 
-    encoded = Encoded(tokenizer.encode_batch)
     return run
 
 
@@ -218,43 +187,25 @@ def hugging_face(args: argparse.Namespace, folder: Path) -> Run:
     with quiet_transformers() as transformers:
         model = transformers.MarianMTModel.from_pretrained(f"{args.exports}/hf", local_files_only=True).eval()
     tokenizer = ModelFolder.open(folder).tokenizer
-    encoded = Encoded(tokenizer.encode_batch)
+    encoded = functools.cache(tokenizer.encode_batch)  # repeated lines are tokenized once
     end, pad = model.config.eos_token_id, model.config.pad_token_id
 
     @torch.inference_mode()
-    def run(lines: Sequence[str]) -> list[str]:
-        ids = encoded[tuple(lines)]
+    def run(lines: tuple[str, ...]) -> list[str]:
+        ids = encoded(lines)
         order = sorted(range(len(ids)), key=lambda i: len(ids[i]))
         texts = [""] * len(ids)
         for start in range(0, len(order), args.batch):
             batch = order[start : start + args.batch]
-            width = max(len(ids[i]) for i in batch) + 1
-            src = torch.tensor([[*ids[i], end, *[pad] * (width - 1 - len(ids[i]))] for i in batch])
-            outputs = model.generate(
-                input_ids=src,
-                attention_mask=src != pad,
-                num_beams=args.beam,
-                do_sample=False,
-                length_penalty=1.0,
-                max_length=width + MAX_EXTRA,
-            )
+            src = pad_batch([[*ids[i], end] for i in batch], pad)
+            settings = {"num_beams": args.beam, "do_sample": False, "length_penalty": 1.0}
+            limit = src.size(1) + MAX_EXTRA
+            outputs = model.generate(input_ids=src, attention_mask=src != pad, max_length=limit, **settings)
             for i, output in zip(batch, outputs.tolist(), strict=True):
                 texts[i] = tokenizer.decode([token for token in output[1:] if token not in (end, pad)])
         return texts
 
     return run
-
-
-class Encoded(dict[tuple[str, ...], list[list[int]]]):
-    """A cache of the token ids of lines, so that repeated lines are tokenized once."""
-
-    def __init__(self, encode: Callable[[Sequence[str]], list[list[int]]]) -> None:
-        super().__init__()
-        self._encode = encode
-
-    def __missing__(self, lines: tuple[str, ...]) -> list[list[int]]:
-        self[lines] = self._encode(lines)
-        return self[lines]
 
 
 if __name__ == "__main__":

@@ -22,7 +22,8 @@ from pathlib import Path
 DATA = Path(__file__).resolve().parent / "data"
 MAX_GROWTH = 3
 
-_IN_FRONT = re.compile(r"(?:the|an?|to|der|die|das|den|dem|eine?|einen) (?=\S)")
+_IGNORED = re.compile(r"^[\W_]+|[\W_]+$")
+_IN_FRONT = re.compile(r"^(?:the|an?|to|der|die|das|den|dem|eine?|einen) (?=\S)")
 _LOOP = re.compile(r"([^\s\d]+?)\1{3,}|\b(\w+(?:\W+\w+){0,4}?)(?:\W+\2\b){2,}")
 
 
@@ -81,12 +82,7 @@ def read(path: Path) -> list[Item]:
 def plain(text: str) -> str:
     """Return a text for comparison: case-folded, without punctuation at the ends and without an article."""
     text = " ".join(unicodedata.normalize("NFC", text).replace("\u2019", "'").casefold().split())
-    start, end = 0, len(text)
-    while start < end and not text[start].isalnum():
-        start += 1
-    while start < end and not text[end - 1].isalnum():
-        end -= 1
-    return _IN_FRONT.sub("", text[start:end], count=1) if _IN_FRONT.match(text[start:end]) else text[start:end]
+    return _IN_FRONT.sub("", _IGNORED.sub("", text))
 
 
 def judge(item: Item, answer: str) -> Verdict:

@@ -21,27 +21,14 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
-import torch
+from contenders import machine, peak_mb
 
 from translate.corpus.batches import Position, Sampler, collate
 from translate.corpus.prepare import Prepared
-from translate.training.environment import commit, processor_name
 
 EXTRAPOLATED = 100_000_000
 WORDS = 200_000
-CONFIG = """
-[data]
-source = "de"
-target = "en"
-train = [{ source = "train.de.gz", target = "train.en.gz" }]
-valid = { kind = "grammar", split = "valid", pairs = 100 }
-
-[tokenizer]
-vocab_size = 32000
-
-[training]
-max_steps = 1
-"""
+CONFIG = Path(__file__).resolve().parent / "data" / "bench-prepare.toml"
 Row = dict[str, float]
 COLUMNS = ("pairs", "pairs_per_s", "peak_mb", "disk_bytes_per_pair", "start_s", "start_peak_mb")
 
@@ -56,8 +43,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     rows = [shown(measure(n)) for n in sorted(args.pairs)]
     if len(rows) > 1:
         rows.append(shown(extrapolated(*rows[-2:])))
-    machine = {"processor": processor_name(), "threads": torch.get_num_threads()}
-    print(json.dumps({"kind": "bench_prepare", "commit": commit(), **machine, "rows": rows}))
+    print(json.dumps({"kind": "bench_prepare", **machine(), "rows": rows}))
     return 0
 
 
@@ -82,20 +68,17 @@ def measure(n_pairs: int) -> Row:
         folder = Path(name)
         for seed, side in enumerate(("de", "en")):
             write_sentences(folder / f"train.{side}.gz", n_pairs, seed)
-        (folder / "big.toml").write_text(CONFIG, encoding="utf-8")
         begin = time.monotonic()
-        peak = peak_mb_of([sys.executable, "-m", "translate", "prepare", "big.toml", "--out", "prepared"], folder)
+        peak = peak_mb_of([sys.executable, "-m", "translate", "prepare", str(CONFIG), "--out", "prepared"], folder)
         seconds = time.monotonic() - begin
-        start = subprocess.run(
-            [sys.executable, __file__, "--open", folder / "prepared"], capture_output=True, text=True, check=True
-        )
+        start = subprocess.check_output([sys.executable, __file__, "--open", folder / "prepared"])
         size = sum(path.stat().st_size for path in (folder / "prepared").iterdir())
         return {
             "pairs": n_pairs,
             "pairs_per_s": round(n_pairs / seconds),
             "peak_mb": peak,
             "disk_bytes_per_pair": round(size / n_pairs),
-            **json.loads(start.stdout),
+            **json.loads(start),
         }
 
 
@@ -132,22 +115,13 @@ def pseudo_words(rng: np.random.Generator) -> np.ndarray:
 def peak_mb_of(command: Sequence[str], folder: Path) -> float:
     """Run a command and return its largest resident set in MB; SystemExit if it fails."""
     process = subprocess.Popen(command, cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    peak = 0.0
+    peak = 0
     while process.poll() is None:
-        peak = max(peak, high_water_mb(process.pid))
+        peak = max(peak, peak_mb(process.pid))
         time.sleep(0.05)
     if process.returncode:
         raise SystemExit(f"{' '.join(command)} ended with exit code {process.returncode}")
     return peak
-
-
-def high_water_mb(pid: int | str) -> float:
-    """Return the largest resident set of a process in MB, 0 if it has ended; getrusage would include its parent's."""
-    try:
-        lines = Path(f"/proc/{pid}/status").read_text(encoding="ascii").split("\n")
-    except OSError:
-        return 0.0
-    return next((round(int(line.split()[1]) / 1e3) for line in lines if line.startswith("VmHWM")), 0.0)
 
 
 def opened(folder: Path) -> Row:
@@ -157,7 +131,7 @@ def opened(folder: Path) -> Row:
     index, _ = next(Sampler(pairs, batch_tokens=4096, max_tokens=256, seed=1).stream(Position()))
     collate(pairs, index, pad=0, bos=1, eos=2)
     seconds = time.monotonic() - begin
-    return {"start_s": round(seconds, 2), "start_peak_mb": high_water_mb("self")}
+    return {"start_s": round(seconds, 2), "start_peak_mb": peak_mb()}
 
 
 def extrapolated(small: Row, large: Row) -> Row:

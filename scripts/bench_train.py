@@ -24,16 +24,17 @@ attention is float32. The others keep the residual stream, the norms and the sof
 
 import argparse
 import json
-import os
 import statistics
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
-from contenders import Contender, ask_each, median_ratio, peak_mb, progress
+from contenders import Answer, answer_tasks, machine, median_ratio, peak_mb, print_table, started
 from torch import Tensor, nn
 from torch.nn import functional as F
 
@@ -46,47 +47,38 @@ from translate.config.schema import TrainingConfig
 from translate.corpus.batches import Batch, EncodedPairs, Pairs, Sampler, collate
 from translate.corpus.prepare import Prepared
 from translate.exchange.marian_folder import marian_config
-from translate.machine import (
-    better_allocator,
-    choose_device,
-    choose_dtype,
-    keep_kernels,
-    product_rate,
-    tune_malloc,
-)
-from translate.training.environment import commit, processor_name
-from translate.training.step import precision, train_step
+from translate.machine import better_allocator, choose_device, choose_dtype, keep_kernels, product_rate, tune_malloc
+from translate.training.step import new_optimizer, precision, train_step
 
 LR = 1e-4
+COLUMNS = ("tokens_per_s", "gflops", "share_of_product_rate", "peak_mb", "ours_is_times")
 
 Update = Callable[[Batch], None]
+Maker = Callable[[ModelConfig, torch.device, torch.dtype], tuple[nn.Module, Update]]
 
 
-def main(argv: Sequence[str] | None = None) -> int:
+def main() -> int:
     """Measure and print; with --work, be one contender that answers each line on stdin."""
-    argv = sys.argv[1:] if argv is None else list(argv)
-    args = parse_args(argv)
+    args = parse_args()
     if args.work:
         return work(args)
-    names = ["ours", *args.against]
-    command = [sys.executable, __file__, *argv, "--work"]
-    contenders = {name: Contender([*command, name], environment(name)) for name in names}
-    with progress(len(names) * (args.rounds + 1)) as bar:
-        facts = ask_each(contenders, "warm-up", bar)
-        rounds = [ask_each(contenders, f"round {i + 1}", bar) for i in range(args.rounds)]
-    for contender in contenders.values():
-        contender.close()
-    seconds = {name: [answers[name]["seconds"] for answers in rounds] for name in names}
-    print(json.dumps(report(args, facts, seconds)))
+    commands = {name: command(name) for name in ("ours", *args.against)}
+    with started(commands, args.rounds + 1) as ask_each:
+        facts = ask_each("warm-up")
+        rounds = [ask_each(f"round {i + 1}") for i in range(args.rounds)]
+    seconds = {name: [answers[name]["seconds"] for answers in rounds] for name in commands}
+    record = report(args, facts, seconds)
+    print_table(COLUMNS, record["contenders"])
+    print(json.dumps(record))
     return 0
 
 
-def parse_args(argv: Sequence[str]) -> argparse.Namespace:
+def parse_args() -> argparse.Namespace:
     """Return the options; the record contains most of them."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--against", nargs="+", choices=list(MAKERS)[1:], default=[], metavar="NAME")
     parser.add_argument("--preset", default="small", help="model (default: %(default)s)")
-    parser.add_argument("--prepared", type=Path, metavar="FOLDER", help="take batches from this prepared corpus")
+    parser.add_argument("--prepared", metavar="FOLDER", help="take batches from this prepared corpus")
     parser.add_argument("--vocab-size", type=int, default=8000, help="default: %(default)s")
     parser.add_argument("--dropout", type=float, default=0.1, help="default: %(default)s")
     parser.add_argument("--batch-tokens", type=int, default=4096, help="padded tokens a side (default: %(default)s)")
@@ -94,22 +86,21 @@ def parse_args(argv: Sequence[str]) -> argparse.Namespace:
     parser.add_argument("--rounds", type=int, default=5, help="measured rounds (default: %(default)s)")
     parser.add_argument("--steps", type=int, default=20, help="updates in a round (default: %(default)s)")
     parser.add_argument("--work", help=argparse.SUPPRESS)
-    return parser.parse_args(argv)
+    return parser.parse_args()
 
 
-def environment(name: str) -> dict[str, str]:
-    """Return the environment variables of a contender's process."""
-    if not name.endswith("-preload"):
-        return dict(os.environ)
-    if (library := better_allocator()) is None:
-        raise SystemExit(f"{name}: no allocator to preload is installed, or one is preloaded already")
-    return os.environ | {"LD_PRELOAD": library}
+def command(name: str) -> list[str]:
+    """Return the command of a contender; SystemExit if there is no allocator to preload for it."""
+    preload = []
+    if name.endswith("-preload"):
+        if (library := better_allocator()) is None:
+            raise SystemExit(f"{name}: no allocator to preload is installed, or one is preloaded already")
+        preload = ["env", f"LD_PRELOAD={library}"]
+    return [*preload, sys.executable, *sys.argv, "--work", name]
 
 
-def report(
-    args: argparse.Namespace, facts: dict[str, dict[str, float]], seconds: dict[str, list[float]]
-) -> dict[str, object]:
-    """Print a table and return the record.
+def report(args: argparse.Namespace, facts: dict[str, Answer], seconds: dict[str, list[float]]) -> dict[str, Any]:
+    """Return the record.
 
     Args:
         args: the options.
@@ -120,7 +111,6 @@ def report(
     dtype = choose_dtype(args.precision, device)
     rate = product_rate(dtype, device)
     contenders = {}
-    print(f"{'contender':14}{'tokens/s':>10}{'GFLOP/s':>10}{'of products':>13}{'peak MB':>9}{'ours is':>9}")
     for name, fact in facts.items():
         median = statistics.median(seconds[name])
         contenders[name] = {
@@ -132,18 +122,11 @@ def report(
             "peak_mb": fact["peak_mb"],
             "ours_is_times": median_ratio(seconds[name], seconds["ours"]),
         }
-        c = contenders[name]
-        print(
-            f"{name:14}{c['tokens_per_s']:>10,}{c['gflops']:>10}{c['share_of_product_rate']:>13.1%}"
-            f"{c['peak_mb']:>9,.0f}{c['ours_is_times']:>9}"
-        )
     return {
         "kind": "bench_train",
-        "commit": commit(),
-        **{key: str(value) if isinstance(value, Path) else value for key, value in vars(args).items() if key != "work"},
-        "processor": torch.cuda.get_device_name() if device.type == "cuda" else processor_name(),
-        "threads": torch.get_num_threads(),
-        "torch": torch.__version__,
+        **{key: value for key, value in vars(args).items() if key != "work"},
+        **machine(),
+        **({"processor": torch.cuda.get_device_name()} if device.type == "cuda" else {}),
         "products": str(dtype).removeprefix("torch."),
         "optimizer": "fused AdamW",
         "product_gflops": round(rate / 1e9, 1),
@@ -159,10 +142,9 @@ def work(args: argparse.Namespace) -> int:
         keep_kernels()
     torch.manual_seed(0)
     device = choose_device()
-    dtype = choose_dtype(args.precision, device)
     config = resolve(args.preset, {"dropout": args.dropout}, args.vocab_size)
     batches = [batch.to(device) for batch in some_batches(args)]
-    model, update = MAKERS[args.work](config, device, dtype)
+    model, update = MAKERS[args.work](config, device, choose_dtype(args.precision, device))
     for batch in batches:  # allocator and kernel caches warm up; not measured
         update(batch)
     n_padded = sum(batch.src.numel() + batch.tgt_in.numel() for batch in batches)
@@ -172,41 +154,48 @@ def work(args: argparse.Namespace) -> int:
         "padding": round(1 - n_tokens / n_padded, 4),
         "flops": sum(flops(config, batch) for batch in batches),
         "parameters": sum(parameter.numel() for parameter in model.parameters()),
-        "peak_mb": torch.cuda.max_memory_allocated() / 1e6 if device.type == "cuda" else peak_mb(),
+        "peak_mb": round(torch.cuda.max_memory_allocated() / 1e6) if device.type == "cuda" else peak_mb(),
     }
-    for task in sys.stdin:
-        if task.strip() == "warm-up":
-            print(json.dumps(fact), flush=True)
-            continue
+
+    def answer(task: str) -> Answer:
+        if task == "warm-up":
+            return fact
         begin = time.perf_counter()
         for batch in batches:
             update(batch)
         if device.type == "cuda":
             torch.cuda.synchronize()
-        print(json.dumps({"seconds": time.perf_counter() - begin}), flush=True)
-    return 0
+        return {"seconds": time.perf_counter() - begin}
 
-
-def new_adam(model: nn.Module) -> torch.optim.AdamW:
-    """Return the optimizer of all contenders: the fused AdamW of `translate train`."""
-    config = TrainingConfig()
-    return torch.optim.AdamW(
-        model.parameters(),
-        lr=LR,
-        betas=config.adam_betas,
-        eps=config.adam_eps,
-        weight_decay=config.weight_decay,
-        fused=True,
-    )
+    return answer_tasks(answer)
 
 
 def ours(config: ModelConfig, device: torch.device, dtype: torch.dtype) -> tuple[nn.Module, Update]:
     """Return this toolkit's model and update."""
     model = Transformer(config).to(device).train()
-    optimizer = new_adam(model)
+    optimizer = new_optimizer(model, TrainingConfig())
 
     def update(batch: Batch) -> None:
         train_step(model, optimizer, [batch], lr=LR, smoothing=0.1, clip_norm=None, dtype=dtype)
+
+    return model, update
+
+
+def plain_loop(
+    kind: Callable[[ModelConfig], nn.Module], config: ModelConfig, device: torch.device, dtype: torch.dtype
+) -> tuple[nn.Module, Update]:
+    """Return a model that maps a batch to its loss, and its update in a plain loop."""
+    model = kind(config).to(device).train()
+    optimizer = new_optimizer(model, TrainingConfig())
+    for group in optimizer.param_groups:
+        group["lr"] = LR
+
+    def update(batch: Batch) -> None:
+        with precision(device, dtype):
+            loss = model(batch)
+        loss.backward()
+        optimizer.step()
+        optimizer.zero_grad()
 
     return model, update
 
@@ -217,15 +206,8 @@ class PlainTorch(nn.Module):
     def __init__(self, config: ModelConfig) -> None:
         super().__init__()
         self.embedding = nn.Embedding(config.vocab_size, config.d_model)
-        self.transformer = nn.Transformer(
-            config.d_model,
-            config.n_heads,
-            config.n_encoder_layers,
-            config.n_decoder_layers,
-            config.d_ff,
-            config.dropout,
-            batch_first=True,
-        )
+        sizes = (config.d_model, config.n_heads, config.n_encoder_layers, config.n_decoder_layers, config.d_ff)
+        self.transformer = nn.Transformer(*sizes, config.dropout, batch_first=True)
         self.register_buffer("positions", sinusoids(config.max_length, config.d_model), persistent=False)
         self.scale, self.dropout = config.d_model**0.5, config.dropout
 
@@ -234,61 +216,44 @@ class PlainTorch(nn.Module):
         positions = self.positions[: ids.size(1)]  # type: ignore[index]
         return F.dropout(self.embedding(ids) * self.scale + positions, self.dropout, self.training)
 
-    def forward(self, src: Tensor, tgt: Tensor) -> Tensor:
-        """Logits (B, T, V)."""
-        causal = nn.Transformer.generate_square_subsequent_mask(tgt.size(1), device=tgt.device).isinf()
-        padding = src == 0
+    def forward(self, batch: Batch) -> Tensor:
+        """Return the mean loss of the target tokens."""
         states = self.transformer(
-            self.embed(src),
-            self.embed(tgt),
-            tgt_mask=causal,
+            self.embed(batch.src),
+            self.embed(batch.tgt_in),
+            tgt_mask=nn.Transformer.generate_square_subsequent_mask(batch.tgt_in.size(1), batch.src.device).isinf(),
             tgt_is_causal=True,
-            src_key_padding_mask=padding,
-            memory_key_padding_mask=padding,
+            src_key_padding_mask=batch.src == 0,
+            memory_key_padding_mask=batch.src == 0,
         )
-        return F.linear(states, self.embedding.weight)
+        logits = F.linear(states, self.embedding.weight).flatten(0, 1)
+        return F.cross_entropy(logits, batch.tgt_out.flatten(), ignore_index=0, label_smoothing=0.1)
 
 
-def plain_torch(config: ModelConfig, device: torch.device, dtype: torch.dtype) -> tuple[nn.Module, Update]:
-    """Return torch.nn.Transformer in a plain loop."""
-    model = PlainTorch(config).to(device).train()
-    optimizer = new_adam(model)
+class HuggingFace(nn.Module):
+    """MarianMTModel with its own loss."""
 
-    def update(batch: Batch) -> None:
-        with precision(device, dtype):
-            logits = model(batch.src, batch.tgt_in)
-            loss = F.cross_entropy(logits.flatten(0, 1), batch.tgt_out.flatten(), ignore_index=0, label_smoothing=0.1)
-        loss.backward()  # type: ignore[no-untyped-call]
-        optimizer.step()
-        optimizer.zero_grad()
+    def __init__(self, config: ModelConfig) -> None:
+        from transformers import MarianMTModel
 
-    return model, update
+        super().__init__()
+        self.model = MarianMTModel(marian_config(config))
 
-
-def hugging_face(config: ModelConfig, device: torch.device, dtype: torch.dtype) -> tuple[nn.Module, Update]:
-    """Return MarianMTModel in a plain loop with its own loss."""
-    from transformers import MarianMTModel
-
-    model = MarianMTModel(marian_config(config))
-    model.to(device).train()
-    optimizer = new_adam(model)
-
-    def update(batch: Batch) -> None:
-        with precision(device, dtype):
-            loss = model(
-                input_ids=batch.src,
-                attention_mask=batch.src != 0,
-                decoder_input_ids=batch.tgt_in,
-                labels=batch.tgt_out.masked_fill(batch.tgt_out == 0, -100),
-            ).loss
-        loss.backward()
-        optimizer.step()
-        optimizer.zero_grad()
-
-    return model, update
+    def forward(self, batch: Batch) -> Tensor:
+        """Return the mean loss of the target tokens."""
+        labels = batch.tgt_out.masked_fill(batch.tgt_out == 0, -100)
+        mask = batch.src != 0
+        found = self.model(input_ids=batch.src, attention_mask=mask, decoder_input_ids=batch.tgt_in, labels=labels)
+        return found.loss  # type: ignore[no-any-return]
 
 
-MAKERS = {"ours": ours, "torch": plain_torch, "hf": hugging_face, "hf-malloc": hugging_face, "ours-preload": ours}
+MAKERS: dict[str, Maker] = {
+    "ours": ours,
+    "torch": partial(plain_loop, PlainTorch),
+    "hf": partial(plain_loop, HuggingFace),
+    "hf-malloc": partial(plain_loop, HuggingFace),
+    "ours-preload": ours,
+}
 
 
 def flops(config: ModelConfig, batch: Batch) -> int:
@@ -300,7 +265,7 @@ def flops(config: ModelConfig, batch: Batch) -> int:
 def some_batches(args: argparse.Namespace) -> list[Batch]:
     """Return the batches of a round: the first of a prepared corpus, or random tokens of median length 12."""
     if args.prepared:
-        prepared = Prepared.open(args.prepared)
+        prepared = Prepared.open(Path(args.prepared))
         if prepared.tokenizer.vocab_size > args.vocab_size:
             raise SystemExit(f"{args.prepared}: has {prepared.tokenizer.vocab_size} pieces; say so with --vocab-size")
         return first_batches(prepared.train, args)

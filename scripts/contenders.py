@@ -3,63 +3,59 @@
 import json
 import statistics
 import subprocess
-from collections.abc import Mapping, Sequence
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
 from typing import Any
 
+import torch
 from tqdm import tqdm
+
+from translate.training.environment import commit, processor_name
 
 Answer = dict[str, float]
 
 
-class Contender:
-    """The process of one contender; it answers each line on its stdin with one line of JSON.
+@contextmanager
+def started(commands: Mapping[str, Sequence[str]], n_tasks: int) -> Iterator[Callable[[str], dict[str, Answer]]]:
+    """Start the contenders and yield a function that returns the answers of all of them to one task.
 
     Args:
-        command: how to start it.
-        variables: its environment; None is that of this process.
+        commands: command of each contender by name; its process answers each line on stdin with one line of JSON.
+        n_tasks: number of tasks, for the progress bar on stderr.
+
+    The function raises SystemExit if a process has ended.
     """
+    with ExitStack() as stack:
+        pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
+        processes: dict[str, subprocess.Popen[str]] = {
+            name: stack.enter_context(subprocess.Popen(command, text=True, **pipes))  # type: ignore[call-overload]
+            for name, command in commands.items()
+        }
+        layout = "{desc:24}{percentage:3.0f}%|{bar}| {n}/{total} [{elapsed}]"
+        bar = stack.enter_context(tqdm(total=n_tasks * len(commands), bar_format=layout))
 
-    def __init__(self, command: Sequence[str], variables: Mapping[str, str] | None = None) -> None:
-        self._process = subprocess.Popen(
-            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=variables
-        )
+        def ask_each(task: str) -> dict[str, Answer]:
+            answers = {}
+            for name, process in processes.items():
+                bar.set_description(f"{name}: {task}")
+                print(task, file=process.stdin, flush=True)
+                assert process.stdout
+                if not (line := process.stdout.readline()):
+                    raise SystemExit("a contender ended early; its message is above")
+                answers[name] = json.loads(line)
+                bar.update()
+            return answers
 
-    def ask(self, task: str) -> Answer:
-        """Return the answer to a task; SystemExit if the process has ended."""
-        assert self._process.stdin
-        assert self._process.stdout
-        self._process.stdin.write(f"{task}\n")
-        self._process.stdin.flush()
-        line = self._process.stdout.readline()
-        if not line:
-            raise SystemExit("a contender ended early; its message is above")
-        answer: Answer = json.loads(line)
-        return answer
-
-    def close(self) -> None:
-        """Let the process end."""
-        self._process.communicate()
-
-
-def ask_each(contenders: Mapping[str, Contender], task: str, bar: Any) -> dict[str, Answer]:
-    """Return the answers of all contenders to a task, one after the other.
-
-    Args:
-        contenders: processes by name.
-        task: the line that each of them gets.
-        bar: progress bar of `progress`; it shows the contender's name.
-    """
-    answers = {}
-    for name, contender in contenders.items():
-        bar.set_description(f"{name}: {task}")
-        answers[name] = contender.ask(task)
-        bar.update()
-    return answers
+        yield ask_each
 
 
-def progress(total: int) -> Any:
-    """Return a progress bar on stderr that counts tasks of contenders."""
-    return tqdm(total=total, unit="task", bar_format="{desc:24}{percentage:3.0f}%|{bar}| {n}/{total} [{elapsed}]")
+def answer_tasks(answer: Callable[[str], Mapping[str, float]]) -> int:
+    """Answer each task on stdin with one line of JSON; return the exit code of a contender's process."""
+    for line in sys.stdin:
+        print(json.dumps(answer(line.strip())), flush=True)
+    return 0
 
 
 def median_ratio(numerators: Sequence[float], denominators: Sequence[float]) -> float:
@@ -67,8 +63,23 @@ def median_ratio(numerators: Sequence[float], denominators: Sequence[float]) -> 
     return round(statistics.median(a / b for a, b in zip(numerators, denominators, strict=True)), 2)
 
 
-def peak_mb() -> float:
-    """Return the largest resident memory of this process so far, in MB."""
-    import resource  # not on Windows
+def peak_mb(pid: int | str = "self") -> int:
+    """Return the largest resident set of a process in MB, 0 if it has ended; getrusage would include its parent's."""
+    try:
+        lines = Path(f"/proc/{pid}/status").read_text(encoding="ascii").split("\n")
+    except OSError:
+        return 0
+    return next((round(int(line.split()[1]) / 1e3) for line in lines if line.startswith("VmHWM")), 0)
 
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e3  # Linux counts in KiB
+
+def machine() -> dict[str, Any]:
+    """Return the part of a record that says where it was measured."""
+    threads, processor = torch.get_num_threads(), processor_name()
+    return {"commit": commit(), "processor": processor, "threads": threads, "torch": torch.__version__}
+
+
+def print_table(columns: Iterable[str], contenders: Mapping[str, Mapping[str, Any]]) -> None:
+    """Print one line for each contender, with the columns that it has."""
+    print(f"{'contender':14}" + "".join(f"{column:>22}" for column in columns))
+    for name, values in contenders.items():
+        print(f"{name:14}" + "".join(f"{values.get(column, ''):>22}" for column in columns))

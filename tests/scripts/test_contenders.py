@@ -11,11 +11,9 @@ ECHO = "import json, sys\nfor line in sys.stdin: print(json.dumps({'length': len
 
 
 def test_each_contender_answers_and_the_bar_names_it(capsys: pytest.CaptureFixture[str]) -> None:
-    processes = {name: contenders.Contender([sys.executable, "-c", ECHO]) for name in ("ours", "theirs")}
-    with contenders.progress(2) as bar:
-        assert contenders.ask_each(processes, "round 1", bar) == {"ours": {"length": 7}, "theirs": {"length": 7}}
-    for process in processes.values():
-        process.close()
+    commands = {name: [sys.executable, "-c", ECHO] for name in ("ours", "theirs")}
+    with contenders.started(commands, 1) as ask_each:
+        assert ask_each("round 1") == {"ours": {"length": 7}, "theirs": {"length": 7}}
     captured = capsys.readouterr()
     assert captured.out == ""
     assert "theirs: round 1" in captured.err
@@ -23,9 +21,9 @@ def test_each_contender_answers_and_the_bar_names_it(capsys: pytest.CaptureFixtu
 
 
 def test_a_contender_that_ended_is_an_error() -> None:
-    process = contenders.Contender([sys.executable, "-c", "input()"])
-    with pytest.raises(SystemExit, match="ended early"):
-        process.ask("round 1")
+    commands = {"ours": [sys.executable, "-c", "input()"]}
+    with contenders.started(commands, 1) as ask_each, pytest.raises(SystemExit, match="ended early"):
+        ask_each("round 1")
 
 
 def test_the_ratio_is_the_median_over_rounds() -> None:

@@ -10,7 +10,7 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from transformer.loss import linear_smoothed_nll
 from transformer.model import Transformer
@@ -47,7 +47,7 @@ class StepStats:
         return math.isfinite(self.loss) and math.isfinite(self.grad_norm)
 
 
-def new_optimizer(model: Transformer, config: TrainingConfig) -> torch.optim.AdamW:
+def new_optimizer(model: nn.Module, config: TrainingConfig) -> torch.optim.AdamW:
     """Return Adam as in 5.3 with decoupled weight decay; `train_step` sets the learning rate of each step."""
     return torch.optim.AdamW(
         model.parameters(),
