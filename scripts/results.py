@@ -4,18 +4,18 @@
     python scripts/results.py add runs/multi30k-de-en     # scored run -> scripts/results/multi30k-de-en.json
     python scripts/results.py                             # scripts/results/*.json -> the tables of RESULTS.md
 
-Score a run with `translate evaluate` before adding it. Fields that old records lack are shown as unknown.
+Score a run with `translate evaluate` before adding it. A parent that is null in a record is a run whose
+cost is not known.
 """
 
 import argparse
 import json
 import sys
-from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from translate.config.load import load
 from translate.errors import UserError
 from translate.files import read_json, write_json, write_text
 from translate.training.checkpoint import step_of
@@ -58,14 +58,10 @@ def record_of(run: Path) -> Record:
         "name": run.name,
         "languages": f"{config['data']['source']}-{config['data']['target']}",
         **history(run),
-        "commit": first["commit"],
-        "uncommitted_changes": first["uncommitted_changes"],
+        **{key: first[key] for key in ("commit", "uncommitted_changes", "versions")},
+        **{key: manifest[key] for key in ("dtype", "seed", "parameters")},
         "date": first["time"][:10],
         "starts": len(manifest["starts"]),
-        "dtype": manifest["dtype"],
-        "versions": first["versions"],
-        "seed": manifest["seed"],
-        "parameters": manifest["parameters"],
         "pairs": manifest["data"]["counts"]["train"],
         "inputs": manifest["data"]["inputs"],
         "epochs": final["epoch"],
@@ -118,13 +114,13 @@ def rebuilt(page: str) -> str:
     """Return the page with its tables built from all records."""
     before, _, rest = page.partition(BEGIN)
     _, _, after = rest.partition(END)
-    records = [read_json(path) for path in sorted(RECORDS.glob("*.json"))]
-    kinds = ("training", "published", "bench_train", "bench_decode", "bench_prepare")
-    of_kind = {kind: [record for record in records if record["kind"] == kind] for kind in kinds}
+    of_kind: dict[str, list[Record]] = defaultdict(list)
+    for path in sorted(RECORDS.glob("*.json")):
+        record = read_json(path)
+        of_kind[record["kind"]].append(record)
     runs = of_kind["training"]
-    published = [row for record in of_kind["published"] for row in record["rows"]]
     tables = {
-        "BLEU": score_table(runs, published),
+        "BLEU": score_table(runs, [row for record in of_kind["published"] for row in record["rows"]]),
         "chrF and TER": other_metrics(runs),
         "Training runs": run_table(runs),
         "Training speed": speed_table(of_kind["bench_train"]),
@@ -138,23 +134,22 @@ def rebuilt(page: str) -> str:
 def score_table(runs: Sequence[Record], published: Sequence[Record]) -> str:
     """Return one row for each run and published system, with one column of BLEU for each test set."""
     test_sets = {name: f"{name} ({scores['lines']:,})" for run in runs for name, scores in run["scores"].items()}
-    head = ("system", "languages", "parameters", "training pairs", "seed", "compute with parents")
     rows = []
     for system in (*runs, *published):
         scores, note = system["scores"], f" ({system['unlike']})" if system.get("unlike") else ""
         is_run = "commit" in system
+        row = {
+            "system": link(system) if is_run else f"{system['system']}: {system['source']}",
+            "languages": system["languages"],
+            "parameters": f"{system['parameters'] / 1e6:.2f} M" if system["parameters"] else UNKNOWN,
+            "training pairs": f"{system['pairs']:,}" if system["pairs"] else UNKNOWN,
+            "seed": str(system.get("seed", UNKNOWN)),
+            "compute with parents": total_compute(system) if is_run else UNKNOWN,
+        }
         rows.append(
-            (
-                link(system) if is_run else f"{system['system']}: {system['source']}",
-                languages(system),
-                f"{system['parameters'] / 1e6:.2f} M" if system["parameters"] else UNKNOWN,
-                f"{system['pairs']:,}" if system.get("pairs") else UNKNOWN,
-                str(system["seed"]) if is_run else UNKNOWN,
-                total_compute(system, runs) if is_run else UNKNOWN,
-                *(bleu(scores[name]) + note if name in scores else "" for name in test_sets),
-            )
+            row | {head: bleu(scores[name]) + note if name in scores else "" for name, head in test_sets.items()}
         )
-    return table((*head, *test_sets.values()), rows)
+    return table(rows)
 
 
 def bleu(score: float | Record) -> str:
@@ -164,17 +159,13 @@ def bleu(score: float | Record) -> str:
 
 def other_metrics(runs: Sequence[Record]) -> str:
     """Return one row of chrF / TER for each run, and the sacreBLEU signatures of all metrics."""
-    test_sets = list(dict.fromkeys(name for run in runs for name in run["scores"]))
+    names = dict.fromkeys(name for run in runs for name in run["scores"])
     rows = [
-        (
-            link(run),
-            *(" / ".join(score_cells(run["scores"].get(name, {}), ("chrf", "ter"))) for name in test_sets),
-        )
+        {"run": link(run)}
+        | {name: " / ".join(score_cells(run["scores"].get(name, {}), ("chrf", "ter")).values()) for name in names}
         for run in runs
     ]
-    return "\n\n".join(
-        (table(("run", *test_sets), rows), *signatures(scores for run in runs for scores in run["scores"].values()))
-    )
+    return "\n\n".join([table(rows), *signatures(scores for run in runs for scores in run["scores"].values())])
 
 
 def signatures(scores: Iterable[Record]) -> list[str]:
@@ -182,72 +173,45 @@ def signatures(scores: Iterable[Record]) -> list[str]:
     return list(dict.fromkeys(f"{METRICS[key]} `{of[key]['signature']}`" for of in scores for key in METRICS))
 
 
-def run_table(runs: Sequence[Record]) -> str:
+def run_table(runs: Iterable[Record]) -> str:
     """Return the machine and the cost of each run."""
-    head = ("run", "updates", "tokens", "trained on", "time", "compute", "with parents", "commit")
     return table(
-        head,
-        [
-            (
-                link(run),
-                f"{run['steps']:,}",
-                f"{run['tokens']:,}",
-                machine_name(run["machine"]),
-                f"{run['seconds'] / 60:.0f} min",
-                hours(compute(run)),
-                total_compute(run, runs),
-                str(run["commit"])[:9],
-            )
-            for run in runs
-        ],
+        {
+            "run": link(run),
+            "updates": f"{run['steps']:,}",
+            "tokens": f"{run['tokens']:,}",
+            "trained on": machine_name(run["machine"]),
+            "time": f"{run['seconds'] / 60:.0f} min",
+            "compute": hours(compute(run)),
+            "with parents": total_compute(run),
+            "commit": str(run["commit"])[:9],
+        }
+        for run in runs
     )
 
 
-def languages(system: Record) -> str:
-    """Return a direction such as "de-en"; of an old record that of the experiment file in its command."""
-    path = next((ROOT / word for word in system.get("command", "").split() if word.endswith(".toml")), None)
-    if "languages" in system or path is None or not path.exists():
-        return str(system.get("languages", UNKNOWN))
-    data = load(path).data
-    return f"{data.source}-{data.target}"
-
-
 def machine_name(machine: Record) -> str:
-    """Return the processor with processes and threads, or the GPU."""
-    processes, device = machine.get("processes", 1), machine["device"]
+    """Return the processor with processes and threads, or the GPU, such as "Xeon, 2 x 1 thread"."""
+    processes, device = machine.get("processes", 1), machine.get("device", "cpu")
+    times = f"{processes} x " if processes > 1 else ""
     if device != "cpu":
-        return device if processes == 1 else f"{processes} x {device}"
-    return processor(machine | ({"processes": processes}))
-
-
-def processor(record: Record) -> str:
-    """Return the processor of a record with the number of threads, such as "Xeon, 2 x 1 thread"."""
-    count = f"{record['threads']} thread" + "s" * (record["threads"] != 1)
-    processes = record.get("processes", 1)
-    return f"{record['processor']}, {count if processes == 1 else f'{processes} x {count}'}"
+        return f"{times}{device}"
+    return f"{machine['processor']}, {times}{machine['threads']} thread{'s' * (machine['threads'] != 1)}"
 
 
 def compute(run: Record) -> Hours:
     """Return the core hours or GPU hours of a run without its parents."""
     machine = run["machine"]
     on_cpu = machine["device"] == "cpu"
-    n_units = machine.get("processes", 1) * (machine["threads"] if on_cpu else 1)
+    n_units = machine["processes"] * (machine["threads"] if on_cpu else 1)
     return Counter({"core h" if on_cpu else "GPU h": run["seconds"] / 3600 * n_units})
 
 
-def total_compute(run: Record, runs: Iterable[Record]) -> str:
+def total_compute(run: Record) -> str:
     """Return the compute of a run and the runs that it continues, "over ..." if one of those has no record."""
-    total, by_name = compute(run), {other["name"]: other for other in runs}
-    if "parents" in run:
-        return hours(sum(map(compute, run["parents"]), total))
-    while "--from" in (words := run["command"].split()):
-        # A checkpoint has another name than its run; how much the run had cost by then is not in an old record.
-        name = Path(words[words.index("--from") + 1]).name
-        if name not in by_name:
-            return f"over {hours(total)}"
-        run = by_name[name]
-        total += compute(run)
-    return hours(total)
+    known = [parent for parent in run["parents"] if parent]
+    total = hours(sum(map(compute, known), compute(run)))
+    return total if known == run["parents"] else f"over {total}"
 
 
 def hours(amount: Hours) -> str:
@@ -257,82 +221,67 @@ def hours(amount: Hours) -> str:
 
 def speed_table(records: Iterable[Record]) -> str:
     """Return one row for each contender of each training benchmark; a record's ratios are medians over its rounds."""
-    head = ("sizes", "machine", "products", "contender", "tokens/s", "GFLOP/s", "of the product rate", "peak memory")
-    rows = [
-        (
-            record["preset"],
-            processor(record),
-            record["products"],
-            name,
-            f"{contender['tokens_per_s']:,}",
-            f"{contender['gflops']:,.0f}",
-            f"{contender['share_of_product_rate']:.0%}",
-            f"{contender['peak_mb'] / 1e3:.1f} GB",
-            f"{contender['ours_is_times']:.2f} times as fast" if name != "ours" else "",
-            record.get("optimizer", UNKNOWN),
-        )
+    return table(
+        {
+            "sizes": record["preset"],
+            "machine": machine_name(record),
+            "products": record["products"],
+            "contender": name,
+            "tokens/s": f"{contender['tokens_per_s']:,}",
+            "GFLOP/s": f"{contender['gflops']:,.0f}",
+            "of the product rate": f"{contender['share_of_product_rate']:.0%}",
+            "peak memory": f"{contender['peak_mb'] / 1e3:.1f} GB",
+            "ours is": f"{contender['ours_is_times']:.2f} times as fast" if name != "ours" else "",
+            "optimizer": record.get("optimizer", UNKNOWN),
+        }
         for record in records
         for name, contender in record["contenders"].items()
-    ]
-    return table((*head, "ours is", "optimizer"), rows)
+    )
 
 
 def decoding_table(records: Iterable[Record]) -> str:
     """Return one row for each contender of each decoding benchmark; ratios are medians over rounds."""
-    head = (
-        "model",
-        "machine",
-        "beam",
-        "engine",
-        "sentences/s",
-        "ours is",
-        "in bf16",
-        "one sentence",
-        "from start",
-        "BLEU",
-    )
-    rows = [
-        (
-            Path(record["model"]).name,
-            processor(record),
-            str(record["beam"]),
-            name,
-            f"{contender['sentences_per_s']:,.0f}",
-            f"{contender['ours_is_times']:.2f} times as fast",
-            f"{contender['ours_bf16_is_times']:.2f} times",
-            f"{contender['single_ms']:.0f} ms",
-            f"{contender['cold_s']:.1f} s" if "cold_s" in contender else "",
-            f"{contender['bleu']:.1f}",
-        )
+    return table(
+        {
+            "model": Path(record["model"]).name,
+            "machine": machine_name(record),
+            "beam": str(record["beam"]),
+            "engine": name,
+            "sentences/s": f"{contender['sentences_per_s']:,.0f}",
+            "ours is": f"{contender['ours_is_times']:.2f} times as fast",
+            "in bf16": f"{contender['ours_bf16_is_times']:.2f} times",
+            "one sentence": f"{contender['single_ms']:.0f} ms",
+            "from start": f"{contender['cold_s']:.1f} s" if "cold_s" in contender else "",
+            "BLEU": f"{contender['bleu']:.1f}",
+        }
         for record in records
         for name, contender in record["contenders"].items()
-    ]
-    return table(head, rows)
+    )
 
 
 def size_table(records: Iterable[Record]) -> str:
     """Return one row for each size of each benchmark of preparation."""
-    head = ("pairs", "machine", "prepared in", "pairs/s", "peak memory", "on disk", "start of training", "its memory")
-    rows = [
-        (
-            f"{row['pairs']:,}{' (extrapolated)' if row.get('extrapolated') else ''}",
-            processor(record),
-            f"{row['pairs'] / row['pairs_per_s'] / 60:,.0f} min",
-            f"{row['pairs_per_s']:,}",
-            f"{row['peak_mb'] / 1e3:.2f} GB" if row["peak_mb"] else "",
-            f"{row['pairs'] * row['disk_bytes_per_pair'] / 1e9:.2f} GB",
-            f"{row['start_s']:.1f} s",
-            f"{row['start_peak_mb'] / 1e3:.2f} GB",
-        )
+    return table(
+        {
+            "pairs": f"{row['pairs']:,}{' (extrapolated)' if row.get('extrapolated') else ''}",
+            "machine": machine_name(record),
+            "prepared in": f"{row['pairs'] / row['pairs_per_s'] / 60:,.0f} min",
+            "pairs/s": f"{row['pairs_per_s']:,}",
+            "peak memory": f"{row['peak_mb'] / 1e3:.2f} GB" if row["peak_mb"] else "",
+            "on disk": f"{row['pairs'] * row['disk_bytes_per_pair'] / 1e9:.2f} GB",
+            "start of training": f"{row['start_s']:.1f} s",
+            "its memory": f"{row['start_peak_mb'] / 1e3:.2f} GB",
+        }
         for record in records
         for row in record["rows"]
-    ]
-    return table(head, rows)
+    )
 
 
-def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """Return a Markdown table."""
-    return "\n".join(f"| {' | '.join(line)} |" for line in (head, ["---"] * len(head), *rows))
+def table(rows: Iterable[Mapping[str, str]]) -> str:
+    """Return a Markdown table; all rows have the columns of the first."""
+    first, *others = rows
+    lines = [list(first), ["---"] * len(first), *(list(row.values()) for row in (first, *others))]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
 def link(run: Record) -> str:
@@ -340,9 +289,9 @@ def link(run: Record) -> str:
     return f"[{run['name']}](scripts/results/{run['name']}.json)"
 
 
-def score_cells(scores: Record, metrics: Iterable[str] = METRICS) -> list[str]:
+def score_cells(scores: Record, metrics: Iterable[str] = METRICS) -> dict[str, str]:
     """Return the scores of a test set with one decimal place; none if it was not scored."""
-    return [f"{scores[key]['score']:.1f}" for key in metrics] if scores else []
+    return {METRICS[key]: f"{scores[key]['score']:.1f}" for key in metrics} if scores else {}
 
 
 if __name__ == "__main__":

@@ -19,7 +19,7 @@ from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 
-from results import METRICS, Record, ancestors, logged, score_cells, signatures, table
+from results import Record, ancestors, logged, score_cells, signatures, table
 
 from translate.commands.compress import compress
 from translate.commands.evaluate import evaluate
@@ -27,6 +27,7 @@ from translate.config.load import parse
 from translate.config.schema import ExperimentConfig
 from translate.corpus.sources import describe
 from translate.errors import UserError
+from translate.files import read_json
 from translate.models.folder import FILES, TranslationSpec
 from translate.models.registry import Weights
 
@@ -40,9 +41,13 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         ship(args.run, args.to, args.dtype, args.weaknesses, args.best_source_tokens)
     except UserError as error:
-        print(f"ship: {error}", file=sys.stderr)
-        return 2
-    return 0
+        message = str(error)
+    except OSError as error:
+        message = f"{error.filename}: {error.strerror}; name a run that has ended"
+    else:
+        return 0
+    print(f"ship: {message}", file=sys.stderr)
+    return 2
 
 
 def parse_args(argv: Sequence[str] | None) -> argparse.Namespace:
@@ -102,9 +107,9 @@ def chapters(run: Path, small: Path, weaknesses: str) -> Iterator[str]:
         small: the compressed model.
         weaknesses: Markdown text.
     """
-    config = parse(read(run / "config.json"), str(run / "config.json"))
-    manifest, weights = read(run / "manifest.json"), Weights.read(small / "model.safetensors")
-    scores = {"fp32": read(run / "scores.json"), weights.precision: read(small / "scores.json")}
+    config = parse(read_json(run / "config.json"), str(run / "config.json"))
+    manifest, weights = read_json(run / "manifest.json"), Weights.read(small / "model.safetensors")
+    scores = {"fp32": read_json(run / "scores.json"), weights.precision: read_json(small / "scores.json")}
     names = {"de": "German", "en": "English"}
     source, target = (names.get(code, code) for code in (config.data.source, config.data.target))
     yield (
@@ -112,21 +117,19 @@ def chapters(run: Path, small: Path, weaknesses: str) -> Iterator[str]:
         f'Trained from scratch by this project. `translate "..."` uses it, and so does '
         f'`Translator.load("{config.data.source}-{config.data.target}")`.'
     )
-    yield "## Data\n\n" + table(("corpus", "pairs kept", "licence", "what"), data_rows(config, manifest))
+    yield "## Data\n\n" + table(data_rows(config, manifest))
     yield "## Training\n\n" + "\n".join(f"- {line}" for line in training(run))
-    yield f"## Scores\n\n{table(('set', 'lines', 'weights', *METRICS.values()), score_rows(scores))}\n\n" + "  \n".join(
-        signatures(scores["fp32"].values())
-    )
+    yield f"## Scores\n\n{table(score_rows(scores))}\n\n" + "  \n".join(signatures(scores["fp32"].values()))
     yield f"## Weaknesses\n\n{weaknesses}"
     yield f"## Samples\n\n{SAMPLES} lines, evenly spaced, not selected.\n\n" + "\n\n".join(samples(config, small, run))
 
 
-def data_rows(config: ExperimentConfig, manifest: Record) -> Iterator[tuple[str, ...]]:
+def data_rows(config: ExperimentConfig, manifest: Record) -> Iterator[dict[str, str]]:
     """Yield one row for each corpus, with its licence."""
-    kept = read(Path(manifest["prepared"]) / "report.json")["sources"]
+    kept = read_json(Path(manifest["prepared"]) / "report.json")["sources"]
     for name in corpora(config):
-        entry = licence_of(name)
-        yield entry["title"], f"{kept[name]['kept']:,}", entry["licence"], entry["origin"]
+        title, licence, origin = (licence_of(name)[key] for key in ("title", "licence", "origin"))
+        yield {"corpus": title, "pairs kept": f"{kept[name]['kept']:,}", "licence": licence, "what": origin}
 
 
 def corpora(config: ExperimentConfig) -> list[str]:
@@ -155,7 +158,7 @@ def training(run: Path) -> Iterator[str]:
     for part, last_step in history(run):
         lines = logged(part, last_step)
         last = next(line for line in reversed(lines) if line["kind"] == "train")
-        starts, seed = (read(part / "manifest.json")[key] for key in ("starts", "seed"))
+        starts, seed = (read_json(part / "manifest.json")[key] for key in ("starts", "seed"))
         machine = starts[-1]["machine"]
         command = " ".join(["translate", *starts[0]["command"][1:]])
         yield (
@@ -174,7 +177,7 @@ def history(run: Path) -> list[tuple[Path, int | None]]:
     Raises UserError if that is not known, or if an older run used a corpus that the newer ones do not name.
     """
     runs = [*ancestors(run), (run, None)]
-    known = [titles(parse(read(folder / "config.json"), str(folder / "config.json"))) for folder, _ in runs]
+    known = [titles(parse(read_json(folder / "config.json"), str(folder / "config.json"))) for folder, _ in runs]
     for first, second in pairwise(known):
         if lacking := first.keys() - second.keys():
             raise UserError(
@@ -183,17 +186,17 @@ def history(run: Path) -> list[tuple[Path, int | None]]:
     return runs
 
 
-def score_rows(scores: dict[str, Record]) -> Iterator[tuple[str, ...]]:
+def score_rows(scores: dict[str, Record]) -> Iterator[dict[str, str]]:
     """Yield one row for each test set and precision."""
     for name in scores["fp32"]:
         for weights, of in scores.items():
-            yield name, f"{of[name]['lines']:,}", weights, *score_cells(of[name])
+            yield {"set": name, "lines": f"{of[name]['lines']:,}", "weights": weights, **score_cells(of[name])}
 
 
 def samples(config: ExperimentConfig, small: Path, run: Path) -> Iterator[str]:
     """Yield sources, references and translations of the first test set."""
     name = next(iter(config.data.test))
-    prepared = Path(read(run / "manifest.json")["prepared"])
+    prepared = Path(read_json(run / "manifest.json")["prepared"])
     pairs = [
         json.loads(line) for line in (prepared / f"test.{name}.jsonl").read_text(encoding="utf-8").split("\n") if line
     ]
@@ -201,15 +204,6 @@ def samples(config: ExperimentConfig, small: Path, run: Path) -> Iterator[str]:
     for i in sorted({(2 * k + 1) * len(pairs) // (2 * SAMPLES) for k in range(SAMPLES)}):
         source, reference = pairs[i]
         yield f"    {source}\n    {reference}\n    {translations[i]}"
-
-
-def read(path: Path) -> Record:
-    """Return the object of a JSON file; UserError if the file cannot be read."""
-    try:
-        values: Record = json.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise UserError(f"{path}: cannot be read: {error.strerror}; name a run that has ended") from error
-    return values
 
 
 if __name__ == "__main__":

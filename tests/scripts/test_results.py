@@ -17,7 +17,8 @@ def run(name: str, command: str = "translate train x.toml", **changes: Any) -> d
     score = {key: {"score": 12.34, "signature": f"{key}-signature"} for key in ("bleu", "chrf", "ter")}
     return {
         "kind": "training", "name": name, "command": command, "commit": "0123456789abcdef", "machine": CPU, "seed": 7,
-        "parameters": 1_234_567, "steps": 5000, "tokens": 77, "seconds": 5400.0,
+        "parameters": 1_234_567, "languages": "de-en", "pairs": None, "parents": [],
+        "steps": 5000, "tokens": 77, "seconds": 5400.0,
         "scores": {"news": {"lines": 2000, **score}, "talks": {"lines": 30, **score}}, **changes,
     }  # fmt: skip
 
@@ -28,11 +29,11 @@ def rows(table: str) -> list[dict[str, str]]:
 
 
 def test_a_run_is_one_row_with_a_column_for_each_test_set() -> None:
-    table = results.score_table([run("a", pairs=29000, languages="de-en"), run("b", scores={})], [])
+    table = results.score_table([run("a", pairs=29000), run("b", scores={})], [])
     first, second = rows(table)
     assert (first["languages"], first["training pairs"], first["seed"]) == ("de-en", "29,000", "7")
     assert (first["news (2,000)"], first["talks (30)"]) == ("12.3", "12.3")
-    assert (second["languages"], second["training pairs"], second["news (2,000)"]) == ("unknown", "unknown", "")
+    assert (second["training pairs"], second["news (2,000)"]) == ("unknown", "")
 
 
 def test_a_published_score_of_another_kind_says_so() -> None:
@@ -50,9 +51,11 @@ def test_two_processes_of_one_thread_are_not_one_thread() -> None:
 
 def test_a_run_that_continues_another_shows_its_own_and_the_total_compute() -> None:
     first = run("first")
-    second = run("second", "translate train y.toml --from runs/first")
-    lost = run("lost", "translate train y.toml --from runs/gone/checkpoints/step-00000007")
-    third = run("third", parents=[first, first])
+    second, lost, third = (
+        run("second", parents=[first]),
+        run("lost", parents=[None]),
+        run("third", parents=[first, first]),
+    )
     table = rows(results.run_table([first, second, lost, third]))
     assert [row["compute"] for row in table] == ["3.0 core h"] * 4
     assert [row["with parents"] for row in table] == ["3.0 core h", "6.0 core h", "over 3.0 core h", "9.0 core h"]
