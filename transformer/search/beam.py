@@ -64,10 +64,10 @@ def beam_search(
     history_BKT = token_BK.new_empty(*token_BK.shape, 0)
     while batch.active:
         limits = [max_lengths[b] for b in batch.sentences]
-        log_prob_NV = _end_at_limit(step(token_BK.flatten()), history_BKT.size(2), limits, eos)
-        # At most K of the 2 K best continuations end, so at least K of them go on.
-        log_prob_BC, place_BC = top_k_sums(log_prob_NV, log_prob_BK, 2 * n_beams)
-        token_BC, beam_BC = place_BC % log_prob_NV.size(1), place_BC // log_prob_NV.size(1)
+        # No name for the (N, V) log-probabilities, so that they are freed before the next step allocates its own.
+        log_prob_BC, token_BC, beam_BC = _continuations(
+            _end_at_limit(step(token_BK.flatten()), history_BKT.size(2), limits, eos), log_prob_BK
+        )
         ends_BC = token_BC == eos
         for row, rank in (ends_BC & log_prob_BC.isfinite())[:, :n_beams].nonzero().tolist():
             if row in batch.active:
@@ -124,6 +124,16 @@ def greedy_search(
             token_B = token_B[index_B]
         length += 1
     return [config.hypothesis(*output) for output in zip(tokens, log_probs, strict=True)]
+
+
+def _continuations(log_prob_NV: Tensor, past_BK: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    """Return log-probability, last token and beam of the C best continuations, best first, each (B, C).
+
+    At most K of the 2 K best continuations end, so at least K of them go on.
+    """
+    n_tokens = log_prob_NV.size(1)
+    log_prob_BC, place_BC = top_k_sums(log_prob_NV, past_BK, 2 * past_BK.size(1))
+    return log_prob_BC, place_BC % n_tokens, place_BC // n_tokens
 
 
 def _end_at_limit(log_prob_NV: Tensor, length: int, limits: Sequence[int], eos: int) -> Tensor:
