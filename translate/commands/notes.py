@@ -1,5 +1,6 @@
 """Warnings about lines that a reader of the plain translation should know about."""
 
+from collections import Counter, defaultdict
 from collections.abc import Collection
 from typing import TYPE_CHECKING
 
@@ -27,19 +28,22 @@ class Notes:
     """
 
     def __init__(self, flags: Collection[str] = tuple(WARNINGS)) -> None:
-        self._lines: dict[str, list[int]] = {flag: [] for flag in flags}
+        self._flags = frozenset(flags)
+        self._counts: Counter[str] = Counter()
+        self._first: defaultdict[str, list[int]] = defaultdict(list)  # few numbers, as a file may have many lines
 
     def add(self, translation: "Translation", n: int) -> None:
         """Record the flags of line `n`, counted from 1."""
-        for flag in translation.flags:
-            if flag in self._lines:
-                self._lines[flag].append(n)
+        for flag in self._flags.intersection(translation.flags):
+            self._counts[flag] += 1
+            if self._counts[flag] <= _LINES_NAMED:
+                self._first[flag].append(n)
 
     def tell(self) -> None:
         """Report the lines recorded since the last call."""
-        for flag, numbers in self._lines.items():
-            if numbers:
-                more = len(numbers) - _LINES_NAMED
-                named = ", ".join(map(str, numbers[:_LINES_NAMED])) + (f" and {more:,} more" if more > 0 else "")
-                say(f"warning: line{'s' if len(numbers) > 1 else ''} {named}: {WARNINGS[flag]}")
-                numbers.clear()
+        for flag, n_lines in self._counts.items():
+            more = f" and {n_lines - _LINES_NAMED:,} more" if n_lines > _LINES_NAMED else ""
+            named = ", ".join(map(str, self._first[flag])) + more
+            say(f"warning: line{'s' if n_lines > 1 else ''} {named}: {WARNINGS[flag]}")
+        self._counts.clear()
+        self._first.clear()
