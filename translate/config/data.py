@@ -4,7 +4,7 @@ import functools
 from collections.abc import Mapping
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Discriminator, Field, Tag, field_validator, model_validator
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, field_validator, model_validator
 from pydantic_core import PydanticCustomError
 
 
@@ -99,22 +99,15 @@ class SacrebleuSource(Origin):
     name: str
 
 
-def _kind(value: object) -> str:
-    """Return the tag of a source table, "text" by default."""
-    kind = value.get("kind", "text") if isinstance(value, Mapping) else getattr(value, "kind", "text")
-    return str(kind)
+def _with_kind(value: object) -> object:
+    """Return a source table with its kind, "text" by default."""
+    return {"kind": "text", **value} if isinstance(value, dict) else value
 
 
 Source = Annotated[
-    Annotated[TextSource, Tag("text")]
-    | Annotated[TsvSource, Tag("tsv")]
-    | Annotated[JsonlSource, Tag("jsonl")]
-    | Annotated[ParquetSource, Tag("parquet")]
-    | Annotated[HubSource, Tag("hub")]
-    | Annotated[GrammarSource, Tag("grammar")]
-    | Annotated[WordsSource, Tag("words")]
-    | Annotated[SacrebleuSource, Tag("sacrebleu")],
-    Discriminator(_kind),
+    TextSource | TsvSource | JsonlSource | ParquetSource | HubSource | GrammarSource | WordsSource | SacrebleuSource,
+    Field(discriminator="kind"),
+    BeforeValidator(_with_kind),
 ]
 
 
@@ -170,7 +163,8 @@ class DataConfig(Section):
         if not isinstance(values, dict):
             return values
         codes = {f"{{{side}}}": code for side in ("source", "target") if isinstance(code := values.get(side), str)}
-        return {key: _replaced(value, codes) if key in _SOURCES else value for key, value in values.items()}
+        fixed = ("source", "target", "root")
+        return {key: value if key in fixed else _replaced(value, codes) for key, value in values.items()}
 
     @field_validator("valid", "test")
     @classmethod
@@ -181,13 +175,10 @@ class DataConfig(Section):
         return value
 
 
-_SOURCES = {"train", "valid", "test", "replay"}  # the keys of DataConfig that hold sources
-
-
 def _replaced(value: object, texts: Mapping[str, str]) -> object:
     """Return nested tables and lists with each of the texts replaced in every string."""
     if isinstance(value, str):
         return functools.reduce(lambda text, old: text.replace(old, texts[old]), texts, value)
-    if isinstance(value, Mapping):
+    if isinstance(value, dict):
         return {key: _replaced(item, texts) for key, item in value.items()}
     return [_replaced(item, texts) for item in value] if isinstance(value, list | tuple) else value

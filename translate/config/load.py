@@ -26,50 +26,40 @@ def load(path: Path, overrides: Iterable[str] = ()) -> ExperimentConfig:
 
     Raises UserError if a file cannot be read or a key or value is wrong.
     """
-    chain = _chain(path)
+    files: list[Path] = []
     values: dict[str, Any] = {}
-    for _, tables in reversed(chain):
-        values = _laid_over(values, tables)
+    while True:
+        above = {file.resolve() for file in files}
+        files.append(path)
+        where = " extends ".join(str(file) for file in files)
+        if path.resolve() in above:
+            raise UserError(f"{where}: a circle; remove `extends` from one of these files")
+        tables = _tables(path, where)
+        base = tables.pop("extends", None)
+        values = _laid_over(tables, values)
+        if base is None:
+            break
+        if not isinstance(base, str):
+            raise UserError(f"{where}: extends = {base!r} must be the name of a TOML file, relative to this one")
+        path = path.parent / base
     for override in overrides:
         _override(values, override.strip())
-    return parse(values, _names([file for file, _ in chain]))
-
-
-def _chain(path: Path) -> list[tuple[Path, dict[str, Any]]]:
-    """Return the file and its bases, nearest first, each with its own tables."""
-    chain: list[tuple[Path, dict[str, Any]]] = []
-    while True:
-        files = [*(file for file, _ in chain), path]
-        if path.resolve() in {file.resolve() for file in files[:-1]}:
-            raise UserError(f"{_names(files)}: a circle; remove `extends` from one of these files")
-        tables = _tables(path, _names(files))
-        base = tables.pop("extends", None)
-        chain.append((path, tables))
-        if base is None:
-            return chain
-        if not isinstance(base, str):
-            raise UserError(
-                f"{_names(files)}: extends = {base!r} must be the name of a TOML file, relative to this one"
-            )
-        path = path.parent / base
+    return parse(values, where)
 
 
 def _tables(path: Path, where: str) -> dict[str, Any]:
     """Return the file as plain data; UserError, which begins with `where`, if it cannot be read."""
     try:
         text = path.read_text(encoding="utf-8-sig")  # drops a byte order mark
-        return _as_tables(json.loads(text)) if path.suffix == ".json" else tomllib.loads(text)
+        tables = json.loads(text) if path.suffix == ".json" else tomllib.loads(text)
+        # JSON that is not an object gets an empty key, which validation refuses.
+        return tables if isinstance(tables, dict) else {"": tables}
     except OSError as error:
         raise UserError(f"{where}: cannot read the config file: {error.strerror}") from error
     except UnicodeDecodeError as error:
         raise UserError(f"{where}: not UTF-8 text (byte {error.start}); save it as UTF-8") from error
     except (tomllib.TOMLDecodeError, json.JSONDecodeError) as error:
         raise UserError(f"{where}: not valid {path.suffix.removeprefix('.').upper()}: {error}") from error
-
-
-def _as_tables(value: object) -> dict[str, Any]:
-    """Return the top level of a JSON file; a value that is no object gets an empty key, which validation refuses."""
-    return value if isinstance(value, dict) else {"": value}
 
 
 def _laid_over(base: dict[str, Any], tables: dict[str, Any]) -> dict[str, Any]:
@@ -79,11 +69,6 @@ def _laid_over(base: dict[str, Any], tables: dict[str, Any]) -> dict[str, Any]:
         below = base.get(name)
         merged[name] = {**below, **section} if isinstance(below, dict) and isinstance(section, dict) else section
     return merged
-
-
-def _names(files: list[Path]) -> str:
-    """Return the names of a file and its bases, for a message."""
-    return " extends ".join(str(file) for file in files)
 
 
 def parse(values: Mapping[str, Any], where: str) -> ExperimentConfig:
@@ -124,7 +109,8 @@ def _sentence(error: ValidationError) -> str:
         case "union_tag_invalid":
             kind, kinds = problem["ctx"]["tag"], problem["ctx"]["expected_tags"]
             return f"{key}.kind = {json.dumps(kind)}: must be one of {kinds}"
-    return f"{key} = {json.dumps(problem['input'], default=str)[:80]}: {_lower_first(problem['msg'])}"
+    message = problem["msg"]
+    return f"{key} = {json.dumps(problem['input'], default=str)[:80]}: {message[:1].lower() + message[1:]}"
 
 
 def _place(location: tuple[int | str, ...]) -> tuple[str, list[str]]:
@@ -166,7 +152,3 @@ def _sections(annotation: Any) -> list[type[Section]]:
     if isinstance(annotation, type) and issubclass(annotation, Section):
         return [annotation]
     return [section for option in get_args(annotation) for section in _sections(option)]
-
-
-def _lower_first(text: str) -> str:
-    return text[:1].lower() + text[1:]

@@ -3,11 +3,12 @@
 load.py reads a file, applies `--set section.key=value` and validates; a config never changes afterwards.
 """
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal, get_type_hints
 
-from pydantic import Field, ValidationInfo, field_validator
+from pydantic import Field, ValidationInfo, create_model, field_validator
 from pydantic_core import PydanticCustomError
 
+from transformer.config import ModelConfig
 from transformer.search.hypothesis import LengthRule
 from translate.config.data import DataConfig, Section
 
@@ -74,30 +75,17 @@ class AugmentationConfig(Section):
     markup: Rate = 0.0
 
 
-class ModelSection(Section):
-    """A preset by name and the fields that differ from it; None keeps the value of the preset."""
+_ARCHITECTURE: dict[str, Any] = {
+    name: (kind | None, None)
+    for name, kind in get_type_hints(ModelConfig).items()
+    if name not in ("vocab_size", "pad", "bos", "eos")
+}
+
+
+class ModelSection(create_model("Architecture", __base__=Section, **_ARCHITECTURE)):  # type: ignore[misc]
+    """A preset by name and the fields of ModelConfig that differ from it; None keeps the value of the preset."""
 
     preset: str = "paper-base"
-    d_model: int | None = None
-    n_heads: int | None = None
-    d_k: int | None = None
-    d_v: int | None = None
-    d_ff: int | None = None
-    n_encoder_layers: int | None = None
-    n_decoder_layers: int | None = None
-    dropout: float | None = None
-    attention_dropout: float | None = None
-    ffn_dropout: float | None = None
-    norm: Literal["post", "pre"] | None = None
-    norm_eps: float | None = None
-    positions: Literal["sinusoidal", "sinusoidal-blocks", "learned"] | None = None
-    max_length: int | None = None
-    tying: Literal["all", "target", "none"] | None = None
-    attention_bias: bool | None = None
-    output_bias: bool | None = None
-    activation: Literal["relu", "swish"] | None = None
-    init_gain: float | None = None
-    window: int | None = None
 
 
 class TrainingConfig(Section):
