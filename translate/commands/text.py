@@ -177,13 +177,9 @@ def _translate(translator: "Translator", lines: Lines, out: Output, options: Opt
 
 def _pieces(lines: Lines, options: Options) -> Iterator[Piece]:
     """Pieces to translate, and the layout between them."""
-    if options.format not in LINE_FORMATS:
-        assert options.format is not None  # set by `Options.with_format`
-        yield from formats.reader(options.format, column=options.column)(lines)
-        return
-    for line in ended(lines):
-        yield Piece(line.removesuffix("\n"), translate=True)
-        yield Piece("\n", translate=False)
+    assert options.format is not None  # set by `Options.with_format`
+    read = formats.reader(options.format, column=options.column)
+    return read(ended(lines) if options.format in LINE_FORMATS else lines)
 
 
 def windows(pieces: Iterable[Piece], at_hand: Callable[[], bool]) -> Iterator[list[Piece]]:

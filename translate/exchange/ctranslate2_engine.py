@@ -42,7 +42,7 @@ def locate(name: Path | None, say: registry.Say) -> Path:
     return folder
 
 
-@dataclass(frozen=True)
+@dataclass
 class CTranslate2Engine:
     """A CTranslate2 folder that can be searched; a `translate.inference.engine.Engine`.
 
@@ -58,7 +58,7 @@ class CTranslate2Engine:
     folder: Path
     tokenizer: Tokenizer
     spec: TranslationSpec
-    max_positions: int
+    max_positions: int | None
     translator: Any
     n_workers: int
 

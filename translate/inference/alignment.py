@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 
 from transformer.search.alignment import alignment, cross_attention
 from translate.errors import UserError
-from translate.inference.engine import TorchEngine
+from translate.inference.engine import max_positions
 from translate.models.folder import ModelFolder
 
 
@@ -21,7 +21,7 @@ def align(
         pieces: `tokens` of the translation.
         layer: of the decoder; see `transformer.search.alignment.cross_attention`.
     """
-    tokenizer, limit = model_folder.tokenizer, TorchEngine(model_folder).max_positions
+    tokenizer, limit = model_folder.tokenizer, max_positions(model_folder)
     src, tgt = tokenizer.encode(source.strip()), tokenizer.ids(pieces)
     if limit is not None and max(len(src), len(tgt)) >= limit:
         raise UserError(f"{source.strip()[:30]!r}...: is longer than the model's limit; an alignment needs all of it")

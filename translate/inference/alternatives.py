@@ -6,6 +6,7 @@ Positions count tokens from 0; the position after the last token is that of eos.
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from transformer.search.alternatives import Alternatives
 from translate.errors import UserError
 from translate.inference.research import Ids, SearchEngine, translate_from
 from translate.inference.translator import Translator
@@ -28,11 +29,7 @@ class Alternative:
 
 
 def alternatives(
-    engine: SearchEngine,
-    lines: Sequence[str],
-    translations: Sequence[Translation],
-    prefixes: Sequence[Ids],
-    n: int,
+    engine: SearchEngine, lines: Sequence[str], translations: Sequence[Translation], prefixes: Sequence[Ids], n: int
 ) -> list[list[list[Alternative]]]:
     """Return the n most probable other tokens at each position of each line's translation, most probable first.
 
@@ -72,32 +69,31 @@ def branches(
         new_translator: makes a translator of an engine; it finds the best continuations.
     """
     eos = engine.model_folder.model.config.eos
-    starts: list[list[Ids]] = []
+    starts: list[tuple[int, Ids]] = []  # index of the line, and the tokens that its translation starts with
     found_ids = _alternative_ids(engine, lines, translations, prefixes, n + 1)
-    for translation, own in zip(translations, found_ids, strict=True):
+    for i, (translation, own) in enumerate(zip(translations, found_ids, strict=True)):
         is_full = position == len(translation.tokens) and "length" in translation.flags
         tokens = [token for token, _ in own[position] if token != eos] if position < len(own) and not is_full else []
-        starts.append([(*engine.tokenizer.ids(translation.tokens[:position]), token) for token in tokens[:n]])
+        same = engine.tokenizer.ids(translation.tokens[:position])
+        starts += [(i, (*same, token)) for token in tokens[:n]]
+    now, starts_now = [lines[i] for i, _ in starts], [start for _, start in starts]
+    best = translate_from(engine, now, starts_now, new_translator=new_translator)
     found: list[list[Translation]] = [[] for _ in lines]
-    for rank in range(n):
-        now = [i for i, own_starts in enumerate(starts) if rank < len(own_starts)]
-        now_starts = [starts[i][rank] for i in now]
-        best = translate_from(engine, [lines[i] for i in now], now_starts, new_translator=new_translator)
-        for i, (translation, *_) in zip(now, best, strict=True):
-            found[i].append(translation)
+    for (i, _), (translation, *_) in zip(starts, best, strict=True):
+        found[i].append(translation)
     return found
 
 
 def _alternative_ids(
     engine: SearchEngine, lines: Sequence[str], translations: Sequence[Translation], prefixes: Sequence[Ids], n: int
-) -> list[list[list[tuple[int, float]]]]:
+) -> list[list[Alternatives]]:
     """Return `SearchEngine.alternatives` of each line; no positions for a blank line."""
     for line, translation in zip(lines, translations, strict=True):
         if translation.split:
             raise UserError(
                 f"{line.strip()[:30]!r}...: is longer than the model's limit, so it has no alternatives; shorten it"
             )
-    found: list[list[list[tuple[int, float]]]] = [[] for _ in lines]
+    found: list[list[Alternatives]] = [[] for _ in lines]
     filled = [i for i, line in enumerate(lines) if line.strip()]
     for start in range(0, len(filled), _BATCH):
         batch = filled[start : start + _BATCH]

@@ -22,8 +22,9 @@ if TYPE_CHECKING:  # needs torch
     from transformer.model import Transformer
 
 Precision = Literal["fp32", "bf16"]
-Batch = list[tuple[int, ...]]  # token ids of sources
-Found = list[list[Hypothesis]]
+Sources = Sequence[Sequence[int]]  # token ids of each source, without eos
+Batch = list[tuple[int, ...]]  # sources that are searched together
+Found = list[list[Hypothesis]]  # of each source, best first
 Search = Callable[[Batch], Found]
 
 _MAX_WORKERS = 4  # more would wait for each other in Python
@@ -33,23 +34,19 @@ _MAX_AGE_S = 1.0  # a measurement is repeated after this time
 
 
 class Engine(Protocol):
-    """A model folder and a search."""
+    """A model folder and a search.
 
-    @property
-    def folder(self) -> Path:
-        """Path of the model folder."""
+    Attributes:
+        folder: path of the model folder.
+        tokenizer: text to ids and back.
+        spec: languages and decoding.
+        max_positions: maximum number of tokens of a source or a translation, ends included; None if there is no limit.
+    """
 
-    @property
-    def tokenizer(self) -> Tokenizer:
-        """Text to ids and back."""
-
-    @property
-    def spec(self) -> TranslationSpec:
-        """Languages and decoding."""
-
-    @property
-    def max_positions(self) -> int | None:
-        """Maximum number of tokens of a source or a translation, ends included; None if there is no limit."""
+    folder: Path
+    tokenizer: Tokenizer
+    spec: TranslationSpec
+    max_positions: int | None
 
     @property
     def n_workers(self) -> int:
@@ -58,9 +55,7 @@ class Engine(Protocol):
     def each(self, search: Search, batches: Sequence[Batch]) -> list[Found]:
         """Return `search(batch)` for each batch, several at a time where that is faster."""
 
-    def search(
-        self, sources: Sequence[Sequence[int]], max_lengths: Sequence[int], config: SearchConfig
-    ) -> list[list[Hypothesis]]:
+    def search(self, sources: Sources, max_lengths: Sequence[int], config: SearchConfig) -> Found:
         """Return the n best hypotheses of each source of one batch, best first; none if probabilities are not finite.
 
         Args:
@@ -115,6 +110,12 @@ def _restored_threads() -> Iterator[int]:
                 torch.set_num_threads(_Searches.n_threads)
 
 
+def max_positions(model_folder: ModelFolder) -> int | None:
+    """Return the number of learned positions of a model (table 3, row E); None for sinusoids."""
+    config = model_folder.model.config
+    return config.max_length if config.positions == "learned" else None
+
+
 def _in_bf16(model: "Transformer") -> "Transformer":
     if model.is_packed:
         return model
@@ -135,29 +136,10 @@ class TorchEngine:
         if precision == "bf16":
             model_folder = replace(model_folder, model=_in_bf16(model_folder.model))
         self.model_folder = model_folder
+        self.folder, self.tokenizer, self.spec = model_folder.folder, model_folder.tokenizer, model_folder.spec
+        self.max_positions = max_positions(model_folder)
         self._on_cpu = model_folder.model.device.type == "cpu"
         self._fastest = (float("-inf"), 0, 0)  # time of the measurement, threads available, threads chosen
-
-    @property
-    def folder(self) -> Path:
-        """Path of the model folder."""
-        return self.model_folder.folder
-
-    @property
-    def tokenizer(self) -> Tokenizer:
-        """Text to ids and back."""
-        return self.model_folder.tokenizer
-
-    @property
-    def spec(self) -> TranslationSpec:
-        """Languages and decoding."""
-        return self.model_folder.spec
-
-    @property
-    def max_positions(self) -> int | None:
-        """The number of learned positions (table 3, row E); None for sinusoids."""
-        config = self.model_folder.model.config
-        return config.max_length if config.positions == "learned" else None
 
     @property
     def n_workers(self) -> int:
@@ -209,9 +191,7 @@ class TorchEngine:
                 model.logits(model.output_weight[:1])
         return perf_counter() - begin
 
-    def search(
-        self, sources: Sequence[Sequence[int]], max_lengths: Sequence[int], config: SearchConfig
-    ) -> list[list[Hypothesis]]:
+    def search(self, sources: Sources, max_lengths: Sequence[int], config: SearchConfig) -> Found:
         """Return the n best hypotheses of each source, best first; see `translate_ids`."""
         from transformer.search.model_step import translate_ids
 

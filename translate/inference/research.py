@@ -8,17 +8,16 @@ from dataclasses import dataclass, field, replace
 
 import torch
 
-from transformer.model import Transformer
 from transformer.search.alternatives import Alternatives, token_alternatives
 from transformer.search.beam import Step, beam_search
 from transformer.search.constraints import ForcedPrefix, WithoutRepeats, constrained_search
 from transformer.search.coverage import with_coverage
 from transformer.search.ensemble import EnsembleStep, Mean
-from transformer.search.hypothesis import Hypothesis, SearchConfig
+from transformer.search.hypothesis import SearchConfig
 from transformer.search.model_step import ModelStep, source_batch
 from transformer.search.sampling import Sampling, sample
 from translate.errors import UserError
-from translate.inference.engine import TorchEngine
+from translate.inference.engine import Found, Sources, TorchEngine, max_positions
 from translate.inference.terms import Term, forced_ids
 from translate.inference.translator import Translator
 from translate.models.folder import ModelFolder
@@ -50,12 +49,10 @@ class SearchRules:
     prefixes: dict[Ids, Ids] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        if self.sampling and self.terms:
-            raise UserError("terms need a search, and sampling does not search; leave one of them out")
+        if self.sampling and (self.terms or self.coverage):
+            raise UserError("terms and a coverage penalty need a search; leave them out, or the sampling")
         if not 0 <= self.coverage < float("inf"):
             raise UserError(f"coverage = {self.coverage}: must be a finite number of at least 0")
-        if self.sampling and self.coverage:
-            raise UserError("a coverage penalty needs a search, and sampling does not search; leave one of them out")
 
 
 class SearchEngine(TorchEngine):
@@ -70,7 +67,9 @@ class SearchEngine(TorchEngine):
 
     def __init__(self, members: Sequence[ModelFolder], rules: SearchRules | None = None) -> None:
         super().__init__(members[0])
+        self._model = members[0].model
         self.members, self.rules = members, rules or SearchRules()
+        self.max_positions = min(filter(None, map(max_positions, members)), default=None)
         for member in members[1:]:
             if member.tokenizer.serialized != self.tokenizer.serialized:
                 raise UserError(
@@ -80,16 +79,8 @@ class SearchEngine(TorchEngine):
         for term in self.rules.terms:
             forced_ids(self.tokenizer, term.target)
 
-    @property
-    def max_positions(self) -> int | None:
-        """The smallest limit of the members; None if there is no limit."""
-        limits = [TorchEngine(member).max_positions for member in self.members]
-        return min((limit for limit in limits if limit is not None), default=None)
-
     @torch.inference_mode()
-    def search(
-        self, sources: Sequence[Sequence[int]], max_lengths: Sequence[int], config: SearchConfig
-    ) -> list[list[Hypothesis]]:
+    def search(self, sources: Sources, max_lengths: Sequence[int], config: SearchConfig) -> Found:
         """Return the n best hypotheses of each source, best first; samples are in the order of their numbers.
 
         UserError if forced tokens leave no room, or if no translation obeys the rules.
@@ -101,9 +92,7 @@ class SearchEngine(TorchEngine):
         ranked = with_coverage([member.model for member in self.members], sources, found, self.rules.coverage)
         return [hypotheses[: config.n_best] for hypotheses in ranked]
 
-    def _search(
-        self, sources: Sequence[Sequence[int]], max_lengths: Sequence[int], config: SearchConfig
-    ) -> list[list[Hypothesis]]:
+    def _search(self, sources: Sources, max_lengths: Sequence[int], config: SearchConfig) -> Found:
         """Do the same without the coverage penalty."""
         rules = self.rules
         prefixes = [rules.prefixes.get(tuple(ids), ()) for ids in sources]
@@ -127,7 +116,7 @@ class SearchEngine(TorchEngine):
 
     @torch.inference_mode()
     def alternatives(
-        self, sources: Sequence[Sequence[int]], outputs: Sequence[Sequence[int]], prefixes: Sequence[Ids], n: int
+        self, sources: Sources, outputs: Sequence[Sequence[int]], prefixes: Sequence[Ids], n: int
     ) -> list[list[Alternatives]]:
         """Return the n most probable other tokens at each position of each output, eos included.
 
@@ -139,7 +128,7 @@ class SearchEngine(TorchEngine):
         step = self._step(sources, prefixes, self.rules.no_repeat)
         return token_alternatives(step, outputs, n, self._with_ends(SearchConfig()), device=self._model.device)
 
-    def _step(self, sources: Sequence[Sequence[int]], prefixes: Sequence[Ids], no_repeat: int) -> Step:
+    def _step(self, sources: Sources, prefixes: Sequence[Ids], no_repeat: int) -> Step:
         steps = [ModelStep(member.model, source_batch(member.model, sources)) for member in self.members]
         step: Step = steps[0] if len(steps) == 1 else EnsembleStep(steps, self.rules.mean)
         step = ForcedPrefix(step, prefixes) if any(prefixes) else step
@@ -148,10 +137,6 @@ class SearchEngine(TorchEngine):
     def _with_ends(self, config: SearchConfig) -> SearchConfig:
         """Return the settings with the model's bos and eos."""
         return replace(config, bos=self._model.config.bos, eos=self._model.config.eos)
-
-    @property
-    def _model(self) -> Transformer:
-        return self.model_folder.model
 
     def _phrases(self, ids: Sequence[int]) -> list[list[int]]:
         """Return the token ids of the terms that the translation of a source must contain."""

@@ -6,11 +6,12 @@ from itertools import islice
 
 from transformer.search.scoring import score_ids
 from translate.errors import UserError
+from translate.inference.engine import max_positions
+from translate.inference.sentence_search import LIMIT, divided
 from translate.models.folder import ModelFolder
 
 _WINDOW = 1024  # pairs read ahead, to find sentences of similar length
 _BATCH_TOKENS = 1024  # padded target tokens per batch; each has a score for the whole vocabulary
-_LIMIT = 1024  # tokens of a sentence, eos included, unless the model's limit is lower
 
 
 @dataclass(frozen=True)
@@ -51,11 +52,11 @@ def score(model_folder: ModelFolder, pairs: Iterable[tuple[str, str]]) -> Iterat
 
 
 def _scored(model_folder: ModelFolder, window: Sequence[tuple[str, str]], n_before: int) -> list[Scored]:
-    tokenizer, model = model_folder.tokenizer, model_folder.model
+    tokenizer = model_folder.tokenizer
     sources, references = (
         tokenizer.encode_batch([text.strip() for text in side]) for side in zip(*window, strict=True)
     )
-    limit = min(_LIMIT, model.config.max_length) if model.config.positions == "learned" else _LIMIT
+    limit = min(LIMIT, max_positions(model_folder) or LIMIT)
     for n, pair in enumerate(zip(sources, references, strict=True), start=n_before + 1):
         for name, ids in zip(("source", "reference"), pair, strict=True):
             if len(ids) >= limit:
@@ -63,26 +64,14 @@ def _scored(model_folder: ModelFolder, window: Sequence[tuple[str, str]], n_befo
                     f"line {n}: the {name} has {len(ids):,} tokens, and this model reads at most {limit - 1:,}; only "
                     "whole sentences have a score, so shorten the line or leave it out"
                 )
-    log_probs: dict[int, list[float]] = {}
-    for batch in _batches(sources, references):
-        found = score_ids(model, [sources[i] for i in batch], [references[i] for i in batch])
-        log_probs.update(zip(batch, found, strict=True))
+    lengths = [max(map(len, pair)) for pair in zip(sources, references, strict=True)]
+    filled = sorted((i for i, length in enumerate(lengths) if length), key=lengths.__getitem__)
+    log_probs: list[list[float]] = [[] for _ in window]
+    for batch in divided(filled, lengths.__getitem__, _BATCH_TOKENS):
+        found = score_ids(model_folder.model, [sources[i] for i in batch], [references[i] for i in batch])
+        for i, own in zip(batch, found, strict=True):
+            log_probs[i] = own
     return [
-        Scored(*pair, sum(own), len(own), tokenizer.pieces(references[i]), own)
-        for i, pair in enumerate(window)
-        for own in [log_probs.get(i, [])]
+        Scored(*pair, sum(own), len(own), tokenizer.pieces(ids), own)
+        for pair, ids, own in zip(window, references, log_probs, strict=True)
     ]
-
-
-def _batches(sources: Sequence[Sequence[int]], references: Sequence[Sequence[int]]) -> Iterator[list[int]]:
-    """Yield indices of pairs of similar lengths, without pairs of blank lines."""
-    order = [i for i in range(len(sources)) if sources[i] or references[i]]
-    batch: list[int] = []
-    for i in sorted(order, key=lambda i: (len(references[i]), len(sources[i]))):
-        width = max(len(ids) + 1 for ids in (references[i], *(sources[j] for j in (*batch, i))))
-        if batch and (len(batch) + 1) * width > _BATCH_TOKENS:
-            yield batch
-            batch = []
-        batch.append(i)
-    if batch:
-        yield batch

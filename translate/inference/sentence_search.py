@@ -3,9 +3,11 @@
 A sentence that is longer than the model reads is translated in parts, never cut off.
 """
 
+import math
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
+from typing import TypeVar
 
 from transformer.search.hypothesis import Hypothesis, SearchConfig, length_penalty
 from translate.config.schema import DecodingConfig
@@ -23,6 +25,7 @@ _BATCH_HYPOTHESES = 512  # sentences times beam size; bounds the matrix of score
 # Every character that some program takes for the end of a line.
 _LINE_BREAKS = re.compile("[\n\r\v\f\x1c-\x1e\x85\u2028\u2029]+")
 
+T = TypeVar("T")
 Ids = tuple[int, ...]
 
 
@@ -54,13 +57,7 @@ class SentenceSearch:
         return min(self.max_length(n_source), guards.longest_output(n_source))
 
     def translate(
-        self,
-        lines: Sequence[str],
-        limit: int,
-        max_length: Callable[[int], int],
-        *,
-        n_best: int = 1,
-        no_repeat: int = 0,
+        self, lines: Sequence[str], limit: int, max_length: Callable[[int], int], *, n_best: int = 1, no_repeat: int = 0
     ) -> dict[str, list[Translation]]:
         """Return the n best translations of each line, best first, without scores.
 
@@ -103,7 +100,7 @@ class SentenceSearch:
 
         # Ties are broken by content, so that batches, and with them all rounding, do not depend on the order of lines.
         ordered = sorted(sources, key=lambda ids: (len(ids), ids))
-        batches = list(_batches(ordered, config.beam_size, self.engine.n_workers))
+        batches = _batches(ordered, config.beam_size, self.engine.n_workers)
         found: dict[Ids, list[Hypothesis]] = {}
         for batch, results in zip(batches, self.engine.each(search, batches), strict=True):
             found |= zip(batch, results, strict=True)
@@ -169,29 +166,39 @@ def _limits(engine: Engine, decoding: DecodingConfig) -> tuple[int, int]:
     return length - max_extra, max_extra
 
 
-def _batches(sources: Sequence[Ids], beam_size: int, n_workers: int) -> Iterator[list[Ids]]:
+def _batches(sources: Sequence[Ids], beam_size: int, n_workers: int) -> list[list[Ids]]:
     """Divide sources, shortest first, into batches within the bounds on tokens and hypotheses.
 
     If possible, each worker gets equally many batches with equally many tokens, so that all finish at about the same
     time.
     """
     most = max(1, _BATCH_HYPOTHESES // beam_size)
-    n_batches = len(list(_divided(sources, most, _BATCH_TOKENS)))
+    n_batches = len(divided(sources, len, _BATCH_TOKENS, most=most))
     n_tokens = sum(len(ids) + 1 for ids in sources)
-    share = n_tokens / max(1, -(-n_batches // n_workers) * n_workers)
-    return _divided(sources, most, max(share, _LEAST_TOKENS))
+    share = max(_LEAST_TOKENS, n_tokens / max(1, -(-n_batches // n_workers) * n_workers))
+    return divided(sources, len, _BATCH_TOKENS, most=most, share=share)
 
 
-def _divided(sources: Sequence[Ids], most: int, share: float) -> Iterator[list[Ids]]:
-    """Yield batches of at most `most` sources, each complete when it has its share of tokens."""
-    batch: list[Ids] = []
+def divided(
+    items: Iterable[T], length: Callable[[T], int], padded: int, *, most: float = math.inf, share: float = math.inf
+) -> list[list[T]]:
+    """Divide items, shortest first, into batches.
+
+    Args:
+        items: in ascending order of length.
+        length: number of tokens of an item, eos excluded.
+        padded: maximum number of tokens of a batch, padding included, unless one item alone has more.
+        most: maximum number of items of a batch.
+        share: a batch with this many tokens is complete.
+    """
+    batches: list[list[T]] = []
     n_tokens = 0
-    for ids in sources:
-        full = len(batch) == most or (len(batch) + 1) * (len(ids) + 1) > _BATCH_TOKENS or n_tokens >= share
-        if batch and full:
-            yield batch
-            batch, n_tokens = [], 0
-        batch.append(ids)
-        n_tokens += len(ids) + 1
-    if batch:
-        yield batch
+    for item in items:
+        width = length(item) + 1
+        full = batches and (len(batches[-1]) == most or (len(batches[-1]) + 1) * width > padded)
+        if not batches or full or n_tokens >= share:
+            batches.append([])
+            n_tokens = 0
+        batches[-1].append(item)
+        n_tokens += width
+    return batches

@@ -18,9 +18,8 @@ class Term:
 
     def occurs_in(self, sentence: str) -> bool:
         """Return whether the sentence contains the source as whole words."""
-        return (
-            re.search(rf"(?<![^\W_]){re.escape(self.source)}(?![^\W_])", sentence) is not None if self.source else True
-        )
+        pattern = rf"(?<![^\W_]){re.escape(self.source)}(?![^\W_])"
+        return not self.source or re.search(pattern, sentence) is not None
 
 
 def read_terms(lines: Iterable[str], name: Path) -> Iterator[Term]:

@@ -22,8 +22,9 @@ from translate.inference.sentence_search import SentenceSearch
 from translate.machine import choose_device
 from translate.models.folder import ModelFolder
 from translate.models.registry import locate
-from translate.text import guards, placeholders
+from translate.text import guards
 from translate.text.passages import Passages
+from translate.text.placeholders import PLACEHOLDER
 from translate.text.translation import Translation
 
 if TYPE_CHECKING:
@@ -136,12 +137,7 @@ class Translator:
                 yield [self.sentences.scored(translation) for translation in found[line]]
 
     def passages(
-        self,
-        texts: Iterable[str],
-        *,
-        guarded: bool = True,
-        splits: bool = True,
-        markup: re.Pattern[str] = placeholders.PLACEHOLDER,
+        self, texts: Iterable[str], *, guarded: bool = True, splits: bool = True, markup: re.Pattern[str] = PLACEHOLDER
     ) -> Iterator[Translation]:
         """Translate each text as a passage of sentences, in which placeholders stay unchanged.
 

@@ -22,10 +22,7 @@ _END_OF_SENTENCE = re.compile(r"[.!?\u2026:][\"'\u201c\u201d\u2019\u00bb\u00ab)\
 
 def _lines(lines: Iterable[str]) -> Iterator[Piece]:
     for line in lines:
-        body = line.removesuffix("\n")
-        yield Piece(body, translate=True)
-        if len(body) < len(line):
-            yield Piece("\n", translate=False)
+        yield from _part(line, 0, len(line.removesuffix("\n")))
 
 
 def _column(lines: Iterable[str], column: int = 1) -> Iterator[Piece]:
@@ -33,14 +30,15 @@ def _column(lines: Iterable[str], column: int = 1) -> Iterator[Piece]:
         cells = line.removesuffix("\n").split("\t")
         if len(cells) < column:
             yield Piece(line, translate=False)
-            continue
-        before = "\t".join([*cells[: column - 1], ""])
-        after = line[len(before) + len(cells[column - 1]) :]
-        if before:
-            yield Piece(before, translate=False)
-        yield Piece(cells[column - 1], translate=True)
-        if after:
-            yield Piece(after, translate=False)
+        else:
+            start = len("\t".join([*cells[: column - 1], ""]))
+            yield from _part(line, start, start + len(cells[column - 1]))
+
+
+def _part(line: str, start: int, stop: int) -> list[Piece]:
+    """Return the pieces of a line in which one part, which may be empty, is translated."""
+    cut = (line[:start], False), (line[start:stop], True), (line[stop:], False)
+    return [Piece(text, translate) for text, translate in cut if text or translate]
 
 
 def _subtitles(lines: Iterable[str]) -> Iterator[Piece]:
@@ -104,9 +102,5 @@ def reader(layout: str, *, column: int = 1) -> Callable[[Iterable[str]], Iterato
     Args:
         layout: one of FORMATS. In "text" and "lines" every line is a piece, and so is its end.
         column: of a "tsv" file, counted from 1; lines without it are copied.
-
-    ValueError for an unknown format.
     """
-    if layout not in FORMATS:
-        raise ValueError(f"{layout!r} is none of {', '.join(FORMATS)}")
     return partial(_column, column=column) if layout == "tsv" else _READERS[layout]

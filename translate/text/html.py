@@ -7,23 +7,21 @@ Tags need not match, and no mistake in the page is corrected.
 import re
 from collections.abc import Iterable, Iterator
 
-from translate.text.languages import words
 from translate.text.pieces import Piece
 from translate.text.placeholders import KEPT_ELEMENT
 from translate.text.wrapping import paragraph
 
-_INLINE = words(
-    "a abbr b bdi bdo big cite code data del dfn em font i img ins kbd label mark q s samp small span strike strong "
-    "sub sup time tt u var wbr"
+_INLINE = re.compile(
+    "a|abbr|b|bdi|bdo|big|cite|code|data|del|dfn|em|font|i|img|ins|kbd|label|mark|q|s|samp|small|span|strike|strong"
+    "|sub|sup|time|tt|u|var|wbr"
 )
-_VOID = words("area base br col embed hr img input link meta source track wbr")
-_FLAT = words("script style textarea")  # a tag of the same name inside them is text
-_COPIED = words("script style pre code textarea kbd samp var svg math")
+_VOID = re.compile("area|base|br|col|embed|hr|img|input|link|meta|source|track|wbr")
+_FLAT = re.compile("script|style|textarea")  # a tag of the same name inside them is text
+_COPIED = re.compile("script|style|pre|code|textarea|kbd|samp|var|svg|math")
 _TOKEN = re.compile(
     r"<!--.*?-->|<!\[CDATA\[.*?\]\]>|<[!?][^>]*>|<(/?)([A-Za-z][\w:-]*)((?:[^<>\"']|\"[^\"]*\"|'[^']*')*)>", re.DOTALL
 )
 _OPEN_TAG = re.compile(r"<(?:[^\W\d_]|[/!?])[^<>]*\Z")
-_KEPT = re.compile(KEPT_ELEMENT)
 _NO = re.compile(
     r"\btranslate\s*=\s*[\"']?no\b|\bclass\s*=\s*(?:notranslate\b|[\"'](?:[^\"']*\s)?notranslate[\s\"'])", re.IGNORECASE
 )
@@ -71,7 +69,7 @@ class _Run:
         if self.skipped:
             self.text += text + (tag[0] if tag else "")
             if tag and (tag[2] or "").lower() == self.skipped and not tag[0].endswith("/>"):
-                self.depth += -1 if tag[1] else self.skipped not in _FLAT
+                self.depth += -1 if tag[1] else not _FLAT.fullmatch(self.skipped)
             if not self.depth or len(self.text) >= _LONGEST:
                 yield Piece(self.text, translate=False)
                 self.text = ""
@@ -83,12 +81,13 @@ class _Run:
         if tag is None:
             return
         name = (tag[2] or "").lower()
-        begins = bool(name) and not tag[1] and not tag[0].endswith("/>") and name not in _VOID
-        placeholder = name in _INLINE and _KEPT.match(tag.string, tag.start())
-        if begins and not placeholder and (name in _COPIED or _NO.search(tag[3] or "")):
+        is_inline = _INLINE.fullmatch(name)
+        begins = bool(name) and not tag[1] and not tag[0].endswith("/>") and not _VOID.fullmatch(name)
+        placeholder = is_inline and KEPT_ELEMENT.match(tag.string, tag.start())
+        if begins and not placeholder and (_COPIED.fullmatch(name) or _NO.search(tag[3] or "")):
             yield from self.flushed()
             self.text, self.skipped, self.depth = tag[0], name, 1
-        elif name in _INLINE:
+        elif is_inline:
             self.text += tag[0]
         else:
             yield from self.flushed()

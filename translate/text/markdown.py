@@ -45,7 +45,7 @@ def read(lines: Iterable[str]) -> Iterator[Piece]:
             yield Piece(line, translate=False)
             end = None if end.search(line) else end
             continue
-        if open_lines and (not line.strip() or _BEGINS.match(line) or _FENCE.match(line) or _RULE.match(line)):
+        if not line.strip() or _BEGINS.match(line) or _FENCE.match(line) or _RULE.match(line):
             yield from paragraph("".join(open_lines))
             open_lines = []
         indent = _indent(line, indent)
@@ -64,8 +64,7 @@ def read(lines: Iterable[str]) -> Iterator[Piece]:
             if start:
                 yield Piece(line[:start], translate=False)
             open_lines = [line[start:]]
-        ends = _HARD_BREAK.search(line) or line.lstrip().startswith("#") or len(open_lines) >= _LONGEST
-        if open_lines and ends:
+        if _HARD_BREAK.search(line) or line.lstrip().startswith("#") or len(open_lines) >= _LONGEST:
             yield from paragraph("".join(open_lines))
             open_lines = []
         previous_blank = not line.strip()

@@ -7,6 +7,7 @@ never edit it. `translate.text.translation` lists the flags.
 import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import chain
 
 from translate.text import guards, languages, numbers, placeholders, quotes, sentences
@@ -43,12 +44,10 @@ class Passages:
 
     def translate(self, texts: Sequence[str]) -> list[Translation]:
         """Translate each passage; each distinct sentence is translated once."""
-        passages = [self._split(text) if self.splits else [Piece(text, True)] for text in texts]
+        split = partial(sentences.split, language=self.source, markup=self.markup)
+        passages = [split(text) if self.splits else [Piece(text, True)] for text in texts]
         found = self._sentences(_distinct(p.text for passage in passages for p in passage if p.translate))
         return [join([found[p.text] if p.translate else Translation(p.text) for p in passage]) for passage in passages]
-
-    def _split(self, text: str) -> list[Piece]:
-        return sentences.split(text, self.source, self.markup)
 
     def _sentences(self, texts: Sequence[str]) -> dict[str, Translation]:
         """Translate sentences that may contain placeholders."""

@@ -6,69 +6,27 @@ placeholders, to be translated piece by piece.
 """
 
 import re
+import tomllib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
+from pathlib import Path
 
 from translate.text.characters import PROSE_ENTITIES
 from translate.text.pieces import Piece, pieces
 
 SYMBOL = re.compile("\u27e6([1-9][0-9]?)\u27e7")  # a number in white brackets, which are on no keyboard
 
-# An HTML element that is code or has translate="no".
-KEPT_ELEMENT = (
-    r"<(?P<code>code|kbd|samp|var)\b[^<>\n]{0,1000}>[^<>\n]{0,1000}</(?P=code)>"
-    r"|<(?P<kept>[a-z]{1,9})\s(?:[^<>\n]{0,1000}\s)?translate=[\"']?no\b[^<>\n]{0,1000}>[^<>\n]{0,1000}</(?P=kept)>"
-)
+_TABLE = tomllib.loads(Path(__file__).with_name("placeholders.toml").read_text(encoding="utf-8"))
+_PARTS: dict[str, str] = {"prose_entities": PROSE_ENTITIES, **_TABLE["parts"]}
+_KINDS = {name: re.sub(r"<<(\w+)>>", lambda part: _PARTS[part[1]], kind) for name, kind in _TABLE["kinds"].items()}
 
-# Signs other than letters, digits and punctuation of prose: emoji, arrows, (R), 1/2, boxes, mathematics. A model has
-# seen few and invents words for them. Excluded: minus, degree, pound, yen, euro and the brackets of the symbols.
-_SIGNS = (
-    "\u00a2\u00a4\u00a6\u00a7\u00a9\u00ac\u00ae\u00b1-\u00b3\u00b6\u00b7\u00b9\u00bc-\u00be\u00d7\u00f7\u2020-\u2023"
-    "\u2030-\u2034\u2043\u2070-\u209c\u20a0-\u20ab\u20ad-\u20c0\u2100-\u2211\u2213-\u27e5\u27e8-\u2bff"
-    "\u3000-\u303f\ue000-\uf8ff\ufffc\ufffd\U0001f000-\U0001faff"
-)
-_SIGNS_JOINED = "\u200d\ufe0e\ufe0f\u20d0-\u20ff\U000e0020-\U000e007f"
-_SUFFIXES = "txt|md|csv|pdf|docx?|xlsx?|pptx?|od[tsp]|json|xml|html?|py|js|css|sh|jpe?g|png|gif|svg|mp[34]|zip|gz|exe"
-_DOMAINS = "com|org|net|info|io|eu|de|at|ch|uk|us|fr|nl|it|es|pl|gov|edu|app|dev"
-_IN_URL = r"[^\s<>\"'()\u201c-\u201e\u00ab\u00bb]"
-
-# Every repetition that overlaps another one is bounded, so that the time is linear in the length of any text.
-_KINDS = (
-    r"\u27e6\d{1,3}\u27e7",  # text that looks like a symbol
-    r"(?<![\w`])(?P<ticks>`{1,3})(?![\s`])[^\n]{1,200}?(?<![\s`])(?P=ticks)(?![\w`])",  # code
-    KEPT_ELEMENT,
-    r"<!--.{0,1000}?-->|</?[A-Za-z][\w:.-]{0,60}\s?/?>",  # markup
-    # Bare attributes: not in a comparison, a<b and c>d.
-    r"(?<!\w)</?[A-Za-z][^<>\n]{0,1000}>|<[A-Za-z][^<>\n=]{0,200}=[^<>\n]{0,1000}>",
-    rf"&(?!(?:{PROSE_ENTITIES});)" + r"(?:#\d{1,7}|#x[0-9A-Fa-f]{1,6}|[A-Za-z][A-Za-z0-9]{1,31});",  # entities
-    # Punctuation that ends a sentence or closes a bracket is not part of an address.
-    rf"(?:\b(?:https?|ftp|file)://|\bwww\.)(?:{_IN_URL}|\({_IN_URL}{{0,200}}\)){{1,2000}}(?<![.,;:!?\]}}])",
-    r"(?<![\w.+-])[\w.+-]{1,64}@[\w-]{1,63}(?:\.[\w-]{1,63}){1,8}",  # e-mail
-    rf"(?<![\w.@-])(?:[\w-]{{1,63}}\.){{1,5}}(?:{_DOMAINS})\b(?:/{_IN_URL}{{0,500}}(?<![.,;:!?\]}}]))?(?![\w.]\w)",
-    rf"(?<![\w./\\-])[\w-]{{1,64}}(?:\.[\w-]{{1,16}}){{0,3}}\.(?:{_SUFFIXES})\b",  # file names
-    r"\*{2,3}",  # emphasis, in plain text too
-    r"\$\{[^{}\n]{1,100}\}|\{\{[^{}\n]{1,100}\}\}|\{[\w.:!,\[\]<>^+#-]{0,60}\}",  # ${x} {{ x }} {x} {0:.2f}
-    # %s %(name)d %1$s %-5.2f %1; a sign of per cent has a digit before it or a space after it.
-    r"(?<![\d%])%(?:\(\w{1,60}\)|\d{1,2}\$)?[-+#0]{0,3}\d{0,4}(?:\.\d{1,4})?[hlqLjzt]{0,2}[sdiouxXeEfFgGcr](?!\w)",
-    r"(?<![\d%])%\d{1,2}(?!\w)",
-    r"\$[A-Za-z_]\w{0,60}|(?<![\w-])--[A-Za-z][\w-]{0,60}",  # $HOME --option
-    r"(?<![\w/.~-])(?:(?:~|\.{1,2})(?:/[\w.+@-]{0,60}\w){1,40}|(?:/[\w.+@-]{0,60}\w){2,40})/?",  # file paths
-    r"(?<!\w)[A-Za-z]:\\[\w.\\+-]{0,200}\w",
-    r"(?<![\w&#@])[#@](?=\w{0,60}[^\W\d_])\w{2,60}",  # hashtags and names
-    # Codes: of capitals with three digits or more, of hexadecimal digits, versions.
-    r"(?<![\w-])(?=[A-Z\d-]{0,60}[A-Z])(?=(?:[A-Z-]{0,60}\d){3})[A-Z\d](?:[A-Z\d-]{5,60})[A-Z\d](?![\w-])",
-    r"(?<![\w-])(?=[\da-f-]{0,60}\d)(?=[\da-f-]{0,60}[a-f])[\da-f]{7,64}(?:-[\da-f]{4,12}){0,5}(?![\w-])",
-    r"(?<![\w.])\d{1,4}(?:\.\d{1,4}){2,3}-?[A-Za-z]{1,10}\.?\d{0,4}(?!\w|[.-]\w)",
-    r"\u00a7{1,2}\s?\d{1,5}[a-z]?(?!\w)",  # sections of laws
-    r"[\d#*]\ufe0f?\u20e3|(?:(?<![^\W_])[A-Za-z\u00b5]{1,3})?[\u00b2\u00b3]",  # keycaps, units of areas
-    rf"(?:[{_SIGNS}][{_SIGNS_JOINED}]*)+",
-)
-PLACEHOLDER = re.compile("|".join(_KINDS), re.DOTALL)
+PLACEHOLDER = re.compile("|".join(_KINDS.values()), re.DOTALL)
+KEPT_ELEMENT = re.compile(f"{_KINDS['code_element']}|{_KINDS['kept_element']}")
 # Every placeholder contains one of these. Most sentences contain none, and this search is much faster.
-_SIGN = re.compile(rf"[\u27e6`<&@{{%$/\\#\d\u20e3{_SIGNS}]|--|\*\*|\.\w")
+_SIGN = re.compile(rf"[\u27e6`<&@{{%$/\\#\d\u20e3{_PARTS['signs']}]|--|\*\*|\.\w")
 
-_ALONE = re.compile(rf"(?:[{_SIGNS}][{_SIGNS_JOINED}]*)+|[\d#*]\ufe0f?\u20e3|#\w+")
+_ALONE = re.compile(rf"{_KINDS['signs']}|[\d#*]\ufe0f?\u20e3|#\w+")
 _TAG = re.compile(r"<(/?)([A-Za-z][\w:-]*)[^<>]*>")
 _EMPHASIS = frozenset(["*", "**", "***", "_", "__", "___", "~~"])
 _RULES = frozenset("*_=~#|-")

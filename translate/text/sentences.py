@@ -78,8 +78,7 @@ def _ends(text: str, match: re.Match[str], language: Language) -> bool:
     if match["mark"] != ".":
         return True
     reach = text[max(0, match.start() - _REACH) : match.start()]
-    before = _WORD_BEFORE.search(reach)
-    last = before[0].lstrip("'\u2018\u2019") if before else ""
+    last = _WORD_BEFORE.findall(reach)[0].lstrip("'\u2018\u2019")
     if match["close"] and not match["close"].startswith(")"):
         return True  # an abbreviation at the end of a quotation is rarer than a sentence there
     return _full_stop_ends(last, word, text[match.end() : match.end() + 12], language)

@@ -19,7 +19,7 @@ from translate.inference.translator import Translator
 from translate.models.folder import ModelFolder, TranslationSpec
 
 
-@dataclass(frozen=True)
+@dataclass
 class Parrot:
     """Says every source again."""
 

@@ -92,9 +92,9 @@ def test_what_has_no_pieces_no_room_or_no_common_vocabulary_is_refused(parts: Mo
         translate_lines(SearchEngine([parts]), ["Ja."], ["the dog sleeps in the house. " * 3])
     with pytest.raises(UserError, match="cannot have a prefix"):
         translate_lines(SearchEngine([parts]), LINES[-1:], ["the"])
-    with pytest.raises(UserError, match="sampling does not search"):
+    with pytest.raises(UserError, match="penalty need a search"):
         SearchEngine([parts], SearchRules(sampling=Sampling(), terms=[Term("", "dog")]))
-    with pytest.raises(UserError, match="coverage penalty needs"):
+    with pytest.raises(UserError, match="penalty need a search"):
         SearchEngine([parts], SearchRules(sampling=Sampling(), coverage=0.1))
     for beta in (-0.1, float("inf"), float("nan")):
         with pytest.raises(UserError, match="coverage = "):

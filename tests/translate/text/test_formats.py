@@ -35,11 +35,6 @@ def test_names_of_files_suggest_formats() -> None:
     assert [guess(Path(name)) for name in names] == ["markdown", "html", "srt", "vtt", "tsv", "text", "text", "text"]
 
 
-def test_an_unknown_format_is_refused() -> None:
-    with pytest.raises(ValueError, match="pdf"):
-        reader("pdf")
-
-
 @pytest.mark.parametrize("layout", ["text", "lines"])
 def test_a_line_is_a_piece_and_so_is_its_end(layout: str) -> None:
     assert read(layout, "a b. c\n\n d") == [

@@ -1,18 +1,17 @@
-"""Rules about one language, one module per language: a new language is one new file named after its code.
-
-The module holds one `Language` called LANGUAGE.
-"""
+"""Rules about one language, one TOML file per language: a new language is one new file named after its code."""
 
 import re
-from collections.abc import Mapping
-from dataclasses import dataclass
+import tomllib
 from functools import cache
-from importlib import import_module
-from importlib.util import find_spec
+from pathlib import Path
+from typing import Annotated
+
+from pydantic import BaseModel, BeforeValidator
+
+Words = Annotated[frozenset[str], BeforeValidator(str.split)]
 
 
-@dataclass(frozen=True, kw_only=True)
-class Language:
+class Language(BaseModel, frozen=True, extra="forbid"):
     """Writing conventions and word lists of a language; words are in lower case unless stated otherwise.
 
     Attributes:
@@ -39,27 +38,21 @@ class Language:
     quotes: tuple[str, str]
     grouping: str
     decimal: str
-    units: Mapping[str, tuple[str, ...]]
+    units: dict[str, tuple[str, ...]]
     numbered: re.Pattern[str]
     clock: re.Pattern[str]
     number_endings: re.Pattern[str]
-    abbreviations: frozenset[str]
-    final_abbreviations: frozenset[str]
-    starters: frozenset[str]
-    ordinal_nouns: re.Pattern[str] | None
+    abbreviations: Words
+    final_abbreviations: Words
+    starters: Words
+    ordinal_nouns: re.Pattern[str] | None = None
     letter_ends_sentence: bool
 
 
 @cache
 def find(code: str) -> Language | None:
-    """The language with this code, None if it has no module here."""
-    name = f"{__name__}.{code}"
-    if not code.isidentifier() or find_spec(name) is None:
+    """Return the language with this code, None if it has no file here."""
+    path = Path(__file__).parent / f"{code}.toml"
+    if not code.isidentifier() or not path.is_file():
         return None
-    language: Language = import_module(name).LANGUAGE
-    return language
-
-
-def words(text: str) -> frozenset[str]:
-    """Return the words of a table."""
-    return frozenset(text.split())
+    return Language.model_validate(tomllib.loads(path.read_text(encoding="utf-8")))
