@@ -32,16 +32,6 @@ _MAX_EXAMPLES = 3
 _EXAMPLE_CHARACTERS = 80
 
 
-@dataclass(frozen=True)
-class Example:
-    """One dropped pair: its source, its line (from 1) and the beginning of its text."""
-
-    origin: str
-    line: int
-    source: str
-    target: str
-
-
 @dataclass
 class Report:
     """Counts that grow while pairs are cleaned.
@@ -49,13 +39,13 @@ class Report:
     Attributes:
         kept: number of pairs kept.
         dropped: number of pairs dropped, by rule.
-        examples: the first few dropped pairs of each rule.
+        examples: the first few dropped pairs of each rule: source, line (from 1) and the beginning of both sides.
         origins: number of pairs read and kept, by source.
     """
 
     kept: int = 0
     dropped: dict[str, int] = field(default_factory=lambda: dict.fromkeys(RULES, 0))
-    examples: dict[str, list[Example]] = field(default_factory=lambda: {rule: [] for rule in RULES})
+    examples: dict[str, list[dict[str, object]]] = field(default_factory=lambda: {rule: [] for rule in RULES})
     origins: dict[str, dict[str, int]] = field(default_factory=dict)
 
     @property
@@ -65,14 +55,8 @@ class Report:
 
     def as_dict(self) -> dict[str, object]:
         """Return plain data for JSON."""
-        examples = {rule: [vars(example) for example in found] for rule, found in self.examples.items()}
-        return {
-            "read": self.read,
-            "kept": self.kept,
-            "dropped": self.dropped,
-            "sources": self.origins,
-            "examples": examples,
-        }
+        counts = {"read": self.read, "kept": self.kept, "dropped": self.dropped, "sources": self.origins}
+        return {**counts, "examples": self.examples}
 
 
 class HeldOut:
@@ -118,7 +102,8 @@ class Cleaner:
         self.report.dropped[rule] += 1
         examples = self.report.examples[rule]
         if len(examples) < _MAX_EXAMPLES:
-            examples.append(Example(origin, line, *(side[:_EXAMPLE_CHARACTERS] for side in pair)))
+            source, target = (side[:_EXAMPLE_CHARACTERS] for side in pair)
+            examples.append({"origin": origin, "line": line, "source": source, "target": target})
 
     def _rules_against(self, pairs: Sequence[Pair]) -> list[str | None]:
         """Return the first rule that drops each pair, or None; remembers the pairs."""

@@ -15,37 +15,26 @@ import lzma
 import tarfile
 import zipfile
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from translate.config.data import (
-    GrammarSource,
-    HubSource,
-    JsonlSource,
-    ParquetSource,
-    SacrebleuSource,
-    Source,
-    TextSource,
-    TsvSource,
-    WordsSource,
-)
+from translate.config import data
+from translate.config.data import Source
 from translate.corpus import words
 from translate.errors import UserError
 from translate.files import sha256
 
 if TYPE_CHECKING:
+    import pyarrow
     from datasets import Dataset
 
 Pair = tuple[str, str]
+Record = tuple[str, object]  # its place for messages, and its columns
 
-OPENERS: dict[str, type[gzip.GzipFile] | type[lzma.LZMAFile] | type[bz2.BZ2File]] = {
-    ".gz": gzip.GzipFile,
-    ".xz": lzma.LZMAFile,
-    ".bz2": bz2.BZ2File,
-}
+OPENERS: dict[str, Callable[..., Any]] = {".gz": gzip.open, ".xz": lzma.open, ".bz2": bz2.open}
 _DAMAGED = (EOFError, zlib.error, lzma.LZMAError, gzip.BadGzipFile)
-_ROWS = 1000
+_BATCH_ROWS = 1000
 
 
 def read_pairs(source: Source, root: Path, langpair: str = "de-en") -> Iterator[Pair]:
@@ -59,21 +48,21 @@ def read_pairs(source: Source, root: Path, langpair: str = "de-en") -> Iterator[
     Raises UserError, with file and line if possible, if something cannot be read as pairs of text.
     """
     match source:
-        case TextSource():
+        case data.TextSource():
             return _parallel(locate(source.source, root), locate(source.target, root))
-        case TsvSource():
+        case data.TsvSource():
             return _tsv(source, locate(source.path, root))
-        case JsonlSource():
-            return _jsonl(source, locate(source.path, root))
-        case ParquetSource():
-            return _parquet(source, locate(source.path, root))
-        case HubSource():
-            return _hub(source, root)
-        case GrammarSource():
+        case data.JsonlSource():
+            return _cells(source, _jsonl(locate(source.path, root)))
+        case data.ParquetSource():
+            return _cells(source, _parquet(source, locate(source.path, root)))
+        case data.HubSource():
+            return _cells(source, _hub(source, root))
+        case data.GrammarSource():
             return _grammar(source, langpair)
-        case WordsSource():
+        case data.WordsSource():
             return words.word_pairs(langpair)
-        case SacrebleuSource():
+        case data.SacrebleuSource():
             return _parallel(*_sacrebleu_files(source, langpair))
 
 
@@ -90,23 +79,22 @@ def identity(source: Source, root: Path, langpair: str = "de-en") -> dict[str, s
     Raises UserError if an input cannot be read.
     """
     match source:
-        case TextSource():
-            names = [source.source, source.target]
-            return {name: _digest(locate(name, root)) for name in names}
-        case TsvSource() | JsonlSource() | ParquetSource():
+        case data.TextSource():
+            return {name: _digest(locate(name, root)) for name in (source.source, source.target)}
+        case data.TsvSource() | data.JsonlSource() | data.ParquetSource():
             return {source.path: _digest(locate(source.path, root))}
-        case HubSource() if (folder := locate(source.id, root)).is_dir():
+        case data.HubSource() if (folder := locate(source.id, root)).is_dir():
             files = sorted(path for path in folder.rglob("*") if path.is_file())
             return {f"{source.id}/{path.relative_to(folder).as_posix()}": _digest(path) for path in files}
-        case HubSource():
+        case data.HubSource():
             return {f"hub:{describe(source)}": _hub_revision(_load_hub(source, root))}
-        case GrammarSource():
+        case data.GrammarSource():
             from translate.corpus import grammar
 
             return {"grammar": grammar.digest()}
-        case WordsSource():
+        case data.WordsSource():
             return {"words": sha256(words.FILE)}
-        case SacrebleuSource():
+        case data.SacrebleuSource():
             source_file, reference = _sacrebleu_files(source, langpair)
             return {f"{describe(source)} src": _digest(source_file), f"{describe(source)} ref": _digest(reference)}
 
@@ -114,17 +102,17 @@ def identity(source: Source, root: Path, langpair: str = "de-en") -> dict[str, s
 def describe(source: Source) -> str:
     """Return a short name of the source for messages and reports."""
     match source:
-        case TextSource():
+        case data.TextSource():
             return f"{source.source} + {source.target}"
-        case TsvSource() | JsonlSource() | ParquetSource():
+        case data.TsvSource() | data.JsonlSource() | data.ParquetSource():
             return source.path
-        case HubSource():
+        case data.HubSource():
             return " ".join(part for part in (source.id, source.config, source.split, source.revision) if part)
-        case GrammarSource():
+        case data.GrammarSource():
             return f"grammar {source.split}"
-        case WordsSource():
+        case data.WordsSource():
             return "words"
-        case SacrebleuSource():
+        case data.SacrebleuSource():
             return f"sacrebleu {source.name}"
 
 
@@ -187,7 +175,7 @@ def _parallel(source: Path, target: Path) -> Iterator[Pair]:
         yield a, b
 
 
-def _tsv(source: TsvSource, path: Path) -> Iterator[Pair]:
+def _tsv(source: data.TsvSource, path: Path) -> Iterator[Pair]:
     for n, line in enumerate(read_lines(path), start=1):
         cells = line.split("\t")
         if len(cells) <= max(source.source, source.target):
@@ -202,17 +190,21 @@ def _tsv(source: TsvSource, path: Path) -> Iterator[Pair]:
             yield from itertools.product(src.split(source.split), tgt.split(source.split))
 
 
-def _jsonl(source: JsonlSource, path: Path) -> Iterator[Pair]:
-    for n, line in enumerate(read_lines(path), start=1):
-        where = f"{path}, line {n}"
-        try:
-            record = json.loads(line)
-        except (ValueError, RecursionError) as error:
-            raise UserError(f"{where}: not a JSON object: {error}") from error
+def _cells(source: data.JsonlSource | data.ParquetSource | data.HubSource, records: Iterator[Record]) -> Iterator[Pair]:
+    for where, record in records:
         yield _cell(record, source.source, where), _cell(record, source.target, where)
 
 
-def _parquet(source: ParquetSource, path: Path) -> Iterator[Pair]:
+def _jsonl(path: Path) -> Iterator[Record]:
+    for n, line in enumerate(read_lines(path), start=1):
+        where = f"{path}, line {n}"
+        try:
+            yield where, json.loads(line)
+        except (ValueError, RecursionError) as error:
+            raise UserError(f"{where}: not a JSON object: {error}") from error
+
+
+def _parquet(source: data.ParquetSource, path: Path) -> Iterator[Record]:
     import pyarrow
     import pyarrow.parquet
 
@@ -220,28 +212,28 @@ def _parquet(source: ParquetSource, path: Path) -> Iterator[Pair]:
     try:
         with pyarrow.parquet.ParquetFile(path) as file:
             columns = _columns(source, file.schema_arrow.names, str(path))
-            for batch in file.iter_batches(batch_size=_ROWS, columns=columns):
-                for record in batch.to_pylist():
-                    n += 1
-                    where = f"{path}, row {n}"
-                    yield _cell(record, source.source, where), _cell(record, source.target, where)
+            batches = file.iter_batches(batch_size=_BATCH_ROWS, columns=columns)
+            for n, record in enumerate(_rows(batches), start=1):
+                yield f"{path}, row {n}", record
     except (pyarrow.ArrowException, UnicodeDecodeError) as error:
         raise UserError(f"{path}: not a Parquet file, or damaged after row {n}: {_one_line(error)}") from error
     except OSError as error:
         raise UserError(_cannot_read(path, error)) from error
 
 
-def _hub(source: HubSource, root: Path) -> Iterator[Pair]:
+def _hub(source: data.HubSource, root: Path) -> Iterator[Record]:
     dataset = _load_hub(source, root)
     name = describe(source)
-    dataset = dataset.select_columns(_columns(source, dataset.column_names, name))
-    rows = (row for batch in dataset.iter(batch_size=_ROWS) for row in _transpose(batch))
-    for n, record in enumerate(rows, start=1):
-        where = f"{name}, row {n}"
-        yield _cell(record, source.source, where), _cell(record, source.target, where)
+    tables = dataset.select_columns(_columns(source, dataset.column_names, name)).with_format("arrow")
+    for n, record in enumerate(_rows(tables.iter(batch_size=_BATCH_ROWS)), start=1):
+        yield f"{name}, row {n}", record
 
 
-def _load_hub(source: HubSource, root: Path) -> "Dataset":
+def _rows(tables: "Iterable[pyarrow.Table | pyarrow.RecordBatch]") -> Iterator[object]:
+    return itertools.chain.from_iterable(table.to_pylist() for table in tables)
+
+
+def _load_hub(source: data.HubSource, root: Path) -> "Dataset":
     """Load the split with `datasets` from the hub, its cache, or a folder."""
     import datasets
 
@@ -268,12 +260,7 @@ def _hub_revision(dataset: "Dataset") -> str:
     return Path(files[0]["filename"]).parent.name if files else str(dataset._fingerprint)
 
 
-def _transpose(batch: dict[str, list[object]]) -> Iterator[dict[str, object]]:
-    for values in zip(*batch.values(), strict=True):
-        yield dict(zip(batch, values, strict=True))
-
-
-def _columns(source: ParquetSource | HubSource, known: list[str], name: str) -> list[str]:
+def _columns(source: data.ParquetSource | data.HubSource, known: list[str], name: str) -> list[str]:
     """Return the columns to read, the first parts of the dotted names; UserError if `known` lacks one."""
     columns = list(dict.fromkeys(column.split(".")[0] for column in (source.source, source.target)))
     for column in columns:
@@ -301,7 +288,7 @@ def _cell(record: object, column: str, where: str) -> str:
     return value
 
 
-def _grammar(source: GrammarSource, langpair: str) -> Iterator[Pair]:
+def _grammar(source: data.GrammarSource, langpair: str) -> Iterator[Pair]:
     if langpair not in words.LANGPAIRS:
         raise UserError(
             f'the grammar is German and English: set data.source and data.target to "de" and "en", not {langpair}'
@@ -312,7 +299,7 @@ def _grammar(source: GrammarSource, langpair: str) -> Iterator[Pair]:
     return pairs if langpair == "de-en" else ((english, german) for german, english in pairs)
 
 
-def _sacrebleu_files(source: SacrebleuSource, langpair: str) -> tuple[Path, Path]:
+def _sacrebleu_files(source: data.SacrebleuSource, langpair: str) -> tuple[Path, Path]:
     """Return the files of a test set, source and first reference; downloads them into sacreBLEU's cache if missing."""
     from portalocker.exceptions import LockException
     from sacrebleu.dataset import DATASETS

@@ -7,8 +7,9 @@ train.tgt.*.npy          the same for the target side
 
 import contextlib
 import itertools
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from pathlib import Path
+from typing import IO
 
 import numpy as np
 
@@ -67,52 +68,30 @@ def write_tokens(pairs: Iterable[Pair], n_pairs: int, tokenizer: Tokenizer, fold
     dtype = np.dtype(np.uint16 if tokenizer.vocab_size <= 2**16 else np.uint32)
     offsets = {side: np.zeros(n_pairs + 1, dtype=np.int64) for side in SIDES}
     with contextlib.ExitStack() as stack:
-        writers = {side: stack.enter_context(_ArrayWriter(folder / f"train.{side}.ids.npy", dtype)) for side in SIDES}
-        start = 0
-        for chunk in _chunks(pairs, _CHUNK):
+        files = {side: stack.enter_context((folder / f"train.{side}.ids.npy").open("wb")) for side in SIDES}
+        for file in files.values():
+            _write_header(file, dtype, 0)
+        pairs, start = iter(pairs), 0
+        while chunk := list(itertools.islice(pairs, _CHUNK)):
             for side, texts in zip(SIDES, zip(*chunk, strict=True), strict=True):
                 ids = tokenizer.encode_batch(texts)
                 lengths = np.fromiter(map(len, ids), dtype=np.int64, count=len(ids))
                 offsets[side][start + 1 : start + 1 + len(ids)] = lengths
-                writers[side].append(np.fromiter(itertools.chain.from_iterable(ids), dtype, count=int(lengths.sum())))
+                flat = np.fromiter(itertools.chain.from_iterable(ids), dtype, count=int(lengths.sum()))
+                files[side].write(flat.tobytes())
             start += len(chunk)
-    for side in SIDES:
-        np.cumsum(offsets[side], out=offsets[side])
-        np.save(folder / f"train.{side}.offsets.npy", offsets[side])
+        for side, file in files.items():
+            np.cumsum(offsets[side], out=offsets[side])
+            np.save(folder / f"train.{side}.offsets.npy", offsets[side])
+            file.seek(0)
+            _write_header(file, dtype, int(offsets[side][-1]))
     return {side: int(offsets[side][-1]) for side in SIDES}
 
 
-class _ArrayWriter:
-    """A one-dimensional .npy file that grows; its header leaves room for the final length, written last."""
-
-    def __init__(self, path: Path, dtype: np.dtype) -> None:
-        self._file = path.open("wb")
-        self._dtype = dtype
-        self._length = 0
-        self._write_header()
-
-    def __enter__(self) -> "_ArrayWriter":
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        with self._file:
-            self._file.seek(0)
-            self._write_header()
-
-    def append(self, values: np.ndarray) -> None:
-        """Write (n,) more values of the file's type."""
-        self._file.write(values.astype(self._dtype, copy=False).tobytes())
-        self._length += len(values)
-
-    def _write_header(self) -> None:
-        header = {"descr": np.lib.format.dtype_to_descr(self._dtype), "fortran_order": False, "shape": (self._length,)}
-        np.lib.format.write_array_header_1_0(self._file, header)
-
-
-def _chunks(pairs: Iterable[Pair], size: int) -> Iterator[list[Pair]]:
-    pairs = iter(pairs)
-    while chunk := list(itertools.islice(pairs, size)):
-        yield chunk
+def _write_header(file: IO[bytes], dtype: np.dtype, length: int) -> None:
+    """Write the header of a one-dimensional .npy file; it takes the same room for every length."""
+    header = {"descr": np.lib.format.dtype_to_descr(dtype), "fortran_order": False, "shape": (length,)}
+    np.lib.format.write_array_header_1_0(file, header)
 
 
 def _load_array(path: Path) -> np.ndarray:

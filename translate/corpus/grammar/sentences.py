@@ -5,22 +5,10 @@ from collections.abc import Callable
 from dataclasses import replace
 from itertools import accumulate
 
+from translate.corpus.grammar import clauses
 from translate.corpus.grammar import lexicon as lex
 from translate.corpus.grammar.choices import Chooser, nouns_with, times_for
-from translate.corpus.grammar.clauses import (
-    Clause,
-    Tense,
-    english_infinitive,
-    english_question,
-    english_statement,
-    finished,
-    german_infinitive,
-    german_main,
-    german_subordinate,
-    join,
-    noun_phrase,
-    with_article,
-)
+from translate.corpus.grammar.clauses import Clause, Tense, finished, join, noun_phrase, with_article
 from translate.corpus.grammar.lexicon import Pair
 
 
@@ -34,11 +22,11 @@ def _statement(draw: Chooser) -> Pair:
 
 
 def _told(clause: Clause, opener: Pair = ("", ""), mark: str = ".") -> Pair:
-    return finished(german_main(clause, opener[0] or None), english_statement(clause, opener[1]), mark)
+    return finished(clauses.german_main(clause, opener[0] or None), clauses.english_statement(clause, opener[1]), mark)
 
 
 def _asked(clause: Clause, opener: Pair = ("", "")) -> Pair:
-    return finished(german_main(clause, opener[0]), english_question(clause, opener[1]), "?")
+    return finished(clauses.german_main(clause, opener[0]), clauses.english_question(clause, opener[1]), "?")
 
 
 def _yes_no_question(draw: Chooser) -> Pair:
@@ -88,7 +76,7 @@ def _circumstance_question(draw: Chooser) -> Pair:
 
 def _infinitive(task: Clause, to: str = "") -> Pair:
     """Return the task as an infinitive after a main clause; English takes `to`, except after "help"."""
-    return f", {german_infinitive(task)}", " " + join(to, english_infinitive(task))
+    return f", {clauses.german_infinitive(task)}", " " + join(to, clauses.english_infinitive(task))
 
 
 def _request(draw: Chooser) -> Pair:
@@ -102,7 +90,9 @@ def _request(draw: Chooser) -> Pair:
         return _asked(clause)
     name = draw.choice(lex.NAMED).nom
     german, english = (name, name) if who is lex.DU else ("Entschuldigung", "Excuse me")
-    return finished(f"{german}, {german_main(clause, '')}", f"{english}, {english_question(clause)}", "?")
+    return finished(
+        f"{german}, {clauses.german_main(clause, '')}", f"{english}, {clauses.english_question(clause)}", "?"
+    )
 
 
 def _direct_request(draw: Chooser) -> Pair:
@@ -142,7 +132,10 @@ def _attempt(draw: Chooser) -> Pair:
 
 def _subordinate(clause: Clause, conjunction: Pair) -> Pair:
     """Return the clause as a subordinate clause after a main clause."""
-    return f", {german_subordinate(clause, conjunction[0])}", f" {english_statement(clause, conjunction[1])}"
+    return (
+        f", {clauses.german_subordinate(clause, conjunction[0])}",
+        f" {clauses.english_statement(clause, conjunction[1])}",
+    )
 
 
 def _two_clauses(draw: Chooser) -> Pair:
@@ -151,7 +144,7 @@ def _two_clauses(draw: Chooser) -> Pair:
     main = draw.action(tense)
     if draw.random() < 0.25:
         other, (german, english) = draw.clause(tense), draw.choice((("und", "and"), ("aber", "but")))
-        second = f", {german} {german_main(other)}", f", {english_statement(other, english)}"
+        second = f", {german} {clauses.german_main(other)}", f", {clauses.english_statement(other, english)}"
         return _told(replace(main, extra=second))
     who = next((pronoun for pronoun in lex.PRONOUNS if pronoun.stand_in == main.subject.stand_in), None)
     reason = draw.state(tense, who) if draw.random() < 0.7 else draw.clause(tense)
@@ -168,7 +161,9 @@ def _condition(draw: Chooser) -> Pair:
         main = Clause(draw.subject(), lex.STAY, complement=lex.AT_HOME)
     when, main = replace(when, habitual=True), replace(main, habitual=True)
     if draw.random() < 0.5:
-        return _told(main, (f"{german_subordinate(when, 'wenn')},", f"{english_statement(when, 'when')},"))
+        return _told(
+            main, (f"{clauses.german_subordinate(when, 'wenn')},", f"{clauses.english_statement(when, 'when')},")
+        )
     return _told(replace(main, extra=_subordinate(when, ("wenn", "when"))))
 
 
@@ -196,7 +191,7 @@ def _imperative(draw: Chooser) -> Pair:
     if draw.random() < 0.25:
         clause = replace(clause, time=draw.choice(times_for("m", clause.negated)))
     please = "please do not" if clause.negated else "please"
-    return finished(german_main(clause, "bitte"), join(please, english_infinitive(clause)), "!")
+    return finished(clauses.german_main(clause, "bitte"), join(please, clauses.english_infinitive(clause)), "!")
 
 
 def _existence(draw: Chooser) -> Pair:
