@@ -96,14 +96,9 @@ def judge(item: Item, answer: str) -> Verdict:
 
 def totals(verdicts: Sequence[Verdict]) -> dict[str, float | int]:
     """Return the counts for the record."""
-    n_accepted = sum(verdict.accepted for verdict in verdicts)
-    return {
-        "items": len(verdicts),
-        "accepted": n_accepted,
-        "accepted_percent": round(100 * n_accepted / len(verdicts), 1),
-        "loops": sum(verdict.loops for verdict in verdicts),
-        "too_long": sum(verdict.too_long for verdict in verdicts),
-    }
+    n = len(verdicts)
+    counts = {name: sum(getattr(verdict, name) for verdict in verdicts) for name in ("accepted", "loops", "too_long")}
+    return {"items": n, **counts, "accepted_percent": round(100 * counts["accepted"] / n, 1)}
 
 
 if __name__ == "__main__":

@@ -23,10 +23,11 @@ from results import Record, ancestors, logged, score_cells, signatures, table
 
 from translate.commands.compress import compress
 from translate.commands.evaluate import evaluate
-from translate.config.load import parse
+from translate.config.load import load
 from translate.config.schema import ExperimentConfig
 from translate.corpus.sources import describe
 from translate.errors import UserError
+from translate.exchange.argos_package import NAMES
 from translate.files import read_json
 from translate.models.folder import FILES, TranslationSpec
 from translate.models.registry import Weights
@@ -56,9 +57,8 @@ def parse_args(argv: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("run", type=Path, help="a run that has ended")
     parser.add_argument("--to", type=Path, required=True, help="the new model folder")
     parser.add_argument("--dtype", choices=["int8", "bf16"], default="int8", help="default: %(default)s")
-    parser.add_argument(
-        "--best-source-tokens", type=int, metavar="N", help="longer sources are better translated in parts, as dev says"
-    )
+    limit = "longer sources are better translated in parts, as dev says"
+    parser.add_argument("--best-source-tokens", type=int, metavar="N", help=limit)
     parser.add_argument("--weaknesses", type=Path, required=True, help="Markdown for the card, written by a person")
     return parser.parse_args(argv)
 
@@ -80,9 +80,10 @@ def ship(run: Path, to: Path, dtype: str, weaknesses: Path, best_source_tokens: 
     small = run / dtype
     if not small.exists():
         compress(run, to=small, dtype=dtype)  # type: ignore[arg-type]
-    for model, out in ((run, run), (small, small)):
-        if not (out / "scores.json").exists():
-            score(model, out)
+    test_sets: Record = {"source": None, "reference": None, "test_sets": [], "valid": False}
+    for model in (run, small):
+        if not (model / "scores.json").exists():
+            evaluate(model, out=model, beam_size=None, alpha=None, threads=None, confidence=False, **test_sets)
     card = "\n\n".join(chapters(run, small, weaknesses.read_text(encoding="utf-8").strip())) + "\n"
     to.mkdir(parents=True)
     for name in FILES:
@@ -93,12 +94,6 @@ def ship(run: Path, to: Path, dtype: str, weaknesses: Path, best_source_tokens: 
     print(f"wrote {to}: {sum(path.stat().st_size for path in to.iterdir()) / 1e6:.1f} MB")
 
 
-def score(model: Path, out: Path) -> None:
-    """Translate and score the run's test sets."""
-    named: Record = {"source": None, "reference": None, "test_sets": [], "valid": False}
-    evaluate(model, out=out, beam_size=None, alpha=None, threads=None, confidence=False, **named)
-
-
 def chapters(run: Path, small: Path, weaknesses: str) -> Iterator[str]:
     """Yield the chapters of the card.
 
@@ -107,11 +102,10 @@ def chapters(run: Path, small: Path, weaknesses: str) -> Iterator[str]:
         small: the compressed model.
         weaknesses: Markdown text.
     """
-    config = parse(read_json(run / "config.json"), str(run / "config.json"))
+    config = load(run / "config.json")
     manifest, weights = read_json(run / "manifest.json"), Weights.read(small / "model.safetensors")
     scores = {"fp32": read_json(run / "scores.json"), weights.precision: read_json(small / "scores.json")}
-    names = {"de": "German", "en": "English"}
-    source, target = (names.get(code, code) for code in (config.data.source, config.data.target))
+    source, target = (NAMES.get(code, code) for code in (config.data.source, config.data.target))
     yield (
         f"# {source} to {target}, {weights.n_parameters / 1e6:.1f} M parameters, {weights.precision}\n\n"
         f'Trained from scratch by this project. `translate "..."` uses it, and so does '
@@ -177,7 +171,7 @@ def history(run: Path) -> list[tuple[Path, int | None]]:
     Raises UserError if that is not known, or if an older run used a corpus that the newer ones do not name.
     """
     runs = [*ancestors(run), (run, None)]
-    known = [titles(parse(read_json(folder / "config.json"), str(folder / "config.json"))) for folder, _ in runs]
+    known = [titles(load(folder / "config.json")) for folder, _ in runs]
     for first, second in pairwise(known):
         if lacking := first.keys() - second.keys():
             raise UserError(

@@ -13,14 +13,14 @@ from pathlib import Path
 
 from translate.errors import UserError
 from translate.exchange import ctranslate2_folder
-from translate.exchange.new_folder import refuse_existing
+from translate.exchange.new_folder import refuse_existing, writing
 from translate.exchange.verification import Proof
 from translate.models.folder import ModelFolder
 
 SUFFIX = ".argosmodel"
 VERSION = "1.0"  # of the package, which Argos Translate requires
 
-_NAMES = {"de": "German", "en": "English", "es": "Spanish", "fr": "French", "it": "Italian", "nl": "Dutch"}
+NAMES = {"de": "German", "en": "English", "es": "Spanish", "fr": "French", "it": "Italian", "nl": "Dutch"}
 _OURS = ("tokenizer.model", "translation.json")  # files of our CTranslate2 folders that Argos Translate does not read
 
 
@@ -35,10 +35,9 @@ def export(folder: ModelFolder, to: Path, texts: Sequence[str], *, int8: bool = 
 
     Raises UserError if `to` exists or has another suffix, and as `ctranslate2_folder.export`; then nothing is written.
     """
-    refuse_existing(to)
     if to.suffix != SUFFIX:
         raise UserError(f"{to}: Argos Translate installs files that end in {SUFFIX}; name such a file with --to")
-    try:
+    with writing(to):
         to.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(prefix=f".{to.name}.", dir=to.parent) as place:
             model, partial = Path(place, "model"), Path(place, to.name)
@@ -46,8 +45,6 @@ def export(folder: ModelFolder, to: Path, texts: Sequence[str], *, int8: bool = 
             _pack(folder, model, partial)
             refuse_existing(to)
             partial.rename(to)
-    except OSError as error:
-        raise UserError(f"{to}: cannot be written: {error.strerror or error}; nothing was left there") from error
     return proof
 
 
@@ -69,9 +66,9 @@ def _metadata(source: str, target: str) -> dict[str, str]:
         "package_version": VERSION,
         "argos_version": VERSION,
         "from_code": source,
-        "from_name": _NAMES.get(source, source),
+        "from_name": NAMES.get(source, source),
         "to_code": target,
-        "to_name": _NAMES.get(target, target),
+        "to_name": NAMES.get(target, target),
     }
 
 
@@ -81,5 +78,5 @@ def _readme(folder: ModelFolder) -> str:
     if card.is_file():
         return card.read_text(encoding="utf-8")
     spec = folder.spec
-    names = [_NAMES.get(language, language) for language in (spec.source, spec.target)]
+    names = [NAMES.get(language, language) for language in (spec.source, spec.target)]
     return f"# {names[0]} to {names[1]}\n\nA Transformer, exported to CTranslate2 and checked there.\n"

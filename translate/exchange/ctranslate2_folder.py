@@ -46,7 +46,9 @@ def export(folder: ModelFolder, to: Path, texts: Sequence[str], *, int8: bool = 
     exists, or if the models differ; then nothing is left at `to`.
     """
     config = folder.model.config
-    _check(config)
+    if config.window is not None:
+        raise UserError(f"CTranslate2 has no model.window, and this model has {config.window}; it cannot be exported")
+    head_width(config)
     package()
     with new_folder(to) as new:
         proof = _written(folder, new, None, texts)
@@ -63,20 +65,13 @@ def export(folder: ModelFolder, to: Path, texts: Sequence[str], *, int8: bool = 
     return proof
 
 
-def _check(config: ModelConfig) -> None:
-    """Raise UserError if CTranslate2 has no such architecture."""
-    if config.window is not None:
-        raise UserError(f"CTranslate2 has no model.window, and this model has {config.window}; it cannot be exported")
-    head_width(config)
-
-
 def _written(folder: ModelFolder, new: Path, quantisation: str | None, texts: Sequence[str]) -> Proof:
     """Write the model into the folder `new` and compare it with the original."""
     specification = _specification(folder.model, folder.tokenizer)
     specification.validate()
     specification.optimize(quantization=quantisation)
     specification.save(str(new))
-    exported = CTranslate2Folder(new, folder.tokenizer, folder.model.config.eos)
+    exported = CTranslate2Folder(new, folder.tokenizer)
     original = partial(token_log_probs, folder.model)
     return compare(folder, exported, original, texts, n_positions(folder.model.config))
 
@@ -138,7 +133,7 @@ def _put_attention(theirs: Any, attention: MultiHeadAttention, width: int, toget
     """Copy the projections; those that read the same positions become one matrix."""
     projected = projections(attention, width)
     for linear, names in zip(theirs.linear, together, strict=True):
-        fused = [getattr(projected, name) for name in names]
+        fused = [projected[name] for name in names]
         _put(linear, torch.cat([part.weight for part in fused]), torch.cat([part.bias for part in fused]))
 
 
@@ -158,12 +153,10 @@ def _array(tensor: Tensor) -> Any:
 class CTranslate2Folder:
     """A CTranslate2 folder loaded by CTranslate2; a `verification.Exported`."""
 
-    def __init__(self, folder: Path, tokenizer: Tokenizer, eos: int) -> None:
+    def __init__(self, folder: Path, tokenizer: Tokenizer) -> None:
         engine = package()
-        self.tokenizer, self.eos = tokenizer, eos
+        self.tokenizer = tokenizer
         self.translator = engine.Translator(str(folder), device="cpu", intra_threads=torch.get_num_threads())
-        pieces = tokenizer.pieces(range(tokenizer.vocab_size))
-        self._ids = {piece: i for i, piece in enumerate(pieces)}
 
     def encode(self, texts: Sequence[str]) -> list[list[int]]:
         """Return token ids without eos; the tokenizer is the original one."""
@@ -180,14 +173,9 @@ class CTranslate2Folder:
 
     def greedy(self, src: Ids, limit: int) -> list[list[int]]:
         """Return greedy outputs without eos, of at most limit - 1 tokens."""
-        results = self.translator.translate_batch(
-            self._pieces(src),
-            beam_size=1,
-            max_input_length=0,
-            min_decoding_length=0,
-            max_decoding_length=limit - 1,
-        )
-        return [[self._ids[piece] for piece in result.hypotheses[0]] for result in results]
+        settings = {"beam_size": 1, "max_input_length": 0, "min_decoding_length": 0}
+        results = self.translator.translate_batch(self._pieces(src), max_decoding_length=limit - 1, **settings)
+        return [self.tokenizer.ids(result.hypotheses[0]) for result in results]
 
     def _pieces(self, sentences: Ids) -> list[list[str]]:
         return [self.tokenizer.pieces(ids) for ids in sentences]

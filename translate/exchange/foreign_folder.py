@@ -35,13 +35,6 @@ class ForeignFolder:
             f"{self.path}: this {self.toolkit} model has {what}, which is not supported here; it cannot be imported"
         )
 
-    def first(self, names: Sequence[str]) -> Path:
-        """Return the path of the first of these files that exists."""
-        found = next((self.path / name for name in names if (self.path / name).is_file()), None)
-        if found is None:
-            raise UserError(f"{self.path}: has none of {', '.join(names)}; copy the checkpoint into it")
-        return found
-
     def read(self, name: str) -> bytes:
         """Return the bytes of a file."""
         path = self.path / name
@@ -76,7 +69,9 @@ class ForeignFolder:
             names: file names; the first that exists is read.
             allowed: classes that may be unpickled beside tensors and plain values.
         """
-        path = self.first(names)
+        path = next((self.path / name for name in names if (self.path / name).is_file()), None)
+        if path is None:
+            raise UserError(f"{self.path}: has none of {', '.join(names)}; copy the checkpoint into it")
         try:
             if path.suffix == ".safetensors":
                 return load_file(path)

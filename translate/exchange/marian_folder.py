@@ -32,6 +32,20 @@ from translate.models.folder import ModelFolder, TranslationSpec
 
 TOLERANCE = 1e-5  # of logits, relative to the largest one of a sentence
 
+SETTINGS = {  # of Marian's config and of ours
+    "vocab_size": "vocab_size",
+    "d_model": "d_model",
+    "encoder_attention_heads": "n_heads",
+    "encoder_ffn_dim": "d_ff",
+    "encoder_layers": "n_encoder_layers",
+    "decoder_layers": "n_decoder_layers",
+    "dropout": "dropout",
+    "attention_dropout": "attention_dropout",
+    "activation_dropout": "ffn_dropout",
+    "max_position_embeddings": "max_length",
+    "activation_function": "activation",
+}
+
 _READ_STREAM = tuple(
     f"{name}.weight" for name in ("embed_tokens", "shared", "lm_head", "q_proj", "k_proj", "v_proj", "fc1")
 )
@@ -137,33 +151,19 @@ def _write_model(model: Transformer, decoding: DecodingConfig, folder: Path) -> 
 
 def _ids(config: ModelConfig) -> dict[str, int]:
     """Return the special token ids for generation."""
-    return {
-        "pad_token_id": config.pad,
-        "bos_token_id": config.bos,
-        "eos_token_id": config.eos,
-        "forced_eos_token_id": config.eos,
-        "decoder_start_token_id": config.bos,
-    }
+    start, end = config.bos, config.eos
+    ids = {"pad": config.pad, "bos": start, "decoder_start": start, "eos": end, "forced_eos": end}
+    return {f"{name}_token_id": i for name, i in ids.items()}
 
 
 def marian_config(config: ModelConfig) -> Any:
     """Return the `MarianConfig` of an architecture."""
     return _transformers().MarianConfig(
-        vocab_size=config.vocab_size,
+        **{theirs: getattr(config, ours) for theirs, ours in SETTINGS.items()},
         decoder_vocab_size=config.vocab_size,
-        max_position_embeddings=config.max_length,
-        d_model=config.d_model,
-        encoder_layers=config.n_encoder_layers,
-        decoder_layers=config.n_decoder_layers,
-        encoder_attention_heads=config.n_heads,
         decoder_attention_heads=config.n_heads,
-        encoder_ffn_dim=config.d_ff,
         decoder_ffn_dim=config.d_ff,
-        activation_function=config.activation,
         scale_embedding=True,
-        dropout=config.dropout,
-        attention_dropout=config.attention_dropout,
-        activation_dropout=config.ffn_dropout,
         share_encoder_decoder_embeddings=config.tying == "all",
         tie_word_embeddings=config.tying != "none",
         **_ids(config),
@@ -191,7 +191,7 @@ def marian_state(model: Transformer) -> State:
             parts |= {name: residual.norm for name, residual in zip(norms, layer.residuals, strict=True)}  # type: ignore[arg-type]
             for name, ours in attentions.items():
                 projected = projections(getattr(layer, ours), head_width(model.config))
-                parts |= {f"{name}.{key}_proj": getattr(projected, key[0]) for key in ("q", "k", "v", "out")}
+                parts |= {f"{name}.{key}_proj": projected[key[0]] for key in ("q", "k", "v", "out")}
             for name, part in parts.items():
                 state[f"model.{stack}.layers.{i}.{name}.weight"] = part.weight
                 state[f"model.{stack}.layers.{i}.{name}.bias"] = part.bias

@@ -24,7 +24,14 @@ from translate.corpus.tokenizer import BOS, EOS, PAD, UNK, Tokenizer
 from translate.errors import UserError
 from translate.exchange.foreign_folder import ForeignFolder
 from translate.exchange.foreign_model import Names, Tables, Tensors, Vocabulary, build, joined, write
-from translate.exchange.marian_folder import TOLERANCE, MarianFolder, block_order, quiet_transformers, reordered
+from translate.exchange.marian_folder import (
+    SETTINGS,
+    TOLERANCE,
+    MarianFolder,
+    block_order,
+    quiet_transformers,
+    reordered,
+)
 from translate.exchange.new_folder import new_folder
 from translate.exchange.verification import Ids, Proof, compare, require_equal, teacher_forced
 from translate.models.folder import TranslationSpec
@@ -120,20 +127,10 @@ def _model(theirs: ForeignFolder, config: Any, vocabulary: Vocabulary) -> Transf
     fallbacks = (shared,) * config.share_encoder_decoder_embeddings
     target = tensors.first(("model.decoder.embed_tokens.weight", *fallbacks))
     output = target if config.tie_word_embeddings else tensors["lm_head.weight"]
-    activation = config.activation_function
-    values = {
-        "vocab_size": len(vocabulary.names),
-        "d_model": config.d_model,
-        "n_heads": config.encoder_attention_heads,
-        "d_ff": config.encoder_ffn_dim,
-        "n_encoder_layers": config.encoder_layers,
-        "n_decoder_layers": config.decoder_layers,
-        "dropout": config.dropout,
-        "attention_dropout": config.attention_dropout,
-        "ffn_dropout": config.activation_dropout,
-        "max_length": config.max_position_embeddings,
-        "activation": "swish" if activation == "silu" else activation,
-    }
+    values = {ours: getattr(config, name) for name, ours in SETTINGS.items()}
+    values["vocab_size"] = len(vocabulary.names)
+    if config.activation_function == "silu":
+        values["activation"] = "swish"
     tables = Tables(source, target, output, output_bias=tensors["final_logits_bias"].flatten())
     return build(theirs.model_config(values), tensors, Names(prefix="model."), tables, vocabulary)
 
@@ -148,7 +145,7 @@ def _spec(theirs: ForeignFolder, config: Any, source: str | None, target: str | 
     # Marian divides scores by length^power, by default 1. The paper's ((5 + length) / 6)^alpha is similar for a
     # positive power. A negative power multiplies scores by the length; no rule of this project does that.
     rule = "average" if power in (None, 1) else "none" if power == 0 else None
-    values = {"beam_size": beam_size} | ({"length_penalty": rule} if rule else {"alpha": power})
+    values = {"beam_size": beam_size, **({"length_penalty": rule} if rule else {"alpha": power})}
     decoding = theirs.decoding(values, f"num_beams = {beam_size!r} and length_penalty = {power!r}")
     return TranslationSpec(source, target, decoding, max_source_tokens=config.max_position_embeddings - 1)
 
@@ -163,11 +160,8 @@ class _Renumbered:
 
     def encode(self, texts: Sequence[str]) -> list[list[int]]:
         """Return our ids of each text if they mean the same to Marian, otherwise those of Marian's pieces."""
-        found = []
-        for ids, theirs in zip(self.tokenizer.encode_batch(texts), self.marian.encode(texts), strict=True):
-            equal = self._renumber([ids]) == [theirs]
-            found.append(ids if equal else [self.ours[i] for i in theirs])
-        return found
+        pairs = zip(self.tokenizer.encode_batch(texts), self.marian.encode(texts), strict=True)
+        return [ids if self._renumber([ids]) == [theirs] else [self.ours[i] for i in theirs] for ids, theirs in pairs]
 
     def decode(self, ids: Sequence[int]) -> str:
         """Return the text of token ids; ours if a piece is unknown to Marian, which would write "<unk>"."""

@@ -22,16 +22,6 @@ class Affine:
     bias: Tensor
 
 
-@dataclass(frozen=True)
-class Projections:
-    """W^Q, W^K, W^V and W^O of section 3.2.2 with biases, which are zero if the model has none."""
-
-    q: Affine
-    k: Affine
-    v: Affine
-    o: Affine
-
-
 def head_width(config: ModelConfig) -> int:
     """Return d_model / n_heads, the head width of other engines; UserError if the model's heads are wider."""
     width, rest = divmod(config.d_model, config.n_heads)
@@ -43,9 +33,10 @@ def head_width(config: ModelConfig) -> int:
     return width
 
 
-def projections(attention: MultiHeadAttention, width: int) -> Projections:
-    """Return the projections of the same attention with heads of `width` >= d_k, d_v.
+def projections(attention: MultiHeadAttention, width: int) -> dict[str, Affine]:
+    """Return the projections "q", "k", "v" and "o" of the same attention with heads of `width` >= d_k, d_v.
 
+    A bias is zero if the model has none.
     Narrower heads are padded with zeros, which changes no scalar product. The scale 1 / sqrt(d_k) of equation 1 becomes
     1 / sqrt(width), so W^Q is multiplied by sqrt(width / d_k).
     """
@@ -60,7 +51,8 @@ def projections(attention: MultiHeadAttention, width: int) -> Projections:
         scale = (width / d_k) ** 0.5
         q = Affine(q.weight * scale, q.bias * scale)
     o_DHV = attention.w_o.weight.detach().view(-1, n_heads, d_v)
-    return Projections(q, k, v, Affine(F.pad(o_DHV, (0, width - d_v)).flatten(1), _bias(attention.w_o)))
+    o = Affine(F.pad(o_DHV, (0, width - d_v)).flatten(1), _bias(attention.w_o))
+    return {"q": q, "k": k, "v": v, "o": o}
 
 
 def _wider(rows: Tensor, n_heads: int, width: int) -> Tensor:

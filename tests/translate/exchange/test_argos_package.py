@@ -60,7 +60,7 @@ def test_mistakes_and_models_that_differ_leave_nothing(
     (tmp_path / "b.argosmodel").write_text("", encoding="utf-8")
     with pytest.raises(UserError, match="exists already"):
         export(parts, tmp_path / "b.argosmodel", TEXTS)
-    with pytest.raises(UserError, match="cannot be written"):
+    with pytest.raises(UserError, match="cannot write"):
         export(parts, tmp_path / "b.argosmodel" / "c.argosmodel", TEXTS)
     monkeypatch.setattr(ctranslate2_folder, "_NEVER", 1.0)
     with pytest.raises(UserError, match="is not the original"):
