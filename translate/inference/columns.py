@@ -34,8 +34,7 @@ class ColumnTranslator:
         precision: Precision = "fp32",
     ) -> None:
         self.translator = Translator.load(model, beam_size=beam_size, device=device, precision=precision)
-        self.column = column
-        self.into = into
+        self.column, self.into = column, into
 
     def __call__(self, batch: Mapping[str, Iterable[Any]]) -> dict[str, Iterable[Any]]:
         """Return the columns of the batch, by name, with the new column.

@@ -12,14 +12,11 @@ from functools import partial
 from pathlib import Path
 from threading import Lock
 from time import perf_counter
-from typing import TYPE_CHECKING, Literal, Protocol
+from typing import Literal, Protocol
 
 from transformer.search.hypothesis import Hypothesis, SearchConfig
 from translate.corpus.tokenizer import Tokenizer
 from translate.models.folder import ModelFolder, TranslationSpec
-
-if TYPE_CHECKING:  # needs torch
-    from transformer.model import Transformer
 
 Precision = Literal["fp32", "bf16"]
 Sources = Sequence[Sequence[int]]  # token ids of each source, without eos
@@ -116,14 +113,6 @@ def max_positions(model_folder: ModelFolder) -> int | None:
     return config.max_length if config.positions == "learned" else None
 
 
-def _in_bf16(model: "Transformer") -> "Transformer":
-    if model.is_packed:
-        return model
-    copy = deepcopy(model).bfloat16()
-    copy.pack()
-    return copy
-
-
 class TorchEngine:
     """The search of this project, in PyTorch.
 
@@ -133,8 +122,10 @@ class TorchEngine:
     """
 
     def __init__(self, model_folder: ModelFolder, precision: Precision = "fp32") -> None:
-        if precision == "bf16":
-            model_folder = replace(model_folder, model=_in_bf16(model_folder.model))
+        if precision == "bf16" and not model_folder.model.is_packed:
+            model = deepcopy(model_folder.model).bfloat16()
+            model.pack()
+            model_folder = replace(model_folder, model=model)
         self.model_folder = model_folder
         self.folder, self.tokenizer, self.spec = model_folder.folder, model_folder.tokenizer, model_folder.spec
         self.max_positions = max_positions(model_folder)

@@ -44,6 +44,9 @@ class Translator:
         beam_size, alpha: of the search (section 6.1); None takes the folder's. UserError if out of range.
         length_penalty: "gnmt" as in section 6.1, the only one with an alpha; "average" divides by the length, "none" by
             1; None takes the folder's.
+
+    Attributes:
+        limit: tokens of the longest sentence that is translated as a whole.
     """
 
     def __init__(
@@ -57,6 +60,7 @@ class Translator:
         self.engine: Engine = TorchEngine(model) if isinstance(model, ModelFolder) else model
         self.decoding = _decoding(model.spec.decoding, beam_size, alpha, length_penalty)
         self.sentences = SentenceSearch(self.engine, self.decoding)
+        self.limit = self.sentences.limit
 
     @classmethod
     def load(
@@ -84,11 +88,6 @@ class Translator:
         path = locate(Path(path), say or (lambda message: print(message, file=sys.stderr)))
         folder = ModelFolder.open(path, choose_device() if device is None else device)
         return cls(TorchEngine(folder, precision), beam_size=beam_size, alpha=alpha, length_penalty=length_penalty)
-
-    @property
-    def limit(self) -> int:
-        """Tokens of the longest sentence that is translated as a whole."""
-        return self.sentences.limit
 
     @overload
     def __call__(self, text: str) -> str: ...  # type: ignore[overload-overlap]

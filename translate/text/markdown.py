@@ -51,7 +51,8 @@ def read(lines: Iterable[str]) -> Iterator[Piece]:
         indent = _indent(line, indent)
         if end := _opening(line, n):
             yield Piece(line, translate=False)
-            end = None if _closes_at_once(end, line) else end
+            if not end.pattern.startswith(r"\A") and end.search(line):  # ends in the same line
+                end = None
         elif _is_layout(line, indent if previous_blank and not open_lines else None):
             yield Piece(line, translate=False)
         elif line.lstrip().startswith("|"):
@@ -90,10 +91,6 @@ def _opening(line: str, n: int) -> re.Pattern[str] | None:
     if raw := _RAW.match(line):
         return re.compile("-->" if raw[2] else rf"</{raw[1]}\s*>", re.IGNORECASE)
     return None
-
-
-def _closes_at_once(end: re.Pattern[str], line: str) -> bool:
-    return not end.pattern.startswith(r"\A") and end.search(line) is not None
 
 
 def _is_layout(line: str, indent: int | None) -> bool:
