@@ -45,8 +45,8 @@ class Augmenter:
     def __init__(
         self, config: AugmentationConfig, n_symbols: int, dictionary: Mapping[str, str] = MappingProxyType({})
     ) -> None:
-        self.added: dict[str, int] = dict.fromkeys(rates(config), 0)
-        self._rates = rates(config)
+        self._rates = {kind: rate for kind, rate in config.model_dump().items() if rate}
+        self.added: dict[str, int] = dict.fromkeys(self._rates, 0)
         self._n_symbols = n_symbols
         self._variants: dict[str, Callable[[Pair, float], Pair | None]] = {
             "case": _other_case,
@@ -65,11 +65,6 @@ class Augmenter:
                 if draw < chance and (variant := self._variants[kind]((source, target), draw / chance)) is not None:
                     self.added[kind] += 1
                     yield variant
-
-
-def rates(config: AugmentationConfig) -> dict[str, float]:
-    """Return the rates above zero by kind of variant."""
-    return {kind: rate for kind, rate in config.model_dump().items() if rate}
 
 
 def with_symbols(pair: Pair, n_symbols: int) -> Pair:

@@ -122,7 +122,7 @@ class Sampler:
                 f"training.max_tokens = {self.max_tokens} exceeds training.batch_tokens = {self.batch_tokens}: "
                 "the longest sentence would not fit into a batch; lower the former or raise the latter"
             )
-        if not len(self._eligible()):
+        if not len(_eligible(self.pairs, self.max_tokens)):
             raise UserError(
                 f"no sentence pair has at most training.max_tokens = {self.max_tokens} tokens on either side; raise it"
             )
@@ -132,19 +132,16 @@ class Sampler:
                 f"{self.max_tokens} tokens on either side; raise it"
             )
 
-    def _eligible(self) -> Index:
-        return _eligible(self.pairs, self.max_tokens)
-
     def _new_and_replayed(self) -> tuple[Index, Index]:
         """Return the eligible pairs of the new and of the older corpus."""
-        eligible = self._eligible()
+        eligible = _eligible(self.pairs, self.max_tokens)
         n_new = int(np.searchsorted(eligible, self.pairs.n_pairs - self.n_replayed))
         return eligible[:n_new], eligible[n_new:]
 
     def _members(self, rng: np.random.Generator) -> Index:
         """Return the pairs of one epoch, with repeats."""
         if not self.replay_share:
-            return self._eligible()
+            return _eligible(self.pairs, self.max_tokens)
         new, old = self._new_and_replayed()
         n_replayed = round(len(new) * self.replay_share / (1 - self.replay_share))
         times, rest = divmod(n_replayed, len(old))
@@ -153,7 +150,7 @@ class Sampler:
     @property
     def n_too_long(self) -> int:
         """Number of pairs that training leaves out because a side is longer than max_tokens."""
-        return self.pairs.n_pairs - len(self._eligible())
+        return self.pairs.n_pairs - len(_eligible(self.pairs, self.max_tokens))
 
     def batches(self, epoch: int) -> Sequence[Index]:
         """Return the sentence indices of every batch of an epoch, in the order of training."""

@@ -289,10 +289,7 @@ def _cell(record: object, column: str, where: str) -> str:
 
 
 def _grammar(source: data.GrammarSource, langpair: str) -> Iterator[Pair]:
-    if langpair not in words.LANGPAIRS:
-        raise UserError(
-            f'the grammar is German and English: set data.source and data.target to "de" and "en", not {langpair}'
-        )
+    words.check_german_english("grammar", langpair)
     from translate.corpus import grammar
 
     pairs = grammar.generate(source.split, source.pairs, source.seed)
@@ -306,24 +303,18 @@ def _sacrebleu_files(source: data.SacrebleuSource, langpair: str) -> tuple[Path,
 
     if source.name not in DATASETS:
         raise UserError(f"{source.name}: not a test set of sacreBLEU; `sacrebleu --list` shows them")
-    dataset = DATASETS[source.name]
+    dataset, name = DATASETS[source.name], describe(source)
     if langpair not in dataset.langpairs:
-        known = ", ".join(sorted(dataset.langpairs))
-        raise UserError(f"sacrebleu {source.name}: has no {langpair}; it has {known}")
+        raise UserError(f"{name}: has no {langpair}; it has {', '.join(sorted(dataset.langpairs))}")
     try:
         return Path(dataset.get_source_file(langpair)), Path(dataset.get_reference_files(langpair)[0])
     except (OSError, SystemExit) as error:  # sacreBLEU exits if a download has the wrong checksum
-        raise UserError(
-            f"sacrebleu {source.name}: cannot be downloaded, and is not in its cache: {_one_line(error)}"
-        ) from error
+        raise UserError(f"{name}: cannot be downloaded, and is not in its cache: {_one_line(error)}") from error
     except (*_DAMAGED, tarfile.TarError, zipfile.BadZipFile) as error:
-        raise UserError(
-            f"sacrebleu {source.name}: its cache is damaged; remove ~/.sacrebleu/{source.name} ({_one_line(error)})"
-        ) from error
+        folder = f"~/.sacrebleu/{source.name}"
+        raise UserError(f"{name}: its cache is damaged; remove {folder} ({_one_line(error)})") from error
     except LockException as error:
-        raise UserError(
-            f"sacrebleu {source.name}: its cache is locked by another process; try again later ({_one_line(error)})"
-        ) from error
+        raise UserError(f"{name}: its cache is locked by another process; try again ({_one_line(error)})") from error
 
 
 def _digest(path: Path) -> str:

@@ -14,10 +14,7 @@ def word_pairs(langpair: str) -> Iterator[tuple[str, str]]:
 
     UserError if `langpair` is not German and English.
     """
-    if langpair not in LANGPAIRS:
-        raise UserError(
-            f'the word list is German and English: set data.source and data.target to "de" and "en", not {langpair}'
-        )
+    check_german_english("word list", langpair)
     seen: set[str] = set()
     for line in FILE.read_text(encoding="utf-8").split("\n"):
         german, tab, english = line.partition("\t")
@@ -26,6 +23,13 @@ def word_pairs(langpair: str) -> Iterator[tuple[str, str]]:
             if source not in seen:
                 seen.add(source)
                 yield source, target
+
+
+def check_german_english(what: str, langpair: str) -> None:
+    """Raise UserError if `langpair` is not German and English; the message names what is in these languages."""
+    if langpair not in LANGPAIRS:
+        known = 'set data.source and data.target to "de" and "en"'
+        raise UserError(f"the {what} is German and English: {known}, not {langpair}")
 
 
 def dictionary(langpair: str) -> dict[str, str]:
