@@ -16,7 +16,7 @@ from translate.errors import UserError
 from translate.files import sha256, write_text
 from translate.training.cost import Cost, cost_of
 from translate.training.reproduction import verdict
-from translate.training.run import Record, Run, load_json
+from translate.training.run import Record, Run, load_json, writing
 
 CURVE = 12  # validations shown beside the best one
 
@@ -55,10 +55,8 @@ def _page(found: "_Found") -> str:
 
 def write(run: Run) -> None:
     """Write RUN/card.md; UserError as for `card`, or if the disk refuses."""
-    try:
+    with writing(run.card, "the run card"):
         write_text(run.card, card(run.folder))
-    except OSError as error:
-        raise UserError(f"{run.card}: cannot be written: {error.strerror}") from error
 
 
 class _Found:

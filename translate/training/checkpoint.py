@@ -103,11 +103,6 @@ def checkpoints(root: Path) -> list[Path]:
     return sorted((path for path in root.glob("step-*") if path.name.removeprefix("step-").isdigit()), key=step_of)
 
 
-def damaged(root: Path) -> list[Path]:
-    """Return the checkpoints that were set aside."""
-    return sorted(root.glob("damaged-step-*"))
-
-
 def set_aside(folder: Path) -> Path:
     """Rename a damaged checkpoint, which keeps it for inspection, and return its new path."""
     aside = folder.with_name(f"damaged-{folder.name}")

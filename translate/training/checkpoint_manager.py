@@ -74,7 +74,7 @@ class CheckpointManager:
             if state is not None:
                 self._run.forget_after(state.step, end=self._schedule.has_ended(state))
                 return folder, state
-        if checkpoint.damaged(self._root):
+        if any(self._root.glob("damaged-step-*")):  # see `checkpoint.set_aside`
             raise UserError(f"{self._root}: no checkpoint is usable; begin another run with --run")
         self._run.forget_after(0)
         return None
@@ -111,9 +111,7 @@ class CheckpointManager:
 
         Raises UserError if the disk refuses.
         """
-        states = checkpoint.random_generators()
-        by_device = [[(device, state) for state in self._ranks.gather(states[device])] for device in states]
-        generators = [dict(pairs) for pairs in zip(*by_device, strict=True)]
+        generators = self._ranks.gather(checkpoint.random_generators())
         state.n_ranks = self._ranks.size
 
         def write() -> None:

@@ -95,12 +95,11 @@ class Ranks:
         for tensor in tensors if self.size > 1 else ():
             self._together(lambda tensor=tensor: dist.broadcast(tensor.detach(), src=0))  # type: ignore[misc]
 
-    def gather(self, tensor: Tensor) -> list[Tensor]:
-        """Return the tensors of all ranks, by rank; they are on the CPU and have the same shape."""
-        if self.size == 1:
-            return [tensor]
-        found = [torch.empty_like(tensor) for _ in range(self.size)]
-        self._together(lambda: dist.all_gather(found, tensor))
+    def gather(self, value: T) -> list[T]:
+        """Return the values of all ranks, by rank; they are sent as pickles."""
+        found = [value] * self.size
+        if self.size > 1:
+            self._together(lambda: dist.all_gather_object(found, value))
         return found
 
     def first(self, act: Callable[[], T]) -> T:
@@ -119,12 +118,6 @@ class Ranks:
         if not message[1]:
             raise SystemExit(2)
         return message[0]  # type: ignore[return-value]
-
-    def lead(self, act: Callable[[], T], follow: Callable[[], T]) -> T:
-        """Run `act` on rank 0, then `follow` on the others unless it failed; return this rank's own result."""
-        made: list[T] = []
-        self.first(lambda: made.append(act()))
-        return made[0] if self.is_first else follow()
 
     def _together(self, send: Callable[[], object]) -> None:
         """Exchange a message; RankLostError, with the number of the lost rank, if it fails."""

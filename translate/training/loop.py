@@ -23,7 +23,7 @@ from translate.training.checkpoint_manager import CheckpointManager
 from translate.training.data_files import Watched
 from translate.training.diagnosis import source_warning, unknown_warning
 from translate.training.distributed import ALONE, Ranks
-from translate.training.divergence import ADVICE, Divergence, has_finite_parameters
+from translate.training.divergence import ADVICE, failure, guessing_warning, has_finite_parameters, skip_warning
 from translate.training.ema import Ema
 from translate.training.memory import Memory
 from translate.training.reporting import Reporter
@@ -86,7 +86,7 @@ class Trainer:
         self.reporter = Reporter(self.run, self.say, config.log_every, is_first=self.ranks.is_first)
         self._clock = 0.0  # seconds; set when training begins
         self._new_flops = 0  # of this rank since the last save
-        self._divergence = Divergence(self.say, model.config.vocab_size)
+        self._n_skipped = 0  # in a row
         self._speed = Speed(self.peak)
         self._files = Watched(self.prepared.folder, self.prepared.manifest["files"])
         _check_positions(model, max(width(config.max_tokens), self.validator.longest))
@@ -110,7 +110,7 @@ class Trainer:
                 self.reporter.update(self.state, stats, self._speed, self.schedule)
                 self._validate_and_save()
                 self._tick()
-                if message := self._divergence.failure:
+                if message := failure(self._n_skipped):
                     self._fail(f"{self.run.folder}: {message}")
                 # Clocks and signals differ between ranks, but all ranks must decide the same.
                 due = self.checkpoints.is_due(self.state, stopping=bool(stop))
@@ -160,8 +160,10 @@ class Trainer:
         self.state.step += 1
         self.state.n_tokens += stats.n_tokens
         self.state.n_skipped += not stats.finite
-        self._divergence.see_update(self.state.step, stats)
-        if self.ema and stats.finite:
+        self._n_skipped = 0 if stats.finite else self._n_skipped + 1
+        if not stats.finite:
+            self.reporter.warn(self.state, "update left out", skip_warning(self.state.step))
+        elif self.ema:
             self.ema.update(self.model, self.state.step)
         return stats
 
@@ -186,7 +188,8 @@ class Trainer:
         warning = source_warning(scores.source_gain, state.step, self.config.warmup_steps, self.schedule.last_step)
         self.reporter.warn(state, "source ignored", warning)
         if state.step >= self.config.warmup_steps:
-            self._divergence.see_validation(state.step, scores.nll)
+            warning = guessing_warning(state.step, scores.nll, self.model.config.vocab_size)
+            self.reporter.warn(state, "divergence", warning)
 
     def _scores(self, *, averaged: bool = True) -> Scores:
         """Score the model on the validation set; with `averaged`, its moving average if there is one."""

@@ -90,9 +90,8 @@ def _attempt(act: Callable[[Batch], T], batch: Batch) -> T | None:
     except (torch.OutOfMemoryError, MemoryError):
         return None
     except RuntimeError as error:
-        if "can't allocate memory" not in str(
-            error
-        ):  # the message of the CPU's allocator, which has no exception class
+        # The message of the CPU's allocator, which has no exception class.
+        if "can't allocate memory" not in str(error):
             raise
         return None
 

@@ -16,10 +16,12 @@ from translate.models import folder as model_folder
 from translate.models import registry
 from translate.models.folder import ModelFolder, TranslationSpec
 from translate.training import checkpoint
-from translate.training.cost import Cost, cost_of_model
+from translate.training.cost import cost_of_model
 from translate.training.run import Record, Run
 
 Say = Callable[[str], None]
+
+_FILES = {"weights_sha256": "model.safetensors", "tokenizer_sha256": "tokenizer.model"}
 
 # Keys that may differ: trained weights fit any dropout rate and do not depend on how weights are initialised.
 _FREE = {"dropout", "attention_dropout", "ffn_dropout", "init_gain"}
@@ -31,16 +33,12 @@ class Parent:
 
     Attributes:
         folder: the model folder; for a resumed run it may be one of the run's checkpoints.
-        path: the model folder when the run began.
-        weights, tokenizer: SHA-256 of its model.safetensors and tokenizer.model.
-        cost: the cost of its training, parents included.
+        record: the entry in the run's manifest: path of the model folder when the run began, SHA-256 of its
+            model.safetensors and tokenizer.model, and the cost of its training, parents included.
     """
 
     folder: Path
-    path: str
-    weights: str
-    tokenizer: str
-    cost: Cost
+    record: Record
 
     @classmethod
     def open(cls, path: Path, say: Say) -> "Parent":
@@ -54,14 +52,8 @@ class Parent:
         """
         folder = registry.locate(path, say)
         ModelFolder.open(folder)
-        weights, tokenizer = (sha256(folder / name) for name in ("model.safetensors", "tokenizer.model"))
-        return cls(folder, str(folder.resolve()), weights, tokenizer, cost_of_model(folder))
-
-    @property
-    def record(self) -> Record:
-        """The entry in the run's manifest."""
-        digests = {"weights_sha256": self.weights, "tokenizer_sha256": self.tokenizer}
-        return {"path": self.path, **digests, "cost": asdict(self.cost)}
+        digests = {key: sha256(folder / name) for key, name in _FILES.items()}
+        return cls(folder, {"path": str(folder.resolve()), **digests, "cost": asdict(cost_of_model(folder))})
 
     def load_tokenizer(self) -> Tokenizer:
         """Return the tokenizer that the corpus must be prepared with."""
@@ -140,7 +132,7 @@ def parent_of(run: Run, path: Path | None, say: Say, *, resume: bool) -> Parent 
         return parent
     if record is None:
         raise UserError(f"{run.folder}: its run began without --from; leave that out, or name another --run")
-    for key in ("weights_sha256", "tokenizer_sha256"):
+    for key in _FILES:
         if parent.record[key] != record[key]:
             raise UserError(
                 f"{run.folder}: its run began from {record['path']}, and {path} is another model ({key}); leave --from "
@@ -154,15 +146,12 @@ def recorded(record: Record, run: Run) -> Parent:
 
     Raises UserError if there is neither, or if the parent has changed.
     """
-    path, weights, tokenizer = (record[key] for key in ("path", "weights_sha256", "tokenizer_sha256"))
-    cost = Cost(**record.get("cost", {}))
     steps = checkpoint.checkpoints(run.checkpoints)
-    needed = [] if steps else [("model.safetensors", weights)]
-    for folder in (Path(path), *reversed(steps)):
-        files = [*needed, ("tokenizer.model", tokenizer)]
-        if model_folder.is_complete(folder) and all(sha256(folder / name) == digest for name, digest in files):
-            return Parent(folder, path, weights, tokenizer, cost)
-    raise UserError(f"{path}: the model that {run.folder} began from is gone or has changed; restore it")
+    needed = ["tokenizer_sha256"] if steps else list(_FILES)
+    for folder in (Path(record["path"]), *reversed(steps)):
+        if model_folder.is_complete(folder) and all(sha256(folder / _FILES[key]) == record[key] for key in needed):
+            return Parent(folder, record)
+    raise UserError(f"{record['path']}: the model that {run.folder} began from is gone or has changed; restore it")
 
 
 def _architecture(config: ModelConfig) -> dict[str, object]:

@@ -17,7 +17,7 @@ from translate.files import read_json, sha256, write_json
 from translate.training import parent
 from translate.training.environment import environment
 from translate.training.parent import Parent
-from translate.training.run import DTYPES, Record, Run, differing_keys, load_json
+from translate.training.run import DTYPES, Record, Run, differing_keys, load_json, writing
 from translate.training.speed import TIMED
 
 Say = Callable[[str], None]
@@ -138,10 +138,8 @@ class Original:
             "first_difference": first_difference(self.run.records(), again.records()),
             "final": {"then": _final(self.run), "now": _final(again)},
         }
-        try:
+        with writing(again.reproduction, "the comparison"):
             write_json(again.reproduction, record)
-        except OSError as error:
-            raise UserError(f"{again.reproduction}: cannot be written: {error.strerror}") from error
         say(f"{again.model}: {verdict(record)}")
         return then == now
 

@@ -106,30 +106,24 @@ class Run:
 
         Raises UserError if the run began with other data, or if the folder cannot be written.
         """
-        data, starts = _data(prepared), []
-        if self.has_begun:
-            before = load_json(self.manifest)
-            starts = before["starts"]
-            self._check_data(before["data"], data, prepared.folder, "name another --run")
+        begun = self.has_begun
         manifest = {
             "seed": config.training.seed,
             "parameters": sum(parameter.numel() for parameter in model.parameters()),
             "dtype": str(dtype).removeprefix("torch."),
             "prepared": str(prepared.folder.resolve()),
-            "data": data,
+            "data": self.check_data(prepared, otherwise="name another --run") if begun else _data(prepared),
             "parent": parent,
-            "starts": [*starts, _start(peak)],
+            "starts": [*(load_json(self.manifest)["starts"] if begun else []), _start(peak)],
         }
-        with self._writing():
+        with writing(self.folder, "the run"):
             self.folder.mkdir(parents=True, exist_ok=True)
             files.write_json(self.manifest, manifest)
             files.write_json(self.config, config.model_dump(mode="json"))
 
-    def check_data(self, prepared: Prepared, *, otherwise: str) -> None:
-        """Raise UserError if the run began with other data; `otherwise` ends the message with an alternative."""
-        self._check_data(load_json(self.manifest)["data"], _data(prepared), prepared.folder, otherwise)
-
-    def _check_data(self, before: Record, now: Record, folder: Path, otherwise: str) -> None:
+    def check_data(self, prepared: Prepared, *, otherwise: str) -> Record:
+        """Return the manifest's record of the data; UserError, which ends with `otherwise`, if it was other data."""
+        before, now = load_json(self.manifest)["data"], _data(prepared)
         for key in ("fingerprint", "tokenizer"):
             if before[key] != now[key]:
                 inputs = sorted(differing_keys(before["inputs"], now["inputs"]))
@@ -138,9 +132,10 @@ class Run:
         for name, digest in before["files"].items():
             if (found := now["files"].get(name, "gone")) != digest:
                 raise UserError(
-                    f"{folder / name}: changed since {self.folder} began (SHA-256 {digest[:16]} then, "
+                    f"{prepared.folder / name}: changed since {self.folder} began (SHA-256 {digest[:16]} then, "
                     f"{found[:16]} now); restore it, or {otherwise}"
                 )
+        return now
 
     def recorded_dtype(self) -> torch.dtype | None:
         """Return the type of matrix products that the run began with, or None before it began."""
@@ -154,25 +149,14 @@ class Run:
     def locked(self) -> Iterator[None]:
         """Keep other processes from training in this folder; UserError if one is."""
         with contextlib.ExitStack() as held:
-            try:
-                with self._writing():
-                    self.folder.mkdir(parents=True, exist_ok=True)
+            with writing(self.folder, "the run"):
+                self.folder.mkdir(parents=True, exist_ok=True)
+                try:
                     held.enter_context(files.locked(self.folder / ".lock"))
-            except BlockingIOError as error:
-                raise UserError(
-                    f"{self.folder}: another process trains there; wait for it, or name another --run"
-                ) from error
+                except BlockingIOError as error:
+                    message = f"{self.folder}: another process trains there; wait for it, or name another --run"
+                    raise UserError(message) from error
             yield
-
-    @contextlib.contextmanager
-    def _writing(self) -> Iterator[None]:
-        """Turn an OSError into a UserError."""
-        try:
-            yield
-        except BlockingIOError:
-            raise
-        except OSError as error:
-            raise UserError(f"{self.folder}: cannot write the run: {error.strerror}") from error
 
     def records(self) -> list[Record]:
         """Return the complete lines of the metrics, in order."""
@@ -193,16 +177,11 @@ class Run:
         Raises UserError if the disk refuses; `forget_after` removes a line that was written in part.
         """
         plain = {k: None if isinstance(v, float) and not math.isfinite(v) else v for k, v in record.items()}
-        try:
-            with self.metrics.open("a", encoding="utf-8") as file:
-                file.write(json.dumps(plain) + "\n")
-                if durable:
-                    file.flush()
-                    os.fsync(file.fileno())
-        except OSError as error:
-            raise UserError(
-                f"{self.metrics}: cannot write the metrics: {error.strerror}; make room and go on with --resume"
-            ) from error
+        with writing(self.metrics, "the metrics"), self.metrics.open("a", encoding="utf-8") as file:
+            file.write(json.dumps(plain) + "\n")
+            if durable:
+                file.flush()
+                os.fsync(file.fileno())
 
     def forget_after(self, step: int, *, end: bool = False) -> None:
         """Remove the metrics after `step`, which a resumed run writes again.
@@ -218,12 +197,18 @@ class Run:
             return bool(record) and record.get("step", 0) <= step and not is_final
 
         if self.metrics.exists():
-            try:
+            with writing(self.metrics, "the metrics"):
                 files.write_text(self.metrics, "".join(f"{line}\n" for line in self._lines() if stays(line)))
-            except OSError as error:
-                raise UserError(
-                    f"{self.metrics}: cannot write the metrics: {error.strerror}; make room there"
-                ) from error
+
+
+@contextlib.contextmanager
+def writing(path: Path, what: str) -> Iterator[None]:
+    """Turn an OSError into a UserError: `what`, such as "the metrics", cannot be written to `path`."""
+    try:
+        yield
+    except OSError as error:
+        reason = f"{error.strerror}; make room and go on with --resume, or name another --run"
+        raise UserError(f"{path}: cannot write {what}: {reason}") from error
 
 
 def differing_keys(before: Record, now: Record, prefix: str = "") -> set[str]:

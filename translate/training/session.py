@@ -73,9 +73,8 @@ def train_experiment(
                 ranks.first(lambda: original.check(run, ranks.size, say))
             _tune_machine(say)
             tokenizer = None if parent is None else parent.load_tokenizer()
-            corpus = ranks.lead(
-                lambda: prepare(config, corpus_folder, say, tokenizer), follow=lambda: Prepared.open(corpus_folder)
-            )
+            ranks.first(lambda: bool(prepare(config, corpus_folder, say, tokenizer)))  # a corpus is too large to send
+            corpus = Prepared.open(corpus_folder)
             if original is not None:
                 ranks.first(lambda: original.check_corpus(corpus))
             ranks.watch()

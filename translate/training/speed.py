@@ -8,9 +8,8 @@ from transformer.config import ModelConfig
 from transformer.cost import forward_flops, mfu
 from translate.corpus.batches import Batch
 
-TIMED = frozenset(
-    {"seconds", "tokens_per_s", "flops_per_s", "mfu"}
-)  # keys of metrics.jsonl that differ between any two runs
+# Keys of metrics.jsonl that differ between any two runs.
+TIMED = {"seconds", "tokens_per_s", "flops_per_s", "mfu"}
 
 
 @dataclass

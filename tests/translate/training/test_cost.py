@@ -2,6 +2,7 @@
 
 import json
 import shutil
+from dataclasses import asdict
 
 import pytest
 
@@ -60,6 +61,6 @@ def test_a_run_counts_the_operations_of_its_updates_also_when_it_was_stopped(toy
 def test_a_parent_without_its_run_directory_has_an_unknown_cost(toy):
     trainer = toy.trainer("run", max_steps=4)
     trainer.train()
-    assert Parent.open(trainer.run.folder, print).cost == cost_of(trainer.run)[1]
+    assert Parent.open(trainer.run.folder, print).record["cost"] == asdict(cost_of(trainer.run)[1])
     shutil.copytree(trainer.run.model, toy.folder / "copied")
-    assert Parent.open(toy.folder / "copied", print).cost == Cost()
+    assert Parent.open(toy.folder / "copied", print).record["cost"] == asdict(Cost())

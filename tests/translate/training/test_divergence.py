@@ -8,8 +8,8 @@ import torch
 from safetensors.torch import load_file
 
 from translate.errors import UserError
-from translate.training import checkpoint
-from translate.training.divergence import MAX_SKIPPED, Divergence
+from translate.training import checkpoint, loop
+from translate.training.divergence import MAX_SKIPPED, guessing_warning
 from translate.training.step import StepStats
 
 GOOD, BAD = (StepStats(loss, loss, 1.0, 3, 5) for loss in (2.0, float("nan")))
@@ -51,28 +51,18 @@ def test_parameters_that_are_not_finite_never_replace_a_checkpoint(toy, monkeypa
     assert [path.name for path in trainer.run.checkpoints.iterdir()] == ["step-00000004"]
 
 
-def test_one_good_update_ends_the_count():
-    said: list[str] = []
-    divergence = Divergence(said.append, vocab_size=7)
-    for step in range(1, MAX_SKIPPED):
-        divergence.see_update(step, BAD)
-    assert divergence.failure is None
-    divergence.see_update(MAX_SKIPPED, GOOD)
-    assert divergence.skipped == 0
-    for step in range(MAX_SKIPPED):
-        divergence.see_update(step, BAD)
-    assert "20 updates in a row" in divergence.failure
-    assert len(said) == 1
-    assert "at step 1," in said[0]
+def test_one_good_update_ends_the_count(toy, monkeypatch):
+    trainer = toy.trainer("run", max_steps=3 * MAX_SKIPPED, valid_every=100)
+    stats = iter([*[BAD] * (MAX_SKIPPED - 1), GOOD, *[BAD] * MAX_SKIPPED])
+    monkeypatch.setattr(loop, "train_step", lambda *arguments, **options: next(stats))
+    with pytest.raises(UserError, match="20 updates in a row"):
+        trainer.train()
+    assert trainer.state.step == 2 * MAX_SKIPPED
+    (warning,) = (line for line in toy.said if "was not finite" in line)
+    assert "at step 1," in warning
 
 
 @pytest.mark.parametrize("nll", [math.log(7), 1e9, float("inf"), float("nan")])
-def test_no_better_than_random_guessing_is_told_once(nll):
-    said: list[str] = []
-    divergence = Divergence(said.append, vocab_size=7)
-    divergence.see_validation(3, math.log(7) - 1e-6)
-    assert not said
-    divergence.see_validation(5, nll)
-    divergence.see_validation(6, nll)
-    assert len(said) == 1
-    assert "at step 5 " in said[0]
+def test_a_loss_no_better_than_random_guessing_is_named(nll):
+    assert guessing_warning(3, math.log(7) - 1e-6, vocab_size=7) is None
+    assert "at step 5 " in guessing_warning(5, nll, vocab_size=7)
