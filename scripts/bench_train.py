@@ -48,7 +48,7 @@ from translate.corpus.batches import Batch, EncodedPairs, Pairs, Sampler, collat
 from translate.corpus.prepare import Prepared
 from translate.exchange.marian_folder import marian_config
 from translate.machine import better_allocator, choose_device, choose_dtype, keep_kernels, product_rate, tune_malloc
-from translate.training.step import new_optimizer, precision, train_step
+from translate.training.step import Updater, new_optimizer, precision
 
 LR = 1e-4
 COLUMNS = ("tokens_per_s", "gflops", "share_of_product_rate", "peak_mb", "ours_is_times")
@@ -173,10 +173,10 @@ def work(args: argparse.Namespace) -> int:
 def ours(config: ModelConfig, device: torch.device, dtype: torch.dtype) -> tuple[nn.Module, Update]:
     """Return this toolkit's model and update."""
     model = Transformer(config).to(device).train()
-    optimizer = new_optimizer(model, TrainingConfig())
+    updater = Updater(model, new_optimizer(model, TrainingConfig()), smoothing=0.1, dtype=dtype)
 
     def update(batch: Batch) -> None:
-        train_step(model, optimizer, [batch], lr=LR, smoothing=0.1, clip_norm=None, dtype=dtype)
+        updater.step([batch], LR)
 
     return model, update
 

@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 
 from transformer.config import ModelConfig
-from transformer.presets import resolve
 from translate.config.data import HubSource
 from translate.config.load import load
 from translate.config.schema import ExperimentConfig
@@ -32,8 +31,7 @@ def wmt(name: str) -> ExperimentConfig:
 
 
 def model(config: ExperimentConfig) -> ModelConfig:
-    section = config.model.model_dump(exclude={"preset"})
-    return resolve(config.model.preset, section, config.tokenizer.vocab_size)
+    return config.model.architecture(config.tokenizer.vocab_size)
 
 
 def header(name: str) -> str:

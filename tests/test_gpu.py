@@ -11,7 +11,7 @@ from transformer.model import Transformer
 from transformer.search.model_step import translate_ids
 from translate.config.schema import TrainingConfig
 from translate.corpus.batches import EncodedPairs, collate
-from translate.training.step import batch_loss, new_optimizer, train_step
+from translate.training.step import Updater, batch_loss, new_optimizer
 
 pytestmark = [
     pytest.mark.gpu,
@@ -69,11 +69,8 @@ def test_the_chunked_loss_is_the_definition():
 
 def test_bfloat16_training_learns(model, batch):
     model, batch = model.to(CUDA).train(), batch.to(CUDA)
-    optimizer = new_optimizer(model, TrainingConfig())
-    losses = [
-        train_step(model, optimizer, [batch], lr=0.003, smoothing=0.1, clip_norm=None, dtype=torch.bfloat16).loss
-        for _ in range(60)
-    ]
+    updater = Updater(model, new_optimizer(model, TrainingConfig()), smoothing=0.1, dtype=torch.bfloat16)
+    losses = [updater.step([batch], lr=0.003).loss for _ in range(60)]
     assert losses[-1] < 0.5 * losses[0]
 
 

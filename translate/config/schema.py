@@ -9,6 +9,7 @@ from pydantic import Field, ValidationInfo, create_model, field_validator
 from pydantic_core import PydanticCustomError
 
 from transformer.config import ModelConfig
+from transformer.presets import resolve
 from transformer.search.hypothesis import LengthRule
 from translate.config.data import DataConfig, Section
 
@@ -86,6 +87,10 @@ class ModelSection(create_model("Architecture", __base__=Section, **_ARCHITECTUR
     """A preset by name and the fields of ModelConfig that differ from it; None keeps the value of the preset."""
 
     preset: str = "paper-base"
+
+    def architecture(self, vocab_size: int) -> ModelConfig:
+        """Return the architecture with a vocabulary of this size; ConfigError if fields contradict each other."""
+        return resolve(self.preset, self.model_dump(exclude={"preset"}), vocab_size)
 
 
 class TrainingConfig(Section):

@@ -29,13 +29,6 @@ def card(run: Path) -> str:
 
     Raises UserError if a file of the run is damaged or of another version.
     """
-    try:
-        return _page(_Found(Run(run)))
-    except (KeyError, TypeError, ValueError, AttributeError, IndexError) as error:
-        raise UserError(f"{run}: a file of the run is damaged or of another version, so {_SO}: {error!r}") from error
-
-
-def _page(found: "_Found") -> str:
     chapters = {
         "": _summary,
         "Scores": _scores,
@@ -46,10 +39,14 @@ def _page(found: "_Found") -> str:
         "Data": _data,
         "Environment": _environment,
     }
-    page = [f"# Run card: {_cell(found.run.folder.resolve().name)}"]
-    for title, chapter in chapters.items():
-        if body := list(chapter(found)):
-            page += [f"## {title}", *body] if title else body
+    page = [f"# Run card: {_cell(run.resolve().name)}"]
+    try:
+        found = _Found(Run(run))
+        for title, chapter in chapters.items():
+            if body := list(chapter(found)):
+                page += [f"## {title}", *body] if title else body
+    except (KeyError, TypeError, ValueError, AttributeError, IndexError) as error:
+        raise UserError(f"{run}: a file of the run is damaged or of another version, so {_SO}: {error!r}") from error
     return "\n\n".join(page) + "\n"
 
 
@@ -69,13 +66,10 @@ class _Found:
         self.manifest = load_json(run.manifest, so=_SO)
         self.scores = load_json(run.scores, so=_SO) if run.scores.exists() else {}
         self.weights = sha256(weights) if weights.exists() else None
+        self.final = next(reversed(self.of_kind("final")), None)
 
     def of_kind(self, kind: str) -> list[Record]:
         return [record for record in self.records if record["kind"] == kind]
-
-    @property
-    def final(self) -> Record | None:
-        return next(reversed(self.of_kind("final")), None)
 
 
 def _summary(found: _Found) -> Iterator[str]:
@@ -238,15 +232,14 @@ def _data(found: _Found) -> Iterator[str]:
     yield _facts(facts)
     yield "SHA-256, or revision, of the sources:"
     yield _block(f"{digest}  {name}" for name, digest in data["inputs"].items())
-    if files := data.get("files"):
-        yield "SHA-256 of the prepared files:"
-        yield _block(f"{digest}  {name}" for name, digest in files.items())
+    yield "SHA-256 of the prepared files:"
+    yield _block(f"{digest}  {name}" for name, digest in data["files"].items())
 
 
 def _environment(found: _Found) -> Iterator[str]:
     starts = found.manifest["starts"]
     yield "Commands:" if len(starts) > 1 else "Command:"
-    yield _block(dict.fromkeys(_command(start) for start in starts))
+    yield _block(dict.fromkeys(shlex.join(["translate", *start["command"][1:]]) for start in starts))
     facts = {
         "starts": f"{len(starts):,}: {' ... '.join(dict.fromkeys((starts[0]['time'], starts[-1]['time'])))}",
         "commit": _of_all(starts, _commit),
@@ -259,10 +252,6 @@ def _environment(found: _Found) -> Iterator[str]:
 def _of_all(starts: Sequence[Record], fact: Callable[[Record], str]) -> str:
     """Return a fact of every start; equal values appear once."""
     return "; ".join(dict.fromkeys(fact(start) for start in starts))
-
-
-def _command(start: Record) -> str:
-    return shlex.join(["translate", *start["command"][1:]])
 
 
 def _commit(start: Record) -> str:

@@ -32,7 +32,7 @@ from translate.training.schedule import Schedule
 from translate.training.sharding import replica_of
 from translate.training.signals import interruption, stop_signals
 from translate.training.speed import Speed, update_flops
-from translate.training.step import StepStats, new_optimizer, train_step, warm_up_memory
+from translate.training.step import StepStats, Updater, new_optimizer
 from translate.training.validation import Scores, Validator
 
 
@@ -74,6 +74,10 @@ class Trainer:
         self.replica = replica_of(model, self.optimizer, config, self.ranks)
         # Sharded ranks exchange parameters in every layer of every batch, so no rank can split a batch on its own.
         self.memory = None if self.replica.is_sharded else Memory(model.config.pad, self.say)
+        self.updater = Updater(
+            *(self.replica.model, self.replica.optimizer, config.label_smoothing, self.dtype),
+            *(config.clip_norm, self.memory, self.ranks),
+        )
         self.ema = None if config.ema is None else Ema(model, config.ema)
         device = self.replica.device
         self.feed = BatchFeed(self.prepared, config, model.config, device, self.ranks, self.replay_share)
@@ -128,12 +132,7 @@ class Trainer:
             self.reporter.open_tensorboard()
         if not self.schedule.has_ended(self.state):
             # A lack of memory shows now and not hours later; claiming the largest blocks first also leaves fewer gaps.
-            warm_up_memory(
-                *(self.replica.model, self.replica.optimizer, self.feed.largest(self.state.position.epoch)),
-                smoothing=self.config.label_smoothing,
-                dtype=self.dtype,
-                memory=self.memory,
-            )
+            self.updater.warm_up(self.feed.largest(self.state.position.epoch))
         _warn_at_start(self)
         self._clock = time.monotonic()
 
@@ -146,15 +145,7 @@ class Trainer:
         self.replica.model.train()
         flops = update_flops(self.model.config, micro_batches)
         start = time.monotonic()
-        stats = train_step(
-            *(self.replica.model, self.replica.optimizer, micro_batches),
-            lr=self.schedule.lr(self.state.step + 1),
-            smoothing=self.config.label_smoothing,
-            clip_norm=self.config.clip_norm,
-            dtype=self.dtype,
-            memory=self.memory,
-            ranks=self.ranks,
-        )
+        stats = self.updater.step(micro_batches, self.schedule.lr(self.state.step + 1))
         self._speed.add(stats.n_tokens, flops, time.monotonic() - start)
         self._new_flops += flops
         self.state.step += 1

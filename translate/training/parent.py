@@ -7,7 +7,6 @@ from pathlib import Path
 from transformer.checkpoint_io import load_config, load_tensors, load_weights
 from transformer.config import ModelConfig
 from transformer.model import Transformer
-from transformer.presets import resolve
 from translate.config.schema import ExperimentConfig
 from translate.corpus.tokenizer import Tokenizer
 from translate.errors import UserError
@@ -102,8 +101,7 @@ class Parent:
             )
 
     def _check_architecture(self, config: ExperimentConfig) -> None:
-        overrides = config.model.model_dump(exclude={"preset"})
-        wanted = _architecture(resolve(config.model.preset, overrides, config.tokenizer.vocab_size))
+        wanted = _architecture(config.model.architecture(config.tokenizer.vocab_size))
         stored = _architecture(load_config(self.folder))
         for key, value in stored.items():
             if wanted[key] != value:

@@ -7,7 +7,6 @@ from pathlib import Path
 import torch
 
 from transformer.checkpoint_io import load_config
-from transformer.presets import resolve
 from translate.config.load import parse
 from translate.config.schema import ExperimentConfig
 from translate.corpus.manifest import input_hashes
@@ -98,8 +97,7 @@ class Original:
 
     def _check_model(self) -> None:
         stored = load_config(self.run.model)
-        section = self.config.model.model_dump(exclude={"preset"})
-        now = resolve(self.config.model.preset, section, stored.vocab_size)
+        now = self.config.model.architecture(stored.vocab_size)
         if keys := sorted(differing_keys(asdict(stored), asdict(now))):
             raise UserError(
                 f"{self.run.folder}: model.preset = {self.config.model.preset!r} had other values then "

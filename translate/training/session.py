@@ -10,7 +10,6 @@ from pathlib import Path
 import torch
 
 from transformer.model import Transformer
-from transformer.presets import resolve
 from translate.config.schema import ExperimentConfig
 from translate.corpus.batches import longest_source
 from translate.corpus.prepare import Prepared, prepare
@@ -124,8 +123,7 @@ def new_trainer(
     dtype = ranks.first(lambda: dtype or run.recorded_dtype() or choose_dtype(section.precision, device))
     peak = product_rate(dtype, device)
     torch.manual_seed(section.seed)
-    overrides = config.model.model_dump(exclude={"preset"})
-    model = Transformer(resolve(config.model.preset, overrides, prepared.tokenizer.vocab_size))
+    model = Transformer(config.model.architecture(prepared.tokenizer.vocab_size))
     if parent is not None and not checkpoint.checkpoints(run.checkpoints):
         parent.give_weights(model)
     if ranks.size == 1 or section.parallel == "ddp":  # with FSDP the whole model stays in main memory
@@ -158,7 +156,7 @@ def new_trainer(
 def _check(config: ExperimentConfig, run: Run, resume: bool) -> None:
     """UserError or ConfigError if the experiment cannot be trained, or not in this run directory."""
     run.check(config, resume=resume)
-    resolve(config.model.preset, config.model.model_dump(exclude={"preset"}), config.tokenizer.vocab_size)
+    config.model.architecture(config.tokenizer.vocab_size)
     if config.training.tensorboard:
         tensorboard.require()
 

@@ -48,7 +48,7 @@ class StepStats:
 
 
 def new_optimizer(model: nn.Module, config: TrainingConfig) -> torch.optim.AdamW:
-    """Return Adam as in 5.3 with decoupled weight decay; `train_step` sets the learning rate of each step."""
+    """Return Adam as in 5.3 with decoupled weight decay; `Updater.step` sets the learning rate of each step."""
     return torch.optim.AdamW(
         model.parameters(),
         lr=0.0,
@@ -85,102 +85,81 @@ def batch_loss(model: Transformer, batch: Batch, smoothing: float, dtype: torch.
     )
 
 
-def train_step(
-    model: Transformer,
-    optimizer: torch.optim.Optimizer,
-    micro_batches: Sequence[Batch],
-    *,
-    lr: float,
-    smoothing: float,
-    clip_norm: float | None,
-    dtype: torch.dtype,
-    memory: Memory | None = None,
-    ranks: Ranks = ALONE,
-) -> StepStats:
-    """Update the parameters once; if loss or gradient is not finite, leave them unchanged.
+@dataclass(frozen=True)
+class Updater:
+    """The updates of one model.
 
-    Args:
+    Attributes:
         model, optimizer: what to update.
-        micro_batches: the batches of this rank; loss, gradient and counts are summed over all ranks.
-        lr: learning rate.
         smoothing: the epsilon of 5.4.
-        clip_norm: largest norm of the gradient; None does not clip.
         dtype: type of matrix products; see `precision`.
+        clip_norm: largest norm of the gradient; None does not clip.
         memory: halves batches that do not fit; None lets them fail.
         ranks: the processes that train together.
     """
-    n_src = sum(batch.n_src_tokens for batch in micro_batches)
-    n_tgt = sum(batch.n_tgt_tokens for batch in micro_batches)
-    n_src, n_tgt = map(int, ranks.sum(n_src, n_tgt))
-    loss, nll = ranks.sum(*backward(model, optimizer, micro_batches, n_tgt, smoothing, dtype, memory))
-    ranks.sum_gradients(model.parameters())
-    norm = torch.nn.utils.get_total_norm([p.grad for p in model.parameters() if p.grad is not None])
-    if clip_norm is not None:
-        torch.nn.utils.clip_grads_with_norm_(model.parameters(), clip_norm, norm)
-    stats = StepStats(loss, nll, full(norm).item(), n_src, n_tgt)
-    if stats.finite:
-        for group in optimizer.param_groups:
-            group["lr"] = lr
-        optimizer.step()
-    optimizer.zero_grad(set_to_none=True)
-    return stats
 
+    model: Transformer
+    optimizer: torch.optim.Optimizer
+    smoothing: float
+    dtype: torch.dtype
+    clip_norm: float | None = None
+    memory: Memory | None = None
+    ranks: Ranks = ALONE
 
-def backward(
-    model: Transformer,
-    optimizer: torch.optim.Optimizer,
-    micro_batches: Sequence[Batch],
-    n_tokens: int,
-    smoothing: float,
-    dtype: torch.dtype,
-    memory: Memory | None = None,
-) -> tuple[float, float]:
-    """Add up the gradients of the smoothed loss; return that loss and the negative log-likelihood.
+    def step(self, micro_batches: Sequence[Batch], lr: float) -> StepStats:
+        """Update the parameters once; if loss or gradient is not finite, leave them unchanged.
 
-    Args:
-        model, optimizer: whose gradients to fill, and to clear before a batch is tried again in halves.
-        micro_batches: the batches of this rank.
-        n_tokens: target tokens of the whole update, by which both sums are divided.
-        smoothing: the epsilon of 5.4.
-        dtype: type of matrix products; see `precision`.
-        memory: halves batches that do not fit; None lets them fail.
-    """
+        Args:
+            micro_batches: the batches of this rank; loss, gradient and counts are summed over all ranks.
+            lr: learning rate.
+        """
+        parameters = list(self.model.parameters())
+        n_src = sum(batch.n_src_tokens for batch in micro_batches)
+        n_tgt = sum(batch.n_tgt_tokens for batch in micro_batches)
+        n_src, n_tgt = map(int, self.ranks.sum(n_src, n_tgt))
+        loss, nll = self.ranks.sum(*self._backward(micro_batches, n_tgt))
+        self.ranks.sum_gradients(parameters)
+        norm = torch.nn.utils.get_total_norm([p.grad for p in parameters if p.grad is not None])
+        if self.clip_norm is not None:
+            torch.nn.utils.clip_grads_with_norm_(parameters, self.clip_norm, norm)
+        stats = StepStats(loss, nll, full(norm).item(), n_src, n_tgt)
+        if stats.finite:
+            for group in self.optimizer.param_groups:
+                group["lr"] = lr
+            self.optimizer.step()
+        self._discard_gradients()
+        return stats
 
-    def one(batch: Batch) -> tuple[float, float]:
-        loss_sum, nll_sum = batch_loss(model, batch, smoothing, dtype)
-        (loss_sum / n_tokens).backward()  # type: ignore[no-untyped-call]
-        return loss_sum.item() / n_tokens, nll_sum.item() / n_tokens
+    def warm_up(self, batch: Batch) -> None:
+        """Compute and discard the gradients of the largest batch to expect: allocator and `memory` learn its size.
 
-    if memory is None:
-        losses = [one(batch) for batch in micro_batches]
-    else:
-        losses = memory.each(micro_batches, one, undo=lambda: optimizer.zero_grad(set_to_none=True))
-    totals = torch.tensor(losses, dtype=torch.float64).sum(dim=0)
-    return totals[0].item(), totals[1].item()
+        Parameters, optimizer and random generators stay unchanged.
+        """
+        self.model.train()
+        with torch.random.fork_rng([batch.src.device] if batch.src.is_cuda else []):
+            self._backward([batch], batch.n_tgt_tokens)
+        self._discard_gradients()
 
+    def _backward(self, micro_batches: Sequence[Batch], n_tokens: int) -> tuple[float, float]:
+        """Add up the gradients of the smoothed loss; return that loss and the negative log-likelihood.
 
-def warm_up_memory(
-    model: Transformer,
-    optimizer: torch.optim.Optimizer,
-    batch: Batch,
-    *,
-    smoothing: float,
-    dtype: torch.dtype,
-    memory: Memory | None,
-) -> None:
-    """Compute loss and gradients of a batch and discard them: the allocator and `memory` learn its size.
+        Both are divided by `n_tokens`, the target tokens of the whole update.
+        """
 
-    Args:
-        model, optimizer: stay unchanged, like the random generators.
-        batch: the largest batch to expect.
-        smoothing: the epsilon of 5.4.
-        dtype: type of matrix products; see `precision`.
-        memory: halves batches that do not fit; None lets them fail.
-    """
-    model.train()
-    with torch.random.fork_rng([batch.src.device] if batch.src.is_cuda else []):
-        backward(model, optimizer, [batch], batch.n_tgt_tokens, smoothing, dtype, memory)
-    optimizer.zero_grad(set_to_none=True)
+        def one(batch: Batch) -> tuple[float, float]:
+            loss_sum, nll_sum = batch_loss(self.model, batch, self.smoothing, self.dtype)
+            (loss_sum / n_tokens).backward()  # type: ignore[no-untyped-call]
+            return loss_sum.item() / n_tokens, nll_sum.item() / n_tokens
+
+        if self.memory is None:
+            losses = [one(batch) for batch in micro_batches]
+        else:
+            losses = self.memory.each(micro_batches, one, undo=self._discard_gradients)
+        totals = torch.tensor(losses, dtype=torch.float64).sum(dim=0)
+        return totals[0].item(), totals[1].item()
+
+    def _discard_gradients(self) -> None:
+        self.optimizer.zero_grad(set_to_none=True)
 
 
 @torch.no_grad()

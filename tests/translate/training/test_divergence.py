@@ -8,9 +8,9 @@ import torch
 from safetensors.torch import load_file
 
 from translate.errors import UserError
-from translate.training import checkpoint, loop
+from translate.training import checkpoint
 from translate.training.divergence import MAX_SKIPPED, guessing_warning
-from translate.training.step import StepStats
+from translate.training.step import StepStats, Updater
 
 GOOD, BAD = (StepStats(loss, loss, 1.0, 3, 5) for loss in (2.0, float("nan")))
 
@@ -54,7 +54,7 @@ def test_parameters_that_are_not_finite_never_replace_a_checkpoint(toy, monkeypa
 def test_one_good_update_ends_the_count(toy, monkeypatch):
     trainer = toy.trainer("run", max_steps=3 * MAX_SKIPPED, valid_every=100)
     stats = iter([*[BAD] * (MAX_SKIPPED - 1), GOOD, *[BAD] * MAX_SKIPPED])
-    monkeypatch.setattr(loop, "train_step", lambda *arguments, **options: next(stats))
+    monkeypatch.setattr(Updater, "step", lambda self, batches, lr: next(stats))
     with pytest.raises(UserError, match="20 updates in a row"):
         trainer.train()
     assert trainer.state.step == 2 * MAX_SKIPPED

@@ -35,16 +35,12 @@ def curve(pairs: Pairs, config: ModelConfig, batch_tokens: int, dtype: torch.dty
     torch.manual_seed(11)
     model = Transformer(config).train()
     optimizer = engine.new_optimizer(model, TrainingConfig())
+    updater = engine.Updater(model, optimizer, smoothing=0.1, dtype=dtype)
     stream = Sampler(pairs, batch_tokens, 64, 11).stream(Position())
     return [
-        engine.train_step(
-            model,
-            optimizer,
+        updater.step(
             [collate(pairs, next(stream)[0], pad=0, bos=1, eos=2)],
             lr=inverse_sqrt_lr(step, peak=2e-3, warmup_steps=100),
-            smoothing=0.1,
-            clip_norm=None,
-            dtype=dtype,
         ).nll
         for step in range(1, STEPS + 1)
     ]

@@ -13,11 +13,9 @@ from transformer.model import Transformer
 from translate.config.schema import TrainingConfig
 from translate.corpus.batches import Batch, EncodedPairs, collate, halves, largest
 from translate.errors import UserError
-from translate.training import loop
 from translate.training.memory import Memory
-from translate.training.step import new_optimizer, train_step, warm_up_memory
+from translate.training.step import StepStats, Updater, new_optimizer
 
-OPTIONS = {"lr": 0.01, "smoothing": 0.1, "clip_norm": None, "dtype": torch.float32}
 OUT_OF_MEMORY = [
     torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 20.00 MiB"),
     RuntimeError("[enforce fail at alloc_cpu.cpp:117] err == 0. DefaultCPUAllocator: can't allocate memory: you tried"),
@@ -36,6 +34,15 @@ def batch_of(lengths: list[int], seed: int = 7) -> Batch:
     rng = np.random.default_rng(seed)
     src, tgt = ([rng.integers(4, 29, n).tolist() for n in lengths] for _ in range(2))
     return collate(EncodedPairs(src, tgt), np.arange(len(lengths)), pad=0, bos=1, eos=2)
+
+
+def updater_of(model: Transformer, memory: Memory | None = None) -> Updater:
+    optimizer = new_optimizer(model, TrainingConfig())
+    return Updater(model, optimizer, smoothing=0.1, dtype=torch.float32, memory=memory)
+
+
+def train_step(model: Transformer, batches: list[Batch], memory: Memory | None = None) -> StepStats:
+    return updater_of(model, memory).step(batches, lr=0.01)
 
 
 BATCHES = [batch_of([3, 4, 5], 1), batch_of([3, 5, 7, 1, 4, 2, 6], 2), batch_of([2, 2], 3), batch_of([7] * 6, 4)]
@@ -65,9 +72,9 @@ def holds_at_most(model: Transformer, n_sentences: int, error: Exception) -> lis
 def test_batches_that_do_not_fit_are_halved_and_make_the_same_update(model, error, n):
     """Also where some gradients were added before the failure: nothing of a failed pass may remain."""
     small, said = copy.deepcopy(model), []
-    expected = train_step(model, new_optimizer(model, TrainingConfig()), BATCHES, **OPTIONS)
+    expected = train_step(model, BATCHES)
     tried, memory = holds_at_most(small, n, error), Memory(0, said.append)
-    stats = train_step(small, new_optimizer(small, TrainingConfig()), BATCHES, memory=memory, **OPTIONS)
+    stats = train_step(small, BATCHES, memory)
     assert memory.n_splits == sum(size > n for size in tried) > 0
     assert stats.loss == pytest.approx(expected.loss, rel=1e-6)
     assert stats.grad_norm == pytest.approx(expected.grad_norm, rel=1e-5)
@@ -79,10 +86,10 @@ def test_batches_that_do_not_fit_are_halved_and_make_the_same_update(model, erro
 
 def test_what_failed_once_is_not_tried_again(model):
     tried, memory = holds_at_most(model, 2, OUT_OF_MEMORY[0]), Memory(0, print)
-    optimizer = new_optimizer(model, TrainingConfig())
-    train_step(model, optimizer, BATCHES, memory=memory, **OPTIONS)
+    updater = updater_of(model, memory)
+    updater.step(BATCHES, lr=0.01)
     tried.clear()
-    train_step(model, optimizer, BATCHES, memory=memory, **OPTIONS)
+    updater.step(BATCHES, lr=0.01)
     assert max(tried) == 2
     assert sum(tried) == sum(len(batch.src) for batch in BATCHES)
 
@@ -91,7 +98,7 @@ def test_a_batch_that_is_smaller_than_what_failed_is_left_whole(model):
     """Longer rows or more of them may need more memory; fewer or shorter ones need less, and might fit."""
     memory = Memory(0, print)
     holds_at_most(model, 4, OUT_OF_MEMORY[0])
-    train_step(model, new_optimizer(model, TrainingConfig()), [batch_of([7] * 6)], memory=memory, **OPTIONS)
+    train_step(model, [batch_of([7] * 6)], memory)
     assert memory.n_splits == 1
     for lengths, n_parts in (([7] * 5, 1), ([6] * 8, 1), ([7] * 6, 2), ([3, 8, 1, 1, 1, 1, 1], 2)):
         sizes = memory.each([batch_of(lengths)], lambda batch: [len(batch.src)], undo=lambda: None)
@@ -103,13 +110,13 @@ def test_a_sentence_that_does_not_fit_by_itself_is_refused_with_advice(model):
     with pytest.raises(
         UserError, match=r"4 and 4 tokens does not fit .* lower training.max_tokens, or set .*checkpoint"
     ):
-        train_step(model, new_optimizer(model, TrainingConfig()), BATCHES, memory=Memory(0, print), **OPTIONS)
+        train_step(model, BATCHES, Memory(0, print))
 
 
 def test_another_error_is_no_lack_of_memory(model):
     holds_at_most(model, 0, RuntimeError("shapes do not match"))
     with pytest.raises(RuntimeError, match="shapes do not match"):
-        train_step(model, new_optimizer(model, TrainingConfig()), BATCHES, memory=Memory(0, print), **OPTIONS)
+        train_step(model, BATCHES, Memory(0, print))
 
 
 @given(st.lists(st.integers(1, 9), min_size=2, max_size=9))
@@ -148,20 +155,19 @@ def test_the_largest_batch_is_that_which_collates_to_the_most_positions(lengths,
 def test_a_rehearsal_leaves_no_trace(model):
     model.train()
     model.encoder[0].residuals[0].dropout = 0.5
-    optimizer = new_optimizer(model, TrainingConfig())
+    updater = updater_of(model, Memory(0, print))
     before, generator = copy.deepcopy(model.state_dict()), torch.get_rng_state()
-    options = {"smoothing": 0.1, "dtype": torch.float32, "memory": Memory(0, print)}
-    warm_up_memory(model, optimizer, BATCHES[1], **options)
+    updater.warm_up(BATCHES[1])
     assert torch.get_rng_state().equal(generator)
     assert all(parameter.grad is None for parameter in model.parameters())
-    assert not optimizer.state
+    assert not updater.optimizer.state
     assert all(value.equal(before[name]) for name, value in model.state_dict().items())
 
 
 def test_warming_up_memory_changes_no_bit_of_a_run(toy, monkeypatch):
     toy.settings["model"] |= {"dropout": 0.2}
     met = []
-    monkeypatch.setattr(loop, "warm_up_memory", lambda model, optimizer, batch, **options: met.append(batch))
+    monkeypatch.setattr(Updater, "warm_up", lambda self, batch: met.append(batch))
     plain = toy.trainer("plain")
     plain.train()
     monkeypatch.undo()

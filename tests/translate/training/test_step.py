@@ -11,7 +11,7 @@ from transformer.loss import smoothed_nll
 from transformer.model import Transformer
 from translate.config.schema import TrainingConfig
 from translate.corpus.batches import Batch, EncodedPairs, collate
-from translate.training.step import batch_loss, mean_nll, new_optimizer, train_step
+from translate.training.step import Updater, batch_loss, mean_nll, new_optimizer
 
 CONFIG = TrainingConfig()
 
@@ -41,8 +41,8 @@ def batch_of(pairs: EncodedPairs, *index: int) -> Batch:
 
 def step(model: Transformer, batches: list[Batch], **changes: object) -> tuple[object, list[torch.Tensor]]:
     model = copy.deepcopy(model)
-    options = {"lr": 0.01, "smoothing": 0.1, "clip_norm": None, "dtype": torch.float32, **changes}
-    stats = train_step(model, new_optimizer(model, CONFIG), batches, **options)  # type: ignore[arg-type]
+    updater = Updater(model, new_optimizer(model, CONFIG), smoothing=0.1, dtype=torch.float32, **changes)
+    stats = updater.step(batches, lr=0.01)
     return stats, [parameter.detach() for parameter in model.parameters()]
 
 
@@ -85,9 +85,9 @@ def test_the_optimizer_is_the_papers(model):
 def test_a_step_moves_against_the_gradient(model, pairs):
     batch = batch_of(pairs, 0, 1, 2)
     before = batch_loss(model, batch, 0.1, torch.float32)[0].item()
-    optimizer = new_optimizer(model, CONFIG)
+    updater = Updater(model, new_optimizer(model, CONFIG), smoothing=0.1, dtype=torch.float32)
     for _ in range(20):
-        train_step(model, optimizer, [batch], lr=0.01, smoothing=0.1, clip_norm=None, dtype=torch.float32)
+        updater.step([batch], lr=0.01)
     assert batch_loss(model, batch, 0.1, torch.float32)[0].item() < 0.7 * before
 
 
@@ -107,7 +107,7 @@ def test_clipping_bounds_the_gradient_and_reports_its_length_before(model, pairs
     free, _ = step(model, batches)
     optimizer = new_optimizer(model, CONFIG)
     limit = free.grad_norm / 3
-    stats = train_step(model, optimizer, batches, lr=0.01, smoothing=0.1, clip_norm=limit, dtype=torch.float32)
+    stats = Updater(model, optimizer, smoothing=0.1, dtype=torch.float32, clip_norm=limit).step(batches, lr=0.01)
     assert stats.grad_norm == pytest.approx(free.grad_norm, rel=1e-6)
     squares = sum(float(state["exp_avg"].square().sum()) for state in optimizer.state.values())
     assert (squares**0.5) / (1 - CONFIG.adam_betas[0]) == pytest.approx(limit, rel=1e-3)
