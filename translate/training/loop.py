@@ -49,7 +49,7 @@ class Trainer:
         spec: languages and decoding, for the model folders that are written.
         bleu: score of the model's translations of the validation set, or None to validate by loss alone.
         say: receives each message to the user.
-        peak: measured FLOP/s of this process's device; None leaves its share out of the metrics.
+        peak: measured FLOP/s of this process's device.
         ranks: the processes that train together.
         replay_share: share of the old corpus in every epoch, if the prepared corpus holds one.
     """
@@ -62,7 +62,7 @@ class Trainer:
     spec: TranslationSpec
     bleu: Callable[[Transformer], float] | None
     say: Callable[[str], None]
-    peak: float | None = None
+    peak: float
     ranks: Ranks = ALONE
     replay_share: float = 0.0
 

@@ -10,7 +10,6 @@ from transformer.checkpoint_io import load_config
 from translate.config.load import parse
 from translate.config.schema import ExperimentConfig
 from translate.corpus.manifest import input_hashes
-from translate.corpus.prepare import Prepared
 from translate.errors import UserError
 from translate.files import read_json, sha256, write_json
 from translate.training import parent
@@ -73,7 +72,7 @@ class Original:
     def check(self, again: Run, n_ranks: int, say: Say) -> None:
         """Raise UserError if the repetition cannot be identical; warn of everything that may change bits.
 
-        Call this before the corpus is prepared, and `check_corpus` after.
+        Call this before the corpus is prepared, and `Run.check_data` after.
 
         Args:
             again: the new run directory.
@@ -103,10 +102,6 @@ class Original:
                 f"{self.run.folder}: model.preset = {self.config.model.preset!r} had other values then "
                 f"({', '.join(keys)}); repeat the run with the commit that manifest.json names"
             )
-
-    def check_corpus(self, prepared: Prepared) -> None:
-        """Raise UserError if a prepared corpus differs from the run's."""
-        self.run.check_data(prepared, otherwise="have it prepared anew with another --prepared")
 
     def doubts(self, now: Record) -> list[str]:
         """Return a phrase on each difference between `now`, from `environment`, and the starts of the run."""

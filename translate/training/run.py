@@ -160,12 +160,10 @@ class Run:
 
     def records(self) -> list[Record]:
         """Return the complete lines of the metrics, in order."""
-        return [record for record in map(_record, self._lines()) if record]
-
-    def _lines(self) -> list[str]:
         if not self.metrics.exists():
             return []
-        return self.metrics.read_text(encoding="utf-8", errors="replace").split("\n")
+        lines = self.metrics.read_text(encoding="utf-8", errors="replace").split("\n")
+        return [record for record in map(_record, lines) if record]
 
     def log(self, record: dict[str, object], *, durable: bool = False) -> None:
         """Append one line to the metrics.
@@ -190,15 +188,12 @@ class Run:
             step: the step of the checkpoint that the run is resumed from.
             end: whether the run ends at that step; then the line of the final model is removed too.
         """
-
-        def stays(line: str) -> bool:
-            record = _record(line)
-            is_final = end and record.get("kind") == "final" and record.get("step") == step
-            return bool(record) and record.get("step", 0) <= step and not is_final
-
         if self.metrics.exists():
+            stay = [record for record in self.records() if record.get("step", 0) <= step]
+            if end:
+                stay = [record for record in stay if record.get("kind") != "final" or record.get("step") != step]
             with writing(self.metrics, "the metrics"):
-                files.write_text(self.metrics, "".join(f"{line}\n" for line in self._lines() if stays(line)))
+                files.write_text(self.metrics, "".join(json.dumps(record) + "\n" for record in stay))
 
 
 @contextlib.contextmanager

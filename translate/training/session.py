@@ -75,7 +75,8 @@ def train_experiment(
             ranks.first(lambda: bool(prepare(config, corpus_folder, say, tokenizer)))  # a corpus is too large to send
             corpus = Prepared.open(corpus_folder)
             if original is not None:
-                ranks.first(lambda: original.check_corpus(corpus))
+                otherwise = "have it prepared anew with another --prepared"
+                ranks.first(lambda: original.run.check_data(corpus, otherwise=otherwise))
             ranks.watch()
             ranks.first(lambda: held.enter_context(run.locked()))
             dtype = None if original is None else original.dtype

@@ -17,11 +17,11 @@ class Speed:
     """The speed of updates without validation and saving; recent updates have more weight.
 
     Attributes:
-        peak: measured FLOP/s of this process's device in matrix products; None leaves the share out.
+        peak: measured FLOP/s of this process's device in matrix products.
         tokens, flops, seconds: weighted sums over the updates so far.
     """
 
-    peak: float | None = None
+    peak: float
     tokens: float = 0.0
     flops: float = 0.0
     seconds: float = 0.0
@@ -39,7 +39,7 @@ class Speed:
     def record(self) -> dict[str, object]:
         """Return tokens per second of all processes, FLOP/s of this one, and the share `mfu` of its peak."""
         flops_per_s = self.flops / self.seconds if self.seconds else 0.0
-        share = None if self.peak is None else round(mfu(flops_per_s, self.peak), 4)
+        share = round(mfu(flops_per_s, self.peak), 4)
         return {"tokens_per_s": round(self.recent), "flops_per_s": float(f"{flops_per_s:.4g}"), "mfu": share}
 
 

@@ -27,19 +27,13 @@ class StepStats:
     Attributes:
         loss, nll: mean smoothed loss and mean negative log-likelihood, nats a target token.
         grad_norm: norm of the gradient before clipping.
-        n_src_tokens, n_tgt_tokens: tokens without padding.
+        n_tokens: source and target tokens together, padding not counted.
     """
 
     loss: float
     nll: float
     grad_norm: float
-    n_src_tokens: int
-    n_tgt_tokens: int
-
-    @property
-    def n_tokens(self) -> int:
-        """Source and target tokens together."""
-        return self.n_src_tokens + self.n_tgt_tokens
+    n_tokens: int
 
     @property
     def finite(self) -> bool:
@@ -122,7 +116,7 @@ class Updater:
         norm = torch.nn.utils.get_total_norm([p.grad for p in parameters if p.grad is not None])
         if self.clip_norm is not None:
             torch.nn.utils.clip_grads_with_norm_(parameters, self.clip_norm, norm)
-        stats = StepStats(loss, nll, full(norm).item(), n_src, n_tgt)
+        stats = StepStats(loss, nll, full(norm).item(), n_src + n_tgt)
         if stats.finite:
             for group in self.optimizer.param_groups:
                 group["lr"] = lr

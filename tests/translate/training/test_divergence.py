@@ -12,7 +12,7 @@ from translate.training import checkpoint
 from translate.training.divergence import MAX_SKIPPED, guessing_warning
 from translate.training.step import StepStats, Updater
 
-GOOD, BAD = (StepStats(loss, loss, 1.0, 3, 5) for loss in (2.0, float("nan")))
+GOOD, BAD = (StepStats(loss, loss, 1.0, 8) for loss in (2.0, float("nan")))
 
 
 @pytest.mark.parametrize(("lr", "precision"), [(1e3, "fp32"), (1e6, "bf16"), (1e38, "fp32")])
