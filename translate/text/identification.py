@@ -1,4 +1,4 @@
-"""The language of a text, by its script, its frequent words and py3langid.
+"""The language of a text, by its script, its frequent words and py3langid, which is optional.
 
 py3langid knows 140 languages. Loading it takes about a second, so it is asked only if fewer than one word in four is a
 frequent word of the expected language: 6 % of German and 8 % of English sentences in tatoeba.
@@ -10,6 +10,7 @@ from collections.abc import Iterable
 from functools import cache
 from typing import TYPE_CHECKING
 
+from translate.errors import UserError
 from translate.text import languages
 
 if TYPE_CHECKING:
@@ -27,7 +28,7 @@ _WORD = re.compile(r"\w+")
 def is_foreign(text: str, language: str) -> bool:
     """Return whether a sentence is certainly not in `language`; short sentences rarely are.
 
-    If py3langid does not know `language`, only the script is checked.
+    Without py3langid, and for languages unknown to it, only the script is checked.
     """
     rules = languages.find(language)
     words = _WORD.findall(text.lower())
@@ -37,15 +38,22 @@ def is_foreign(text: str, language: str) -> bool:
             return True
         if sum(word in rules.starters for word in words) >= _OWN_WORDS * len(words):
             return False
-    if len(words) < _MIN_WORDS or language not in _identifier().labels:
+    identifier = _identifier() if len(words) >= _MIN_WORDS else None
+    if identifier is None or language not in identifier.labels:
         return False
-    found, probability = _identifier().classify(text)
+    found, probability = identifier.classify(text)
     return bool(found != language and probability >= _CERTAIN)
 
 
 def language_of(texts: Iterable[str], candidates: Iterable[str]) -> str | None:
-    """Return the candidate language that the texts are in; None if that is not clear."""
-    ranked = _identifier().rank(" ".join(texts)[:_SAMPLE])
+    """Return the candidate language that the texts are in; None if that is not clear.
+
+    UserError if py3langid is not installed.
+    """
+    identifier = _identifier()
+    if identifier is None:
+        raise UserError("--from auto needs py3langid: run `pip install py3langid`, or name the language")
+    ranked = identifier.rank(" ".join(texts)[:_SAMPLE])
     known = {*candidates}
     likely = [(language, probability) for language, probability in ranked if language in known]
     total = sum(probability for _, probability in likely)
@@ -54,8 +62,10 @@ def language_of(texts: Iterable[str], candidates: Iterable[str]) -> str | None:
 
 
 @cache
-def _identifier() -> "LanguageIdentifier":
-    """Load py3langid with probabilities."""
-    from py3langid.langid import MODEL_FILE, LanguageIdentifier
-
+def _identifier() -> "LanguageIdentifier | None":
+    """Load py3langid with probabilities; None if it is not installed."""
+    try:
+        from py3langid.langid import MODEL_FILE, LanguageIdentifier
+    except ImportError:
+        return None
     return LanguageIdentifier.from_model_file(MODEL_FILE, norm_probs=True)

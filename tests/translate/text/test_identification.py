@@ -1,11 +1,15 @@
 """Sentences in another language are recognised; a sentence in the expected language is never taken for another."""
 
+import builtins
 import gzip
+from collections.abc import Iterator
 
 import pytest
 
 from tests.conftest import CORPORA
 from translate.corpus.grammar import generate
+from translate.errors import UserError
+from translate.text import identification
 from translate.text.identification import is_foreign, language_of
 
 GRAMMAR = generate("train", 300, 3)
@@ -76,3 +80,26 @@ def test_short_sentences_are_rarely_taken_for_another_language(language: str, ot
         lines = [line for line, _ in zip(file, range(1000), strict=False)]
     assert not [line for line in lines if is_foreign(line, language)]
     assert sum(is_foreign(line, other) for line in lines) > 650
+
+
+@pytest.fixture
+def without_py3langid(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    load = builtins.__import__
+
+    def refuse(name: str, *arguments: object) -> object:
+        if name.startswith("py3langid"):
+            raise ImportError(name)
+        return load(name, *arguments)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(builtins, "__import__", refuse)
+    identification._identifier.cache_clear()
+    yield
+    identification._identifier.cache_clear()
+
+
+@pytest.mark.usefixtures("without_py3langid")
+def test_without_py3langid_only_scripts_are_foreign() -> None:
+    assert not is_foreign("The dog that you have seen is not from here.", "de")
+    assert is_foreign("漢字かな交じり文", "de")
+    with pytest.raises(UserError, match="pip install py3langid"):
+        language_of(["Guten Morgen"], ["de", "en"])
