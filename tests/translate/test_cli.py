@@ -166,6 +166,12 @@ def test_options_stand_in_named_groups(verb: str, capsys: pytest.CaptureFixture[
     assert out.rpartition("Other:\n")[2].split() == ["-h,", "--help", "Show", "this", "message", "and", "exit."]
 
 
+@pytest.mark.parametrize("verb", VERBS)
+def test_no_verb_has_options_without_a_group(verb: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([verb, "--help"]) == 0
+    assert "\nOptions:\n" not in capsys.readouterr().out
+
+
 @pytest.mark.parametrize(
     ("environment", "expected"),
     [({}, "1000"), ({"GOMP_SPINCOUNT": "7"}, "7"), ({"OMP_WAIT_POLICY": "active"}, None)],

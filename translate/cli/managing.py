@@ -4,7 +4,9 @@ from pathlib import Path
 from typing import Annotated, Literal
 
 from translate.cli import options
-from translate.cli.options import MODEL_HELP, argument, flag, value
+from translate.cli.options import FILES, MODEL_HELP, OUTPUT, argument, flag, value
+
+LANGUAGES = "Languages"
 
 
 def doctor(as_json: options.Json = False) -> None:
@@ -26,9 +28,9 @@ def models(
 
 def compress(
     model: options.NamedModel,
-    out: Annotated[Path, value(None, "FOLDER", "The new model folder.", "--out", "--to")],
+    out: Annotated[Path, value(FILES, "FOLDER", "The new model folder.", "--out", "--to")],
     dtype: Annotated[
-        Literal["int8", "bf16", "fp32"], value(None, "TYPE", "Type of the stored weights: int8, bf16 or fp32.")
+        Literal["int8", "bf16", "fp32"], value(OUTPUT, "TYPE", "Type of the stored weights: int8, bf16 or fp32.")
     ] = "int8",
 ) -> None:
     """Store a model's weights in fewer bits."""
@@ -39,12 +41,12 @@ def compress(
 
 def export(
     model: options.NamedModel,
-    to: Annotated[Path, value(None, "PATH", "The new folder, or NAME.argosmodel.")],
+    to: Annotated[Path, value(FILES, "PATH", "The new folder, or NAME.argosmodel.")],
     layout: Annotated[
         Literal["ctranslate2", "marian", "argos"],
-        value(None, "FORMAT", "ctranslate2, marian (Hugging Face) or argos.", "--format"),
+        value(OUTPUT, "FORMAT", "ctranslate2, marian (Hugging Face) or argos.", "--format"),
     ],
-    int8: Annotated[bool, flag(None, "--int8", "Store weights in 8 bits; not for marian.")] = False,
+    int8: Annotated[bool, flag(OUTPUT, "--int8", "Store weights in 8 bits; not for marian.")] = False,
     sentences: options.CheckedOn = None,
 ) -> None:
     """Export a model to CTranslate2, Hugging Face or Argos Translate.
@@ -58,9 +60,9 @@ def export(
 
 def import_model(
     folder: Annotated[Path, argument("FOLDER", "Model of Marian, fairseq or JoeyNMT.")],
-    to: Annotated[Path, value(None, "FOLDER", "The new model folder.")],
-    source: Annotated[str | None, value(None, "LANGUAGE", "Source language [default: as in the folder].")] = None,
-    target: Annotated[str | None, value(None, "LANGUAGE", "Target language [default: as in the folder].")] = None,
+    to: Annotated[Path, value(FILES, "FOLDER", "The new model folder.")],
+    source: Annotated[str | None, value(LANGUAGES, "LANGUAGE", "Source language [default: as in the folder].")] = None,
+    target: Annotated[str | None, value(LANGUAGES, "LANGUAGE", "Target language [default: as in the folder].")] = None,
     sentences: options.CheckedOn = None,
 ) -> None:
     """Import a model of Hugging Face Marian, fairseq or JoeyNMT.

@@ -76,4 +76,6 @@ Overrides = Annotated[
     list[str] | None,
     value("Settings", "KEY=VALUE", "Replace a setting, such as training.lr=0.001; repeatable.", "--set"),
 ]
-CheckedOn = Annotated[Path | None, value(None, "FILE", "Sentences to check on [default: 100 of the embedded grammar].")]
+CheckedOn = Annotated[
+    Path | None, value(FILES, "FILE", "Sentences to check on [default: 100 of the embedded grammar].")
+]

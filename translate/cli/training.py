@@ -63,8 +63,8 @@ def train(
 
 def average(
     folders: Annotated[list[Path], argument("FOLDER", "Runs, checkpoints or models.")],
-    out: Annotated[Path, value(None, "FOLDER", "The new model folder.")],
-    last: Annotated[int, value(None, "N", "Checkpoints taken from each run.", min=1)] = 5,
+    out: Annotated[Path, value(FILES, "FOLDER", "The new model folder.")],
+    last: Annotated[int, value("Checkpoints", "N", "Checkpoints taken from each run.", min=1)] = 5,
 ) -> None:
     """Average the weights of several checkpoints into one model."""
     from translate.commands.average import average as run
