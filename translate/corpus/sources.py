@@ -158,7 +158,9 @@ def decode_line(line: bytes, name: Path | str, n: int) -> str:
 
 def _cannot_read(path: Path, error: OSError) -> str:
     if isinstance(error, FileNotFoundError):
-        return f"{path}: no such file; correct the path, or data.root, the folder of relative paths"
+        return (
+            f"{path}: no such file; correct the path (data.root is the folder of relative paths in an experiment file)"
+        )
     return f"{path}: cannot be read: {error.strerror or error}"
 
 
