@@ -7,6 +7,7 @@ article or a pronoun, unless they are amounts ("3 %") or follow a word such as "
 
 import re
 from collections import Counter
+from collections.abc import Sequence
 
 from translate.text import languages
 from translate.text.placeholders import SYMBOL, Protected, symbol
@@ -28,7 +29,8 @@ _REACH = 10  # characters before a number that are checked for words such as "Nr
 def are_there(output: str, text: str, source: str, target: str) -> bool:
     """Return whether a translation contains all numbers of `text`, and the units of its amounts.
 
-    Separators do not matter; 6 p.m. is 18 Uhr, and a spelled-out number is a number.
+    It does not matter which separators a number has, but 12,50 is not 1250. 6 p.m. is 18 Uhr, and a spelled-out number
+    is a number.
 
     Args:
         output: the translation.
@@ -98,9 +100,14 @@ def _contain(found: Counter[str], needed: list[list[str]]) -> bool:
 
 
 def _counts(output: str) -> Counter[str]:
-    """Count the numbers, without separators; groups of digits count alone and together."""
-    found = [match for pattern in (_DIGITS, _GROUPS, _YEAR) for match in pattern.findall(output)]
-    return Counter("".join(filter(str.isdecimal, digits)) for digits in found)
+    """Count the numbers without separators and with a decimal point; groups of digits count alone and together."""
+    found = [re.findall(r"\d+", match) for pattern in (_DIGITS, _GROUPS, _YEAR) for match in pattern.findall(output)]
+    return Counter(map("".join, found)) + Counter(_with_point(groups) for groups in found if len(groups) > 1)
+
+
+def _with_point(groups: Sequence[str]) -> str:
+    """Return groups of digits as one number whose last group is the decimals."""
+    return "".join(groups[:-1]) + "." + groups[-1]
 
 
 def _with_digits(text: str, language: str) -> str:
@@ -116,7 +123,10 @@ def _with_digits(text: str, language: str) -> str:
 
 
 def _forms(match: re.Match[str], source: str) -> list[str]:
-    """Return the digits of a number without separators; of a time of day also those in 12 and 24 hours."""
+    """Return the forms of a number that are the same number, as `_counts` writes them.
+
+    A number with one or two decimals keeps a decimal point; a time of day has forms of 12 and 24 hours.
+    """
     hours, *minutes = _SEPARATORS.split(match["digits"])
     forms = ["".join([hours, *minutes])]
     rules = languages.find(source)
@@ -124,6 +134,8 @@ def _forms(match: re.Match[str], source: str) -> list[str]:
         half_day = int(hours) % 12
         same = [hours, str(half_day), str(half_day or 12), str(half_day + 12)]
         forms += [hour + end for hour in same for end in ("".join(minutes), *([""] if minutes == ["00"] else []))]
+    elif rules and re.fullmatch(rf"[\d{re.escape(rules.grouping)}]+{re.escape(rules.decimal)}\d\d?", match["digits"]):
+        forms = [_with_point([hours, *minutes])]
     return forms
 
 

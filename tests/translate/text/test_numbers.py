@@ -101,6 +101,7 @@ def test_separators_and_clocks_do_not_matter(text: str, output: str, languages: 
         ("Am 30.11.2024 um 18:00", "At 18:00"),
         ("1.234,56 €", "1,234.56"),
         ("50 von 50", "50 of all"),
+        ("Es kostet 12,50 Euro.", "It costs 1250 euros."),
         ("3 %", "three"),
         ("20 Leute", f"{symbol(19)} people"),
         ("Im Jahr 2024", "In 2023"),
