@@ -75,7 +75,7 @@ class Shards(Replica):
                 'training.parallel = "fsdp" needs PyTorch 2.11 or newer; upgrade it, or set training.parallel = "ddp"'
             )
         self._whole, self._whole_optimizer, self._keeps_moments = model, optimizer, get_rank() == 0
-        sharded = copy.deepcopy(model).to(device)
+        sharded = copy.deepcopy(model)  # not moved as a whole: `fully_shard` moves and divides one layer after another
         mesh = init_device_mesh(device.type, (torch.distributed.get_world_size(),))
         for module in (*sharded.encoder, *sharded.decoder, sharded):
             part = fully_shard(module, mesh=mesh)
