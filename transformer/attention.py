@@ -40,9 +40,13 @@ def attend(q_BHTK: Tensor, k_BHSK: Tensor, v_BHSV: Tensor, allowed: Tensor | Non
 def attend_fused(
     q_BHTK: Tensor, k_BHSK: Tensor, v_BHSV: Tensor, allowed: Tensor | None, rate: float = 0.0, causal: bool = False
 ) -> Tensor:
-    """Return the same by PyTorch's fused kernel, which never stores the T x S weights.
+    """Return equation 1 by PyTorch's fused kernel, which never stores the T x S weights.
 
-    `causal` stands for a causal mask; unlike an explicit one, it permits the flash kernel.
+    Args:
+        q_BHTK, k_BHSK, v_BHSV: queries, keys and values.
+        allowed: a mask that broadcasts to (B, H, T, S); None allows all.
+        rate: dropout rate of the attention weights.
+        causal: apply the causal mask; unlike an explicit mask, it permits the flash kernel.
     """
     return F.scaled_dot_product_attention(q_BHTK, k_BHSK, v_BHSV, attn_mask=allowed, dropout_p=rate, is_causal=causal)
 
@@ -50,7 +54,7 @@ def attend_fused(
 def attend_fast(
     q_BHTK: Tensor, k_BHSK: Tensor, v_BHSV: Tensor, allowed: Tensor | None, rate: float = 0.0, causal: bool = False
 ) -> Tensor:
-    """Return the same by the fastest kernel of the device; arguments as `attend_fused`.
+    """Return equation 1 by the fastest kernel of the device; arguments as `attend_fused`.
 
     On a CPU that is not the fused kernel, whose backward pass is slow on short sentences.
     """
@@ -129,7 +133,7 @@ class MultiHeadAttention(nn.Module):
         return self._merge(attend_fast(q_BHTK, k_BHSK, v_BHSV, allowed, rate, causal))
 
     def read_step(self, q_BHTK: Tensor, k_BHSK: Tensor, v_BHSV: Tensor, attn_bias: Tensor | None) -> Tensor:
-        """Do the same for one decoding step, without gradients; `attn_bias` as in `attend_step`."""
+        """Return `read` for one decoding step, without gradients; arguments as `attend_step`."""
         return self._merge(attend_step(q_BHTK, k_BHSK, v_BHSV, attn_bias))
 
     def _merge(self, heads_BHTV: Tensor) -> Tensor:

@@ -32,7 +32,7 @@ class ModelConfig:
         dropout: on every sub-layer's output and on embedding + position (5.4).
         attention_dropout, ffn_dropout: on attention weights and on the inner layer; 0, as the paper has neither.
         norm: "post" is LayerNorm(x + Sublayer(x)) (3.1); "pre" is x + Sublayer(LayerNorm(x)) and a final norm.
-        norm_eps: epsilon of the layer norms; the paper is silent, other toolkits differ.
+        norm_eps: epsilon of the layer norms; the paper gives no value, and other toolkits differ.
         positions: "sinusoidal" is the paper's interleaved order (3.5), "sinusoidal-blocks" the order and frequencies
             of the authors' code, "learned" is row E of table 3.
         max_length: number of learned positions, and of stored sinusoids, which have no limit.
@@ -41,7 +41,7 @@ class ModelConfig:
         output_bias: a bias of the logits; not in the paper, other toolkits have it.
         activation: between the two layers of 3.3; "relu" is the paper's, "swish" is x * sigmoid(x).
         init_gain: factor on the Xavier bounds of W^V, W^O, W_1 and W_2 (beta of DeepNet, Wang et al. 2022, without its
-            alpha); 1 is plain Xavier. The paper is silent.
+            alpha); 1 is plain Xavier. The paper gives no value.
         window: r of restricted self-attention (table 1): a position sees keys at most r away; None sees all.
         pad, bos, eos: ids of padding, of the token that starts decoding, and of the one that ends a sentence.
     """

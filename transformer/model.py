@@ -180,9 +180,10 @@ class Transformer(nn.Module):
 
 
 def initialise(model: Transformer) -> None:
-    """Draw all initial values: each module's `initialise` its own; norms keep gain 1 and bias 0.
+    """Draw all initial values by the `initialise` of each module; norms keep gain 1 and bias 0.
 
-    The paper is silent. Embeddings follow the authors' code; matrices are Xavier uniform, each with its own fans.
+    The paper does not describe initialisation. Embeddings follow the authors' code; matrices are Xavier uniform, each
+    with its own fans.
     """
     for module in model.modules():
         if isinstance(module, MultiHeadAttention | FeedForward | Embedding | PositionEncoding):

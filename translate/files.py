@@ -1,4 +1,4 @@
-"""Files and folders that are there whole or not at all; digests, locks and JSON."""
+"""Atomic writes of files and folders, SHA-256, locks and JSON."""
 
 import contextlib
 import hashlib
@@ -17,14 +17,14 @@ def sha256(path: Path) -> str:
 
 
 def write_text(path: Path, text: str, *, durable: bool = False) -> None:
-    """Replace a file by `text` in UTF-8, whole or not at all.
+    """Write text to a file in UTF-8, atomically: a reader sees the old content or the new one.
 
     Args:
         path: the file; its folder must exist.
         text: the content; "\\n" stays "\\n" on every system.
         durable: return only when the content is on the disk, so that a power failure cannot undo it.
 
-    Raises OSError; the file is then as it was.
+    Raises OSError; the file is then unchanged.
     """
     partial = path.with_name(f".{path.name}.partial")
     with partial.open("w", encoding="utf-8", newline="\n") as file:
@@ -36,7 +36,7 @@ def write_text(path: Path, text: str, *, durable: bool = False) -> None:
 
 
 def write_json(path: Path, value: object, *, durable: bool = False) -> None:
-    """Replace a file by a value as indented JSON; see `write_text`."""
+    """Write a value to a file as indented JSON; arguments as `write_text`."""
     write_text(path, json.dumps(value, indent=2, ensure_ascii=False) + "\n", durable=durable)
 
 
@@ -53,12 +53,12 @@ def new_folder(place: Path, *, replace: bool = False, durable: bool = False) -> 
     """Yield an empty folder beside `place` that takes its name when the block ends without an exception.
 
     Args:
-        place: the folder to make; its parents are made where they are missing.
-        replace: whether it may take the place of an existing folder, which stays as it was if the block fails.
+        place: the folder to make; missing parents are made too.
+        replace: whether to replace an existing folder, which is unchanged if the block fails.
         durable: return only when the files are on the disk, so that a power failure cannot undo it.
 
-    Raises FileExistsError if `place` exists and `replace` is off, and OSError if the disk refuses. What a killed
-    process left behind is put right first.
+    Raises FileExistsError if `place` exists and `replace` is off, and OSError if it cannot be written. First cleans up
+    after a killed process; see `recover_folder`.
     """
     partial, old = _beside(place)
     recover_folder(place)
@@ -113,7 +113,7 @@ def locked(path: Path, on_wait: Callable[[], None] | None = None) -> Iterator[No
     """Hold the lock of a file or folder; the operating system releases it when the process ends.
 
     Args:
-        path: an existing folder, or a file that is made where it is missing.
+        path: an existing folder, or a file, which is made if it is missing.
         on_wait: called once before waiting for another process; None does not wait.
 
     Raises BlockingIOError if another process holds the lock and `on_wait` is None. Has no effect on Windows and on file

@@ -25,7 +25,7 @@ def attend_short(q_BHTK: Tensor, k_BHSK: Tensor, v_BHSV: Tensor, allowed: Tensor
 
 
 def attend_step(q_BHTK: Tensor, k_BHSK: Tensor, v_BHSV: Tensor, attn_bias: Tensor | None) -> Tensor:
-    """Return the same without gradients, (B, H, T, V).
+    """Return attention for one decoding step, without gradients, (B, H, T, V).
 
     Args:
         q_BHTK, k_BHSK, v_BHSV: queries, keys and values.

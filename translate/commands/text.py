@@ -122,7 +122,13 @@ def _say_speed(n_lines: int, seconds: float) -> None:
 def open_translator(
     options: Options, choice: ModelChoice, sentences: Sequence[str] = (), source: Path | None = None
 ) -> "Translator":
-    """Load the chosen model; `sentences` or the file `source` is the text whose language may have to be guessed."""
+    """Return a translator with the chosen model.
+
+    Args:
+        options: options of the translation.
+        choice: the model.
+        sentences, source: the text, or its file, whose language is guessed if `choice` asks for that.
+    """
     if options.engine == "ctranslate2":
         return _open_ctranslate2(options, choice)
     folder = choice.find(sentences, source)

@@ -71,9 +71,10 @@ def branches(
     eos = engine.model_folder.model.config.eos
     starts: list[tuple[int, Ids]] = []  # index of the line, and the tokens that its translation starts with
     found_ids = _alternative_ids(engine, lines, translations, prefixes, n + 1)
-    for i, (translation, own) in enumerate(zip(translations, found_ids, strict=True)):
+    for i, (translation, others) in enumerate(zip(translations, found_ids, strict=True)):
         is_full = position == len(translation.tokens) and "length" in translation.flags
-        tokens = [token for token, _ in own[position] if token != eos] if position < len(own) and not is_full else []
+        others_here = others[position] if position < len(others) and not is_full else ()
+        tokens = [token for token, _ in others_here if token != eos]
         same = engine.tokenizer.ids(translation.tokens[:position])
         starts += [(i, (*same, token)) for token in tokens[:n]]
     now, starts_now = [lines[i] for i, _ in starts], [start for _, start in starts]
@@ -100,6 +101,6 @@ def _alternative_ids(
         sources = engine.tokenizer.encode_batch([lines[i].strip() for i in batch])
         outputs = [engine.tokenizer.ids(translations[i].tokens) for i in batch]
         results = engine.alternatives(sources, outputs, [prefixes[i] for i in batch], n)
-        for i, own in zip(batch, results, strict=True):
-            found[i] = own
+        for i, result in zip(batch, results, strict=True):
+            found[i] = result
     return found

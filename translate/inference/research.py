@@ -93,12 +93,12 @@ class SearchEngine(TorchEngine):
         return [hypotheses[: config.n_best] for hypotheses in ranked]
 
     def _search(self, sources: Sources, max_lengths: Sequence[int], config: SearchConfig) -> Found:
-        """Do the same without the coverage penalty."""
+        """Return the result of `search` without the coverage penalty."""
         rules = self.rules
         prefixes = [rules.prefixes.get(tuple(ids), ()) for ids in sources]
         phrases = [self._phrases(ids) for ids in sources]
-        for ids, prefix, own, length in zip(sources, prefixes, phrases, max_lengths, strict=True):
-            if (needed := len(prefix) + sum(map(len, own)) + 1) > length:
+        for ids, prefix, forced, length in zip(sources, prefixes, phrases, max_lengths, strict=True):
+            if (needed := len(prefix) + sum(map(len, forced)) + 1) > length:
                 self._refuse(ids, f"forced words need {needed} tokens, but it may have {length}; force less")
         step = self._step(sources, prefixes, config.no_repeat or rules.no_repeat)
         config, device = self._with_ends(config), self._model.device

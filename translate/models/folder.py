@@ -154,7 +154,7 @@ def save(
     replace: bool = False,
     dtype: "Storage" = "fp32",
 ) -> None:
-    """Make a model folder that is complete or not there at all.
+    """Write a model folder atomically: it appears when it is complete.
 
     Args:
         model, tokenizer, spec: the parts of the model folder.

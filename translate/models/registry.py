@@ -55,7 +55,7 @@ def find_model(name: Path | None, say: Say, *, source: str | None = None, target
     The first of these that applies:
       1. `name`, or else $TRANSLATE_MODEL: a path or a name, see `find_folder`;
       2. with `source` or `target`: the first installed model for these languages;
-      3. the newest run in runs/ with a final model for these languages, which is said;
+      3. the newest run in runs/ with a final model for these languages, which `say` names;
       4. the installed model `DEFAULT`.
 
     Args:
@@ -133,7 +133,12 @@ def _installed_for(source: str | None, target: str | None, say: Say) -> Path | N
 
 
 def require_languages(folder: Path, source: str | None, target: str | None) -> None:
-    """Raise UserError if the model in `folder` has other languages; None accepts any."""
+    """Raise UserError if the model in `folder` translates between other languages.
+
+    Args:
+        folder: a model folder.
+        source, target: language codes; None accepts any.
+    """
     if not _speaks(folder, source, target):
         spec = _spec(folder)
         raise UserError(

@@ -51,6 +51,10 @@ def protect(text: str, source: str, target: str) -> Protected:
 
     The original of a number is written in the convention of `target` if it is unambiguous in `source`: 1.234,56 and
     3,5 % in German are 1,234.56 and 3.5 % in English, but 13.485 may be a version.
+
+    Args:
+        text: a sentence, which may contain symbols.
+        source, target: language codes.
     """
     originals = [symbol(i) for i in range(len(SYMBOL.findall(text)))]
     parts, end = [], 0

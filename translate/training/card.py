@@ -51,7 +51,7 @@ def card(run: Path) -> str:
 
 
 def write(run: Run) -> None:
-    """Write RUN/card.md; UserError as for `card`, or if the disk refuses."""
+    """Write RUN/card.md; UserError as for `card`, or if the file cannot be written."""
     with writing(run.card, "the run card"):
         write_text(run.card, card(run.folder))
 

@@ -129,7 +129,7 @@ def save(
         scheduled: whether averaging may use this checkpoint; others only protect against loss.
         generators: random generators of each rank; None takes those of this process.
 
-    Raises UserError if the disk refuses; nothing has changed then.
+    Raises UserError if a file cannot be written; older checkpoints are then unchanged.
     """
     folder = root / name_of(state.step)
     try:

@@ -109,7 +109,7 @@ class CheckpointManager:
             optimizer: Adam, whose moments are saved.
             scheduled: whether averaging may use this checkpoint.
 
-        Raises UserError if the disk refuses.
+        Raises UserError if a file cannot be written.
         """
         generators = self._ranks.gather(checkpoint.random_generators())
         state.n_ranks = self._ranks.size

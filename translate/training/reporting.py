@@ -52,7 +52,14 @@ class Reporter:
             self._board.add({**place, **values})
 
     def scores(self, state: TrainState, kind: str, scores: Scores, values: dict[str, object]) -> None:
-        """Log scores and other values, and tell them to the user."""
+        """Log the scores of a model and show them to the user.
+
+        Args:
+            state: when they were measured.
+            kind: kind of the line in the metrics, "valid" or "final".
+            scores: the scores.
+            values: more values for the metrics.
+        """
         # Bounded, so that a diverged model still gives a number.
         perplexity = math.exp(min(scores.nll, 700.0))
         values = {"nll": scores.nll, "perplexity": perplexity, "bleu": scores.bleu, **values}
@@ -62,7 +69,13 @@ class Reporter:
         self._say(f"{kind}: epoch {state.position.epoch}, step {state.step:,}: {shown}")
 
     def warn(self, state: TrainState, key: str, message: str | None) -> None:
-        """Tell the user and the log, once per key in the life of the run; None is no warning."""
+        """Show a warning to the user and log it, at most once per key in a run.
+
+        Args:
+            state: remembers the keys of earlier warnings.
+            key: the subject of the warning.
+            message: the warning; None does nothing.
+        """
         if message is not None and key not in state.warned:
             state.warned.append(key)
             self._say(f"warning: {message}")

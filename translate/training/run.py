@@ -172,7 +172,7 @@ class Run:
             record: the values; a number that is not finite becomes null, as JSON has none.
             durable: return only when this line and all before it are on the disk.
 
-        Raises UserError if the disk refuses; `forget_after` removes a line that was written in part.
+        Raises UserError if the file cannot be written; `forget_after` removes a line that was written in part.
         """
         plain = {k: None if isinstance(v, float) and not math.isfinite(v) else v for k, v in record.items()}
         with writing(self.metrics, "the metrics"), self.metrics.open("a", encoding="utf-8") as file:

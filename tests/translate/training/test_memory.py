@@ -152,7 +152,7 @@ def test_the_largest_batch_is_that_which_collates_to_the_most_positions(lengths,
     assert positions(largest(pairs, batches)) == max(map(positions, batches))
 
 
-def test_a_rehearsal_leaves_no_trace(model):
+def test_a_warm_up_leaves_no_trace(model):
     model.train()
     model.encoder[0].residuals[0].dropout = 0.5
     updater = updater_of(model, Memory(0, print))
