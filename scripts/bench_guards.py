@@ -1,0 +1,58 @@
+#!/usr/bin/env python3
+"""BLEU and chrF of `translate text` with its guards and without, on line-aligned test sets.
+
+    python scripts/bench_guards.py de-en data/tatoeba/test data/test/newstest2014 data/test/ted-tst2012
+
+A test set is a path without ".LANGUAGE.gz". The last line is a JSON record.
+"""
+
+import argparse
+import json
+import sys
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+
+from tqdm import tqdm
+
+from translate.corpus.sources import read_lines
+from translate.evaluation.scores import score
+from translate.inference.translator import Translator
+from translate.text.translation import Translation
+from translate.training.environment import commit
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Translate the test sets twice and print the record."""
+    args = parse_args(argv)
+    translator = Translator.load(args.model)
+    sets = {path.name: compare(translator, path) for path in tqdm(args.sets, unit=" sets")}
+    print(json.dumps({"kind": "bench_guards", "commit": commit(), "model": args.model, "sets": sets}))
+    return 0
+
+
+def parse_args(argv: Sequence[str] | None) -> argparse.Namespace:
+    """Return the command line."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("model", help="name of a model, or a folder")
+    parser.add_argument("sets", nargs="+", type=Path, help="test sets")
+    return parser.parse_args(argv)
+
+
+def compare(translator: Translator, path: Path) -> dict[str, object]:
+    """Return the scores of a test set with and without guards, and how often each flag occurs."""
+    spec = translator.engine.spec
+    sources, references = (list(read_lines(Path(f"{path}.{side}.gz"))) for side in (spec.source, spec.target))
+    record: dict[str, object] = {"lines": len(sources)}
+    found: dict[bool, list[Translation]] = {}
+    for guarded, name in ((True, "guards"), (False, "no_guards")):
+        found[guarded] = list(translator.passages(sources, guarded=guarded, splits=False))
+        scores = score([translation.text for translation in found[guarded]], references, target=spec.target)
+        record[name] = {"bleu": round(scores.bleu.value, 2), "chrf": round(scores.chrf.value, 2)}
+    record["different"] = sum(a.text != b.text for a, b in zip(*found.values(), strict=True))
+    record["flags"] = dict(Counter(flag for translation in found[True] for flag in translation.flags))
+    return record
+
+
+if __name__ == "__main__":
+    sys.exit(main())
