@@ -44,7 +44,7 @@ def read_json(path: Path) -> dict[str, Any]:
     """The JSON object in a file; OSError if it cannot be read, ValueError if it holds anything else."""
     value = json.loads(path.read_text(encoding="utf-8"))
     if not isinstance(value, dict):
-        raise ValueError(f"{path}: holds no JSON object")
+        raise ValueError(f"{path}: does not contain a JSON object")
     return value
 
 

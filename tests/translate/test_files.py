@@ -47,7 +47,7 @@ def test_json_comes_back_as_it_went(tmp_path_factory: pytest.TempPathFactory, va
 @pytest.mark.parametrize("text", ["[1]", "", "{", "3"])
 def test_what_is_no_object_is_refused(tmp_path: Path, text: str) -> None:
     (tmp_path / "x.json").write_text(text, encoding="utf-8")
-    with pytest.raises(ValueError, match="holds no JSON object|Expecting"):
+    with pytest.raises(ValueError, match="does not contain a JSON object|Expecting"):
         read_json(tmp_path / "x.json")
 
 

@@ -42,7 +42,7 @@ class ModelChoice:
             raise UserError(
                 f"--from auto: cannot guess the language of the text; name one of {', '.join(known) or 'none'}"
             )
-        say(f"the text seems to be {guessed}")
+        say(f"guessed the source language: {guessed}")
         return guessed
 
 

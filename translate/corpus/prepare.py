@@ -100,7 +100,9 @@ def _prepare(config: ExperimentConfig, folder: Path, place: Path, say: Say, toke
     """Build the corpus in `place` while holding the lock; messages call it `folder`."""
     recover_folder(place)
     if place.exists() and (not place.is_dir() or (any(place.iterdir()) and not (place / "manifest.json").exists())):
-        raise UserError(f"{folder}: exists and is no prepared corpus; choose another folder with --out, or remove it")
+        raise UserError(
+            f"{folder}: exists and is not a prepared corpus; choose another folder with --out, or remove it"
+        )
     _check_test_names(config)
     planned = plan(config, tokenizer)
     if (place / "manifest.json").exists():

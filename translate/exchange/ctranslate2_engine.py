@@ -37,7 +37,8 @@ def locate(name: Path | None, say: registry.Say) -> Path:
     folder = registry.find_folder(Path(chosen), say)
     if not (folder / FILE).is_file():
         raise UserError(
-            f"{folder}: is no CTranslate2 folder; make one with translate export MODEL --to FOLDER --format ctranslate2"
+            f"{folder}: is not a CTranslate2 folder; make one with "
+            "translate export MODEL --to FOLDER --format ctranslate2"
         )
     return folder
 

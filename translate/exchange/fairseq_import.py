@@ -104,7 +104,7 @@ def _settings(theirs: ForeignFolder, checkpoint: Mapping[str, Any]) -> dict[str,
             else:
                 settings[key] = value
     if "encoder_embed_dim" not in settings:
-        raise UserError(f"{theirs.path}: its checkpoint does not say the sizes of a Transformer")
+        raise UserError(f"{theirs.path}: its checkpoint does not contain the sizes of a Transformer")
     theirs.require(settings, _SUPPORTED)
     theirs.require_equal(settings, _EQUAL, "{stack}_{name}")
     return settings

@@ -85,7 +85,7 @@ class ForeignFolder:
                 "be a program; copy it again, or save it without its training state"
             ) from error
         if not isinstance(found, Mapping):
-            raise UserError(f"{path}: is no {self.toolkit} checkpoint")
+            raise UserError(f"{path}: is not a {self.toolkit} checkpoint")
         return found
 
     def require(self, settings: Mapping[str, Any], supported: Supported, *, where: str = "") -> None:
@@ -116,7 +116,7 @@ class ForeignFolder:
     def languages(self, source: str | None, target: str | None) -> tuple[str, str]:
         """Return both languages; UserError if one is missing."""
         if not source or not target:
-            raise UserError(f"{self.path}: does not say its languages; name them with --source and --target")
+            raise UserError(f"{self.path}: does not name its languages; name them with --source and --target")
         return source, target
 
     def model_config(self, values: Mapping[str, Any]) -> ModelConfig:

@@ -87,7 +87,7 @@ def _config(theirs: ForeignFolder) -> Any:
     """Return Marian's config; UserError for a setting that is not supported."""
     kind = theirs.read_json("config.json").get("model_type")
     if kind != "marian":
-        raise UserError(f"{theirs.path}: is no Hugging Face Marian folder: model_type = {kind!r}")
+        raise UserError(f"{theirs.path}: is not a Hugging Face Marian folder: model_type = {kind!r}")
     with quiet_transformers() as transformers:
         config = transformers.MarianConfig.from_pretrained(theirs.path, local_files_only=True)
     theirs.require(vars(config), _SUPPORTED)

@@ -21,7 +21,7 @@ _VOCAB_SIZE, _IDS, _NAMES = 4, {UNK: 40, BOS: 41, EOS: 42, PAD: 43}, {UNK: 45, B
 
 
 def pieces(serialized: bytes) -> dict[str, tuple[float, int]]:
-    """Return score and type of each piece, ordered by id; UserError if the file is no SentencePiece model."""
+    """Return score and type of each piece, ordered by id; UserError if the file is not a SentencePiece model."""
     found = {}
     try:
         for number, value in _fields(serialized):
@@ -32,7 +32,7 @@ def pieces(serialized: bytes) -> dict[str, tuple[float, int]]:
         if not found:
             raise ValueError("no pieces")
     except (ValueError, IndexError, KeyError, struct.error) as error:
-        raise UserError("the tokenizer is no SentencePiece model, or damaged; copy the folder again") from error
+        raise UserError("the tokenizer is not a SentencePiece model, or is damaged; copy the folder again") from error
     return found
 
 
@@ -65,7 +65,7 @@ def rearranged(serialized: bytes, names: Sequence[str]) -> bytes:
 
 
 def _fields(data: bytes) -> Iterator[tuple[int, bytes]]:
-    """Yield number and value of each field; ValueError or IndexError if `data` is no protocol buffer."""
+    """Yield number and value of each field; ValueError or IndexError if `data` is not a protocol buffer."""
     at = 0
     while at < len(data):
         key, at = _number(data, at)

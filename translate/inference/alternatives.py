@@ -42,8 +42,8 @@ def alternatives(
     """
     eos, pieces = engine.model_folder.model.config.eos, engine.tokenizer.pieces
     return [
-        [[Alternative(None if i == eos else pieces([i])[0], log_prob) for i, log_prob in position] for position in own]
-        for own in _alternative_ids(engine, lines, translations, prefixes, n)
+        [[Alternative(None if i == eos else pieces([i])[0], log_prob) for i, log_prob in position] for position in line]
+        for line in _alternative_ids(engine, lines, translations, prefixes, n)
     ]
 
 

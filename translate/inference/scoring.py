@@ -69,9 +69,9 @@ def _scored(model_folder: ModelFolder, window: Sequence[tuple[str, str]], n_befo
     log_probs: list[list[float]] = [[] for _ in window]
     for batch in divided(filled, lengths.__getitem__, _BATCH_TOKENS):
         found = score_ids(model_folder.model, [sources[i] for i in batch], [references[i] for i in batch])
-        for i, own in zip(batch, found, strict=True):
-            log_probs[i] = own
+        for i, values in zip(batch, found, strict=True):
+            log_probs[i] = values
     return [
-        Scored(*pair, sum(own), len(own), tokenizer.pieces(ids), own)
-        for pair, ids, own in zip(window, references, log_probs, strict=True)
+        Scored(*pair, sum(values), len(values), tokenizer.pieces(ids), values)
+        for pair, ids, values in zip(window, references, log_probs, strict=True)
     ]

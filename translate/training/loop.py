@@ -164,7 +164,7 @@ class Trainer:
             if changed := self.ranks.first(self._files.changed):
                 self._fail(
                     f"{changed}: has changed while {self.run.folder} was training on it; the state of step "
-                    f"{self.state.step:,} is saved; restore the file and go on with --resume, or begin another run"
+                    f"{self.state.step:,} is saved; restore the file and continue with --resume, or begin another run"
                 )
             self._validate()
             relieve_memory()

@@ -47,7 +47,7 @@ class Original:
                 "restore the file"
             )
         if _final(run) is None or not (run.model / "model.safetensors").is_file():
-            raise UserError(f"{folder}: has no final model to compare with; bring it to its end with --resume first")
+            raise UserError(f"{folder}: has no final model to compare with; finish it with --resume first")
         return cls(run, config, manifest)
 
     @property

@@ -78,12 +78,12 @@ class Run:
                     "remove it"
                 )
             if not resume:
-                raise UserError(f"{self.folder}: holds a run already; go on with --resume, or name another --run")
+                raise UserError(f"{self.folder}: already contains a run; continue with --resume, or name another --run")
         elif self.folder.exists():
             known = {".lock", self.config.name, self.manifest.name, self.tensorboard.name}
             known |= {f".{path.name}.partial" for path in (self.config, self.manifest)}  # left by a killed process
             if {path.name for path in self.folder.iterdir()} - known:
-                raise UserError(f"{self.folder}: exists and is no run; name another folder with --run")
+                raise UserError(f"{self.folder}: exists and is not a run; name another folder with --run")
 
     def begin(
         self,
@@ -202,7 +202,7 @@ def writing(path: Path, what: str) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        reason = f"{error.strerror}; make room and go on with --resume, or name another --run"
+        reason = f"{error.strerror}; make room and continue with --resume, or name another --run"
         raise UserError(f"{path}: cannot write {what}: {reason}") from error
 
 
@@ -218,7 +218,7 @@ def differing_keys(before: Record, now: Record, prefix: str = "") -> set[str]:
     return keys
 
 
-def load_json(path: Path, *, so: str = "the run cannot go on; name another --run") -> Record:
+def load_json(path: Path, *, so: str = "the run cannot continue; name another --run") -> Record:
     """Return the JSON object in a file of a run; UserError, with the consequence `so`, if it is missing or damaged."""
     try:
         return files.read_json(path)

@@ -92,7 +92,7 @@ def train_experiment(
         except KeyboardInterrupt:
             saved = trainer.checkpoints.saved_step if trainer else 0
             say(f"stopped; step {saved:,} is saved" if saved else "stopped before anything was saved")
-            say("go on with the same command and --resume")
+            say("continue with the same command and --resume")
             raise
 
 

@@ -301,7 +301,7 @@ def test_a_folder_that_is_no_prepared_corpus_is_never_touched(
 ) -> None:
     folder = tmp_path / "out"
     occupy(folder)
-    with pytest.raises(UserError, match="exists and is no prepared corpus"):
+    with pytest.raises(UserError, match="exists and is not a prepared corpus"):
         prepare(experiment(root), folder, silent)
     assert folder.is_file() or [path.name for path in folder.iterdir()] == ["thesis.txt"]
 

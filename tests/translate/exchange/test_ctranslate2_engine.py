@@ -99,7 +99,7 @@ def test_a_file_can_be_taken_up_again(folder: Path, tmp_path: Path) -> None:
     ("arguments", "named"),
     [
         (["--engine", "ctranslate2"], "needs --model"),
-        (["--engine", "ctranslate2", "--model", "OURS"], "no CTranslate2 folder"),
+        (["--engine", "ctranslate2", "--model", "OURS"], "not a CTranslate2 folder"),
         (["--engine", "ctranslate2", "--model", "THEIRS", "--from", "auto"], "--from auto"),
         (["--engine", "ctranslate2", "--model", "THEIRS", "--from", "fr"], "from de to en"),
         (["--engine", "tensorflow", "--model", "THEIRS"], "--engine"),

@@ -202,7 +202,7 @@ def test_what_is_equal_is_tied(tmp_path: Path) -> None:
         ({"encoder_layers": 1}, "a part encoder.layers.1"),
         ({"encoder_attention_heads": 7, "decoder_attention_heads": 7}, "cannot be imported"),
         ({"encoder_ffn_embed_dim": 24, "decoder_ffn_embed_dim": 24}, "do not belong together"),
-        ({"source_lang": None}, "does not say its languages"),
+        ({"source_lang": None}, "does not name its languages"),
         ({"source_lang": "fr"}, "dict.fr.txt: cannot be read"),
     ],
     ids=str,
@@ -222,7 +222,7 @@ def test_what_is_not_supported_is_named_and_nothing_is_left(
         ("checkpoint_best.pt", None, "has none of model.pt"),
         ("checkpoint_best.pt", b"short", "damaged"),
         ("spm.model", None, "has 0 files"),
-        ("spm.model", b"no model", "no SentencePiece model"),
+        ("spm.model", b"no model", "not a SentencePiece model"),
         ("dict.en.txt", b"a 1\nb\n", "line 2"),
         ("dict.en.txt", b"a 1\na 1\n", "line 2"),
         ("dict.en.txt", b"a 1\n", "do not belong together"),
@@ -244,5 +244,5 @@ def test_nothing_is_unpickled_but_tensors_and_settings(tmp_path: Path) -> None:
     with pytest.raises(UserError, match="could be a program"):
         import_fairseq(tmp_path / "theirs", tmp_path / "ours")
     torch.save({"model": {}, "args": None}, tmp_path / "theirs" / "checkpoint_best.pt")
-    with pytest.raises(UserError, match="does not say the sizes"):
+    with pytest.raises(UserError, match="does not contain the sizes"):
         import_fairseq(tmp_path / "theirs", tmp_path / "ours")

@@ -210,7 +210,7 @@ def test_without_an_alpha_nothing_is_divided(tmp_path: Path) -> None:
         (("data.src.tokenizer_cfg.model_file", None), "names no model_file"),
         (("data.special_symbols.lang_tags", ["<de>"]), "lang_tags"),
         (("testing.beam_size", "many"), "testing.beam_size"),
-        (("data.src.lang", None), "does not say its languages"),
+        (("data.src.lang", None), "does not name its languages"),
     ],
     ids=str,
 )

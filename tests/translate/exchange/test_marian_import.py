@@ -149,7 +149,7 @@ def test_a_model_of_ours_comes_back_as_it_went(tokenizer: Tokenizer, tmp_path: P
 @pytest.mark.parametrize(
     ("key", "value", "named"),
     [
-        ("model_type", "bart", "no Hugging Face Marian"),
+        ("model_type", "bart", "not a Hugging Face Marian"),
         ("activation_function", "gelu", "activation_function = 'gelu'"),
         ("scale_embedding", False, "scale_embedding = False"),
         ("normalize_before", True, "normalize_before = True"),
@@ -176,11 +176,11 @@ def test_what_is_not_supported_is_named_and_nothing_is_left(
         ("config.json", None, "cannot be read"),
         ("config.json", b"{", "damaged"),
         ("source.spm", None, "cannot be read"),
-        ("source.spm", b"no model", "no SentencePiece model"),
+        ("source.spm", b"no model", "not a SentencePiece model"),
         ("vocab.json", b"{}", "does not name"),
         ("model.safetensors", b"short", "damaged"),
         ("model.safetensors", None, "has none of model.safetensors"),
-        ("tokenizer_config.json", None, "does not say its languages"),
+        ("tokenizer_config.json", None, "does not name its languages"),
         ("tokenizer_config.json", b'{"separate_vocabs": true}', "separate_vocabs"),
     ],
 )

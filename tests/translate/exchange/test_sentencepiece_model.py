@@ -37,5 +37,5 @@ def test_other_ids_the_same_pieces(options: dict[str, object]) -> None:
 
 @pytest.mark.parametrize("data", [b"", b"no model", b"\x0a\xff"])
 def test_what_is_no_model_is_a_sentence(data: bytes) -> None:
-    with pytest.raises(UserError, match="no SentencePiece model"):
+    with pytest.raises(UserError, match="not a SentencePiece model"):
         rearranged(data, ["<pad>", "<s>", "</s>", "<unk>"])

@@ -211,7 +211,7 @@ def test_without_a_usable_checkpoint_nothing_is_overwritten(toy):
 
 def test_a_run_that_exists_is_not_begun_again(toy):
     toy.trainer("run").train()
-    with pytest.raises(UserError, match=r"go on with --resume, or name another --run"):
+    with pytest.raises(UserError, match=r"continue with --resume, or name another --run"):
         toy.trainer("run")
 
 
@@ -241,7 +241,7 @@ def test_other_data_is_refused(toy):
 def test_a_folder_that_is_no_run_is_left_alone(toy):
     (toy.folder / "letters").mkdir()
     (toy.folder / "letters/to-mother.txt").write_text("Liebe Mutter", encoding="utf-8")
-    with pytest.raises(UserError, match="is no run"):
+    with pytest.raises(UserError, match="is not a run"):
         toy.trainer("letters")
 
 

@@ -123,7 +123,7 @@ def test_going_on_from_another_model_is_refused(toy, parent, monkeypatch):
         fine_tune(toy, "tuned", Path("tuned"), resume=True)
     with pytest.raises(UserError, match="its run began without --from"):
         fine_tune(toy, "parent", Path("tuned"), resume=True)
-    with pytest.raises(UserError, match="go on with --resume"):
+    with pytest.raises(UserError, match="continue with --resume"):
         fine_tune(toy, "tuned", parent)
 
 

@@ -96,7 +96,7 @@ def test_a_signal_during_preparation_leaves_no_half_corpus(
     monkeypatch.chdir(tmp_path)
     before = signal.getsignal(number)
     assert main(["train", str(config), "--run", "run", "--prepared", "prepared"]) == code
-    assert "stopped before anything was saved\ngo on with the same command and --resume\n" in capsys.readouterr().err
+    assert "stopped before anything was saved\ncontinue with the same command and --resume\n" in capsys.readouterr().err
     assert not list(tmp_path.glob("*prepared*"))
     assert signal.getsignal(number) is before
     monkeypatch.undo()
