@@ -26,7 +26,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Translate the test sets twice and print the record."""
     args = parse_args(argv)
     translator = Translator.load(args.model)
-    sets = {path.name: compare(translator, path) for path in tqdm(args.sets, unit=" sets")}
+    sets = {f"{path.parent.name}/{path.name}": compare(translator, path) for path in tqdm(args.sets, unit=" sets")}
     print(json.dumps({"kind": "bench_guards", "commit": commit(), "model": args.model, "sets": sets}))
     return 0
 

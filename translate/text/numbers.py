@@ -7,7 +7,7 @@ article or a pronoun, unless they are amounts ("3 %") or follow a word such as "
 
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from translate.text import languages
 from translate.text.placeholders import SYMBOL, Protected, symbol
@@ -26,8 +26,8 @@ _SEPARATORS = re.compile(r"[.,:/]")
 _REACH = 10  # characters before a number that are checked for words such as "Nr."
 
 
-def are_there(output: str, text: str, source: str, target: str) -> bool:
-    """Return whether a translation contains all numbers of `text`, and the units of its amounts.
+def missing(output: str, text: str, source: str, target: str) -> set[int]:
+    """Return the positions of the numbers of `text` that its translation lacks, or whose units it lacks.
 
     It does not matter which separators a number has, but 12,50 is not 1250. 6 p.m. is 18 Uhr, and a spelled-out number
     is a number.
@@ -38,15 +38,15 @@ def are_there(output: str, text: str, source: str, target: str) -> bool:
         source, target: language codes.
     """
     needed = _needed(text, source)
-    units = (match[group] for match in needed for group in ("before", "after"))
-    if not all(_is_named(unit.strip(), output, target) for unit in units if unit):
-        return False
-    forms, output = [_forms(match, source) for match in needed], SYMBOL.sub(" ", output)
-    found = _counts(output)
-    return _contain(found, forms) or _contain(found | _counts(_with_digits(output, target)), forms)
+    found = _counts(SYMBOL.sub(" ", output))
+    lost = _not_in(found, needed, source)
+    if lost:
+        lost = _not_in(found | _counts(_with_digits(SYMBOL.sub(" ", output), target)), needed, source)
+    units = {match.start(): [match[group].strip() for group in ("before", "after") if match[group]] for match in needed}
+    return lost | {start for start, own in units.items() if not all(_is_named(unit, output, target) for unit in own)}
 
 
-def protect(text: str, source: str, target: str) -> Protected:
+def protect(text: str, source: str, target: str, only: Collection[int] | None = None) -> Protected:
     """Return the text with symbols in place of its numbers, numbered after the symbols that it already contains.
 
     The original of a number is written in the convention of `target` if it is unambiguous in `source`: 1.234,56 and
@@ -55,10 +55,13 @@ def protect(text: str, source: str, target: str) -> Protected:
     Args:
         text: a sentence, which may contain symbols.
         source, target: language codes.
+        only: positions of the numbers to replace; None replaces all.
     """
     originals = [symbol(i) for i in range(len(SYMBOL.findall(text)))]
     parts, end = [], 0
     for match in _needed(text, source):
+        if only is not None and match.start() not in only:
+            continue
         parts += [text[end : match.start()], symbol(len(originals))]
         originals.append(match[0].replace(match["digits"], _localised(match, source, target)))
         end = match.end()
@@ -92,15 +95,16 @@ def _needed(text: str, source: str) -> list[re.Match[str]]:
     ]
 
 
-def _contain(found: Counter[str], needed: list[list[str]]) -> bool:
-    """Return whether there is one number for each list of equivalent forms."""
-    found = found.copy()
-    for forms in needed:
-        form = next((form for form in forms if found[form] > 0), None)
+def _not_in(found: Counter[str], needed: list[re.Match[str]], source: str) -> set[int]:
+    """Return the positions of the needed numbers that are not found in any form."""
+    found, lost = found.copy(), set()
+    for match in needed:
+        form = next((form for form in _forms(match, source) if found[form] > 0), None)
         if form is None:
-            return False
-        found[form] -= 1
-    return True
+            lost.add(match.start())
+        else:
+            found[form] -= 1
+    return lost
 
 
 def _counts(output: str) -> Counter[str]:

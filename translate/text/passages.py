@@ -128,19 +128,22 @@ class Passages:
         return found
 
     def _with_numbers(self, found: dict[str, Translation]) -> dict[str, Translation]:
-        """Search again with symbols for the numbers where a number is missing; flag numbers that stay missing."""
+        """Search again with symbols for the missing numbers, then for all numbers; flag those that stay missing."""
         pair = self.source, self.target
-        lost = [text for text in found if not numbers.are_there(found[text].text, text, *pair)]
-        protected = {text: numbers.protect(text, *pair) for text in lost}
-        known = [text for text in lost if len(protected[text].originals) <= self.n_symbols]
-        again = self.search(_distinct(protected[text].text for text in known), 0) if known else {}
-        best = {text: found[text].flagged("missing") for text in lost}
-        for text in known:
-            translation = again[protected[text].text]
-            restored = placeholders.restore(translation.text, protected[text].originals)
-            if restored is not None and not _is_bad(translation, text):
-                best[text] = replace(translation, text=restored).flagged("numbers")
-        return found | best
+        lost = {text: gaps for text in found if (gaps := numbers.missing(found[text].text, text, *pair))}
+        best = found | {text: found[text].flagged("missing") for text in lost}
+        for only in (lost, dict.fromkeys(lost)):
+            protected = {text: numbers.protect(text, *pair, only[text]) for text in lost}
+            known = [text for text in lost if len(protected[text].originals) <= self.n_symbols]
+            again = self.search(_distinct(protected[text].text for text in known), 0) if known else {}
+            for text in known:
+                translation = again[protected[text].text]
+                restored = placeholders.restore(translation.text, protected[text].originals)
+                complete = restored is not None and not numbers.missing(restored, text, *pair)
+                if restored is not None and complete and not _is_bad(translation, text):
+                    best[text] = replace(translation, text=restored).flagged("numbers")
+                    del lost[text]
+        return best
 
 
 def _without_symbols(translation: Translation) -> Translation:

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from translate.text.numbers import are_there, protect
+from translate.text.numbers import missing, protect
 from translate.text.placeholders import restore, symbol
 
 DE_EN, EN_DE = ("de", "en"), ("en", "de")
@@ -77,7 +77,7 @@ def test_the_name_of_a_unit_makes_an_amount_too() -> None:
     ],
 )
 def test_nothing_is_missing(source: str, target: str) -> None:
-    assert are_there(target, source, *DE_EN)
+    assert not missing(target, source, *DE_EN)
 
 
 @pytest.mark.parametrize(
@@ -91,8 +91,8 @@ def test_nothing_is_missing(source: str, target: str) -> None:
     ],
 )
 def test_separators_and_clocks_do_not_matter(text: str, output: str, languages: tuple[str, str]) -> None:
-    assert are_there(output, text, *languages)
-    assert not are_there(output.replace("3", "4"), text, *languages)
+    assert not missing(output, text, *languages)
+    assert missing(output.replace("3", "4"), text, *languages)
 
 
 @pytest.mark.parametrize(
@@ -113,12 +113,12 @@ def test_separators_and_clocks_do_not_matter(text: str, output: str, languages: 
     ],
 )
 def test_what_is_missing_is_noticed(source: str, target: str) -> None:
-    assert not are_there(target, source, *DE_EN)
+    assert missing(target, source, *DE_EN)
 
 
 def test_a_german_compound_contains_its_number() -> None:
-    assert are_there("eine hundertjährige Mauer", "a 100-year-old wall", *EN_DE)
-    assert not are_there("eine tausendjährige Mauer", "a 100-year-old wall", *EN_DE)
+    assert not missing("eine hundertjährige Mauer", "a 100-year-old wall", *EN_DE)
+    assert missing("eine tausendjährige Mauer", "a 100-year-old wall", *EN_DE)
 
 
 def test_symbols_are_counted_on_and_restored_wherever_they_went() -> None:
@@ -133,7 +133,7 @@ def test_symbols_are_counted_on_and_restored_wherever_they_went() -> None:
 
 @given(st.text(max_size=60) | st.text("12 .,:/€%kU'\u27e6\u27e7\u0663", max_size=20))
 def test_any_text_holds_its_own_numbers_and_gets_them_back(text: str) -> None:
-    assert are_there(text, text, "de", "fr")
+    assert not missing(text, text, "de", "fr")
     protected = protect(text, "de", "fr")
     if protected.originals and "\u27e6" not in text:
         assert restore(protected.text, protected.originals) == text
@@ -144,6 +144,20 @@ def test_large_numbers_survive_both_ways_of_writing(values: list[int], languages
     grouped = [f"{value:,} €" if languages == EN_DE else f"{value:,} €".replace(",", ".") for value in values]
     other = [number.translate(str.maketrans(".,", ",.")) for number in grouped]
     text = " und ".join(grouped)
-    assert are_there(" x ".join(other), text, *languages)
+    assert not missing(" x ".join(other), text, *languages)
     protected = protect(text, *languages)
     assert restore(protected.text, protected.originals) == " und ".join(other)
+
+
+def test_only_the_missing_numbers_are_replaced() -> None:
+    text = "On July 25, it was 100,000 since 2011."
+    lost = missing("Am 25. Juli waren es viele seit 2011.", text, *EN_DE)
+    protected = protect(text, *EN_DE, lost)
+    assert (protected.text, protected.originals) == ("On July 25, it was \u27e61\u27e7 since 2011.", ("100,000",))
+    assert protect(text, *EN_DE).originals == ("25", "100,000", "2011")
+
+
+def test_a_number_without_its_unit_is_missing() -> None:
+    text = "3 € und 20 %"
+    assert missing("3 and 20 percent", text, *DE_EN) == {0}
+    assert missing("3 euros and 20", text, *DE_EN) == {8}
