@@ -3,8 +3,12 @@
 from pathlib import Path
 
 from translate.commands.messages import say
+from translate.config.data import MonoSource
 from translate.config.load import load
+from translate.config.schema import ExperimentConfig
 from translate.corpus.prepare import prepare as prepare_corpus
+
+SYNTHETIC = Path("prepared") / "synthetic"  # translations of monolingual sources
 
 
 def prepare(config_path: Path, overrides: list[str], out: Path | None, from_model: Path | None) -> None:
@@ -24,7 +28,16 @@ def prepare(config_path: Path, overrides: list[str], out: Path | None, from_mode
 
         parent = Parent.open(from_model, say)
         config, tokenizer = parent.settings(config, say), parent.load_tokenizer()
-    prepare_corpus(config, default_folder(config_path) if out is None else out, print, tokenizer)
+    prepare_corpus(complete(config), default_folder(config_path) if out is None else out, print, tokenizer)
+
+
+def complete(config: ExperimentConfig) -> ExperimentConfig:
+    """Return the experiment with the missing side of its monolingual sources, made if needed."""
+    if not any(isinstance(source, MonoSource) for source in (*config.data.train, *config.data.replay_sources)):
+        return config
+    from translate.inference.back_translation import with_synthetic
+
+    return with_synthetic(config, SYNTHETIC, say)
 
 
 def default_folder(config_path: Path) -> Path:

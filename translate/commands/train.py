@@ -3,7 +3,7 @@
 import sys
 from pathlib import Path
 
-from translate.commands.prepare import default_folder, experiment_name
+from translate.commands.prepare import complete, default_folder, experiment_name
 from translate.config.load import load
 
 
@@ -31,7 +31,7 @@ def train(
     from translate.training.session import train_experiment
 
     train_experiment(
-        load(config_path, overrides),
+        complete(load(config_path, overrides)),
         Run(run or Path("runs") / experiment_name(config_path)),
         prepared or default_folder(config_path),
         score_bleu=greedy_bleu,

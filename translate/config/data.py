@@ -99,13 +99,47 @@ class SacrebleuSource(Origin):
     name: str
 
 
+class MonoSource(Origin):
+    """Text in one language, one sentence per line; `translate prepare` makes the other side with a model.
+
+    Attributes:
+        path: the text.
+        model: name or path of the model that makes the other side.
+        side: the side of the pairs that the text becomes: "target" for back-translation, "source" for distillation.
+        method: "sampling" draws translations from the model, which suits back-translation (Edunov et al., 2018);
+            "beam" searches for the best with the model's settings.
+        tag: begin synthetic sources with the token <BT> (Caswell et al., 2019).
+        noise: share of the words of synthetic sources that are dropped; above 0, words also move.
+        seed: of sampling and noise.
+        synthetic: the other side, line by line; None lets `translate prepare` make it.
+    """
+
+    kind: Literal["mono"]
+    path: str
+    model: str
+    side: Literal["source", "target"] = "target"
+    method: Literal["sampling", "beam"] = "sampling"
+    tag: bool = True
+    noise: float = Field(default=0.0, ge=0, lt=1)
+    seed: int = 0
+    synthetic: str | None = None
+
+
 def _with_kind(value: object) -> object:
     """Return a source table with its kind, "text" by default."""
     return {"kind": "text", **value} if isinstance(value, dict) else value
 
 
 Source = Annotated[
-    TextSource | TsvSource | JsonlSource | ParquetSource | HubSource | GrammarSource | WordsSource | SacrebleuSource,
+    TextSource
+    | TsvSource
+    | JsonlSource
+    | ParquetSource
+    | HubSource
+    | GrammarSource
+    | WordsSource
+    | SacrebleuSource
+    | MonoSource,
     Field(discriminator="kind"),
     BeforeValidator(_with_kind),
 ]

@@ -19,10 +19,12 @@ from pathlib import Path
 
 from tqdm import tqdm
 
+from translate.config.data import MonoSource
 from translate.config.schema import ExperimentConfig
 from translate.corpus.augmentation import Augmenter
 from translate.corpus.cleaning import Cleaner, HeldOut, Report
 from translate.corpus.manifest import Manifest, differences, plan, read_manifest, summary, tokenizer_digest
+from translate.corpus.monolingual import TAG
 from translate.corpus.sources import Pair, describe, read_pairs
 from translate.corpus.tokenizer import Tokenizer, affordable, sample, train
 from translate.corpus.tokens import SIDES, TokenStore, write_tokens
@@ -140,7 +142,7 @@ def _build(config: ExperimentConfig, folder: Path, say: Say, tokenizer: Tokenize
         n_sentences = 2 * n_pairs
         sentences = itertools.chain.from_iterable(_read_jsonl(clean_file))
         n_used = min(config.tokenizer.max_sentences, affordable(clean_file, n_sentences))
-        tokenizer = train(sample(sentences, n_sentences, n_used), config.tokenizer)
+        tokenizer = train(sample(sentences, n_sentences, n_used), config.tokenizer, _tags(config))
     tokenizer.save(folder / "tokenizer.model")
     encoded = tqdm(_read_jsonl(clean_file), "encoding", n_pairs, unit=" pairs", disable=None, leave=False)
     tokens = write_tokens(encoded, n_pairs, tokenizer, folder)
@@ -167,6 +169,12 @@ def _build(config: ExperimentConfig, folder: Path, say: Say, tokenizer: Tokenize
         "versions": {name: importlib.metadata.version(name) for name in ("sentencepiece", "datasets", "numpy")},
         "files": {path.name: path.stat().st_size for path in sorted(folder.iterdir())},
     }
+
+
+def _tags(config: ExperimentConfig) -> list[str]:
+    """Return the tokens that mark synthetic sources."""
+    sources = (*config.data.train, *config.data.replay_sources)
+    return [TAG] if any(isinstance(s, MonoSource) and s.tag and s.side == "target" for s in sources) else []
 
 
 def _augmenter(config: ExperimentConfig, tokenizer: Tokenizer | None) -> Augmenter:

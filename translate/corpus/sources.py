@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any
 from translate.config import data
 from translate.config.data import Source
 from translate.corpus import words
+from translate.corpus.monolingual import synthetic_pairs
 from translate.errors import UserError
 from translate.files import sha256
 
@@ -64,6 +65,9 @@ def read_pairs(source: Source, root: Path, langpair: str = "de-en") -> Iterator[
             return words.word_pairs(langpair)
         case data.SacrebleuSource():
             return _parallel(*_sacrebleu_files(source, langpair))
+        case data.MonoSource():
+            natural, made = locate(source.path, root), _synthetic_file(source, root)
+            return synthetic_pairs(source, _parallel(natural, made))
 
 
 def identity(source: Source, root: Path, langpair: str = "de-en") -> dict[str, str]:
@@ -97,6 +101,9 @@ def identity(source: Source, root: Path, langpair: str = "de-en") -> dict[str, s
         case data.SacrebleuSource():
             source_file, reference = _sacrebleu_files(source, langpair)
             return {f"{describe(source)} src": _digest(source_file), f"{describe(source)} ref": _digest(reference)}
+        case data.MonoSource():
+            made = _synthetic_file(source, root)
+            return {source.path: _digest(locate(source.path, root)), made.name: _digest(made)}
 
 
 def describe(source: Source) -> str:
@@ -114,6 +121,8 @@ def describe(source: Source) -> str:
             return "words"
         case data.SacrebleuSource():
             return f"sacrebleu {source.name}"
+        case data.MonoSource():
+            return f"{source.path} translated by {source.model}"
 
 
 def locate(path: str, root: Path) -> Path:
@@ -175,6 +184,12 @@ def _parallel(source: Path, target: Path) -> Iterator[Pair]:
                 "the translation of line n of the other"
             )
         yield a, b
+
+
+def _synthetic_file(source: data.MonoSource, root: Path) -> Path:
+    if source.synthetic is None:
+        raise UserError(f"{source.path}: has no synthetic side yet; make it with `translate prepare`")
+    return locate(source.synthetic, root)
 
 
 def _tsv(source: data.TsvSource, path: Path) -> Iterator[Pair]:

@@ -111,7 +111,7 @@ def placeholder(i: int) -> str:
     return f"\u27e6{i + 1}\u27e7"
 
 
-def train(sentences: Iterable[str], config: TokenizerConfig) -> Tokenizer:
+def train(sentences: Iterable[str], config: TokenizerConfig, symbols: Sequence[str] = ()) -> Tokenizer:
     """Train on sentences of both languages together; the same sentences in the same order give the same pieces.
 
     All sentences are used; `sample` limits their number. Raises UserError if the vocabulary is too large or too small
@@ -135,7 +135,7 @@ def train(sentences: Iterable[str], config: TokenizerConfig) -> Tokenizer:
             bos_id=BOS,
             eos_id=EOS,
             unk_id=UNK,
-            user_defined_symbols=[placeholder(i) for i in range(config.placeholders)],
+            user_defined_symbols=[*(placeholder(i) for i in range(config.placeholders)), *symbols],
             num_threads=_TRAINING_THREADS,
             minloglevel=2,
         )

@@ -1,0 +1,116 @@
+"""The synthetic side of monolingual sources: made once, kept, continued after a kill."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.translate.conftest import SENTENCES
+from translate.config.load import parse
+from translate.config.schema import ExperimentConfig
+from translate.corpus.monolingual import TAG
+from translate.corpus.prepare import prepare
+from translate.corpus.sources import read_lines, read_pairs
+from translate.errors import UserError
+from translate.inference import back_translation
+from translate.inference.back_translation import with_synthetic
+from translate.inference.translator import Translator
+from translate.models.folder import ModelFolder, save
+
+NATURAL = [f"the dog sees {n} birds in the house." for n in range(23)]
+
+
+@pytest.fixture
+def model(parts: ModelFolder, tmp_path: Path) -> Path:
+    """A random model from de to en."""
+    save(parts.model, parts.tokenizer, parts.spec, tmp_path / "model")
+    return tmp_path / "model"
+
+
+@pytest.fixture
+def experiment(model: Path, tmp_path: Path) -> ExperimentConfig:
+    """English to German, with German text to be back-translated by a model from de to en."""
+    root = tmp_path / "data"
+    root.mkdir()
+    (root / "mono.de").write_text("".join(f"{line}\n" for line in NATURAL), encoding="utf-8")
+    for side in ("en", "de"):
+        (root / f"x.{side}").write_text("".join(f"{line} {side}\n" for line in SENTENCES), encoding="utf-8")
+    real = {"source": "x.{source}", "target": "x.{target}"}
+    mono = {"kind": "mono", "path": "mono.de", "model": str(model), "method": "beam"}
+    data = {"source": "en", "target": "de", "root": str(root), "train": [real, mono], "valid": real}
+    values = {"data": data, "tokenizer": {"vocab_size": 330}, "cleaning": {"test_overlap": False}}
+    return parse(values, "experiment")
+
+
+def complete(config: ExperimentConfig, tmp_path: Path) -> ExperimentConfig:
+    return with_synthetic(config, tmp_path / "synthetic", lambda message: None)
+
+
+def pairs(config: ExperimentConfig) -> list[tuple[str, str]]:
+    return list(read_pairs(config.data.train[1], Path(config.data.root)))
+
+
+def test_the_other_side_is_the_model_s_translation(experiment: ExperimentConfig, model: Path, tmp_path: Path) -> None:
+    translations = [translation.text for translation in Translator.load(model).stream(NATURAL)]
+    found = pairs(complete(experiment, tmp_path))
+    assert found == [(f"{TAG} {made}" if made else "", line) for made, line in zip(translations, NATURAL, strict=True)]
+
+
+def test_a_translation_is_made_once(
+    experiment: ExperimentConfig, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first = complete(experiment, tmp_path)
+    monkeypatch.setattr(back_translation, "_translate", None)
+    assert complete(experiment, tmp_path) == first
+    assert complete(first, tmp_path) == first
+
+
+@pytest.mark.parametrize("method", ["beam", "sampling"])
+def test_an_interrupted_translation_continues_to_the_same_text(
+    method: str, experiment: ExperimentConfig, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    mono = experiment.data.train[1].model_copy(update={"method": method})
+    data = experiment.data.model_copy(update={"train": (experiment.data.train[0], mono)})
+    experiment = experiment.model_copy(update={"data": data})
+    whole = pairs(complete(experiment, tmp_path))
+    (place,) = (tmp_path / "synthetic").glob("*.txt")
+    text = place.read_bytes()
+    place.unlink()
+    lines = text.splitlines(keepends=True)
+    # As a kill leaves it: some lines, and a part of the next.
+    place.with_name(f".{place.name}.partial").write_bytes(b"".join(lines[:7]) + b"unfinished")
+    translated: list[str] = []
+    stream = Translator.stream
+
+    def counted(self: Translator, window: list[str]) -> object:
+        translated.extend(window)
+        return stream(self, window)
+
+    monkeypatch.setattr(Translator, "stream", counted)
+    assert pairs(complete(experiment, tmp_path)) == whole
+    assert place.read_bytes() == text
+    assert translated == NATURAL[7:]
+
+
+def test_a_prepared_corpus_holds_the_pairs_and_knows_the_tag(experiment: ExperimentConfig, tmp_path: Path) -> None:
+    config = complete(experiment, tmp_path)
+    prepared = prepare(config, tmp_path / "prepared", lambda message: None)
+    assert TAG in prepared.tokenizer.pieces(prepared.tokenizer.encode(f"{TAG} der"))
+    (made,) = (tmp_path / "synthetic").glob("*.txt")
+    assert {"mono.de", made.name} <= prepared.manifest["inputs"].keys()
+    assert prepared.manifest["counts"]["read"] == len(SENTENCES) + len(NATURAL)
+    assert len(list(read_lines(made))) == len(NATURAL)
+
+
+def test_what_cannot_be_translated_is_refused_in_one_sentence(experiment: ExperimentConfig, tmp_path: Path) -> None:
+    with pytest.raises(UserError, match="mono.de: has no synthetic side yet; make it with `translate prepare`"):
+        pairs(experiment)
+    turned = experiment.data.model_copy(update={"source": "de", "target": "en"})
+    with pytest.raises(UserError, match="needs a model from en to de, and .* translates de to en; name another model"):
+        complete(experiment.model_copy(update={"data": turned}), tmp_path)
+    gone = experiment.data.train[1].model_copy(update={"path": "nowhere.de"})
+    data = experiment.data.model_copy(update={"train": (gone,)})
+    with pytest.raises(UserError, match="nowhere.de: there is no such file; correct `path` or data.root"):
+        complete(experiment.model_copy(update={"data": data}), tmp_path)
+    other = experiment.data.train[1].model_copy(update={"synthetic": "x.en"})
+    with pytest.raises(UserError, match="mono.de has 23 lines but .*x.en has 210"):
+        list(read_pairs(other, Path(experiment.data.root)))

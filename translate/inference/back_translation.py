@@ -1,0 +1,125 @@
+"""The synthetic side of monolingual sources, made once and kept.
+
+A translation is kept under the digest of the text, the model and the settings, so the same source is never translated
+twice. An interrupted translation continues where it stopped.
+"""
+
+import hashlib
+import itertools
+import json
+import os
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from pathlib import Path
+
+from tqdm import tqdm
+
+from transformer.search.sampling import Sampling
+from translate.config.data import DataConfig, MonoSource, Source
+from translate.config.schema import ExperimentConfig
+from translate.corpus.sources import locate as locate_text
+from translate.corpus.sources import read_lines
+from translate.errors import UserError
+from translate.files import locked, sha256
+from translate.inference.engine import TorchEngine
+from translate.inference.research import SearchEngine, SearchRules
+from translate.inference.translator import WINDOW, Translator
+from translate.machine import choose_device
+from translate.models.folder import ModelFolder
+from translate.models.registry import locate
+
+Say = Callable[[str], None]
+
+
+def with_synthetic(config: ExperimentConfig, folder: Path, say: Say) -> ExperimentConfig:
+    """Make the missing side of each monolingual training source; return the experiment with the files in it.
+
+    Args:
+        config: the experiment.
+        folder: the place of the files, one per source.
+        say: receives each message to the user.
+
+    Raises UserError if a model or a text cannot be used, or if the model translates another language.
+    """
+    data = config.data
+
+    def made(sources: Sequence[Source]) -> tuple[Source, ...]:
+        return tuple(
+            _made(source, data, folder, say) if isinstance(source, MonoSource) else source for source in sources
+        )
+
+    changes: dict[str, object] = {"train": made(data.train)}
+    if data.replay is not None:
+        changes["replay"] = data.replay.model_copy(update={"sources": made(data.replay.sources)})
+    return config.model_copy(update={"data": data.model_copy(update=changes)})
+
+
+def _made(source: MonoSource, data: DataConfig, folder: Path, say: Say) -> MonoSource:
+    if source.synthetic is not None:
+        return source
+    root = Path(data.root)
+    text, model = locate_text(source.path, root), locate(Path(source.model), say)
+    settings = source.model_dump(include={"method", "seed"})
+    digests = [sha256(path) for path in (_readable(text), model / "model.safetensors", model / "tokenizer.model")]
+    key = hashlib.sha256(json.dumps([digests, settings]).encode()).hexdigest()[:16]
+    place = folder / f"{text.name.partition('.')[0]}.{key}.txt"
+    if not place.exists():
+        folder.mkdir(parents=True, exist_ok=True)
+        with locked(folder, lambda: say(f"waiting for another process that translates text in {folder}")):
+            if not place.exists():
+                say(f"translating {text} with {source.model}")
+                _translate(_translator(source, model, data), text, place)
+    # Relative to the root, like the other paths: the experiment stays the same if the project moves.
+    return source.model_copy(update={"synthetic": os.path.relpath(place, root)})
+
+
+def _readable(path: Path) -> Path:
+    if not path.is_file():
+        raise UserError(f"{path}: there is no such file; correct `path` or data.root")
+    return path
+
+
+def _translator(source: MonoSource, model: Path, data: DataConfig) -> Translator:
+    """Return the translator from the natural to the synthetic side; UserError for a model of other languages."""
+    folder = ModelFolder.open(model, choose_device())
+    languages = (data.source, data.target) if source.side == "source" else (data.target, data.source)
+    if (folder.spec.source, folder.spec.target) != languages:
+        raise UserError(
+            f"{source.path}: needs a model from {languages[0]} to {languages[1]}, and {source.model} translates "
+            f"{folder.spec.source} to {folder.spec.target}; name another model"
+        )
+    if source.method == "beam":
+        return Translator(TorchEngine(folder))
+    return Translator(SearchEngine([folder], SearchRules(sampling=Sampling(), seed=source.seed)), beam_size=1)
+
+
+def _translate(translator: Translator, text: Path, place: Path) -> None:
+    """Write the translation of each line of `text` to `place`; a partial file of an earlier process is continued."""
+    partial = place.with_name(f".{place.name}.partial")
+    n_done = _cut_to_whole_lines(partial)
+    n_lines = sum(1 for _ in read_lines(text))
+    with (
+        partial.open("a", encoding="utf-8", newline="\n") as file,
+        tqdm(desc="translating", total=n_lines, initial=n_done, unit=" lines", disable=None, leave=False) as bar,
+    ):
+        for window in _windows(itertools.islice(read_lines(text), n_done, None)):
+            file.writelines(f"{translation.text}\n" for translation in translator.stream(window))
+            file.flush()
+            os.fsync(file.fileno())
+            bar.update(len(window))
+    partial.replace(place)
+
+
+def _cut_to_whole_lines(path: Path) -> int:
+    """Remove an unfinished last line; return the number of lines."""
+    if not path.exists():
+        return 0
+    whole = path.read_bytes().rpartition(b"\n")
+    with path.open("r+b") as file:
+        file.truncate(len(whole[0]) + len(whole[1]))
+    return whole[0].count(b"\n") + len(whole[1])
+
+
+def _windows(lines: Iterable[str]) -> Iterator[list[str]]:
+    lines = iter(lines)
+    while window := list(itertools.islice(lines, WINDOW)):
+        yield window
