@@ -48,7 +48,7 @@ def file(name: str, help: str) -> Any:
 
 
 def argument(metavar: str, help: str) -> Any:
-    """An argument."""
+    """Return the declaration of a positional argument."""
     return typer.Argument(metavar=metavar, help=help)
 
 

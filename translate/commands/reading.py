@@ -40,7 +40,7 @@ class GivenLines:
         return iter(self._lines)
 
     def at_hand(self) -> bool:
-        """Return True."""
+        """Return True: all sentences are in memory."""
         return True
 
 

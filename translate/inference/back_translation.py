@@ -68,8 +68,10 @@ def _made(source: MonoSource, data: DataConfig, folder: Path, say: Say) -> MonoS
             if not place.exists():
                 say(f"translating {text} with {source.model}")
                 _translate(_translator(source, model, data), text, place)
-    # Relative to the root, like the other paths: the experiment stays the same if the project moves.
-    return source.model_copy(update={"synthetic": os.path.relpath(place, root)})
+    # Relative to the root, like the other paths, so that the experiment stays the same if the project moves. Resolved,
+    # because the parent folder of a linked root is that of the link's target.
+    synthetic = os.path.relpath(place.resolve(), root.expanduser().resolve())
+    return source.model_copy(update={"synthetic": synthetic})
 
 
 def _readable(path: Path) -> Path:

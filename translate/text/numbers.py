@@ -43,7 +43,7 @@ def missing(output: str, text: str, source: str, target: str) -> set[int]:
     if lost:
         lost = _not_in(found | _counts(_with_digits(SYMBOL.sub(" ", output), target)), needed, source)
     units = {match.start(): [match[group].strip() for group in ("before", "after") if match[group]] for match in needed}
-    return lost | {start for start, own in units.items() if not all(_is_named(unit, output, target) for unit in own)}
+    return lost | {i for i, signs in units.items() if not all(_is_named(sign, output, target) for sign in signs)}
 
 
 def protect(text: str, source: str, target: str, only: Collection[int] | None = None) -> Protected:

@@ -64,6 +64,15 @@ def test_a_translation_is_made_once(
     assert complete(first, tmp_path) == first
 
 
+def test_the_root_may_be_a_link_to_another_place(experiment: ExperimentConfig, tmp_path: Path) -> None:
+    (tmp_path / "elsewhere" / "deep").mkdir(parents=True)
+    link = tmp_path / "elsewhere" / "deep" / "link"
+    link.symlink_to(tmp_path / "data", target_is_directory=True)
+    data = experiment.data.model_copy(update={"root": str(link)})
+    linked = complete(experiment.model_copy(update={"data": data}), tmp_path)
+    assert pairs(linked) == pairs(complete(experiment, tmp_path))
+
+
 @pytest.mark.parametrize("method", ["beam", "sampling"])
 def test_an_interrupted_translation_continues_to_the_same_text(
     method: str, experiment: ExperimentConfig, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
