@@ -1,4 +1,8 @@
-"""Mistakes that a user can mend: one sentence that says what, where and how; exit code 2."""
+"""Errors caused by user input: one sentence that says what, where and how to mend it; and the type of messages."""
+
+from collections.abc import Callable
+
+Say = Callable[[str], None]  # shows one message to the user
 
 
 class UserError(Exception):

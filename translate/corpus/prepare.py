@@ -13,7 +13,7 @@ import importlib.metadata
 import itertools
 import json
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -29,10 +29,8 @@ from translate.corpus.sources import Pair, describe, read_pairs
 from translate.corpus.tokenizer import Tokenizer, affordable, sample, train
 from translate.corpus.tokens import SIDES, TokenStore, write_tokens
 from translate.corpus.words import dictionary
-from translate.errors import UserError
+from translate.errors import Say, UserError
 from translate.files import locked, new_folder, recover_folder, write_json
-
-Say = Callable[[str], None]
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ from typing import Any
 
 from transformer.search.hypothesis import Hypothesis, SearchConfig
 from translate.corpus.tokenizer import Tokenizer
-from translate.errors import UserError
+from translate.errors import Say, UserError
 from translate.exchange.optional import optional_package
 from translate.inference.engine import Batch, Found, Search, side_by_side
 from translate.models import registry
@@ -29,7 +29,7 @@ def package() -> Any:
     return optional_package("ctranslate2", "ctranslate2")
 
 
-def locate(name: Path | None, say: registry.Say) -> Path:
+def locate(name: Path | None, say: Say) -> Path:
     """Return the CTranslate2 folder of a path or name; None takes $TRANSLATE_MODEL. UserError if there is none."""
     chosen = name or os.environ.get("TRANSLATE_MODEL")
     if not chosen:

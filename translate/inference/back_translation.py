@@ -8,7 +8,7 @@ import hashlib
 import itertools
 import json
 import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from tqdm import tqdm
@@ -18,7 +18,7 @@ from translate.config.data import DataConfig, MonoSource, Source
 from translate.config.schema import ExperimentConfig
 from translate.corpus.sources import locate as locate_text
 from translate.corpus.sources import read_lines
-from translate.errors import UserError
+from translate.errors import Say, UserError
 from translate.files import locked, sha256
 from translate.inference.engine import TorchEngine
 from translate.inference.research import SearchEngine, SearchRules
@@ -26,8 +26,6 @@ from translate.inference.translator import WINDOW, Translator
 from translate.machine import choose_device
 from translate.models.folder import ModelFolder
 from translate.models.registry import locate
-
-Say = Callable[[str], None]
 
 
 def with_synthetic(config: ExperimentConfig, folder: Path, say: Say) -> ExperimentConfig:

@@ -4,19 +4,16 @@ import difflib
 import math
 import os
 from collections import Counter
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from translate.errors import UserError
+from translate.errors import Say, UserError
 from translate.models import folder as model_folder
 from translate.models.folder import TranslationSpec
 
 CARDS = ("README.md", "card.md")
 DEFAULT = "de-en"  # the installed model that is used when there is no run
 RUNS = Path("runs")
-
-Say = Callable[[str], None]
 
 
 def places() -> list[Path]:

@@ -24,7 +24,7 @@ import torch
 import torch.distributed as dist
 from torch import Tensor
 
-from translate.errors import UserError
+from translate.errors import Say, UserError
 
 BUCKET = 2**25  # gradient values in one message: large for the network, small beside the state of the model
 BEAT = 1.0  # seconds between heartbeats
@@ -33,7 +33,6 @@ SILENT = 45.0  # seconds without a heartbeat after which a rank is lost: a power
 PATIENCE = timedelta(days=30)  # timeout of messages; long, as other ranks wait while rank 0 prepares a corpus
 
 T = TypeVar("T")
-Say = Callable[[str], None]
 
 
 class RankLostError(UserError):

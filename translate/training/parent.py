@@ -1,6 +1,5 @@
 """Fine-tuning: the model whose weights and tokenizer a run starts from."""
 
-from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -9,7 +8,7 @@ from transformer.config import ModelConfig
 from transformer.model import Transformer
 from translate.config.schema import ExperimentConfig
 from translate.corpus.tokenizer import Tokenizer
-from translate.errors import UserError
+from translate.errors import Say, UserError
 from translate.files import sha256
 from translate.models import folder as model_folder
 from translate.models import registry
@@ -17,8 +16,6 @@ from translate.models.folder import ModelFolder, TranslationSpec
 from translate.training import checkpoint
 from translate.training.cost import cost_of_model
 from translate.training.run import Record, Run
-
-Say = Callable[[str], None]
 
 _FILES = {"weights_sha256": "model.safetensors", "tokenizer_sha256": "tokenizer.model"}
 

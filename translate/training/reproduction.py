@@ -1,6 +1,6 @@
 """Repeating a run: checks that it can be identical, and a comparison of the two final models."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -10,15 +10,13 @@ from transformer.checkpoint_io import load_config
 from translate.config.load import parse
 from translate.config.schema import ExperimentConfig
 from translate.corpus.manifest import input_hashes
-from translate.errors import UserError
+from translate.errors import Say, UserError
 from translate.files import read_json, sha256, write_json
 from translate.training import parent
 from translate.training.environment import environment
 from translate.training.parent import Parent
 from translate.training.run import DTYPES, Record, Run, differing_keys, load_json, writing
 from translate.training.speed import TIMED
-
-Say = Callable[[str], None]
 
 _COMPARED = ("train", "valid", "final")  # other lines depend on the clock and on the number of starts
 

@@ -14,6 +14,7 @@ from translate.config.schema import ExperimentConfig
 from translate.corpus.batches import longest_source
 from translate.corpus.prepare import Prepared, prepare
 from translate.corpus.sources import Pair
+from translate.errors import Say
 from translate.machine import better_allocator, choose_device, choose_dtype, keep_kernels, product_rate, tune_malloc
 from translate.models.folder import ModelFolder, TranslationSpec
 from translate.training import card, checkpoint, tensorboard
@@ -24,7 +25,6 @@ from translate.training.reproduction import Original
 from translate.training.run import Run
 from translate.training.signals import terminable
 
-Say = Callable[[str], None]
 ScoreBleu = Callable[[ModelFolder, Sequence[Pair]], float]
 
 
