@@ -62,7 +62,7 @@ def record_of(run: Path) -> Record:
         **{key: manifest[key] for key in ("dtype", "seed", "parameters")},
         "date": first["time"][:10],
         "starts": len(manifest["starts"]),
-        "pairs": manifest["data"]["counts"]["train"],
+        "pairs": manifest["data"]["counts"]["kept"],
         "inputs": manifest["data"]["inputs"],
         "epochs": final["epoch"],
         "parents": [history(*ancestor) for ancestor in ancestors(run)],

@@ -69,7 +69,7 @@ def write_run(folder: Path, parent: Path | None, **changes: Any) -> None:
     }  # fmt: skip
     manifest = {
         "starts": [start], "seed": 1, "parameters": 5, "dtype": "float32",
-        "data": {"counts": {"train": 29}, "inputs": {}}, "parent": parent and {"path": str(parent)},
+        "data": {"counts": {"kept": 29}, "inputs": {}}, "parent": parent and {"path": str(parent)},
     }  # fmt: skip
     lines: list[dict[str, Any]] = [
         {"kind": "train", "step": step, "tokens": 10 * step, "seconds": 100.0 * step} for step in (1, 2, 3)

@@ -115,3 +115,15 @@ def test_every_corpus_of_the_shipped_experiments_has_a_licence() -> None:
     assert len(ship.corpora(there)) == len(ship.titles(there)) == 21
     assert ship.titles(there).keys() == ship.titles(back).keys()
     assert not set(ship.titles(there).values()) <= set(ship.titles(back).values())
+
+
+def test_the_record_of_a_run_holds_its_data_cost_and_scores(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A run as training writes it, not one made up for the test."""
+    monkeypatch.chdir(place)
+    assert main(["evaluate", "runs/x"]) == 0
+    record = program("results").record_of(Path("runs/x"))
+    manifest = json.loads((place / "runs" / "x" / "manifest.json").read_text(encoding="utf-8"))
+    assert record["pairs"] == manifest["data"]["counts"]["kept"] > 70
+    assert (record["name"], record["languages"], record["steps"], record["parents"]) == ("x", "de-en", 2, [])
+    assert record["scores"]["one"]["lines"] == 30
+    assert record["tokens"] > 0
