@@ -18,7 +18,7 @@ from transformer.config import ModelConfig
 from transformer.model import Transformer
 from translate.corpus.tokenizer import BOS, EOS, PAD, UNK, Tokenizer
 from translate.errors import UserError
-from translate.exchange.sentencepiece_model import CONTROL, UNKNOWN, pieces, rearranged
+from translate.exchange.sentencepiece_model import produced, rearranged
 from translate.models import folder as model_folder
 from translate.models.folder import ModelFolder, TranslationSpec
 
@@ -59,9 +59,8 @@ def joined(
 
     Raises KeyError if a special piece is missing.
     """
-    produced = (piece for piece, (_, kind) in pieces(tokenizer).items() if kind not in (UNKNOWN, CONTROL))
     taken = {*_SPECIAL.values(), *special.values()}
-    words = [name for name in dict.fromkeys([*source, *target, *produced]) if name not in taken]
+    words = [name for name in dict.fromkeys([*source, *target, *produced(tokenizer)]) if name not in taken]
     ids = [
         [*(side[special[i]] for i in _SPECIAL), *(side.get(word, side[special[UNK]]) for word in words)]
         for side in (source, target)
