@@ -14,7 +14,6 @@ from translate.models import folder as model_folder
 from translate.models import registry
 from translate.models.folder import ModelFolder, TranslationSpec
 from translate.training import checkpoint
-from translate.training.cost import cost_of_model
 from translate.training.run import Record, Run
 
 _FILES = {"weights_sha256": "model.safetensors", "tokenizer_sha256": "tokenizer.model"}
@@ -29,8 +28,8 @@ class Parent:
 
     Attributes:
         folder: the model folder; for a resumed run it may be one of the run's checkpoints.
-        record: the entry in the run's manifest: path of the model folder when the run began, SHA-256 of its
-            model.safetensors and tokenizer.model, and the cost of its training, parents included.
+        record: the entry in the run's manifest: path of the model folder when the run began, and SHA-256 of its
+            model.safetensors and tokenizer.model.
     """
 
     folder: Path
@@ -49,7 +48,7 @@ class Parent:
         folder = registry.locate(path, say)
         ModelFolder.open(folder)
         digests = {key: sha256(folder / name) for key, name in _FILES.items()}
-        return cls(folder, {"path": str(folder.resolve()), **digests, "cost": asdict(cost_of_model(folder))})
+        return cls(folder, {"path": str(folder.resolve()), **digests})
 
     def load_tokenizer(self) -> Tokenizer:
         """Return the tokenizer that the corpus must be prepared with."""

@@ -112,20 +112,33 @@ def test_a_run_that_has_not_ended_has_a_card_and_every_start_is_on_that_of_a_res
     assert main(["train", "toy.json", "--resume"]) == 0
     text = chapter(Path("runs/toy/card.md").read_text(encoding="utf-8"), "Environment")
     assert "| starts | 2: " in text
-    assert "0ff, with uncommitted changes; " in text
-    assert "processes x threads: 1 x 5; " in text
+    assert "| commit | 0ff; " in text
+    assert "| uncommitted changes | True" in text
+    assert "| threads | 5; " in text
 
 
 @given(n=st.integers(1, 60), best=st.integers(0, 59))
 def test_the_curve_is_short_and_has_the_best_and_the_last(n, best):
-    valid = [{"step": i} for i in range(n)]
-    best = valid[best % n]
-    shown = module._spread(valid, best)
-    assert best in shown
-    assert valid[-1] in shown
-    assert len(shown) <= CURVE + 1
-    assert shown == sorted(shown, key=lambda record: record["step"])
-    assert n > CURVE or shown == valid
+    valid = [{"kind": "valid", "step": i, "nll": 1.0 if i == best % n else 2.0} for i in range(n)]
+    shown = module._validations(valid, "loss")
+    steps = [record["step"] for record, _ in shown["curve"]]
+    assert shown["best"] is valid[best % n]
+    assert {best % n, n - 1} <= set(steps)
+    assert len(steps) <= CURVE + 1
+    assert steps == sorted(steps)
+    assert n > CURVE or steps == list(range(n))
+
+
+def test_a_validation_stands_beside_the_training_loss_before_it():
+    records = [
+        {"kind": "valid", "step": 1, "nll": 2.5},
+        {"kind": "train", "step": 2, "loss": 7.0},
+        {"kind": "train", "step": 3, "loss": 5.0},
+        {"kind": "valid", "step": 3, "nll": 1.5},
+        {"kind": "train", "step": 4, "loss": 3.0},
+    ]
+    curve = module._validations(records, "loss")["curve"]
+    assert [(record["step"], loss) for record, loss in curve] == [(1, None), (3, 5.0)]
 
 
 @pytest.mark.parametrize(("best_by", "step"), [("loss", 3), ("bleu", 5)])
@@ -133,17 +146,17 @@ def test_the_best_is_the_first_of_those_that_training_takes_for_the_best(best_by
     scores = [(1, None, 2.0), (3, 1.5, 2.5), (5, 1.5, 7.0), (7, 2.5, 7.0)]
     valid = [{"step": step, "nll": nll, "bleu": bleu} for step, nll, bleu in scores]
     assert module._best(valid, best_by)["step"] == step
-    assert module._best([{"step": 1, "nll": None, "bleu": None}], best_by)["step"] == 1
+    assert module._best([{"step": 1, "nll": None, "bleu": None}], best_by) is None
 
 
 @settings(max_examples=50)
 @given(text=st.text())
-def test_no_text_breaks_out_of_its_cell_or_block(text):
+def test_no_text_breaks_out_of_its_cell_or_line(text):
     cell = module._cell(text)
     assert len(cell.splitlines()) <= 1
     assert not re.search(r"(?<!\\)(\\\\)*[|`<*_]", cell)
     assert re.sub(r"\\(.)", r"\1", cell) == " ".join(text.split())
-    assert all(line.startswith("    ") or not line for line in module._block([text, "x"]).splitlines())
+    assert len(module._line(text).splitlines()) <= 1
 
 
 def test_what_the_run_tells_of_trouble_is_on_the_card(run):
@@ -159,10 +172,12 @@ def test_what_the_run_tells_of_trouble_is_on_the_card(run):
 def test_a_damaged_run_has_no_card_and_says_why_and_its_scores_are_not_lost(run, capsys):
     manifest = run / "manifest.json"
     values = json.loads(manifest.read_text(encoding="utf-8"))
-    del values["starts"][0]["machine"]
-    manifest.write_text(json.dumps(values), encoding="utf-8")
-    with pytest.raises(UserError, match="of another version, so there is no run card: KeyError"):
-        card(run)
+    without_data = {key: value for key, value in values.items() if key != "data"}
+    machine = values["starts"][0].pop("machine")
+    for damaged in ({**without_data, "starts": [{**values["starts"][0], "machine": machine}]}, values):
+        manifest.write_text(json.dumps(damaged), encoding="utf-8")
+        with pytest.raises(UserError, match="of another version, so there is no run card: "):
+            card(run)
     assert main(["evaluate", str(run)]) == 0
     assert "warning: " in capsys.readouterr().err
     assert (run / "scores.json").exists()

@@ -3,7 +3,6 @@
 import hashlib
 import json
 import shutil
-from dataclasses import asdict
 from pathlib import Path
 
 import pytest
@@ -14,9 +13,7 @@ from translate.commands.train import train
 from translate.corpus.prepare import Prepared
 from translate.errors import UserError
 from translate.models.folder import TranslationSpec
-from translate.training.cost import cost_of
 from translate.training.loop import Trainer
-from translate.training.run import Run
 from translate.training.signals import Interrupted
 
 
@@ -84,7 +81,6 @@ def test_it_starts_from_the_weights_and_the_tokenizer_and_says_so_in_the_manifes
         "path": str(parent.resolve()),
         "weights_sha256": sha256(parent / "model.safetensors"),
         "tokenizer_sha256": sha256(parent / "tokenizer.model"),
-        "cost": asdict(cost_of(Run(parent.parent))[1]),
     }
     assert json.loads(Path("tuned/config.json").read_text(encoding="utf-8"))["tokenizer"]["vocab_size"] == 300
 

@@ -9,6 +9,8 @@ import torch
 from tests.toys import TINY
 from transformer.cost import forward_flops
 from translate.corpus.batches import EncodedPairs, collate
+from translate.training.checkpoint import TrainState
+from translate.training.run import Run
 from translate.training.speed import Speed, update_flops
 
 
@@ -30,3 +32,17 @@ def test_a_steady_rate_is_the_recent_one():
         "flops_per_s": pytest.approx(5e8),
         "mfu": pytest.approx(0.25),
     }
+
+
+def test_a_run_counts_the_operations_of_its_updates_also_when_it_was_stopped(toy):
+    toy.trainer("whole").train()
+    toy.trainer("run", max_steps=5).train()
+    trainer = toy.trainer("run", resume=True)
+    trainer.train()
+    updates = trainer.feed.updates(TrainState().position)
+    expected = sum(update_flops(trainer.model.config, next(updates)[0]) for _ in range(12))
+    assert trainer.state.n_flops == expected
+    *_, final = trainer.run.records()
+    *_, of_whole = Run(toy.folder / "whole").records()
+    assert final["flops"] == pytest.approx(expected, rel=1e-3)
+    assert (final["tokens"], final["flops"]) == (of_whole["tokens"], of_whole["flops"])
