@@ -31,11 +31,10 @@ def export(model: Path, *, to: Path, format: Format, int8: bool, sentences: Path
     engine's package is not installed, or if the exported model differs; nothing is then left at `to`.
     """
     from translate.exchange import argos_package, ctranslate2_folder, marian_folder
-    from translate.exchange.new_folder import refuse_existing
 
     if int8 and format == "marian":
         raise UserError("--int8 needs --format ctranslate2 or argos; leave it out")
-    refuse_existing(to)
+    model_folder.refuse_existing(to)
     original = model_folder.ModelFolder.open(registry.locate(model, say))
     texts = sentences_for_check(sentences, original.spec.source)
     if format == "marian":

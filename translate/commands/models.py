@@ -69,11 +69,9 @@ def _show(name: Path, as_json: bool) -> None:
 
 def _all() -> list[Listed]:
     found = []
-    for path in registry.named_models():
-        folder = registry.model_in(path)
-        assert folder is not None  # `named_models` lists models only
+    for name, folder in registry.named_models():
         try:
-            found.append(_read(path.name, folder))
+            found.append(_read(name, folder))
         except UserError as error:
             say(f"warning: {error}")
     return found

@@ -34,8 +34,7 @@ class ModelChoice:
         return registry.find_model(self.name, say, source=source, target=self.target)
 
     def _guess(self, sentences: Sequence[str], path: Path | None) -> str:
-        folders = [folder for place in registry.named_models() if (folder := registry.model_in(place))]
-        specs = [TranslationSpec.load(folder / "translation.json") for folder in folders]
+        specs = [TranslationSpec.load(folder / "translation.json") for _, folder in registry.named_models()]
         known = sorted({spec.source for spec in specs if self.target in (None, spec.target)})
         guessed = identification.language_of(_sample(sentences, path), known)
         if guessed is None:

@@ -13,9 +13,8 @@ from pathlib import Path
 
 from translate.errors import UserError
 from translate.exchange import ctranslate2_folder
-from translate.exchange.new_folder import refuse_existing, writing
 from translate.exchange.verification import Proof
-from translate.models.folder import ModelFolder
+from translate.models.folder import ModelFolder, refuse_existing, writing
 
 SUFFIX = ".argosmodel"
 VERSION = "1.0"  # of the package, which Argos Translate requires

@@ -7,7 +7,6 @@ Dimension key: D d_model, T positions.
 """
 
 from collections.abc import Iterable, Sequence
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -21,10 +20,10 @@ from transformer.model import Transformer
 from translate.corpus.tokenizer import Tokenizer
 from translate.errors import UserError
 from translate.exchange.ctranslate2_engine import package
-from translate.exchange.new_folder import new_folder
 from translate.exchange.projections import head_width, projections
 from translate.exchange.verification import Ids, Proof, compare, require_equal, token_log_probs
-from translate.models.folder import ModelFolder
+from translate.files import new_folder
+from translate.models.folder import ModelFolder, writing
 
 TOLERANCE = 1e-4  # of the log-probability of a token, in nats or relative
 TOLERANCE_INT8 = 0.05  # of the mean; 8 bits change the log-probabilities a little
@@ -50,7 +49,7 @@ def export(folder: ModelFolder, to: Path, texts: Sequence[str], *, int8: bool = 
         raise UserError(f"CTranslate2 has no model.window, and this model has {config.window}; it cannot be exported")
     head_width(config)
     package()
-    with new_folder(to) as new:
+    with writing(to), new_folder(to) as new:
         proof = _written(folder, new, None, texts)
         require_equal(proof, TOLERANCE, "log-probabilities of tokens")
         if int8:
@@ -72,8 +71,7 @@ def _written(folder: ModelFolder, new: Path, quantisation: str | None, texts: Se
     specification.optimize(quantization=quantisation)
     specification.save(str(new))
     exported = CTranslate2Folder(new, folder.tokenizer)
-    original = partial(token_log_probs, folder.model)
-    return compare(folder, exported, original, texts, n_positions(folder.model.config))
+    return compare(folder, exported, token_log_probs, texts, n_positions(folder.model.config))
 
 
 def n_positions(config: ModelConfig) -> int:
@@ -156,6 +154,7 @@ class CTranslate2Folder:
     def __init__(self, folder: Path, tokenizer: Tokenizer) -> None:
         engine = package()
         self.tokenizer = tokenizer
+        self.ids: Sequence[int] = range(tokenizer.vocab_size)
         self.translator = engine.Translator(str(folder), device="cpu", intra_threads=torch.get_num_threads())
 
     def encode(self, texts: Sequence[str]) -> list[list[int]]:

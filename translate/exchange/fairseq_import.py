@@ -23,8 +23,8 @@ from translate.config.schema import DecodingConfig
 from translate.corpus.tokenizer import BOS, EOS, PAD, UNK
 from translate.errors import UserError
 from translate.exchange.foreign_folder import ForeignFolder
-from translate.exchange.foreign_model import Names, Tables, Tensors, build, joined, write
-from translate.exchange.new_folder import new_folder
+from translate.exchange.foreign_model import Names, Tables, Tensors, build, joined
+from translate.models import folder as model_folder
 from translate.models.folder import TranslationSpec
 
 _FILES = ("model.pt", "checkpoint_best.pt", "averaged_model.pt", "checkpoint_last.pt")
@@ -69,14 +69,13 @@ def import_fairseq(folder: Path, to: Path, *, source: str | None = None, target:
     target_VD = tensors["decoder.embed_tokens.weight"]
     outputs = ("decoder.output_projection.weight", "decoder.embed_out", "decoder.embed_tokens.weight")
     tables = Tables(tensors["encoder.embed_tokens.weight"], target_VD, tensors.first(outputs), positions)
-    shape = {"vocab_size": len(vocabulary.names), "max_length": len(positions[0])}
-    model = build(theirs.model_config(_architecture(settings) | shape), tensors, Names(), tables, vocabulary)
+    architecture = _architecture(settings) | {"max_length": len(positions[0])}
+    model = build(architecture, tensors, Names(), tables, vocabulary)
     tensors.require_all_used((".version", "_float_tensor"))
     # fairseq divides scores by the length unless its command line says otherwise.
     decoding = DecodingConfig(beam_size=5, length_penalty="average")
     spec = TranslationSpec(source, target, decoding, max_source_tokens=model.config.max_length - 1)
-    with new_folder(to) as new:
-        write(model, tokenizer, vocabulary, spec, new)
+    model_folder.save(model, vocabulary.tokenizer, spec, to)
 
 
 def _tokenizer(folder: Path) -> str:
@@ -118,7 +117,9 @@ def _dictionary(theirs: ForeignFolder, name: str) -> dict[str, int]:
         if not line.strip():
             continue
         if not piece or not count.isdigit() or piece in ids:
-            raise UserError(f"{theirs.path / name}, line {n}: is no new piece with its count; copy it again")
+            raise UserError(
+                f"{theirs.path / name}, line {n}: is not a new piece followed by its count; copy the file again"
+            )
         ids[piece] = len(ids)
     return ids
 

@@ -10,9 +10,8 @@ import torch
 from pydantic import ValidationError
 from safetensors.torch import load_file
 
-from transformer.config import ConfigError, ModelConfig
 from translate.config.schema import DecodingConfig
-from translate.errors import UserError
+from translate.errors import Say, UserError
 
 Supported = Mapping[str, Collection[object]]
 
@@ -42,6 +41,21 @@ class ForeignFolder:
             return path.read_bytes()
         except OSError as error:
             raise UserError(f"{path}: cannot be read: {error.strerror}; a {self.toolkit} folder needs it") from error
+
+    def read_tokenizer(self, source: str, target: str, say: Say) -> bytes:
+        """Return the tokenizer of the source language.
+
+        Args:
+            source, target: file names; the second file may be missing.
+            say: receives a note if the target language has another tokenizer.
+        """
+        tokenizer = self.read(source)
+        if (self.path / target).is_file() and self.read(target) != tokenizer:
+            say(
+                "the separate tokenizer of the target language is not kept: "
+                "translate with the model, do not fine-tune it"
+            )
+        return tokenizer
 
     def read_lines(self, name: str) -> list[str]:
         """Return the lines of a UTF-8 file without their ends."""
@@ -118,13 +132,6 @@ class ForeignFolder:
         if not source or not target:
             raise UserError(f"{self.path}: does not name its languages; name them with --source and --target")
         return source, target
-
-    def model_config(self, values: Mapping[str, Any]) -> ModelConfig:
-        """Return the architecture with biases in its attention layers; UserError if there is no such model."""
-        try:
-            return ModelConfig.from_dict({"attention_bias": True, **values})
-        except ConfigError as error:
-            raise UserError(f"{self.path}: cannot be imported: {error}") from error
 
     def decoding(self, values: Mapping[str, Any], settings: str) -> DecodingConfig:
         """Return the decoding section for `values`; UserError names the toolkit's `settings` if they are invalid."""

@@ -8,19 +8,17 @@ Dimension key: V vocabulary, D d_model, T positions.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import torch
 from torch import Tensor
 
-from transformer.config import ModelConfig
+from transformer.config import ConfigError, ModelConfig
 from transformer.model import Transformer
 from translate.corpus.tokenizer import BOS, EOS, PAD, UNK, Tokenizer
 from translate.errors import UserError
 from translate.exchange.sentencepiece_model import produced, rearranged
-from translate.models import folder as model_folder
-from translate.models.folder import ModelFolder, TranslationSpec
 
 State = dict[str, Tensor]
 
@@ -34,13 +32,13 @@ class Vocabulary:
     """The pieces of an imported model and their ids in the other toolkit.
 
     Attributes:
-        names: pieces by our id.
+        tokenizer: the toolkit's tokenizer of the source language with our ids.
         source, target: ids in the toolkit's source and target vocabulary by our id.
         in_target: whether the target vocabulary has the piece, by our id.
         sizes: number of tokens in the toolkit's source and target vocabularies.
     """
 
-    names: list[str]
+    tokenizer: Tokenizer
     source: list[int]
     target: list[int]
     in_target: list[bool]
@@ -66,7 +64,8 @@ def joined(
         for side in (source, target)
     ]
     in_target = [*(True for _ in _SPECIAL), *(word in target for word in words)]
-    return Vocabulary([*_SPECIAL.values(), *words], ids[0], ids[1], in_target, (len(source), len(target)))
+    ours = Tokenizer(rearranged(tokenizer, [*_SPECIAL.values(), *words]))
+    return Vocabulary(ours, ids[0], ids[1], in_target, (len(source), len(target)))
 
 
 class Tensors:
@@ -147,17 +146,19 @@ class Tables:
     output_bias: Tensor | None = None
 
 
-def build(config: ModelConfig, tensors: Tensors, names: Names, tables: Tables, vocabulary: Vocabulary) -> Transformer:
+def build(
+    settings: Mapping[str, object], tensors: Tensors, names: Names, tables: Tables, vocabulary: Vocabulary
+) -> Transformer:
     """Return the network in eval mode; equal tables are tied.
 
     Args:
-        config: the architecture; `tying` and `output_bias` are set here.
+        settings: values of a ModelConfig that tables and vocabulary do not determine.
         tensors: the checkpoint.
         names: the names of the layers in the checkpoint.
         tables: embeddings, output and positions.
         vocabulary: the pieces by id.
 
-    Raises UserError if the tensors do not fit the vocabulary or the architecture.
+    Raises UserError if there is no such architecture, or if the tensors do not fit it or the vocabulary.
     """
     if (len(tables.source), len(tables.target)) != vocabulary.sizes:
         raise UserError(
@@ -167,10 +168,18 @@ def build(config: ModelConfig, tensors: Tensors, names: Names, tables: Tables, v
     tied = torch.equal(tables.target, tables.output)
     one = vocabulary.source == vocabulary.target and torch.equal(tables.source, tables.target)
     has_bias = tables.output_bias is not None or not all(vocabulary.in_target)
-    config = replace(config, tying="all" if tied and one else "target" if tied else "none")
-    model = Transformer(replace(config, output_bias=has_bias))
+    found = {
+        "vocab_size": len(vocabulary.source),
+        "tying": "all" if tied and one else "target" if tied else "none",
+        "output_bias": has_bias,
+        "attention_bias": True,
+    }
     try:
-        model.load_state_dict(_layers(config, tensors, names) | _embeddings(model.config, tables, vocabulary))
+        model = Transformer(ModelConfig.from_dict({**settings, **found}))
+    except ConfigError as error:
+        raise UserError(f"{tensors.folder}: cannot be imported: {error}") from error
+    try:
+        model.load_state_dict(_layers(model.config, tensors, names) | _embeddings(model.config, tables, vocabulary))
     except RuntimeError as error:
         raise UserError(
             f"{tensors.folder}: its weights and its settings do not belong together; copy the folder again"
@@ -226,17 +235,3 @@ def _attention(tensors: Tensors, theirs: str, ours: str, names: tuple[str, str, 
 def _affine(tensors: Tensors, theirs: str, ours: str) -> State:
     """Weight and bias of one layer."""
     return {f"{ours}.{part}": tensors[f"{theirs}.{part}"] for part in ("weight", "bias")}
-
-
-def write(model: Transformer, tokenizer: bytes, vocabulary: Vocabulary, spec: TranslationSpec, to: Path) -> ModelFolder:
-    """Write a model folder and open it.
-
-    Args:
-        model: the network.
-        tokenizer: the toolkit's SentencePiece model file.
-        vocabulary: the pieces by id.
-        spec: languages and decoding.
-        to: an empty folder.
-    """
-    model_folder.write_model(model, Tokenizer(rearranged(tokenizer, vocabulary.names)), spec, to)
-    return ModelFolder.open(to)

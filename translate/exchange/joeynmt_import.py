@@ -16,10 +16,10 @@ from typing import Any
 
 from translate.config.schema import DecodingConfig
 from translate.corpus.tokenizer import BOS, EOS, PAD, UNK
-from translate.errors import UserError
+from translate.errors import Say, UserError
 from translate.exchange.foreign_folder import ForeignFolder
-from translate.exchange.foreign_model import Names, Tables, Tensors, build, joined, write
-from translate.exchange.new_folder import new_folder
+from translate.exchange.foreign_model import Names, Tables, Tensors, build, joined
+from translate.models import folder as model_folder
 from translate.models.folder import TranslationSpec
 
 _FILES = ("best.ckpt", "latest.ckpt")
@@ -50,12 +50,13 @@ _LANGUAGE: dict[str, tuple[object, ...]] = {
 _EQUAL = ("hidden_size", "num_heads", "ff_size", "layer_norm", "activation")
 
 
-def import_joeynmt(folder: Path, to: Path, *, source: str | None = None, target: str | None = None) -> None:
+def import_joeynmt(folder: Path, to: Path, say: Say, *, source: str | None = None, target: str | None = None) -> None:
     """Write the model folder `to`.
 
     Args:
         folder: the JoeyNMT folder.
         to: the new model folder.
+        say: receives a note if the target language has another tokenizer, which is not kept.
         source, target: language codes; None takes those of config.yaml.
 
     Raises UserError if the folder is damaged or uses a feature that is not supported here, or if `to` exists.
@@ -64,7 +65,7 @@ def import_joeynmt(folder: Path, to: Path, *, source: str | None = None, target:
     settings = _settings(theirs)
     data, src = settings["data"], settings["data"]["src"]
     source, target = theirs.languages(source or src.get("lang"), target or data["trg"].get("lang"))
-    tokenizer = theirs.read(_tokenizer(folder, data, "src"))
+    tokenizer = theirs.read_tokenizer(_tokenizer(folder, data, "src"), _tokenizer(folder, data, "trg"), say)
     named = data.get("special_symbols") or {}
     special = {our_id: str(named.get(f"{name}_token", _SPECIAL_PIECES[name])) for our_id, name in _SPECIAL.items()}
     source_ids, target_ids = (_vocabulary(theirs, f"{side}_vocab.txt", special) for side in ("src", "trg"))
@@ -72,21 +73,12 @@ def import_joeynmt(folder: Path, to: Path, *, source: str | None = None, target:
     tensors = Tensors(folder, theirs.load_checkpoint(_FILES).get("model_state"))
     embeddings = [tensors[f"{side}_embed.lut.weight"] for side in ("src", "trg")]
     tables = Tables(embeddings[0], embeddings[1], tensors["decoder.output_layer.weight"])
-    config = theirs.model_config(_architecture(settings["model"]) | {"vocab_size": len(vocabulary.names)})
-    model = build(config, tensors, _NAMES, tables, vocabulary)
+    model = build(_architecture(settings["model"]), tensors, _NAMES, tables, vocabulary)
     tensors.require_all_used((".pe.pe",))
     longest = src.get("max_length")
     longest = longest if isinstance(longest, int) and longest > 0 else None
     spec = TranslationSpec(source, target, _decoding(theirs, settings), max_source_tokens=longest)
-    with new_folder(to) as new:
-        write(model, tokenizer, vocabulary, spec, new)
-
-
-def has_own_target_tokenizer(folder: Path) -> bool:
-    """Return whether the target language has another tokenizer than the source; it is not imported."""
-    data = _settings(ForeignFolder(folder, "JoeyNMT"))["data"]
-    source, target = (folder / _tokenizer(folder, data, side) for side in ("src", "trg"))
-    return target.is_file() and target.read_bytes() != source.read_bytes()
+    model_folder.save(model, vocabulary.tokenizer, spec, to)
 
 
 def _settings(theirs: ForeignFolder) -> Mapping[str, Any]:

@@ -11,7 +11,6 @@ Dimension key: V vocabulary, D d_model.
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -23,12 +22,11 @@ from transformer.model import Transformer
 from translate.config.schema import DecodingConfig
 from translate.corpus.tokenizer import Tokenizer
 from translate.errors import UserError
-from translate.exchange.new_folder import new_folder
 from translate.exchange.optional import optional_package
 from translate.exchange.projections import head_width, projections
 from translate.exchange.verification import Ids, Proof, compare, require_equal, teacher_forced
-from translate.files import write_json
-from translate.models.folder import ModelFolder, TranslationSpec
+from translate.files import new_folder, write_json
+from translate.models.folder import ModelFolder, TranslationSpec, writing
 
 TOLERANCE = 1e-5  # of logits, relative to the largest one of a sentence
 
@@ -67,11 +65,10 @@ def export(folder: ModelFolder, to: Path, texts: Sequence[str]) -> Proof:
     """
     config = folder.model.config
     _check(config)
-    with new_folder(to) as new:
+    with writing(to), new_folder(to) as new:
         _write_tokenizer(folder.tokenizer, folder.spec, config, new)
         _write_model(folder.model, folder.spec.decoding, new)
-        original = partial(teacher_forced, folder.model)
-        proof = compare(folder, MarianFolder(new), original, texts, config.max_length)
+        proof = compare(folder, MarianFolder(new), teacher_forced, texts, config.max_length)
         require_equal(proof, TOLERANCE, "logits")
     return proof
 
@@ -227,6 +224,7 @@ class MarianFolder:
         with quiet_transformers() as transformers:
             self.tokenizer = transformers.MarianTokenizer.from_pretrained(folder, local_files_only=True)
             self.model = transformers.MarianMTModel.from_pretrained(folder, local_files_only=True).eval()
+        self.ids: Sequence[int] = range(self.model.config.vocab_size)
 
     def encode(self, texts: Sequence[str]) -> list[list[int]]:
         """Return token ids without eos."""

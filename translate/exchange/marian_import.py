@@ -1,7 +1,7 @@
 """A Hugging Face Marian folder, such as those of OPUS-MT, as a model folder of this project.
 
 The network is the one of `marian_folder`, with the inverse permutation of the channels. The ids change: padding, bos,
-eos and unknown come first here. Marian has one token for padding and bos, so both get its embedding.
+eos and unknown come first here. Marian usually begins the output with padding, so our bos gets its embedding.
 
 Marian cuts text with the tokenizer of the source language and looks the pieces up in a vocabulary of both languages.
 Here one SentencePiece model has all pieces. It never produces a piece that only the target language has. A piece that
@@ -12,7 +12,6 @@ Dimension key: V vocabulary, T target positions.
 """
 
 from collections.abc import Sequence
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -20,10 +19,10 @@ from torch import Tensor
 
 from transformer.model import Transformer
 from translate.config.schema import DecodingConfig
-from translate.corpus.tokenizer import BOS, EOS, PAD, UNK, Tokenizer
-from translate.errors import UserError
+from translate.corpus.tokenizer import BOS, EOS, PAD, UNK
+from translate.errors import Say, UserError
 from translate.exchange.foreign_folder import ForeignFolder
-from translate.exchange.foreign_model import Names, Tables, Tensors, Vocabulary, build, joined, write
+from translate.exchange.foreign_model import Names, Tables, Tensors, Vocabulary, build, joined
 from translate.exchange.marian_folder import (
     SETTINGS,
     TOLERANCE,
@@ -32,9 +31,9 @@ from translate.exchange.marian_folder import (
     quiet_transformers,
     reordered,
 )
-from translate.exchange.new_folder import new_folder
 from translate.exchange.verification import Ids, Proof, compare, require_equal, teacher_forced
-from translate.models.folder import TranslationSpec
+from translate.models import folder as model_folder
+from translate.models.folder import ModelFolder, TranslationSpec
 
 _FILES = ("model.safetensors", "pytorch_model.bin")
 _SUPPORTED: dict[str, tuple[object, ...]] = {
@@ -49,14 +48,15 @@ _SUPPORTED: dict[str, tuple[object, ...]] = {
 
 
 def import_marian(
-    folder: Path, to: Path, texts: Sequence[str], *, source: str | None = None, target: str | None = None
+    folder: Path, to: Path, texts: Sequence[str], say: Say, *, source: str | None = None, target: str | None = None
 ) -> Proof:
-    """Write the model folder `to` and compare it on `texts` with the original in the package `transformers`.
+    """Compare the imported model with the original in the package `transformers`, then write the folder `to`.
 
     Args:
         folder: the Marian folder: config.json, weights, source.spm, vocab.json.
         to: the new model folder.
         texts: sentences for the comparison.
+        say: receives a note if the target language has another tokenizer, which is not kept.
         source, target: language codes; None takes those of the folder.
 
     Raises UserError if the folder is damaged or uses a feature that is not supported here, if `to` exists, or if the
@@ -64,23 +64,14 @@ def import_marian(
     """
     theirs = ForeignFolder(folder, "Marian")
     config = _config(theirs)
-    tokenizer = theirs.read("source.spm")
-    vocabulary = _vocabulary(theirs, config, tokenizer)
+    vocabulary = _vocabulary(theirs, config, theirs.read_tokenizer("source.spm", "target.spm", say))
     model = _model(theirs, config, vocabulary)
-    spec = _spec(theirs, config, source, target)
-    with new_folder(to) as new:
-        ours = write(model, tokenizer, vocabulary, spec, new)
-        original = _Renumbered(folder, vocabulary, ours.tokenizer)
-        logits = partial(_shared_logits, ours.model, vocabulary)
-        proof = compare(ours, original, logits, texts, config.max_position_embeddings)
-        require_equal(proof, TOLERANCE, "logits")
+    ours = ModelFolder(to, model, vocabulary.tokenizer, _spec(theirs, config, source, target))
+    original = _Original(folder, vocabulary)
+    proof = compare(ours, original, original.shared_logits, texts, config.max_position_embeddings)
+    require_equal(proof, TOLERANCE, "logits")
+    model_folder.save(ours.model, ours.tokenizer, ours.spec, to)
     return proof
-
-
-def has_own_target_tokenizer(folder: Path) -> bool:
-    """Return whether the target language has another tokenizer than the source; it is not imported."""
-    theirs = ForeignFolder(folder, "Marian")
-    return (folder / "target.spm").is_file() and theirs.read("target.spm") != theirs.read("source.spm")
 
 
 def _config(theirs: ForeignFolder) -> Any:
@@ -94,8 +85,6 @@ def _config(theirs: ForeignFolder) -> Any:
     theirs.require_equal(vars(config), ("attention_heads", "ffn_dim"), "{stack}_{name}")
     if config.decoder_vocab_size not in (None, config.vocab_size):
         raise theirs.unsupported(f"decoder_vocab_size = {config.decoder_vocab_size} with another source vocabulary")
-    if config.decoder_start_token_id != config.pad_token_id:
-        raise theirs.unsupported(f"decoder_start_token_id = {config.decoder_start_token_id}, which is not padding")
     return config
 
 
@@ -111,11 +100,11 @@ def _vocabulary(theirs: ForeignFolder, config: Any, tokenizer: bytes) -> Vocabul
         raise theirs.unsupported(f"several target languages, as {codes[0]} in its vocabulary shows")
     if "<unk>" not in ids:
         raise theirs.unsupported("no piece <unk>")
-    special_ids = {PAD: config.pad_token_id, BOS: config.pad_token_id, EOS: config.eos_token_id, UNK: ids["<unk>"]}
-    if len(set(special_ids.values())) < 3:
-        raise theirs.unsupported("one id for padding, the end or the unknown")
+    pad, start, end = config.pad_token_id, config.decoder_start_token_id, config.eos_token_id
     by_id = {i: piece for piece, i in ids.items()}
-    return joined(ids, ids, tokenizer, {our_id: by_id[i] for our_id, i in special_ids.items()})
+    if len({pad, end, ids["<unk>"]}) < 3 or not {pad, start, end} <= by_id.keys():
+        raise theirs.unsupported(f"pad_token_id = {pad}, decoder_start_token_id = {start} and eos_token_id = {end}")
+    return joined(ids, ids, tokenizer, {PAD: by_id[pad], BOS: by_id[start], EOS: by_id[end], UNK: "<unk>"})
 
 
 def _model(theirs: ForeignFolder, config: Any, vocabulary: Vocabulary) -> Transformer:
@@ -128,11 +117,10 @@ def _model(theirs: ForeignFolder, config: Any, vocabulary: Vocabulary) -> Transf
     target = tensors.first(("model.decoder.embed_tokens.weight", *fallbacks))
     output = target if config.tie_word_embeddings else tensors["lm_head.weight"]
     values = {ours: getattr(config, name) for name, ours in SETTINGS.items()}
-    values["vocab_size"] = len(vocabulary.names)
     if config.activation_function == "silu":
         values["activation"] = "swish"
     tables = Tables(source, target, output, output_bias=tensors["final_logits_bias"].flatten())
-    return build(theirs.model_config(values), tensors, Names(prefix="model."), tables, vocabulary)
+    return build(values, tensors, Names(prefix="model."), tables, vocabulary)
 
 
 def _spec(theirs: ForeignFolder, config: Any, source: str | None, target: str | None) -> TranslationSpec:
@@ -150,39 +138,18 @@ def _spec(theirs: ForeignFolder, config: Any, source: str | None, target: str | 
     return TranslationSpec(source, target, decoding, max_source_tokens=config.max_position_embeddings - 1)
 
 
-class _Renumbered:
-    """The Marian folder as `transformers` loads it, with our ids."""
+class _Original(MarianFolder):
+    """The Marian folder as `transformers` loads it; its logits are those of eos and all words, in our order."""
 
-    def __init__(self, folder: Path, vocabulary: Vocabulary, tokenizer: Tokenizer) -> None:
-        self.marian, self.theirs, self.tokenizer = MarianFolder(folder), vocabulary.source, tokenizer
+    def __init__(self, folder: Path, vocabulary: Vocabulary) -> None:
+        super().__init__(folder)
+        self.ids = vocabulary.source
         self.n_shared = sum(vocabulary.in_target)
-        self.ours = {self.theirs[i]: i for i in range(self.n_shared) if i != BOS}
-
-    def encode(self, texts: Sequence[str]) -> list[list[int]]:
-        """Return our ids of each text if they mean the same to Marian, otherwise those of Marian's pieces."""
-        pairs = zip(self.tokenizer.encode_batch(texts), self.marian.encode(texts), strict=True)
-        return [ids if self._renumber([ids]) == [theirs] else [self.ours[i] for i in theirs] for ids, theirs in pairs]
-
-    def decode(self, ids: Sequence[int]) -> str:
-        """Return the text of token ids; ours if a piece is unknown to Marian, which would write "<unk>"."""
-        if UNK in ids or max(ids, default=0) >= self.n_shared:
-            return self.tokenizer.decode(ids)
-        return self.marian.decode(self._renumber([ids])[0])
 
     def values(self, src: Ids, tgt: Ids) -> list[Tensor]:
         """Return the logits of eos and all words after each target position, (T + 1, V) for each pair."""
-        columns = self.theirs[EOS : self.n_shared]
-        return [logits[:, columns] for logits in self.marian.values(self._renumber(src), self._renumber(tgt))]
+        return [logits[:, self.ids[EOS : self.n_shared]] for logits in super().values(src, tgt)]
 
-    def greedy(self, src: Ids, limit: int) -> list[list[int]]:
-        """Return greedy outputs without eos, of at most limit - 1 tokens."""
-        return [[self.ours[i] for i in ids] for ids in self.marian.greedy(self._renumber(src), limit)]
-
-    def _renumber(self, sentences: Ids) -> list[list[int]]:
-        """Return Marian's ids."""
-        return [[self.theirs[i] for i in ids] for ids in sentences]
-
-
-def _shared_logits(model: Transformer, vocabulary: Vocabulary, src: Ids, tgt: Ids) -> list[Tensor]:
-    """Return our logits in the columns of `_Renumbered.values`."""
-    return [logits[:, EOS : sum(vocabulary.in_target)] for logits in teacher_forced(model, src, tgt)]
+    def shared_logits(self, model: Transformer, src: Ids, tgt: Ids) -> list[Tensor]:
+        """Return our logits in the columns of `values`."""
+        return [logits[:, EOS : self.n_shared] for logits in teacher_forced(model, src, tgt)]

@@ -9,17 +9,19 @@ A checkpoint is such a folder with additional files; a run directory holds one u
 """
 
 import hashlib
-from collections.abc import Callable
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from dataclasses import replace as with_changes
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
-from pydantic import ValidationError
+from pydantic import Field, StrictInt, TypeAdapter
+from pydantic.dataclasses import dataclass as validated
 
 from translate.config.schema import DecodingConfig
 from translate.corpus.tokenizer import Tokenizer
-from translate.errors import UserError
+from translate.errors import Say, UserError
 from translate.files import new_folder, read_json, write_json
 
 if TYPE_CHECKING:
@@ -31,10 +33,8 @@ if TYPE_CHECKING:
 FORMAT = 1
 FILES = ("config.json", "model.safetensors", "tokenizer.model", "translation.json")
 
-_LENGTHS = ("max_source_tokens", "best_source_tokens")
 
-
-@dataclass(frozen=True)
+@validated(frozen=True)
 class TranslationSpec:
     """Languages, default decoding and length limits of a model.
 
@@ -50,33 +50,28 @@ class TranslationSpec:
     target: str
     decoding: DecodingConfig = DecodingConfig()
     tokenizer_sha256: str = ""
-    max_source_tokens: int | None = None
-    best_source_tokens: int | None = None
+    max_source_tokens: Annotated[StrictInt, Field(ge=1)] | None = None
+    best_source_tokens: Annotated[StrictInt, Field(ge=1)] | None = None
 
     def save(self, path: Path) -> None:
         """Write translation.json."""
-        values: dict[str, object] = {"format": FORMAT, "source": self.source, "target": self.target}
-        values["tokenizer_sha256"] = self.tokenizer_sha256
-        values |= {name: length for name in _LENGTHS if (length := getattr(self, name)) is not None}
-        write_json(path, values | {"decoding": self.decoding.model_dump()})
+        write_json(path, {"format": FORMAT} | TypeAdapter(TranslationSpec).dump_python(self, exclude_none=True))
 
     @classmethod
     def load(cls, path: Path) -> "TranslationSpec":
         """Read translation.json; UserError if it is missing, damaged or of another format."""
         try:
             values = read_json(path)
-            if (known := values["format"]) != FORMAT:  # checked first: the other fields may differ in another format
+            if (
+                known := values.pop("format")
+            ) != FORMAT:  # checked first: the other fields may differ in another format
                 raise UserError(
                     f"{path}: has format {known}, and this version reads {FORMAT}; use the version that wrote it"
                 )
-            lengths = {name: values[name] for name in _LENGTHS if values.get(name) is not None}
-            if any(type(length) is not int or length < 1 for length in lengths.values()):
-                raise ValueError(lengths)
-            decoding, digest = DecodingConfig(**values["decoding"]), str(values["tokenizer_sha256"])
-            return cls(str(values["source"]), str(values["target"]), decoding, digest, **lengths)
+            return TypeAdapter(cls).validate_python(values)
         except OSError as error:
             raise UserError(f"{path}: cannot be read: {error.strerror}; name a folder that holds a model") from error
-        except (ValidationError, ValueError, KeyError, TypeError) as error:
+        except (ValueError, KeyError) as error:
             raise UserError(f"{path}: damaged, or not written by this program; copy the model folder again") from error
 
 
@@ -164,16 +159,28 @@ def save(
 
     Raises UserError if `folder` exists and `replace` is off, or if it cannot be written.
     """
+    with writing(folder, replace=replace), new_folder(folder, replace=replace) as partial:
+        write_model(model, tokenizer, spec, partial, dtype)
+
+
+@contextmanager
+def writing(to: Path, *, replace: bool = False) -> Iterator[None]:
+    """Raise UserError if `to` exists and `replace` is off, or if it cannot be written in this block."""
     from safetensors import SafetensorError
 
     try:
-        with new_folder(folder, replace=replace) as partial:
-            write_model(model, tokenizer, spec, partial, dtype)
-    except FileExistsError as error:
-        raise UserError(f"{folder}: exists already; name another folder, or remove it") from error
+        refuse_existing(to, replace=replace)
+        yield
     except (OSError, SafetensorError) as error:  # safetensors has its own error for a full disk
-        reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
-        raise UserError(f"{folder}: cannot write the model: {reason}; nothing was changed there") from error
+        refuse_existing(to, replace=replace)
+        reason = getattr(error, "strerror", None) or error
+        raise UserError(f"{to}: cannot write the model: {reason}; nothing was changed there") from error
+
+
+def refuse_existing(to: Path, *, replace: bool = False) -> None:
+    """Raise UserError if `to` exists and `replace` is off."""
+    if to.exists() and not replace:
+        raise UserError(f"{to}: exists already; name another one, or remove it")
 
 
 def _digest(tokenizer: Tokenizer) -> str:
@@ -185,15 +192,18 @@ def is_complete(folder: Path) -> bool:
     return all((folder / name).is_file() for name in FILES)
 
 
-def resolve(path: Path, say: Callable[[str], None]) -> Path:
+def model_in(folder: Path) -> Path | None:
+    """Return the complete model folder at `folder` or, for a run, in its `model/`; None if there is none."""
+    return next((path for path in (folder, folder / "model") if is_complete(path)), None)
+
+
+def resolve(path: Path, say: Say) -> Path:
     """Return the model folder at `path`: the folder itself, or a run's `model/`, or the run's newest checkpoint.
 
     UserError if there is none. `say` receives a note if a checkpoint is used.
     """
-    if is_complete(path):
-        return path
-    if is_complete(path / "model"):
-        return path / "model"
+    if final := model_in(path):
+        return final
     # Names such as step-00000123 sort by step.
     steps = sorted(folder for folder in path.glob("checkpoints/step-*") if is_complete(folder))
     if steps:

@@ -26,24 +26,17 @@ def places() -> list[Path]:
     return [Path(__file__).parent, user / "models"]
 
 
-def installed() -> list[Path]:
-    """Installed models, in the order of `places()`, then by name."""
-    return _models_in(places())
+def named_models() -> list[tuple[str, Path]]:
+    """Name and model folder of all installed models, then of all runs in runs/ with a final model."""
+    return [*_installed(), *_models_in(RUNS)]
 
 
-def named_models() -> list[Path]:
-    """Every model that has a name: the installed ones, then runs of the working directory with a final model."""
-    return _models_in([*places(), RUNS])
+def _installed() -> list[tuple[str, Path]]:
+    return [model for place in places() for model in _models_in(place)]
 
 
-def _models_in(folders: list[Path]) -> list[Path]:
-    found = [path for folder in folders if folder.is_dir() for path in sorted(folder.iterdir())]
-    return [path for path in found if model_in(path)]
-
-
-def model_in(folder: Path) -> Path | None:
-    """The complete model folder at `folder` or, for a run, in its `model/`; None if there is none."""
-    return next((path for path in (folder, folder / "model") if model_folder.is_complete(path)), None)
+def _models_in(place: Path) -> list[tuple[str, Path]]:
+    return [(path.name, model) for path in sorted(place.glob("*")) if (model := model_folder.model_in(path))]
 
 
 def find_model(name: Path | None, say: Say, *, source: str | None = None, target: str | None = None) -> Path:
@@ -77,7 +70,7 @@ def find_model(name: Path | None, say: Say, *, source: str | None = None, target
         raise UserError(
             f"no model translates {_wanted(source, target)}; name one with --model (translate models lists them)"
         )
-    default = next((folder for place in places() if (folder := model_in(place / DEFAULT))), None)
+    default = next((folder for name, folder in _installed() if name == DEFAULT), None)
     if default is None:
         raise UserError(
             "there is no model: name one with --model or $TRANSLATE_MODEL, or make one with `make demo` or "
@@ -106,7 +99,7 @@ def find_folder(name: Path, say: Say) -> Path:
         say(f"using {found[0]}, not {' or '.join(map(str, found[1:]))}")
     if found:
         return found[0]
-    near = difflib.get_close_matches(str(name), [path.name for path in named_models()], n=1)
+    near = difflib.get_close_matches(str(name), [known for known, _ in named_models()], n=1)
     hint = f"did you mean {near[0]!r}?" if near else "translate models lists the names"
     raise UserError(f"{name}: no such folder, run or installed model; {hint}")
 
@@ -119,7 +112,7 @@ def _runs() -> list[Path]:
 
 def _installed_for(source: str | None, target: str | None, say: Say) -> Path | None:
     """The first installed model for these languages, or None; UserError if they leave a choice between pairs."""
-    models = [folder for path in installed() if (folder := model_in(path)) and _speaks(folder, source, target)]
+    models = [folder for _, folder in _installed() if _speaks(folder, source, target)]
     pairs = sorted({(spec.source, spec.target) for spec in map(_spec, models)})
     if len(pairs) > 1:
         known = ", ".join(f"{one} to {other}" for one, other in pairs)

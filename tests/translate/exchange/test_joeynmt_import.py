@@ -15,7 +15,7 @@ from torch.nn import functional as F
 from tests.translate.conftest import SENTENCES
 from tests.translate.exchange.plain import Layer, Pair, Random, Style, pieces_of, spm, stack
 from translate.errors import UserError
-from translate.exchange.joeynmt_import import has_own_target_tokenizer, import_joeynmt
+from translate.exchange.joeynmt_import import import_joeynmt
 from translate.exchange.verification import teacher_forced
 from translate.inference.translator import Translator
 from translate.models.folder import ModelFolder
@@ -162,7 +162,7 @@ def test_logits_are_those_of_the_network_written_out(
 ) -> None:
     config = changed(*changes)
     joey(tmp_path / "theirs", config, **kinds)
-    import_joeynmt(tmp_path / "theirs", tmp_path / "ours")
+    import_joeynmt(tmp_path / "theirs", tmp_path / "ours", pytest.fail)
     parts = ModelFolder.open(tmp_path / "ours")
     source, target = (
         (tmp_path / "theirs" / f"{side}_vocab.txt").read_text(encoding="utf-8").splitlines() for side in ("src", "trg")
@@ -185,7 +185,7 @@ def test_logits_are_those_of_the_network_written_out(
 
 def test_without_an_alpha_nothing_is_divided(tmp_path: Path) -> None:
     joey(tmp_path / "theirs", changed(("testing", {"beam_size": 1, "beam_alpha": -1})))
-    import_joeynmt(tmp_path / "theirs", tmp_path / "ours", source="fr", target="it")
+    import_joeynmt(tmp_path / "theirs", tmp_path / "ours", pytest.fail, source="fr", target="it")
     spec = ModelFolder.open(tmp_path / "ours").spec
     assert (spec.source, spec.target) == ("fr", "it")
     assert (spec.decoding.beam_size, spec.decoding.length_penalty) == (1, "none")
@@ -220,7 +220,7 @@ def test_what_is_not_supported_is_named_and_nothing_is_left(
     joey(tmp_path / "theirs", CONFIG)
     (tmp_path / "theirs" / "config.yaml").write_text(yaml.safe_dump(changed(change)), encoding="utf-8")
     with pytest.raises(UserError, match=named):
-        import_joeynmt(tmp_path / "theirs", tmp_path / "ours")
+        import_joeynmt(tmp_path / "theirs", tmp_path / "ours", pytest.fail)
     assert [path.name for path in tmp_path.iterdir()] == ["theirs"]
 
 
@@ -243,12 +243,14 @@ def test_a_damaged_folder_is_a_sentence(name: str, data: bytes | None, named: st
     if data is not None:
         (tmp_path / "theirs" / name).write_bytes(data)
     with pytest.raises(UserError, match=named):
-        import_joeynmt(tmp_path / "theirs", tmp_path / "ours")
+        import_joeynmt(tmp_path / "theirs", tmp_path / "ours", pytest.fail)
 
 
 def test_a_target_tokenizer_of_its_own_is_noticed(tmp_path: Path) -> None:
-    joey(tmp_path / "one", CONFIG)
-    assert not has_own_target_tokenizer(tmp_path / "one")
-    joey(tmp_path / "two", changed(("data.trg.tokenizer_cfg.model_file", "trg.model")))
-    (tmp_path / "two" / "trg.model").write_bytes(b"another")
-    assert has_own_target_tokenizer(tmp_path / "two")
+    joey(tmp_path / "theirs", changed(("data.trg.tokenizer_cfg.model_file", "trg.model")))
+    (tmp_path / "theirs" / "trg.model").write_bytes(b"another")
+    said: list[str] = []
+    import_joeynmt(tmp_path / "theirs", tmp_path / "ours", said.append)
+    assert [message.partition(" is not kept")[0] for message in said] == [
+        "the separate tokenizer of the target language"
+    ]

@@ -12,12 +12,13 @@ import torch
 
 from tests.translate.conftest import SENTENCES
 from tests.translate.exchange.engines import BASE, TEXTS, tiny_parts
+from transformer.config import ModelConfig
 from transformer.search.hypothesis import SearchConfig
 from transformer.search.model_step import translate_ids
 from translate.corpus.tokenizer import UNK, Tokenizer
 from translate.errors import UserError
 from translate.exchange import marian_folder, marian_import
-from translate.exchange.marian_import import has_own_target_tokenizer, import_marian
+from translate.exchange.marian_import import import_marian
 from translate.inference.translator import Translator
 from translate.models.folder import ModelFolder
 
@@ -90,7 +91,7 @@ def marian(folder: Path, *, missing: int = 0, safe: bool = True, **changes: Any)
     ids=str,
 )
 def test_logits_and_greedy_output_are_those_of_the_original(changes: dict[str, Any], tmp_path: Path) -> None:
-    proof = import_marian(marian(tmp_path / "theirs", **changes), tmp_path / "ours", TEXTS_DE)
+    proof = import_marian(marian(tmp_path / "theirs", **changes), tmp_path / "ours", TEXTS_DE, print)
     assert proof.n_same == proof.n_sentences == len(TEXTS_DE)
     assert proof.largest <= 1e-5
 
@@ -98,7 +99,7 @@ def test_logits_and_greedy_output_are_those_of_the_original(changes: dict[str, A
 def test_text_in_text_out_is_what_transformers_alone_says(tmp_path: Path) -> None:
     """Written without this project's side of the check."""
     folder = marian(tmp_path / "theirs")
-    import_marian(folder, tmp_path / "ours", TEXTS_DE)
+    import_marian(folder, tmp_path / "ours", TEXTS_DE, print)
     parts = ModelFolder.open(tmp_path / "ours")
     assert (parts.spec.source, parts.spec.target, parts.spec.decoding.beam_size) == ("de", "en", 3)
     theirs = transformers.MarianTokenizer.from_pretrained(folder)
@@ -123,7 +124,7 @@ def test_the_length_penalty_is_the_nearest_there_is(
     folder = marian(tmp_path / "theirs")
     generation = json.loads((folder / "generation_config.json").read_text(encoding="utf-8")) | {"length_penalty": power}
     (folder / "generation_config.json").write_text(json.dumps(generation), encoding="utf-8")
-    import_marian(folder, tmp_path / "ours", TEXTS_DE[:1])
+    import_marian(folder, tmp_path / "ours", TEXTS_DE[:1], print)
     decoding = ModelFolder.open(tmp_path / "ours").spec.decoding
     assert (decoding.length_penalty, decoding.alpha) == expected
 
@@ -134,16 +135,34 @@ def test_a_decoding_setting_without_a_counterpart_is_refused(change: dict[str, A
     generation = json.loads((folder / "generation_config.json").read_text(encoding="utf-8")) | change
     (folder / "generation_config.json").write_text(json.dumps(generation), encoding="utf-8")
     with pytest.raises(UserError, match="length_penalty = .* is not supported here"):
-        import_marian(folder, tmp_path / "ours", TEXTS_DE[:1])
+        import_marian(folder, tmp_path / "ours", TEXTS_DE[:1], print)
     assert list(tmp_path.iterdir()) == [folder]
 
 
-def test_a_model_of_ours_comes_back_as_it_went(tokenizer: Tokenizer, tmp_path: Path) -> None:
-    """Our export starts from bos, which is not padding; with that changed it is what Marian's own folders are."""
-    parts = tiny_parts(dataclasses.replace(BASE, attention_bias=True), tokenizer, tmp_path / "ours")
-    marian_folder.export(parts, tmp_path / "theirs", TEXTS)
-    with pytest.raises(UserError, match="decoder_start_token_id = 1"):
-        import_marian(tmp_path / "theirs", tmp_path / "again", TEXTS)
+@pytest.mark.parametrize(
+    "config",
+    [
+        BASE,
+        dataclasses.replace(BASE, tying="target", activation="swish"),
+        dataclasses.replace(BASE, tying="none", attention_bias=True, output_bias=True),
+    ],
+    ids=lambda config: config.tying,
+)
+def test_a_model_of_ours_comes_back_as_it_went(config: ModelConfig, tokenizer: Tokenizer, tmp_path: Path) -> None:
+    """Our export begins the output with bos, which is not padding."""
+    before = tiny_parts(config, tokenizer, tmp_path / "ours")
+    marian_folder.export(before, tmp_path / "theirs", TEXTS)
+    import_marian(tmp_path / "theirs", tmp_path / "again", TEXTS, pytest.fail)
+    after = ModelFolder.open(tmp_path / "again")
+    everything = range(tokenizer.vocab_size)
+    assert after.tokenizer.pieces(everything) == tokenizer.pieces(everything)
+    assert after.tokenizer.encode_batch(TEXTS) == tokenizer.encode_batch(TEXTS)
+    assert (after.spec.source, after.spec.target) == ("de", "en")
+    assert (after.spec.decoding.beam_size, after.spec.decoding.alpha) == (2, 0.6)
+    state = after.model.state_dict()
+    for name, tensor in before.model.state_dict().items():
+        torch.testing.assert_close(state.pop(name), tensor, atol=0, rtol=0)
+    assert not any(tensor.any() for tensor in state.values())  # biases that the original does not have
 
 
 @pytest.mark.parametrize(
@@ -155,6 +174,8 @@ def test_a_model_of_ours_comes_back_as_it_went(tokenizer: Tokenizer, tmp_path: P
         ("normalize_before", True, "normalize_before = True"),
         ("decoder_ffn_dim", 23, "encoder_ffn_dim = 22 with decoder_ffn_dim = 23"),
         ("decoder_vocab_size", 7, "decoder_vocab_size = 7"),
+        ("decoder_start_token_id", 9999, "decoder_start_token_id = 9999"),
+        ("pad_token_id", 0, "pad_token_id = 0"),
         ("d_model", 32, "do not belong together|cannot be imported"),
         ("encoder_layers", 5, "no tensor model.encoder.layers.2"),
     ],
@@ -166,7 +187,7 @@ def test_what_is_not_supported_is_named_and_nothing_is_left(
     config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
     (folder / "config.json").write_text(json.dumps(config | {key: value}), encoding="utf-8")
     with pytest.raises(UserError, match=named):
-        import_marian(folder, tmp_path / "ours", TEXTS_DE)
+        import_marian(folder, tmp_path / "ours", TEXTS_DE, print)
     assert list(tmp_path.iterdir()) == [folder]
 
 
@@ -190,7 +211,7 @@ def test_a_damaged_folder_is_a_sentence(name: str, data: bytes | None, named: st
     if data is not None:
         (folder / name).write_bytes(data)
     with pytest.raises(UserError, match=named):
-        import_marian(folder, tmp_path / "ours", TEXTS_DE)
+        import_marian(folder, tmp_path / "ours", TEXTS_DE, print)
     assert not (tmp_path / "ours").exists()
 
 
@@ -198,19 +219,23 @@ def test_weights_that_are_more_than_tensors_are_not_loaded(tmp_path: Path) -> No
     folder = marian(tmp_path / "theirs", safe=False)
     torch.save({"x": Path("code")}, folder / "pytorch_model.bin")
     with pytest.raises(UserError, match="more than tensors"):
-        import_marian(folder, tmp_path / "ours", TEXTS_DE)
+        import_marian(folder, tmp_path / "ours", TEXTS_DE, print)
 
 
 def test_a_model_that_differs_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = marian(tmp_path / "theirs")
     monkeypatch.setattr(marian_import, "block_order", torch.arange)
     with pytest.raises(UserError, match="is not the original"):
-        import_marian(folder, tmp_path / "ours", TEXTS_DE)
+        import_marian(folder, tmp_path / "ours", TEXTS_DE, print)
     assert list(tmp_path.iterdir()) == [folder]
 
 
 def test_a_target_tokenizer_of_its_own_is_noticed(tmp_path: Path) -> None:
     folder = marian(tmp_path / "theirs")
-    assert has_own_target_tokenizer(folder)
+    said: list[str] = []
+    import_marian(folder, tmp_path / "ours", TEXTS_DE[:1], said.append)
+    assert [message.partition(" is not kept")[0] for message in said] == [
+        "the separate tokenizer of the target language"
+    ]
     (folder / "target.spm").write_bytes((folder / "source.spm").read_bytes())
-    assert not has_own_target_tokenizer(folder)
+    import_marian(folder, tmp_path / "again", TEXTS_DE[:1], pytest.fail)

@@ -10,6 +10,7 @@ from transformer.checkpoint_io import CheckpointError
 from translate.config.schema import TokenizerConfig
 from translate.corpus.tokenizer import Tokenizer, train
 from translate.errors import UserError
+from translate.files import new_folder
 from translate.models import folder as model_folder
 from translate.models.folder import FILES, ModelFolder, TranslationSpec
 
@@ -34,6 +35,24 @@ def test_saving_never_replaces_a_folder(parts: ModelFolder, tmp_path: Path) -> N
     (tmp_path / "x").mkdir()
     with pytest.raises(UserError, match="exists already"):
         model_folder.save(parts.model, parts.tokenizer, parts.spec, tmp_path / "x")
+
+
+@pytest.mark.parametrize("error", [UserError("no"), KeyboardInterrupt()])
+def test_nothing_is_left_of_a_failure(tmp_path: Path, error: BaseException) -> None:
+    def fail_half_way() -> None:
+        with model_folder.writing(tmp_path / "model"), new_folder(tmp_path / "model") as folder:
+            (folder / "a").write_text("b", encoding="utf-8")
+            raise error
+
+    with pytest.raises(type(error)):
+        fail_half_way()
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_disk_that_refuses_is_a_mistake_in_a_sentence(parts: ModelFolder, tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("", encoding="utf-8")
+    with pytest.raises(UserError, match="cannot write the model"):
+        model_folder.save(parts.model, parts.tokenizer, parts.spec, tmp_path / "file" / "model")
 
 
 def test_a_disk_that_is_full_leaves_nothing(
