@@ -46,14 +46,12 @@ def save_model(model: Transformer, folder: Path, dtype: Storage = "fp32") -> Non
 
 def _compact(tensors: dict[str, Tensor], dtype: Storage) -> dict[str, Tensor]:
     """Return the tensors to store. Vectors stay in float32: they are small, and norms are sensitive."""
-    if dtype == "fp32":
-        return tensors
-    matrices = {name: tensor for name, tensor in tensors.items() if tensor.ndim == 2}
-    if dtype == "bf16":
-        return tensors | {name: tensor.bfloat16() for name, tensor in matrices.items()}
     stored = dict(tensors)
-    for name, tensor in matrices.items():
-        stored[name], stored[name + _SCALE] = quantise(tensor)
+    for name, tensor in tensors.items():
+        if tensor.ndim == 2 and dtype == "bf16":
+            stored[name] = tensor.bfloat16()
+        elif tensor.ndim == 2 and dtype == "int8":
+            stored[name], stored[name + _SCALE] = quantise(tensor)
     return stored
 
 
