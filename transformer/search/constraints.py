@@ -4,7 +4,7 @@ Dimension key: B sentences, K hypotheses of a sentence, N = B * K, V vocabulary.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import torch
 from torch import Tensor
@@ -124,7 +124,7 @@ def constrained_search(
     n_beams = n_banks * config.beam_size
     alive = list(range(len(max_lengths)))
     finished: list[list[Hypothesis]] = [[] for _ in max_lengths]
-    grids = [_Grid([()] * n_beams, [0.0] + [_NEVER] * (n_beams - 1), [0] * n_beams) for _ in alive]
+    grids = [[_Live((), 0.0 if place == 0 else _NEVER, 0) for place in range(n_beams)] for _ in alive]
     token_N = torch.full((len(alive) * n_beams,), config.bos, dtype=torch.long, device=device)
     length = 0
     while alive:
@@ -132,13 +132,15 @@ def constrained_search(
         log_probs = step(token_N).view(len(alive), n_beams, -1)
         keep = []
         for i, b in enumerate(alive):
-            total_KV = log_probs[i] + torch.tensor(grids[b].log_probs, device=device)[:, None]
-            finished[b] += grids[b].finished(total_KV[:, config.eos].tolist(), required[b], config)
+            total_KV = log_probs[i] + torch.tensor([live.log_prob for live in grids[b]], device=device)[:, None]
+            for live, total in zip(grids[b], total_KV[:, config.eos].tolist(), strict=True):
+                if total > _NEVER and all(_contains(live.tokens, phrase) for phrase in required[b]):
+                    finished[b].append(config.hypothesis(list(live.tokens), total))
             finished[b] = sorted(finished[b], key=lambda h: -h.score)[: config.n_best]
             total_KV[:, config.eos] = _NEVER
-            grids[b] = grids[b].extended(total_KV, required[b], config.beam_size)
+            grids[b] = _extended(grids[b], total_KV, required[b], config.beam_size)
             worst = finished[b][-1].score if len(finished[b]) == config.n_best else _NEVER
-            bound = max(grids[b].log_probs) / config.penalty(max(1, max_lengths[b]))
+            bound = max(live.log_prob for live in grids[b]) / config.penalty(max(1, max_lengths[b]))
             if length < max_lengths[b] and bound > worst:
                 keep.append(i)
         index_B = torch.tensor(keep, dtype=torch.long, device=device)
@@ -146,63 +148,57 @@ def constrained_search(
             step.keep(index_B)
         alive = [alive[i] for i in keep]
         if alive:
-            beams = torch.tensor([grids[b].beams for b in alive], dtype=torch.long, device=device)
+            beams = torch.tensor([[live.beam for live in grids[b]] for b in alive], dtype=torch.long, device=device)
             step.reorder((index_B[:, None] * n_beams + beams).flatten())
-        tokens = [history[-1] if history else config.eos for b in alive for history in grids[b].histories]
+        tokens = [live.tokens[-1] for b in alive for live in grids[b]]
         token_N = torch.tensor(tokens, dtype=torch.long, device=device)
     return finished
 
 
-@dataclass
-class _Grid:
-    """The live hypotheses of one sentence, bank after bank.
+class _Live(NamedTuple):
+    """A live hypothesis in the grid of a sentence, which holds one bank after another.
 
     Attributes:
-        histories: their tokens.
-        log_probs: their log-probabilities; -inf for empty places.
-        beams: the place in the previous grid that each continues.
+        tokens: its tokens, without bos.
+        log_prob: their log-probability; -inf for an empty place.
+        beam: the place in the previous grid that it continues.
     """
 
-    histories: list[tuple[int, ...]]
-    log_probs: list[float]
-    beams: list[int]
-
-    def finished(self, totals: Sequence[float], phrases: Sequence[Phrase], config: SearchConfig) -> list[Hypothesis]:
-        """Return the hypotheses that contain all phrases, ended by eos; `totals` are their log-probabilities."""
-        return [
-            config.hypothesis(list(history), total)
-            for history, total in zip(self.histories, totals, strict=True)
-            if total > _NEVER and all(_contains(history, phrase) for phrase in phrases)
-        ]
-
-    def extended(self, total_KV: Tensor, phrases: Sequence[Phrase], bank_size: int) -> "_Grid":
-        """Return the grid of the best continuations in each bank."""
-        n_beams, n_tokens = total_KV.shape
-        bank_KV = self._banks(n_tokens, phrases).to(total_KV.device)
-        grid = _Grid([], [], [])
-        for bank in range(n_beams // bank_size):
-            total, place = total_KV.masked_fill(bank_KV != bank, _NEVER).flatten().topk(min(bank_size, bank_KV.numel()))
-            found = [(p, i) for p, i in zip(total.tolist(), place.tolist(), strict=True) if p > _NEVER]
-            found += [(_NEVER, 0)] * (bank_size - len(found))
-            grid.log_probs += [p for p, _ in found]
-            grid.beams += [i // n_tokens for _, i in found]
-            grid.histories += [(*self.histories[i // n_tokens], i % n_tokens) for _, i in found]
-        return grid
-
-    def _banks(self, n_tokens: int, phrases: Sequence[Phrase]) -> Tensor:
-        """Return the bank of every continuation, (K, V)."""
-        bank_KV = torch.zeros(len(self.histories), n_tokens, dtype=torch.long)
-        phrase_tokens = sorted({token for phrase in phrases for token in phrase})
-        for k, (history, log_prob) in enumerate(zip(self.histories, self.log_probs, strict=True)):
-            if log_prob > _NEVER:
-                bank_KV[k] = sum(len(phrase) for phrase in phrases if _contains(history, phrase))
-                for token in phrase_tokens:
-                    bank_KV[k, token] = n_met((*history, token), phrases)
-        return bank_KV
+    tokens: tuple[int, ...]
+    log_prob: float
+    beam: int
 
 
-def n_met(tokens: Sequence[int], phrases: Sequence[Phrase]) -> int:
-    """Return how many phrase tokens an output contains: those of complete phrases and of one that it ends within."""
+def _extended(grid: Sequence[_Live], total_KV: Tensor, phrases: Sequence[Phrase], bank_size: int) -> list[_Live]:
+    """Return the best continuations in each bank; `total_KV` are the log-probabilities of all."""
+    n_tokens = total_KV.size(1)
+    bank_KV = _banks(grid, n_tokens, phrases).to(total_KV.device)
+    extended = []
+    for bank in range(len(grid) // bank_size):
+        total, place = total_KV.masked_fill(bank_KV != bank, _NEVER).flatten().topk(bank_size)
+        for log_prob, i in zip(total.tolist(), place.tolist(), strict=True):
+            beam, token = divmod(i, n_tokens)
+            extended.append(_Live((*grid[beam].tokens, token), log_prob, beam))
+    return extended
+
+
+def _banks(grid: Sequence[_Live], n_tokens: int, phrases: Sequence[Phrase]) -> Tensor:
+    """Return the bank of every continuation, (K, V)."""
+    bank_KV = torch.zeros(len(grid), n_tokens, dtype=torch.long)
+    for k, live in enumerate(grid):
+        if live.log_prob == _NEVER:
+            continue
+        bank_KV[k] = sum(len(phrase) for phrase in phrases if _contains(live.tokens, phrase))
+        for token in {token for phrase in phrases for token in phrase}:
+            bank_KV[k, token] = _n_met((*live.tokens, token), phrases)
+    return bank_KV
+
+
+def _n_met(tokens: Sequence[int], phrases: Sequence[Phrase]) -> int:
+    """Return how many phrase tokens count as met by an output.
+
+    These are all tokens of complete phrases, and the longest beginning of another phrase at the end of the output.
+    """
     complete = [phrase for phrase in phrases if _contains(tokens, phrase)]
     begun = [n for p in phrases if p not in complete for n in range(1, len(p)) if tuple(tokens[-n:]) == tuple(p[:n])]
     return sum(map(len, complete)) + max(begun, default=0)
