@@ -47,7 +47,13 @@ def _feed_forward_parameters(config: ModelConfig) -> int:
 
 
 def forward_flops(config: ModelConfig, src_len: int, tgt_len: int) -> int:
-    """Return the operations of one forward pass over a pair of `src_len` and `tgt_len` tokens, eos or bos included."""
+    """Return the operations of one forward pass over a sentence pair.
+
+    Args:
+        config: the architecture.
+        src_len: source tokens, eos included.
+        tgt_len: target tokens, bos included.
+    """
     encoder_layer = _attention_flops(config, src_len, src_len) + _feed_forward_flops(config, src_len)
     decoder_layer = (
         _attention_flops(config, tgt_len, tgt_len)
@@ -70,28 +76,39 @@ def _feed_forward_flops(config: ModelConfig, n_tokens: int) -> int:
 
 
 def flops_per_token(config: ModelConfig, src_len: int, tgt_len: int) -> float:
-    """Return the forward operations per target token; those of the encoder are divided among the target tokens."""
+    """Return the forward operations per target token; those of the encoder are divided among the target tokens.
+
+    Args:
+        config: the architecture.
+        src_len: source tokens, eos included.
+        tgt_len: target tokens, bos included.
+    """
     return forward_flops(config, src_len, tgt_len) / tgt_len
 
 
 def training_flops_per_step(config: ModelConfig, n_pairs: int, src_len: int, tgt_len: int) -> int:
-    """Return the operations of one update on `n_pairs` pairs padded to these lengths.
+    """Return the operations of one update.
 
     Each product of the forward pass has two in the backward pass: one for its input, one for its weights.
+
+    Args:
+        config: the architecture.
+        n_pairs: number of sentence pairs.
+        src_len: source tokens of each pair, padding included.
+        tgt_len: target tokens of each pair, padding included.
     """
     return 3 * n_pairs * forward_flops(config, src_len, tgt_len)
 
 
 def training_flops_from_hardware(seconds: float, n_devices: int, sustained_flops: float) -> float:
-    """Return the estimate behind table 2: time * devices * operations per second that one device sustains."""
+    """Return the training operations by the estimate behind table 2, the product of the three arguments.
+
+    Args:
+        seconds: time of training.
+        n_devices: number of devices.
+        sustained_flops: operations per second of one device; see `SUSTAINED_FLOPS`.
+    """
     return seconds * n_devices * sustained_flops
-
-
-def mfu(achieved_flops: float, peak_flops: float) -> float:
-    """Return model FLOPs utilisation: operations per second that the model needs / those that the hardware offers."""
-    if peak_flops <= 0:
-        raise ValueError(f"peak_flops = {peak_flops} must be above 0")
-    return achieved_flops / peak_flops
 
 
 @dataclass(frozen=True)
@@ -120,12 +137,24 @@ def recurrent_cost(n: int, d: int) -> LayerCost:
 
 
 def convolutional_cost(n: int, d: int, k: int) -> LayerCost:
-    """Return the cost of dilated convolutions of kernel width k >= 2 over n positions of width d (table 1, row 3)."""
+    """Return the cost of dilated convolutions (table 1, row 3).
+
+    Args:
+        n: number of positions.
+        d: width of a position.
+        k: width of the kernel; ValueError below 2.
+    """
     if k < 2:
         raise ValueError(f"k = {k}: a kernel needs a width of at least 2 to join positions")
     return LayerCost(k * n * d * d, 1, math.log(n, k))
 
 
 def restricted_self_attention_cost(n: int, d: int, r: int) -> LayerCost:
-    """Return the cost of self-attention to r of n positions of width d (table 1, row 4)."""
+    """Return the cost of restricted self-attention (table 1, row 4).
+
+    Args:
+        n: number of positions.
+        d: width of a position.
+        r: number of positions that each position reads.
+    """
     return LayerCost(r * n * d, 1, n / r)

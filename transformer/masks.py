@@ -27,7 +27,13 @@ def causal_mask(n: int, device: torch.device | None = None) -> Tensor:
 
 
 def window_mask(n: int, window: int, device: torch.device | None = None) -> Tensor:
-    """Let position t read positions at most `window` away (table 1: restricted self-attention), (1, 1, n, n)."""
+    """Let position t read positions at most `window` away (table 1: restricted self-attention), (1, 1, n, n).
+
+    Args:
+        n: number of positions.
+        window: largest distance.
+        device: of the mask.
+    """
     position = torch.arange(n, device=device)
     return ((position[:, None] - position[None, :]).abs() <= window)[None, None]
 
@@ -45,6 +51,11 @@ def decoder_mask(n: int, window: int | None = None, device: torch.device | None 
     """Return the mask of decoder self-attention, (1, 1, n, n).
 
     Padding is to the right of a sentence, hence in the future of all its tokens, so the causal mask covers it.
+
+    Args:
+        n: number of target positions.
+        window: largest distance that a position reads; None is no limit.
+        device: of the mask.
     """
     allowed_11TT = causal_mask(n, device)
     return allowed_11TT if window is None else allowed_11TT & window_mask(n, window, device)

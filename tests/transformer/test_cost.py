@@ -158,9 +158,3 @@ def test_dilated_convolutions_join_any_two_positions_in_log_k_layers(k: int, dep
 def test_a_kernel_of_one_joins_nothing() -> None:
     with pytest.raises(ValueError, match="k = 1: a kernel"):
         cost.convolutional_cost(5, 3, k=1)
-
-
-def test_utilisation_is_a_share_of_the_peak() -> None:
-    assert cost.mfu(3e12, 4e12) == 0.75
-    with pytest.raises(ValueError, match="peak_flops = 0"):
-        cost.mfu(3e12, 0)

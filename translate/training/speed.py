@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import cast
 
 from transformer.config import ModelConfig
-from transformer.cost import forward_flops, mfu
+from transformer.cost import forward_flops
 from translate.corpus.batches import Batch
 
 # Keys of metrics.jsonl that differ between any two runs.
@@ -39,7 +39,7 @@ class Speed:
     def record(self) -> dict[str, object]:
         """Return tokens per second of all processes, FLOP/s of this one, and the share `mfu` of its peak."""
         flops_per_s = self.flops / self.seconds if self.seconds else 0.0
-        share = round(mfu(flops_per_s, self.peak), 4)
+        share = round(flops_per_s / self.peak, 4)
         return {"tokens_per_s": round(self.recent), "flops_per_s": float(f"{flops_per_s:.4g}"), "mfu": share}
 
 
