@@ -19,7 +19,12 @@ from transformer.masks import causal_mask
 
 
 def attention_weights(q_BHTK: Tensor, k_BHSK: Tensor, allowed: Tensor | None) -> Tensor:
-    """Return softmax(Q K^T / sqrt(d_k)), the first factor of equation 1, (B, H, T, S); each row sums to 1."""
+    """Return softmax(Q K^T / sqrt(d_k)), the first factor of equation 1, (B, H, T, S); each row sums to 1.
+
+    Args:
+        q_BHTK, k_BHSK: queries and keys.
+        allowed: a mask that broadcasts to (B, H, T, S); None allows all.
+    """
     scores_BHTS = (q_BHTK * q_BHTK.size(-1) ** -0.5) @ k_BHSK.transpose(-2, -1)
     if allowed is not None:
         scores_BHTS = scores_BHTS.masked_fill(~allowed, float("-inf"))
@@ -54,9 +59,12 @@ def attend_fused(
 def attend_fast(
     q_BHTK: Tensor, k_BHSK: Tensor, v_BHSV: Tensor, allowed: Tensor | None, rate: float = 0.0, causal: bool = False
 ) -> Tensor:
-    """Return equation 1 by the fastest kernel of the device; arguments as `attend_fused`.
+    """Return equation 1 by the fastest kernel of the device.
 
     On a CPU that is not the fused kernel, whose backward pass is slow on short sentences.
+
+    Args:
+        q_BHTK, k_BHSK, v_BHSV, allowed, rate, causal: see `attend_fused`.
     """
     if q_BHTK.device.type != "cpu":
         return attend_fused(q_BHTK, k_BHSK, v_BHSV, allowed, rate, causal)
@@ -92,7 +100,12 @@ class MultiHeadAttention(nn.Module):
         *,
         causal: bool = False,
     ) -> Tensor:
-        """Return self-attention over x, (B, T, D); arguments as `read`."""
+        """Return self-attention over x, (B, T, D).
+
+        Args:
+            x_BTD: the input.
+            allowed, attn_weights_out, causal: see `read`.
+        """
         return self.read(*self.project(x_BTD), allowed, attn_weights_out, causal=causal)
 
     def project(self, x_BTD: Tensor) -> tuple[Tensor, Tensor, Tensor]:
@@ -133,7 +146,11 @@ class MultiHeadAttention(nn.Module):
         return self._merge(attend_fast(q_BHTK, k_BHSK, v_BHSV, allowed, rate, causal))
 
     def read_step(self, q_BHTK: Tensor, k_BHSK: Tensor, v_BHSV: Tensor, attn_bias: Tensor | None) -> Tensor:
-        """Return `read` for one decoding step, without gradients; arguments as `attend_step`."""
+        """Return `read` for one decoding step, without gradients.
+
+        Args:
+            q_BHTK, k_BHSK, v_BHSV, attn_bias: see `attend_step`.
+        """
         return self._merge(attend_step(q_BHTK, k_BHSK, v_BHSV, attn_bias))
 
     def _merge(self, heads_BHTV: Tensor) -> Tensor:

@@ -26,7 +26,13 @@ class LayerCache:
     self_v: Tensor | None = None  # (B, H, P * J, V)
 
     def append(self, k_BHJK: Tensor, v_BHJV: Tensor, first: int, position: int) -> tuple[Tensor, Tensor]:
-        """Write one position of every hypothesis; return the keys and values of positions first .. position."""
+        """Write one position of every hypothesis; return the keys and values of positions first .. position.
+
+        Args:
+            k_BHJK, v_BHJV: keys and values of the new position.
+            first: the first position to return.
+            position: the new position; all before it are written.
+        """
         n = k_BHJK.size(2)
         start, stop = first * n, (position + 1) * n
         if self.self_k is None or self.self_v is None:

@@ -44,7 +44,13 @@ class EncoderLayer(nn.Module):
         self.residuals = nn.ModuleList(Residual(config) for _ in range(2))
 
     def forward(self, x_BSD: Tensor, allowed: Tensor, attn_weights_out: list[Tensor] | None = None) -> Tensor:
-        """(B, S, D) -> (B, S, D); `attn_weights_out` receives the attention weights, (B, H, S, S)."""
+        """Process all source positions at once, (B, S, D).
+
+        Args:
+            x_BSD: the source side.
+            allowed: mask of self-attention; see `encoder_mask`.
+            attn_weights_out: receives the attention weights, (B, H, S, S).
+        """
         x_BSD = self.residuals[0](x_BSD, lambda x: self.self_attn(x, allowed, attn_weights_out))
         return self.residuals[1](x_BSD, self.feed_forward)  # type: ignore[no-any-return]
 

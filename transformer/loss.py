@@ -15,7 +15,13 @@ CHUNK = 1024  # tokens per chunk; all N x V logits at once would be by far the l
 
 
 def smoothed_nll(logits_NV: Tensor, target_N: Tensor, smoothing: float) -> Tensor:
-    """Return -sum q log p over tokens and vocabulary, a scalar in float32: the definition, for reference and tests."""
+    """Return -sum q log p over tokens and vocabulary, a scalar in float32: the definition, for reference and tests.
+
+    Args:
+        logits_NV: the logits.
+        target_N: the reference tokens.
+        smoothing: epsilon of label smoothing.
+    """
     log_p_NV = logits_NV.float().log_softmax(dim=-1)
     others = smoothing / (logits_NV.size(-1) - 1)
     gold_N = log_p_NV.gather(1, target_N[:, None])[:, 0]

@@ -111,7 +111,13 @@ class Transformer(nn.Module):
         return self.logits(self.decode_states(tgt_BT, memory))
 
     def decode_states(self, tgt_BT: Tensor, memory: Memory, maps: AttentionMaps | None = None) -> Tensor:
-        """Return the decoder's output before the pre-softmax matrix, (B, T, D); `maps` receives attention weights."""
+        """Return the decoder's output before the pre-softmax matrix, (B, T, D).
+
+        Args:
+            tgt_BT: target tokens, from bos.
+            memory: the encoder's output.
+            maps: receives the attention weights.
+        """
         n, window = tgt_BT.size(1), self.config.window
         x_BTD = self.tgt_embedding(tgt_BT, self.tgt_positions(0, n))
         # Flash attention accepts no explicit mask, but knows the causal one.

@@ -13,7 +13,13 @@ LEVELS = 1 << 16
 
 
 def dropout(x: Tensor, rate: float, training: bool) -> Tensor:
-    """Zero each element with probability `rate` and scale the others to keep the mean; x itself when not training."""
+    """Zero each element with probability `rate` and scale the others to keep the mean.
+
+    Args:
+        x: the input.
+        rate: in [0, 1).
+        training: if False, return x itself.
+    """
     if not training or rate == 0.0:
         return x
     if x.device.type != "cpu":
@@ -23,7 +29,12 @@ def dropout(x: Tensor, rate: float, training: bool) -> Tensor:
 
 
 def add_dropout(x: Tensor, y: Tensor, rate: float, training: bool) -> Tensor:
-    """Return x + dropout(y), with product and sum in one pass."""
+    """Return x + dropout(y), with product and sum in one pass.
+
+    Args:
+        x, y: the summands.
+        rate, training: see `dropout`.
+    """
     if not training or rate == 0.0:
         return x + y
     if x.device.type != "cpu":

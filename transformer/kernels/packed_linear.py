@@ -22,7 +22,13 @@ _FUNCTIONS = {"relu": F.relu, "swish": F.silu}
 
 
 class Packed:
-    """activation(x W^T + b) with constant weights and no gradients; only for weights that `can_pack` accepts."""
+    """activation(x W^T + b) with constant weights and no gradients.
+
+    Args:
+        weight_ED: W, which `can_pack` accepts.
+        bias_E: b, or None.
+        activation: None for the identity.
+    """
 
     def __init__(self, weight_ED: Tensor, bias_E: Tensor | None, activation: Activation | None = None) -> None:
         self.weight = torch.ops.mkldnn._reorder_linear_weight(weight_ED.detach().contiguous())

@@ -41,12 +41,22 @@ def attend_step(q_BHTK: Tensor, k_BHSK: Tensor, v_BHSV: Tensor, attn_bias: Tenso
 
 
 def split_heads(x_BTE: Tensor, n_heads: int, widths: Sequence[int]) -> tuple[Tensor, ...]:
-    """Split the last axis into parts of n_heads * width, each (B, H, T, width) and contiguous, as products need it."""
+    """Split the last axis into parts, each (B, H, T, width) and contiguous, as products need it.
+
+    Args:
+        x_BTE: the input; E is n_heads times the sum of the widths.
+        n_heads: H.
+        widths: width of each part in one head.
+    """
     return _SplitHeads.apply(x_BTE, n_heads, widths)  # type: ignore[no-any-return, no-untyped-call]
 
 
 def by_head(x_BTE: Tensor, n_heads: int, widths: Sequence[int]) -> list[Tensor]:
-    """Return views of the parts, each (B, T, H, width)."""
+    """Return views of the parts, each (B, T, H, width).
+
+    Args:
+        x_BTE, n_heads, widths: see `split_heads`.
+    """
     parts = torch.split(x_BTE, [n_heads * width for width in widths], dim=-1)
     return [part.view(*part.shape[:2], n_heads, -1) for part in parts]
 

@@ -28,7 +28,7 @@ class Step(Protocol):
         """Let hypothesis n continue hypothesis index_N[n] of the same sentence."""
 
     def keep(self, index_B: Tensor) -> None:
-        """Keep only these sentences, in this order; a call of `reorder` follows, and its N may be smaller."""
+        """Keep only these sentences, in this order; `reorder` is called next, for their hypotheses alone."""
 
 
 def beam_search(

@@ -53,7 +53,13 @@ class ModelStep:
 
 
 def pad_batch(sentences: Sequence[Sequence[int]], pad: int, device: torch.device | None = None) -> Tensor:
-    """Return token ids as one tensor, padded on the right, (B, S)."""
+    """Return token ids as one tensor, padded on the right, (B, S).
+
+    Args:
+        sentences: at least one.
+        pad: id of padding.
+        device: of the tensor; None is the CPU.
+    """
     width = max(len(ids) for ids in sentences)
     return torch.tensor([[*ids, *[pad] * (width - len(ids))] for ids in sentences], dtype=torch.long, device=device)
 
