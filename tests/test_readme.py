@@ -21,7 +21,8 @@ from translate.corpus.grammar import generate
 
 ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text(encoding="utf-8")
-PAGES = {path.name: path.read_text(encoding="utf-8") for path in sorted((ROOT / "docs").glob("*.md"))}
+DOCS = ROOT / "docs"
+PAGES = {path.relative_to(DOCS).as_posix(): path.read_text(encoding="utf-8") for path in sorted(DOCS.rglob("*.md"))}
 EVERY_PAGE = pytest.mark.parametrize("name", ["README.md", *PAGES])
 # Programs of the examples that tests do not start, because they install, download or need several processes.
 NOT_RUN = ("pip", "make", "apt", "torchrun", "sbatch", "LD_PRELOAD=", "translate import")
@@ -115,12 +116,12 @@ def anchors(text: str) -> set[str]:
 
 @EVERY_PAGE
 def test_links_lead_somewhere(name: str):
-    folder = ROOT if name == "README.md" else ROOT / "docs"
+    file = ROOT / name if name == "README.md" else DOCS / name
     for target in re.findall(r"\]\(([^)\s]+)\)", page(name)):
         if target.startswith("https://"):
             continue
         path, _, anchor = target.partition("#")
-        found = folder / path if path else folder / name
+        found = file.parent / path if path else file
         assert found.exists(), target
         assert not anchor or anchor in anchors(found.read_text(encoding="utf-8")), target
 
@@ -236,10 +237,20 @@ def test_the_commands_and_python_examples_run(
     monkeypatch.chdir(folder)
     if name != "README.md":
         run_commands(name)
-    for i, code in enumerate(blocks(page(name), "python")):
+    namespace: dict[str, object] = {}
+    for i, (code, shown) in enumerate(examples(page(name))):
         compiled = compile(code, f"{name}, Python example {i + 1}", "exec")
-        if "import ray" not in code:
-            exec(compiled, {})
+        if "import ray" in code:
+            continue
+        printed = io.StringIO()
+        with contextlib.redirect_stdout(printed):
+            exec(compiled, namespace)
+        assert not shown or is_like(printed.getvalue(), shown.removesuffix("\n")), f"{code}\n{printed.getvalue()}"
+
+
+def examples(text: str) -> list[tuple[str, str]]:
+    """Each Python block, and the output that a `text` block right under it shows, or "" if there is none."""
+    return re.findall(r"^```python\n(.*?)^```$(?:\n+```text\n(.*?)^```$)?", text, re.DOTALL | re.MULTILINE)
 
 
 def session(text: str) -> Iterator[tuple[str, str]]:

@@ -17,18 +17,23 @@ def sha256(path: Path) -> str:
 
 
 def write_text(path: Path, text: str, *, durable: bool = False) -> None:
-    """Write text to a file in UTF-8, atomically: a reader sees the old content or the new one.
+    """Write text to a file in UTF-8, in which "\\n" stays "\\n" on every system; arguments as `write_bytes`."""
+    write_bytes(path, text.encode("utf-8"), durable=durable)
+
+
+def write_bytes(path: Path, content: bytes, *, durable: bool = False) -> None:
+    """Write a file atomically: a reader sees the old content or the new one.
 
     Args:
         path: the file; its folder must exist.
-        text: the content; "\\n" stays "\\n" on every system.
+        content: all of it.
         durable: return only when the content is on the disk, so that a power failure cannot undo it.
 
     Raises OSError; the file is then unchanged.
     """
     partial = path.with_name(f".{path.name}.partial")
-    with partial.open("w", encoding="utf-8", newline="\n") as file:
-        file.write(text)
+    with partial.open("wb") as file:
+        file.write(content)
         if durable:
             file.flush()
             os.fsync(file.fileno())

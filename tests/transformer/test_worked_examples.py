@@ -57,6 +57,15 @@ def test_the_second_of_six_words() -> None:
     torch.testing.assert_close(context[1], torch.tensor([0.4419, 0.6515, 0.5683]), rtol=0, atol=5e-5)
 
 
+def test_scores_of_the_second_of_six_words_by_sum_and_by_softmax() -> None:
+    q, k, _ = without_projections().project(SIX_WORDS[None])
+    scores = (q @ k.transpose(-2, -1))[0, 0, 1] / math.sqrt(3)
+    expected = torch.tensor([0.9544, 1.4950, 1.4754, 0.8434, 0.7070, 1.0865])
+    torch.testing.assert_close(scores, expected, rtol=0, atol=5e-5)
+    by_sum = torch.tensor([0.1455, 0.2278, 0.2249, 0.1285, 0.1077, 0.1656])
+    torch.testing.assert_close(scores / scores.sum(), by_sum, rtol=0, atol=5e-5)
+
+
 def random_projections(n_heads: int) -> Heads:
     """Query, key and value matrix of each head, drawn in that order."""
     torch.manual_seed(123)
@@ -76,6 +85,31 @@ def test_six_words_with_projections_and_scaling() -> None:
     ]
     torch.testing.assert_close(rows[:, :2], torch.tensor(expected), rtol=0, atol=5e-5)
     assert not rows[:, 2].any()
+
+
+def test_query_scores_and_weights_of_the_second_of_six_words_with_projections() -> None:
+    q, k, _ = loaded(random_projections(1), torch.eye(2, 3)).project(SIX_WORDS[None])
+    query = q[0, 0, 1]
+    torch.testing.assert_close(query, torch.tensor([0.4306, 1.4551]), rtol=0, atol=5e-5)
+    scores = torch.tensor([1.2705, 1.8524, 1.8111, 1.0795, 0.5577, 1.5440])
+    torch.testing.assert_close(k[0, 0] @ query, scores, rtol=0, atol=5e-5)
+    weights = torch.tensor([0.1500, 0.2264, 0.2199, 0.1311, 0.0906, 0.1820])
+    torch.testing.assert_close(attention_weights(q, k, None)[0, 0, 1], weights, rtol=0, atol=5e-5)
+
+
+def test_six_words_with_the_initial_values_of_linear_layers() -> None:
+    torch.manual_seed(789)
+    w_q, w_k, w_v = (torch.nn.Linear(3, 2, bias=False).weight.detach().T for _ in range(3))
+    (rows,) = loaded([(w_q, w_k, w_v)], torch.eye(2, 3))(SIX_WORDS[None], None)
+    expected = [
+        [-0.0739, 0.0713],
+        [-0.0748, 0.0703],
+        [-0.0749, 0.0702],
+        [-0.0760, 0.0685],
+        [-0.0763, 0.0679],
+        [-0.0754, 0.0693],
+    ]
+    torch.testing.assert_close(rows[:, :2], torch.tensor(expected), rtol=0, atol=5e-5)
 
 
 def by_hand(words: Tensor, heads: Heads, causal: bool) -> list[list[float]]:

@@ -16,10 +16,10 @@ from typing import Any
 from transformer.search.hypothesis import Hypothesis, SearchConfig
 from translate.corpus.tokenizer import Tokenizer
 from translate.errors import Say, UserError
-from translate.exchange.optional import optional_package
 from translate.inference.engine import Batch, Found, Search, side_by_side
 from translate.models import registry
 from translate.models.folder import TranslationSpec, check_tokenizer
+from translate.optional import optional_package
 
 FILE = "model.bin"  # its presence identifies a CTranslate2 folder
 

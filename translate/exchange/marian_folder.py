@@ -22,11 +22,11 @@ from transformer.model import Transformer
 from translate.config.schema import DecodingConfig
 from translate.corpus.tokenizer import Tokenizer
 from translate.errors import UserError
-from translate.exchange.optional import optional_package
 from translate.exchange.projections import head_width, projections
 from translate.exchange.verification import Ids, Proof, compare, require_equal, teacher_forced
 from translate.files import new_folder, write_json
 from translate.models.folder import ModelFolder, TranslationSpec, writing
+from translate.optional import optional_package
 
 TOLERANCE = 1e-5  # of logits, relative to the largest one of a sentence
 

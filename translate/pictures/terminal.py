@@ -1,0 +1,85 @@
+"""Drawings made of characters."""
+
+import sys
+from collections.abc import Sequence
+
+from translate.errors import UserError
+
+_BLOCKS = " \u2591\u2592\u2593\u2588"  # light to full
+_ASCII = " .:*#"
+_BARS = "\u2588", "#"
+
+
+def _drawable(characters: str) -> bool:
+    """True if stdout can show these characters."""
+    try:
+        characters.encode(getattr(sys.stdout, "encoding", None) or "utf-8")
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def shade(value: float, low: float = 0.0, high: float = 1.0) -> str:
+    """Return a character that is the darker, the nearer `value` is to `high`."""
+    shades = _BLOCKS if _drawable(_BLOCKS) else _ASCII
+    share = (value - low) / (high - low)
+    return shades[max(0, min(len(shades) - 1, int(share * len(shades))))]
+
+
+def bar(share: float, width: int) -> str:
+    """Return a horizontal bar; a `share` of 1 fills the width."""
+    full, plain = _BARS
+    return (full if _drawable(full) else plain) * round(share * width)
+
+
+def grid(rows: Sequence[str], columns: Sequence[str], values: Sequence[Sequence[float]], width: int | None) -> str:
+    """Return a matrix as shaded cells, each as wide as the word above it.
+
+    Args:
+        rows: a word beside each row.
+        columns: a word above each column.
+        values: from 0 to 1.
+        width: columns of the terminal; None is unlimited. UserError if the grid is wider.
+    """
+    side = max(map(len, rows))
+    needed = side + sum(len(column) + 1 for column in columns)
+    if width is not None and needed > width:
+        raise UserError(
+            f"the grid needs {needed} columns, but the terminal has {width}; widen it, or draw a file with --to"
+        )
+    lines = [" " * side + "".join(f" {column}" for column in columns)]
+    for row, cells in zip(rows, values, strict=True):
+        shaded = (" " + shade(cell) * len(column) for cell, column in zip(cells, columns, strict=True))
+        lines.append(row.rjust(side) + "".join(shaded))
+    return "\n".join(line.rstrip() for line in lines)
+
+
+def table(rows: Sequence[Sequence[str]], align: str) -> str:
+    """Return rows as aligned columns; `align` has "<" (left) or ">" (right) for each column."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return "\n".join(
+        "  ".join(f"{cell:{side}{width}}" for cell, side, width in zip(row, align, widths, strict=True)).rstrip()
+        for row in rows
+    )
+
+
+def plot(curves: Sequence[tuple[str, Sequence[float]]], *, height: int, top: str, left: str, right: str) -> str:
+    """Return curves over a common axis, each with its own letter.
+
+    Args:
+        curves: name and values of each curve, all of one length, at least 0.
+        height: number of lines.
+        top: label of the largest value.
+        left, right: labels of the first and the last position.
+    """
+    highest = max(max(values) for _, values in curves)
+    n = len(curves[0][1])
+    canvas = [[" "] * n for _ in range(height)]
+    for letter, (_, values) in zip("abcdefgh", curves, strict=False):
+        for x, value in enumerate(values):
+            canvas[height - 1 - round(value / highest * (height - 1))][x] = letter
+    labels = [top, *[""] * (height - 2), "0"]
+    side = max(map(len, labels))
+    lines = [f"{label:>{side}} |{''.join(row)}".rstrip() for label, row in zip(labels, canvas, strict=True)]
+    names = [f"{letter}: {name}" for letter, (name, _) in zip("abcdefgh", curves, strict=False)]
+    return "\n".join([*lines, f"{'':{side}}  {left}{right:>{n - len(left)}}", *names])
