@@ -1,23 +1,21 @@
 """Numbers that a translation must contain: dates, times, amounts, years.
 
 A small model may drop or garble a number. Numbers up to twelve are not checked, because they may be translated by an
-article or a pronoun, unless they are amounts ("3 %") or follow a word such as "Nr.". Numbers joined to letters, such as
+article or a pronoun, unless they are amounts ("3 %", "3 Euro") or follow a word such as "Nr.". Numbers joined to letters, such as
 19,5kg, are not checked either. Spelled-out numbers count as numbers: "twenty people" contains 20.
 """
 
 import re
 from collections import Counter
 from collections.abc import Collection, Sequence
+from functools import cache
 
 from translate.text import languages
+from translate.text.languages import Language
 from translate.text.placeholders import SYMBOL, Protected, symbol
 
 LARGEST_UNCHECKED = 12
 
-# Possessive, so that no part of 19,5kg is a number.
-_NUMBER = re.compile(
-    r"(?<![\w.,:/\u27e6])(?P<before>[€$£¥]\s?)?(?P<digits>\d++(?:[.,:/]\d++)*+)(?P<after>\s?[€$£¥%])?(?![\w\u27e7])"
-)
 _DIGITS = re.compile(r"\d+(?:[.,:/]\d+)*")  # also within 15th
 _GROUPS = re.compile(r"(?<![\d.,])\d{1,3}(?:[ \u00a0\u2009\u202f'\u2019]\d{3})+(?:[.,]\d+)?(?!\d)")  # 1 234 and 1'234
 _YEAR = re.compile(r"(?<![\d.,])(?:1\d|20) \d\d(?!\d|[.,]\d)")  # nineteen eighty-four
@@ -42,8 +40,7 @@ def missing(output: str, text: str, source: str, target: str) -> set[int]:
     lost = _not_in(found, needed, source)
     if lost:
         lost = _not_in(found | _counts(_with_digits(SYMBOL.sub(" ", output), target)), needed, source)
-    units = {match.start(): [match[group].strip() for group in ("before", "after") if match[group]] for match in needed}
-    return lost | {i for i, signs in units.items() if not all(_is_named(sign, output, target) for sign in signs)}
+    return lost | {match.start() for match in needed if not _has_units(output, match, source, target)}
 
 
 def protect(text: str, source: str, target: str, only: Collection[int] | None = None) -> Protected:
@@ -75,11 +72,44 @@ def _localised(match: re.Match[str], source: str, target: str) -> str:
         return match["digits"]
     decimals = rf"{re.escape(old.decimal)}\d+"
     grouped = rf"[1-9]\d{{0,2}}(?:{re.escape(old.grouping)}\d{{3}})+"
-    names = "|".join(name for unit in old.units.values() for name in unit)
-    is_amount = match["before"] or match["after"] or re.match(rf"\s?(?:{names})", match.string[match.end() :], re.I)
-    certain = rf"{grouped}{decimals}" + (rf"|{grouped}|\d+{decimals}" if is_amount else "")
+    certain = rf"{grouped}{decimals}" + (rf"|{grouped}|\d+{decimals}" if _units(match) else "")
     swapped = str.maketrans(old.grouping + old.decimal, new.grouping + new.decimal)
     return match["digits"].translate(swapped) if re.fullmatch(certain, match["digits"]) else match["digits"]
+
+
+@cache
+def _pattern(language: str) -> re.Pattern[str]:
+    """Return the pattern of a number. Signs and codes of units belong to it; the name of a unit follows it."""
+    units = _rules(language).units
+    signs = "|".join(map(re.escape, [*units, *(name for names in units.values() for name in names if name.isupper())]))
+    names = "|".join(name for names in units.values() for name in names if name.islower())
+    return re.compile(
+        # Possessive, so that no part of 19,5kg is a number.
+        rf"(?<![\w.,:/\u27e6])(?P<before>(?!%)(?:{signs})\s?)?(?P<digits>\d++(?:[.,:/]\d++)*+)"
+        rf"(?P<after>\s?(?:{signs}))?(?![\w\u27e7])(?:(?=\s?(?P<name>(?i:{names}))))?"
+    )
+
+
+def _rules(language: str) -> Language:
+    """Return the rules of a language; those of English if it has none."""
+    rules = languages.find(language) or languages.find("en")
+    assert rules  # English has a file
+    return rules
+
+
+def _units(match: re.Match[str]) -> list[str]:
+    """Return the signs, codes and names of units of a number."""
+    return [unit.strip() for unit in match.group("before", "after", "name") if unit]
+
+
+def _has_units(output: str, match: re.Match[str], source: str, target: str) -> bool:
+    """Return whether the output names the units of a number; True for targets whose names are unknown."""
+    rules = languages.find(target)
+    signs = {name.casefold(): sign for sign, names in _rules(source).units.items() for name in (sign, *names)}
+    return rules is None or all(
+        any(name in output or name in output.casefold() for name in (sign, *rules.units.get(sign, ())))
+        for sign in (signs[unit.casefold()] for unit in _units(match))
+    )
 
 
 def _needed(text: str, source: str) -> list[re.Match[str]]:
@@ -87,9 +117,8 @@ def _needed(text: str, source: str) -> list[re.Match[str]]:
     rules = languages.find(source)
     return [
         match
-        for match in _NUMBER.finditer(text)
-        if match["before"]
-        or match["after"]
+        for match in _pattern(source).finditer(text)
+        if _units(match)
         or not (len(match["digits"]) <= 2 and int(match["digits"]) <= LARGEST_UNCHECKED)
         or (rules and rules.numbered.search(text, max(0, match.start() - _REACH), match.start()))
     ]
@@ -145,9 +174,3 @@ def _forms(match: re.Match[str], source: str) -> list[str]:
     elif rules and re.fullmatch(rf"[\d{re.escape(rules.grouping)}]+{re.escape(rules.decimal)}\d\d?", match["digits"]):
         forms = [_with_point([hours, *minutes])]
     return forms
-
-
-def _is_named(unit: str, output: str, target: str) -> bool:
-    """Return whether the unit's sign or name is in the output; True for languages whose names are unknown."""
-    rules = languages.find(target)
-    return rules is None or unit in output or any(name in output.casefold() for name in rules.units[unit])

@@ -9,7 +9,7 @@
     repetition     the translation repeated itself, so a second search excluded repetitions
     length         the translation was cut off at the length limit for its source
     numbers        a number was missing, so a second search kept all numbers fixed
-    missing        a number of the source is not in the translation
+    missing        a number of the source, or its currency or per cent sign, is not in the translation
     echo           most words of the translation are those of the source
     confidence     the mean log-probability is low
 

@@ -157,7 +157,18 @@ def test_only_the_missing_numbers_are_replaced() -> None:
     assert protect(text, *EN_DE).originals == ("25", "100,000", "2011")
 
 
-def test_a_number_without_its_unit_is_missing() -> None:
-    text = "3 € und 20 %"
+@pytest.mark.parametrize("text", ["3 € und 20 %", "3 Euro und 20 %", "3 EUR und 20 Prozent", "EUR 3 und 20 PROZENT"])
+def test_a_number_without_its_unit_is_missing(text: str) -> None:
+    percent = text.index("20")
     assert missing("3 and 20 percent", text, *DE_EN) == {0}
-    assert missing("3 euros and 20", text, *DE_EN) == {8}
+    assert missing("3 euros and 20", text, *DE_EN) == {percent}
+    assert not missing("three euros and 20%", text, *DE_EN)
+    assert not missing("EUR 3, 20 per cent", text, *DE_EN)
+    assert not missing("3 et 20", text, "de", "fr")
+
+
+def test_a_code_is_kept_with_its_number_and_a_name_is_translated() -> None:
+    text = "1.234,56 EUR, USD 20 und 1.234,56 Euro"
+    protected = protect(text, *DE_EN)
+    assert protected.text == f"{symbol(0)}, {symbol(1)} und {symbol(2)} Euro"
+    assert protected.originals == ("1,234.56 EUR", "USD 20", "1,234.56")

@@ -21,7 +21,7 @@ class Language(BaseModel, frozen=True, extra="forbid"):
         quotes: opening and closing quotation mark.
         grouping: separator between groups of three digits.
         decimal: decimal separator.
-        units: names of currency and percent signs.
+        units: names and codes of currencies and per cent by their sign; codes are in capitals.
         numbered: matches at the end of a text after which a number stays in digits, such as "Nr.".
         clock: matches after a time of day, such as "Uhr".
         number_endings: matches the empty text before the ending of a number word, such as "fach" in "zwanzigfach".
