@@ -105,6 +105,14 @@ class Tokenizer:
         """Return the id of each piece; that of the unknown piece if there is no such piece."""
         return [int(self._processor.piece_to_id(piece)) for piece in pieces]
 
+    def scores(self) -> dict[str, tuple[int, float]]:
+        """Return id and score of each piece of text: not of special pieces, bytes and placeholders."""
+        p, symbols = self._processor, {placeholder(i) for i in range(self.n_placeholders)}
+        special = (p.is_control, p.is_unknown, p.is_unused, p.is_byte)
+        text = [i for i in range(self.vocab_size) if not any(kind(i) for kind in special)]
+        pieces = {p.id_to_piece(i): (i, p.get_score(i)) for i in text}
+        return {piece: found for piece, found in pieces.items() if piece not in symbols}
+
 
 def placeholder(i: int) -> str:
     """Return symbol `i` (from 0), which replaces text that must not be translated."""
