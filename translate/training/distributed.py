@@ -11,6 +11,7 @@ calls `encode` and `decode_states`; it averages, but we sum; and it needs the sa
 ranks, which differs if one rank halves a batch to fit its memory.
 """
 
+import itertools
 import os
 import threading
 import time
@@ -28,8 +29,8 @@ from translate.errors import Say, UserError
 
 BUCKET = 2**25  # gradient values in one message: large for the network, small beside the state of the model
 BEAT = 1.0  # seconds between heartbeats
-SUSPECT = 5.0  # seconds without a heartbeat after which a failed message is blamed on a rank
-SILENT = 45.0  # seconds without a heartbeat after which a rank is lost: a power failure closes no connection
+SUSPECT = 5  # own heartbeats without one of another rank after which a failed message is blamed on that rank
+SILENT = 45  # the same, after which a rank is lost even if no message fails: a power failure closes no connection
 PATIENCE = timedelta(days=30)  # timeout of messages; long, as other ranks wait while rank 0 prepares a corpus
 
 T = TypeVar("T")
@@ -144,15 +145,16 @@ class Watch:
     def __init__(self, store: "dist.Store", rank: int, size: int, say: Say) -> None:  # type: ignore[name-defined]
         self._store, self._say = store.clone(), say  # its own connection: the other may be busy
         self._key, self._others = f"alive/{rank}", [other for other in range(size) if other != rank]
-        self._heard: dict[int, tuple[bytes, float]] = {}  # last heartbeat of each other rank, and its time
+        self._heard: dict[int, bytes] = {}  # last heartbeat of each other rank
+        # Own heartbeats since then; a clock would also count a pause of this process, as by Ctrl-Z.
+        self._missed = dict.fromkeys(self._others, 0)
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._run, name="ranks", daemon=True)
 
     def start(self) -> None:
         """Send the first heartbeat, wait for those of the others, and start the thread."""
         self._store.set(self._key, "0")
-        now = time.monotonic()
-        self._heard = {rank: (self._store.get(f"alive/{rank}"), now) for rank in self._others}
+        self._heard = {rank: self._store.get(f"alive/{rank}") for rank in self._others}
         self._thread.start()
 
     def stop(self) -> None:
@@ -161,46 +163,36 @@ class Watch:
         if self._thread.is_alive():
             self._thread.join()
 
-    def silent(self, seconds: float) -> list[int]:
-        """Return the ranks without a heartbeat in the last `seconds`."""
-        now = time.monotonic()
-        return [rank for rank, (_, heard) in self._heard.items() if now - heard > seconds]
+    def silent(self, beats: int) -> list[int]:
+        """Return the ranks without a heartbeat during the last `beats` of this one."""
+        return [rank for rank, missed in self._missed.items() if missed > beats]
 
     def suspects(self) -> list[int]:
         """Return the ranks to blame for a failed message: wait until heartbeats are missing, or give up."""
-        deadline = time.monotonic() + 3 * SUSPECT
+        deadline = time.monotonic() + 3 * SUSPECT * BEAT
         while self._thread.is_alive() and not self.silent(SUSPECT) and time.monotonic() < deadline:
             time.sleep(BEAT / 4)
         return self.silent(SUSPECT)
 
     def _run(self) -> None:
-        beat, before = 0, time.monotonic()
-        while not self._stop.wait(BEAT):
-            beat += 1
-            now = time.monotonic()
-            self._forgive(now - before - BEAT)
-            before = now
+        for beat in itertools.count(1):
+            if self._stop.wait(BEAT):
+                return
             try:
                 self._store.set(self._key, str(beat))
                 self._listen()
             except RuntimeError:  # the process that holds the store has ended
-                self._heard = {0: (b"", -SILENT)}
+                self._missed = {0: SILENT + 1}
             if lost := self.silent(SILENT):
                 self._say(_sentence(lost))
                 # The main thread waits for an answer that will not come, and no exception can reach it there.
                 os._exit(1)
 
-    def _forgive(self, late: float) -> None:
-        """After a pause of this process, as by Ctrl-Z, do not count the heartbeats that it missed."""
-        if late > SUSPECT:
-            self._heard = {rank: (sign, heard + late) for rank, (sign, heard) in self._heard.items()}
-
     def _listen(self) -> None:
         signs = self._store.multi_get([f"alive/{rank}" for rank in self._others])
-        now = time.monotonic()
         for rank, sign in zip(self._others, signs, strict=True):
-            if sign != self._heard[rank][0]:
-                self._heard[rank] = (sign, now)
+            self._missed[rank] = self._missed[rank] + 1 if sign == self._heard[rank] else 0
+            self._heard[rank] = sign
 
 
 @contextmanager
