@@ -18,6 +18,7 @@ from transformer.checkpoint_io import load_config
 from translate.config.load import parse
 from translate.errors import UserError
 from translate.files import sha256, write_text
+from translate.training import environment
 from translate.training.reproduction import verdict
 from translate.training.run import Record, Run, load_json, writing
 
@@ -50,6 +51,7 @@ def _content(run: Run) -> dict[str, object]:
     manifest = load_json(run.manifest, so=_SO)
     scores = load_json(run.scores, so=_SO) if run.scores.exists() else {}
     records, starts = run.records(), manifest["starts"]
+    facts = [environment.facts(start) for start in starts]
     model = run.model / "model.safetensors"
     weights = sha256(model) if model.exists() else None
     return {
@@ -72,7 +74,7 @@ def _content(run: Run) -> dict[str, object]:
         "warnings": list(_warnings(records)),
         "starts": starts,
         "commands": dict.fromkeys(shlex.join(["translate", *start["command"][1:]]) for start in starts),
-        "environment": _environment(starts),
+        "environment": {name: dict.fromkeys(of.get(name, "unknown") for of in facts) for name in facts[-1]},
     }
 
 
@@ -114,26 +116,12 @@ def _warnings(records: Sequence[Record]) -> Iterator[str]:
         yield f"{n_skipped:,} updates left out because loss or gradient was not finite"
 
 
-def _environment(starts: Sequence[Record]) -> dict[str, dict[str, None]]:
-    """Return the distinct values, as texts, of each fact about the starts."""
-    facts = [
-        {
-            "commit": start["commit"],
-            "uncommitted changes": start["uncommitted_changes"],
-            **start["versions"],
-            **{key: start["machine"][key] for key in ("processor", "device", "cores", "threads", "processes")},
-        }
-        for start in starts
-    ]
-    return {key: dict.fromkeys(str(of.get(key)) for of in facts) for key in facts[-1]}
-
-
 @functools.cache
 def _page() -> jinja2.Template:
-    environment = jinja2.Environment(
+    templates = jinja2.Environment(
         trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=True, undefined=jinja2.StrictUndefined
     )
-    environment.filters |= {
+    templates.filters |= {
         "cell": _cell,
         "counted": _counted,
         "decimals": lambda value, digits: "" if value is None else f"{value:.{digits}f}",
@@ -142,7 +130,7 @@ def _page() -> jinja2.Template:
         "thousands": "{:,}".format,
         "time": lambda seconds: str(datetime.timedelta(seconds=round(seconds))),
     }
-    return environment.from_string(Path(__file__).with_name("card.md.jinja").read_text(encoding="utf-8"))
+    return templates.from_string(Path(__file__).with_name("card.md.jinja").read_text(encoding="utf-8"))
 
 
 def _line(text: str) -> str:

@@ -32,6 +32,18 @@ def environment() -> dict[str, Any]:
     }
 
 
+def facts(start: dict[str, Any]) -> dict[str, str]:
+    """Return each fact of a start, from `environment`, as text under one name."""
+    names = ("processor", "device", "cores", "threads", "processes")
+    values = {
+        "commit": start["commit"],
+        "uncommitted changes": start["uncommitted_changes"],
+        **start["versions"],
+        **{name: start["machine"][name] for name in names},
+    }
+    return {name: str(value) for name, value in values.items()}
+
+
 def commit() -> str | None:
     """Return the commit of the project's checkout, or None if the project was installed without one."""
     return _git("rev-parse", "HEAD")

@@ -118,13 +118,12 @@ def parent_of(run: Run, path: Path | None, say: Say, *, resume: bool) -> Parent 
 
     Raises UserError if the run began with another model.
     """
-    record = run.recorded_parent() if resume else None
     if path is None:
-        return None if record is None else recorded(record, run)
+        return recorded(run, run) if resume else None
     parent = Parent.open(path, say)
     if not (resume and run.has_begun):
         return parent
-    if record is None:
+    if (record := run.recorded_parent()) is None:
         raise UserError(f"{run.folder}: its run began without --from; leave that out, or name another --run")
     for key in _FILES:
         if parent.record[key] != record[key]:
@@ -135,17 +134,19 @@ def parent_of(run: Run, path: Path | None, say: Say, *, resume: bool) -> Parent 
     return parent
 
 
-def recorded(record: Record, run: Run) -> Parent:
-    """Return the parent in a manifest's `record`; if it is gone, a checkpoint of `run` takes its place.
+def recorded(began: Run, run: Run) -> Parent | None:
+    """Return the parent that `began` names, or None; if it is gone, a checkpoint of `run` takes its place.
 
     Raises UserError if there is neither, or if the parent has changed.
     """
+    if (record := began.recorded_parent()) is None:
+        return None
     steps = checkpoint.checkpoints(run.checkpoints)
     needed = ["tokenizer_sha256"] if steps else list(_FILES)
     for folder in (Path(record["path"]), *reversed(steps)):
         if model_folder.is_complete(folder) and all(sha256(folder / _FILES[key]) == record[key] for key in needed):
             return Parent(folder, record)
-    raise UserError(f"{record['path']}: the model that {run.folder} began from is gone or has changed; restore it")
+    raise UserError(f"{record['path']}: the model that {began.folder} began from is gone or has changed; restore it")
 
 
 def _architecture(config: ModelConfig) -> dict[str, object]:

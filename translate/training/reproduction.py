@@ -4,18 +4,14 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-import torch
-
 from transformer.checkpoint_io import load_config
 from translate.config.load import parse
 from translate.config.schema import ExperimentConfig
 from translate.corpus.manifest import input_hashes
 from translate.errors import Say, UserError
 from translate.files import read_json, sha256, write_json
-from translate.training import parent
-from translate.training.environment import environment
-from translate.training.parent import Parent
-from translate.training.run import DTYPES, Record, Run, differing_keys, load_json, writing
+from translate.training.environment import environment, facts
+from translate.training.run import Record, Run, differing_keys, load_json, writing
 from translate.training.speed import TIMED
 
 _COMPARED = ("train", "valid", "final")  # other lines depend on the clock and on the number of starts
@@ -48,16 +44,6 @@ class Original:
             raise UserError(f"{folder}: has no final model to compare with; finish it with --resume first")
         return cls(run, config, manifest)
 
-    @property
-    def dtype(self) -> torch.dtype:
-        """The type of matrix products; a new measurement might choose another."""
-        return DTYPES[self.manifest["dtype"]]
-
-    def parent(self, again: Run) -> Parent | None:
-        """Return the model that the run started from, for the run `again`; UserError if it is gone or has changed."""
-        record = self.manifest.get("parent")
-        return None if record is None else parent.recorded(record, again)
-
     def corpus_folder(self, otherwise: Path) -> Path:
         """Return the folder of the run's prepared corpus, or `otherwise` if it is gone or holds another corpus."""
         folder = Path(self.manifest["prepared"])
@@ -83,7 +69,7 @@ class Original:
         before = self.manifest["data"]["inputs"]
         if changed := sorted(differing_keys(before, input_hashes(self.config))):
             raise UserError(f"{', '.join(changed)}: not what {self.run.folder} was trained on; restore the data")
-        processes = _facts(self.manifest["starts"][-1])["processes"]
+        processes = self.manifest["starts"][-1]["machine"]["processes"]
         if processes != n_ranks:
             raise UserError(
                 f"{self.run.folder}: trained with {processes} processes, which make other updates than {n_ranks}; "
@@ -103,15 +89,15 @@ class Original:
 
     def doubts(self, now: Record) -> list[str]:
         """Return a phrase on each difference between `now`, from `environment`, and the starts of the run."""
-        starts, here = [_facts(start) for start in self.manifest["starts"]], _facts(now)
+        starts, here = [facts(start) for start in self.manifest["starts"]], facts(now)
         phrases = []
         for name, value in here.items():
-            before = dict.fromkeys(str(facts.get(name)) for facts in starts)
-            if list(before) != [str(value)]:
+            before = dict.fromkeys(start.get(name, "unknown") for start in starts)
+            if list(before) != [value] and name != "uncommitted changes":
                 phrases.append(f"{name} {' and '.join(before)} then, {value} now")
         if here["threads"] != (threads := starts[-1]["threads"]) and here["device"] == "cpu":
             phrases.append(f"OMP_NUM_THREADS={threads} sets as many threads as then")
-        if any(start.get("uncommitted_changes") for start in (*self.manifest["starts"], now)):
+        if any(start["uncommitted_changes"] for start in (*self.manifest["starts"], now)):
             phrases.append("there are uncommitted changes")
         if here["device"] != "cpu":
             phrases.append("a GPU may add in another order each time")
@@ -166,13 +152,3 @@ def _final(run: Run) -> Record | None:
     """Return loss and BLEU of the final model on the validation set, or None before there is one."""
     finals = [record for record in run.records() if record["kind"] == "final"]
     return {key: finals[-1][key] for key in ("nll", "bleu")} if finals else None
-
-
-def _facts(start: Record) -> Record:
-    """Return the facts of a start that may change bits."""
-    machine = start["machine"]
-    return {
-        "commit": start["commit"],
-        **start["versions"],
-        **{key: machine[key] for key in ("processor", "device", "threads", "processes")},
-    }

@@ -29,7 +29,6 @@ from translate.config.load import parse
 from translate.config.schema import ExperimentConfig
 from translate.corpus.prepare import Prepared
 from translate.errors import UserError
-from translate.training import data_files
 from translate.training.environment import environment
 
 # Settings that may change when a run is resumed: they do not change the result of any update.
@@ -231,7 +230,7 @@ def _data(prepared: Prepared) -> Record:
     return {
         **{key: prepared.manifest[key] for key in ("fingerprint", "inputs", "counts")},
         "tokenizer": prepared.manifest["tokenizer"]["sha256"],
-        "files": data_files.digests(prepared.folder, prepared.manifest["files"]),
+        "files": {name: files.sha256(prepared.folder / name) for name in sorted(prepared.manifest["files"])},
     }
 
 

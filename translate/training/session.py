@@ -20,7 +20,7 @@ from translate.models.folder import ModelFolder, TranslationSpec
 from translate.training import card, checkpoint, tensorboard
 from translate.training.distributed import ALONE, Ranks, joined
 from translate.training.loop import Trainer
-from translate.training.parent import Parent, parent_of
+from translate.training.parent import Parent, parent_of, recorded
 from translate.training.reproduction import Original
 from translate.training.run import Run
 from translate.training.signals import terminable
@@ -63,7 +63,7 @@ def train_experiment(
         try:
             # Check everything before preparing the corpus, which takes long and which other runs may share.
             parent = ranks.first(
-                lambda: original.parent(run) if original else parent_of(run, from_model, say, resume=resume)
+                lambda: recorded(original.run, run) if original else parent_of(run, from_model, say, resume=resume)
             )
             if parent is not None:
                 config = parent.settings(config, _discard if resume or original else say)
@@ -79,7 +79,8 @@ def train_experiment(
                 ranks.first(lambda: original.run.check_data(corpus, otherwise=otherwise))
             ranks.watch()
             ranks.first(lambda: held.enter_context(run.locked()))
-            dtype = None if original is None else original.dtype
+            # The type of matrix products is that of the original, as a new measurement might choose another.
+            dtype = None if original is None else original.run.recorded_dtype()
             trainer = new_trainer(
                 config, corpus, run, score_bleu=score_bleu, say=say, ranks=ranks, parent=parent, dtype=dtype
             )

@@ -10,14 +10,6 @@ from translate.errors import Terminated
 Handler = Callable[[int, FrameType | None], None]
 
 
-class Interrupted(KeyboardInterrupt):
-    """Training was asked to stop by Ctrl-C, or by another process of the run; everything is saved."""
-
-
-class TerminatedWhileTraining(Terminated, Interrupted):
-    """Training was asked to stop by SIGTERM; everything is saved."""
-
-
 @contextmanager
 def terminable() -> Iterator[None]:
     """Make SIGTERM raise Terminated, so that cleanup and messages work as with Ctrl-C."""
@@ -42,7 +34,7 @@ def stop_signals(say: Callable[[str], None], alone: bool) -> Iterator[list[int]]
 
     def handle(number: int, frame: FrameType | None) -> None:
         if received and alone:
-            raise Terminated if number == signal.SIGTERM else KeyboardInterrupt
+            raise interruption([number])
         if not received:
             say("finishing this step, then saving" + ("; Ctrl-C again stops at once" if alone else ""))
         received.append(number)
@@ -51,9 +43,9 @@ def stop_signals(say: Callable[[str], None], alone: bool) -> Iterator[list[int]]
         yield received
 
 
-def interruption(received: list[int]) -> Interrupted:
-    """Return the exception to raise after the state is saved."""
-    return TerminatedWhileTraining() if signal.SIGTERM in received else Interrupted()
+def interruption(received: list[int]) -> KeyboardInterrupt:
+    """Return the exception for these signals, or for a signal to another process of the run if there are none."""
+    return Terminated() if signal.SIGTERM in received else KeyboardInterrupt()
 
 
 @contextmanager

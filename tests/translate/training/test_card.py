@@ -14,7 +14,6 @@ from translate.errors import UserError
 from translate.training import card as module
 from translate.training.card import CURVE, card
 from translate.training.loop import Trainer
-from translate.training.signals import Interrupted
 
 
 @pytest.fixture
@@ -101,7 +100,7 @@ def test_a_run_that_has_not_ended_has_a_card_and_every_start_is_on_that_of_a_res
     monkeypatch.chdir(toy.folder)
     Path("toy.json").write_text(json.dumps(toy.settings), encoding="utf-8")
     with monkeypatch.context() as stopped:
-        stopped.setattr(Trainer, "_validate", lambda trainer: (_ for _ in ()).throw(Interrupted))
+        stopped.setattr(Trainer, "_validate", lambda trainer: (_ for _ in ()).throw(KeyboardInterrupt))
         assert main(["train", "toy.json"]) == 130
     assert "not ended" in card(Path("runs/toy"))
     manifest = Path("runs/toy/manifest.json")

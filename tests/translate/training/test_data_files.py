@@ -50,21 +50,6 @@ def test_a_changed_input_is_named_at_resume(toy):
         toy.trainer("run", resume=True)
 
 
-def test_samples_of_a_large_file_reach_from_its_first_byte_to_its_last(tmp_path, monkeypatch):
-    monkeypatch.setattr(data_files, "WHOLE", 99)
-    monkeypatch.setattr(data_files, "BLOCK", 3)
-    monkeypatch.setattr(data_files, "BLOCKS", 5)
-    path = tmp_path / "ids.npy"
-    path.write_bytes(bytes(range(101)))
-    before = data_files.digest(path)
-    assert before.startswith("sampled:")
-    for position in (0, 49, 100):
-        data = bytearray(range(101))
-        data[position] += 1
-        path.write_bytes(data)
-        assert data_files.digest(path) != before
-
-
 def test_a_file_that_was_deleted_has_changed(tmp_path):
     (tmp_path / "a").write_text("a", encoding="utf-8")
     watched = data_files.Watched(tmp_path, ["a"])

@@ -15,7 +15,6 @@ from translate.corpus.batches import Position
 from translate.errors import UserError
 from translate.models import folder as model_folder
 from translate.training import checkpoint
-from translate.training.signals import Interrupted
 from translate.training.speed import TIMED
 
 
@@ -82,7 +81,7 @@ def test_a_stopped_run_goes_on_to_the_same_bits(toy, monkeypatch):
         return update(batches)
 
     monkeypatch.setattr(trainer, "_update", stop_at_six)
-    with pytest.raises(Interrupted):
+    with pytest.raises(KeyboardInterrupt):
         trainer.train()
     assert trainer.state.step == 6
     toy.trainer("halves", resume=True).train()

@@ -14,7 +14,6 @@ from translate.corpus.prepare import Prepared
 from translate.errors import UserError
 from translate.models.folder import TranslationSpec
 from translate.training.loop import Trainer
-from translate.training.signals import Interrupted
 
 
 @pytest.fixture(autouse=True)
@@ -52,7 +51,7 @@ def assert_same_weights(a: Path, b: Path) -> None:
 def keep_first_weights(trainer: Trainer, batches: object) -> None:
     """In place of an update: the weights that the run begins with, in the current folder."""
     save_file(trainer.model.state_dict(), "model.safetensors")
-    raise Interrupted
+    raise KeyboardInterrupt
 
 
 def interrupt_at(step: int, monkeypatch) -> None:
@@ -61,7 +60,7 @@ def interrupt_at(step: int, monkeypatch) -> None:
 
     def interrupted(trainer, batches):
         if trainer.state.step + 1 == step:
-            raise Interrupted
+            raise KeyboardInterrupt
         return update(trainer, batches)
 
     monkeypatch.setattr(Trainer, "_update", interrupted)
@@ -72,7 +71,7 @@ def test_it_starts_from_the_weights_and_the_tokenizer_and_says_so_in_the_manifes
     Path("other.en").write_text("house and house\ncat\nred and blue\n", encoding="utf-8")
 
     monkeypatch.setattr(Trainer, "_update", keep_first_weights)
-    with pytest.raises(Interrupted):
+    with pytest.raises(KeyboardInterrupt):
         fine_tune(toy, "tuned", parent, data={"train": [{"source": "other.de", "target": "other.en"}]})
     assert_same_weights(Path(), parent)
     assert sha256(Path("prepared/tuned/tokenizer.model")) == sha256(parent / "tokenizer.model")
@@ -104,7 +103,7 @@ def test_it_goes_on_to_the_same_bits_whether_or_not_the_parent_is_named_again(to
     whole = fine_tune(toy, "whole", parent)
     with monkeypatch.context() as stopped:
         interrupt_at(stop, stopped)
-        with pytest.raises(Interrupted):
+        with pytest.raises(KeyboardInterrupt):
             fine_tune(toy, "halves", parent)
     if stop == 6 and not named:
         shutil.rmtree(parent.parent)
@@ -126,7 +125,7 @@ def test_going_on_from_another_model_is_refused(toy, parent, monkeypatch):
 def test_without_a_checkpoint_a_changed_parent_is_no_start(toy, parent, monkeypatch):
     with monkeypatch.context() as stopped:
         interrupt_at(2, stopped)
-        with pytest.raises(Interrupted):
+        with pytest.raises(KeyboardInterrupt):
             fine_tune(toy, "tuned", parent)
     tensors = load_file(parent / "model.safetensors")
     save_file({name: tensor + 1 for name, tensor in tensors.items()}, parent / "model.safetensors")
@@ -164,7 +163,7 @@ def test_the_other_direction_begins_with_the_same_weights(toy, parent, capsys, m
     spec = TranslationSpec.load(run / "model/translation.json")
     assert (spec.source, spec.target) == ("en", "de")
     monkeypatch.setattr(Trainer, "_update", keep_first_weights)
-    with pytest.raises(Interrupted):
+    with pytest.raises(KeyboardInterrupt):
         fine_tune(toy, "again", parent, data=data)
     assert_same_weights(Path(), parent)
 
@@ -186,7 +185,7 @@ def test_a_run_with_an_old_corpus_learns_from_both_and_goes_on_to_the_same_bits(
     assert counts["replay"] == counts["kept"] - 3 > 100
     with monkeypatch.context() as stopped:
         interrupt_at(7, stopped)
-        with pytest.raises(Interrupted):
+        with pytest.raises(KeyboardInterrupt):
             fine_tune(toy, "halves", parent, data=data)
     assert_same_weights(whole / "model", fine_tune(toy, "halves", None, resume=True, data=data) / "model")
     with pytest.raises(UserError, match=r"other settings \(data.replay.share\)"):

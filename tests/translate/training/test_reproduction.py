@@ -14,7 +14,6 @@ from translate.training.environment import environment
 from translate.training.loop import Trainer
 from translate.training.reproduction import Original, first_difference
 from translate.training.run import Run
-from translate.training.signals import Interrupted
 
 
 @pytest.fixture(autouse=True)
@@ -47,7 +46,7 @@ def interrupted_before(step: int, monkeypatch) -> None:
 
     def stop(trainer, batches):
         if trainer.state.step + 1 == step:
-            raise Interrupted
+            raise KeyboardInterrupt
         return update(trainer, batches)
 
     monkeypatch.setattr(Trainer, "_update", stop)
@@ -70,7 +69,7 @@ def test_a_killed_and_prolonged_run_is_repeated_by_one_that_is_killed_too(toy, m
     """What a checkpoint out of turn, and the end that the run had before, leave in the metrics is no difference."""
     with monkeypatch.context() as stopped:
         interrupted_before(6, stopped)
-        with pytest.raises(Interrupted):
+        with pytest.raises(KeyboardInterrupt):
             trained(toy, "a", max_steps=7, log_every=3)
     trained(toy, "a", max_steps=7, log_every=3, resume=True)
     run = trained(toy, "a", log_every=3, resume=True)

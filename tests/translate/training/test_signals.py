@@ -9,7 +9,7 @@ import pytest
 from translate.cli import main
 from translate.corpus import prepare
 from translate.errors import Terminated
-from translate.training.signals import Interrupted, TerminatedWhileTraining, terminable
+from translate.training.signals import terminable
 
 
 @pytest.fixture(autouse=True)
@@ -38,9 +38,7 @@ def signals_itself(monkeypatch, trainer, method: str, *numbers: int, step: int) 
 
 
 @pytest.mark.parametrize("method", ["_scores", "_save"], ids=["validation", "save"])
-@pytest.mark.parametrize(
-    ("number", "exception"), [(signal.SIGTERM, TerminatedWhileTraining), (signal.SIGINT, Interrupted)]
-)
+@pytest.mark.parametrize(("number", "exception"), [(signal.SIGTERM, Terminated), (signal.SIGINT, KeyboardInterrupt)])
 def test_a_signal_waits_for_the_step_in_hand(toy, monkeypatch, method, number, exception):
     toy.trainer("whole").train()
     trainer = toy.trainer("run")

@@ -11,7 +11,6 @@ import pytest
 from translate.errors import UserError
 from translate.training import tensorboard
 from translate.training.run import Run
-from translate.training.signals import Interrupted
 from translate.training.tensorboard import TensorBoard
 
 needs_the_extra = pytest.mark.skipif(importlib.util.find_spec("tensorboard") is None, reason="an extra")
@@ -63,11 +62,11 @@ def test_a_resumed_run_has_no_point_twice_and_none_that_it_took_back(toy, monkey
 
     def die(batches):
         if trainer.state.step == 6:
-            raise Interrupted
+            raise KeyboardInterrupt
         return update(batches)
 
     monkeypatch.setattr(trainer, "_update", die)
-    with pytest.raises(Interrupted):
+    with pytest.raises(KeyboardInterrupt):
         trainer.train()
     run = Run(toy.folder / "run")
     assert max(step for step, _ in points(run)["train/loss"]) == 6
