@@ -32,25 +32,19 @@ class Step(Protocol):
 
 
 def beam_search(
-    step: Step,
-    max_lengths: Sequence[int],
-    config: SearchConfig,
-    *,
-    early_stop: bool = True,
-    device: torch.device | None = None,
+    step: Step, max_lengths: Sequence[int], config: SearchConfig, *, device: torch.device | None = None
 ) -> list[list[Hypothesis]]:
     """Return the `config.n_best` finished hypotheses of every sentence, best first.
 
     A hypothesis finishes when its eos ranks among the K best continuations; the K best others go on. A sentence ends
-    when K hypotheses have finished.
+    when K hypotheses have finished, or earlier, once no live hypothesis can reach its n best: log-probabilities only
+    fall and length penalties never fall, so the present log-probability under the penalty of the maximum length is an
+    upper bound. The result is the same.
 
     Args:
         step: the step function, before its first call.
         max_lengths: maximum number of tokens of each output, eos included; only eos may be the last one.
         config: the settings of the search.
-        early_stop: also end a sentence once no live hypothesis can reach its n best. Log-probabilities only fall and
-            length penalties never fall, so the present log-probability under the penalty of the maximum length is an
-            upper bound. The result is the same.
         device: where `step` computes.
     """
     n_beams, eos = config.beam_size, config.eos
@@ -77,7 +71,7 @@ def beam_search(
         best = log_prob_BK[:, 0].tolist()
         for row in list(batch.active):
             b = batch.sentences[row]
-            if _complete(finished[b], best[row] / max_penalties[b], config, early_stop):
+            if _complete(finished[b], best[row] / max_penalties[b], config):
                 batch.active.remove(row)
         index_B = torch.tensor(batch.shrink(), dtype=torch.long, device=device)
         if len(index_B) < len(limits):
@@ -147,13 +141,13 @@ def _end_at_limit(log_prob_NV: Tensor, length: int, limits: Sequence[int], eos: 
     return log_prob_NV.masked_fill(at_limit_N[:, None] & others_V, float("-inf"))
 
 
-def _complete(finished: Sequence[Hypothesis], bound: float, config: SearchConfig, early_stop: bool) -> bool:
+def _complete(finished: Sequence[Hypothesis], bound: float, config: SearchConfig) -> bool:
     """Return whether a sentence's result is final.
 
     `bound` is an upper bound on the scores of live hypotheses: -inf or NaN if there are none.
     """
     if len(finished) >= config.beam_size or not bound > float("-inf"):
         return True
-    if not early_stop or len(finished) < config.n_best:
+    if len(finished) < config.n_best:
         return False
     return bound <= sorted((h.score for h in finished), reverse=True)[config.n_best - 1]

@@ -29,7 +29,6 @@ def beam(
     beam_size: int,
     alpha: float,
     n_best: int = 1,
-    early_stop: bool = True,
     vocab_size: int = V,
     rule: LengthRule = "gnmt",
 ) -> list[list[Hypothesis]]:
@@ -37,7 +36,6 @@ def beam(
         TableStep(seeds, vocab_size),
         max_lengths,
         SearchConfig(beam_size=beam_size, alpha=alpha, length_rule=rule, n_best=n_best),
-        early_stop=early_stop,
     )
 
 
@@ -84,13 +82,13 @@ def test_beam_search_is_the_plain_one(
         assert [h.score for h in found] == pytest.approx([score for score, _ in expected], abs=1e-5)
 
 
-@given(SEEDS, st.integers(1, 4), ALPHAS, RULES, st.booleans())
+@given(SEEDS, st.integers(1, 4), ALPHAS, RULES)
 def test_a_beam_that_holds_everything_is_exhaustive_search(
-    seeds: list[int], max_length: int, alpha: float, rule: LengthRule, early_stop: bool
+    seeds: list[int], max_length: int, alpha: float, rule: LengthRule
 ) -> None:
     words = [token for token in range(4) if token != EOS]
     outputs = [output for n in range(max_length) for output in itertools.product(words, repeat=n)]
-    lists = beam(seeds, [max_length] * len(seeds), len(outputs), alpha, len(outputs), early_stop, 4, rule)
+    lists = beam(seeds, [max_length] * len(seeds), len(outputs), alpha, len(outputs), 4, rule)
     for seed, found in zip(seeds, lists, strict=True):
         scores = {output: total(seed, output, 4) / plain_penalty(len(output) + 1, alpha, rule) for output in outputs}
         assert [tuple(h.tokens) for h in found] == sorted(outputs, key=lambda output: -scores[output])
@@ -101,10 +99,11 @@ def test_a_beam_that_holds_everything_is_exhaustive_search(
 def test_stopping_early_finds_what_running_on_finds(
     seeds: list[int], max_length: int, beam_size: int, alpha: float, rule: LengthRule, data: st.DataObject
 ) -> None:
+    """All hypotheses of the beam are the n best only when as many have finished, so nothing stops early."""
     n_best = data.draw(st.integers(1, beam_size))
     lengths = [data.draw(st.integers(1, max_length)) for _ in seeds]
-    early, late = (beam(seeds, lengths, beam_size, alpha, n_best, stop, rule=rule) for stop in (True, False))
-    assert early == late
+    early, late = (beam(seeds, lengths, beam_size, alpha, n, rule=rule) for n in (n_best, beam_size))
+    assert early == [found[:n_best] for found in late]
 
 
 @pytest.mark.parametrize(("rule", "alpha"), [("gnmt", 2.0), ("average", 0.0)])
@@ -134,9 +133,9 @@ def test_stopping_early_saves_steps(rule: LengthRule) -> None:
             return (8 * super().__call__(token_N)).log_softmax(dim=1)
 
     calls = []
-    for early_stop in (True, False):
+    for n_best in (1, 5):
         step = Sure(range(20), V)
-        beam_search(step, [30] * 20, SearchConfig(beam_size=5, length_rule=rule), early_stop=early_stop)
+        beam_search(step, [30] * 20, SearchConfig(beam_size=5, length_rule=rule, n_best=n_best))
         calls.append(step.n_calls)
     assert calls[0] < calls[1]
 
@@ -201,15 +200,6 @@ def test_no_output_is_longer_than_its_limit(
         assert all(EOS not in h.tokens for h in found)
 
 
-@given(SEEDS, LENGTHS, st.integers(2, 5), ALPHAS, st.data())
-def test_asking_for_more_hypotheses_does_not_change_the_first(
-    seeds: list[int], max_length: int, beam_size: int, alpha: float, data: st.DataObject
-) -> None:
-    n_best = data.draw(st.integers(1, beam_size - 1))
-    few, many = (beam(seeds, [max_length] * len(seeds), beam_size, alpha, n) for n in (n_best, beam_size))
-    assert few == [found[:n_best] for found in many]
-
-
 @given(st.integers(0, 10_000))
 def test_a_larger_alpha_prefers_longer_outputs(seed: int) -> None:
     """Among everything there is: the best score under a larger penalty never belongs to a shorter output."""
@@ -253,7 +243,7 @@ def test_finished_sentences_are_not_searched_any_longer() -> None:
             widths.append(len(token_N))
             return super().__call__(token_N)
 
-    beam_search(Watched([1, 2, 3], V), [1, 9, 1], SearchConfig(beam_size=3), early_stop=False)
+    beam_search(Watched([1, 2, 3], V), [1, 9, 1], SearchConfig(beam_size=3, n_best=3))
     assert widths[0] == 9
     assert set(widths[1:]) == {3}
 
