@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from transformer.attention import attend, attend_fused
+from transformer.attention import attend, attend_fast
 from transformer.config import ModelConfig
 from transformer.loss import linear_smoothed_nll, smoothed_nll
 from transformer.model import Transformer
@@ -41,7 +41,7 @@ def test_the_fused_kernel_is_equation_1(dtype):
     allowed = torch.rand(3, 1, 5, 7, device=CUDA) > 0.3
     allowed[..., 0] = True
     tolerance = 1e-5 if dtype == torch.float32 else 2e-2
-    torch.testing.assert_close(attend_fused(q, k, v, allowed), attend(q, k, v, allowed), rtol=0, atol=tolerance)
+    torch.testing.assert_close(attend_fast(q, k, v, allowed), attend(q, k, v, allowed), rtol=0, atol=tolerance)
 
 
 def test_loss_and_gradients_are_those_of_the_cpu(model, batch):

@@ -42,10 +42,13 @@ def attend(q_BHTK: Tensor, k_BHSK: Tensor, v_BHSV: Tensor, allowed: Tensor | Non
     return dropout(attention_weights(q_BHTK, k_BHSK, allowed), rate, training=True) @ v_BHSV
 
 
-def attend_fused(
+def attend_fast(
     q_BHTK: Tensor, k_BHSK: Tensor, v_BHSV: Tensor, allowed: Tensor | None, rate: float = 0.0, causal: bool = False
 ) -> Tensor:
-    """Return equation 1 by PyTorch's fused kernel, which never stores the T x S weights.
+    """Return equation 1 by the fastest kernel of the device.
+
+    That is PyTorch's fused kernel, which never stores the T x S weights, except on a CPU, where its backward pass is
+    slow on short sentences.
 
     Args:
         q_BHTK, k_BHSK, v_BHSV: queries, keys and values.
@@ -53,21 +56,10 @@ def attend_fused(
         rate: dropout rate of the attention weights.
         causal: apply the causal mask; unlike an explicit mask, it permits the flash kernel.
     """
-    return F.scaled_dot_product_attention(q_BHTK, k_BHSK, v_BHSV, attn_mask=allowed, dropout_p=rate, is_causal=causal)
-
-
-def attend_fast(
-    q_BHTK: Tensor, k_BHSK: Tensor, v_BHSV: Tensor, allowed: Tensor | None, rate: float = 0.0, causal: bool = False
-) -> Tensor:
-    """Return equation 1 by the fastest kernel of the device.
-
-    On a CPU that is not the fused kernel, whose backward pass is slow on short sentences.
-
-    Args:
-        q_BHTK, k_BHSK, v_BHSV, allowed, rate, causal: see `attend_fused`.
-    """
     if q_BHTK.device.type != "cpu":
-        return attend_fused(q_BHTK, k_BHSK, v_BHSV, allowed, rate, causal)
+        return F.scaled_dot_product_attention(
+            q_BHTK, k_BHSK, v_BHSV, attn_mask=allowed, dropout_p=rate, is_causal=causal
+        )
     if causal:
         allowed = causal_mask(q_BHTK.size(2))
     if rate:
