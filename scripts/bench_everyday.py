@@ -28,14 +28,6 @@ _LOOP = re.compile(r"([^\s\d]+?)\1{3,}|\b(\w+(?:\W+\w+){0,4}?)(?:\W+\2\b){2,}")
 
 
 @dataclass(frozen=True)
-class Item:
-    """A text to translate and its accepted answers, the best one first."""
-
-    text: str
-    accepted: tuple[str, ...]
-
-
-@dataclass(frozen=True)
 class Verdict:
     """The properties of one answer."""
 
@@ -44,39 +36,39 @@ class Verdict:
     too_long: bool
 
 
+GOOD = Verdict(accepted=True, loops=False, too_long=False)
+
+
 def main(argv: Sequence[str] | None = None) -> int:
     """Translate the list, print failures and the record."""
     from translate.inference.translator import Translator
 
-    args = parse_args(argv)
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("model", help="name of an installed model, or a folder")
+    parser.add_argument("--list", type=Path, help="items and answers; by default those of the model's languages")
+    parser.add_argument("--unguarded", action="store_true", help="translate without the guards of `text`")
+    args = parser.parse_args(argv)
     translator = Translator.load(args.model)
     spec = translator.engine.spec
     path = args.list or DATA / f"everyday.{spec.source}-{spec.target}.tsv"
     items = read(path)
-    translations = translator.passages([item.text for item in items], guarded=not args.unguarded)
-    answers = [translation.text for translation in translations]
-    verdicts = [judge(item, answer) for item, answer in zip(items, answers, strict=True)]
-    for item, answer, verdict in zip(items, answers, verdicts, strict=True):
-        if not verdict.accepted or verdict.loops or verdict.too_long:
-            print(f"{item.text} -> {answer}  (accepted: {item.accepted[0]})")
+    verdicts = []
+    for translation, (item, accepted) in zip(
+        translator.passages(list(items), guarded=not args.unguarded), items.items(), strict=True
+    ):
+        verdict = judge(accepted, translation.text)
+        verdicts.append(verdict)
+        if verdict != GOOD:
+            print(f"{item} -> {translation.text}  (accepted: {accepted[0]})")
     asked = {"model": args.model, "list": path.name, "guarded": not args.unguarded}
     print(json.dumps({"kind": "bench_everyday", **asked, **totals(verdicts)}))
     return 0
 
 
-def parse_args(argv: Sequence[str] | None) -> argparse.Namespace:
-    """Return the options."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("model", help="name of an installed model, or a folder")
-    parser.add_argument("--list", type=Path, help="items and answers; by default those of the model's languages")
-    parser.add_argument("--unguarded", action="store_true", help="translate without the guards of `text`")
-    return parser.parse_args(argv)
-
-
-def read(path: Path) -> list[Item]:
-    """Return the items of a list."""
+def read(path: Path) -> dict[str, list[str]]:
+    """Return the accepted answers of each item of a list, the best one first."""
     lines = path.read_text(encoding="utf-8").splitlines()
-    return [Item(text, tuple(answers)) for text, *answers in (line.split("\t") for line in lines)]
+    return {item: answers for item, *answers in (line.split("\t") for line in lines)}
 
 
 def plain(text: str) -> str:
@@ -85,12 +77,12 @@ def plain(text: str) -> str:
     return _IN_FRONT.sub("", _IGNORED.sub("", text))
 
 
-def judge(item: Item, answer: str) -> Verdict:
+def judge(accepted: Sequence[str], answer: str) -> Verdict:
     """Return whether an answer is accepted, loops, or is too long."""
     return Verdict(
-        accepted=plain(answer) in set(map(plain, item.accepted)),
+        accepted=plain(answer) in set(map(plain, accepted)),
         loops=_LOOP.search(answer.casefold()) is not None,
-        too_long=len(answer.strip()) > MAX_GROWTH * max(map(len, item.accepted)),
+        too_long=len(answer.strip()) > MAX_GROWTH * max(map(len, accepted)),
     )
 
 

@@ -24,19 +24,14 @@ from translate.training.environment import commit
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Translate the test sets twice and print the record."""
-    args = parse_args(argv)
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("model", help="name of a model, or a folder")
+    parser.add_argument("sets", nargs="+", type=Path, help="test sets")
+    args = parser.parse_args(argv)
     translator = Translator.load(args.model)
     sets = {f"{path.parent.name}/{path.name}": compare(translator, path) for path in tqdm(args.sets, unit=" sets")}
     print(json.dumps({"kind": "bench_guards", "commit": commit(), "model": args.model, "sets": sets}))
     return 0
-
-
-def parse_args(argv: Sequence[str] | None) -> argparse.Namespace:
-    """Return the command line."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("model", help="name of a model, or a folder")
-    parser.add_argument("sets", nargs="+", type=Path, help="test sets")
-    return parser.parse_args(argv)
 
 
 def compare(translator: Translator, path: Path) -> dict[str, object]:
