@@ -28,7 +28,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 import torch
-from contenders import Answer, answer_tasks, machine, median_ratio, peak_mb, print_table, started
+from contenders import Answer, answer_tasks, machine, median_ratio, peak_mb, started
+from results import decoding_table
 
 from transformer.search.model_step import pad_batch
 from translate.commands.messages import say
@@ -42,7 +43,6 @@ from translate.models.folder import ModelFolder
 MAX_EXTRA = 50
 N_SINGLE = 50  # sentences that are translated one at a time
 FORMATS = {"ct2": ("ctranslate2",), "ct2-int8": ("ctranslate2", "--int8"), "hf": ("marian",)}
-COLUMNS = ("sentences_per_s", "ours_is_times", "ours_bf16_is_times", "single_ms", "cold_s", "bleu", "peak_mb")
 
 Run = Callable[[tuple[str, ...]], list[str]]
 
@@ -59,10 +59,11 @@ def main() -> int:
             command = [sys.executable, "-m", "translate", "export", args.model, "--to", f"{folder}/{name}"]
             subprocess.run([*command, "--format", *FORMATS[name], "--sentences", str(checked)], check=True)
         results = measured(args, folder)
-    print_table(COLUMNS, results)
     settings = {key: getattr(args, key) for key in ("model", "beam", "batch", "rounds")}
     settings |= {"source": str(args.source), "length_penalty": "average"}
-    print(json.dumps({"kind": "bench_decode", **settings, **machine(), "contenders": results}))
+    record = {"kind": "bench_decode", **settings, **machine(), "contenders": results}
+    print(decoding_table([record]))
+    print(json.dumps(record))
     return 0
 
 
@@ -115,7 +116,13 @@ def measured(args: argparse.Namespace, folder: str) -> dict[str, Answer]:
 
 
 def cold_start(args: argparse.Namespace, name: str, folder: str) -> float:
-    """Return the seconds of a new process that translates one sentence."""
+    """Return the seconds of a new process that translates one sentence.
+
+    Args:
+        args: the options.
+        name: "ours" or "ct2".
+        folder: of the exported models.
+    """
     line = args.source.read_text(encoding="utf-8").split("\n")[0]
     chosen = ["--model", args.model] if name == "ours" else ["--model", f"{folder}/{name}", "--engine", "ctranslate2"]
     command = [sys.executable, "-m", "translate", "text", *chosen, "--beam", str(args.beam), line]

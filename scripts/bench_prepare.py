@@ -6,8 +6,7 @@
 
 Sentences are artificial: pseudo-words of one to four syllables in Zipf's proportions, 200,000 for each language, with
 lengths like those of news (median 14 words). `translate prepare` prepares each size in its own process, and another
-process opens it as training does. Memory is the largest resident set of the process. The last row is extrapolated
-linearly from the two largest sizes; it has no peak memory, which is not linear.
+process opens it as training does. Memory is the largest resident set of the process.
 """
 
 import argparse
@@ -22,15 +21,15 @@ from pathlib import Path
 
 import numpy as np
 from contenders import machine, peak_mb
+from results import size_table
+from tqdm import tqdm
 
 from translate.corpus.batches import Position, Sampler, collate
 from translate.corpus.prepare import Prepared
 
-EXTRAPOLATED = 100_000_000
 WORDS = 200_000
 CONFIG = Path(__file__).resolve().parent / "data" / "bench-prepare.toml"
 Row = dict[str, float]
-COLUMNS = ("pairs", "pairs_per_s", "peak_mb", "disk_bytes_per_pair", "start_s", "start_peak_mb")
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -39,11 +38,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     if args.open:
         print(json.dumps(opened(args.open)))
         return 0
-    print("".join(f"{name:>21}" for name in COLUMNS))
-    rows = [shown(measure(n)) for n in sorted(args.pairs)]
-    if len(rows) > 1:
-        rows.append(shown(extrapolated(*rows[-2:])))
-    print(json.dumps({"kind": "bench_prepare", **machine(), "rows": rows}))
+    rows = [measure(n) for n in tqdm(sorted(args.pairs), unit=" sizes")]
+    record = {"kind": "bench_prepare", **machine(), "rows": rows}
+    print(size_table([record]))
+    print(json.dumps(record))
     return 0
 
 
@@ -54,12 +52,6 @@ def parse_args(argv: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--pairs", type=int, nargs="+", default=sizes, metavar="N", help="default: %(default)s")
     parser.add_argument("--open", type=Path, help=argparse.SUPPRESS)
     return parser.parse_args(argv)
-
-
-def shown(row: Row) -> Row:
-    """Print a row of the table and return it."""
-    print("".join(f"{row[name]:>21,}" for name in COLUMNS), flush=True)
-    return row
 
 
 def measure(n_pairs: int) -> Row:
@@ -132,16 +124,6 @@ def opened(folder: Path) -> Row:
     collate(pairs, index, pad=0, bos=1, eos=2)
     seconds = time.monotonic() - begin
     return {"start_s": round(seconds, 2), "start_peak_mb": peak_mb()}
-
-
-def extrapolated(small: Row, large: Row) -> Row:
-    """Return the start of training at EXTRAPOLATED pairs, linear in two sizes; other values are those of the larger.
-
-    Peak memory is not linear: up to about ten million pairs it is the tokenizer's, then that of the pairs seen.
-    """
-    reach = (EXTRAPOLATED - small["pairs"]) / (large["pairs"] - small["pairs"])
-    line = {key: round(small[key] + reach * (large[key] - small[key])) for key in ("start_s", "start_peak_mb")}
-    return {**large, **line, "pairs": EXTRAPOLATED, "peak_mb": 0, "extrapolated": True}
 
 
 if __name__ == "__main__":

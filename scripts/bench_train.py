@@ -14,9 +14,6 @@ times those of the forward pass, without padding. Without --prepared, sentences 
     hf          MarianMTModel of Hugging Face transformers in a plain loop, as it comes
     hf-malloc   the same with malloc tuned
 
-    ours-preload   this toolkit's update with the allocator that `translate doctor` names; it makes a difference in
-                   long rounds of many shapes: --prepared, and some hundred --steps
-
 Precision: parameters, gradients and Adam's state are float32. In bf16, all run under autocast, and matrix products are
 bf16. On a CPU, ours also keeps the residual stream, the norms and the softmax of the loss in bf16; the softmax of
 attention is float32. The others keep the residual stream, the norms and the softmax of the loss in float32.
@@ -34,12 +31,12 @@ from typing import Any
 
 import numpy as np
 import torch
-from contenders import Answer, answer_tasks, machine, median_ratio, peak_mb, print_table, started
+from contenders import Answer, answer_tasks, machine, median_ratio, peak_mb, started
+from results import speed_table
 from torch import Tensor, nn
 from torch.nn import functional as F
 
 from transformer.config import ModelConfig
-from transformer.cost import training_flops_per_step
 from transformer.model import Transformer
 from transformer.positions import sinusoids
 from transformer.presets import resolve
@@ -47,11 +44,11 @@ from translate.config.schema import TrainingConfig
 from translate.corpus.batches import Batch, EncodedPairs, Pairs, Sampler, collate
 from translate.corpus.prepare import Prepared
 from translate.exchange.marian_folder import marian_config
-from translate.machine import better_allocator, choose_device, choose_dtype, keep_kernels, product_rate, tune_malloc
+from translate.machine import choose_device, choose_dtype, keep_kernels, product_rate, tune_malloc
+from translate.training.speed import update_flops
 from translate.training.step import Updater, new_optimizer, precision
 
 LR = 1e-4
-COLUMNS = ("tokens_per_s", "gflops", "share_of_product_rate", "peak_mb", "ours_is_times")
 
 Update = Callable[[Batch], None]
 Maker = Callable[[ModelConfig, torch.device, torch.dtype], tuple[nn.Module, Update]]
@@ -62,13 +59,13 @@ def main() -> int:
     args = parse_args()
     if args.work:
         return work(args)
-    commands = {name: command(name) for name in ("ours", *args.against)}
+    commands = {name: [sys.executable, *sys.argv, "--work", name] for name in ("ours", *args.against)}
     with started(commands, args.rounds + 1) as ask_each:
         facts = ask_each("warm-up")
         rounds = [ask_each(f"round {i + 1}") for i in range(args.rounds)]
     seconds = {name: [answers[name]["seconds"] for answers in rounds] for name in commands}
     record = report(args, facts, seconds)
-    print_table(COLUMNS, record["contenders"])
+    print(speed_table([record]))
     print(json.dumps(record))
     return 0
 
@@ -87,16 +84,6 @@ def parse_args() -> argparse.Namespace:
     parser.add_argument("--steps", type=int, default=20, help="updates in a round (default: %(default)s)")
     parser.add_argument("--work", help=argparse.SUPPRESS)
     return parser.parse_args()
-
-
-def command(name: str) -> list[str]:
-    """Return the command of a contender; SystemExit if there is no allocator to preload for it."""
-    preload = []
-    if name.endswith("-preload"):
-        if (library := better_allocator()) is None:
-            raise SystemExit(f"{name}: no allocator to preload is installed, or one is preloaded already")
-        preload = ["env", f"LD_PRELOAD={library}"]
-    return [*preload, sys.executable, *sys.argv, "--work", name]
 
 
 def report(args: argparse.Namespace, facts: dict[str, Answer], seconds: dict[str, list[float]]) -> dict[str, Any]:
@@ -152,7 +139,7 @@ def work(args: argparse.Namespace) -> int:
     fact = {
         "tokens": n_tokens,
         "padding": round(1 - n_tokens / n_padded, 4),
-        "flops": sum(flops(config, batch) for batch in batches),
+        "flops": update_flops(config, batches),
         "parameters": sum(parameter.numel() for parameter in model.parameters()),
         "peak_mb": round(torch.cuda.max_memory_allocated() / 1e6) if device.type == "cuda" else peak_mb(),
     }
@@ -171,7 +158,13 @@ def work(args: argparse.Namespace) -> int:
 
 
 def ours(config: ModelConfig, device: torch.device, dtype: torch.dtype) -> tuple[nn.Module, Update]:
-    """Return this toolkit's model and update."""
+    """Return this toolkit's model and update.
+
+    Args:
+        config: the architecture.
+        device: where to train.
+        dtype: of matrix products.
+    """
     model = Transformer(config).to(device).train()
     updater = Updater(model, new_optimizer(model, TrainingConfig()), smoothing=0.1, dtype=dtype)
 
@@ -184,7 +177,12 @@ def ours(config: ModelConfig, device: torch.device, dtype: torch.dtype) -> tuple
 def plain_loop(
     kind: Callable[[ModelConfig], nn.Module], config: ModelConfig, device: torch.device, dtype: torch.dtype
 ) -> tuple[nn.Module, Update]:
-    """Return a model that maps a batch to its loss, and its update in a plain loop."""
+    """Return a model that maps a batch to its loss, and its update in a plain loop.
+
+    Args:
+        kind: makes the model.
+        config, device, dtype: see `ours`.
+    """
     model = kind(config).to(device).train()
     optimizer = new_optimizer(model, TrainingConfig())
     for group in optimizer.param_groups:
@@ -252,14 +250,7 @@ MAKERS: dict[str, Maker] = {
     "torch": partial(plain_loop, PlainTorch),
     "hf": partial(plain_loop, HuggingFace),
     "hf-malloc": partial(plain_loop, HuggingFace),
-    "ours-preload": ours,
 }
-
-
-def flops(config: ModelConfig, batch: Batch) -> int:
-    """Return the floating-point operations of an update on the pairs of a batch, without padding."""
-    lengths = ((ids != 0).sum(dim=1).tolist() for ids in (batch.src, batch.tgt_out))
-    return sum(training_flops_per_step(config, 1, src, tgt) for src, tgt in zip(*lengths, strict=True))
 
 
 def some_batches(args: argparse.Namespace) -> list[Batch]:

@@ -4,7 +4,7 @@ import json
 import statistics
 import subprocess
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
@@ -76,10 +76,3 @@ def machine() -> dict[str, Any]:
     """Return the part of a record that says where it was measured."""
     threads, processor = torch.get_num_threads(), processor_name()
     return {"commit": commit(), "processor": processor, "threads": threads, "torch": torch.__version__}
-
-
-def print_table(columns: Iterable[str], contenders: Mapping[str, Mapping[str, Any]]) -> None:
-    """Print one line for each contender, with the columns that it has."""
-    print(f"{'contender':14}" + "".join(f"{column:>22}" for column in columns))
-    for name, values in contenders.items():
-        print(f"{name:14}" + "".join(f"{values.get(column, ''):>22}" for column in columns))

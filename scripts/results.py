@@ -1,15 +1,14 @@
 #!/usr/bin/env python3
 """Build the tables of RESULTS.md from records, and records from scored runs.
 
-    python scripts/results.py add runs/multi30k-de-en     # scored run -> scripts/results/multi30k-de-en.json
-    python scripts/results.py                             # scripts/results/*.json -> the tables of RESULTS.md
+    python scripts/results.py runs/multi30k-de-en     # scored run -> scripts/results/multi30k-de-en.json
+    python scripts/results.py                         # scripts/results/*.json -> the tables of RESULTS.md
 
 Score a run with `translate evaluate` before adding it. A parent that is null in a record is a run whose
 cost is not known.
 """
 
 import argparse
-import json
 import sys
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
@@ -19,6 +18,7 @@ from typing import Any
 from translate.errors import UserError
 from translate.files import read_json, write_json, write_text
 from translate.training.checkpoint import step_of
+from translate.training.run import Run
 
 ROOT = Path(__file__).resolve().parent.parent
 RECORDS = ROOT / "scripts" / "results"
@@ -34,12 +34,9 @@ Hours = Counter[str]  # by unit: "core h" or "GPU h"
 def main(argv: Sequence[str] | None = None) -> int:
     """Add records of the named runs, if any, and rebuild the page."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    commands = parser.add_subparsers(dest="command")
-    add = commands.add_parser("add", help="make a record of a scored run")
-    add.add_argument("run", type=Path, nargs="+")
-    args = parser.parse_args(argv)
+    parser.add_argument("run", type=Path, nargs="*", help="a scored run to make a record of")
     RECORDS.mkdir(exist_ok=True)
-    for run in args.run if args.command == "add" else ():
+    for run in parser.parse_args(argv).run:
         path = RECORDS / f"{run.name}.json"
         write_json(path, record_of(run))
         print(f"wrote {path.relative_to(ROOT)}")
@@ -49,25 +46,21 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def record_of(run: Path) -> Record:
     """Return the settings, data, cost and scores of a run."""
-    manifest, config = read_json(run / "manifest.json"), read_json(run / "config.json")
-    metrics = logged(run)
-    final = next(record for record in reversed(metrics) if record["kind"] == "final")
-    first = manifest["starts"][0]
+    manifest, config, end = read_json(run / "manifest.json"), read_json(run / "config.json"), state_of(run)
+    *parents, own = (history(*part) for part in lineage(run))
     return {
         "kind": "training",
         "name": run.name,
         "languages": f"{config['data']['source']}-{config['data']['target']}",
-        **history(run),
-        **{key: first[key] for key in ("commit", "uncommitted_changes", "versions")},
-        **{key: manifest[key] for key in ("dtype", "seed", "parameters")},
-        "date": first["time"][:10],
-        "starts": len(manifest["starts"]),
+        **own,
+        **{key: manifest["starts"][0][key] for key in ("uncommitted_changes", "versions")},
+        **{key: manifest[key] for key in ("dtype", "parameters")},
+        "date": manifest["starts"][0]["time"][:10],
         "pairs": manifest["data"]["counts"]["kept"],
         "inputs": manifest["data"]["inputs"],
-        "epochs": final["epoch"],
-        "parents": [history(*ancestor) for ancestor in ancestors(run)],
-        "valid": {key: final[key] for key in ("nll", "perplexity", "bleu")},
-        "averaged": final["averaged"],
+        "parents": parents,
+        "valid": {key: end[key] for key in ("nll", "perplexity", "bleu")},
+        "averaged": end["averaged"],
         # Corpora keep their licences, so records hold no sentences.
         "scores": {
             name: {key: value for key, value in scores.items() if key != "sample"}
@@ -78,36 +71,45 @@ def record_of(run: Path) -> Record:
 
 def history(run: Path, last_step: int | None = None) -> Record:
     """Return command, machine and cost of a run up to an update; None is the last one."""
-    first, lines = read_json(run / "manifest.json")["starts"][0], logged(run, last_step)
+    manifest, state = read_json(run / "manifest.json"), state_of(run, last_step)
+    first = manifest["starts"][0]
     return {
         "command": " ".join(["translate", *first["command"][1:]]),
+        "commit": first["commit"],
+        "seed": manifest["seed"],
         "machine": first["machine"],
-        "steps": max(line["step"] for line in lines),
-        "tokens": max(line.get("tokens", 0) for line in lines),
-        "seconds": max(line.get("seconds", 0) for line in lines),
+        "starts": len(manifest["starts"]),
+        "steps": state["step"],
+        "epochs": state["epoch"],
+        "tokens": state["tokens"],
+        "seconds": state["seconds"],
     }
 
 
-def logged(run: Path, last_step: int | None = None) -> list[Record]:
-    """Return the lines of metrics.jsonl up to an update; None is the last one."""
-    lines = [json.loads(line) for line in (run / "metrics.jsonl").read_text(encoding="utf-8").split("\n") if line]
-    return [line for line in lines if last_step is None or line["step"] <= last_step]
+def state_of(run: Path, last_step: int | None = None) -> Record:
+    """Return the latest value of each metric of a run up to an update; None is the last one."""
+    state: Record = {}
+    for line in Run(run).records():
+        if last_step is None or line["step"] <= last_step:
+            state |= line
+    return state
 
 
-def ancestors(run: Path) -> list[tuple[Path, int | None]]:
-    """Return the runs that a run continues, oldest first, each with the update it was continued from.
+def lineage(run: Path, last_step: int | None = None) -> list[tuple[Path, int | None]]:
+    """Return the runs that made a model, oldest first, each with its last update; None is the end of the run.
 
-    An update of None is the last one. Raises UserError if a model in the chain belongs to no run.
+    Raises UserError if a model in the chain belongs to no run.
     """
+    own = (run, last_step)
     parent = read_json(run / "manifest.json").get("parent")
     if not parent:
-        return []
+        return [own]
     folder = Path(parent["path"])
     is_checkpoint = folder.parent.name == "checkpoints"
     before, step = (folder.parents[1], step_of(folder)) if is_checkpoint else (folder.parent, None)
     if not (before / "manifest.json").exists():
         raise UserError(f"{run}: began with {folder}, which belongs to no run; restore the run that made it")
-    return [*ancestors(before), (before, step)]
+    return [*lineage(before, step), own]
 
 
 def rebuilt(page: str) -> str:
@@ -263,11 +265,11 @@ def size_table(records: Iterable[Record]) -> str:
     """Return one row for each size of each benchmark of preparation."""
     return table(
         {
-            "pairs": f"{row['pairs']:,}{' (extrapolated)' if row.get('extrapolated') else ''}",
+            "pairs": f"{row['pairs']:,}",
             "machine": machine_name(record),
             "prepared in": f"{row['pairs'] / row['pairs_per_s'] / 60:,.0f} min",
             "pairs/s": f"{row['pairs_per_s']:,}",
-            "peak memory": f"{row['peak_mb'] / 1e3:.2f} GB" if row["peak_mb"] else "",
+            "peak memory": f"{row['peak_mb'] / 1e3:.2f} GB",
             "on disk": f"{row['pairs'] * row['disk_bytes_per_pair'] / 1e9:.2f} GB",
             "start of training": f"{row['start_s']:.1f} s",
             "its memory": f"{row['start_peak_mb'] / 1e3:.2f} GB",

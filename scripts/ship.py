@@ -19,7 +19,7 @@ from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 
-from results import Record, ancestors, logged, score_cells, signatures, table
+from results import Record, history, lineage, machine_name, score_cells, signatures, state_of, table
 
 from translate.commands.compress import compress
 from translate.commands.evaluate import evaluate
@@ -148,36 +148,27 @@ def licence_of(corpus: str) -> dict[str, str]:
 
 
 def training(run: Path) -> Iterator[str]:
-    """Yield one line for each run that made the model, oldest first, and the result of the last one."""
-    for part, last_step in history(run):
-        lines = logged(part, last_step)
-        last = next(line for line in reversed(lines) if line["kind"] == "train")
-        starts, seed = (read_json(part / "manifest.json")[key] for key in ("starts", "seed"))
-        machine = starts[-1]["machine"]
-        command = " ".join(["translate", *starts[0]["command"][1:]])
-        yield (
-            f"`{command}`, commit {str(starts[0]['commit'])[:9]}, seed {seed}: {last['step']:,} updates, "
-            f"epoch {last['epoch']:,}, {last['tokens']:,} tokens of both sides; {last['seconds'] / 3600:.1f} hours on "
-            f"{machine['device']}, {machine['processor']}, in {len(starts)} start{'s' * (len(starts) > 1)}"
-        )
-    final = next(line for line in reversed(lines) if line["kind"] == "final")
-    yield f"mean of the checkpoints of updates {', '.join(f'{step:,}' for step in final['averaged'])}"
-    yield f"validation: {final['nll']:.3f} nats a token"
+    """Yield one line for each run that made the model, oldest first, and the result of the last one.
 
-
-def history(run: Path) -> list[tuple[Path, int | None]]:
-    """Return the runs that made a model, oldest first, each with its last update; None is the end of the run.
-
-    Raises UserError if that is not known, or if an older run used a corpus that the newer ones do not name.
+    Raises UserError if a run is lost, or if an older run used a corpus that the newer ones do not name.
     """
-    runs = [*ancestors(run), (run, None)]
-    known = [titles(load(folder / "config.json")) for folder, _ in runs]
+    parts = lineage(run)
+    known = [titles(load(folder / "config.json")) for folder, _ in parts]
     for first, second in pairwise(known):
         if lacking := first.keys() - second.keys():
             raise UserError(
                 f"{run}: began with a model trained on {first[min(lacking)]}, whose licence it does not list"
             )
-    return runs
+    for part in parts:
+        cost = history(*part)
+        yield (
+            f"`{cost['command']}`, commit {str(cost['commit'])[:9]}, seed {cost['seed']}: {cost['steps']:,} updates, "
+            f"epoch {cost['epochs']:,}, {cost['tokens']:,} tokens of both sides; {cost['seconds'] / 3600:.1f} hours on "
+            f"{machine_name(cost['machine'])}, in {cost['starts']} start{'s' * (cost['starts'] > 1)}"
+        )
+    end = state_of(run)
+    yield f"mean of the checkpoints of updates {', '.join(f'{step:,}' for step in end['averaged'])}"
+    yield f"validation: {end['nll']:.3f} nats a token"
 
 
 def score_rows(scores: dict[str, Record]) -> Iterator[dict[str, str]]:
@@ -188,7 +179,13 @@ def score_rows(scores: dict[str, Record]) -> Iterator[dict[str, str]]:
 
 
 def samples(config: ExperimentConfig, small: Path, run: Path) -> Iterator[str]:
-    """Yield sources, references and translations of the first test set."""
+    """Yield sources, references and translations of the first test set.
+
+    Args:
+        config: the experiment.
+        small: the compressed model.
+        run: the run folder.
+    """
     name = next(iter(config.data.test))
     prepared = Path(read_json(run / "manifest.json")["prepared"])
     pairs = [

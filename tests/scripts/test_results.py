@@ -72,7 +72,7 @@ def write_run(folder: Path, parent: Path | None, **changes: Any) -> None:
         "data": {"counts": {"kept": 29}, "inputs": {}}, "parent": parent and {"path": str(parent)},
     }  # fmt: skip
     lines: list[dict[str, Any]] = [
-        {"kind": "train", "step": step, "tokens": 10 * step, "seconds": 100.0 * step} for step in (1, 2, 3)
+        {"kind": "train", "step": step, "epoch": 1, "tokens": 10 * step, "seconds": 100.0 * step} for step in (1, 2, 3)
     ]
     final = {"step": 3, "epoch": 1, "seconds": 400.0, "averaged": [3], "nll": 1.0, "perplexity": 2.7, "bleu": 3.0}
     lines.append({"kind": "final", **final})
