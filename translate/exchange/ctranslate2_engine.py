@@ -90,7 +90,13 @@ class CTranslate2Engine:
     def search(
         self, sources: Sequence[Sequence[int]], max_lengths: Sequence[int], config: SearchConfig
     ) -> list[list[Hypothesis]]:
-        """Return the n_best hypotheses of each source, best first; none if its probabilities are not finite."""
+        """Return the n_best hypotheses of each source, best first; none if its probabilities are not finite.
+
+        Args:
+            sources: token ids without eos.
+            max_lengths: maximal number of tokens of each output, eos included.
+            config: beam size, length penalty and number of hypotheses.
+        """
         found = self._search(sources, max(max_lengths), config)
         for i, limit in enumerate(max_lengths):  # CTranslate2 has one limit for a batch: search again with the own one
             if any(len(hypothesis.tokens) >= limit for hypothesis in found[i]):

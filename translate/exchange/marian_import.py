@@ -151,5 +151,10 @@ class _Original(MarianFolder):
         return [logits[:, self.ids[EOS : self.n_shared]] for logits in super().values(src, tgt)]
 
     def shared_logits(self, model: Transformer, src: Ids, tgt: Ids) -> list[Tensor]:
-        """Return our logits in the columns of `values`."""
+        """Return our logits in the columns of `values`.
+
+        Args:
+            model: our network.
+            src, tgt: our token ids without bos and eos.
+        """
         return [logits[:, EOS : self.n_shared] for logits in teacher_forced(model, src, tgt)]

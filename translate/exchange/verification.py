@@ -120,7 +120,12 @@ def _renumbered(exported: Exported, sentences: Ids) -> list[list[int]]:
 
 
 def teacher_forced(model: Transformer, src: Ids, tgt: Ids) -> list[Tensor]:
-    """Return the logits after each target position, (T + 1, V) for each pair."""
+    """Return the logits after each target position, (T + 1, V) for each pair.
+
+    Args:
+        model: the network.
+        src, tgt: token ids without bos and eos.
+    """
     config = model.config
     src_BS = pad_batch([[*ids, config.eos] for ids in src], config.pad)
     tgt_BT = pad_batch([[config.bos, *ids] for ids in tgt], config.pad)
@@ -128,7 +133,12 @@ def teacher_forced(model: Transformer, src: Ids, tgt: Ids) -> list[Tensor]:
 
 
 def token_log_probs(model: Transformer, src: Ids, tgt: Ids) -> list[Tensor]:
-    """Return the log-probability of each target token and of eos, (T + 1) for each pair, without padding and bos."""
+    """Return the log-probability of each target token and of eos, (T + 1) for each pair, without padding and bos.
+
+    Args:
+        model: the network.
+        src, tgt: token ids without bos and eos.
+    """
     found = []
     for logits_TV, ids in zip(teacher_forced(model, src, tgt), tgt, strict=True):
         logits_TV[:, [model.config.pad, model.config.bos]] = float("-inf")

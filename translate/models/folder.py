@@ -113,7 +113,13 @@ class ModelFolder:
 
 
 def check_tokenizer(folder: Path, tokenizer: Tokenizer, spec: TranslationSpec) -> None:
-    """Raise UserError if the tokenizer is not the one that the model was trained with."""
+    """Raise UserError if the tokenizer is not the one that the model was trained with.
+
+    Args:
+        folder: the model folder, for the message.
+        tokenizer: its tokenizer.
+        spec: its translation.json, which has the digest of the right tokenizer.
+    """
     if spec.tokenizer_sha256 != _digest(tokenizer):
         raise UserError(
             f"{folder}: the tokenizer is not the one that the model was trained with; they do not belong together, "

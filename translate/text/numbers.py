@@ -1,8 +1,8 @@
 """Numbers that a translation must contain: dates, times, amounts, years.
 
 A small model may drop or garble a number. Numbers up to twelve are not checked, because they may be translated by an
-article or a pronoun, unless they are amounts ("3 %", "3 Euro") or follow a word such as "Nr.". Numbers joined to letters, such as
-19,5kg, are not checked either. Spelled-out numbers count as numbers: "twenty people" contains 20.
+article or a pronoun, unless they are amounts ("3 %", "3 Euro") or follow a word such as "Nr.". Numbers joined to
+letters, such as 19,5kg, are not checked either. Spelled-out numbers count as numbers: "twenty people" contains 20.
 """
 
 import re
