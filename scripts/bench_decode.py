@@ -56,7 +56,7 @@ def main() -> int:
         checked = Path(folder) / "checked"
         checked.write_text("\n".join(args.source.read_text(encoding="utf-8").split("\n")[:N_SINGLE]), encoding="utf-8")
         for name in args.against:
-            command = [sys.executable, "-m", "translate", "export", args.model, "--to", f"{folder}/{name}"]
+            command = [sys.executable, "-m", "translate", "export", args.model, "--out", f"{folder}/{name}"]
             subprocess.run([*command, "--format", *FORMATS[name], "--sentences", str(checked)], check=True)
         results = measured(args, folder)
     settings = {key: getattr(args, key) for key in ("model", "beam", "batch", "rounds")}

@@ -21,8 +21,7 @@ from pathlib import Path
 
 from results import Record, history, lineage, machine_name, score_cells, signatures, state_of, table
 
-from translate.commands.compress import compress
-from translate.commands.evaluate import evaluate
+from translate.commands import compress, evaluate
 from translate.config.load import load
 from translate.config.schema import ExperimentConfig
 from translate.corpus.sources import describe
@@ -31,6 +30,8 @@ from translate.exchange.argos_package import NAMES
 from translate.files import read_json
 from translate.models.folder import FILES, TranslationSpec
 from translate.models.registry import Weights
+from translate.options.comparing import Evaluate
+from translate.options.managing import Compress
 
 DATA = Path(__file__).resolve().parent / "data"
 SAMPLES = 20  # lines of the first test set on the card, evenly spaced, not selected
@@ -79,11 +80,10 @@ def ship(run: Path, to: Path, dtype: str, weaknesses: Path, best_source_tokens: 
         raise UserError(f"{to}: exists already; remove it, or name another folder")
     small = run / dtype
     if not small.exists():
-        compress(run, to=small, dtype=dtype)  # type: ignore[arg-type]
-    test_sets: Record = {"source": None, "reference": None, "test_sets": [], "valid": False}
+        compress.run(Compress(model=run, out=small, dtype=dtype))  # type: ignore[arg-type]
     for model in (run, small):
         if not (model / "scores.json").exists():
-            evaluate(model, out=model, beam_size=None, alpha=None, threads=None, confidence=False, **test_sets)
+            evaluate.run(Evaluate(model=model, out=model))
     card = "\n\n".join(chapters(run, small, weaknesses.read_text(encoding="utf-8").strip())) + "\n"
     to.mkdir(parents=True)
     for name in FILES:

@@ -223,8 +223,8 @@ def run_commands(name: str) -> None:
             code = main(words[1:])
         is_missing = code == 2 and "pip install" in errors.getvalue()
         assert code == 0 or is_missing, f"{line}\n{errors.getvalue()}"
-        if is_missing and "--to" in words:
-            unwritten.add(words[words.index("--to") + 1])
+        if is_missing and "--out" in words:
+            unwritten.add(words[words.index("--out") + 1])
 
 
 @EVERY_PAGE

@@ -11,6 +11,7 @@ import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from inspect import signature
 from pathlib import Path
 
 import pytest
@@ -18,13 +19,14 @@ import pytest
 import translate.inference.translator
 from translate.cli import main
 from translate.cli.dispatch import with_verb
-from translate.cli.options import Alpha, Beam
-from translate.cli.verbs import GROUPS, VERBS
+from translate.cli.verbs import GROUPS, VERBS, command_of
 from translate.commands.reading import ArrivingLines
 from translate.config.schema import MAX_ALPHA, MAX_BEAM_SIZE
 from translate.errors import UserError
 from translate.inference.translator import Translator
 from translate.models.folder import ModelFolder
+from translate.options.declaring import Alpha, Beam
+from translate.options.training import Prepare, Train
 
 COMMAND = [sys.executable, "-m", "translate"]
 LINES = ["--format", "lines", "--no-guards"]  # every line is one sentence, as in `decode`
@@ -67,7 +69,7 @@ events = []
 sys.addaudithook(lambda event, _: events.append(event) if event.startswith(("socket", "_thread.start")) else None)
 import transformer, translate
 from translate.cli import main
-for arguments in [["--help"], ["--version"], *([verb, "--help"] for verb in {VERBS!r})]:
+for arguments in [["--help"], ["--version"], *([verb, "--help"] for verb in {list(VERBS)})]:
     assert main(arguments) == 0, arguments
 heavy = ("torch", "rich", "datasets", "sacrebleu", "matplotlib", "fastapi", "ctranslate2", "pandas", "pyarrow")
 heavy += ("py3langid", "text_to_num")
@@ -518,7 +520,7 @@ def test_without_stderr_no_message_appears_on_stdout() -> None:
 def test_a_name_that_is_no_text_can_be_printed(monkeypatch: pytest.MonkeyPatch) -> None:
     written = io.BytesIO()
     monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(written, encoding="utf-8"))
-    monkeypatch.setattr("translate.commands.prepare.prepare", lambda *values: print(values[0]))
+    monkeypatch.setattr("translate.commands.prepare.run", lambda options: print(options.config))
     assert main(["prepare", "x\udcff.toml"]) == 0
     assert written.getvalue() == b"x\\udcff.toml\n"
 
@@ -565,19 +567,23 @@ def test_a_terminal_gets_a_prompt_until_its_end(
 
 def test_options_reach_the_commands(monkeypatch: pytest.MonkeyPatch) -> None:
     """`prepare` and `train` take the experiment file, repeated settings and their folder."""
-    calls: list[tuple[object, ...]] = []
-    monkeypatch.setattr("translate.commands.prepare.prepare", lambda *values: calls.append(values))
-    monkeypatch.setattr(
-        "translate.commands.train.train",
-        lambda config, *, run, prepared, overrides, resume, from_model: calls.append(
-            (config, run, prepared, overrides, resume, from_model)
-        ),
-    )
+    calls: list[object] = []
+    monkeypatch.setattr("translate.commands.prepare.run", calls.append)
+    monkeypatch.setattr("translate.commands.train.run", calls.append)
     assert main(["prepare", "a.toml", "--set", "x.y=1", "--set", "x.z=2", "--out", "b", "--from", "m"]) == 0
     assert main(["train", "a.toml"]) == 0
     assert main(["train", "a.toml", "--run", "r", "--prepared", "p", "--set", "x.y=1", "--resume", "--from", "m"]) == 0
     assert calls == [
-        (Path("a.toml"), ["x.y=1", "x.z=2"], Path("b"), Path("m")),
-        (Path("a.toml"), None, None, [], False, None),
-        (Path("a.toml"), Path("r"), Path("p"), ["x.y=1"], True, Path("m")),
-    ]
+        Prepare(config=Path("a.toml"), overrides=["x.y=1", "x.z=2"], out=Path("b"), from_model=Path("m")),
+        Train(config=Path("a.toml")),
+        Train(
+            config=Path("a.toml"), run=Path("r"), prepared=Path("p"), overrides=["x.y=1"], resume=True,
+            from_model=Path("m"),
+        ),
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_each_verb_has_a_command_that_takes_its_options(verb: str) -> None:
+    """The module is found by the name of the verb, so no type checker sees that they fit."""
+    assert [parameter.annotation for parameter in signature(command_of(verb)).parameters.values()] == [VERBS[verb]]

@@ -9,11 +9,11 @@ from io import TextIOWrapper
 import typer
 
 from transformer.config import ConfigError
-from translate.cli.training import EXIT_DIFFERENT
-from translate.cli.verbs import VERBS, app
+from translate.cli.verbs import VERBS, app, command_of
 from translate.commands.messages import say
 from translate.errors import Terminated, UserError
 from translate.machine import limit_spinning
+from translate.options.training import EXIT_DIFFERENT
 
 __all__ = ["EXIT_DIFFERENT", "EXIT_MISTAKE", "main", "with_verb"]
 
@@ -78,7 +78,8 @@ def _run(arguments: list[str]) -> int:
     command = typer.main.get_command(app)
     try:
         with command.make_context("translate", arguments) as context:
-            command.invoke(context)
+            options = command.invoke(context)
+        command_of(arguments[0])(options)
     except typer.Exit as end:  # --help has code 0
         return int(end.exit_code)
     return 0

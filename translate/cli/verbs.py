@@ -1,27 +1,30 @@
 """The verbs, in the groups in which `translate --help` lists them."""
 
 from collections.abc import Callable
-from typing import Annotated
+from importlib import import_module
+from typing import Annotated, Any
 
 import typer
 
-from translate.cli import comparing, managing, training, translating
 from translate.cli.help import GroupedCommand, GroupedVerbs
-from translate.cli.options import flag
+from translate.options import comparing, managing, training, translating
+from translate.options.declaring import flag
 
-GROUPS: dict[str, dict[str, Callable[..., None]]] = {
-    "Translate": {"text": translating.text, "decode": translating.decode},
-    "Train": {"prepare": training.prepare, "train": training.train, "average": training.average},
-    "Compare": {"evaluate": comparing.evaluate, "score": comparing.score},
-    "Understand": {"doctor": managing.doctor},
+GROUPS: dict[str, dict[str, type]] = {
+    "Translate": {"text": translating.Text, "decode": translating.Decode},
+    "Train": {"prepare": training.Prepare, "train": training.Train, "average": training.Average},
+    "Compare": {"evaluate": comparing.Evaluate, "score": comparing.Score},
+    "Understand": {"doctor": managing.Doctor},
     "Models": {
-        "models": managing.models,
-        "compress": managing.compress,
-        "export": managing.export,
-        "import": managing.import_model,
+        "models": managing.Models,
+        "compress": managing.Compress,
+        "export": managing.Export,
+        "import": managing.Import,
     },
 }
-VERBS = [name for verbs in GROUPS.values() for name in verbs]
+VERBS = {name: options for verbs in GROUPS.values() for name, options in verbs.items()}
+
+_MODULES = {"import": "import_model"}  # "import" is a keyword
 
 app = typer.Typer(
     name="translate",
@@ -44,6 +47,13 @@ def options(
     """
 
 
+def command_of(verb: str) -> Callable[[Any], None]:
+    """Return the function that runs a verb with its options; its module is imported only now."""
+    command: Callable[[Any], None] = import_module(f"translate.commands.{_MODULES.get(verb, verb)}").run
+    return command
+
+
+# The function that typer calls is the dataclass, so invoking a verb returns its options.
 for group, verbs in GROUPS.items():
     for name, verb in verbs.items():
         app.command(name, cls=GroupedCommand, rich_help_panel=group)(verb)

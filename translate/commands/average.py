@@ -1,21 +1,16 @@
 """`translate average`: the mean of several checkpoints as one model (6.1)."""
 
-from collections.abc import Sequence
 from pathlib import Path
 
 from translate.commands.messages import say
 from translate.errors import UserError
 from translate.models import folder as model_folder
 from translate.models import registry
+from translate.options.training import Average
 
 
-def average(folders: Sequence[Path], *, out: Path, last: int) -> None:
-    """Write the mean of several models' weights as a new model folder.
-
-    Args:
-        folders: paths or names of model folders, checkpoints or runs; a run contributes its newest checkpoints.
-        out: the new model folder.
-        last: number of checkpoints from each run.
+def run(options: Average) -> None:
+    """Write the mean of several models' weights as a new model folder; a run contributes its newest checkpoints.
 
     Raises UserError if there is nothing to average, if the models differ, or if `out` exists; CheckpointError if a
     checkpoint has changed since it was saved.
@@ -24,9 +19,10 @@ def average(folders: Sequence[Path], *, out: Path, last: int) -> None:
     from translate.corpus.tokenizer import Tokenizer
     from translate.training import checkpoint
 
+    out = options.out
     if out.exists():
         raise UserError(f"{out}: exists already; name another folder with --out, or remove it")
-    members = [member for folder in folders for member in _members(folder, last)]
+    members = [member for folder in options.folders for member in _members(folder, options.last)]
     first = members[0]
 
     def properties(member: Path) -> dict[str, object]:

@@ -8,12 +8,10 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from translate.commands import decode_options
-from translate.commands.decode_options import OutputOptions, PrefixOptions, SamplingOptions, SearchOptions
 from translate.commands.messages import say
 from translate.commands.notes import Notes
-from translate.commands.opening import ModelChoice, set_up_torch
-from translate.commands.paths import Paths
+from translate.commands.opening import find_model, set_up_torch
+from translate.commands.paths import check_paths
 from translate.commands.reading import Lines, ended, open_lines
 from translate.commands.sharing import n_processes
 from translate.commands.writing import writable
@@ -22,6 +20,7 @@ from translate.corpus.sources import read_lines
 from translate.errors import UserError
 from translate.models import registry
 from translate.models.folder import ModelFolder
+from translate.options.translating import Decode
 
 if TYPE_CHECKING:
     from transformer.search.sampling import Sampling
@@ -32,34 +31,20 @@ _WINDOW = 1024  # lines translated together: enough to batch sentences of simila
 Ids = tuple[int, ...]
 
 
-def decode(
-    sentences: Sequence[str],
-    choice: ModelChoice,
-    paths: Paths,
-    search: SearchOptions,
-    sampling: SamplingOptions,
-    prefixes: PrefixOptions,
-    output: OutputOptions,
-) -> None:
+def run(options: Decode) -> None:
     """Translate each line as one sentence, without guards.
-
-    Args:
-        sentences: the lines; if empty, `paths.source` or stdin is read.
-        choice: the model.
-        paths: input and output files.
-        search, sampling, prefixes, output: the options, see `decode_options`.
 
     Raises UserError for wrong input and for options that exclude each other.
     """
-    decode_options.check(search, sampling, prefixes, output)
+    options.check()
     if n_processes() > 1:
         raise UserError("translate decode runs in one process; under torchrun use translate text")
-    paths.check(sentences)
-    lines = open_lines(sentences, paths.source)
-    decoder = _Decoder(choice.find(sentences, paths.source), search, sampling, output)
+    check_paths(options)
+    lines = open_lines(options)
+    decoder = _Decoder(options)
     notes, n = Notes({"split"}), 0
-    with writable(paths.output) as file:
-        for window, beginnings in _with_prefixes(_windows(lines), prefixes):
+    with writable(options.output) as file:
+        for window, beginnings in _with_prefixes(_windows(lines), options):
             for n, (best, text) in enumerate(decoder.decode(window, beginnings), start=n + 1):  # noqa: B020
                 notes.add(best, n)
                 file.write(text + "\n")
@@ -70,41 +55,38 @@ def decode(
 class _Decoder:
     """Models, search rules and the form of the output.
 
-    Args:
-        folder: the folder of the first model.
-        search, sampling, output: the options.
-
     Raises UserError if a model cannot be used or an option is out of range.
     """
 
-    def __init__(self, folder: Path, search: SearchOptions, sampling: SamplingOptions, output: OutputOptions) -> None:
-        set_up_torch(search.threads)
+    def __init__(self, options: Decode) -> None:
+        folder = find_model(options)
+        set_up_torch(options.threads)
         from translate.inference.engine import TorchEngine
         from translate.inference.research import SearchEngine, SearchRules
         from translate.inference.terms import read_terms
         from translate.inference.translator import Translator
         from translate.machine import choose_device
 
-        paths = [folder, *(registry.locate(Path(name), say) for name in search.ensemble)]
+        paths = [folder, *(registry.locate(Path(name), say) for name in options.ensemble or ())]
         members = [ModelFolder.open(path, choose_device()) for path in paths]
-        if search.paper:
+        if options.paper:
             spec = dataclasses.replace(members[0].spec, decoding=DecodingConfig())
             members[0] = dataclasses.replace(members[0], spec=spec)
-        engines = [TorchEngine(member, search.precision) for member in members]
+        engines = [TorchEngine(member, options.precision) for member in members]
         self._open = partial(
-            Translator, beam_size=search.beam_size, alpha=search.alpha, length_penalty=search.length_penalty
+            Translator, beam_size=options.beam, alpha=options.alpha, length_penalty=options.length_penalty
         )
         self._beam_search = self._open(engines[0])
         rules = SearchRules(
-            sampling=_sampling(sampling) if sampling.active else None,
-            seed=sampling.seed,
-            no_repeat=search.no_repeat,
-            coverage=search.coverage,
-            terms=list(read_terms(read_lines(search.terms), search.terms)) if search.terms else (),
+            sampling=_sampling(options) if options.draws else None,
+            seed=options.seed,
+            no_repeat=options.no_repeat,
+            coverage=options.coverage,
+            terms=list(read_terms(read_lines(options.constrain), options.constrain)) if options.constrain else (),
         )
         self._engine = SearchEngine([engine.model_folder for engine in engines], rules)
         self._has_rules = rules != SearchRules() or len(members) > 1
-        self._n_samples, self._output = sampling.mbr, output
+        self._options = options
 
     def decode(self, lines: Sequence[str], beginnings: Sequence[str]) -> Iterator[tuple["Translation", str]]:
         """Yield the best translation of each line, and the line of output for it."""
@@ -114,22 +96,22 @@ class _Decoder:
 
         prefixes = [tuple(forced_ids(self._engine.tokenizer, beginning)) for beginning in beginnings]
         found = self._found(lines, prefixes)
-        if self._n_samples:
+        if self._options.mbr:
             found = [[consensus(samples)] for samples in found]
         records = self._records(lines, prefixes, found)
         for line, (best, *_), record in zip(lines, found, records, strict=True):
-            pairs = align(self._engine.members[0], line, best.tokens) if self._output.align else []
-            if self._output.as_json:
-                record |= {"alignment": pairs} if self._output.align else {}
+            pairs = align(self._engine.members[0], line, best.tokens) if self._options.align else []
+            if self._options.as_json:
+                record |= {"alignment": pairs} if self._options.align else {}
                 yield best, json.dumps(record, ensure_ascii=False)
             else:
-                yield best, best.text + (f" ||| {pharaoh(pairs)}" if self._output.align else "")
+                yield best, best.text + (f" ||| {pharaoh(pairs)}" if self._options.align else "")
 
     def _found(self, lines: Sequence[str], prefixes: Sequence[Ids]) -> list[list["Translation"]]:
         """The translations of each line, best first, or its samples."""
         from translate.inference.research import translate_from
 
-        n = self._n_samples or max(1, self._output.n_best)
+        n = self._options.mbr or max(1, self._options.n_best)
         if self._has_rules or any(prefixes):
             return translate_from(self._engine, lines, prefixes, n_best=n, new_translator=self._open)
         return list(self._beam_search.n_best(lines, n))
@@ -142,7 +124,7 @@ class _Decoder:
 
         best = [translations[0] for translations in found]
         records = [{"source": line, **first.record()} for line, first in zip(lines, best, strict=True)]
-        n, position = self._output.alternatives, self._output.alternatives_at
+        n, position = self._options.alternatives, self._options.alternatives_at
         if n:
             others = alternatives(self._engine, lines, best, prefixes, n)
             for record, places in zip(records, others, strict=True):
@@ -150,7 +132,7 @@ class _Decoder:
         if position is not None:
             branched = branches(self._engine, lines, best, prefixes, n, position, self._open)
             found = [[first, *others] for first, others in zip(best, branched, strict=True)]
-        if self._output.n_best or position is not None:
+        if self._options.n_best or position is not None:
             for record, translations in zip(records, found, strict=True):
                 record["alternatives"] = [
                     {"text": t.text, "score": t.score, "log_prob": t.log_prob} for t in translations
@@ -158,7 +140,7 @@ class _Decoder:
         return records
 
 
-def _sampling(options: SamplingOptions) -> "Sampling":
+def _sampling(options: Decode) -> "Sampling":
     """The settings of sampling; UserError if one is out of range."""
     from transformer.search.sampling import Sampling
 
@@ -180,9 +162,9 @@ def _windows(lines: Lines) -> Iterator[list[str]]:
         yield window
 
 
-def _with_prefixes(windows: Iterator[list[str]], options: PrefixOptions) -> Iterator[tuple[list[str], list[str]]]:
+def _with_prefixes(windows: Iterator[list[str]], options: Decode) -> Iterator[tuple[list[str], list[str]]]:
     """The sources of each window, and the beginnings of their translations."""
-    if options.column:
+    if options.prefix_column:
         n_lines = itertools.count(1)
         for window in windows:
             pairs = [_columns(line, next(n_lines)) for line in window]

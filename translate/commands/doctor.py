@@ -8,15 +8,17 @@ import re
 import tempfile
 from pathlib import Path
 
+from translate.options.managing import Doctor
+
 DISTRIBUTION = "transformer-translate"
 
 Report = dict[str, dict[str, object]]
 
 
-def doctor(*, as_json: bool) -> None:
+def run(options: Doctor) -> None:
     """Print versions, missing packages, hardware and measured speed, as text or as one JSON object."""
     report = examine()
-    if as_json:
+    if options.as_json:
         print(json.dumps(report))
         return
     for title, facts in report.items():

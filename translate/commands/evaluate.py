@@ -1,83 +1,63 @@
 """`translate evaluate`: translate test sets and score the result."""
 
 import hashlib
+import itertools
 import json
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from translate.commands.messages import say
 from translate.commands.opening import set_up_torch
-from translate.config.data import SacrebleuSource, TextSource
+from translate.config.data import SacrebleuSource, Source, TextSource
 from translate.corpus.sources import OPENERS, Pair, read_pairs
 from translate.errors import UserError
 from translate.evaluation.scores import metrics
 from translate.files import read_json, sha256, write_json, write_text
 from translate.models import folder as model_folder
 from translate.models import registry
+from translate.options.comparing import Evaluate
 
 if TYPE_CHECKING:
-    from transformer.search.hypothesis import LengthRule
     from translate.evaluation.scores import Scores
     from translate.inference.translator import Translator
+
+TestSets = dict[str, list[Pair]]
 
 SAMPLE = 3  # lines of each set that scores.json shows
 
 
-def evaluate(
-    model: Path | None,
-    *,
-    source: Path | None,
-    reference: Path | None,
-    test_sets: Sequence[str],
-    valid: bool,
-    out: Path | None,
-    beam_size: int | None,
-    alpha: float | None,
-    length_penalty: "LengthRule | None" = None,
-    threads: int | None,
-    confidence: bool,
-) -> None:
+def run(options: Evaluate) -> None:
     """Print BLEU, chrF and TER with their signatures; write scores.json and hypotheses/NAME.txt.
 
-    Args:
-        model: path or name of a model; None chooses one, see `registry.find_model`.
-        source, reference: a test set as two files.
-        test_sets: names of sacreBLEU test sets.
-        valid: score on the run's validation set. If no test set is named at all, the run's test sets are used.
-        out: folder for the results; None is the run, or no folder for a model outside a run.
-        beam_size, alpha, length_penalty: of the search; None takes the model's default.
-        threads: CPU threads; None takes torch's default.
-        confidence: add 95 % intervals by bootstrap resampling.
-
-    Raises UserError for wrong input.
+    Without `out` they are written to the run, and not at all for a model outside a run. Raises UserError for wrong
+    input.
     """
-    folder = registry.find_model(model, say)
+    folder = registry.find_model(options.model, say)
     spec = model_folder.TranslationSpec.load(folder / "translation.json")
-    run = _run_of(folder)
-    sets = list(_named_sets(source, reference, test_sets, f"{spec.source}-{spec.target}"))
-    if valid or not sets:
-        sets += _sets_of_run(run, folder, valid).items()
-    _check_names([name for name, _ in sets])
-    named = folder if model is None else registry.find_folder(model, lambda _: None)
-    if out is None and run in (folder.resolve().parent, named.resolve()):
-        out = run
+    sets = _test_sets(options, folder, f"{spec.source}-{spec.target}")
+    out = options.out or _default_out(options.model, folder)
     metrics(spec.target)  # reports a missing package before anything is translated
-    _begin(out, sets)
-    set_up_torch(threads)
+    if out is not None:
+        _begin(out, sets)
+    set_up_torch(options.threads)
+    from translate.evaluation.scores import score
     from translate.inference.translator import Translator
 
-    translator = Translator.load(folder, beam_size=beam_size, alpha=alpha, length_penalty=length_penalty)
+    translator = Translator.load(
+        folder, beam_size=options.beam, alpha=options.alpha, length_penalty=options.length_penalty
+    )
     origin = {
         "decoding": translator.decoding.model_dump(),
         "model": str(folder),
         "model_sha256": sha256(folder / "model.safetensors"),
     }
     print(f"{'set':24}{'lines':>8}{'BLEU':>8}{'chrF':>8}{'TER':>8}{'seconds':>9}")
-    for name, pairs in sets:
-        hypotheses, scores, seconds = _evaluated(translator, name, pairs, spec.target, confidence)
+    for name, pairs in sets.items():
+        hypotheses, seconds = _translated(translator, name, pairs)
+        scores = score(hypotheses, [r for _, r in pairs], target=spec.target, confidence=options.confidence)
         print(_row(name, scores, seconds), flush=True)
         if out is not None:
             record = scores.as_dict() | {"seconds": round(seconds, 2), "text_sha256": _text_sha256(pairs)}
@@ -88,39 +68,40 @@ def evaluate(
         _refresh_card(out)
 
 
-def _evaluated(
-    translator: "Translator", name: str, pairs: Sequence[Pair], target: str, confidence: bool
-) -> tuple[list[str], "Scores", float]:
-    """Return the translations, their scores, and the seconds of translation."""
+def _translated(translator: "Translator", name: str, pairs: Sequence[Pair]) -> tuple[list[str], float]:
+    """Return the translations and the seconds that they took."""
     from tqdm import tqdm
-
-    from translate.evaluation.scores import score
 
     start = time.perf_counter()
     stream = tqdm(translator.stream(source for source, _ in pairs), name, len(pairs), disable=None, leave=False)
     hypotheses = [translation.text for translation in stream]
-    seconds = time.perf_counter() - start
-    return hypotheses, score(hypotheses, [r for _, r in pairs], target=target, confidence=confidence), seconds
+    return hypotheses, time.perf_counter() - start
 
 
-def _named_sets(
-    source: Path | None, reference: Path | None, test_sets: Sequence[str], langpair: str
-) -> Iterator[tuple[str, list[Pair]]]:
-    """The test sets that the user names, as (name, pairs)."""
+def _test_sets(options: Evaluate, folder: Path, langpair: str) -> TestSets:
+    """The test sets that the user names, or else those of the run; UserError if two have one name."""
+    source, reference = options.source, options.reference
     if (source is None) != (reference is None):
         raise UserError("--source and --reference belong together; give both")
-    if source is not None and reference is not None:
-        files = TextSource(source=str(source), target=str(reference))
+    named: list[tuple[str, Source]] = []
+    if source is not None:
         plain = source.with_suffix("") if source.suffix.lower() in OPENERS else source
-        yield plain.stem, list(read_pairs(files, Path(), langpair))
-    for name in test_sets:
-        yield name, list(read_pairs(SacrebleuSource(kind="sacrebleu", name=name), Path(), langpair))
+        named.append((plain.stem, TextSource(source=str(source), target=str(reference))))
+    named += [(name, SacrebleuSource(kind="sacrebleu", name=name)) for name in options.test_set or ()]
+    sets = [(name, list(read_pairs(corpus, Path(), langpair))) for name, corpus in named]
+    if options.valid or not sets:
+        sets += _sets_of_run(folder, valid=options.valid).items()
+    for (name, _), (other, _) in itertools.combinations(sets, 2):
+        if _file_name(name) == _file_name(other):
+            raise UserError(f"two sets are called {name!r}; score them one at a time, each with a different --out")
+    return dict(sets)
 
 
-def _sets_of_run(run: Path | None, folder: Path, valid: bool) -> dict[str, list[Pair]]:
-    """The validation set or the test sets of a run."""
+def _sets_of_run(folder: Path, *, valid: bool) -> TestSets:
+    """The validation set or the test sets of the run around a model."""
     from translate.corpus.prepare import Prepared
 
+    run = _run_of(folder)
     if run is None:
         raise UserError(
             f"{folder}: is not part of a run, so it has no test sets; name one with --source and --reference, or with "
@@ -154,6 +135,12 @@ def _run_of(folder: Path) -> Path | None:
     return next((path for path in parents if (path / "manifest.json").is_file()), None)
 
 
+def _default_out(model: Path | None, folder: Path) -> Path | None:
+    """The run whose model is evaluated; None for a model outside a run, or if a checkpoint is named."""
+    run, named = _run_of(folder), folder if model is None else registry.find_folder(model, lambda _: None)
+    return run if run in (folder.resolve().parent, named.resolve()) else None
+
+
 def _row(name: str, scores: "Scores", seconds: float) -> str:
     values = (scores.bleu, scores.chrf, scores.ter)
     row = f"{name:24}{scores.n_lines:>8,}" + "".join(f"{s.value:>8.2f}" for s in values) + f"{seconds:>9.1f}"
@@ -169,25 +156,15 @@ def _signatures(scores: "Scores") -> str:
     return "\n".join(f"{name:5} {score.signature}" for name, score in values.items())
 
 
-def _check_names(names: Sequence[str]) -> None:
-    """Raise UserError if two sets would be written to the same file."""
-    files = [_file_name(name) for name in names]
-    for name, file in zip(names, files, strict=True):
-        if files.count(file) > 1:
-            raise UserError(f"two sets are called {name!r}; score them one at a time, each with a different --out")
-
-
 def _file_name(name: str) -> str:
     return f"{name.replace('/', '-')}.txt"
 
 
-def _begin(out: Path | None, sets: Sequence[tuple[str, list[Pair]]]) -> None:
-    """Make the output folder, and warn if scores of another text will be replaced; None means no folder.
+def _begin(out: Path, sets: TestSets) -> None:
+    """Make the output folder, and warn if scores of another text will be replaced.
 
     Raises UserError if the folder cannot be written to.
     """
-    if out is None:
-        return
     try:
         (out / "hypotheses").mkdir(parents=True, exist_ok=True)
         for place in (out, out / "hypotheses"):
@@ -195,9 +172,8 @@ def _begin(out: Path | None, sets: Sequence[tuple[str, list[Pair]]]) -> None:
         present = _read_scores(out)
     except OSError as error:
         raise _unwritable(out, error) from error
-    for name, pairs in sets:
-        record = present.get(name)
-        digest = _text_sha256(pairs)
+    for name, pairs in sets.items():
+        digest, record = _text_sha256(pairs), present.get(name)
         if isinstance(record, dict) and record.get("text_sha256", digest) != digest:
             say(f"warning: {out / 'scores.json'} has scores of another text called {name!r}, which will be replaced")
 

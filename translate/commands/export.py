@@ -1,7 +1,6 @@
 """`translate export`: write a model in the format of another engine."""
 
 from pathlib import Path
-from typing import Literal
 
 from translate.commands.messages import say
 from translate.commands.reading import ArrivingLines
@@ -9,42 +8,34 @@ from translate.corpus import grammar
 from translate.errors import UserError
 from translate.models import folder as model_folder
 from translate.models import registry
-
-Format = Literal["ctranslate2", "marian", "argos"]
+from translate.options.managing import Export
 
 _N_SENTENCES = 100
 _SEED = 1
 
 
-def export(model: Path, *, to: Path, format: Format, int8: bool, sentences: Path | None) -> None:
+def run(options: Export) -> None:
     """Write a model for another engine, and check on sentences that both produce the same output.
 
-    Args:
-        model: path or name of a model.
-        to: the new folder, or the new .argosmodel file.
-        format: "ctranslate2", "argos" for Argos Translate and LibreTranslate, or "marian" for Hugging Face's
-            MarianMTModel and MarianTokenizer.
-        int8: store the weights in 8 bits; not for Marian.
-        sentences: file of sentences to check on; None takes 100 of the embedded grammar.
-
-    Raises UserError if there is no such model, if `to` exists, if the format cannot represent the architecture, if the
-    engine's package is not installed, or if the exported model differs; nothing is then left at `to`.
+    Raises UserError if there is no such model, if `out` exists, if the format cannot represent the architecture, if the
+    engine's package is not installed, or if the exported model differs; nothing is then left at `out`.
     """
     from translate.exchange import argos_package, ctranslate2_folder, marian_folder
 
-    if int8 and format == "marian":
+    out, int8 = options.out, options.int8
+    if int8 and options.format == "marian":
         raise UserError("--int8 needs --format ctranslate2 or argos; leave it out")
-    model_folder.refuse_existing(to)
-    original = model_folder.ModelFolder.open(registry.locate(model, say))
-    texts = sentences_for_check(sentences, original.spec.source)
-    if format == "marian":
-        proof = marian_folder.export(original, to, texts)
-    elif format == "argos":
-        proof = argos_package.export(original, to, texts, int8=int8)
+    model_folder.refuse_existing(out)
+    original = model_folder.ModelFolder.open(registry.locate(options.model, say))
+    texts = sentences_for_check(options.sentences, original.spec.source)
+    if options.format == "marian":
+        proof = marian_folder.export(original, out, texts)
+    elif options.format == "argos":
+        proof = argos_package.export(original, out, texts, int8=int8)
     else:
-        proof = ctranslate2_folder.export(original, to, texts, int8=int8)
+        proof = ctranslate2_folder.export(original, out, texts, int8=int8)
     say(
-        f"wrote {to}: {proof.n_same} of {proof.n_sentences} sentences have the same greedy output; the scores differ "
+        f"wrote {out}: {proof.n_same} of {proof.n_sentences} sentences have the same greedy output; the scores differ "
         f"by {proof.mean:.1e} on average, by {proof.largest:.1e} at most"
     )
 

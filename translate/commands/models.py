@@ -8,6 +8,7 @@ from translate.commands.messages import say
 from translate.errors import UserError
 from translate.models import registry
 from translate.models.folder import TranslationSpec
+from translate.options.managing import Models
 
 
 @dataclass(frozen=True)
@@ -34,20 +35,16 @@ class Listed:
     about: str
 
 
-def models(name: Path | None, *, as_json: bool) -> None:
-    """Print a table of installed models and runs, or the card of one model.
-
-    Args:
-        name: path or name of the model whose card is printed; None lists all models.
-        as_json: print JSON: a list of objects, or one object with the card.
+def run(options: Models) -> None:
+    """Print a table of installed models and runs, or the card of one model; or the same as JSON.
 
     Raises UserError if there is no such model or it has no card. A damaged model is reported on stderr.
     """
-    if name is not None:
-        _show(name, as_json)
+    if options.model is not None:
+        _show(options.model, options.as_json)
         return
     found = _all()
-    if as_json:
+    if options.as_json:
         print(json.dumps([asdict(model) for model in found], indent=2, ensure_ascii=False))
     elif found:
         print("\n".join(_table(found)))

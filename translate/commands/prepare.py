@@ -6,29 +6,21 @@ from translate.commands.messages import say
 from translate.config.data import MonoSource
 from translate.config.load import load
 from translate.config.schema import ExperimentConfig
-from translate.corpus.prepare import prepare as prepare_corpus
+from translate.corpus.prepare import prepare
+from translate.options.training import Prepare
 
 SYNTHETIC = Path("prepared") / "synthetic"  # translations of monolingual sources
 
 
-def prepare(config_path: Path, overrides: list[str], out: Path | None, from_model: Path | None) -> None:
-    """Prepare the corpus of an experiment and print a report.
-
-    Args:
-        config_path: the experiment file (TOML).
-        overrides: `section.key=value` settings that replace those of the file.
-        out: the destination folder; None is prepared/NAME, after the experiment.
-        from_model: path or name of the model whose tokenizer is used, to fine-tune that model; None trains a tokenizer.
-
-    Raises UserError for wrong input.
-    """
-    config, tokenizer = load(config_path, overrides), None
-    if from_model is not None:
+def run(options: Prepare) -> None:
+    """Prepare the corpus of an experiment and print a report; UserError for wrong input."""
+    config, tokenizer = load(options.config, options.overrides or []), None
+    if options.from_model is not None:
         from translate.training.parent import Parent
 
-        parent = Parent.open(from_model, say)
+        parent = Parent.open(options.from_model, say)
         config, tokenizer = parent.settings(config, say), parent.load_tokenizer()
-    prepare_corpus(complete(config), default_folder(config_path) if out is None else out, print, tokenizer)
+    prepare(complete(config), options.out or default_folder(options.config), print, tokenizer)
 
 
 def complete(config: ExperimentConfig) -> ExperimentConfig:

@@ -14,6 +14,7 @@ from typing import Protocol
 from translate.commands.messages import say
 from translate.corpus.sources import decode_line
 from translate.errors import UserError
+from translate.options.translating import Translating
 
 HISTORY_LENGTH = 1000  # lines
 
@@ -117,12 +118,12 @@ class TypedLines:
         return bool(self._waiting)
 
 
-def open_lines(sentences: Sequence[str], source: Path | None) -> Lines:
-    """Return the lines of the sentences, of the file `source`, or else of stdin; UserError if they cannot be read."""
-    if sentences:
-        return GivenLines(sentences)
-    if source:
-        return ArrivingLines(_opened(source), str(source))
+def open_lines(options: Translating) -> Lines:
+    """Return the lines of the sentences, of the input file, or else of stdin; UserError if they cannot be read."""
+    if options.sentences:
+        return GivenLines(options.sentences)
+    if options.input:
+        return ArrivingLines(_opened(options.input), str(options.input))
     if sys.stdin is None:
         raise UserError("stdin is closed; give a sentence, or a file with --input")
     return TypedLines() if sys.stdin.isatty() else ArrivingLines(sys.stdin.buffer, "stdin")  # type: ignore[arg-type]

@@ -12,29 +12,26 @@ from translate.config.data import TextSource
 from translate.corpus.sources import read_pairs
 from translate.models import registry
 from translate.models.folder import ModelFolder
+from translate.options.comparing import Score
 
 
-def score(source: Path, reference: Path, *, model: Path | None, as_json: bool, threads: int | None) -> None:
+def run(options: Score) -> None:
     """Print log-probability, number of tokens and log-probability per token for each pair of lines.
 
-    Args:
-        source, reference: files with equally many lines, plain or compressed.
-        model: path or name of a model; None chooses one, see `registry.find_model`.
-        as_json: print one JSON object per line, with the log-probability of each token, instead of three columns.
-        threads: CPU threads; None takes torch's default.
-
-    Raises UserError for wrong input.
+    The files may be compressed. As JSON, the output has the log-probability of each token too. Raises UserError for
+    wrong input.
     """
-    folder = registry.find_model(model, say)
+    folder = registry.find_model(options.model, say)
     # Read completely first, so that files of different lengths are refused before anything is printed.
-    pairs = list(read_pairs(TextSource(source=str(source), target=str(reference)), Path()))
-    set_up_torch(threads)
-    from translate.inference.scoring import score as scores
+    files = TextSource(source=str(options.source), target=str(options.reference))
+    pairs = list(read_pairs(files, Path()))
+    set_up_torch(options.threads)
+    from translate.inference.scoring import score
     from translate.machine import choose_device
 
     log_prob, n_tokens = 0.0, 0
-    for scored in scores(ModelFolder.open(folder, choose_device()), pairs):
-        if as_json:
+    for scored in score(ModelFolder.open(folder, choose_device()), pairs):
+        if options.as_json:
             record = asdict(scored) | {"normalised": scored.normalised}
             sys.stdout.write(json.dumps(record, ensure_ascii=False) + "\n")
         else:

@@ -15,9 +15,9 @@ from itertools import cycle
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
-from translate.commands.paths import Paths
 from translate.commands.writing import Output, writable
 from translate.errors import UserError
+from translate.options.translating import Text
 
 if TYPE_CHECKING:
     from translate.training.distributed import Ranks
@@ -28,13 +28,14 @@ def n_processes() -> int:
     return int(os.environ.get("WORLD_SIZE", "1")) if "RANK" in os.environ else 1
 
 
-def check(sentences: Sequence[str], paths: Paths) -> tuple[Path, Path]:
-    """Return the input and output files; UserError if several processes cannot share the work."""
-    if sentences or paths.source is None or paths.output is None or not paths.source.is_file():
+def check(options: Text) -> Path:
+    """Return the output file; UserError if several processes cannot share the work."""
+    source, output = options.input, options.output
+    if options.sentences or source is None or output is None or not source.is_file():
         raise UserError("several processes translate a file into a file; name them with --input and --output")
-    if paths.resume:
+    if options.resume:
         raise UserError("--resume works with one process only; leave it out under torchrun")
-    return paths.source, paths.output
+    return output
 
 
 class Share(Output):

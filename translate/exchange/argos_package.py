@@ -35,7 +35,7 @@ def export(folder: ModelFolder, to: Path, texts: Sequence[str], *, int8: bool = 
     Raises UserError if `to` exists or has another suffix, and as `ctranslate2_folder.export`; then nothing is written.
     """
     if to.suffix != SUFFIX:
-        raise UserError(f"{to}: Argos Translate installs files that end in {SUFFIX}; name such a file with --to")
+        raise UserError(f"{to}: Argos Translate installs files that end in {SUFFIX}; name such a file with --out")
     with writing(to):
         to.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(prefix=f".{to.name}.", dir=to.parent) as place:

@@ -38,7 +38,7 @@ def locate(name: Path | None, say: Say) -> Path:
     if not (folder / FILE).is_file():
         raise UserError(
             f"{folder}: is not a CTranslate2 folder; make one with "
-            "translate export MODEL --to FOLDER --format ctranslate2"
+            "translate export MODEL --out FOLDER --format ctranslate2"
         )
     return folder
 

@@ -5,9 +5,8 @@ from pathlib import Path
 
 from tests.translate.speakers import Echo
 from translate.commands import text
-from translate.commands.opening import ModelChoice
-from translate.commands.paths import Paths
 from translate.models.folder import ModelFolder
+from translate.options.translating import Text
 
 model, source, output, *rest = sys.argv[1:]
 resident: list[int] = []
@@ -37,11 +36,6 @@ class Watched(text.Output):
 
 
 text.Output = Watched  # type: ignore[misc]
-text.open_translator = lambda options, choice, *_: Echo(ModelFolder.open(choice.name))  # type: ignore[assignment]
-text.text(
-    [],
-    text.Options(),
-    ModelChoice(Path(model)),
-    Paths(Path(source), Path(output), resume="--resume" in rest),
-)
+text.open_translator = lambda options: Echo(ModelFolder.open(options.model))  # type: ignore[assignment]
+text.run(Text(model=Path(model), input=Path(source), output=Path(output), resume="--resume" in rest))
 print(*resident, memory())

@@ -8,11 +8,12 @@ import pytest
 import torch
 
 from translate.commands import doctor as module
-from translate.commands.doctor import doctor, examine
+from translate.commands.doctor import examine, run
+from translate.options.managing import Doctor
 
 
 def test_the_report_is_one_json_object(capsys: pytest.CaptureFixture[str]) -> None:
-    doctor(as_json=True)
+    run(Doctor(as_json=True))
     report = json.loads(capsys.readouterr().out)
     assert report["versions"]["python"] == platform.python_version()
     assert report["machine"]["threads"] == torch.get_num_threads()
@@ -25,7 +26,7 @@ def test_the_report_is_one_json_object(capsys: pytest.CaptureFixture[str]) -> No
 def test_the_text_names_every_finding(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     findings = {"machine": {"device": "cpu", "tuned": False}, "extras": {"plots": None}}
     monkeypatch.setattr(module, "examine", lambda: findings)
-    doctor(as_json=False)
+    run(Doctor())
     words = [line.split() for line in capsys.readouterr().out.split("\n")]
     assert words == [["machine"], ["device", "cpu"], ["tuned", "no"], ["extras"], ["plots", "missing"], []]
 

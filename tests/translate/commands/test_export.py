@@ -21,7 +21,7 @@ def test_a_model_is_exported_and_the_proof_is_told(
 ) -> None:
     pytest.importorskip(package)
     Path("some.de").write_text("der Hund.\n\n die Katze\n das Kind", encoding="utf-8")
-    arguments = ["export", "model", "--to", "new/out", "--format", format, "--sentences", "some.de"]
+    arguments = ["export", "model", "--out", "new/out", "--format", format, "--sentences", "some.de"]
     assert main(arguments) == 0
     captured = capsys.readouterr()
     assert "wrote new/out: 3 of 3 sentences have the same greedy output" in captured.err
@@ -43,7 +43,7 @@ def test_mistakes_are_a_sentence(arguments: str, named: str, model: Path, capsys
     if "marian" in arguments:
         pytest.importorskip("transformers")
     Path("blank.de").write_text("\n \n", encoding="utf-8")
-    assert main(["export", "model", "--to", "out", *arguments.split()]) == 2
+    assert main(["export", "model", "--out", "out", *arguments.split()]) == 2
     error = capsys.readouterr().err
     assert named in error
     assert error.count("\n") == 1

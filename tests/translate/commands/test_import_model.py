@@ -16,7 +16,7 @@ def test_a_marian_folder_is_imported_and_the_proof_is_told(
     monkeypatch.chdir(tmp_path)
     marian(tmp_path / "theirs")
     Path("some.de").write_text("der Hund.\n\n die Katze\n das Kind", encoding="utf-8")
-    arguments = ["import", "theirs", "--to", "new/ours", "--source", "de", "--sentences", "some.de"]
+    arguments = ["import", "theirs", "--out", "new/ours", "--source", "de", "--sentences", "some.de"]
     assert main(arguments) == 0
     error = capsys.readouterr().err
     assert "wrote new/ours: 3 of 3 sentences have the same greedy output" in error
@@ -25,7 +25,7 @@ def test_a_marian_folder_is_imported_and_the_proof_is_told(
     assert capsys.readouterr().out.count("\n") == 1
     assert main(arguments) == 2
     assert capsys.readouterr().err.count("\n") == 1
-    assert main(["import", "gone", "--to", "other"]) == 2
+    assert main(["import", "gone", "--out", "other"]) == 2
     assert capsys.readouterr().err.count("\n") == 1
     assert not Path("other").exists()
 
@@ -40,12 +40,12 @@ def test_folders_of_fairseq_and_joeynmt_are_known_by_their_files(
     fairseq(tmp_path / "fairseq")
     joey(tmp_path / "joey", CONFIG)
     for name in ("fairseq", "joey"):
-        assert main(["import", name, "--to", f"{name}-ours"]) == 0
+        assert main(["import", name, "--out", f"{name}-ours"]) == 0
         assert "it was not compared with the original" in capsys.readouterr().err
         assert main(["der Hund", "--model", f"{name}-ours"]) == 0
         assert capsys.readouterr().out.count("\n") == 1
-        assert main(["import", name, "--to", "other", "--sentences", "some.de"]) == 2
+        assert main(["import", name, "--out", "other", "--sentences", "some.de"]) == 2
         assert "--sentences" in capsys.readouterr().err
     (tmp_path / "empty").mkdir()
-    assert main(["import", "empty", "--to", "other"]) == 2
+    assert main(["import", "empty", "--out", "other"]) == 2
     assert "has neither config.json" in capsys.readouterr().err

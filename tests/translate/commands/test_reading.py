@@ -18,6 +18,7 @@ from translate.commands.reading import ArrivingLines, TypedLines, ended
 from translate.errors import UserError
 from translate.inference.translator import Translator
 from translate.models.folder import ModelFolder
+from translate.options.translating import Text
 
 
 def arriving(data: bytes) -> ArrivingLines:
@@ -123,7 +124,7 @@ def test_without_a_place_for_it_there_is_no_history(
 def test_a_closed_stdin_is_one_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "stdin", None)
     with pytest.raises(UserError, match="stdin is closed"):
-        reading.open_lines([], None)
+        reading.open_lines(Text())
 
 
 @pytest.mark.skipif(not hasattr(os, "openpty"), reason="needs terminals")

@@ -17,10 +17,11 @@ from hypothesis import strategies as st
 import translate
 from tests.translate.speakers import Echo
 from translate.cli import main
-from translate.commands.text import LINE_FORMATS, Options, _translations, windows
+from translate.commands.text import LINE_FORMATS, _translations, windows
 from translate.config.schema import DecodingConfig
 from translate.inference.translator import Translator
 from translate.models.folder import ModelFolder
+from translate.options.translating import Text
 from translate.text.formats import FORMATS, reader
 from translate.text.pieces import Piece
 
@@ -362,7 +363,7 @@ def test_any_text_keeps_its_lines_and_what_is_layout_in_every_format(
     pieces = list(reader(layout, column=2)(lines))
     assert "".join(piece.text for piece in pieces) == text
     sources = [piece.text for piece in pieces if piece.translate]
-    found = [best.text for best in _translations(translator, sources, Options(format=layout))]
+    found = [best.text for best in _translations(translator, sources, Text(format=layout))]
     for source, translation in zip(sources, found, strict=True):
         assert translation.count("\n") == source.count("\n")
         assert translation.count("{x}") >= source.count("{x}")

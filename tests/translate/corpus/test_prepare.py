@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 from translate.commands.prepare import default_folder
-from translate.commands.prepare import prepare as prepare_command
+from translate.commands.prepare import run as prepare_command
 from translate.config.load import parse
 from translate.config.schema import ExperimentConfig
 from translate.corpus import tokenizer
@@ -26,6 +26,7 @@ from translate.corpus.sources import Pair
 from translate.corpus.tokens import TokenStore
 from translate.corpus.words import dictionary
 from translate.errors import UserError
+from translate.options.training import Prepare
 
 NOUNS = {"Hund": "dog", "Tisch": "table", "Mann": "man", "Baum": "tree", "Vogel": "bird"}
 VERBS = {"steht": "stands", "fällt": "falls", "bleibt": "stays"}
@@ -428,11 +429,12 @@ def test_no_write_permission_is_one_sentence(root: Path, tmp_path: Path, monkeyp
 FULL_DISK = """
 import resource, sys
 from pathlib import Path
-from translate.commands.prepare import prepare
+from translate.commands.prepare import run
+from translate.options.training import Prepare
 from translate.errors import UserError
 resource.setrlimit(resource.RLIMIT_FSIZE, (int(sys.argv[3]),) * 2)
 try:
-    prepare(Path(sys.argv[1]), [], Path(sys.argv[2]), None)
+    run(Prepare(config=Path(sys.argv[1]), out=Path(sys.argv[2])))
 except UserError as error:
     print("refused:", error)
 """
@@ -483,11 +485,11 @@ def test_the_command_prepares_beside_the_working_directory(
     monkeypatch.chdir(tmp_path)
     config = write_config(tmp_path / "tiny.toml", Path("elsewhere"))
     overrides = [f"data.root={root}"]
-    prepare_command(config, overrides, None, None)
+    prepare_command(Prepare(config=config, overrides=overrides))
     assert default_folder(config) == Path("prepared/tiny")
     assert Prepared.open(tmp_path / "prepared" / "tiny").train.n_pairs == 62
     assert "64 pairs read, 62 kept" in capsys.readouterr().out
-    prepare_command(config, overrides, None, None)
+    prepare_command(Prepare(config=config, overrides=overrides))
     assert "prepared/tiny is up to date" in capsys.readouterr().out
 
 

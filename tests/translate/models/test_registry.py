@@ -194,10 +194,10 @@ def test_a_card_is_shown_as_it_is(parts: ModelFolder, capsys: pytest.CaptureFixt
 
 def test_a_compressed_model_translates_and_keeps_its_card(parts: ModelFolder) -> None:
     (model(parts, "user/small") / "README.md").write_text("# Small\n", encoding="utf-8")
-    assert main(["compress", "small", "--to", "runs/tiny"]) == 0
+    assert main(["compress", "small", "--out", "runs/tiny"]) == 0
     assert (Path("runs/tiny") / "README.md").read_text(encoding="utf-8") == "# Small\n"
     lines = ["der Hund singt.", "", "Ja."]
     few, many = (Translator.load(name, device="cpu").translate(lines) for name in ("tiny", "small"))
     assert [t.text == "" for t in few] == [t.text == "" for t in many]
     assert [t.log_prob for t in few] != [t.log_prob for t in many]
-    assert main(["compress", "small", "--to", "runs/tiny"]) == 2
+    assert main(["compress", "small", "--out", "runs/tiny"]) == 2

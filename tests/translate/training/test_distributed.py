@@ -15,8 +15,9 @@ import torch
 import torch.distributed as dist
 from safetensors.torch import load_file
 
-from translate.commands.train import train
+from translate.commands import train
 from translate.corpus.batches import Batch, Position
+from translate.options.training import Train
 from translate.training import checkpoint, distributed
 from translate.training.batch_feed import BatchFeed
 from translate.training.distributed import ALONE, Ranks, Watch
@@ -155,8 +156,8 @@ def test_two_ranks_fine_tune_as_one_that_takes_the_same_batches(toy, write_exper
     code, errors = torchrun("toy.json", "--run", "two", "--from", "parent", "--set", "training.accumulate=2").end()
     assert code == 0, errors
     monkeypatch.chdir(tmp_path)
-    arguments = {"prepared": None, "overrides": ["training.accumulate=4"], "resume": False}
-    train(Path("toy.json"), run=Path("one"), from_model=Path("parent"), **arguments)
+    accumulate = ["training.accumulate=4"]
+    train.run(Train(config=Path("toy.json"), run=Path("one"), from_model=Path("parent"), overrides=accumulate))
     one, two = (records(tmp_path / name, "train") for name in ("one", "two"))
     assert [r["tokens"] for r in two] == [r["tokens"] for r in one]
     for key in ("loss", "grad_norm"):

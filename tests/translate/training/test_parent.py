@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 from safetensors.torch import load_file, save_file
 
-from translate.commands.prepare import prepare
-from translate.commands.train import train
+from translate.commands import prepare, train
 from translate.corpus.prepare import Prepared
 from translate.errors import UserError
 from translate.models.folder import TranslationSpec
+from translate.options.training import Prepare, Train
 from translate.training.loop import Trainer
 
 
@@ -34,7 +34,7 @@ def fine_tune(toy, run: str, parent: Path | None, *, resume: bool = False, **cha
     settings = {name: {**section, **changes.get(name, {})} for name, section in toy.settings.items()}
     settings["tokenizer"] = changes.get("tokenizer", {})
     Path("tuned.json").write_text(json.dumps(settings), encoding="utf-8")
-    train(Path("tuned.json"), run=Path(run), prepared=None, overrides=[], resume=resume, from_model=parent)
+    train.run(Train(config=Path("tuned.json"), run=Path(run), resume=resume, from_model=parent))
     return Path(run)
 
 
@@ -198,11 +198,11 @@ def test_a_run_with_an_old_corpus_learns_from_both_and_goes_on_to_the_same_bits(
 def test_a_corpus_may_be_prepared_for_a_fine_tuning_ahead(toy, parent, capsys):
     settings = {**toy.settings, "tokenizer": {}}
     Path("tuned.json").write_text(json.dumps(settings), encoding="utf-8")
-    prepare(Path("tuned.json"), [], None, parent)
+    prepare.run(Prepare(config=Path("tuned.json"), from_model=parent))
     tokenizer = (parent / "tokenizer.model").read_bytes()
     assert Path("prepared/tuned/tokenizer.model").read_bytes() == tokenizer
     capsys.readouterr()
     fine_tune(toy, "tuned", parent)
     assert "prepared/tuned is up to date" in "".join(capsys.readouterr())
     with pytest.raises(UserError, match=r"vocab_size = 77 in the experiment"):
-        prepare(Path("tuned.json"), ["tokenizer.vocab_size=77"], None, parent)
+        prepare.run(Prepare(config=Path("tuned.json"), overrides=["tokenizer.vocab_size=77"], from_model=parent))

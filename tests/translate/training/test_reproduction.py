@@ -9,7 +9,8 @@ import pytest
 import torch
 
 from translate.cli import EXIT_DIFFERENT, EXIT_MISTAKE, main
-from translate.commands.train import train
+from translate.commands import train
+from translate.options.training import Train
 from translate.training.environment import environment
 from translate.training.loop import Trainer
 from translate.training.reproduction import Original, first_difference
@@ -26,7 +27,7 @@ def trained(toy, name: str, *, resume: bool = False, from_model: Path | None = N
     settings = {**toy.settings, "training": {**toy.settings["training"], **training}}
     Path("toy.json").write_text(json.dumps(settings), encoding="utf-8")
     run = Path("runs") / name
-    train(Path("toy.json"), run=run, prepared=None, overrides=[], resume=resume, from_model=from_model)
+    train.run(Train(config=Path("toy.json"), run=run, resume=resume, from_model=from_model))
     return run
 
 

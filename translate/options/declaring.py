@@ -1,4 +1,4 @@
-"""Options that several verbs share, and the names of the groups that they stand in."""
+"""How an option is declared, and the options that several verbs share."""
 
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -52,14 +52,9 @@ def argument(metavar: str, help: str) -> Any:
     return typer.Argument(metavar=metavar, help=help)
 
 
-Sentences = Annotated[list[str] | None, argument("SENTENCE", "Text to translate [default: standard input].")]
 Model = Annotated[Path | None, value(MODEL, "MODEL", DEFAULT_MODEL, "--model", "-m")]
 NamedModel = Annotated[Path, argument("MODEL", f"{MODEL_HELP}.")]
-From = Annotated[str | None, value(MODEL, "LANGUAGE", "Language of the text; auto guesses it.", "--from")]
-To = Annotated[str | None, value(MODEL, "LANGUAGE", "Language to translate into.", "--to")]
-Input = Annotated[Path | None, file("--input", "Read this file.")]
-Output = Annotated[Path | None, file("--output", "Write this file.")]
-Force = Annotated[bool, flag(FILES, "--force", "Overwrite the output file.")]
+Out = Annotated[Path, value(FILES, "FOLDER", "The new model folder.")]
 Json = Annotated[bool, flag(OUTPUT, "--json", "Write JSON.")]
 JsonLines = Annotated[bool, flag(OUTPUT, "--json", "Write a JSON object per line, with scores.")]
 # The bounds are those of DecodingConfig, whose import would take longer than printing the help.
@@ -70,8 +65,6 @@ LengthPenalty = Annotated[
     value(SEARCH, "RULE", "gnmt (the paper's), average (divide by the length) or none [default: the model's]."),
 ]
 Threads = Annotated[int | None, value(COMPUTING, "N", "CPU threads [default: one per core].", min=1)]
-Precision = Annotated[Literal["fp32", "bf16"], value(COMPUTING, "TYPE", "fp32, or bf16: faster on some CPUs.")]
-Config = Annotated[Path, argument("CONFIG", "Experiment file (TOML).")]
 Overrides = Annotated[
     list[str] | None,
     value("Settings", "KEY=VALUE", "Replace a setting, such as training.lr=0.001; repeatable.", "--set"),
