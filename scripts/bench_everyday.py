@@ -53,12 +53,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     path = args.list or DATA / f"everyday.{spec.source}-{spec.target}.tsv"
     items = read(path)
     verdicts = []
-    for translation, (item, accepted) in zip(
-        translator.passages(list(items), guarded=not args.unguarded), items.items(), strict=True
-    ):
-        verdict = judge(accepted, translation.text)
-        verdicts.append(verdict)
-        if verdict != GOOD:
+    translations = translator.passages(list(items), guarded=not args.unguarded)
+    for translation, (item, accepted) in zip(translations, items.items(), strict=True):
+        verdicts.append(judge(accepted, translation.text))
+        if verdicts[-1] != GOOD:
             print(f"{item} -> {translation.text}  (accepted: {accepted[0]})")
     asked = {"model": args.model, "list": path.name, "guarded": not args.unguarded}
     print(json.dumps({"kind": "bench_everyday", **asked, **totals(verdicts)}))

@@ -34,7 +34,11 @@ Row = dict[str, float]
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Measure every size and print; with --open, be the process that starts training."""
-    args = parse_args(argv)
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    sizes = [1_000_000, 5_000_000]
+    parser.add_argument("--pairs", type=int, nargs="+", default=sizes, metavar="N", help="default: %(default)s")
+    parser.add_argument("--open", type=Path, help=argparse.SUPPRESS)
+    args = parser.parse_args(argv)
     if args.open:
         print(json.dumps(opened(args.open)))
         return 0
@@ -43,15 +47,6 @@ def main(argv: Sequence[str] | None = None) -> int:
     print(size_table([record]))
     print(json.dumps(record))
     return 0
-
-
-def parse_args(argv: Sequence[str] | None) -> argparse.Namespace:
-    """Return the options."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    sizes = [1_000_000, 5_000_000]
-    parser.add_argument("--pairs", type=int, nargs="+", default=sizes, metavar="N", help="default: %(default)s")
-    parser.add_argument("--open", type=Path, help=argparse.SUPPRESS)
-    return parser.parse_args(argv)
 
 
 def measure(n_pairs: int) -> Row:

@@ -70,7 +70,7 @@ def record_of(run: Path) -> Record:
 
 
 def history(run: Path, last_step: int | None = None) -> Record:
-    """Return command, machine and cost of a run up to an update; None is the last one."""
+    """Return command, commit, seed, machine and cost of a run up to an update; None is the last one."""
     manifest, state = read_json(run / "manifest.json"), state_of(run, last_step)
     first = manifest["starts"][0]
     return {
