@@ -1,6 +1,7 @@
 """Export to an .argosmodel file, which Argos Translate and LibreTranslate install.
 
-The file is a zip of one folder: metadata.json, the CTranslate2 model in model/, sentencepiece.model and README.md.
+The file is a zip of one folder: metadata.json, the CTranslate2 model in model/, sentencepiece.model and, if the model
+has a card, README.md.
 
 Source: argostranslate/package.py of Argos Translate 1.11.
 """
@@ -14,6 +15,7 @@ from pathlib import Path
 from translate.errors import UserError
 from translate.exchange import ctranslate2_folder
 from translate.exchange.verification import Proof
+from translate.models import registry
 from translate.models.folder import ModelFolder, refuse_existing, writing
 
 SUFFIX = ".argosmodel"
@@ -54,7 +56,8 @@ def _pack(folder: ModelFolder, model: Path, to: Path) -> None:
     files = [path for path in sorted(model.iterdir()) if path.name not in _OURS]
     with zipfile.ZipFile(to, "w", zipfile.ZIP_DEFLATED) as package:
         package.writestr(f"{root}/metadata.json", json.dumps(_metadata(spec.source, spec.target), indent=2) + "\n")
-        package.writestr(f"{root}/README.md", _readme(folder))
+        if card := registry.card(folder.folder):
+            package.writestr(f"{root}/README.md", card)
         package.writestr(f"{root}/sentencepiece.model", folder.tokenizer.serialized)
         for path in files:
             package.write(path, f"{root}/model/{path.name}")
@@ -69,13 +72,3 @@ def _metadata(source: str, target: str) -> dict[str, str]:
         "to_code": target,
         "to_name": NAMES.get(target, target),
     }
-
-
-def _readme(folder: ModelFolder) -> str:
-    """Return the model's card, or a short text if it has none."""
-    card = folder.folder / "README.md"
-    if card.is_file():
-        return card.read_text(encoding="utf-8")
-    spec = folder.spec
-    names = [NAMES.get(language, language) for language in (spec.source, spec.target)]
-    return f"# {names[0]} to {names[1]}\n\nA Transformer, exported to CTranslate2 and checked there.\n"
