@@ -19,7 +19,6 @@ from translate.models import registry
 from translate.options.translating import Text
 from translate.text import formats
 from translate.text.pieces import Piece
-from translate.text.wrapping import wrapped
 
 if TYPE_CHECKING:
     from translate.inference.translator import Translator
@@ -185,25 +184,10 @@ def _translated(
 def _translations(translator: "Translator", texts: Sequence[str], options: Text) -> Iterator["Translation"]:
     """The translation of each text."""
     if options.format == "lines" and options.no_guards:
-        yield from translator.stream(texts)
-    else:
-        for source, translation in zip(texts, _passages(translator, texts, options), strict=True):
-            yield translation if "\n" not in source else _in_lines(translator, source, translation, options)
+        return translator.stream(texts)
+    from translate.inference.documents import translate_pieces
 
-
-def _passages(translator: "Translator", texts: Sequence[str], options: Text) -> Iterator["Translation"]:
-    markup, splits = formats.markup(options.format or "text"), options.format != "lines"
-    return translator.passages(texts, guarded=not options.no_guards, splits=splits, markup=markup)
-
-
-def _in_lines(translator: "Translator", source: str, translation: "Translation", options: Text) -> "Translation":
-    """The translation broken into as many lines as its source, or translated line by line if it is too short."""
-    text = wrapped(translation.text, source)
-    if text is None:
-        lines = source.split("\n")
-        translated = [t.text for t in _passages(translator, lines, options)]
-        text = "\n".join(new if new.strip() else old for new, old in zip(translated, lines, strict=True))
-    return dataclasses.replace(translation, text=text)
+    return translate_pieces(translator, texts, options.format or "text", guarded=not options.no_guards)
 
 
 def _as_json(source: str, translation: "Translation") -> str:

@@ -28,10 +28,11 @@ def places() -> list[Path]:
 
 def named_models() -> list[tuple[str, Path]]:
     """Name and model folder of all installed models, then of all runs in runs/ with a final model."""
-    return [*_installed(), *_models_in(RUNS)]
+    return [*installed(), *_models_in(RUNS)]
 
 
-def _installed() -> list[tuple[str, Path]]:
+def installed() -> list[tuple[str, Path]]:
+    """Name and model folder of the installed models, in the order of `places`."""
     return [model for place in places() for model in _models_in(place)]
 
 
@@ -70,7 +71,7 @@ def find_model(name: Path | None, say: Say, *, source: str | None = None, target
         raise UserError(
             f"no model translates {_wanted(source, target)}; name one with --model (translate models lists them)"
         )
-    default = next((folder for name, folder in _installed() if name == DEFAULT), None)
+    default = next((folder for name, folder in installed() if name == DEFAULT), None)
     if default is None:
         raise UserError(
             "there is no model: name one with --model or $TRANSLATE_MODEL, or make one with `make demo` or "
@@ -112,7 +113,7 @@ def _runs() -> list[Path]:
 
 def _installed_for(source: str | None, target: str | None, say: Say) -> Path | None:
     """The first installed model for these languages, or None; UserError if they leave a choice between pairs."""
-    models = [folder for _, folder in _installed() if _speaks(folder, source, target)]
+    models = [folder for _, folder in installed() if _speaks(folder, source, target)]
     pairs = sorted({(spec.source, spec.target) for spec in map(_spec, models)})
     if len(pairs) > 1:
         known = ", ".join(f"{one} to {other}" for one, other in pairs)

@@ -50,15 +50,28 @@ def language_of(texts: Iterable[str], candidates: Iterable[str]) -> str | None:
 
     UserError if py3langid is not installed.
     """
+    known = {*candidates}
+    ranked = ranking(texts, known)
+    return ranked[0][0] if ranked and ranked[0][0] in known and ranked[0][1] >= _CLEAR else None
+
+
+def ranking(texts: Iterable[str], candidates: Iterable[str]) -> list[tuple[str, float]]:
+    """Return the languages that the texts may be in with their probabilities, most probable first.
+
+    These are the candidates, whose probabilities add up to 1, or one other language if the texts certainly are in it.
+    UserError if py3langid is not installed.
+    """
     identifier = _identifier()
     if identifier is None:
         raise UserError("--from auto needs py3langid: run `pip install py3langid`, or name the language")
     ranked = identifier.rank(" ".join(texts)[:_SAMPLE])
     known = {*candidates}
-    likely = [(language, probability) for language, probability in ranked if language in known]
+    other, certainty = ranked[0]
+    if other not in known and certainty >= _CERTAIN:
+        return [(other, float(certainty))]
+    likely = [(language, float(probability)) for language, probability in ranked if language in known]
     total = sum(probability for _, probability in likely)
-    is_other = ranked[0][0] not in known and ranked[0][1] >= _CERTAIN
-    return None if is_other or not likely or likely[0][1] < _CLEAR * total else likely[0][0]
+    return [(language, probability / total) for language, probability in likely] if total else []
 
 
 @cache

@@ -1,0 +1,24 @@
+"""Model folders for servers: the tiny random model of the parent folder, in both directions."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from translate.models import folder as model_folder
+from translate.models.folder import ModelFolder
+from translate.options.serving import Serve
+
+
+@pytest.fixture(scope="session")
+def folders(parts: ModelFolder, tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
+    """Model folders for German-English and English-German."""
+    back = tmp_path_factory.mktemp("back") / "model"
+    spec = replace(parts.spec, source="en", target="de")
+    model_folder.save(parts.model, parts.tokenizer, spec, back)
+    return [parts.folder, back]
+
+
+@pytest.fixture(scope="session")
+def options(folders: list[Path]) -> Serve:
+    return Serve(model=folders, threads=2)

@@ -1,0 +1,66 @@
+"""A live server on loopback, in a thread of the test process."""
+
+import contextlib
+import socket
+import threading
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import httpx
+import uvicorn
+
+from translate.options.serving import Serve
+from translate.serving import server
+from translate.serving.app import create_app
+from translate.serving.state import State
+
+
+@dataclass
+class Live:
+    """A running server: its address, an HTTP client for it, and its parts."""
+
+    url: str
+    http: httpx.Client
+    state: State
+    uvicorn: uvicorn.Server
+
+    @property
+    def port(self) -> int:
+        return int(self.url.rpartition(":")[2])
+
+    def translate(self, q: object, source: str = "de", target: str = "en", **more: object) -> httpx.Response:
+        return self.http.post("/translate", json={"q": q, "source": source, "target": target, **more})
+
+    def connect(self) -> socket.socket:
+        return socket.create_connection(("127.0.0.1", self.port), timeout=10)
+
+
+@contextlib.contextmanager
+def live(options: Serve, folder: Path) -> Iterator[Live]:
+    """Serve while the block runs; afterwards no thread of the server is left."""
+    with server.listen("127.0.0.1", 0) as listener:
+        app = create_app(options, folder)
+        running = uvicorn.Server(server.configuration(app, options))
+        thread = threading.Thread(target=running.run, kwargs={"sockets": [listener]})
+        thread.start()
+        while not running.started:
+            time.sleep(0.005)
+        url = f"http://127.0.0.1:{listener.getsockname()[1]}"
+        with httpx.Client(base_url=url, timeout=60) as http:
+            try:
+                yield Live(url, http, app.state.server, running)
+            finally:
+                running.should_exit = True
+        thread.join(30)
+        assert not thread.is_alive()
+
+
+def until(condition: object, seconds: float = 10.0) -> None:
+    """Wait until a function returns something true."""
+    assert callable(condition)
+    deadline = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < deadline
+        time.sleep(0.005)

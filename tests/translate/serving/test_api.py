@@ -1,0 +1,178 @@
+"""The API is that of LibreTranslate: its clients and its examples work unchanged."""
+
+import json
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+from urllib.error import HTTPError
+
+import httpx
+import pytest
+from libretranslatepy import LibreTranslateAPI
+
+from tests.translate.serving.live import Live, live
+from translate.inference.translator import Translator
+from translate.options.serving import Serve
+
+GERMAN, ENGLISH = "der Hund schläft im Haus.", "the dog sleeps in the house."
+
+
+@pytest.fixture(scope="module")
+def server(options: Serve, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Live]:
+    with live(options, tmp_path_factory.mktemp("server")) as running:
+        yield running
+
+
+def test_the_python_client_works_unchanged(server: Live, translator: Translator) -> None:
+    client = LibreTranslateAPI(server.url)
+    assert client.translate(GERMAN, "de", "en") == translator(GERMAN)
+    assert client.languages() == [
+        {"code": "de", "name": "German", "targets": ["en"]},
+        {"code": "en", "name": "English", "targets": ["de"]},
+    ]
+    found = client.detect("Ich habe gestern einen langen Brief geschrieben.")
+    assert found[0]["language"] == "de"
+    assert 50 < found[0]["confidence"] <= 100
+    with pytest.raises(HTTPError, match="400"):
+        client.translate(GERMAN, "de", "xx")
+
+
+def curl(*arguments: str) -> object:
+    done = subprocess.run(["curl", "-s", *arguments], capture_output=True, check=True, timeout=60)
+    return json.loads(done.stdout)
+
+
+JSON_EXAMPLE = """{
+    "q": "der Hund schläft im Haus.", "source": "de", "target": "en", "format": "text", "alternatives": 3,
+    "api_key": "xxxxxx"
+}"""
+
+
+def test_curl_examples_work_unchanged(server: Live, translator: Translator, tmp_path: Path) -> None:
+    """The forms of the examples in LibreTranslate's documentation and its page /docs."""
+    url, text = f"{server.url}/translate", translator(GERMAN)
+    found = curl("-X", "POST", url, "-H", "Content-Type: application/json", "-d", JSON_EXAMPLE)
+    assert isinstance(found, dict)
+    assert found["translatedText"] == text
+    assert found.keys() == {"translatedText", "alternatives"}
+    form = f"q={httpx.QueryParams({'q': GERMAN})['q']}&source=de&target=en&format=text&alternatives=0&api_key="
+    kind = "Content-Type: application/x-www-form-urlencoded"
+    assert curl("-X", "POST", url, "-H", "accept: application/json", "-H", kind, "-d", form) == {"translatedText": text}
+    parts = ("-F", f"q={GERMAN}", "-F", "source=de", "-F", "target=en")
+    assert curl(url, *parts) == {"translatedText": text}
+    assert curl(f"{server.url}/detect", "-d", f"q={GERMAN}")[0]["language"] == "de"  # type: ignore[index]
+    file = tmp_path / "brief.txt"
+    file.write_text(f"{GERMAN}\n\n{GERMAN}\n", encoding="utf-8")
+    stored = curl(f"{server.url}/translate_file", "-F", f"file=@{file}", "-F", "source=de", "-F", "target=en")
+    assert isinstance(stored, dict)
+    done = httpx.get(stored["translatedFileUrl"])
+    assert done.text == f"{text}\n\n{text}\n"
+    assert done.headers["content-disposition"] == 'attachment; filename="brief_en.txt"'
+
+
+def test_a_list_of_texts_has_lists(server: Live, translator: Translator) -> None:
+    texts = [GERMAN, "", "die Katze singt.\n\n  das Kind läuft. der Hund singt.\n"]
+    answer = server.translate(texts, alternatives=2).json()
+    assert answer["translatedText"] == translator(texts)
+    assert len(answer["alternatives"]) == len(texts)
+    assert "detectedLanguage" not in answer
+
+
+def test_alternatives_differ_from_the_translation_and_from_each_other(server: Live) -> None:
+    answer = server.translate(GERMAN, alternatives=3).json()
+    texts = [answer["translatedText"], *answer["alternatives"]]
+    assert 1 < len(texts) <= 4
+    assert len(set(texts)) == len(texts)
+
+
+def test_the_source_language_is_detected(server: Live, translator: Translator) -> None:
+    text = "Ich habe gestern einen langen Brief an meine Mutter geschrieben."
+    answer = server.translate(text, source="auto").json()
+    assert answer["translatedText"] == translator(text)
+    assert answer["detectedLanguage"]["language"] == "de"
+    several = server.translate([text, text], source="auto").json()
+    assert several["detectedLanguage"] == [answer["detectedLanguage"]] * 2
+    # A text in the target language, and one in a language that no model knows.
+    same = "I wrote a long letter to my mother yesterday, and she answered."
+    assert server.translate(same, source="auto").json()["translatedText"] == same
+    refused = server.translate("Je voudrais acheter du pain et du fromage pour ma famille.", source="auto")
+    assert (refused.status_code, refused.json()) == (400, {"error": "fr is not supported"})
+
+
+def test_html_keeps_tags_and_scripts(server: Live, translator: Translator) -> None:
+    script = "<script>document.write('<b>der Hund</b>')</script>"
+    page = f'<p class="green">{GERMAN}</p>{script}<img src=x onerror="alert(1)">'
+    answer = server.translate(page, format="html", alternatives=2).json()
+    assert answer["translatedText"] == page.replace(GERMAN, translator(GERMAN))
+    assert answer["alternatives"] == []
+
+
+@pytest.mark.parametrize(
+    ("body", "message"),
+    [
+        ({"source": "de", "target": "en"}, "Invalid request: missing q parameter"),
+        ({"q": "", "source": "de", "target": "en"}, "Invalid request: missing q parameter"),
+        ({"q": [], "source": "de", "target": "en"}, "Invalid request: missing q parameter"),
+        ({"q": "a", "target": "en"}, "Invalid request: missing source parameter"),
+        ({"q": "a", "source": "de"}, "Invalid request: missing target parameter"),
+        ({"q": "a", "source": "xx", "target": "en"}, "xx is not supported"),
+        ({"q": "a", "source": "de", "target": "xx"}, "xx is not supported"),
+        ({"q": "a", "source": "de", "target": "auto"}, "auto is not supported"),
+        ({"q": "a", "source": "de", "target": "en", "format": "pdf"}, "pdf format is not supported"),
+        (
+            {"q": "a", "source": "de", "target": "en", "alternatives": "two"},
+            "Invalid request: alternatives parameter is not a number",
+        ),
+        (
+            {"q": "a", "source": "de", "target": "en", "alternatives": 11},
+            "Invalid request: alternatives parameter must be <= 10",
+        ),
+        ({"q": ["a", 1], "source": "de", "target": "en"}, "Invalid request: q parameter is not a list of strings"),
+        ({"q": {"a": 1}, "source": "de", "target": "en"}, "Invalid request: q parameter is not a string"),
+        ({"q": "\ud800", "source": "de", "target": "en"}, "Invalid request: q parameter is not Unicode text"),
+    ],
+)
+def test_wrong_parameters_are_named(server: Live, body: dict[str, object], message: str) -> None:
+    answer = server.http.post("/translate", content=json.dumps(body), headers={"Content-Type": "application/json"})
+    assert (answer.status_code, answer.json()) == (400, {"error": message})
+
+
+def test_other_routes_answer_as_documented(server: Live) -> None:
+    assert server.http.get("/health").json() == {"status": "ok"}
+    settings = server.http.get("/frontend/settings").json()
+    assert settings["charLimit"] == 1_000_000
+    assert (settings["apiKeys"], settings["keyRequired"], settings["suggestions"]) == (False, False, False)
+    assert ".txt" in settings["supportedFilesFormat"]
+    assert settings["language"]["source"] == {"code": "de", "name": "German"}
+    suggestion = {"q": "Hund", "s": "dog", "source": "de", "target": "en"}
+    refused = server.http.post("/suggest", json=suggestion)
+    assert (refused.status_code, refused.json()) == (403, {"error": "Suggestions are disabled on this server."})
+    for path, status in (("/nothing", 404), ("/translate", 405)):
+        answer = server.http.get(path)
+        assert answer.status_code == status
+        assert answer.json().keys() == {"error"}
+
+
+def test_the_api_describes_itself_without_external_files(server: Live) -> None:
+    description = server.http.get("/openapi.json").json()
+    assert {"/translate", "/detect", "/translate_file", "/suggest", "/languages"} <= description["paths"].keys()
+    assert server.http.get("/spec").json() == description
+    page = server.http.get("/docs").text
+    assert all(path in page for path in description["paths"])
+    assert "src=" not in page
+    assert "http://" not in page.replace("http://localhost:5000", "")
+    assert "https://" not in page
+
+
+def test_metrics_count_requests_and_batches(server: Live) -> None:
+    before = server.http.get("/metrics").text
+    server.translate(GERMAN)
+    after = server.http.get("/metrics").text
+
+    def count(text: str, name: str) -> float:
+        return sum(float(line.rpartition(" ")[2]) for line in text.split("\n") if line.startswith(name))
+
+    for name in ('translate_requests_total{route="/translate",status="200"}', "translate_batch_sentences_count"):
+        assert count(after, name) > count(before, name)
+    assert count(after, "translate_characters_total") == count(before, "translate_characters_total") + len(GERMAN)
+    assert count(after, "translate_loaded_models") == 1

@@ -1,0 +1,45 @@
+"""`translate keys`: create, list and revoke the API keys of a server."""
+
+import json
+import os
+from dataclasses import asdict
+from pathlib import Path
+
+from translate.commands.messages import say
+from translate.errors import UserError
+from translate.options.serving import Keys
+from translate.serving.keys import KeyStore
+
+
+def run(options: Keys) -> None:
+    """Create, list or revoke API keys; UserError if the name is missing, taken or unknown."""
+    store = KeyStore(options.file or default_file())
+    if options.action == "list":
+        _list(store, options.as_json)
+    elif not options.name:
+        raise UserError(f"name the key: translate keys {options.action} NAME")
+    elif options.action == "add":
+        print(store.add(options.name, options.requests, options.characters))
+        say(f"this is the only time that the key {options.name} is shown; {store.path} holds its hash")
+    else:
+        store.revoke(options.name)
+
+
+def default_file() -> Path:
+    """Return the file of keys that is used if none is named."""
+    home = os.environ.get("TRANSLATE_HOME")
+    return (Path(home) if home else Path.home() / ".local" / "share" / "translate") / "keys.sqlite"
+
+
+def _list(store: KeyStore, as_json: bool) -> None:
+    found = store.all()
+    if as_json:
+        print(json.dumps([asdict(key) for key in found], indent=2, ensure_ascii=False))
+        return
+    rows: list[tuple[str, ...]] = [("name", "created", "revoked", "requests/min", "characters")]
+    for key in found:
+        limits = (key.requests_per_minute, key.max_characters)
+        rows.append((key.name, key.created, key.revoked or "", *("" if n is None else str(n) for n in limits)))
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    for row in rows:
+        print("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip())

@@ -1,0 +1,62 @@
+"""`translate serve`: a server with LibreTranslate's API."""
+
+import tempfile
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from translate.commands.messages import say
+from translate.errors import UserError
+from translate.models import folder as model_folder
+from translate.models import registry
+from translate.models.folder import TranslationSpec
+from translate.optional import optional_package
+from translate.options.serving import Serve
+
+_PACKAGES = ("fastapi", "uvicorn", "python_multipart", "prometheus_client")
+
+
+def run(options: Serve) -> None:
+    """Serve until SIGTERM or Ctrl-C; UserError if a model or the address cannot be used."""
+    for package in _PACKAGES:
+        optional_package(package, "serve")
+    from translate.serving import server
+    from translate.serving.keys import KeyStore
+
+    folders = [_located(name).resolve() for name in options.model or ()] or _installed()
+    pairs = ", ".join(_pairs(folders))
+    if options.keys is not None:
+        KeyStore(options.keys).all()  # a wrong path is found now and not by the first client
+    elif options.require_key:
+        raise UserError("--require-key needs the file of the keys; name it with --keys")
+    with (
+        server.listen(options.host, options.port) as listener,
+        tempfile.TemporaryDirectory(prefix="translate-serve-", ignore_cleanup_errors=True) as folder,
+    ):
+        url = server.address(listener)
+        options = replace(options, model=folders)
+        server.serve(options, Path(folder), listener, lambda: say(f"serving {pairs} on {url}; Ctrl-C stops"))
+
+
+def _located(name: Path) -> Path:
+    """Return the folder of a model of this project or of CTranslate2; UserError if there is none."""
+    folder = registry.find_folder(name, say)
+    return folder if (folder / "model.bin").is_file() else model_folder.resolve(folder, say)
+
+
+def _installed() -> list[Path]:
+    found = [folder for _, folder in registry.installed()]
+    if not found:
+        raise UserError("no model is installed; name one with --model")
+    return found
+
+
+def _pairs(folders: Sequence[Path]) -> list[str]:
+    """Return the language pairs; says which folders are not used, since another one has the same languages."""
+    used: dict[str, Path] = {}
+    for folder in folders:
+        spec = TranslationSpec.load(folder / "translation.json")
+        pair = f"{spec.source}-{spec.target}"
+        if (first := used.setdefault(pair, folder)) != folder:
+            say(f"{folder}: is not served, since {first} translates {pair} too")
+    return sorted(used)

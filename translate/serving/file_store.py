@@ -1,0 +1,60 @@
+"""Translated files that wait for their download: each has a name that cannot be guessed, and is kept for a while."""
+
+import re
+import time
+import uuid
+from pathlib import Path
+
+SUFFIXES = (".txt", ".md", ".html", ".htm", ".xhtml", ".srt", ".vtt", ".tsv")  # of files that can be translated
+KEPT_SECONDS = 30 * 60
+_MAX_BYTES = 2**30  # of all files; the oldest give way
+_NAME = re.compile(r"[0-9a-f]{32}\.[\w.-]{1,200}")
+_UNSAFE = re.compile(r"[^\w.-]+")
+
+
+class FileStore:
+    """Files in a folder, which is made again if it was deleted.
+
+    Args:
+        folder: the folder.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+
+    def add(self, file_name: str, target: str, text: str) -> str:
+        """Store a text and return its name.
+
+        Args:
+            file_name: name of the original file; only its last part counts, and only safe characters of it.
+            target: language code, which is added to the name.
+            text: the content.
+        """
+        path = Path(file_name.replace("\\", "/").rpartition("/")[2])
+        stem, suffix = (_UNSAFE.sub("_", part)[:80].strip(".") for part in (path.stem, path.suffix))
+        name = f"{uuid.uuid4().hex}.{stem or 'file'}_{target}" + (f".{suffix}" if suffix else "")
+        self._folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        (self._folder / name).write_text(text, encoding="utf-8", newline="")
+        return name
+
+    def find(self, name: str) -> Path | None:
+        """Return the path of a stored file, None if there is none; ValueError if the name cannot be one."""
+        if not _NAME.fullmatch(name):
+            raise ValueError(name)
+        path = self._folder / name
+        return path if path.is_file() else None
+
+    def sweep(self) -> None:
+        """Remove files that are too old, and the oldest ones if all are too large."""
+        found = []
+        for path in self._folder.glob("*"):
+            try:
+                status = path.stat()
+            except FileNotFoundError:  # another worker process removed it
+                continue
+            found.append((status.st_mtime, status.st_size, path))
+        n_bytes = 0
+        for modified, size, path in sorted(found, reverse=True):
+            n_bytes += size
+            if time.time() - modified > KEPT_SECONDS or n_bytes > _MAX_BYTES:
+                path.unlink(missing_ok=True)

@@ -1,0 +1,136 @@
+"""The models of the server: loaded on first use, loaded again if their files change, unloaded when idle."""
+
+import logging
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from translate.errors import UserError
+from translate.inference.engine import Engine, TorchEngine
+from translate.machine import choose_device, release_memory
+from translate.models.folder import FILES, ModelFolder, TranslationSpec
+from translate.serving.events import event
+
+Pair = tuple[str, str]  # source and target language
+_Version = tuple[tuple[int, int, int], ...]  # inode, size and time of each file
+
+
+class ModelUnavailableError(Exception):
+    """The files of a model are missing or damaged, and it was not loaded before."""
+
+
+def open_engine(folder: Path) -> Engine:
+    """Load a model folder or a CTranslate2 folder; UserError or CheckpointError if it is damaged."""
+    from translate.exchange.ctranslate2_engine import FILE, CTranslate2Engine
+
+    if (folder / FILE).is_file():
+        return CTranslate2Engine.open(folder)
+    return TorchEngine(ModelFolder.open(folder, choose_device()))
+
+
+@dataclass
+class _Model:
+    """A model folder, and its engine if it is loaded."""
+
+    folder: Path
+    engine: Engine | None = None
+    version: _Version = ()
+    n_users: int = 0
+    last_used: float = 0.0
+    lock: threading.Lock = field(default_factory=threading.Lock)
+
+
+class ModelPool:
+    """Engines by language pair.
+
+    Args:
+        folders: model folders; of several for one pair the first counts. UserError if one is damaged.
+        unload_after: seconds after which an unused model is unloaded.
+        open: loads a folder.
+    """
+
+    def __init__(
+        self, folders: Sequence[Path], unload_after: float, open: Callable[[Path], Engine] = open_engine
+    ) -> None:
+        self._models: dict[Pair, _Model] = {}
+        for folder in folders:
+            spec = TranslationSpec.load(folder / "translation.json")
+            self._models.setdefault((spec.source, spec.target), _Model(folder))
+        self._unload_after = unload_after
+        self._open = open
+
+    @property
+    def pairs(self) -> list[Pair]:
+        """The language pairs, in alphabetical order."""
+        return sorted(self._models)
+
+    @property
+    def n_loaded(self) -> int:
+        """Number of models in memory."""
+        return sum(model.engine is not None for model in self._models.values())
+
+    @contextmanager
+    def engine(self, pair: Pair) -> Iterator[Engine]:
+        """Yield the engine of a language pair, which stays loaded meanwhile; KeyError for an unknown pair.
+
+        If the files have changed, the new model is loaded first. If they are missing or damaged, the old one is used,
+        and without an old one ModelUnavailableError is raised.
+        """
+        model = self._models[pair]
+        with model.lock:
+            self._refresh(model, pair)
+            engine = model.engine
+            if engine is None:
+                raise ModelUnavailableError(f"The model from {pair[0]} to {pair[1]} cannot be loaded")
+            model.n_users += 1
+        try:
+            yield engine
+        finally:
+            with model.lock:
+                model.n_users -= 1
+                model.last_used = time.monotonic()
+
+    def unload_idle(self) -> None:
+        """Unload the models that nobody has used for a while."""
+        for pair, model in self._models.items():
+            with model.lock:
+                is_idle = not model.n_users and time.monotonic() - model.last_used >= self._unload_after
+                if model.engine is not None and is_idle:
+                    model.engine, model.version = None, ()
+                    event("model unloaded", {"model": "-".join(pair)})
+        release_memory()
+
+    def _refresh(self, model: _Model, pair: Pair) -> None:
+        """Load the model unless the loaded one is that of the folder; the lock is held."""
+        version = _version(model.folder)
+        if model.engine is not None and version == model.version:
+            return
+        start = time.monotonic()
+        fields: dict[str, object] = {"model": "-".join(pair), "folder": str(model.folder)}
+        try:
+            engine = self._open(model.folder)
+            if (engine.spec.source, engine.spec.target) != pair:
+                raise UserError(f"{model.folder}: has another language pair now; restart the server")
+        except Exception as error:  # safetensors, SentencePiece and CTranslate2 have exceptions of their own
+            problem = {"problem": str(error), "old model used": model.engine is not None}
+            event("model not loaded", fields | problem, logging.WARNING)
+        else:
+            model.engine = engine
+            event("model loaded", fields | {"seconds": round(time.monotonic() - start, 3)})
+        # A damaged folder is not read again for every request while the old model serves.
+        model.version = version
+
+
+def _version(folder: Path) -> _Version:
+    """Return a value that differs if a file of the folder was replaced."""
+    found = []
+    for name in (*FILES, "model.bin"):
+        try:
+            status = (folder / name).stat()
+        except OSError:
+            continue
+        found.append((status.st_ino, status.st_size, status.st_mtime_ns))
+    return tuple(found)

@@ -1,0 +1,198 @@
+"""Batches of sentences of concurrent requests.
+
+A request submits sentences and waits for them. Worker threads take sentences in fair order, as many as a batch may
+have, and search for them together. A batch has one engine and one setting of the search.
+"""
+
+import threading
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import Future
+from dataclasses import dataclass, field
+
+from transformer.search.hypothesis import Hypothesis, SearchConfig
+from translate.inference.engine import Engine, Found, Sources
+from translate.serving.fair_queue import FairQueue
+
+_LEAST_TOKENS = 128  # of a batch that is smaller than possible, so that another idle worker has one too
+
+
+class CancelledError(Exception):
+    """The request was cancelled: its client has gone, its time is over, or the server stops."""
+
+
+@dataclass(eq=False)
+class Ticket:
+    """A request; sentences of one request and of one client take turns with those of others.
+
+    Attributes:
+        client: name of the client.
+        cancelled: whether the request is cancelled.
+    """
+
+    client: str
+    cancelled: bool = False
+
+
+@dataclass(eq=False)
+class _Call:
+    """Sentences submitted together, and their results."""
+
+    found: list[list[Hypothesis]]
+    n_missing: int
+    future: "Future[Found]" = field(default_factory=Future)
+
+
+@dataclass(eq=False)
+class _Item:
+    """A sentence that waits for its search."""
+
+    engine: Engine
+    config: SearchConfig
+    ids: Sequence[int]
+    max_length: int
+    call: _Call
+    index: int
+
+    @property
+    def width(self) -> int:
+        return len(self.ids) + 1
+
+
+class Scheduler:
+    """Worker threads that search for the sentences of all requests.
+
+    Args:
+        n_workers: number of batches that are searched at a time.
+        batch_tokens: maximum number of source tokens of a batch, padding included, unless one sentence has more.
+        prepare: called before each batch, in its thread.
+        observe: receives the number of sentences and of padded tokens of each batch.
+    """
+
+    def __init__(
+        self,
+        n_workers: int,
+        batch_tokens: int,
+        prepare: Callable[[], None] = lambda: None,
+        observe: Callable[[int, int], None] = lambda n_sentences, n_tokens: None,
+    ) -> None:
+        self.n_workers = n_workers
+        self._batch_tokens = batch_tokens
+        self._prepare, self._observe = prepare, observe
+        self._queue: FairQueue[Ticket, _Item] = FairQueue()
+        self._changed = threading.Condition()
+        self._n_tokens = 0  # waiting
+        self._n_idle = n_workers
+        self._closed = False
+        self._threads = [threading.Thread(target=self._work, name=f"search-{i}", daemon=True) for i in range(n_workers)]
+        for thread in self._threads:
+            thread.start()
+
+    @property
+    def n_waiting(self) -> int:
+        """Number of sentences that wait."""
+        return len(self._queue)
+
+    def search(
+        self, ticket: Ticket, engine: Engine, sources: Sources, max_lengths: Sequence[int], config: SearchConfig
+    ) -> Found:
+        """Wait for the search for the sources and return the hypotheses of each.
+
+        Args:
+            ticket: the request.
+            engine, sources, max_lengths, config: see `Engine.search`.
+
+        Raises CancelledError, or any exception of the engine.
+        """
+        if not sources:
+            return []
+        call = _Call([[] for _ in sources], len(sources))
+        pairs = zip(sources, max_lengths, strict=True)
+        items = [_Item(engine, config, ids, most, call, i) for i, (ids, most) in enumerate(pairs)]
+        with self._changed:
+            if ticket.cancelled or self._closed:
+                raise CancelledError
+            self._queue.push(ticket.client, ticket, items)
+            self._n_tokens += sum(item.width for item in items)
+            self._changed.notify(len(items))
+        return call.future.result()
+
+    def cancel(self, ticket: Ticket) -> None:
+        """Remove the sentences of a request that still wait; its waiting threads get CancelledError."""
+        with self._changed:
+            ticket.cancelled = True
+            dropped = self._queue.drop(ticket.client, ticket)
+            self._n_tokens -= sum(item.width for item in dropped)
+            _fail(dropped, CancelledError())
+
+    def close(self) -> None:
+        """Finish the sentences that wait and end the threads; later requests get CancelledError."""
+        with self._changed:
+            self._closed = True
+            self._changed.notify_all()
+        for thread in self._threads:
+            thread.join()
+
+    def _work(self) -> None:
+        while True:
+            with self._changed:
+                self._changed.wait_for(lambda: len(self._queue) or self._closed)
+                batch = self._next_batch()
+                if not batch:
+                    return  # closed
+                self._n_idle -= 1
+            try:
+                self._search(batch)
+            finally:
+                with self._changed:
+                    self._n_idle += 1
+
+    def _next_batch(self) -> list[_Item]:
+        """Return the sentences of the next batch, in order of turns; the lock is held."""
+        share = max(_LEAST_TOKENS, self._n_tokens / max(1, self._n_idle))
+        batch: list[_Item] = []
+        width = n_tokens = 0
+
+        def fits(item: _Item) -> bool:
+            if not batch:
+                return True
+            is_alike = item.engine is batch[0].engine and item.config == batch[0].config
+            return is_alike and (len(batch) + 1) * max(width, item.width) <= self._batch_tokens
+
+        while n_tokens < share and (item := self._queue.take(fits)):
+            batch.append(item)
+            width, n_tokens = max(width, item.width), n_tokens + item.width
+        self._n_tokens -= n_tokens
+        return batch
+
+    def _search(self, batch: list[_Item]) -> None:
+        """Search for a batch; if that fails, search for the sentences of each request alone."""
+        self._observe(len(batch), len(batch) * max(item.width for item in batch))
+        calls = dict.fromkeys(item.call for item in batch)
+        try:
+            self._complete(batch)
+        except BaseException as error:
+            if len(calls) == 1:
+                with self._changed:
+                    _fail(batch, error)
+                return
+            for call in calls:
+                self._search([item for item in batch if item.call is call])
+
+    def _complete(self, batch: list[_Item]) -> None:
+        """Search for a batch and deliver the results."""
+        self._prepare()
+        first = batch[0]
+        found = first.engine.search([item.ids for item in batch], [item.max_length for item in batch], first.config)
+        with self._changed:
+            for item, hypotheses in zip(batch, found, strict=True):
+                item.call.found[item.index] = hypotheses
+                item.call.n_missing -= 1
+                if not item.call.n_missing:
+                    item.call.future.set_result(item.call.found)
+
+
+def _fail(items: Iterable[_Item], error: BaseException) -> None:
+    """Give an exception to the requests that wait for the sentences; the lock is held."""
+    for call in dict.fromkeys(item.call for item in items):
+        if not call.future.done():
+            call.future.set_exception(error)

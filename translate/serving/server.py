@@ -1,0 +1,92 @@
+"""Run the server: one process, or several worker processes on one socket."""
+
+import os
+import signal
+import socket
+from collections.abc import Callable
+from pathlib import Path
+
+import uvicorn
+from fastapi import FastAPI
+from pydantic import TypeAdapter
+from uvicorn.supervisors import Multiprocess
+
+from translate.errors import UserError
+from translate.machine import limit_spinning
+from translate.options.serving import Serve
+from translate.serving import events
+from translate.serving.app import create_app
+from translate.serving.metrics import SHARED
+from translate.serving.protocol import TimedProtocol
+
+_ENVIRONMENT = "TRANSLATE_SERVE"  # variable with the arguments of `create_app` for worker processes
+_ARGUMENTS: TypeAdapter[tuple[Serve, Path]] = TypeAdapter(tuple[Serve, Path])
+_MAX_CONNECTIONS = 1000  # of one process; more get status 503
+
+
+def listen(host: str, port: int) -> socket.socket:
+    """Return a socket that waits for connections; UserError if the address cannot be used."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    try:
+        return socket.create_server((host, port), family=family, backlog=2048)
+    except (OSError, OverflowError) as error:
+        reason = getattr(error, "strerror", None) or str(error)
+        raise UserError(f"{host}:{port}: {reason}; choose another address with --host and --port") from error
+
+
+def address(listener: socket.socket) -> str:
+    """Return the URL of a socket that waits for connections."""
+    host, port, *_ = listener.getsockname()
+    return f"http://{f'[{host}]' if ':' in host else host}:{port}"
+
+
+def serve(options: Serve, folder: Path, listener: socket.socket, ready: Callable[[], None]) -> None:
+    """Serve until SIGTERM or Ctrl-C, then finish the requests in progress.
+
+    Args:
+        options, folder: as for `create_app`.
+        listener: the socket, which is closed at the end.
+        ready: called before the first request is accepted.
+
+    Raises UserError if a model cannot be served.
+    """
+    # uvicorn raises the signal again when it has stopped; a stop that was asked for is no failure.
+    signal.signal(signal.SIGTERM, lambda *_: None)
+    if options.workers == 1:
+        config = configuration(create_app(options, folder), options)
+        ready()
+        uvicorn.Server(config).run(sockets=[listener])
+        return
+    os.environ[_ENVIRONMENT] = _ARGUMENTS.dump_json((options, folder)).decode()
+    shared = folder / "metrics"
+    shared.mkdir(parents=True, exist_ok=True)
+    os.environ[SHARED] = str(shared)
+    config = configuration("translate.serving.server:worker_app", options)
+    ready()
+    Multiprocess(config, sockets=[listener]).run()
+
+
+def worker_app() -> FastAPI:
+    """Return the application of a worker process."""
+    limit_spinning()
+    events.set_up()
+    return create_app(*_ARGUMENTS.validate_json(os.environ[_ENVIRONMENT]))
+
+
+def configuration(app: FastAPI | str, options: Serve) -> uvicorn.Config:
+    """Return the configuration of uvicorn; also sends its messages to the log."""
+    events.set_up()
+    return uvicorn.Config(
+        app,
+        factory=isinstance(app, str),
+        workers=options.workers,
+        http=f"{TimedProtocol.__module__}:{TimedProtocol.__name__}",
+        ws="none",
+        log_config=None,
+        access_log=False,  # it would contain the query
+        server_header=False,
+        proxy_headers=options.proxy is not None,
+        forwarded_allow_ips=options.proxy,
+        limit_concurrency=_MAX_CONNECTIONS,
+        timeout_graceful_shutdown=options.grace,
+    )

@@ -1,0 +1,133 @@
+"""What the server can do, without HTTP: languages, detection, translation."""
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+
+from translate.inference.documents import joined, translate_documents
+from translate.inference.translator import Translator
+from translate.inference.variants import variants
+from translate.serving.errors import ApiError, invalid
+from translate.serving.language_names import name_of
+from translate.serving.model_pool import ModelPool, ModelUnavailableError
+from translate.serving.scheduler import Scheduler, Ticket
+from translate.serving.shared_engine import SharedEngine
+from translate.text import identification
+
+Detection = dict[str, object]  # the language and the confidence in percent, as LibreTranslate writes them
+
+_LEAST_CONFIDENCE = 1.0  # percent; less probable languages are not listed
+
+
+@dataclass(frozen=True)
+class Translated:
+    """Translations of texts.
+
+    Attributes:
+        texts: one for each text.
+        alternatives: other translations of each text.
+        detected: the source language, if it was to be detected.
+    """
+
+    texts: list[str]
+    alternatives: list[list[str]]
+    detected: Detection | None
+
+
+class Service:
+    """Translates with the models of a pool.
+
+    Args:
+        pool: the models.
+        scheduler: searches for the sentences of all requests.
+        beam_size: hypotheses kept per step; None takes each model's default.
+    """
+
+    def __init__(self, pool: ModelPool, scheduler: Scheduler, beam_size: int | None = None) -> None:
+        self.pool, self.scheduler, self._beam_size = pool, scheduler, beam_size
+
+    @property
+    def codes(self) -> list[str]:
+        """The codes of all languages, in alphabetical order."""
+        return sorted({code for pair in self.pool.pairs for code in pair})
+
+    def languages(self) -> list[dict[str, object]]:
+        """Return the languages with their targets, as LibreTranslate lists them."""
+        return [
+            {"code": code, "name": name_of(code), "targets": [t for s, t in self.pool.pairs if s == code]}
+            for code in self.codes
+        ]
+
+    def detect(self, texts: Sequence[str], candidates: Collection[str] | None = None) -> list[Detection]:
+        """Return the languages that texts may be in, most probable first.
+
+        Args:
+            texts: in one language.
+            candidates: codes of the expected languages; None expects all languages of the server.
+        """
+        ranked = identification.ranking(texts, self.codes if candidates is None else candidates)
+        found = [(code, round(100 * probability, 1)) for code, probability in ranked]
+        return [
+            {"confidence": confidence, "language": code}
+            for n, (code, confidence) in enumerate(found)
+            if not n or confidence >= _LEAST_CONFIDENCE
+        ]
+
+    def check(self, source: str, target: str) -> None:
+        """Raise ApiError unless there is a model for a pair of languages, or both are the same."""
+        known = self.codes
+        for code in (source, target):
+            if code not in known and (code, source) != ("auto", "auto"):
+                raise invalid(f"{code} is not supported")
+        if source not in ("auto", target) and (source, target) not in self.pool.pairs:
+            raise invalid(
+                f"{name_of(target)} ({target}) is not available as a target language from {name_of(source)} ({source})"
+            )
+
+    def translate(
+        self, ticket: Ticket, texts: Sequence[str], source: str, target: str, layout: str, n_alternatives: int = 0
+    ) -> Translated:
+        """Translate texts; blocks until all are done.
+
+        Args:
+            ticket: the request.
+            texts: whole texts.
+            source: language code; "auto" detects one language for all texts.
+            target: language code; texts in this language are returned unchanged.
+            layout: one of `translate.text.formats.FORMATS`.
+            n_alternatives: number of other translations of each text; HTML has none.
+
+        Raises ApiError if there is no such model or it cannot be loaded, and CancelledError.
+        """
+        detected = None
+        if source == "auto":
+            candidates = {s for s, t in self.pool.pairs if t == target} | {target}
+            found = self.detect(texts, candidates)
+            detected = found[0] if found else {"confidence": 0.0, "language": target}
+            source = str(detected["language"])
+        self.check(source, target)
+        if source == target:
+            return Translated(list(texts), [[] for _ in texts], detected)
+        try:
+            with self.pool.engine((source, target)) as engine:
+                translator = Translator(SharedEngine(engine, self.scheduler, ticket), beam_size=self._beam_size)
+                done = [joined(pieces) for pieces in translate_documents(translator, texts, layout)]
+                others = [_alternatives(translator, text, n_alternatives) if layout != "html" else [] for text in texts]
+        except ModelUnavailableError as error:
+            raise ApiError(503, str(error), {"Retry-After": "30"}) from error
+        return Translated(done, others, detected)
+
+
+def _alternatives(translator: Translator, text: str, n: int) -> list[str]:
+    """Return other translations of a text; those of each line are joined in order of their ranks."""
+    if not n:
+        return []
+    lines = text.split("\n")
+    ranked = [variants(translator, line, n) for line in lines]
+    best = translator(text).split("\n")
+    wholes = [
+        "\n".join(
+            others[min(rank, len(others) - 1)] if others else first for others, first in zip(ranked, best, strict=True)
+        )
+        for rank in range(max(map(len, ranked)))
+    ]
+    return list(dict.fromkeys(wholes))
