@@ -17,7 +17,13 @@ def sha256(path: Path) -> str:
 
 
 def write_text(path: Path, text: str, *, durable: bool = False) -> None:
-    """Write text to a file in UTF-8, in which "\\n" stays "\\n" on every system; arguments as `write_bytes`."""
+    """Write text to a file in UTF-8; errors as for `write_bytes`.
+
+    Args:
+        path: the file; its folder must exist.
+        text: all of it; "\\n" stays "\\n" on every system.
+        durable: return only when the content is on the disk.
+    """
     write_bytes(path, text.encode("utf-8"), durable=durable)
 
 
@@ -41,7 +47,13 @@ def write_bytes(path: Path, content: bytes, *, durable: bool = False) -> None:
 
 
 def write_json(path: Path, value: object, *, durable: bool = False) -> None:
-    """Write a value to a file as indented JSON; arguments as `write_text`."""
+    """Write a value to a file as indented JSON; errors as for `write_bytes`.
+
+    Args:
+        path: the file; its folder must exist.
+        value: what `json` can write.
+        durable: return only when the content is on the disk.
+    """
     write_text(path, json.dumps(value, indent=2, ensure_ascii=False) + "\n", durable=durable)
 
 

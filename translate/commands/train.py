@@ -15,7 +15,7 @@ def run(options: Train) -> None:
     """Train an experiment, or repeat a run; see `train_experiment` for signals and errors.
 
     A run is repeated with its prepared corpus if that is unchanged, or else with one in prepared/NAME-again. UserError
-    if data, seed, model or number of processes differ from those of the run; other versions or hardware only give a
+    if data, model or number of processes differ from those of the run; other versions or hardware only give a
     warning. typer.Exit if the final models are not identical to the last bit.
     """
     from translate.evaluation.validation import greedy_bleu

@@ -8,7 +8,7 @@ import functools
 import json
 import shlex
 from collections import ChainMap
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 
@@ -71,7 +71,7 @@ def _content(run: Run) -> dict[str, object]:
         ),
         "others": [name for name, of in scores.items() if of["model_sha256"] != weights],
         **_validations(records, config.training.best_by),
-        "warnings": list(_warnings(records)),
+        "records": records,
         "starts": starts,
         "commands": dict.fromkeys(shlex.join(["translate", *start["command"][1:]]) for start in starts),
         "environment": {name: dict.fromkeys(of.get(name, "unknown") for of in facts) for name in facts[-1]},
@@ -102,18 +102,6 @@ def _best(valid: Sequence[Record], best_by: str) -> Record | None:
     """Return the first of the best validations, or None if none has a score."""
     key, sign = ("bleu", -1) if best_by == "bleu" else ("nll", 1)
     return min((r for r in valid if r[key] is not None), key=lambda r: sign * r[key], default=None)
-
-
-def _warnings(records: Sequence[Record]) -> Iterator[str]:
-    n_skipped = 0
-    for record in records:
-        n_skipped = record.get("skipped", n_skipped)
-        if record["kind"] == "warning":
-            yield record["message"]
-        elif record["kind"] == "memory":
-            yield f"{record['halved']:,} times a batch did not fit into memory"
-    if n_skipped:
-        yield f"{n_skipped:,} updates left out because loss or gradient was not finite"
 
 
 @functools.cache

@@ -158,8 +158,7 @@ def load(folder: Path, model: Transformer, optimizer: torch.optim.Optimizer, ran
     meta = verify(folder)
     path = folder / "model.safetensors"
     load_weights(model, load_tensors(path), path)
-    path = folder / "optimizer.safetensors"
-    _restore_optimizer(optimizer, load_tensors(path), path, rank)
+    _restore_optimizer(optimizer, load_tensors(folder / "optimizer.safetensors"), rank)
     values = meta["state"]
     return TrainState(**{**values, "position": Position(*values["position"])})
 
@@ -234,17 +233,13 @@ def _random_name(device: str, rank: int) -> str:
     return f"random.{device}.{rank}" if rank else f"random.{device}"
 
 
-def _restore_optimizer(optimizer: torch.optim.Optimizer, tensors: dict[str, Tensor], path: Path, rank: int) -> None:
+def _restore_optimizer(optimizer: torch.optim.Optimizer, tensors: dict[str, Tensor], rank: int) -> None:
     random = {key: tensors.pop(key) for key in list(tensors) if key.startswith("random.")}
     state: dict[int, dict[str, Tensor]] = {}
     for key, value in tensors.items():
         number, _, name = key.partition(".")
         state.setdefault(int(number), {})[name] = value
-    saved = optimizer.state_dict()
-    n_parameters = len(saved["param_groups"][0]["params"])
-    if "random.cpu" not in random or (state and len(state) != n_parameters):
-        raise CheckpointError(f"{path}: holds the state of another optimizer; it cannot continue this run")
-    optimizer.load_state_dict({"state": state, "param_groups": saved["param_groups"]})
+    optimizer.load_state_dict({"state": state, "param_groups": optimizer.state_dict()["param_groups"]})
     cpu, cuda = (random.get(_random_name(device, rank)) for device in ("cpu", "cuda"))
     if cpu is not None:
         torch.set_rng_state(cpu)

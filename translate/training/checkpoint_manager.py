@@ -121,20 +121,20 @@ class CheckpointManager:
         self._ranks.first(write)
         self.saved_step, self._saved_seconds = state.step, state.seconds
 
-    def load_final(self, model: Transformer, state: TrainState) -> tuple[list[int], str]:
+    def load_final(self, model: Transformer, state: TrainState) -> list[int]:
         """Load the mean of the checkpoints that make the final model (6.1); rank 0 alone calls this.
 
         Args:
             model: receives the parameters.
             state: at the end of the run.
 
-        Returns the steps of the checkpoints, and a phrase that describes them.
+        Returns the steps of the checkpoints.
         """
         self._prune(state)  # in case a kill came between the last save and its deletions
-        folders, phrase = self._final(state)
+        folders = self._final(state)
         name = "ema.safetensors" if self._config.ema else "model.safetensors"
         model.load_state_dict(average([folder / name for folder in folders]))
-        return [step_of(folder) for folder in folders], phrase
+        return [step_of(folder) for folder in folders]
 
     def _prune(self, state: TrainState) -> None:
         """Delete all checkpoints but the last scheduled ones, the best, and the newest."""
@@ -142,22 +142,23 @@ class CheckpointManager:
         others = {self._root / name_of(step) for step in (state.step, state.best_step)}
         checkpoint.prune(self._root, {*self._scheduled(state)[-n:], *others})
 
-    def _final(self, state: TrainState) -> tuple[list[Path], str]:
-        best = self._root / name_of(state.best_step)
-        prefix = "moving average of " if self._config.ema else ""
-        if self._config.final == "best" and best.exists() and self._is_sound(best):
-            return [best], f"{prefix}the best checkpoint, step {state.best_step:,}"
+    def _final(self, state: TrainState) -> list[Path]:
         if self._config.final == "best":
+            best = self._root / name_of(state.best_step)
+            if best.exists() and self._is_sound(best):
+                return [best]
             self._say("warning: there is no usable best checkpoint, so the last ones make the final model")
         n = 1 if self._config.ema else self._config.average_last
-        folders = [folder for folder in self._scheduled(state) if self._is_sound(folder)][-n:]
-        return folders, f"{prefix}the last checkpoint" if prefix else f"mean of {len(folders)} checkpoints"
+        return [folder for folder in self._scheduled(state) if self._is_sound(folder)][-n:]
 
     def _is_sound(self, folder: Path) -> bool:
         return self._unless_damaged(folder, checkpoint.verify) is not None
 
     def _scheduled(self, state: TrainState) -> list[Path]:
-        """Return the scheduled checkpoints, oldest first, without the former end of a run that was prolonged."""
+        """Return the scheduled checkpoints, oldest first.
+
+        The last checkpoint of a run that was later prolonged counts only if its step is a multiple of `save_every`.
+        """
 
         def counts(folder: Path) -> bool:
             step = step_of(folder)

@@ -1,12 +1,14 @@
-"""Problems that a falling loss hides: a source that the model ignores, and references with `<unk>`."""
+"""Settings and data that do not fit, and problems that a falling loss hides: an ignored source, and `<unk>`."""
 
 from collections.abc import Callable
 
 import numpy as np
 import torch
 
+from transformer.config import ModelConfig
 from transformer.model import Transformer
 from translate.corpus.batches import Batch, EncodedPairs, Index, Pairs, by_length
+from translate.errors import UserError
 from translate.training.distributed import ALONE, Ranks
 from translate.training.step import mean_nll
 
@@ -52,6 +54,41 @@ class SourceGain:
         if not self._differ:
             return None
         return mean_nll(model, self._wrong, dtype, ranks) - mean_nll(model, self._right, dtype, ranks)
+
+
+def check_positions(config: ModelConfig, longest: int) -> None:
+    """Raise UserError if the model has fewer learned positions than the longest sentence needs."""
+    if config.positions == "learned" and config.max_length < longest:
+        raise UserError(
+            f"model.max_length = {config.max_length}, but the data has sentences of up to {longest} tokens; raise it, "
+            "or lower training.max_tokens and shorten the validation set"
+        )
+
+
+def warmup_warning(last_step: int, warmup_steps: int) -> str | None:
+    """Return a message if training ends before the warm-up does, or None."""
+    if last_step >= warmup_steps:
+        return None
+    return (
+        f"training ends at step {last_step:,}, before the learning rate has risen to its peak at "
+        f"training.warmup_steps = {warmup_steps:,}"
+    )
+
+
+def length_warning(n_too_long: int, n_pairs: int, max_tokens: int) -> str | None:
+    """Return a message if training leaves out long pairs, or None.
+
+    Args:
+        n_too_long: pairs that are left out.
+        n_pairs: all pairs.
+        max_tokens: the limit for one side of a pair.
+    """
+    if not n_too_long:
+        return None
+    return (
+        f"{n_too_long:,} of {n_pairs:,} pairs are longer than training.max_tokens = {max_tokens} tokens and are left "
+        "out"
+    )
 
 
 def source_warning(gain: float | None, step: int, warmup_steps: int, last_step: int) -> str | None:

@@ -12,7 +12,7 @@ import torch
 from safetensors.torch import save_file
 from torch import nn
 
-from transformer.checkpoint_io import CheckpointError, load_tensors
+from transformer.checkpoint_io import load_tensors
 
 
 class Ema:
@@ -48,12 +48,9 @@ class Ema:
         save_file({name: tensor.contiguous() for name, tensor in self._shadow.items()}, path)
 
     def load(self, path: Path) -> None:
-        """Restore a saved average; CheckpointError if the file is damaged or of another model."""
-        tensors = load_tensors(path)
-        if {n: t.shape for n, t in tensors.items()} != {n: t.shape for n, t in self._shadow.items()}:
-            raise CheckpointError(f"{path}: holds the average of another model; it cannot continue this run")
-        for name, tensor in self._shadow.items():
-            tensor.copy_(tensors[name])
+        """Restore a saved average of this model; CheckpointError if the file is damaged."""
+        for name, tensor in load_tensors(path).items():
+            self._shadow[name].copy_(tensor)
 
 
 @torch.no_grad()

@@ -4,6 +4,7 @@ import time
 from collections.abc import Callable
 from contextlib import nullcontext
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import NoReturn
 
@@ -21,7 +22,13 @@ from translate.training.batch_feed import BatchFeed
 from translate.training.checkpoint import TrainState, name_of
 from translate.training.checkpoint_manager import CheckpointManager
 from translate.training.data_files import Watched
-from translate.training.diagnosis import source_warning, unknown_warning
+from translate.training.diagnosis import (
+    check_positions,
+    length_warning,
+    source_warning,
+    unknown_warning,
+    warmup_warning,
+)
 from translate.training.distributed import ALONE, Ranks
 from translate.training.divergence import ADVICE, failure, guessing_warning, has_finite_parameters, skip_warning
 from translate.training.ema import Ema
@@ -93,7 +100,7 @@ class Trainer:
         self._n_skipped = 0  # in a row
         self._speed = Speed(self.peak)
         self._files = Watched(self.prepared.folder, self.prepared.manifest["files"])
-        _check_positions(model, max(width(config.max_tokens), self.validator.longest))
+        check_positions(model.config, max(width(config.max_tokens), self.validator.longest))
 
     def resume(self) -> None:
         """Continue from the newest undamaged checkpoint, if there is one."""
@@ -133,8 +140,20 @@ class Trainer:
         if not self.schedule.has_ended(self.state):
             # A lack of memory shows now and not hours later; claiming the largest blocks first also leaves fewer gaps.
             self.updater.warm_up(self.feed.largest(self.state.position.epoch))
-        _warn_at_start(self)
+        self._warn_at_start()
         self._clock = time.monotonic()
+
+    def _warn_at_start(self) -> None:
+        """Warn of settings and data that make training less useful."""
+        config, train, say = self.config, self.prepared.train, partial(self.reporter.warn, self.state)
+        say("warm-up", warmup_warning(self.schedule.last_step, config.warmup_steps))
+        say("too long", length_warning(self.feed.sampler.n_too_long, train.n_pairs, config.max_tokens))
+        say("unknown validation", self.validator.warning)
+        if "unknown training" not in self.state.warned:  # counting takes time
+            say("unknown training", unknown_warning("training", train, self.prepared.tokenizer.unk))
+        if self.bleu and self.replica.is_sharded:
+            message = 'BLEU is not measured in training with training.parallel = "fsdp"; use translate evaluate'
+            say("no BLEU", message)
 
     def _tick(self) -> None:
         """Add the time since the last tick to the state."""
@@ -211,7 +230,7 @@ class Trainer:
 
     def _finish(self) -> None:
         """Average the last scheduled checkpoints (6.1), or what the configuration asks for, and score the result."""
-        steps, phrase = self.ranks.first(lambda: self.checkpoints.load_final(self.model, self.state))
+        steps = self.ranks.first(lambda: self.checkpoints.load_final(self.model, self.state))
         self.ranks.copy_from_first(self.model.parameters())
         self.replica.scatter(moments=False)
         scores = self._scores(averaged=False)
@@ -219,7 +238,8 @@ class Trainer:
             lambda: model_folder.save(self.model, self.prepared.tokenizer, self.spec, self.run.model, replace=True)
         )
         self.reporter.scores(self.state, "final", scores, {"averaged": steps, **self.state.totals})
-        self.say(f"final model: {self.run.model} ({phrase})")
+        made_of = ", ".join(f"{step:,}" for step in steps)
+        self.say(f"final model: {self.run.model}, made of the checkpoints of steps {made_of}")
         (n_splits,) = map(int, self.ranks.sum(self.memory.n_splits if self.memory else 0))
         if n_splits:
             self.reporter.log(self.state, "memory", {"halved": n_splits})
@@ -230,36 +250,3 @@ class Trainer:
         if self.checkpoints.saved_step < self.state.step:
             self._save(scheduled=False)
         raise UserError(message)
-
-
-def _check_positions(model: Transformer, longest: int) -> None:
-    """Raise UserError if the model has fewer learned positions than the longest sentence needs."""
-    config = model.config
-    if config.positions == "learned" and config.max_length < longest:
-        raise UserError(
-            f"model.max_length = {config.max_length}, but the data has sentences of up to {longest} tokens; raise it, "
-            "or lower training.max_tokens and shorten the validation set"
-        )
-
-
-def _warn_at_start(trainer: Trainer) -> None:
-    """Warn of settings and data that make training less useful."""
-    config, train, last_step = trainer.config, trainer.prepared.train, trainer.schedule.last_step
-    messages: dict[str, str | None] = {}
-    if last_step < config.warmup_steps:
-        messages["warm-up"] = (
-            f"training ends at step {last_step:,}, before the learning rate has risen to its peak at "
-            f"training.warmup_steps = {config.warmup_steps:,}"
-        )
-    if n_too_long := trainer.feed.sampler.n_too_long:
-        messages["too long"] = (
-            f"{n_too_long:,} of {train.n_pairs:,} pairs are longer than training.max_tokens = {config.max_tokens} "
-            "tokens and are left out"
-        )
-    messages["unknown validation"] = trainer.validator.warning
-    if "unknown training" not in trainer.state.warned:  # counting takes time
-        messages["unknown training"] = unknown_warning("training", train, trainer.prepared.tokenizer.unk)
-    if trainer.bleu and trainer.replica.is_sharded:
-        messages["no BLEU"] = 'BLEU is not measured in training with training.parallel = "fsdp"; use translate evaluate'
-    for key, message in messages.items():
-        trainer.reporter.warn(trainer.state, key, message)

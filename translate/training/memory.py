@@ -18,7 +18,7 @@ Shape = tuple[int, int, int]  # sentences, source positions, target positions
 
 
 class Memory:
-    """Memory that a computation may exceed: batches that do not fit are computed in portions.
+    """Runs a computation on batches, and halves those that do not fit into memory.
 
     Args:
         pad: id of the padding token.

@@ -82,7 +82,14 @@ class Reporter:
             self.log(state, "warning", {"about": key, "message": message})
 
     def update(self, state: TrainState, stats: StepStats, speed: Speed, schedule: Schedule) -> None:
-        """Show an update on the progress bar, and log it every `log_every` steps."""
+        """Show an update on the progress bar, and log it every `log_every` steps.
+
+        Args:
+            state: after the update.
+            stats: of the update.
+            speed: of the updates so far.
+            schedule: gives the learning rate and the last step, which is always logged.
+        """
         self._bar.set_postfix(loss=f"{stats.loss:.3f}", tokens_per_s=f"{speed.recent:,.0f}", refresh=False)
         self._bar.update()
         if state.step % self._log_every == 0 or state.step == schedule.last_step:

@@ -27,19 +27,10 @@ class Original:
 
     @classmethod
     def open(cls, folder: Path) -> "Original":
-        """Open a run directory; UserError if the run has not ended or its manifest is incomplete."""
+        """Open a run directory; UserError if the run has not ended, or if a file is missing or damaged."""
         run, so = Run(folder), "the run cannot be repeated"
-        if not folder.is_dir():
-            raise UserError(f"{folder}: no such folder; name a run directory")
         config = parse(load_json(run.config, so=so), str(run.config))
         manifest = load_json(run.manifest, so=so)
-        if missing := sorted({"seed", "dtype", "prepared", "data", "starts"} - manifest.keys()):
-            raise UserError(f"{run.manifest}: lacks {', '.join(missing)}, so {so}")
-        if config.training.seed != manifest["seed"]:
-            raise UserError(
-                f"{run.config}: training.seed = {config.training.seed}, but the run began with {manifest['seed']}; "
-                "restore the file"
-            )
         if _final(run) is None or not (run.model / "model.safetensors").is_file():
             raise UserError(f"{folder}: has no final model to compare with; finish it with --resume first")
         return cls(run, config, manifest)
@@ -140,11 +131,8 @@ def verdict(record: Record) -> str:
         return f"identical to that of {of} to the last bit (SHA-256 {digests['now'][:16]})"
     line = record["first_difference"] or "the model alone, as no line of the metrics differs"
     then, now = record["final"]["then"], record["final"]["now"]
-    apart = ", ".join(
-        f"{key} {then[key]:.6g} then and {now[key]:.6g} now ({now[key] - then[key]:+.2g})"
-        for key in then
-        if then[key] is not None and now[key] is not None
-    )
+    both = [key for key in then if None not in (then[key], now[key])]
+    apart = ", ".join(f"{key} {then[key]:.6g} then and {now[key]:.6g} now" for key in both)
     return f"not identical to that of {of}; the first difference is {line}; final {apart}"
 
 

@@ -206,7 +206,12 @@ def writing(path: Path, what: str) -> Iterator[None]:
 
 
 def differing_keys(before: Record, now: Record, prefix: str = "") -> set[str]:
-    """Return the dotted names of the values in which two nested tables differ; `prefix` precedes each name."""
+    """Return the dotted names of the values that differ between two nested tables.
+
+    Args:
+        before, now: the tables; a key that one of them lacks counts as None there.
+        prefix: precedes each name.
+    """
     keys: set[str] = set()
     for key in before.keys() | now.keys():
         a, b = before.get(key), now.get(key)

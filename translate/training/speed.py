@@ -27,7 +27,13 @@ class Speed:
     seconds: float = 0.0
 
     def add(self, tokens: int, flops: int, seconds: float) -> None:
-        """Count one update; after 50 more it has lost nearly two thirds of its weight."""
+        """Count one update; after 50 more it has lost nearly two thirds of its weight.
+
+        Args:
+            tokens: source and target tokens of all processes.
+            flops: floating-point operations of this process.
+            seconds: time of the update.
+        """
         self.tokens, self.flops = 0.98 * self.tokens + tokens, 0.98 * self.flops + flops
         self.seconds = 0.98 * self.seconds + seconds
 
