@@ -7,14 +7,14 @@ from typing import Annotated, Any
 import typer
 
 from translate.cli.help import GroupedCommand, GroupedVerbs
-from translate.options import comparing, managing, serving, training, translating
+from translate.options import comparing, managing, researching, serving, training, translating
 from translate.options.declaring import flag
 
 GROUPS: dict[str, dict[str, type]] = {
     "Translate": {"text": translating.Text, "decode": translating.Decode},
     "Train": {"prepare": training.Prepare, "train": training.Train, "average": training.Average},
     "Serve": {"serve": serving.Serve, "keys": serving.Keys},
-    "Compare": {"evaluate": comparing.Evaluate, "score": comparing.Score},
+    "Compare": {"evaluate": comparing.Evaluate, "score": comparing.Score, "experiment": researching.Experiment},
     "Understand": {"doctor": managing.Doctor},
     "Models": {
         "models": managing.Models,

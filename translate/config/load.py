@@ -5,7 +5,7 @@ import json
 import tomllib
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any, get_args, get_origin
+from typing import Any, TypeVar, get_args, get_origin
 
 from pydantic import ValidationError
 
@@ -13,18 +13,32 @@ from translate.config.data import Section
 from translate.config.schema import ExperimentConfig
 from translate.errors import UserError
 
+Schema = TypeVar("Schema", bound=Section)
+
 
 def load(path: Path, overrides: Iterable[str] = ()) -> ExperimentConfig:
-    """Load an experiment file.
-
-    With the line `extends = "base.toml"`, keys that the file does not set come from that file, which may extend
-    another. Values are not merged: a `data.test` in the file replaces all test sets of the base.
+    """Load an experiment file, see `read`.
 
     Args:
-        path: a TOML file, or the config.json of a run directory. The base is relative to it.
+        path: a TOML file, or the config.json of a run directory.
         overrides: `section.key=value` settings, which take precedence over all files.
 
     Raises UserError if a file cannot be read or a key or value is wrong.
+    """
+    values, where = read(path)
+    for override in overrides:
+        put(values, *setting(override), said=f"--set {override}")
+    return parse(values, where)
+
+
+def read(path: Path) -> tuple[dict[str, Any], str]:
+    """Return the settings of an experiment file, not validated, and the beginning of messages about them.
+
+    With the line `extends = "base.toml"`, keys that the file does not set come from that file, which may extend
+    another. Values are not merged: a `data.test` in the file replaces all test sets of the base. The path of the base
+    is relative to the file.
+
+    Raises UserError if a file cannot be read.
     """
     files: list[Path] = []
     values: dict[str, Any] = {}
@@ -34,7 +48,7 @@ def load(path: Path, overrides: Iterable[str] = ()) -> ExperimentConfig:
         where = " extends ".join(str(file) for file in files)
         if path.resolve() in above:
             raise UserError(f"{where}: a circle; remove `extends` from one of these files")
-        tables = _tables(path, where)
+        tables = toml_tables(path, where)
         base = tables.pop("extends", None)
         values = _laid_over(tables, values)
         if base is None:
@@ -42,12 +56,10 @@ def load(path: Path, overrides: Iterable[str] = ()) -> ExperimentConfig:
         if not isinstance(base, str):
             raise UserError(f"{where}: extends = {base!r} must be the name of a TOML file, relative to this one")
         path = path.parent / base
-    for override in overrides:
-        _override(values, override.strip())
-    return parse(values, where)
+    return values, where
 
 
-def _tables(path: Path, where: str) -> dict[str, Any]:
+def toml_tables(path: Path, where: str) -> dict[str, Any]:
     """Return the file as plain data; UserError, which begins with `where`, if it cannot be read."""
     try:
         text = path.read_text(encoding="utf-8-sig")  # drops a byte order mark
@@ -73,34 +85,50 @@ def _laid_over(base: dict[str, Any], tables: dict[str, Any]) -> dict[str, Any]:
 
 def parse(values: Mapping[str, Any], where: str) -> ExperimentConfig:
     """Validate plain data; the UserError for the first mistake begins with `where`."""
+    return validated(ExperimentConfig, values, where)
+
+
+def validated(schema: type[Schema], values: Mapping[str, Any], where: str) -> Schema:
+    """Return plain data as a section of type `schema`; the UserError for the first mistake begins with `where`."""
     try:
-        return ExperimentConfig.model_validate(values)
+        return schema.model_validate(values)
     except ValidationError as error:
-        raise UserError(f"{where}: {_sentence(error)}") from error
+        raise UserError(f"{where}: {_sentence(error, schema)}") from error
 
 
-def _override(values: dict[str, Any], override: str) -> None:
-    """Set one `section.key=value`; a value that is not TOML is a string."""
+def setting(override: str) -> tuple[str, Any]:
+    """Return key and value of `section.key=value`; a value that is not TOML is a string."""
     key, equals, text = override.partition("=")
-    names = key.strip().split(".")
-    if not equals or not all(names):
+    if not equals or not all(key.strip().split(".")):
         raise UserError(f"--set {override}: write section.key=value, for example --set training.seed=2")
     try:
-        value = tomllib.loads(f"value = {text}")["value"]
+        return key.strip(), tomllib.loads(f"value = {text}")["value"]
     except tomllib.TOMLDecodeError:
-        value = text.strip()
+        return key.strip(), text.strip()
+
+
+def put(values: dict[str, Any], key: str, value: object, *, said: str) -> None:
+    """Set one value of nested tables.
+
+    Args:
+        values: the tables.
+        key: the dotted name; missing tables are added.
+        value: the new value.
+        said: where the user sets it, for the UserError if a part of the key is not a table.
+    """
+    *sections, name = key.split(".")
     table = values
-    for name in names[:-1]:
-        table = table.setdefault(name, {})
+    for section in sections:
+        table = table.setdefault(section, {})
         if not isinstance(table, dict):
-            raise UserError(f"--set {override}: {name!r} is not a section")
-    table[names[-1]] = value
+            raise UserError(f"{said}: {section!r} is not a section")
+    table[name] = value
 
 
-def _sentence(error: ValidationError) -> str:
+def _sentence(error: ValidationError, schema: type[Section]) -> str:
     """Return the first problem of a validation as one sentence that says how to solve it."""
     problem = error.errors(include_url=False)[0]
-    key, known = _place(problem["loc"])
+    key, known = _place(problem["loc"], schema)
     match problem["type"]:
         case "extra_forbidden":
             return unknown_key(key, known)
@@ -113,13 +141,13 @@ def _sentence(error: ValidationError) -> str:
     return f"{key} = {json.dumps(problem['input'], default=str)[:80]}: {message[:1].lower() + message[1:]}"
 
 
-def _place(location: tuple[int | str, ...]) -> tuple[str, list[str]]:
+def _place(location: tuple[int | str, ...], schema: type[Section]) -> tuple[str, list[str]]:
     """Return the dotted key at a location of pydantic, as the user writes it, and the known keys of its section.
 
     A location has one part that no file has: pydantic adds the kind of a source. Which part that is depends on the
     types on the way, since a test set may be called "hub".
     """
-    annotation: Any = ExperimentConfig
+    annotation: Any = schema
     written, known = [], []
     for part in location:
         sections = _sections(annotation)

@@ -1,0 +1,98 @@
+"""A toy grid on the built-in grammar: two orders of norms, two beam sizes, two seeds; seconds to train."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from translate.experiments.grid import Grid, load_grid
+from translate.experiments.plan import Job, open_folder, plan
+from translate.experiments.worker import work
+
+EXPERIMENT = """
+[data]
+source = "de"
+target = "en"
+train = [{ kind = "grammar", split = "train", pairs = 70 }]
+valid = { kind = "grammar", split = "valid", pairs = 5 }
+test.toy = { kind = "grammar", split = "test", pairs = 7 }
+
+[tokenizer]
+vocab_size = 400
+
+[model]
+preset = "tiny"
+d_model = 14
+d_ff = 22
+n_heads = 2
+n_encoder_layers = 1
+n_decoder_layers = 1
+
+[training]
+max_steps = 6
+batch_tokens = 300
+max_tokens = 60
+warmup_steps = 5
+lr = 0.02
+precision = "fp32"
+valid_every = 2
+valid_bleu_sentences = 0
+average_last = 2
+
+[decoding]
+beam_size = 1
+max_extra = 3
+"""
+
+GRID = """
+config = "toy.toml"
+seeds = [1, 2]
+baseline = { norm = "post", beam_size = 1 }
+
+[axes]
+model.norm = ["post", "pre"]
+decoding.beam_size = [1, 3]
+"""
+
+Write = Callable[[str], Path]
+
+
+def write_grid(folder: Path, text: str) -> Path:
+    """Write the toy experiment and a grid file beside it."""
+    (folder / "toy.toml").write_text(EXPERIMENT, encoding="utf-8")
+    path = folder / "norm.toml"
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+@pytest.fixture
+def write(tmp_path: Path) -> Write:
+    return lambda text: write_grid(tmp_path, text)
+
+
+def jobs_of(path: Path, folder: Path) -> tuple[Grid, list[Job]]:
+    """Plan a grid in a folder."""
+    grid = load_grid(path, [])
+    open_folder(grid, folder)
+    return grid, plan(grid, folder, lambda config: config)
+
+
+def run(jobs: list[Job], folder: Path) -> None:
+    """Do all jobs in this process."""
+    for job in jobs:
+        path = folder / f"{job.name}.json"
+        job.save(path)
+        work(path)
+
+
+@pytest.fixture(scope="session")
+def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of the finished toy grid; the grid file is beside it. Tests leave the files as they are."""
+    folder = tmp_path_factory.mktemp("grid")
+    path = write_grid(folder, GRID)
+    _, jobs = jobs_of(path, folder / "out")
+    with pytest.MonkeyPatch.context() as patch:
+        # The true measurement takes longer than the training.
+        patch.setattr("translate.training.session.product_rate", lambda dtype, device: 1e9)
+        run(jobs, folder)
+    return folder / "out"

@@ -1,0 +1,100 @@
+"""Plans: what is trained once, what is trained again, and folders that belong to something else."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.translate.experiments.conftest import GRID, Write, jobs_of
+from translate.errors import UserError
+from translate.experiments.plan import Job
+
+
+def names(path: Path, folder: Path) -> list[str]:
+    return [job.name for job in jobs_of(path, folder)[1]]
+
+
+def test_cells_that_differ_in_decoding_share_a_training(write: Write, tmp_path: Path) -> None:
+    _, jobs = jobs_of(write(GRID), tmp_path / "out")
+    assert [job.name.rpartition("-")[0] for job in jobs] == ["post-seed1", "post-seed2", "pre-seed1", "pre-seed2"]
+    assert [[task.row for task in job.tasks] for job in jobs[:3:2]] == [
+        [("post", "1"), ("post", "3")],
+        [("pre", "1"), ("pre", "3")],
+    ]
+    assert len({task.record for job in jobs for task in job.tasks}) == 8
+    assert len({job.prepared for job in jobs}) == 1
+
+
+def test_cells_that_differ_in_the_average_share_a_training_that_keeps_enough(write: Write, tmp_path: Path) -> None:
+    text = GRID.replace("decoding.beam_size = [1, 3]", "training.average_last = [1, 7]")
+    _, jobs = jobs_of(write(text.replace("beam_size = 1", "average_last = 1")), tmp_path / "out")
+    assert len(jobs) == 4
+    assert [task.average_last for task in jobs[0].tasks] == [1, 7]
+    assert jobs[0].config["training"]["keep_last"] == 7
+
+
+def test_a_job_is_read_as_written(write: Write, tmp_path: Path) -> None:
+    _, jobs = jobs_of(write(GRID), tmp_path / "out")
+    jobs[0].save(tmp_path / "job.json")
+    assert Job.load(tmp_path / "job.json") == jobs[0]
+
+
+@pytest.mark.parametrize(
+    ("setting", "changes"),
+    [
+        ("training.max_steps = 7", True),
+        ("model.dropout = 0.2", True),
+        ("tokenizer.vocab_size = 401", True),
+        ("cleaning.max_words = 99", True),
+        ('data.valid = { kind = "grammar", split = "valid", pairs = 6 }', True),
+        ("training.log_every = 3", False),
+        ("training.tensorboard = true", False),
+        ('data.root = "."', False),
+        ('model.preset = "tiny"', False),
+    ],
+)
+def test_a_training_is_repeated_only_if_its_inputs_change(
+    write: Write, tmp_path: Path, setting: str, changes: bool
+) -> None:
+    before = names(write(GRID), tmp_path / "out")
+    after = names(write(GRID.replace("[axes]", f"[settings]\n{setting}\n\n[axes]")), tmp_path / "out")
+    assert (set(before) & set(after) == set()) == changes
+    assert (before == after) != changes
+
+
+def test_changed_text_is_another_training(write: Write, tmp_path: Path) -> None:
+    for name in ("a.de", "a.en"):
+        (tmp_path / name).write_text("eins zwei\n" * 3, encoding="utf-8")
+    valid = f'data.valid = {{ source = "{tmp_path}/a.de", target = "{tmp_path}/a.en" }}'
+    path = write(GRID.replace("[axes]", f"[settings]\n{valid}\n\n[axes]"))
+    before = names(path, tmp_path / "out")
+    (tmp_path / "a.en").write_text("eins drei\n" * 3, encoding="utf-8")
+    assert not set(before) & set(names(path, tmp_path / "out"))
+
+
+def test_a_new_value_of_an_axis_leaves_the_other_trainings(write: Write, tmp_path: Path) -> None:
+    before = names(write(GRID.replace('"post", "pre"', '"post"')), tmp_path / "out")
+    assert names(write(GRID), tmp_path / "out")[:2] == before
+
+
+def test_a_run_directory_of_another_experiment_is_refused(write: Write, tmp_path: Path) -> None:
+    _, jobs = jobs_of(write(GRID), tmp_path / "out")
+    run = Path(jobs[0].run)
+    run.mkdir(parents=True)
+    (run / "metrics.jsonl").touch()
+    (run / "config.json").write_text(json.dumps(jobs[2].config), encoding="utf-8")
+    with pytest.raises(UserError, match=r"its run has other settings \(model.norm\)"):
+        jobs_of(write(GRID), tmp_path / "out")
+
+
+def test_the_folder_of_another_grid_is_refused(write: Write, tmp_path: Path) -> None:
+    path = write(GRID)
+    jobs_of(path, tmp_path / "out")
+    other = path.rename(tmp_path / "other.toml")
+    with pytest.raises(UserError, match="holds the grid 'norm', not 'other'; name another folder with --out"):
+        jobs_of(other, tmp_path / "out")
+
+
+def test_a_folder_of_other_things_is_refused(write: Write, tmp_path: Path) -> None:
+    with pytest.raises(UserError, match="exists and is not the folder of a grid"):
+        jobs_of(write(GRID), tmp_path)

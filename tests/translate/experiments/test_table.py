@@ -1,0 +1,217 @@
+"""A finished toy grid: its table comes from records alone, with sacreBLEU's tests and a reason for each failure."""
+
+import json
+import math
+import os
+import random
+import shutil
+import statistics
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from sacrebleu.significance import PairedTest
+
+from tests.translate.experiments.conftest import GRID, jobs_of, run
+from translate.cli import main
+from translate.errors import UserError
+from translate.evaluation.scores import metrics
+from translate.experiments import records, runner
+from translate.experiments.plan import Job
+from translate.experiments.table import Table, p_value, rank_correlation, rendered, spread
+from translate.experiments.worker import fail
+
+NAMES = [f"der Hund {verb} im {place} ." for verb in ("schläft", "singt", "lacht") for place in ("Haus", "See", "Tal")]
+
+
+@pytest.fixture
+def folder(finished: Path, tmp_path: Path) -> Path:
+    """A copy of the finished grid in its own place, as records hold no path."""
+    shutil.copytree(finished, tmp_path / "out")
+    for name in ("toy.toml", "norm.toml"):
+        shutil.copy(finished.parent / name, tmp_path)
+    return tmp_path / "out"
+
+
+def table_of(folder: Path) -> tuple[Table, list[Job]]:
+    grid, jobs = jobs_of(folder.parent / "norm.toml", folder)
+    return Table.build(grid, jobs, "bootstrap"), jobs
+
+
+def test_each_row_has_mean_and_deviation_over_seeds(folder: Path) -> None:
+    table, jobs = table_of(folder)
+    assert [line.row for line in table.lines] == [("post", "1"), ("post", "3"), ("pre", "1"), ("pre", "3")]
+    found = [records.read(Path(task.record)) for job in jobs for task in job.tasks if task.row == ("pre", "3")]
+    perplexities = [record["perplexity"] for record in found if record]
+    assert len(perplexities) == 2
+    row = table.rows()[3]
+    assert row["perplexity"] == f"{statistics.mean(perplexities):.2f} ± {statistics.stdev(perplexities):.2f}"
+    assert (row["seeds"], row["remarks"]) == ("2", "")
+    assert table.rows()[0]["remarks"] == "baseline"
+
+
+def test_decoding_alone_does_not_change_perplexity(folder: Path) -> None:
+    perplexity = {row["norm"]: set() for row in table_of(folder)[0].rows()}
+    for row in table_of(folder)[0].rows():
+        perplexity[row["norm"]].add(row["perplexity"])
+    assert [len(values) for values in perplexity.values()] == [1, 1]
+
+
+def test_perplexity_is_that_of_the_run(folder: Path) -> None:
+    """Measured again from the final model, as averages and searches share runs."""
+    table, jobs = table_of(folder)
+    lines = (Path(jobs[0].run) / "metrics.jsonl").read_text(encoding="utf-8").splitlines()
+    final = next(record for record in map(json.loads, lines) if record["kind"] == "final")
+    assert table.lines[0].perplexity()[0] == pytest.approx(final["perplexity"], rel=1e-4)
+
+
+def test_what_is_finished_is_not_run_again(folder: Path) -> None:
+    _, jobs = table_of(folder)
+    assert runner.pending(jobs, retry=True) == []
+    before = {path: path.stat().st_mtime_ns for path in folder.rglob("*") if path.is_file()}
+    run(jobs, folder.parent)
+    assert {path: path.stat().st_mtime_ns for path in folder.rglob("*") if path.is_file()} == before
+
+
+def test_a_new_beam_size_translates_with_the_same_runs(folder: Path) -> None:
+    path = folder.parent / "norm.toml"
+    models = {model: model.stat().st_mtime_ns for model in folder.glob("runs/*/model/*")}
+    path.write_text(GRID.replace("[1, 3]", "[1, 3, 2]"), encoding="utf-8")
+    _, jobs = table_of(folder)
+    assert len(runner.pending(jobs, retry=False)) == 4
+    run(jobs, folder.parent)
+    table, jobs = table_of(folder)
+    assert runner.pending(jobs, retry=False) == []
+    assert {line.row[1]: len(line.done) for line in table.lines} == {"1": 2, "3": 2, "2": 2}
+    assert {model: model.stat().st_mtime_ns for model in folder.glob("runs/*/model/*")} == models
+
+
+def test_an_average_of_other_checkpoints_is_made_without_training(folder: Path) -> None:
+    grid = GRID.replace("decoding.beam_size = [1, 3]", "training.average_last = [2, 1, 5]")
+    path = folder.parent / "norm.toml"
+    path.write_text(grid.replace("beam_size = 1", "average_last = 2"), encoding="utf-8")
+    _, jobs = table_of(folder)
+    run(jobs[:1], folder.parent)
+    table, _ = table_of(folder)
+    two, one, five = table.lines[:3]
+    assert two.perplexity() != one.perplexity()
+    assert "training.average_last = 5, but the run has 3 checkpoints to average" in five.failed[1]
+    assert five.failed[2] == "not run yet"
+
+
+def test_a_failure_is_a_row_with_its_reason(folder: Path) -> None:
+    table, jobs = table_of(folder)
+    shutil.rmtree(folder / "records")
+    fail(jobs[0], records.FAILED, "loss was not finite")
+    fail(jobs[1], records.KILLED, "killed by SIGKILL")
+    table, jobs = table_of(folder)
+    assert table.rows()[1]["remarks"] == "seed 1: loss was not finite; seed 2: killed by SIGKILL"
+    assert table.rows()[2]["remarks"] == "seed 1, 2: not run yet"
+    assert runner.pending(jobs, retry=False) == jobs[1:]
+    assert runner.pending(jobs, retry=True) == jobs
+
+
+def test_a_failure_does_not_replace_a_result(folder: Path) -> None:
+    before, jobs = table_of(folder)
+    fail(jobs[0], records.FAILED, "a disk was full")
+    assert table_of(folder)[0].rows() == before.rows()
+
+
+def test_a_mistake_during_training_becomes_the_reason(folder: Path) -> None:
+    path = folder.parent / "norm.toml"
+    path.write_text(GRID.replace("[axes]", "[settings]\ntraining.max_tokens = 301\n\n[axes]"), encoding="utf-8")
+    _, jobs = table_of(folder)
+    run(jobs[:1], folder.parent)
+    assert "training.max_tokens = 301 exceeds training.batch_tokens" in table_of(folder)[0].lines[0].failed[1]
+
+
+def test_records_edited_by_hand_are_refused(folder: Path) -> None:
+    _, jobs = table_of(folder)
+    path = Path(jobs[0].tasks[0].record) / "record.json"
+    path.write_text(path.read_text(encoding="utf-8").replace('"perplexity": ', '"perplexity": 1'), encoding="utf-8")
+    with pytest.raises(UserError, match="was changed after it was written"):
+        table_of(folder)
+
+
+def test_the_command_prints_and_writes_the_table(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(folder.parent)
+    assert main(["experiment", "norm.toml", "--out", "out", "--table", "--paired", "ar"]) == 0
+    said = capsys.readouterr()
+    assert "baseline" in said.out
+    assert "approximate randomization" in said.out
+    assert (folder / "table.md").read_text(encoding="utf-8").count("\n| ") == 5
+    table = json.loads((folder / "table.json").read_text(encoding="utf-8"))
+    assert [row["row"] for row in table["rows"]] == [["post", "1"], ["post", "3"], ["pre", "1"], ["pre", "3"]]
+    assert set(table["rows"][1]["p_values"]["toy"]) == {"1", "2"}
+    assert main(["experiment", "norm.toml", "--out", "out", "--slurm", "gpu", "--retry"]) == 0  # nothing is left to run
+
+
+@pytest.mark.parametrize("paired", ["bootstrap", "ar"])
+def test_the_p_value_is_that_of_sacrebleu(paired) -> None:
+    draw = random.Random(3)
+    worse = [line if draw.random() < 0.5 else line.replace("Hund", "Vogel") for line in NAMES]
+    other = [line if draw.random() < 0.5 else line.replace("der", "ein") for line in NAMES]
+    bleu, _, _ = metrics()
+    kind = {"bootstrap": "bs", "ar": "ar"}[paired]
+    _, scores = PairedTest([("a", worse), ("b", other)], {"BLEU": bleu}, [NAMES], kind)()
+    assert p_value(worse, other, NAMES, paired) == scores["BLEU"][1].p_value
+
+
+def test_equal_systems_do_not_differ() -> None:
+    assert p_value(NAMES[::-1], NAMES[::-1], NAMES, "bootstrap") == 1.0
+    assert p_value(["x"] * 9, ["y"] * 9, NAMES, "ar") == 1.0
+
+
+def test_a_planted_difference_is_found() -> None:
+    references = [f"{line} {n}" for line in NAMES for n in range(20)]
+    worse = [" ".join(reversed(line.split())) if i % 20 == 0 else line for i, line in enumerate(references)]
+    nearly = [line.replace("der", "ein") if i % 2 else line for i, line in enumerate(references)]
+    worse = [bad if i % 20 == 0 else near for i, (bad, near) in enumerate(zip(worse, nearly, strict=True))]
+    assert p_value(nearly, worse, references, "bootstrap") < 0.05
+
+
+def test_spread() -> None:
+    assert (spread([]), spread([2.0]), spread([1.0, 3.0])) == ("", "2.00", "2.00 ± 1.41")
+
+
+@given(st.lists(st.integers(0, 9), min_size=2, max_size=8))
+def test_rank_correlation_sees_the_order_alone(values: list[int]) -> None:
+    if len(set(values)) > 1:
+        assert rank_correlation(values, [v**3 for v in values]) == pytest.approx(1)
+        assert rank_correlation(values, [-v for v in values]) == pytest.approx(-1)
+    else:
+        assert math.isnan(rank_correlation(values, values))
+
+
+def test_rank_correlation_with_ties_is_that_of_the_textbook() -> None:
+    # Ranks 1, 2.5, 2.5, 4 and 1, 2, 3, 4: Pearson's correlation of these.
+    assert rank_correlation([1, 5, 5, 9], [1, 2, 3, 4]) == pytest.approx(4.5 / (4.5 * 5) ** 0.5)
+
+
+def test_empty_columns_are_left_out() -> None:
+    assert "b" not in rendered([{"a": "1", "b": ""}, {"a": "2", "b": ""}], "github")
+
+
+def test_a_slurm_parameter_without_a_value_is_refused(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    shutil.rmtree(folder / "records")
+    monkeypatch.chdir(folder.parent)
+    assert main(["experiment", "norm.toml", "--out", "out", "--slurm", "gpu"]) == 2
+    assert "--slurm gpu: write key=value" in capsys.readouterr().err
+
+
+def test_slurm_that_is_not_there_is_one_sentence(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pytest.importorskip("submitit")
+    if shutil.which("sbatch"):
+        pytest.skip("there is a Slurm here")
+    shutil.rmtree(folder / "records")
+    monkeypatch.chdir(folder.parent)
+    assert main(["experiment", "norm.toml", "--out", "out", "--slurm", "timeout_min=5"]) == 2
+    assert "--slurm: cannot submit the array" in capsys.readouterr().err
+    assert os.listdir(folder / "runs")

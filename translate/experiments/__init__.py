@@ -1,0 +1,1 @@
+"""Grids of runs: planning, running, records, and the table of results."""

@@ -1,0 +1,170 @@
+"""The plan of a grid: which trainings it needs, and which scores come from each.
+
+Two cells that differ in `[decoding]` or in `training.average_last` alone share a training. Names of folders contain a
+digest of all inputs, so a change of settings or data leads to another folder and leaves the old results as they are.
+"""
+
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from translate.config.schema import ExperimentConfig
+from translate.corpus.manifest import plan as corpus_plan
+from translate.errors import UserError
+from translate.experiments.grid import Cell, Grid, slug
+from translate.experiments.records import digest
+from translate.files import read_json, write_json
+from translate.training.run import FREE, Run
+
+MARK = "grid.json"
+_LENGTH = 10  # hexadecimal digits of a digest in a name
+
+# Changes of these settings do not change the result of a training.
+_IRRELEVANT = {key.removeprefix("training.") for key in FREE} - {"max_steps", "max_epochs", "patience"}
+
+
+@dataclass(frozen=True)
+class Task:
+    """One cell to score.
+
+    Attributes:
+        row, seed: its place in the grid.
+        inputs: digest of everything that determines its scores.
+        record: folder of its record.
+        decoding: settings of the search.
+        average_last: checkpoints in its model; None takes the final model of the run.
+        score_on: the sets to score.
+    """
+
+    row: tuple[str, ...]
+    seed: int
+    inputs: str
+    record: str
+    decoding: dict[str, Any]
+    average_last: int | None
+    score_on: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Job:
+    """One training and the cells that use it.
+
+    Attributes:
+        name: name of the run directory.
+        grid: name of the grid.
+        config: the experiment that is trained, as plain data.
+        run, prepared: folders of the run and of its corpus.
+        tasks: the cells.
+    """
+
+    name: str
+    grid: str
+    config: dict[str, Any]
+    run: str
+    prepared: str
+    tasks: tuple[Task, ...]
+
+    def save(self, path: Path) -> None:
+        """Write the job to a file."""
+        write_json(path, asdict(self))
+
+    @classmethod
+    def load(cls, path: Path) -> "Job":
+        """Read a file that `save` wrote."""
+        values = read_json(path)
+        tasks = tuple(
+            Task(**{**task, "row": tuple(task["row"]), "score_on": tuple(task["score_on"])}) for task in values["tasks"]
+        )
+        return cls(**{**values, "tasks": tasks})
+
+
+def open_folder(grid: Grid, folder: Path) -> None:
+    """Make the folder of a grid, or check that it is one; UserError if it belongs to something else."""
+    mark = folder / MARK
+    if mark.exists():
+        try:
+            name = read_json(mark).get("grid")
+        except ValueError as error:
+            raise UserError(f"{mark}: damaged; restore it, or name another --out") from error
+        if name != grid.name:
+            raise UserError(f"{folder}: holds the grid {name!r}, not {grid.name!r}; name another folder with --out")
+    elif folder.exists() and any(folder.iterdir()):
+        raise UserError(f"{folder}: exists and is not the folder of a grid; name another folder with --out")
+    folder.mkdir(parents=True, exist_ok=True)
+    write_json(mark, {"grid": grid.name})
+
+
+def plan(grid: Grid, folder: Path, complete: Callable[[ExperimentConfig], ExperimentConfig]) -> list[Job]:
+    """Return the trainings of a grid in the order of its cells.
+
+    Args:
+        grid: the grid.
+        folder: the folder of its results.
+        complete: returns an experiment with synthetic text for its monolingual sources.
+
+    Raises UserError if a corpus cannot be read, or if a run directory holds another experiment.
+    """
+    keep = max(cell.config.training.average_last for cell in grid.cells)
+    corpora = _Corpora()
+    jobs: dict[str, Job] = {}
+    tasks: dict[str, list[Task]] = {}
+    for cell in grid.cells:
+        config = complete(cell.config)
+        trained, fingerprint = _trained(config, grid, keep), corpora.fingerprint(config)
+        inputs = _inputs(trained, fingerprint)
+        if inputs not in jobs:
+            varied = tuple(label for axis, label in zip(grid.axes, cell.row, strict=True) if axis.retrains)
+            name = f"{slug(varied, cell.seed)}-{inputs[:_LENGTH]}"
+            run, prepared = folder / "runs" / name, folder / "prepared" / fingerprint[:_LENGTH]
+            Run(run).check(trained, resume=True)
+            jobs[inputs] = Job(name, grid.name, trained.model_dump(mode="json"), str(run), str(prepared), ())
+        tasks.setdefault(inputs, []).append(_task(cell, config, trained, inputs, grid, folder))
+    return [replace(job, tasks=tuple(tasks[inputs])) for inputs, job in jobs.items()]
+
+
+def _trained(config: ExperimentConfig, grid: Grid, keep: int) -> ExperimentConfig:
+    """Return the experiment without what is decided after training, and with checkpoints for every average."""
+    common = grid.base.training
+    training = config.training.model_copy(
+        update={"average_last": common.average_last, "keep_last": max(config.training.keep_last, keep)}
+    )
+    return config.model_copy(update={"training": training, "decoding": grid.base.decoding})
+
+
+def _inputs(config: ExperimentConfig, fingerprint: str) -> str:
+    """Return the digest of everything that determines a training."""
+    training = config.training.model_dump(mode="json", exclude=_IRRELEVANT)
+    return digest(
+        {
+            "corpus": fingerprint,
+            "replay": None if config.data.replay is None else config.data.replay.share,
+            "model": asdict(config.model.architecture(config.tokenizer.vocab_size)),
+            "training": training,
+        }
+    )
+
+
+def _task(
+    cell: Cell, config: ExperimentConfig, trained: ExperimentConfig, training: str, grid: Grid, folder: Path
+) -> Task:
+    decoding = config.decoding.model_dump(mode="json")
+    average = config.training.average_last
+    is_final = average == trained.training.average_last or config.training.final == "best" or bool(config.training.ema)
+    average_last = None if is_final else average
+    inputs = digest([training, decoding, average_last, list(grid.score_on)])
+    record = folder / "records" / f"{slug(cell.row, cell.seed)}-{inputs[:_LENGTH]}"
+    return Task(cell.row, cell.seed, inputs, str(record), decoding, average_last, grid.score_on)
+
+
+class _Corpora:
+    """Fingerprints of corpora; each is computed once, as it reads all files."""
+
+    def __init__(self) -> None:
+        self._known: dict[str, str] = {}
+
+    def fingerprint(self, config: ExperimentConfig) -> str:
+        sections = config.model_dump_json(include={"data", "cleaning", "tokenizer", "augmentation"})
+        if sections not in self._known:
+            self._known[sections] = corpus_plan(config, None)["fingerprint"]
+        return self._known[sections]

@@ -1,0 +1,225 @@
+"""The table of a grid, built from its records alone: mean and standard deviation over seeds, and paired tests."""
+
+import math
+import statistics
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal
+
+from translate.evaluation.scores import metrics
+from translate.experiments import records
+from translate.experiments.grid import Grid, Row, row_name
+from translate.experiments.plan import Job, Task
+from translate.experiments.records import DONE, Record
+
+Paired = Literal["bootstrap", "ar"]
+Columns = dict[str, str]
+
+MISSING = ""
+
+
+@dataclass
+class Line:
+    """One row of the table.
+
+    Attributes:
+        row: its labels.
+        done: records of the seeds with a result, by seed.
+        failed: reasons of the others, by seed; "not run yet" for those without a record.
+        p_values: of the difference to the baseline in BLEU, by set and seed.
+    """
+
+    row: Row
+    done: dict[int, tuple[Path, Record]] = field(default_factory=dict)
+    failed: dict[int, str] = field(default_factory=dict)
+    p_values: dict[str, dict[int, float]] = field(default_factory=dict)
+
+    def bleu(self, name: str) -> list[float]:
+        """BLEU of each seed on a set."""
+        return [record["scores"][name]["bleu"]["score"] for _, record in self.done.values()]
+
+    def perplexity(self) -> list[float]:
+        """Validation perplexity of each seed."""
+        return [record["perplexity"] for _, record in self.done.values()]
+
+
+@dataclass(frozen=True)
+class Table:
+    """The results of a grid.
+
+    Attributes:
+        grid: the grid.
+        lines: one for each row, in order.
+        paired: the test behind the p-values.
+    """
+
+    grid: Grid
+    lines: tuple[Line, ...]
+    paired: Paired
+
+    @classmethod
+    def build(cls, grid: Grid, jobs: Sequence[Job], paired: Paired) -> "Table":
+        """Read all records; UserError if one was changed by hand."""
+        lines = {row: Line(row) for row in grid.rows}
+        for task in sorted((task for job in jobs for task in job.tasks), key=lambda task: task.seed):
+            _add(lines[task.row], task)
+        baseline = lines[grid.baseline]
+        for line in lines.values():
+            if line is not baseline:
+                line.p_values = {name: dict(_p_values(baseline, line, name, paired)) for name in grid.score_on}
+        return cls(grid, tuple(lines.values()), paired)
+
+    def rows(self) -> list[Columns]:
+        """Return the cells of the table as text, with the same columns in each row."""
+        return [self._columns(line) for line in self.lines]
+
+    def _columns(self, line: Line) -> Columns:
+        columns = {axis.name: label for axis, label in zip(self.grid.axes, line.row, strict=True)}
+        columns["seeds"] = f"{len(line.done)}"
+        published = self.grid.published
+        columns["perplexity"] = spread(line.perplexity())
+        if published and published.perplexity:
+            columns["published perplexity"] = str(published.perplexity.get(row_name(line.row), MISSING))
+        for name in self.grid.score_on:
+            columns[f"BLEU {name}"] = spread(line.bleu(name))
+            p_values = line.p_values.get(name, {}).values()
+            columns[f"p {name}"] = f"{max(p_values):.3f}" if p_values else MISSING
+        if published and published.bleu:
+            columns["published BLEU"] = str(published.bleu.get(row_name(line.row), MISSING))
+        columns["remarks"] = self._remarks(line)
+        return columns
+
+    def _remarks(self, line: Line) -> str:
+        remarks = ["baseline"] if line.row == self.grid.baseline else []
+        reasons: dict[str, list[str]] = {}
+        for seed, reason in line.failed.items():
+            reasons.setdefault(reason, []).append(str(seed))
+        return "; ".join([*remarks, *(f"seed {', '.join(seeds)}: {reason}" for reason, seeds in reasons.items())])
+
+    def notes(self) -> list[str]:
+        """Return sentences on how to read the table."""
+        test = {"bootstrap": "paired bootstrap resampling", "ar": "paired approximate randomization"}[self.paired]
+        notes = [
+            "Mean ± standard deviation over seeds. Perplexity is that of the validation set, per token.",
+            f"p: sacreBLEU's {test} against the baseline row with the same seed, the largest over seeds.",
+        ]
+        if signature := next((line for line in self.lines if line.done), None):
+            _, record = next(iter(signature.done.values()))
+            notes.append(f"BLEU signature: {record['scores'][self.grid.score_on[0]]['bleu']['signature']}")
+        return [*notes, *self._correlations()]
+
+    def _correlations(self) -> Iterable[str]:
+        """Yield the rank correlations with published scores."""
+        published = self.grid.published
+        if published is None:
+            return
+        ours = {
+            "perplexity": (published.perplexity, Line.perplexity),
+            "BLEU": (published.bleu, lambda line: line.bleu(self.grid.score_on[0])),
+        }
+        for name, (theirs, values) in ours.items():
+            pairs = [
+                (statistics.fmean(values(line)), theirs[row_name(line.row)])
+                for line in self.lines
+                if line.done and row_name(line.row) in theirs
+            ]
+            if len(pairs) > 2:
+                rho = rank_correlation(*zip(*pairs, strict=True))
+                yield f"Rank correlation (Spearman) of {name} with {published.source}: {rho:.2f}, {len(pairs)} rows."
+
+    def as_dict(self) -> Record:
+        """Return the table as plain data, without sentences of the corpora."""
+        return {
+            "kind": "grid",
+            "name": self.grid.name,
+            "axes": [axis.name for axis in self.grid.axes],
+            "baseline": list(self.grid.baseline),
+            "score_on": list(self.grid.score_on),
+            "paired": self.paired,
+            "published": None if self.grid.published is None else self.grid.published.model_dump(),
+            "rows": [
+                {
+                    "row": list(line.row),
+                    "seeds": {str(seed): _kept(record) for seed, (_, record) in line.done.items()},
+                    "failed": {str(seed): reason for seed, reason in line.failed.items()},
+                    "p_values": {
+                        name: {str(seed): p for seed, p in values.items()} for name, values in line.p_values.items()
+                    },
+                }
+                for line in self.lines
+            ],
+            "notes": self.notes(),
+        }
+
+
+def rendered(rows: Sequence[Mapping[str, str]], form: Literal["simple", "github"]) -> str:
+    """Return rows as a table in text or Markdown; columns that are empty in every row are left out."""
+    from tabulate import tabulate
+
+    shown = [name for name in rows[0] if any(row[name] for row in rows)]
+    return str(tabulate([[row[name] for name in shown] for row in rows], shown, tablefmt=form, disable_numparse=True))
+
+
+def spread(values: Sequence[float]) -> str:
+    """Return mean and standard deviation of a sample; the mean alone for one value, nothing for none."""
+    if not values:
+        return MISSING
+    deviation = f" ± {statistics.stdev(values):.2f}" if len(values) > 1 else ""
+    return f"{statistics.fmean(values):.2f}{deviation}"
+
+
+def rank_correlation(a: Sequence[float], b: Sequence[float]) -> float:
+    """Return Spearman's rank correlation; ties share their mean rank. NaN if one side is constant."""
+    if len(set(a)) == 1 or len(set(b)) == 1:
+        return math.nan
+    return statistics.correlation(_ranks(a), _ranks(b))
+
+
+def _ranks(values: Sequence[float]) -> list[float]:
+    return [
+        sum(other < value for other in values) + (sum(other == value for other in values) - 1) / 2 for value in values
+    ]
+
+
+def _add(line: Line, task: Task) -> None:
+    """Add what the record of a cell says to its line."""
+    folder = Path(task.record)
+    record = records.read(folder)
+    if record is None:
+        line.failed[task.seed] = "not run yet"
+    elif record["status"] == DONE:
+        line.done[task.seed] = (folder, record)
+    else:
+        line.failed[task.seed] = record["reason"]
+
+
+def _p_values(baseline: Line, line: Line, name: str, paired: Paired) -> Iterable[tuple[int, float]]:
+    """Yield the p-value of each seed that both rows have; none if the references differ, as in another direction."""
+    for seed in sorted(baseline.done.keys() & line.done.keys()):
+        (folder, record), (other_folder, other) = baseline.done[seed], line.done[seed]
+        if other["texts"][f"{name}.ref"] == record["texts"][f"{name}.ref"]:
+            references = records.read_text(folder, f"{name}.ref", record)
+            ours = records.read_text(folder, f"{name}.hyp", record)
+            yield seed, p_value(ours, records.read_text(other_folder, f"{name}.hyp", other), references, paired)
+
+
+def p_value(baseline: Sequence[str], system: Sequence[str], references: Sequence[str], paired: Paired) -> float:
+    """Return the p-value of the difference in BLEU, by sacreBLEU's own test with its own number of samples."""
+    from sacrebleu.significance import PairedTest, Result
+
+    bleu, _, _ = metrics()
+    systems: list[tuple[str, Sequence[str]]] = [("baseline", baseline), ("system", system)]
+    test = PairedTest(systems, {"BLEU": bleu}, [references], "ar" if paired == "ar" else "bs")
+    _, results = test()
+    before, after = results["BLEU"][:2]
+    assert isinstance(before, Result)
+    assert isinstance(after, Result)
+    # The tests count larger differences than the one found; with none, that would call equal systems different.
+    return 1.0 if after.score == before.score or after.p_value is None else after.p_value
+
+
+def _kept(record: Record) -> Record:
+    """Return what the table keeps of a record."""
+    keys = ("scores", "perplexity", "parameters", "steps", "tokens", "seconds", "inputs", "decoding", "environment")
+    return {key: record[key] for key in keys}
