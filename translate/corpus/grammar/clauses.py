@@ -1,17 +1,14 @@
-"""Clauses of either language from the same parts: declension, conjugation, agreement and word order."""
+"""Clauses of both languages from the same parts: declension, conjugation, agreement and word order."""
 
 from dataclasses import dataclass
-from typing import Literal
 
 from translate.corpus.grammar import lexicon as lex
-from translate.corpus.grammar.lexicon import Determiner, Modal, Noun, Pair, Phrase, Time, Verb, stem_of, with_s, with_t
-
-Tense = Literal["present", "past"] | Modal
+from translate.corpus.grammar.lexicon import Determiner, Modal, Noun, Pair, Phrase, Tense, Time, Verb
 
 
 @dataclass(frozen=True, slots=True)
 class Clause:
-    """A clause before word order: subject, verb and everything else. `extra` follows the rest, comma included."""
+    """A clause before word order: subject, verb and everything else. `opener` is before it, `extra` after it."""
 
     subject: Phrase
     verb: Verb
@@ -22,18 +19,47 @@ class Clause:
     object: Phrase | None = None
     time: Time | None = None
     complement: Pair = ("", "")
+    opener: Pair = ("", "")
     extra: Pair = ("", "")
 
+    @property
+    def often(self) -> str:
+        """English adverb of frequency, which precedes the main verb; "" if there is none."""
+        return self.time.english if self.time and "f" in self.time.fits else ""
 
-# German: declension, conjugation, word order.
 
-STRONG = {
-    "nom": {"m": "er", "f": "e", "n": "es", "p": "e"},
-    "acc": {"m": "en", "f": "e", "n": "es", "p": "e"},
-    "dat": {"m": "em", "f": "er", "n": "em", "p": "en"},
-}
-EIN_HAS_NO_ENDING = {("nom", "m"), ("nom", "n"), ("acc", "n")}
-WEAK_IN_E = {("nom", "m"), ("nom", "f"), ("nom", "n"), ("acc", "f"), ("acc", "n")}
+def statement(clause: Clause, conjunction: Pair = ("", "")) -> Pair:
+    """Return a statement; the German verb is second, after the opener or else the subject."""
+    first, inner = (clause.opener[0], clause.subject.nom) if clause.opener[0] else (clause.subject.nom, "")
+    german, english = _german_main(clause, first, inner), _english_statement(clause, clause.opener[1])
+    return join(conjunction[0], german), join(conjunction[1], english)
+
+
+def question(clause: Clause) -> Pair:
+    """Return a question: the German verb or English auxiliary is before the subject; the clause must not be negated."""
+    auxiliary, main, _ = _verb_group(clause)
+    english = join(clause.opener[1], auxiliary, clause.subject.english, clause.often, main, _english_rest(clause))
+    return _german_main(clause, clause.opener[0], clause.subject.nom), english + clause.extra[1]
+
+
+def subordinate(clause: Clause, conjunction: Pair) -> Pair:
+    """Return a subordinate clause; the German verb is last, and a separable one in the present is one word."""
+    finite, end = _brackets(clause)
+    verb = end + finite if clause.tense == "present" else join(end, finite)
+    german = join(conjunction[0], _middle_field(clause, clause.subject.nom), verb)
+    return german, _english_statement(clause, conjunction[1])
+
+
+def infinitive(clause: Clause, conjunction: Pair) -> Pair:
+    """Return the clause without its subject, in German with `zu`, which goes inside a separable verb."""
+    zu = "zu" if clause.verb.prefix else "zu "
+    german = join(conjunction[0], _middle_field(clause), clause.verb.prefix + zu + clause.verb.infinitive)
+    return german, join(conjunction[1], clause.verb.base, _english_rest(clause))
+
+
+def join(*words: str) -> str:
+    """Return the words that are not empty with a space between them."""
+    return " ".join(filter(None, words))
 
 
 def noun_phrase(noun: Noun, determiner: Determiner, adjective: Pair = ("", ""), plural: bool = False) -> Phrase:
@@ -45,30 +71,30 @@ def noun_phrase(noun: Noun, determiner: Determiner, adjective: Pair = ("", ""), 
         adjective: German and English; ("", "") gives none.
         plural: whether it is plural; "person" nouns in the singular get a pronoun in `stand_in`.
     """
-    nom, acc, dat = (_declined(noun, determiner, adjective[0], plural, case) for case in STRONG)
+    nom, acc, dat = (_declined(noun, determiner, adjective[0], plural, case) for case in ("nom", "acc", "dat"))
     words = join(adjective[1], noun.english_plural if plural else noun.english)
     english = with_article(determiner.plural if plural else determiner.singular, words)
-    indefinite = determiner in (lex.A, lex.BARE, lex.MANY) or determiner in lex.COUNTED
-    kind = "negative" if determiner.german == "kein" else "indefinite" if indefinite else "definite"
-    one_person = "person" in noun.tags and not plural
-    stand_in = {"m": "er", "f": "sie"}.get(noun.gender, "") if one_person else ""
-    return Phrase(nom, acc, dat, english, english, 5 if plural else 2, kind, stand_in)
+    stand_in = {"m": "er", "f": "sie"}.get(noun.gender, "") if "person" in noun.tags and not plural else ""
+    return Phrase(nom, acc, dat, english, english, 5 if plural else 2, determiner.kind, stand_in)
+
+
+def with_article(article: str, rest: str) -> str:
+    """Return the phrase with its article, "an" before a vowel; of these words only "university" needs an exception."""
+    has_vowel = rest[0] in "aeiouAEIOU" and not rest.startswith("uni")
+    return join("an" if article == "a" and has_vowel else article, rest)
+
+
+# German: declension, conjugation, word order.
 
 
 def _declined(noun: Noun, determiner: Determiner, adjective: str, plural: bool, case: str) -> str:
     """Return one case; the adjective takes the strong ending if the determiner does not show it."""
-    gender = "p" if plural else noun.gender
-    ending, declension = STRONG[case][gender], determiner.declension
-    is_shown = declension != "bare" and not (declension == "ein" and (case, gender) in EIN_HAS_NO_ENDING)
-    article = determiner.german
-    if article == "d":
-        article = {"e": "die", "es": "das"}.get(ending, article + ending)
-    elif is_shown:
-        article = ("eur" if article == "euer" else article) + ending
+    strong, of_ein, weak, definite = lex.DECLENSION[case, "p" if plural else noun.gender]
+    article, declension = determiner.german, determiner.declension
+    ending = {"ein": of_ein, "bare": ""}.get(declension, strong)
+    article = definite if article == "d" else _inflected(article, ending)
     if adjective:
-        weak = "e" if (case, gender) in WEAK_IN_E else "en"
-        adjective = lex.ADJECTIVE_STEMS.get(adjective, adjective)
-        adjective += weak if is_shown and declension != "strong" else ending
+        adjective = _inflected(adjective, weak if ending and declension != "strong" else strong)
     if plural:
         word = noun.plural + ("n" if case == "dat" and noun.plural[-1] not in "ns" else "")
     else:
@@ -76,19 +102,24 @@ def _declined(noun: Noun, determiner: Determiner, adjective: str, plural: bool, 
     return join(article, adjective, word)
 
 
+def _inflected(word: str, ending: str) -> str:
+    return lex.STEMS.get(word, word) + ending if ending else word
+
+
 def conjugate(infinitive: str, third: str, person: int) -> str:
     """Return the present tense of a verb without its separable prefix.
 
     Args:
         infinitive: without the prefix.
-        third: third person singular; ignored for the verbs in IRREGULAR_PRESENT.
+        third: third person singular; ignored for the verbs of the table `present`.
         person: 0 to 5, for ich, du, er, wir, ihr, Sie.
     """
-    if infinitive in lex.IRREGULAR_PRESENT:
-        return lex.IRREGULAR_PRESENT[infinitive][person]
-    stem, du = stem_of(infinitive), third[:-1]
-    du += "t" if du[-1] in "szxß" else "st"
-    return (stem + "e", du, third, infinitive, with_t(stem), infinitive)[person]
+    if infinitive in lex.PRESENT:
+        return lex.PRESENT[infinitive][person]
+    stem = infinitive[:-1] if infinitive.endswith("ern") else infinitive[:-2]
+    du = third[:-1] + ("t" if third[-2] in "szxß" else "st")
+    ihr = stem + ("et" if stem.endswith(("d", "t", "ffn", "chn", "gn")) else "t")
+    return (stem + "e", du, third, infinitive, ihr, infinitive)[person]
 
 
 def _brackets(clause: Clause) -> tuple[str, str]:
@@ -120,26 +151,10 @@ def _middle_field(clause: Clause, subject: str = "") -> str:
     return join(subject, known, clause.time.german if clause.time else "", *rest)
 
 
-def german_main(clause: Clause, opener: str | None = None) -> str:
-    """Return a main clause, verb second: None opens with the subject, an empty opener with the verb."""
+def _german_main(clause: Clause, first: str, subject: str) -> str:
+    """Return a main clause: the finite verb follows `first`, and `subject` follows the verb; either may be ""."""
     finite, end = _brackets(clause)
-    subject = clause.subject.nom
-    if opener is None:
-        return join(subject, finite, _middle_field(clause), end) + clause.extra[0]
-    return join(opener, finite, _middle_field(clause, subject), end) + clause.extra[0]
-
-
-def german_subordinate(clause: Clause, conjunction: str) -> str:
-    """Return a subordinate clause, verb last; a separable verb in the present is one word."""
-    finite, end = _brackets(clause)
-    verb = end + finite if clause.tense == "present" else join(end, finite)
-    return join(conjunction, _middle_field(clause, clause.subject.nom), verb) + clause.extra[0]
-
-
-def german_infinitive(clause: Clause) -> str:
-    """Return the clause without its subject, with `zu`, which goes inside a separable verb."""
-    zu = "zu" if clause.verb.prefix else "zu "
-    return join(_middle_field(clause), clause.verb.prefix + zu + clause.verb.infinitive)
+    return join(first, finite, _middle_field(clause, subject), end) + clause.extra[0]
 
 
 # English: agreement, do-support, word order.
@@ -148,77 +163,38 @@ STAYS_BEFORE_OBJECT = {"for", "at", "to", "of", "about", "with"}
 FOLLOWS_OBJECT = {"aloud", "along", "back"}
 
 
-def english_statement(clause: Clause, opener: str = "") -> str:
+def _english_statement(clause: Clause, opener: str) -> str:
     """Return a statement: the subject precedes the verb, `do` occurs only in a negation."""
     auxiliary, main, alone = _verb_group(clause)
-    often, time = _english_time(clause)
     if clause.negated:
-        verb = join("cannot" if auxiliary == "can" else f"{auxiliary} not", often, main)
-    else:
-        verb = join(often, alone) if alone else join(auxiliary, often, main)
-    return join(opener, clause.subject.english, verb, _english_rest(clause), time) + clause.extra[1]
-
-
-def english_question(clause: Clause, opener: str = "") -> str:
-    """Return a question, with the auxiliary before the subject; the clause must not be negated."""
-    auxiliary, main, _ = _verb_group(clause)
-    often, time = _english_time(clause)
-    head = join(opener, auxiliary, clause.subject.english, often, main)
-    return join(head, _english_rest(clause), time) + clause.extra[1]
-
-
-def english_infinitive(clause: Clause) -> str:
-    """Return the clause without its subject, for use after "help me", "to" or "please"."""
-    return join(clause.verb.base, _english_rest(clause), _english_time(clause)[1])
+        auxiliary, alone = "cannot" if auxiliary == "can" else f"{auxiliary} not", ""
+    verb = (clause.often, alone) if alone else (auxiliary, clause.often, main)
+    return join(opener, clause.subject.english, *verb, _english_rest(clause)) + clause.extra[1]
 
 
 def _verb_group(clause: Clause) -> tuple[str, str, str]:
     """Return (auxiliary, main verb after it, main verb alone); the last is "" if the auxiliary is required."""
     verb, tense, person = clause.verb, clause.tense, clause.subject.person
     be = ("am", "are", "is", "are", "are", "are")[person]
-    auxiliary, base = "do", verb.base
+    base, third = verb.base, verb.base_third
     if isinstance(tense, Modal):
-        auxiliary, base = tense.auxiliary, join(tense.before, verb.base)
-    elif verb.base == "be":
+        base, third = join(tense.before, base), join(tense.before_third, base)
+        if tense.auxiliary != "do":
+            return be if tense.auxiliary == "be" else tense.auxiliary, base, ""
+    elif base == "be":
         return be if tense == "present" else "was" if person in (0, 2) else "were", "", ""
     elif tense == "past":
         return "did", base, verb.past
     elif verb.ing and not (clause.habitual or (clause.time and "h" in clause.time.fits)):
         return be, verb.ing, ""
-    if auxiliary != "do":
-        return be if auxiliary == "be" else auxiliary, base, ""
-    head, _, tail = base.partition(" ")
-    third = join("has" if head == "have" else with_s(head), tail)
     return ("does", base, third) if person == 2 else ("do", base, base)
 
 
 def _english_rest(clause: Clause) -> str:
-    """Return particle, objects and place: "pick him up", but "pick up the child", "look for him", "read it aloud"."""
+    """Return everything after the verb: "pick him up", but "pick up the child", "look for him", "read it aloud"."""
     particle, objects = clause.verb.particle, [phrase for phrase in (clause.indirect, clause.object) if phrase]
     after_pronoun = bool(objects) and objects[0].kind == "pronoun" and particle not in STAYS_BEFORE_OBJECT
     words = [phrase.english_object for phrase in objects]
     words.insert(len(words) if after_pronoun or particle in FOLLOWS_OBJECT else 0, particle)
-    return join(*words, clause.complement[1])
-
-
-def _english_time(clause: Clause) -> Pair:
-    """Return (words before the main verb, words at the end)."""
-    if clause.time is None:
-        return "", ""
-    return (clause.time.english, "") if "f" in clause.time.fits else ("", clause.time.english)
-
-
-def with_article(article: str, rest: str) -> str:
-    """Return the phrase with its article, "an" before a vowel; of these words only "university" needs an exception."""
-    has_vowel = rest[0] in "aeiouAEIOU" and not rest.startswith("uni")
-    return join("an" if article == "a" and has_vowel else article, rest)
-
-
-def join(*words: str) -> str:
-    """Return the words that are not empty with a space between them."""
-    return " ".join(filter(None, words))
-
-
-def finished(german: str, english: str, mark: str) -> Pair:
-    """Return both sides with a capital and a mark at the end."""
-    return german[0].upper() + german[1:] + mark, english[0].upper() + english[1:] + mark
+    time = clause.time.english if clause.time and not clause.often else ""
+    return join(*words, clause.complement[1], time)
