@@ -5,8 +5,6 @@ import json
 import os
 import platform
 import re
-import tempfile
-from pathlib import Path
 
 from translate.options.managing import Doctor
 
@@ -34,7 +32,6 @@ def examine() -> Report:
         "extras": _extras(),
         "machine": _machine(),
         "precision": _precision(),
-        "folder": {"path": str(Path.cwd()), "writable": _writable(Path.cwd())},
     }
 
 
@@ -80,7 +77,7 @@ def _extras() -> dict[str, object]:
 def _machine() -> dict[str, object]:
     import torch
 
-    from translate.machine import choose_device, tune_malloc
+    from translate.machine import choose_device
 
     device = choose_device()
     facts: dict[str, object] = {
@@ -92,7 +89,7 @@ def _machine() -> dict[str, object]:
     }
     if device.type == "cuda":
         facts["device_memory_gib"] = round(torch.cuda.get_device_properties(device).total_memory / 2**30, 1)
-    return facts | {"malloc_tunable": tune_malloc(), "allocator": _allocator()}
+    return facts | {"allocator": _allocator()}
 
 
 def _allocator() -> str:
@@ -129,14 +126,6 @@ def _precision() -> dict[str, object]:
         "bf16_gflops": round(half / 1e9, 1),
         "bf16_pays": bf16_pays(device, (single, half)),
     }
-
-
-def _writable(folder: Path) -> bool:
-    try:
-        with tempfile.TemporaryFile(dir=folder):
-            return True
-    except OSError:
-        return False
 
 
 def _shown(value: object) -> str:

@@ -1,15 +1,13 @@
 """Input of translations: sentences of the command line, a file, a pipe, or lines typed at a prompt."""
 
 import contextlib
-import hashlib
 import os
 import stat
 import sys
 from collections import deque
-from collections.abc import Iterable, Iterator, Sequence
-from io import BufferedReader
+from collections.abc import Iterable, Iterator
+from io import BufferedReader, BytesIO
 from pathlib import Path
-from typing import Protocol
 
 from translate.commands.messages import say
 from translate.corpus.sources import decode_line
@@ -21,30 +19,6 @@ HISTORY_LENGTH = 1000  # lines
 _CHUNK = 2**16  # bytes read at a time, about a thousand sentences
 
 
-class Lines(Protocol):
-    """Lines that end with "\\n"; only the last one may lack it."""
-
-    def __iter__(self) -> Iterator[str]:
-        """Yield the lines as they arrive."""
-
-    def at_hand(self) -> bool:
-        """True if the next read will not block."""
-
-
-class GivenLines:
-    """Sentences given on the command line."""
-
-    def __init__(self, sentences: Sequence[str]) -> None:
-        self._lines = [f"{line}\n" for sentence in sentences for line in sentence.split("\n")]
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._lines)
-
-    def at_hand(self) -> bool:
-        """Return True: all sentences are in memory."""
-        return True
-
-
 class ArrivingLines:
     """Decoded lines of a file or pipe; UserError names the first line that is not UTF-8.
 
@@ -52,12 +26,10 @@ class ArrivingLines:
 
     Attributes:
         n_bytes: number of bytes read so far.
-        digest: SHA-256 of the lines yielded so far.
     """
 
-    def __init__(self, file: BufferedReader, name: str) -> None:
+    def __init__(self, file: BufferedReader | BytesIO, name: str) -> None:
         self.n_bytes = 0
-        self.digest = hashlib.sha256()
         self._file, self._name = file, name
         self._waiting: deque[bytes] = deque()
         self._never_waits = _is_regular(file)
@@ -65,7 +37,6 @@ class ArrivingLines:
     def __iter__(self) -> Iterator[str]:
         n = 0
         for n, line in enumerate(self._raw(), start=1):
-            self.digest.update(line)
             ended = line.endswith(b"\n")
             yield decode_line(line[:-1] if ended else line, self._name, n) + ("\n" if ended else "")
 
@@ -118,10 +89,15 @@ class TypedLines:
         return bool(self._waiting)
 
 
+Lines = ArrivingLines | TypedLines  # each ends with "\n"; only the last one may lack it
+
+
 def open_lines(options: Translating) -> Lines:
     """Return the lines of the sentences, of the input file, or else of stdin; UserError if they cannot be read."""
     if options.sentences:
-        return GivenLines(options.sentences)
+        text = "".join(f"{sentence}\n" for sentence in options.sentences)
+        # Undecodable bytes of an argument are surrogates here; encoded, they are refused like those of a file.
+        return ArrivingLines(BytesIO(text.encode("utf-8", "surrogatepass")), "the text")
     if options.input:
         return ArrivingLines(_opened(options.input), str(options.input))
     if sys.stdin is None:
@@ -141,7 +117,7 @@ def _opened(path: Path) -> BufferedReader:
         raise UserError(f"{path}: cannot be read: {error.strerror}; name another file with --input") from error
 
 
-def _is_regular(file: BufferedReader) -> bool:
+def _is_regular(file: BufferedReader | BytesIO) -> bool:
     try:
         return stat.S_ISREG(os.fstat(file.fileno()).st_mode)
     except OSError:  # an object without a file descriptor

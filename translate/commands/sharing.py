@@ -54,7 +54,7 @@ class Share(Output):
         """Add text to the window."""
         self._window.append(text)
 
-    def end_window(self, digest: str) -> None:
+    def end_window(self) -> None:
         """Write the window as one line."""
         self._file.write(json.dumps("".join(self._window)) + "\n")
         self._window = []

@@ -1,7 +1,6 @@
 """`translate text`: translate text and keep its layout."""
 
 import dataclasses
-import hashlib
 import json
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -15,6 +14,7 @@ from translate.commands.paths import check_paths
 from translate.commands.reading import ArrivingLines, Lines, TypedLines, ended, open_lines
 from translate.commands.writing import GrowingFile, Output, writable
 from translate.errors import UserError
+from translate.files import sha256
 from translate.models import registry
 from translate.options.translating import Text
 from translate.text import formats
@@ -42,8 +42,9 @@ def run(options: Text) -> None:
     translator = open_translator(options)
     start = time.perf_counter()
     if options.resume:
-        assert options.output is not None  # ensured by `check_paths`
-        settings = _settings(translator, options)
+        assert options.input is not None  # ensured by `check_paths`
+        assert options.output is not None
+        settings = _settings(translator, options) | {"source_sha256": sha256(options.input)}
         with GrowingFile(options.output.resolve(), settings, force=options.force).opened() as out:
             n_lines = _translate(translator, lines, out, options)
     else:
@@ -124,9 +125,7 @@ def _translate(
             if out.wants(n_windows):
                 for text in _translated(translator, window, options, notes, n_lines + 1):
                     out.write(text)
-                out.end_window(_digest(lines))
-            elif n_windows == out.n_done:
-                out.check(_digest(lines))
+                out.end_window()
             n_lines += sum(piece.text.count("\n") for piece in window)
             if isinstance(lines, TypedLines):
                 notes.tell()
@@ -195,16 +194,10 @@ def _as_json(source: str, translation: "Translation") -> str:
     return json.dumps({"source": source, **translation.record()}, ensure_ascii=False) + "\n"
 
 
-def _digest(lines: Lines) -> str:
-    return lines.digest.hexdigest() if isinstance(lines, ArrivingLines) else ""
-
-
 def _settings(translator: "Translator", options: Text) -> dict[str, object]:
     """Everything that the translation of a file depends on, except the file."""
     folder = translator.engine.folder
-    model = hashlib.sha256()
-    for name in ("model.safetensors", "model.bin", "tokenizer.model"):
-        if (folder / name).is_file():
-            model.update((folder / name).read_bytes())
+    files = [folder / name for name in ("model.safetensors", "model.bin", "tokenizer.model")]
     chosen = {name: getattr(options, name) for name in ("format", "column", "no_guards", "as_json", "precision")}
-    return {"model": model.hexdigest(), "decoding": translator.decoding.model_dump(), **chosen}
+    model = [sha256(file) for file in files if file.is_file()]
+    return {"model": model, "decoding": translator.decoding.model_dump(), **chosen}

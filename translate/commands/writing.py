@@ -1,9 +1,9 @@
 """Output of translations: stdout, a file that appears when it is complete, or a file that grows.
 
 A growing file can be continued after any interruption. Beside NAME stands .NAME.resume, which records the number of
-complete windows, their size in bytes, a digest of the source lines they come from, and the settings that produced
-them. It is written after each window, once the window's text is on the disk. To continue, the file is cut to the
-recorded size, and the source is read again up to there without translating it, so that no format has to save a state.
+complete windows, their size in bytes, and the source and settings that produced them. It is written after each
+window, once the window's text is on the disk. To continue, the file is cut to the recorded size, and the source is read
+again up to there without translating it, so that no format has to save a state.
 """
 
 import contextlib
@@ -42,12 +42,9 @@ class Output:
         """Add text to the window."""
         self._file.write(text)
 
-    def end_window(self, digest: str) -> None:
-        """Complete the window; `digest` is that of the lines read so far."""
+    def end_window(self) -> None:
+        """Complete the window."""
         self._file.flush()  # a reader may wait for the answer
-
-    def check(self, digest: str) -> None:
-        """Raise UserError if the skipped windows come from other lines."""
 
 
 @dataclass(frozen=True)
@@ -56,7 +53,6 @@ class Progress:
 
     windows: int
     bytes: int
-    source_sha256: str
     settings: dict[str, object]
 
 
@@ -76,7 +72,6 @@ class GrowingFile(Output):
         self.settings = dict(settings)
         progress = None if force else self._progress()
         self.n_done = progress.windows if progress else 0
-        self._digest = progress.source_sha256 if progress else ""
         self._size = progress.bytes if progress else 0
 
     def _progress(self) -> Progress | None:
@@ -114,7 +109,7 @@ class GrowingFile(Output):
             file.truncate(self._size)
             file.seek(0, os.SEEK_END)
             self._file = file
-            self._save(self._digest)
+            self._save()
             yield self
         self.beside.unlink()
 
@@ -122,23 +117,16 @@ class GrowingFile(Output):
         """True for windows that are not in the file yet."""
         return n > self.n_done
 
-    def end_window(self, digest: str) -> None:
+    def end_window(self) -> None:
         """Write the window to the disk, then record it."""
         self._file.flush()
         os.fsync(self._file.fileno())
         self._size = os.fstat(self._file.fileno()).st_size
         self.n_done += 1
-        self._save(digest)
+        self._save()
 
-    def _save(self, digest: str) -> None:
-        write_json(self.beside, asdict(Progress(self.n_done, self._size, digest, self.settings)), durable=True)
-
-    def check(self, digest: str) -> None:
-        """Raise UserError if the source is not that of the windows in the file."""
-        if digest != self._digest:
-            raise UserError(
-                f"{self.place}: its source has changed since it was begun; restore it, or start again with --force"
-            )
+    def _save(self) -> None:
+        write_json(self.beside, asdict(Progress(self.n_done, self._size, self.settings)), durable=True)
 
 
 def writable(output: Path | None) -> AbstractContextManager[TextIO]:

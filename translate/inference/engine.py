@@ -183,7 +183,11 @@ class TorchEngine:
         return perf_counter() - begin
 
     def search(self, sources: Sources, max_lengths: Sequence[int], config: SearchConfig) -> Found:
-        """Return the n best hypotheses of each source, best first; see `translate_ids`."""
+        """Return the n best hypotheses of each source, best first.
+
+        Args:
+            sources, max_lengths, config: as for `Engine.search`.
+        """
         from transformer.search.model_step import translate_ids
 
         return translate_ids(self.model_folder.model, sources, config, max_lengths=max_lengths)

@@ -86,7 +86,14 @@ class SentenceSearch:
     def hypotheses(
         self, sources: Iterable[Ids], max_length: Callable[[int], int], n_best: int, no_repeat: int
     ) -> dict[Ids, list[Hypothesis]]:
-        """Return the n best hypotheses of each source; `max_length` and `no_repeat` as for `translate`."""
+        """Return the n best hypotheses of each source.
+
+        Args:
+            sources: distinct sentences, as token ids.
+            max_length, n_best, no_repeat: as for `translate`.
+
+        UserError if the model's probabilities are not finite.
+        """
         config = SearchConfig(
             beam_size=max(self.decoding.beam_size, n_best),
             alpha=self.decoding.alpha,

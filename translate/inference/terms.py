@@ -11,7 +11,10 @@ from translate.errors import UserError
 
 @dataclass(frozen=True)
 class Term:
-    """If `source` occurs in a sentence, `target` must occur in its translation; an empty source always does."""
+    """A rule: the translation of a sentence that contains `source` must contain `target`.
+
+    An empty `source` is in every sentence.
+    """
 
     source: str
     target: str

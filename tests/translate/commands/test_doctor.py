@@ -2,13 +2,12 @@
 
 import json
 import platform
-from pathlib import Path
 
 import pytest
 import torch
 
 from translate.commands import doctor as module
-from translate.commands.doctor import examine, run
+from translate.commands.doctor import run
 from translate.options.managing import Doctor
 
 
@@ -20,7 +19,6 @@ def test_the_report_is_one_json_object(capsys: pytest.CaptureFixture[str]) -> No
     assert report["precision"]["fp32_gflops"] > 0
     assert report["precision"]["bf16_gflops"] > 0
     assert isinstance(report["precision"]["bf16_pays"], bool)
-    assert isinstance(report["machine"]["malloc_tunable"], bool)
 
 
 def test_the_text_names_every_finding(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
@@ -59,13 +57,6 @@ def test_the_allocator_is_named_with_what_would_be_faster(monkeypatch, in_use, b
     monkeypatch.setattr("translate.machine.allocator", lambda: in_use)
     monkeypatch.setattr("translate.machine.better_allocator", lambda: better)
     assert module._allocator() == words
-
-
-def test_a_folder_that_cannot_be_written_is_noticed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(module, "_precision", dict)
-    assert examine()["folder"] == {"path": str(tmp_path), "writable": True}
-    assert not module._writable(tmp_path / "gone")
 
 
 def test_the_verdict_on_bf16_is_that_of_the_rates_shown(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -53,7 +53,7 @@ def test_shares_make_the_file_that_one_process_would_write(
                 if out.wants(n):
                     for text in window:
                         out.write(text)
-                    out.end_window("")
+                    out.end_window()
 
     threads = [threading.Thread(target=share, args=(rank,)) for rank in range(size)]
     for thread in threads:

@@ -26,7 +26,7 @@ def write(place: Path, *, stop: int | None = None, torn: str = "", force: bool =
                 out.write(torn)
                 raise Killed
             out.write(window)
-            out.end_window(f"digest {n + 1}")
+            out.end_window()
             n_written += 1
     return n_written
 
@@ -49,10 +49,6 @@ def test_a_stopped_file_goes_on_after_its_last_complete_window(place: Path, stop
         write(place, stop=stop, torn=torn)
     file = GrowingFile(place, SETTINGS, force=False)
     assert file.n_done == stop
-    if stop:
-        file.check(f"digest {stop}")
-        with pytest.raises(UserError, match="its source has changed"):
-            file.check("digest of something else")
     assert write(place) == len(WINDOWS) - stop
     assert place.read_text(encoding="utf-8") == "".join(WINDOWS)
     assert list(place.parent.iterdir()) == [place]

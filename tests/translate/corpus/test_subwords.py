@@ -9,7 +9,26 @@ from translate.config.schema import TokenizerConfig
 from translate.corpus.subwords import SubwordDropout, parts
 from translate.corpus.tokenizer import Tokenizer, placeholder, train
 
-WORDS = "der Hund die Katze läuft schläft schlafend nicht nichts schnell schneller the dog dogs cat cats sleeps sleeping".split()
+WORDS = [
+    "der",
+    "Hund",
+    "die",
+    "Katze",
+    "läuft",
+    "schläft",
+    "schlafend",
+    "nicht",
+    "nichts",
+    "schnell",
+    "schneller",
+    "the",
+    "dog",
+    "dogs",
+    "cat",
+    "cats",
+    "sleeps",
+    "sleeping",
+]
 SENTENCES = [f"{a} {b} {c}." for a in WORDS for b in WORDS for c in WORDS[::3]]
 
 
