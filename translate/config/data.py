@@ -33,9 +33,11 @@ class TextSource(Origin):
 
 
 class TsvSource(Origin):
-    """One file with tab-separated columns, counted from 0.
+    """One file with tab-separated columns.
 
     Attributes:
+        source, target: the columns of both sides, counted from 0, or their names in `columns`, such as "{source}".
+        columns: names of the columns of a file without a header.
         split: separator of several translations in a cell, such as "|" in a dictionary; each combination of both
             cells is a pair.
     """
@@ -44,7 +46,17 @@ class TsvSource(Origin):
     path: str
     source: int = Field(default=0, ge=0)
     target: int = Field(default=1, ge=0)
+    columns: tuple[str, ...] = Field(default=(), strict=False)
     split: str | None = Field(default=None, min_length=1)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _number_columns(cls, values: object) -> object:
+        if not isinstance(values, dict):
+            return values
+        names = list(values.get("columns", ()))
+        numbers = {side: names.index(name) for side in ("source", "target") if (name := values.get(side)) in names}
+        return {**values, **numbers}
 
 
 class JsonlSource(Origin):

@@ -105,6 +105,8 @@ class TrainingConfig(Section):
         parallel: "ddp": each process of torchrun holds the whole model; "fsdp": each holds a shard, for models that
             do not fit into one GPU. Without effect on a single process.
         max_tokens: longest sentence to train on, in tokens per side; longer ones are skipped and reported.
+        subword_dropout: probability that a piece is split into shorter pieces, anew each time that a sentence is used,
+            as in BPE-dropout (Provilkov et al., 2020). `batch_tokens` counts the pieces before it.
         lr: peak learning rate; None is the paper's d_model^-0.5 * warmup_steps^-0.5 (5.3).
         warmup_steps: steps of linear rise, before the decay with the inverse square root (5.3).
         cooldown: share of all steps, at the end, in which the learning rate falls linearly to zero; the paper has 0.
@@ -136,6 +138,7 @@ class TrainingConfig(Section):
     checkpoint_activations: bool = False
     parallel: Literal["ddp", "fsdp"] = "ddp"
     max_tokens: int = Field(default=256, ge=2)
+    subword_dropout: float = Field(default=0.0, ge=0, lt=1)
     lr: float | None = Field(default=None, gt=0)
     warmup_steps: int = Field(default=4000, ge=1)
     cooldown: float = Field(default=0.0, ge=0, le=1)

@@ -2,12 +2,14 @@
 
 from collections.abc import Iterator
 
+import numpy as np
 import torch
 
 from transformer.config import ModelConfig
 from translate.config.schema import TrainingConfig
-from translate.corpus.batches import Batch, Index, Pairs, Position, Sampler, collate, largest
+from translate.corpus.batches import Batch, EncodedPairs, Index, Pairs, Position, Sampler, collate, largest
 from translate.corpus.prepare import Prepared
+from translate.corpus.subwords import SubwordDropout
 from translate.errors import UserError
 from translate.training.distributed import Ranks
 
@@ -44,6 +46,8 @@ class BatchFeed:
             n_replayed=prepared.n_replayed,
             replay_share=replay_share,
         )
+        rate = config.subword_dropout
+        self._dropout = SubwordDropout(prepared.tokenizer, rate, config.max_tokens) if rate else None
 
     def updates(self, position: Position) -> Iterator[tuple[list[Batch], Position]]:
         """Yield this rank's micro-batches of each update, and the position after it; batches go to ranks in turn."""
@@ -53,8 +57,22 @@ class BatchFeed:
             for i in range(self.batches_per_update):
                 index, position = next(stream)
                 if i % self._ranks.size == self._ranks.rank:
-                    group.append(self.collate(self._prepared.train, index))
+                    group.append(self._training_batch(index, position))
             yield group, position
+
+    def _training_batch(self, index: Index, position: Position) -> Batch:
+        """Return the training pairs in `index` as a batch, with subword dropout if it is on.
+
+        Args:
+            index: the pairs.
+            position: the sampler's, which together with the seed determines the dropout.
+        """
+        pairs: Pairs = self._prepared.train
+        if self._dropout is not None:
+            rng = np.random.default_rng([self.sampler.seed, *position])
+            sides = [[self._dropout(side(int(i)), rng).tolist() for i in index] for side in (pairs.src, pairs.tgt)]
+            pairs, index = EncodedPairs(*sides), np.arange(len(index))
+        return self.collate(pairs, index)
 
     def largest(self, epoch: int) -> Batch:
         """Return the batch of an epoch that needs the most memory."""

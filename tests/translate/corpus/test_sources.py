@@ -160,6 +160,16 @@ def test_a_folder_in_place_of_a_file_is_an_error(tmp_path: Path) -> None:
     assert "d: cannot be read" in problem(TextSource(source="d", target="a.en"), tmp_path)
 
 
+def test_tsv_columns_are_chosen_by_name_in_a_file_without_a_header(tmp_path: Path) -> None:
+    (tmp_path / "a.tsv").write_text("1\tja\tyes\n", encoding="utf-8")
+    columns = ("n", "de", "en")
+    source = TsvSource(kind="tsv", path="a.tsv", columns=columns, source="en", target="de")
+    assert list(read_pairs(source, tmp_path)) == [("yes", "ja")]
+    assert TsvSource(**source.model_dump()) == source
+    with pytest.raises(ValueError, match="valid integer"):
+        TsvSource(kind="tsv", path="a.tsv", columns=columns, source="fr", target="de")
+
+
 def test_tsv_columns_are_chosen_by_number_and_quotes_are_text(tmp_path: Path) -> None:
     (tmp_path / "a.tsv").write_text('1\t"ja\tyes"\n2\tnein\tno\n', encoding="utf-8")
     source = TsvSource(kind="tsv", path="a.tsv", source=2, target=1)

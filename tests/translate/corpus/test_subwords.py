@@ -9,26 +9,8 @@ from translate.config.schema import TokenizerConfig
 from translate.corpus.subwords import SubwordDropout, parts
 from translate.corpus.tokenizer import Tokenizer, placeholder, train
 
-WORDS = [
-    "der",
-    "Hund",
-    "die",
-    "Katze",
-    "läuft",
-    "schläft",
-    "schlafend",
-    "nicht",
-    "nichts",
-    "schnell",
-    "schneller",
-    "the",
-    "dog",
-    "dogs",
-    "cat",
-    "cats",
-    "sleeps",
-    "sleeping",
-]
+WORDS = ["der", "Hund", "die", "Katze", "läuft", "schläft", "schlafend", "nicht", "nichts", "schnell", "schneller"]
+WORDS += ["the", "dog", "dogs", "cat", "cats", "sleeps", "sleeping"]
 SENTENCES = [f"{a} {b} {c}." for a in WORDS for b in WORDS for c in WORDS[::3]]
 
 
@@ -44,7 +26,7 @@ def tokenizer(request: pytest.FixtureRequest) -> Tokenizer:
 )
 def test_the_text_stays(tokenizer: Tokenizer, text: str, rate: float, seed: int) -> None:
     ids = np.array(tokenizer.encode(text), dtype=np.uint16)
-    dropped = SubwordDropout(tokenizer, rate)(ids, np.random.default_rng(seed))
+    dropped = SubwordDropout(tokenizer, rate, 99)(ids, np.random.default_rng(seed))
     assert tokenizer.decode(dropped) == text
     assert len(dropped) >= len(ids)
     assert dropped.dtype == ids.dtype
@@ -54,9 +36,16 @@ def test_the_text_stays(tokenizer: Tokenizer, text: str, rate: float, seed: int)
 
 def test_rate_1_leaves_only_pieces_without_parts(tokenizer: Tokenizer) -> None:
     ids = np.array(tokenizer.encode("der Hund schläft nicht"))
-    dropped = SubwordDropout(tokenizer, 1.0)(ids, np.random.default_rng(0))
+    dropped = SubwordDropout(tokenizer, 1.0, 99)(ids, np.random.default_rng(0))
     assert len(dropped) > len(ids)
     assert not parts(tokenizer.scores()).keys() & set(dropped.tolist())
+
+
+def test_a_sentence_that_would_be_too_long_stays_whole(tokenizer: Tokenizer) -> None:
+    ids = np.array(tokenizer.encode("der Hund schläft nicht"))
+    n = len(SubwordDropout(tokenizer, 1.0, 99)(ids, np.random.default_rng(0)))
+    for max_tokens, length in ((n + 1, n), (n, len(ids))):
+        assert len(SubwordDropout(tokenizer, 1.0, max_tokens)(ids, np.random.default_rng(0))) == length
 
 
 def test_pieces_are_split_at_the_rate_and_the_same_way_for_the_same_seed(tokenizer: Tokenizer) -> None:
@@ -65,7 +54,7 @@ def test_pieces_are_split_at_the_rate_and_the_same_way_for_the_same_seed(tokeniz
     splittable = parts(tokenizer.scores())
     leaves = [id for id, (a, b) in splittable.items() if a not in splittable and b not in splittable]
     ids = np.array(leaves[:1] * 4000)
-    first, again = (SubwordDropout(tokenizer, 0.3)(ids, np.random.default_rng(3)) for _ in range(2))
+    first, again = (SubwordDropout(tokenizer, 0.3, 9999)(ids, np.random.default_rng(3)) for _ in range(2))
     assert first.tolist() == again.tolist()
     assert len(first) - len(ids) == pytest.approx(0.3 * 4000, abs=5 * (4000 * 0.3 * 0.7) ** 0.5)
 

@@ -69,10 +69,11 @@ def test_the_final_model_is_the_mean_of_the_last_scheduled_checkpoints(toy):
         torch.testing.assert_close(tensor, (parts[0][name] + parts[1][name]) / 2)
 
 
-def test_a_stopped_run_goes_on_to_the_same_bits(toy, monkeypatch):
+@pytest.mark.parametrize("subword_dropout", [0.0, 0.3])
+def test_a_stopped_run_goes_on_to_the_same_bits(toy, monkeypatch, subword_dropout):
     """SIGTERM ends the step in hand, saves outside the schedule, and changes nothing about what comes after."""
-    toy.trainer("whole").train()
-    trainer = toy.trainer("halves")
+    toy.trainer("whole", subword_dropout=subword_dropout).train()
+    trainer = toy.trainer("halves", subword_dropout=subword_dropout)
     update = trainer._update
 
     def stop_at_six(batches):
@@ -84,7 +85,7 @@ def test_a_stopped_run_goes_on_to_the_same_bits(toy, monkeypatch):
     with pytest.raises(KeyboardInterrupt):
         trainer.train()
     assert trainer.state.step == 6
-    toy.trainer("halves", resume=True).train()
+    toy.trainer("halves", resume=True, subword_dropout=subword_dropout).train()
     assert "(step 6)" in "".join(toy.said)
     assert_same_weights(toy.folder / "whole/model", toy.folder / "halves/model")
     for kind in ("train", "valid", "final"):
