@@ -1,10 +1,11 @@
 """A live server on loopback, in a thread of the test process."""
 
 import contextlib
+import random
 import socket
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -45,22 +46,30 @@ def live(options: Serve, folder: Path) -> Iterator[Live]:
         running = uvicorn.Server(server.configuration(app, options))
         thread = threading.Thread(target=running.run, kwargs={"sockets": [listener]})
         thread.start()
-        while not running.started:
-            time.sleep(0.005)
-        url = f"http://127.0.0.1:{listener.getsockname()[1]}"
-        with httpx.Client(base_url=url, timeout=60) as http:
-            try:
+        try:
+            while not running.started:
+                time.sleep(0.005)
+            url = server.address(listener)
+            with httpx.Client(base_url=url, timeout=60) as http:
                 yield Live(url, http, app.state.server, running)
-            finally:
-                running.should_exit = True
-        thread.join(30)
-        assert not thread.is_alive()
+        finally:
+            running.should_exit = True
+            thread.join(30)
+    assert not thread.is_alive()
 
 
-def until(condition: object, seconds: float = 10.0) -> None:
+def until(condition: Callable[[], object], seconds: float = 10.0) -> None:
     """Wait until a function returns something true."""
-    assert callable(condition)
     deadline = time.monotonic() + seconds
     while not condition():
         assert time.monotonic() < deadline
         time.sleep(0.005)
+
+
+WORDS = "der die das Hund Katze Kind Vogel läuft singt schläft im am Haus Garten See und".split()  # noqa: SIM905
+
+
+def book(n_lines: int) -> str:
+    """Distinct lines that keep a server busy for a while."""
+    draw = random.Random(n_lines)
+    return "\n".join(" ".join(draw.choices(WORDS, k=7)) for _ in range(n_lines))

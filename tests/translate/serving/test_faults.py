@@ -1,0 +1,355 @@
+"""Whatever clients send and whatever happens to files: a clear status, and the server goes on."""
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from pathlib import Path
+
+import httpx
+import pytest
+
+from tests.translate.conftest import random_model
+from tests.translate.serving.live import Live, book, live, until
+from translate.inference.translator import Translator
+from translate.models import folder as model_folder
+from translate.models.folder import ModelFolder
+from translate.options.serving import Serve
+from translate.serving import events
+from translate.serving.keys import KeyStore
+
+GERMAN = "der Hund schläft im Haus."
+JSON = {"Content-Type": "application/json"}
+FORM = {"Content-Type": "application/x-www-form-urlencoded"}
+LONG = 2000  # lines of a request that takes seconds
+
+
+@pytest.fixture(scope="module")
+def server(options: Serve, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Live]:
+    with live(options, tmp_path_factory.mktemp("server")) as running:
+        yield running
+        assert running.translate(GERMAN).status_code == 200
+
+
+def message(body: bytes) -> bytes:
+    """The bytes of a request."""
+    head = (
+        f"POST /translate HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: {len(body)}"
+    )
+    return head.encode() + b"\r\n\r\n" + body
+
+
+def request(q: str) -> bytes:
+    return json.dumps({"q": q, "source": "de", "target": "en"}).encode()
+
+
+def test_the_work_of_a_client_that_goes_is_stopped(server: Live) -> None:
+    with server.connect() as connection:
+        connection.sendall(message(request(book(LONG))))
+        until(lambda: server.state.service.scheduler.n_waiting)
+    until(lambda: not server.state.work.n_active)
+    assert server.state.service.scheduler.n_waiting == 0
+    assert server.translate(GERMAN).status_code == 200
+
+
+def test_a_short_request_does_not_wait_behind_a_book(server: Live) -> None:
+    with ThreadPoolExecutor(1) as pool:
+        long = pool.submit(server.translate, book(LONG // 5))
+        until(lambda: server.state.service.scheduler.n_waiting)
+        assert server.translate("das Kind singt am See.").status_code == 200
+        assert not long.done()
+        assert len(long.result().json()["translatedText"].split("\n")) == LONG // 5
+
+
+@pytest.mark.parametrize("counted", [True, False])
+def test_a_body_of_100_mb_is_refused(server: Live, counted: bool) -> None:
+    def parts() -> Iterator[bytes]:
+        for _ in range(100):
+            yield bytes(10**6)
+
+    length = {"Content-Length": str(10**8)} if counted else {}
+    answer = server.http.post("/translate", content=parts(), headers=JSON | length)
+    assert (answer.status_code, answer.json().keys()) == (413, {"error"})
+    assert server.state.work.n_active == 0
+
+
+def test_bytes_that_are_not_utf8_are_refused(server: Live) -> None:
+    bad = "der Müll".encode("latin-1")
+    for content, headers in (
+        (b'{"q": "' + bad + b'", "source": "de", "target": "en"}', JSON),
+        (b"q=" + bad + b"&source=de&target=en", FORM),
+        (b"q=%ff&source=de&target=en", FORM),
+    ):
+        answer = server.http.post("/translate", content=content, headers=headers)
+        assert (answer.status_code, answer.json().keys()) == (400, {"error"})
+    answer = server.http.post("/translate", files={"q": (None, bad), "source": (None, b"de"), "target": (None, b"en")})
+    assert answer.status_code == 400
+    answer = upload(server, "a.txt", b"gut\n" + bad)
+    assert (answer.status_code, "line 2" in answer.json()["error"]) == (400, True)
+
+
+def test_damaged_bodies_are_refused(server: Live) -> None:
+    boundary = {"Content-Type": "multipart/form-data; boundary=b"}
+    for content, headers in (
+        (b"[" * 100_000, JSON),
+        (b'{"a":' * 100_000 + b"1" + b"}" * 100_000, JSON),
+        (b'{"q": ' + b"9" * 10_000 + b"}", JSON),
+        (b"[]", JSON),
+        (b"", JSON),
+        (b"null", JSON),
+        (b"&".join(b"a%d=1" % i for i in range(1000)), FORM),
+        (b"--b\r\nno head", boundary),
+        (b"x" * 1000, boundary),
+        (b"", {"Content-Type": "multipart/form-data"}),
+    ):
+        answer = server.http.post("/translate", content=content, headers=headers)
+        assert (answer.status_code, answer.json().keys()) == (400, {"error"}), content[:20]
+
+
+def test_a_message_that_is_not_http_is_refused(server: Live) -> None:
+    with server.connect() as connection:
+        connection.sendall(b"\x16\x03\x01 no http\r\n\r\n")
+        assert connection.recv(1000).startswith(b"HTTP/1.1 400")
+
+
+def test_slow_clients_do_not_hold_connections(options: Serve, tmp_path: Path) -> None:
+    with live(replace(options, read_timeout=0.3), tmp_path) as server:
+        head = message(request(GERMAN))
+        for part in (head[:30], head[:-5]):  # in the head, and in the body
+            with server.connect() as slow:
+                slow.sendall(part)
+                assert server.translate(GERMAN).status_code == 200
+                answer = b"".join(iter(lambda slow=slow: slow.recv(1000), b""))  # type: ignore[misc]
+            assert answer.startswith(b"HTTP/1.1 408")
+            assert json.loads(answer.rpartition(b"\r\n\r\n")[2]).keys() == {"error"}
+        with server.connect() as silent:
+            assert silent.recv(1000) == b""
+        with server.connect() as patient:  # an answered request may be followed by another one
+            for _ in range(2):
+                patient.sendall(head)
+                answer = b""
+                while b"translatedText" not in answer:
+                    answer += patient.recv(1000)
+                assert answer.startswith(b"HTTP/1.1 200")
+
+
+def upload(server: Live, name: str, content: bytes, **more: str) -> httpx.Response:
+    data = {"source": "de", "target": "en"} | more
+    return server.http.post("/translate_file", files={"file": (name, content)}, data=data)
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["../../etc/passwd", "..%2f..%2fetc%2fpasswd", "%2e%2e/rates.sqlite", "/etc/passwd", "a%00b", "x" * 300, "."],
+)
+def test_names_of_files_do_not_lead_out_of_the_folder(server: Live, name: str) -> None:
+    with server.connect() as connection:
+        connection.sendall(f"GET /download_file/{name} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n".encode())
+        answer = b"".join(iter(lambda: connection.recv(1000), b""))
+    assert answer.startswith((b"HTTP/1.1 400", b"HTTP/1.1 404"))
+    assert b"root:" not in answer
+
+
+@pytest.mark.parametrize(
+    "name", ["../../../evil.txt", "..\\evil.txt", "/tmp/evil.txt", "evil\r\nX-Bad: 1.txt", "....txt", "übel.txt"]
+)
+def test_an_uploaded_name_is_harmless(server: Live, name: str) -> None:
+    answer = upload(server, name, GERMAN.encode())
+    assert answer.status_code == 200
+    stored = answer.json()["translatedFileUrl"].rpartition("/download_file/")[2]
+    assert "/" not in stored
+    found = httpx.get(answer.json()["translatedFileUrl"])
+    assert (found.status_code, "x-bad" in found.headers) == (200, False)
+
+
+def test_a_file_must_have_a_known_format_and_size(options: Serve, tmp_path: Path) -> None:
+    with live(replace(options, file_size=1000), tmp_path) as server:
+        for name, content, status in (
+            ("a.pdf", b"x", 400),
+            ("a", b"x", 400),
+            ("a.txt", b"", 400),
+            ("a.txt", b"x" * 1001, 413),
+        ):
+            answer = upload(server, name, content)
+            assert (answer.status_code, answer.json().keys()) == (status, {"error"})
+        answer = server.http.post("/translate_file", data={"source": "de", "target": "en"})
+        assert answer.json() == {"error": "Invalid request: missing file parameter"}
+
+
+def test_scripts_of_a_page_stay_and_never_run_here(server: Live, translator: Translator) -> None:
+    page = f"<p>{GERMAN}</p>\n<script>alert('der Hund')</script>\n"
+    done = httpx.get(upload(server, "page.html", page.encode()).json()["translatedFileUrl"])
+    assert done.text == page.replace(GERMAN, translator(GERMAN))
+    assert done.headers["content-disposition"].startswith("attachment")
+    assert done.headers["content-security-policy"] == "sandbox"
+    assert done.headers["x-content-type-options"] == "nosniff"
+    answer = server.translate(page, format="html")
+    assert answer.headers["content-type"] == "application/json"
+
+
+def test_wrong_and_revoked_keys_are_refused(options: Serve, tmp_path: Path) -> None:
+    store = KeyStore(tmp_path / "keys.sqlite")
+    key = store.add("anna", max_characters=30)
+    assert key.encode() not in store.path.read_bytes()
+    with live(replace(options, keys=store.path, require_key=True), tmp_path) as server:
+        assert server.translate(GERMAN, api_key=key).status_code == 200
+        assert server.translate(GERMAN + GERMAN, api_key=key).status_code == 400
+        for wrong in ("x", key[:-1], "' OR 1=1 --", "\u00fc" * 1000):
+            refused = server.translate(GERMAN, api_key=wrong)
+            assert (refused.status_code, refused.json()) == (403, {"error": "Invalid API key"})
+        for absent in ({}, {"api_key": ""}):
+            assert "contact the server operator" in server.translate(GERMAN, **absent).json()["error"]
+        assert server.translate(GERMAN, api_key=1).status_code == 400
+        store.revoke("anna")
+        assert server.translate(GERMAN, api_key=key).status_code == 403
+        store.path.write_bytes(b"damaged")
+        assert server.translate(GERMAN, api_key=key).status_code == 500
+
+
+def test_requests_per_minute_are_limited_for_each_client(options: Serve, tmp_path: Path) -> None:
+    store = KeyStore(tmp_path / "keys.sqlite")
+    key = store.add("bert", requests_per_minute=0)
+    with live(replace(options, requests=2, keys=store.path), tmp_path) as server:
+        answers = [server.http.post("/detect", json={"q": GERMAN}) for _ in range(5)]
+        refused = answers[-1]
+        assert refused.status_code == 429
+        assert refused.json() == {"error": "Slowdown: 2 per 1 minute"}
+        assert 1 <= int(refused.headers["Retry-After"]) <= 60
+        assert server.http.post("/detect", json={"q": GERMAN, "api_key": key}).status_code == 200
+        assert server.http.get("/languages").status_code == 200
+
+
+def test_too_many_requests_are_told_to_come_back(options: Serve, tmp_path: Path) -> None:
+    with live(replace(options, queue=1), tmp_path) as server, server.connect() as connection:
+        connection.sendall(message(request(book(LONG))))
+        until(lambda: server.state.work.n_active)
+        answer = server.translate(GERMAN)
+        assert (answer.status_code, answer.json().keys()) == (503, {"error"})
+        assert int(answer.headers["Retry-After"]) >= 1
+        assert server.http.get("/health").status_code == 200
+
+
+def test_a_request_that_takes_too_long_is_stopped(options: Serve, tmp_path: Path) -> None:
+    with live(replace(options, timeout=0.3), tmp_path) as server:
+        answer = server.translate(book(LONG))
+        assert (answer.status_code, answer.json().keys()) == (504, {"error"})
+        until(lambda: not server.state.work.n_active)
+
+
+def test_running_requests_are_finished_when_the_server_stops(options: Serve, tmp_path: Path) -> None:
+    n_threads = threading.active_count()
+    with ThreadPoolExecutor(1) as pool, live(options, tmp_path) as server:
+        answer = pool.submit(server.translate, book(100))
+        until(lambda: server.state.service.scheduler.n_waiting)
+        server.uvicorn.should_exit = True
+        assert answer.result().status_code == 200
+    assert threading.active_count() <= n_threads + 1
+
+
+def test_the_folder_of_the_server_may_be_deleted(options: Serve, tmp_path: Path) -> None:
+    folder = tmp_path / "server"
+    with live(replace(options, requests=1000), folder) as server:
+        stored = upload(server, "a.txt", GERMAN.encode()).json()["translatedFileUrl"]
+        shutil.rmtree(folder)
+        gone = httpx.get(stored)
+        assert (gone.status_code, gone.json().keys()) == (404, {"error"})
+        again = upload(server, "a.txt", GERMAN.encode())
+        assert httpx.get(again.json()["translatedFileUrl"]).status_code == 200
+        server.state.tidy()
+
+
+def test_a_replaced_model_is_used_at_once_and_a_damaged_one_never(
+    parts: ModelFolder, options: Serve, tmp_path: Path
+) -> None:
+    folder = tmp_path / "model"
+    shutil.copytree(parts.folder, folder)
+    with live(replace(options, model=[folder]), tmp_path / "server") as server:
+
+        def answer() -> str:
+            return str(server.translate(GERMAN).json()["translatedText"])
+
+        old = answer()
+        model_folder.save(random_model(parts.tokenizer, seed=5), parts.tokenizer, parts.spec, folder, replace=True)
+        new = Translator.load(folder)(GERMAN)
+        assert answer() == new != old
+        weights = folder / "model.safetensors"
+        damaged = folder / "damaged"
+        damaged.write_bytes(weights.read_bytes()[:100])
+        damaged.replace(weights)
+        assert answer() == new
+        shutil.rmtree(folder)
+        assert answer() == new
+        server.state.service.pool._unload_after = 0
+        server.state.service.pool.unload_idle()
+        refused = server.translate(GERMAN)
+        assert (refused.status_code, refused.json().keys()) == (503, {"error"})
+        assert str(tmp_path) not in refused.text
+        shutil.copytree(parts.folder, folder)
+        assert answer() == old
+
+
+def test_the_log_holds_no_text(
+    options: Serve, tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    secret = "Geheimnis"
+    with live(options, tmp_path) as server:
+        events.set_up()
+        server.translate(f"das {secret} singt.")
+        server.http.post(f"/translate?q={secret}&source=de&target=en")
+        upload(server, f"{secret}.txt", GERMAN.encode())
+        server.http.get(f"/{secret}")
+
+        def fail(*_: object) -> None:
+            raise ValueError(secret)
+
+        monkeypatch.setattr(server.state.service, "translate", fail)
+        answer = server.translate(secret)
+        assert (answer.status_code, answer.json()) == (500, {"error": "Internal error"})
+    log = [json.loads(line) for line in capfd.readouterr().err.splitlines()]
+    assert secret not in json.dumps(log)
+    assert [entry["route"] for entry in log if entry["event"] == "request"] == [
+        "/translate", "/translate", "/translate_file", "other", "/translate",
+    ]  # fmt: skip
+    assert "ValueError" in {entry.get("exception") for entry in log}
+    assert log[0].keys() >= {"time", "level", "event"}
+
+
+def test_a_worker_that_is_killed_is_replaced(options: Serve, tmp_path: Path) -> None:
+    models = [argument for folder in options.model or () for argument in ("--model", str(folder))]
+    command = [sys.executable, "-m", "translate", "serve", "--port", "0", "--workers", "2", *models]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True, cwd=Path(__file__).parents[3]) as process:
+        assert process.stderr is not None
+        url = next(word for word in process.stderr.readline().split() if word.startswith("http")).rstrip(";")
+        threading.Thread(target=process.stderr.read, daemon=True).start()
+        try:
+            with httpx.Client(base_url=url, timeout=30, transport=httpx.HTTPTransport(retries=3)) as http:
+                until(lambda: len(workers(process.pid)) >= 2, 60)
+                assert http.get("/health").status_code == 200
+                before = workers(process.pid)
+                os.kill(before[0], signal.SIGKILL)
+                until(lambda: len({*workers(process.pid)} - {*before}) >= 1, 60)
+                assert httpx.get(f"{url}/languages", timeout=60).status_code == 200
+        finally:
+            process.terminate()
+        assert process.wait(60) == 0
+        assert workers(process.pid) == []
+
+
+def workers(parent: int) -> list[int]:
+    """The processes that `parent` spawned to serve; multiprocessing has one more, which tracks resources."""
+    found = []
+    for folder in Path("/proc").glob("[0-9]*"):
+        try:
+            status = (folder / "stat").read_text().rpartition(")")[2].split()
+            command = (folder / "cmdline").read_text()
+        except OSError:
+            continue
+        if int(status[1]) == parent and "spawn_main" in command and status[0] != "Z":
+            found.append(int(folder.name))
+    return found

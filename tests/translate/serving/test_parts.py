@@ -1,0 +1,129 @@
+"""Keys, rates, stored files and the pool of models, without HTTP."""
+
+import os
+import time
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from translate.cli import main
+from translate.errors import UserError
+from translate.inference.engine import TorchEngine
+from translate.models.folder import ModelFolder
+from translate.serving.file_store import KEPT_SECONDS, FileStore
+from translate.serving.keys import KeyStore
+from translate.serving.model_pool import ModelPool
+from translate.serving.rates import Rates
+
+
+def test_the_command_adds_lists_and_revokes_keys(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = ["--file", str(tmp_path / "new" / "keys.sqlite")]
+    assert main(["keys", "add", "anna", "--requests", "5", *file]) == 0
+    secret = capsys.readouterr().out.strip()
+    store = KeyStore(tmp_path / "new" / "keys.sqlite")
+    key = store.find(secret)
+    assert key is not None
+    assert (key.name, key.requests_per_minute, key.max_characters) == ("anna", 5, None)
+    assert store.path.stat().st_mode & 0o077 == 0
+    assert main(["keys", "revoke", "anna", *file]) == 0
+    assert store.find(secret) is None
+    assert main(["keys", "list", *file]) == 0
+    shown = capsys.readouterr().out
+    assert "anna" in shown
+    assert secret not in shown
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["add"], "name the key"),
+        (["add", "anna"], "a key with this name already"),
+        (["revoke", "bert"], "no valid key with this name"),
+    ],
+)
+def test_mistakes_with_keys_are_one_sentence(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], arguments: list[str], message: str
+) -> None:
+    KeyStore(tmp_path / "keys.sqlite").add("anna")
+    assert main(["keys", *arguments, "--file", str(tmp_path / "keys.sqlite")]) == 2
+    said = capsys.readouterr().err
+    assert message in said
+    assert said.count("\n") == 1
+
+
+def test_a_file_that_holds_no_keys_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "damaged").write_bytes(b"no database" * 100)
+    for name in ("missing", "damaged"):
+        with pytest.raises(UserError, match=name):
+            KeyStore(tmp_path / name).all()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--port", "0", "--model", "nowhere"], "no such folder"),
+        (["--port", "0", "--require-key"], "--require-key needs"),
+        (["--port", "0", "--keys", "nowhere.sqlite"], "translate keys add"),
+        (["--host", "192.0.2.1"], "choose another address"),
+    ],
+)
+def test_mistakes_at_the_start_are_one_sentence(
+    capsys: pytest.CaptureFixture[str], arguments: list[str], message: str
+) -> None:
+    assert main(["serve", *arguments]) == 2
+    assert message in capsys.readouterr().err.splitlines()[-1]
+
+
+def test_rates_are_counted_for_each_client_and_minute(tmp_path: Path) -> None:
+    now = [60.0]
+    rates = Rates(tmp_path / "rates.sqlite", lambda: now[0])
+    same = Rates(tmp_path / "rates.sqlite", lambda: now[0])  # of another worker process
+    assert [rates.count("a"), same.count("a"), rates.count("b"), rates.count("a")] == [1, 2, 1, 3]
+    now[0] = 119.0
+    assert rates.count("a") == 4
+    assert rates.seconds_left() == 1
+    now[0] = 120.0
+    assert [rates.count("a"), same.count("a")] == [1, 2]
+    rates.close()
+    same.close()
+
+
+def test_files_are_removed_when_they_are_old(tmp_path: Path) -> None:
+    store = FileStore(tmp_path)
+    old, new = (store.find(store.add("a b.md", "en", "x\r\n")) for _ in range(2))
+    assert old is not None
+    assert new is not None
+    assert old.name.endswith(".a_b_en.md")
+    assert new.read_bytes() == b"x\r\n"
+    past = time.time() - KEPT_SECONDS - 5
+    os.utime(old, (past, past))
+    store.sweep()
+    assert store.find(old.name) is None
+    assert store.find(new.name) == new
+    for name in ("../a", "", "x", f"{old.name}/../a"):
+        with pytest.raises(ValueError, match=".*"):
+            store.find(name)
+
+
+def test_models_are_loaded_on_first_use_and_unloaded_when_idle(parts: ModelFolder, folders: list[Path]) -> None:
+    opened: list[Path] = []
+
+    def open_engine(folder: Path) -> TorchEngine:
+        opened.append(folder)
+        return TorchEngine(replace(parts, folder=folder, spec=ModelFolder.open(folder).spec))
+
+    pool = ModelPool([*folders, folders[0]], 0.0, open_engine)
+    assert pool.pairs == [("de", "en"), ("en", "de")]
+    assert opened == []
+    with pool.engine(("de", "en")) as engine:
+        pool.unload_idle()
+        assert pool.n_loaded == 1  # it is in use
+        with pool.engine(("de", "en")) as again:
+            assert again is engine
+    pool.unload_idle()
+    assert pool.n_loaded == 0
+    with pool.engine(("de", "en")):
+        assert opened == [folders[0]] * 2
+    with pytest.raises(KeyError), pool.engine(("de", "xx")):
+        pass

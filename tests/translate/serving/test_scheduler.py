@@ -1,0 +1,162 @@
+"""Sentences of several requests are searched together, in fair order, and each request gets its own results."""
+
+import threading
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, cast
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from transformer.search.hypothesis import Hypothesis, SearchConfig
+from translate.inference.engine import Engine
+from translate.serving.fair_queue import FairQueue
+from translate.serving.scheduler import CancelledError, Scheduler, Ticket
+
+CONFIG = SearchConfig(beam_size=1)
+BAD = 13  # a token at which the engine below fails
+
+
+class Recorder:
+    """An engine that returns its sources and remembers its batches; it can be held."""
+
+    def __init__(self) -> None:
+        self.batches: list[list[tuple[int, ...]]] = []
+        self.free = threading.Event()
+        self.free.set()
+
+    def search(self, sources: Sequence[Sequence[int]], limits: Sequence[int], config: SearchConfig) -> list[Any]:
+        self.free.wait(10)
+        self.batches.append([tuple(ids) for ids in sources])
+        if any(BAD in ids for ids in sources):
+            raise ValueError(BAD)
+        return [[Hypothesis(tuple(ids), 0.0, 0.0)] for ids in sources]
+
+
+@pytest.fixture
+def scheduler() -> Iterator[Scheduler]:
+    running = Scheduler(1, batch_tokens=12)
+    yield running
+    running.close()
+
+
+def search(scheduler: Scheduler, ticket: Ticket, engine: Recorder, sources: Sequence[Sequence[int]]) -> list[Any]:
+    limits = [5] * len(sources)
+    return scheduler.search(ticket, cast(Engine, engine), sources, limits, CONFIG)
+
+
+def tokens(found: list[list[Hypothesis]]) -> list[tuple[int, ...]]:
+    return [tuple(hypotheses[0].tokens) for hypotheses in found]
+
+
+def wait_for(scheduler: Scheduler, n: int) -> None:
+    while scheduler.n_waiting != n:
+        threading.Event().wait(0.001)
+
+
+@given(st.lists(st.tuples(st.sampled_from("abc"), st.sampled_from("12"), st.integers(1, 5)), max_size=12))
+def test_everything_comes_back_once_and_each_request_in_order(pushes: list[tuple[str, str, int]]) -> None:
+    queue: FairQueue[str, tuple[str, str, int]] = FairQueue()
+    pushed: dict[tuple[str, str], int] = {}
+    for client, request, n in pushes:
+        first = pushed.setdefault((client, request), 0)
+        queue.push(client, request, [(client, request, i) for i in range(first, first + n)])
+        pushed[client, request] += n
+    assert len(queue) == sum(pushed.values())
+    taken = [item for _ in range(len(queue)) if (item := queue.take(lambda _: True))]
+    assert queue.take(lambda _: True) is None
+    for key, n in pushed.items():
+        assert [item for item in taken if item[:2] == key] == [(*key, i) for i in range(n)]
+
+
+def test_clients_take_turns_and_so_do_their_requests() -> None:
+    queue: FairQueue[str, str] = FairQueue()
+    queue.push("anna", "book", ["b"] * 4)
+    queue.push("anna", "note", ["n"])
+    queue.push("bert", "page", ["p"] * 3)
+    assert "".join(queue.take(lambda _: True) or "" for _ in range(8)) == "bpnpbpbb"
+    queue.push("anna", "book", ["b"])
+    queue.push("bert", "page", ["p"])
+    assert queue.take(lambda item: item == "p") == "p"
+    assert queue.drop("anna", "book") == ["b"]
+    assert queue.drop("anna", "book") == []
+    assert len(queue) == 0
+
+
+def test_requests_share_batches_within_the_budget(scheduler: Scheduler) -> None:
+    engine = Recorder()
+    engine.free.clear()
+    with ThreadPoolExecutor(4) as pool:
+        first = pool.submit(search, scheduler, Ticket("a"), engine, [(1,)])
+        wait_for(scheduler, 0)  # it is being searched
+        book = pool.submit(search, scheduler, Ticket("b"), engine, [(2, i) for i in range(20, 27)])
+        wait_for(scheduler, 7)
+        note = pool.submit(search, scheduler, Ticket("c"), engine, [(3,)])
+        wait_for(scheduler, 8)
+        engine.free.set()
+        assert tokens(note.result()) == [(3,)]
+        assert tokens(book.result()) == [(2, i) for i in range(20, 27)]
+        assert tokens(first.result()) == [(1,)]
+    assert (3,) in engine.batches[1]
+    for batch in engine.batches:
+        assert len(batch) * max(len(ids) + 1 for ids in batch) <= 12
+
+
+def test_a_sentence_that_fails_does_not_harm_other_requests(scheduler: Scheduler) -> None:
+    engine = Recorder()
+    engine.free.clear()
+    with ThreadPoolExecutor(3) as pool:
+        pool.submit(search, scheduler, Ticket("a"), engine, [(1,)])
+        wait_for(scheduler, 0)
+        bad = pool.submit(search, scheduler, Ticket("b"), engine, [(BAD,)])
+        good = pool.submit(search, scheduler, Ticket("c"), engine, [(3,)])
+        wait_for(scheduler, 2)
+        engine.free.set()
+        assert tokens(good.result()) == [(3,)]
+        with pytest.raises(ValueError, match="13"):
+            bad.result()
+    assert tokens(search(scheduler, Ticket("a"), engine, [(4,)])) == [(4,)]
+
+
+def test_a_cancelled_request_leaves_the_queue(scheduler: Scheduler) -> None:
+    engine, ticket = Recorder(), Ticket("b")
+    engine.free.clear()
+    with ThreadPoolExecutor(2) as pool:
+        pool.submit(search, scheduler, Ticket("a"), engine, [(1,)])
+        wait_for(scheduler, 0)
+        gone = pool.submit(search, scheduler, ticket, engine, [(2,), (3,)])
+        wait_for(scheduler, 2)
+        scheduler.cancel(ticket)
+        with pytest.raises(CancelledError):
+            gone.result()
+        engine.free.set()
+    with pytest.raises(CancelledError):
+        search(scheduler, ticket, engine, [(4,)])
+    assert sum(engine.batches, []) == [(1,)]
+
+
+def test_two_engines_never_share_a_batch(scheduler: Scheduler) -> None:
+    one, other = Recorder(), Recorder()
+    one.free.clear()
+    with ThreadPoolExecutor(3) as pool:
+        for ticket, engine, source in (("a", one, (1,)), ("b", one, (2,)), ("c", other, (3,))):
+            pool.submit(search, scheduler, Ticket(ticket), engine, [source])
+        one.free.set()
+    assert sorted(sum(one.batches, [])) == [(1,), (2,)]
+    assert other.batches == [[(3,)]]
+
+
+def test_closing_finishes_what_waits() -> None:
+    scheduler, engine = Scheduler(2, batch_tokens=4), Recorder()
+    engine.free.clear()
+    with ThreadPoolExecutor(2) as pool:
+        found = pool.submit(search, scheduler, Ticket("a"), engine, [(i,) for i in range(20, 29)])
+        while not scheduler.n_waiting:
+            threading.Event().wait(0.001)
+        closing = pool.submit(scheduler.close)
+        engine.free.set()
+        closing.result()
+        assert tokens(found.result()) == [(i,) for i in range(20, 29)]
+    with pytest.raises(CancelledError):
+        search(scheduler, Ticket("a"), engine, [(1,)])
