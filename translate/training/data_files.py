@@ -24,6 +24,20 @@ class Watched:
         return next((path for path, stamp in self._before.items() if _stamp(path) != stamp), None)
 
 
+def change_message(file: Path, run: Path, step: int) -> str:
+    """Return the error about a file of the prepared corpus that has changed.
+
+    Args:
+        file: the file.
+        run: the run directory.
+        step: the step whose state is saved.
+    """
+    return (
+        f"{file}: has changed while {run} was training on it; the state of step {step:,} is saved; restore the file "
+        "and continue with --resume, or begin another run"
+    )
+
+
 def _stamp(path: Path) -> tuple[int, int, int] | None:
     try:
         status = path.stat()

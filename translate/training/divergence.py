@@ -1,12 +1,13 @@
 """Signs of diverging training: messages for the user, and the end of a run before good checkpoints are lost."""
 
 import math
+from pathlib import Path
 
 import torch
 
 MAX_SKIPPED = 20  # updates in a row without a finite loss, after which a run does not recover
 
-ADVICE = "lower training.lr, lengthen training.warmup_steps, or set training.clip_norm"
+_ADVICE = "lower training.lr, lengthen training.warmup_steps, or set training.clip_norm"
 
 
 def skip_warning(step: int) -> str:
@@ -21,7 +22,7 @@ def failure(n_skipped: int) -> str | None:
     """Return a message if the run will not recover after `n_skipped` updates in a row were left out, or None."""
     if n_skipped < MAX_SKIPPED:
         return None
-    return f"loss or gradient was not finite in {n_skipped} updates in a row; state is saved; {ADVICE}"
+    return f"loss or gradient was not finite in {n_skipped} updates in a row; state is saved; {_ADVICE}"
 
 
 def guessing_warning(step: int, nll: float, vocab_size: int) -> str | None:
@@ -37,7 +38,21 @@ def guessing_warning(step: int, nll: float, vocab_size: int) -> str | None:
         return None
     return (
         f"at step {step:,} the validation loss of {nll:.4g} is no better than random guessing ({guessing:.3g}), so "
-        f"training diverges; {ADVICE}"
+        f"training diverges; {_ADVICE}"
+    )
+
+
+def broken_message(run: Path, step: int, saved_step: int) -> str:
+    """Return the error about parameters that are no longer finite.
+
+    Args:
+        run: the run directory.
+        step: the current step.
+        saved_step: the step of the newest checkpoint.
+    """
+    return (
+        f"{run}: parameters are no longer finite at step {step:,}, so nothing is saved beyond step {saved_step:,}; "
+        f"{_ADVICE}"
     )
 
 

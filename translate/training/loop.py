@@ -21,7 +21,7 @@ from translate.models.folder import TranslationSpec, write_model
 from translate.training.batch_feed import BatchFeed
 from translate.training.checkpoint import TrainState, name_of
 from translate.training.checkpoint_manager import CheckpointManager
-from translate.training.data_files import Watched
+from translate.training.data_files import Watched, change_message
 from translate.training.diagnosis import (
     check_positions,
     length_warning,
@@ -30,7 +30,7 @@ from translate.training.diagnosis import (
     warmup_warning,
 )
 from translate.training.distributed import ALONE, Ranks
-from translate.training.divergence import ADVICE, failure, guessing_warning, has_finite_parameters, skip_warning
+from translate.training.divergence import broken_message, failure, guessing_warning, has_finite_parameters, skip_warning
 from translate.training.ema import Ema
 from translate.training.memory import Memory
 from translate.training.reporting import Reporter
@@ -181,10 +181,7 @@ class Trainer:
         """Validate and save if the schedule says so, or if the model is the best so far."""
         if self.schedule.validates(self.state.step):
             if changed := self.ranks.first(self._files.changed):
-                self._fail(
-                    f"{changed}: has changed while {self.run.folder} was training on it; the state of step "
-                    f"{self.state.step:,} is saved; restore the file and continue with --resume, or begin another run"
-                )
+                self._fail(change_message(changed, self.run.folder, self.state.step))
             self._validate()
             relieve_memory()
         scheduled = self.schedule.saves(self.state)
@@ -211,10 +208,7 @@ class Trainer:
         self.replica.gather()
         (broken,) = self.ranks.any(not has_finite_parameters(self.model))
         if broken:
-            raise UserError(
-                f"{self.run.folder}: parameters are no longer finite at step {self.state.step:,}, so nothing is saved "
-                f"beyond step {self.checkpoints.saved_step:,}; {ADVICE}"
-            )
+            raise UserError(broken_message(self.run.folder, self.state.step, self.checkpoints.saved_step))
         (flops,), self._new_flops = self.ranks.sum(self._new_flops), 0
         self.state.n_flops += int(flops)
         # Logged first, so that after a kill every checkpoint has its line.
