@@ -1,4 +1,4 @@
-"""How an option is declared, and the options that several verbs share."""
+"""Declaration of options, and the options that several verbs share."""
 
 from pathlib import Path
 from typing import Annotated, Any, Literal
