@@ -41,8 +41,9 @@ from transformer.model import Transformer
 from transformer.positions import sinusoids
 from transformer.presets import resolve
 from translate.config.schema import TrainingConfig
-from translate.corpus.batches import Batch, EncodedPairs, Pairs, Sampler, collate
+from translate.corpus.batches import Batch, Sampler, collate
 from translate.corpus.prepare import Prepared
+from translate.corpus.tokens import EncodedPairs
 from translate.exchange.marian_folder import marian_config
 from translate.machine import choose_device, choose_dtype, keep_kernels, product_rate, tune_malloc
 from translate.training.speed import update_flops
@@ -265,10 +266,10 @@ def some_batches(args: argparse.Namespace) -> list[Batch]:
     src_lengths = np.clip(rng.lognormal(2.5, 0.35, n_pairs), 3, 60).astype(int)
     tgt_lengths = np.clip(src_lengths * rng.normal(1.0, 0.12, n_pairs), 3, 60).astype(int)
     src, tgt = ([rng.integers(4, args.vocab_size, k).tolist() for k in side] for side in (src_lengths, tgt_lengths))
-    return first_batches(EncodedPairs(src, tgt), args)
+    return first_batches(EncodedPairs.of(src, tgt), args)
 
 
-def first_batches(pairs: Pairs, args: argparse.Namespace) -> list[Batch]:
+def first_batches(pairs: EncodedPairs, args: argparse.Namespace) -> list[Batch]:
     """Return the first batches of the first epoch."""
     index = Sampler(pairs, args.batch_tokens, min(256, args.batch_tokens), 0).batches(0)[: args.steps]
     return [collate(pairs, i, pad=0, bos=1, eos=2) for i in index]

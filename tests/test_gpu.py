@@ -10,7 +10,8 @@ from transformer.loss import linear_smoothed_nll, smoothed_nll
 from transformer.model import Transformer
 from transformer.search.model_step import translate_ids
 from translate.config.schema import TrainingConfig
-from translate.corpus.batches import EncodedPairs, collate
+from translate.corpus.batches import collate
+from translate.corpus.tokens import EncodedPairs
 from translate.training.step import Updater, batch_loss, new_optimizer
 
 pytestmark = [
@@ -31,7 +32,7 @@ def model() -> Transformer:
 def batch():
     rng = np.random.default_rng(3)
     src, tgt = ([rng.integers(4, 301, n).tolist() for n in (3, 5, 7, 11, 13)] for _ in range(2))
-    return collate(EncodedPairs(src, tgt), np.arange(5), pad=0, bos=1, eos=2)
+    return collate(EncodedPairs.of(src, tgt), np.arange(5), pad=0, bos=1, eos=2)
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])

@@ -8,50 +8,18 @@ integers, and a resumed run continues with exactly the sentences that it has not
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from translate.corpus.tokens import EncodedPairs
 from translate.errors import UserError
 
 Index = NDArray[np.integer]  # sentence numbers, int32 if they fit
 Lengths = NDArray[np.int32]
-
-
-class Pairs(Protocol):
-    """Sentence pairs as token ids, without bos and eos: a `TokenStore` or `EncodedPairs`."""
-
-    n_pairs: int
-    src_lengths: Lengths
-    tgt_lengths: Lengths
-
-    def src(self, i: int) -> NDArray[np.integer]:
-        """Return the ids of source sentence i."""
-
-    def tgt(self, i: int) -> NDArray[np.integer]:
-        """Return the ids of target sentence i."""
-
-
-class EncodedPairs:
-    """A held-out set in memory."""
-
-    def __init__(self, src: Sequence[Sequence[int]], tgt: Sequence[Sequence[int]]) -> None:
-        self._src, self._tgt = ([np.asarray(ids, dtype=np.int64) for ids in side] for side in (src, tgt))
-        self.n_pairs = len(self._src)
-        self.src_lengths, self.tgt_lengths = (
-            np.array([len(ids) for ids in side], dtype=np.int32) for side in (self._src, self._tgt)
-        )
-
-    def src(self, i: int) -> NDArray[np.integer]:
-        """Return the ids of source sentence i."""
-        return self._src[i]
-
-    def tgt(self, i: int) -> NDArray[np.integer]:
-        """Return the ids of target sentence i."""
-        return self._tgt[i]
 
 
 class Position(NamedTuple):
@@ -80,12 +48,12 @@ class Batch:
         return Batch(src, tgt_in, tgt_out, self.n_src_tokens, self.n_tgt_tokens)
 
 
-def longest_source(pairs: Pairs, max_tokens: int) -> int:
+def longest_source(pairs: EncodedPairs, max_tokens: int) -> int:
     """Return the length of the longest source sentence that a Sampler of these pairs uses, without eos; at least 1."""
     return int(pairs.src_lengths[_eligible(pairs, max_tokens)].max(initial=1))
 
 
-def _eligible(pairs: Pairs, max_tokens: int) -> Index:
+def _eligible(pairs: EncodedPairs, max_tokens: int) -> Index:
     """Return the pairs whose sides have at most `max_tokens` tokens, eos or bos included."""
     longest = np.maximum(pairs.src_lengths, pairs.tgt_lengths)
     return np.flatnonzero(longest < max_tokens).astype(np.int32 if pairs.n_pairs < 2**31 else np.int64)
@@ -107,7 +75,7 @@ class Sampler:
     Raises UserError if max_tokens exceeds batch_tokens, or if no pair is short enough.
     """
 
-    pairs: Pairs
+    pairs: EncodedPairs
     batch_tokens: int
     max_tokens: int
     seed: int
@@ -176,7 +144,7 @@ class Sampler:
             epoch, first = epoch + 1, 0
 
 
-def by_length(pairs: Pairs, index: Index, batch_tokens: int) -> list[Index]:
+def by_length(pairs: EncodedPairs, index: Index, batch_tokens: int) -> list[Index]:
     """Sort sentences by the width of their rows and cut them into batches within the budget.
 
     Pairs with the same width of the longer side are sorted from wide source to wide target, in the next group the
@@ -235,7 +203,7 @@ def _cuts(longest: Lengths, batch_tokens: int) -> Iterator[tuple[int, int]]:
         start += n
 
 
-def collate(pairs: Pairs, index: Index, *, pad: int, bos: int, eos: int) -> Batch:
+def collate(pairs: EncodedPairs, index: Index, *, pad: int, bos: int, eos: int) -> Batch:
     """Return the sentences of one batch as padded tensors.
 
     Args:
@@ -269,7 +237,7 @@ def halves(batch: Batch, pad: int) -> tuple[Batch, Batch]:
     return part(slice(None, n)), part(slice(n, None))
 
 
-def largest(pairs: Pairs, batches: Sequence[Index]) -> Index:
+def largest(pairs: EncodedPairs, batches: Sequence[Index]) -> Index:
     """Return the batch with the most positions on both sides, padding included; among equals, the longest rows."""
     starts = np.cumsum([0, *(len(batch) for batch in batches[:-1])])
     index = np.concatenate(batches)

@@ -27,7 +27,7 @@ from translate.corpus.manifest import Manifest, differences, plan, read_manifest
 from translate.corpus.monolingual import TAG
 from translate.corpus.sources import Pair, describe, read_pairs
 from translate.corpus.tokenizer import Tokenizer, affordable, sample, train
-from translate.corpus.tokens import SIDES, TokenStore, write_tokens
+from translate.corpus.tokens import SIDES, EncodedPairs, read_tokens, write_tokens
 from translate.corpus.words import dictionary
 from translate.errors import Say, UserError
 from translate.files import locked, new_folder, recover_folder, write_json
@@ -48,7 +48,7 @@ class Prepared:
 
     folder: Path
     manifest: Manifest
-    train: TokenStore
+    train: EncodedPairs
     valid: list[Pair]
     test: dict[str, list[Pair]]
     tokenizer: Tokenizer
@@ -65,7 +65,7 @@ class Prepared:
         return cls(
             folder=folder,
             manifest=manifest,
-            train=TokenStore(folder),
+            train=read_tokens(folder),
             valid=list(_read_jsonl(_held_out_file(folder, "valid"))),
             test={name: list(_read_jsonl(_held_out_file(folder, name))) for name in manifest["counts"]["test"]},
             tokenizer=Tokenizer.load(folder / "tokenizer.model"),

@@ -7,51 +7,68 @@ train.tgt.*.npy          the same for the target side
 
 import contextlib
 import itertools
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import IO
 
 import numpy as np
+from numpy.typing import NDArray
 
 from translate.corpus.sources import Pair
 from translate.corpus.tokenizer import Tokenizer
 from translate.errors import UserError
 
 SIDES = ("src", "tgt")
+Side = tuple[NDArray[np.integer], NDArray[np.integer]]
 
 _CHUNK = 10_000  # sentences encoded at a time
 
 
-class TokenStore:
-    """The training pairs as token ids, memory-mapped: only the sentences that are read take memory.
+class EncodedPairs:
+    """Sentence pairs as token ids, without bos and eos.
 
     Args:
-        folder: a prepared folder; UserError if a file is missing or damaged.
+        src, tgt: the sides, each as all ids in a row and the offset of each sentence and of the end: sentence i is
+            ids[offsets[i] : offsets[i + 1]].
 
     Attributes:
         n_pairs: number of pairs.
-        src_lengths, tgt_lengths: (n_pairs,) int32, tokens of each sentence without <s> and </s>.
+        src_lengths, tgt_lengths: (n_pairs,) int32, tokens of each sentence.
     """
 
-    def __init__(self, folder: Path) -> None:
-        self._ids = {side: _load_array(folder / f"train.{side}.ids.npy") for side in SIDES}
-        self._offsets = {side: _load_array(folder / f"train.{side}.offsets.npy") for side in SIDES}
-        self.src_lengths, self.tgt_lengths = (np.diff(self._offsets[side]).astype(np.int32) for side in SIDES)
+    def __init__(self, src: Side, tgt: Side) -> None:
+        self._src, self._tgt = src, tgt
+        self.src_lengths, self.tgt_lengths = (np.diff(offsets).astype(np.int32) for _, offsets in (src, tgt))
         self.n_pairs = len(self.src_lengths)
 
-    def src(self, i: int) -> np.ndarray:
-        """Return the ids of source sentence `i`: (src_lengths[i],), a read-only view of the file."""
-        return self._sentence("src", i)
+    @classmethod
+    def of(cls, src: Sequence[Sequence[int]], tgt: Sequence[Sequence[int]]) -> "EncodedPairs":
+        """Return the pairs of lists of token ids."""
+        return cls(_side(src), _side(tgt))
 
-    def tgt(self, i: int) -> np.ndarray:
-        """Return the ids of target sentence `i`: (tgt_lengths[i],), a read-only view of the file."""
-        return self._sentence("tgt", i)
+    def src(self, i: int) -> NDArray[np.integer]:
+        """Return the ids of source sentence i, a view."""
+        ids, offsets = self._src
+        return ids[offsets[i] : offsets[i + 1]]
 
-    def _sentence(self, side: str, i: int) -> np.ndarray:
-        if not 0 <= i < self.n_pairs:
-            raise IndexError(f"pair {i} of {self.n_pairs}")
-        start, end = self._offsets[side][i : i + 2]
-        return self._ids[side][start:end]
+    def tgt(self, i: int) -> NDArray[np.integer]:
+        """Return the ids of target sentence i, a view."""
+        ids, offsets = self._tgt
+        return ids[offsets[i] : offsets[i + 1]]
+
+
+def _side(sentences: Sequence[Sequence[int]]) -> Side:
+    ids = np.fromiter(itertools.chain.from_iterable(sentences), dtype=np.int64)
+    return ids, np.cumsum([0, *map(len, sentences)])
+
+
+def read_tokens(folder: Path) -> EncodedPairs:
+    """Open the pairs of a prepared folder, memory-mapped: only the sentences that are read take memory.
+
+    UserError if a file is missing or damaged.
+    """
+    arrays = [_load_array(folder / f"train.{side}.{part}.npy") for side in SIDES for part in ("ids", "offsets")]
+    return EncodedPairs((arrays[0], arrays[1]), (arrays[2], arrays[3]))
 
 
 def write_tokens(pairs: Iterable[Pair], n_pairs: int, tokenizer: Tokenizer, folder: Path) -> dict[str, int]:
@@ -74,14 +91,11 @@ def write_tokens(pairs: Iterable[Pair], n_pairs: int, tokenizer: Tokenizer, fold
         pairs, start = iter(pairs), 0
         while chunk := list(itertools.islice(pairs, _CHUNK)):
             for side, texts in zip(SIDES, zip(*chunk, strict=True), strict=True):
-                ids = tokenizer.encode_batch(texts)
-                lengths = np.fromiter(map(len, ids), dtype=np.int64, count=len(ids))
-                offsets[side][start + 1 : start + 1 + len(ids)] = lengths
-                flat = np.fromiter(itertools.chain.from_iterable(ids), dtype, count=int(lengths.sum()))
-                files[side].write(flat.tobytes())
+                ids, ends = _side(tokenizer.encode_batch(texts))
+                offsets[side][start : start + len(ends)] = offsets[side][start] + ends
+                files[side].write(ids.astype(dtype).tobytes())
             start += len(chunk)
         for side, file in files.items():
-            np.cumsum(offsets[side], out=offsets[side])
             np.save(folder / f"train.{side}.offsets.npy", offsets[side])
             file.seek(0)
             _write_header(file, dtype, int(offsets[side][-1]))

@@ -118,12 +118,13 @@ def _perplexity(model: "ModelFolder", pairs: Pairs) -> float:
     import numpy as np
     import torch
 
-    from translate.corpus.batches import EncodedPairs, by_length, collate
+    from translate.corpus.batches import by_length, collate
+    from translate.corpus.tokens import EncodedPairs
     from translate.machine import choose_device
     from translate.training.step import mean_nll
 
     source, target = (model.tokenizer.encode_batch(side) for side in zip(*pairs, strict=True))
-    encoded, special = EncodedPairs(source, target), model.model.config
+    encoded, special = EncodedPairs.of(source, target), model.model.config
     batches = [
         collate(encoded, index, pad=special.pad, bos=special.bos, eos=special.eos).to(choose_device())
         for index in by_length(encoded, np.arange(encoded.n_pairs), _BATCH_TOKENS)

@@ -7,9 +7,10 @@ import torch
 
 from transformer.config import ModelConfig
 from translate.config.schema import TrainingConfig
-from translate.corpus.batches import Batch, EncodedPairs, Index, Pairs, Position, Sampler, collate, largest
+from translate.corpus.batches import Batch, Index, Position, Sampler, collate, largest
 from translate.corpus.prepare import Prepared
 from translate.corpus.subwords import SubwordDropout
+from translate.corpus.tokens import EncodedPairs
 from translate.errors import UserError
 from translate.training.distributed import Ranks
 
@@ -67,18 +68,18 @@ class BatchFeed:
             index: the pairs.
             position: the sampler's, which together with the seed determines the dropout.
         """
-        pairs: Pairs = self._prepared.train
+        pairs = self._prepared.train
         if self._dropout is not None:
             rng = np.random.default_rng([self.sampler.seed, *position])
             sides = [[self._dropout(side(int(i)), rng).tolist() for i in index] for side in (pairs.src, pairs.tgt)]
-            pairs, index = EncodedPairs(*sides), np.arange(len(index))
+            pairs, index = EncodedPairs.of(*sides), np.arange(len(index))
         return self.collate(pairs, index)
 
     def largest(self, epoch: int) -> Batch:
         """Return the batch of an epoch that needs the most memory."""
         return self.collate(self._prepared.train, largest(self._prepared.train, self.sampler.batches(epoch)))
 
-    def collate(self, pairs: Pairs, index: Index) -> Batch:
+    def collate(self, pairs: EncodedPairs, index: Index) -> Batch:
         """Return the pairs in `index` as a batch on the device; UserError if a token id is beyond the vocabulary."""
         model = self._model
         batch = collate(pairs, index, pad=model.pad, bos=model.bos, eos=model.eos)

@@ -7,12 +7,13 @@ import torch
 
 from transformer.config import ModelConfig
 from transformer.model import Transformer
-from translate.corpus.batches import Batch, EncodedPairs, Index, Pairs, by_length
+from translate.corpus.batches import Batch, Index, by_length
+from translate.corpus.tokens import EncodedPairs
 from translate.errors import UserError
 from translate.training.distributed import ALONE, Ranks
 from translate.training.step import mean_nll
 
-Collate = Callable[[Pairs, Index], Batch]
+Collate = Callable[[EncodedPairs, Index], Batch]
 
 SAMPLE = 256  # validation sentences for the source gain
 LEAST_GAIN = 0.05  # nats a token; a model that translates gains one or more, a model that ignores its source nothing
@@ -40,7 +41,7 @@ class SourceGain:
 
     @staticmethod
     def _batches(src: list[list[int]], tgt: list[list[int]], batch_tokens: int, make: Collate) -> list[Batch]:
-        pairs = EncodedPairs(src, tgt)
+        pairs = EncodedPairs.of(src, tgt)
         return [make(pairs, index) for index in by_length(pairs, np.arange(pairs.n_pairs), batch_tokens)]
 
     def __call__(self, model: Transformer, dtype: torch.dtype, ranks: Ranks = ALONE) -> float | None:
@@ -112,7 +113,7 @@ def source_warning(gain: float | None, step: int, warmup_steps: int, last_step: 
     )
 
 
-def unknown_warning(where: str, pairs: Pairs, unk: int) -> str | None:
+def unknown_warning(where: str, pairs: EncodedPairs, unk: int) -> str | None:
     """Return a message if references hold `<unk>`, or None.
 
     Args:

@@ -7,8 +7,9 @@ import numpy as np
 import torch
 
 from transformer.model import Transformer
-from translate.corpus.batches import EncodedPairs, by_length
+from translate.corpus.batches import by_length
 from translate.corpus.prepare import Prepared
+from translate.corpus.tokens import EncodedPairs
 from translate.training.diagnosis import Collate, SourceGain, unknown_warning
 from translate.training.distributed import Ranks
 from translate.training.step import mean_nll
@@ -57,7 +58,7 @@ class Validator:
         self.bleu, self._dtype, self._ranks = bleu, dtype, ranks
         source, target = zip(*prepared.valid, strict=True)
         encode = prepared.tokenizer.encode_batch
-        pairs = EncodedPairs(encode(source), encode(target))
+        pairs = EncodedPairs.of(encode(source), encode(target))
         self._batches = [collate(pairs, i) for i in by_length(pairs, np.arange(pairs.n_pairs), batch_tokens)]
         self._source_gain = SourceGain(pairs, batch_tokens, collate)
         self.longest = max(max(batch.src.size(1), batch.tgt_in.size(1)) for batch in self._batches)

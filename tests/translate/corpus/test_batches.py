@@ -8,7 +8,8 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from translate.corpus.batches import EncodedPairs, Position, Sampler, by_length, collate, longest_source, width
+from translate.corpus.batches import Position, Sampler, by_length, collate, longest_source, width
+from translate.corpus.tokens import EncodedPairs
 from translate.errors import UserError
 
 SIZES = sorted({m << k for m in range(1, 17) for k in range(8)})  # rows and columns that batches may have
@@ -19,7 +20,7 @@ def pairs_of(lengths: list[tuple[int, int]]) -> EncodedPairs:
     """Pairs of the given lengths; every token tells its sentence, so that sentences can be followed."""
     src = [[4 + i] * n for i, (n, _) in enumerate(lengths)]
     tgt = [[4 + i] * n for i, (_, n) in enumerate(lengths)]
-    return EncodedPairs(src, tgt)
+    return EncodedPairs.of(src, tgt)
 
 
 @given(LENGTHS, st.integers(20, 90), st.integers(0, 5), st.integers(0, 5))
@@ -161,7 +162,7 @@ def test_an_epoch_costs_no_more_than_44_bytes_a_sentence():
     """So that 100 million sentences need 4.4 GB for the moment of sorting them."""
     n = 200_003
     rng = np.random.default_rng(3)
-    pairs = EncodedPairs([[5]], [[5]])
+    pairs = EncodedPairs.of([[5]], [[5]])
     pairs.n_pairs = n
     pairs.src_lengths, pairs.tgt_lengths = rng.integers(1, 60, (2, n), dtype=np.int32)
     tracemalloc.start()
@@ -179,7 +180,7 @@ def test_a_held_out_sentence_beyond_the_budget_is_a_batch_of_its_own():
 
 
 def test_collation_frames_and_shifts_the_target():
-    pairs = EncodedPairs([[5, 6, 7], [8]], [[9], [10, 11, 12, 13]])
+    pairs = EncodedPairs.of([[5, 6, 7], [8]], [[9], [10, 11, 12, 13]])
     batch = collate(pairs, np.array([0, 1]), pad=0, bos=1, eos=2)
     assert batch.src.tolist() == [[5, 6, 7, 2], [8, 2, 0, 0]]
     assert batch.tgt_in.tolist() == [[1, 9, 0, 0, 0], [1, 10, 11, 12, 13]]

@@ -7,7 +7,8 @@ import pytest
 import torch
 
 from tests.toys import TINY, toy_model
-from translate.corpus.batches import EncodedPairs, collate
+from translate.corpus.batches import collate
+from translate.corpus.tokens import EncodedPairs
 from translate.training.diagnosis import LEAST_GAIN, SourceGain, source_warning, unknown_warning
 
 
@@ -24,7 +25,7 @@ def gain_of(pairs, model):
 
 
 def test_a_model_that_cannot_see_its_source_gains_exactly_nothing_by_it():
-    pairs = EncodedPairs([[3 + i] * (1 + i % 3) for i in range(11)], [[4 + i, 5] for i in range(11)])
+    pairs = EncodedPairs.of([[3 + i] * (1 + i % 3) for i in range(11)], [[4 + i, 5] for i in range(11)])
     model = toy_model()
     assert abs(gain_of(pairs, model)) > 1e-4
     with torch.no_grad():
@@ -35,8 +36,8 @@ def test_a_model_that_cannot_see_its_source_gains_exactly_nothing_by_it():
 
 
 def test_where_all_sources_are_equal_there_is_no_gain_to_speak_of():
-    assert gain_of(EncodedPairs([[5, 6]] * 3, [[7], [8], [9, 9]]), toy_model()) is None
-    assert gain_of(EncodedPairs([[5, 6]], [[7]]), toy_model()) is None
+    assert gain_of(EncodedPairs.of([[5, 6]] * 3, [[7], [8], [9, 9]]), toy_model()) is None
+    assert gain_of(EncodedPairs.of([[5, 6]], [[7]]), toy_model()) is None
 
 
 def test_the_warning_waits_until_a_model_should_know_better():
@@ -69,7 +70,7 @@ def test_a_run_that_learns_gains_from_its_sources_and_one_on_shuffled_pairs_is_w
 
 
 def test_unknown_tokens_are_counted_and_one_is_shown():
-    pairs = EncodedPairs([[5]] * 5, [[5, 6], [7, 0], [8], [0, 0], [9]])
+    pairs = EncodedPairs.of([[5]] * 5, [[5, 6], [7, 0], [8], [0, 0], [9]])
     assert "2 of 5 references of the training set, first in pair 2," in unknown_warning("training", pairs, unk=0)
     assert unknown_warning("training", pairs, unk=11) is None
 

@@ -22,15 +22,16 @@ from transformer.presets import resolve
 from transformer.schedule import inverse_sqrt_lr
 from translate.config.load import load
 from translate.config.schema import TrainingConfig
-from translate.corpus.batches import EncodedPairs, Pairs, Position, Sampler, collate
+from translate.corpus.batches import Position, Sampler, collate
 from translate.corpus.prepare import prepare
+from translate.corpus.tokens import EncodedPairs
 from translate.training import step as engine
 
 ROOT = Path(__file__).parents[3]
 STEPS = 300
 
 
-def curve(pairs: Pairs, config: ModelConfig, batch_tokens: int, dtype: torch.dtype) -> list[float]:
+def curve(pairs: EncodedPairs, config: ModelConfig, batch_tokens: int, dtype: torch.dtype) -> list[float]:
     """Negative log-likelihood of each of the first updates, nats a token."""
     torch.manual_seed(11)
     model = Transformer(config).train()
@@ -67,7 +68,7 @@ def plain_adam(model: Transformer, config: TrainingConfig) -> torch.optim.Optimi
     )
 
 
-def curves(pairs: Pairs, config: ModelConfig, batch_tokens: int, *dtypes: torch.dtype) -> list[np.ndarray]:
+def curves(pairs: EncodedPairs, config: ModelConfig, batch_tokens: int, *dtypes: torch.dtype) -> list[np.ndarray]:
     """The fast curves in the given types, then the plain one."""
     fast = [curve(pairs, config, batch_tokens, dtype) for dtype in dtypes]
     with pytest.MonkeyPatch.context() as patch:
@@ -88,7 +89,7 @@ def test_the_fast_path_learns_as_the_plain_one_does():
     """Reversing sequences: in float32 the same for 50 updates, then within 0.02 nats; in bf16 within 0.05."""
     rng = np.random.default_rng(3)
     src = [rng.integers(4, 30, rng.integers(2, 9)).tolist() for _ in range(900)]
-    pairs = EncodedPairs(src, [ids[::-1] for ids in src])
+    pairs = EncodedPairs.of(src, [ids[::-1] for ids in src])
     sizes = {"d_model": 32, "d_ff": 64, "n_encoder_layers": 1, "n_decoder_layers": 1, "dropout": 0.1}
     single, half, plain = curves(pairs, resolve("tiny", sizes, 30), 300, torch.float32, torch.bfloat16)
     assert plain[-50:].mean() < plain[:10].mean() - 1  # it does learn

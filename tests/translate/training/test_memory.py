@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from transformer.config import ModelConfig
 from transformer.model import Transformer
 from translate.config.schema import TrainingConfig
-from translate.corpus.batches import Batch, EncodedPairs, collate, halves, largest
+from translate.corpus.batches import Batch, collate, halves, largest
+from translate.corpus.tokens import EncodedPairs
 from translate.errors import UserError
 from translate.training.memory import Memory
 from translate.training.step import StepStats, Updater, new_optimizer
@@ -33,7 +34,7 @@ def model() -> Transformer:
 def batch_of(lengths: list[int], seed: int = 7) -> Batch:
     rng = np.random.default_rng(seed)
     src, tgt = ([rng.integers(4, 29, n).tolist() for n in lengths] for _ in range(2))
-    return collate(EncodedPairs(src, tgt), np.arange(len(lengths)), pad=0, bos=1, eos=2)
+    return collate(EncodedPairs.of(src, tgt), np.arange(len(lengths)), pad=0, bos=1, eos=2)
 
 
 def updater_of(model: Transformer, memory: Memory | None = None) -> Updater:
@@ -140,7 +141,7 @@ SENTENCES = st.lists(st.tuples(st.integers(1, 9), st.integers(1, 9)), min_size=1
 @given(SENTENCES, st.integers(0, 2**32))
 def test_the_largest_batch_is_that_which_collates_to_the_most_positions(lengths, seed):
     src, tgt = ([[5] * n for n in side] for side in zip(*lengths, strict=True))
-    pairs = EncodedPairs(src, tgt)
+    pairs = EncodedPairs.of(src, tgt)
     rng = np.random.default_rng(seed)
     cuts = np.sort(rng.integers(1, len(lengths), 3)) if len(lengths) > 1 else []
     batches = [part for part in np.split(rng.permutation(len(lengths)), cuts) if len(part)]

@@ -8,14 +8,15 @@ import torch
 
 from tests.toys import TINY
 from transformer.cost import forward_flops
-from translate.corpus.batches import EncodedPairs, collate
+from translate.corpus.batches import collate
+from translate.corpus.tokens import EncodedPairs
 from translate.training.checkpoint import TrainState
 from translate.training.run import Run
 from translate.training.speed import Speed, update_flops
 
 
 def test_padding_is_no_work():
-    pairs = EncodedPairs([[5], [6, 7, 8], [9] * 7], [[5, 5], [6] * 5, [7]])
+    pairs = EncodedPairs.of([[5], [6, 7, 8], [9] * 7], [[5, 5], [6] * 5, [7]])
     batch = collate(pairs, np.arange(3), pad=TINY.pad, bos=TINY.bos, eos=TINY.eos)
     expected = 3 * sum(forward_flops(TINY, src, tgt) for src, tgt in ((2, 3), (4, 6), (8, 2)))
     assert update_flops(TINY, [batch]) == expected

@@ -10,7 +10,8 @@ from transformer.config import ModelConfig
 from transformer.loss import smoothed_nll
 from transformer.model import Transformer
 from translate.config.schema import TrainingConfig
-from translate.corpus.batches import Batch, EncodedPairs, collate
+from translate.corpus.batches import Batch, collate
+from translate.corpus.tokens import EncodedPairs
 from translate.training.step import Updater, batch_loss, mean_nll, new_optimizer
 
 CONFIG = TrainingConfig()
@@ -32,7 +33,7 @@ def pairs() -> EncodedPairs:
     def side() -> list[list[int]]:
         return [rng.integers(4, 29, n).tolist() for n in (3, 5, 7, 1, 4)]
 
-    return EncodedPairs(side(), side())
+    return EncodedPairs.of(side(), side())
 
 
 def batch_of(pairs: EncodedPairs, *index: int) -> Batch:
