@@ -11,9 +11,12 @@ from transformer.config import ModelConfig
 from translate.config.data import HubSource
 from translate.config.load import load
 from translate.config.schema import ExperimentConfig
+from translate.experiments.grid import load_grid
 
 ROOT = Path(__file__).parents[1]
-CONFIGS = sorted(path.relative_to(ROOT).as_posix() for path in (ROOT / "configs").rglob("*.toml"))
+FILES = sorted(path.relative_to(ROOT) for path in (ROOT / "configs").rglob("*.toml"))
+CONFIGS = [path.as_posix() for path in FILES if path.parent.name != "grids"]
+GRIDS = [path.as_posix() for path in FILES if path.parent.name == "grids"]
 PAPER = json.loads((ROOT / "tests" / "transformer" / "paper.json").read_text(encoding="utf-8"))
 ROWS = [row["row"] for row in PAPER["table3"]]
 WMT = ["wmt14-en-de-base", "wmt14-en-de-big", "wmt14-en-fr-big", *(f"table3/{row}" for row in ROWS)]
@@ -133,3 +136,67 @@ def test_the_models_of_table_2_are_those_of_table_3_with_averaged_checkpoints(na
 def test_english_french_differs_from_big_by_vocabulary_and_dropout_alone() -> None:
     german, french = model(wmt("wmt14-en-de-big")), model(wmt("wmt14-en-fr-big"))
     assert {**vars(german), "vocab_size": 32_000, "dropout": 0.1} == vars(french)
+
+
+@pytest.mark.parametrize("name", GRIDS)
+def test_a_grid_loads_and_opens_with_its_command(name: str) -> None:
+    grid = load_grid(ROOT / name, [])
+    assert grid.baseline in grid.rows
+    assert len({cell.config.model_dump_json() for cell in grid.cells}) == len(grid.cells) > 2
+    assert f"# Run: translate experiment {name}\n" in header(name)
+
+
+def test_the_named_grids_are_there() -> None:
+    names = (
+        "table3",
+        "norm",
+        "initialisation",
+        "positions",
+        "vocabulary",
+        "averaging",
+        "beam",
+        "smoothing",
+        "depth",
+        "seeds",
+    )
+    assert {f"configs/grids/{name}.toml" for name in names} <= set(GRIDS)
+
+
+def test_the_grid_of_table_3_is_the_papers_table_by_one_factor() -> None:
+    """Widths by 4; heads, d_k and d_v by 2, as they multiply to d_model; steps by 100."""
+    factors = {"d_model": 4, "d_ff": 4, "n_heads": 2, "d_k": 2, "d_v": 2, "max_steps": 100}
+    grid = load_grid(ROOT / "configs" / "grids" / "table3.toml", [])
+    found = {cell.row[0]: cell.config for cell in grid.cells}
+    assert list(found) == ROWS
+    assert len(grid.cells) == 2 * len(ROWS)
+    for row in PAPER["table3"]:
+        config = found[row["row"]]
+        built = model(config)
+        here = {
+            **vars(built),
+            "d_k": built.d_key,
+            "d_v": built.d_value,
+            "label_smoothing": config.training.label_smoothing,
+            "max_steps": config.training.max_steps,
+        }
+        expected = {"positions": "sinusoidal", **PAPER["base"], **row["differs"]}
+        scaled = {key: value / factors.get(key, 1) if key in factors else value for key, value in expected.items()}
+        if row["row"] == "A1":  # half a head is none
+            scaled |= {"n_heads": 1, "d_k": 128, "d_v": 128}
+        assert {key: here[key] for key in scaled} == scaled, row["row"]
+    assert grid.published is not None
+    assert grid.published.perplexity == {row["row"]: row["perplexity"] for row in PAPER["table3"]}
+    assert grid.published.bleu == {row["row"]: row["bleu"] for row in PAPER["table3"]}
+
+
+def test_the_grids_of_search_and_averaging_train_once_per_seed() -> None:
+    for name in ("beam", "averaging"):
+        assert not any(axis.retrains for axis in load_grid(ROOT / "configs" / "grids" / f"{name}.toml", []).axes)
+
+
+def test_the_grid_of_seeds_turns_the_corpus_round() -> None:
+    grid = load_grid(ROOT / "configs" / "grids" / "seeds.toml", [])
+    assert {(c.row[0], c.config.data.train[0].source) for c in grid.cells} == {  # type: ignore[union-attr]
+        ("de-en", "train.de.gz"),
+        ("en-de", "train.en.gz"),
+    }

@@ -15,7 +15,7 @@ GROUPS: dict[str, dict[str, type]] = {
     "Train": {"prepare": training.Prepare, "train": training.Train, "average": training.Average},
     "Serve": {"serve": serving.Serve, "keys": serving.Keys},
     "Compare": {"evaluate": comparing.Evaluate, "score": comparing.Score, "experiment": researching.Experiment},
-    "Understand": {"doctor": managing.Doctor},
+    "Understand": {"cost": researching.Cost, "doctor": managing.Doctor},
     "Models": {
         "models": managing.Models,
         "compress": managing.Compress,

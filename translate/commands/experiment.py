@@ -8,6 +8,7 @@ from translate.commands.prepare import complete
 from translate.config.load import setting
 from translate.errors import UserError
 from translate.experiments.grid import load_grid
+from translate.experiments.layout import rendered
 from translate.files import locked, write_json, write_text
 from translate.options.researching import Experiment
 
@@ -23,7 +24,7 @@ def run(options: Experiment) -> None:
     grid, folder = load_grid(options.grid, options.overrides or []), options.out or FOLDER / options.grid.stem
     from translate.experiments import runner
     from translate.experiments.plan import open_folder, plan
-    from translate.experiments.table import Table, rendered
+    from translate.experiments.table import Table
 
     open_folder(grid, folder)
     try:

@@ -2,7 +2,7 @@
 
 import math
 import statistics
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
@@ -151,14 +151,6 @@ class Table:
             ],
             "notes": self.notes(),
         }
-
-
-def rendered(rows: Sequence[Mapping[str, str]], form: Literal["simple", "github"]) -> str:
-    """Return rows as a table in text or Markdown; columns that are empty in every row are left out."""
-    from tabulate import tabulate
-
-    shown = [name for name in rows[0] if any(row[name] for row in rows)]
-    return str(tabulate([[row[name] for name in shown] for row in rows], shown, tablefmt=form, disable_numparse=True))
 
 
 def spread(values: Sequence[float]) -> str:

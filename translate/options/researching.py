@@ -1,4 +1,4 @@
-"""Verbs for research: experiment."""
+"""Verbs for research: experiment, cost, data, plot."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 from translate.options import declaring
 from translate.options.declaring import COMPUTING, FILES, OUTPUT, argument, flag, value
 
-RUNS = "Runs"
+RUNS, TRAINING = "Runs", "Training"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -30,3 +30,28 @@ class Experiment:
     paired: Annotated[
         Literal["bootstrap", "ar"], value(OUTPUT, "TEST", "Test against the baseline: bootstrap or ar.")
     ] = "bootstrap"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Cost:
+    """Compute parameters, FLOPs, time and energy of an experiment.
+
+    These are tables 1 and 2 of the paper for any configuration. Nothing is trained.
+    """
+
+    config: Annotated[Path, argument("CONFIG", "Experiment file (TOML).")]
+    overrides: declaring.Overrides = None
+    tokens: Annotated[
+        float | None, value(TRAINING, "N", "Training tokens per side [default: from the experiment].", min=1)
+    ] = None
+    length: Annotated[
+        int | None, value(TRAINING, "N", "Tokens in a sentence [default: of the prepared corpus, or 30].", min=1)
+    ] = None
+    hardware: Annotated[str | None, value(TRAINING, "NAME", "One device, such as H100, or here [default: all].")] = None
+    utilisation: Annotated[
+        float | None,
+        value(
+            TRAINING, "X", "Share of the FLOP/s that training uses [default: the paper's base run].", min=1e-6, max=1
+        ),
+    ] = None
+    markdown: Annotated[bool, flag(OUTPUT, "--markdown", "Write Markdown.")] = False

@@ -18,8 +18,9 @@ from translate.cli import main
 from translate.errors import UserError
 from translate.evaluation.scores import metrics
 from translate.experiments import records, runner
+from translate.experiments.layout import rendered
 from translate.experiments.plan import Job
-from translate.experiments.table import Table, p_value, rank_correlation, rendered, spread
+from translate.experiments.table import Table, p_value, rank_correlation, spread
 from translate.experiments.worker import fail
 
 NAMES = [f"der Hund {verb} im {place} ." for verb in ("schläft", "singt", "lacht") for place in ("Haus", "See", "Tal")]

@@ -1,0 +1,118 @@
+"""The cost of an experiment against every figure of tables 1 and 2 of the paper."""
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from transformer.presets import PRESETS, model_config
+from translate.cli import main
+from translate.errors import UserError
+from translate.experiments import cost
+from translate.experiments.cost import Plan
+
+ROOT = Path(__file__).parents[3]
+PAPER = json.loads((ROOT / "tests" / "transformer" / "paper.json").read_text(encoding="utf-8"))
+
+
+def paper_plan(name: str, steps: int) -> Plan:
+    return Plan(model_config(f"paper-{name}", vocab_size=37_000), steps * 25_000, 30)
+
+
+def printed(name: str, capsys: pytest.CaptureFixture[str], *options: str) -> str:
+    assert main(["cost", str(ROOT / "configs" / name), "--hardware", "P100", *options]) == 0
+    return capsys.readouterr().out
+
+
+@pytest.mark.parametrize(("name", "steps"), [("base", 100_000), ("big", 300_000)])
+def test_training_flops_are_those_of_table_2(name: str, steps: int) -> None:
+    plan = paper_plan(name, steps)
+    assert plan.is_published
+    assert f"{plan.paper_flops:.1e}" == f"{PAPER['table2_training_flops'][name]:.1e}"
+    assert plan.training_flops < plan.paper_flops  # no GPU multiplies at its sustained rate all the time
+
+
+@pytest.mark.parametrize("name", ["base", "big"])
+def test_the_command_prints_the_papers_figure_for_its_rows(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    shown = printed(f"table3/{name}.toml", capsys)
+    line = next(line for line in shown.splitlines() if line.startswith("training FLOPs as table 2 counts"))
+    assert float(line.split()[-1]) == PAPER["table2_training_flops"][name]
+    assert "time x GPUs x sustained" in line
+
+
+def test_table_2_is_the_papers() -> None:
+    *rows, ours = cost.comparison_rows(paper_plan("base", 100_000))
+    for row, expected in zip(rows, PAPER["table2"], strict=True):
+        model, *figures = row.values()
+        assert [model, *(float(figure) if figure else None for figure in figures)] == expected
+    assert ours["model"] == "this configuration"
+
+
+def test_table_1_is_the_papers_with_numbers_for_the_configuration() -> None:
+    n, d, k, r = 30, 512, cost.KERNEL, cost.NEIGHBOURHOOD
+    rows = cost.layer_rows(paper_plan("base", 1))
+    formulas = [[row[name][2:-1] for name in ("complexity", "sequential", "path")] for row in rows]
+    assert formulas == PAPER["table1"]
+    assert [float(row["operations"]) for row in rows] == pytest.approx(
+        [n * n * d, n * d * d, k * n * d * d, r * n * d], rel=1e-2
+    )
+    assert [(row["steps"], row["length"]) for row in rows] == [("1", "1"), ("30", "30"), ("1", "4"), ("1", "2")]
+
+
+def test_sustained_operations_are_those_of_the_footnote() -> None:
+    found = cost.devices()
+    assert {name: found[name].flops for name in PAPER["sustained_flops"]} == PAPER["sustained_flops"]
+    assert all(device.source for device in found.values())
+
+
+def test_the_papers_time_comes_back_from_its_utilisation() -> None:
+    plan = paper_plan("base", 100_000)
+    (row,) = cost.hardware_rows(plan, cost.find_devices("P100"), cost.base_utilisation(30))
+    assert float(row["days on one"]) == pytest.approx(8 * 12 / 24, rel=1e-2)
+    assert float(row["kWh"]) == pytest.approx(8 * 12 * 0.3, rel=1e-2)
+
+
+def test_other_sizes_are_estimated_at_the_utilisation_of_base(capsys: pytest.CaptureFixture[str]) -> None:
+    plan = paper_plan("C-N2", 100_000)
+    assert not plan.is_published
+    assert plan.paper_flops * cost.base_utilisation(30) == pytest.approx(plan.training_flops)
+    assert "at the utilisation of the paper's base run" in printed("table3/C-N2.toml", capsys)
+
+
+@pytest.mark.parametrize("name", PRESETS)
+def test_parts_add_up_for_every_preset(name: str) -> None:
+    rows = cost.parameter_rows(Plan(model_config(name, vocab_size=8000), 1e6, 7))
+    *parts, total = [int(row["parameters"].replace(",", "")) for row in rows]
+    assert sum(parts) == total
+
+
+def test_markdown_has_a_heading_and_a_table_for_each_subject(capsys: pytest.CaptureFixture[str]) -> None:
+    shown = printed("table3/base.toml", capsys, "--markdown", "--utilisation", "0.5")
+    assert len(re.findall(r"^## ", shown, re.MULTILINE)) == len(re.findall(r"^\|-", shown, re.MULTILINE)) == 5
+    assert "## Hardware, at a utilisation of 50%" in shown
+
+
+def test_tokens_and_length_may_be_given(capsys: pytest.CaptureFixture[str]) -> None:
+    shown = printed("multi30k-de-en.toml", capsys, "--tokens", "3e7", "--length", "14")
+    assert re.search(r"^tokens, each side +3e\+07$", shown, re.MULTILINE)
+    assert "n = 14, d = 256" in shown
+
+
+def test_epochs_of_an_unknown_corpus_need_tokens(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert main(["cost", str(ROOT / "configs" / "multi30k-de-en.toml")]) == 2
+    assert "run `translate prepare` first, or give --tokens" in capsys.readouterr().err
+
+
+def test_unknown_hardware_is_refused() -> None:
+    with pytest.raises(UserError, match="--hardware H300: not known; choose K80, .*H200, here"):
+        cost.find_devices("H300")
+
+
+def test_this_machine_is_measured() -> None:
+    (here,) = cost.find_devices("here")
+    assert here.flops > 1e8
+    assert here.watts is None

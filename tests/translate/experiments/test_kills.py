@@ -1,0 +1,74 @@
+"""kill -9: a grid that is killed again and again ends with the table of one that never was."""
+
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.translate.experiments.conftest import GRID, write_grid
+
+N_KILLS = 5
+TIMED = {"seconds", "environment"}
+
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(not hasattr(os, "killpg"), reason="processes are killed by group"),
+]
+
+
+def start(folder: Path, out: str) -> "subprocess.Popen[bytes]":
+    """Start the command in a process group of its own."""
+    environment = {**os.environ, "OMP_NUM_THREADS": "1", "PYTHONPATH": os.pathsep.join(p for p in sys.path if p)}
+    command = [sys.executable, "-m", "translate", "experiment", "norm.toml", "--out", out, "--jobs", "2"]
+    log = (folder / f"{out}.log").open("ab")
+    return subprocess.Popen(command, cwd=folder, env=environment, stdout=log, stderr=log, start_new_session=True)
+
+
+def untimed(value: Any) -> Any:
+    """The table without what differs between any two runs."""
+    if isinstance(value, dict):
+        return {key: untimed(one) for key, one in value.items() if key not in TIMED}
+    return [untimed(one) for one in value] if isinstance(value, list) else value
+
+
+def table(folder: Path, out: str) -> Any:
+    return untimed(json.loads((folder / out / "table.json").read_text(encoding="utf-8")))
+
+
+def n_lines(folder: Path) -> int:
+    """Lines of the metrics of all runs."""
+    return sum(path.read_bytes().count(b"\n") for path in folder.glob("killed/runs/*/metrics.jsonl"))
+
+
+def kill_after_progress(folder: Path, lines: int, *, alone: bool) -> None:
+    """Start the grid and kill it after so many new lines of metrics: the command alone, or with its runs."""
+    before, limit = n_lines(folder), time.monotonic() + 200
+    process = start(folder, "killed")
+    while n_lines(folder) < before + lines:
+        assert process.poll() is None, "the grid ended before it was killed; make it longer"
+        assert time.monotonic() < limit, "the grid hangs"
+        time.sleep(0.01)
+    (os.kill if alone else os.killpg)(process.pid, signal.SIGKILL)
+    assert process.wait() == -signal.SIGKILL
+
+
+def test_a_grid_of_four_runs_killed_five_times_ends_with_the_same_table(tmp_path: Path) -> None:
+    """If the command alone is killed, its runs save their state and stop, and the next command waits for them."""
+    times = {"max_steps": 200, "valid_every": 10, "log_every": 5, "save_minutes": 0}
+    settings = "".join(f"training.{key} = {value}\n" for key, value in times.items())
+    write_grid(tmp_path, GRID.replace("[axes]", f"[settings]\n{settings}\n[axes]"))
+    assert start(tmp_path, "whole").wait(timeout=500) == 0
+    draw = random.Random(3)
+    for kill in range(N_KILLS):  # of at least 240 lines
+        kill_after_progress(tmp_path, draw.randint(15, 35), alone=kill % 2 == 0)
+    assert not (tmp_path / "killed" / "table.json").exists()
+    assert start(tmp_path, "killed").wait(timeout=500) == 0
+    assert table(tmp_path, "killed") == table(tmp_path, "whole")
+    assert all(len(row["seeds"]) == 2 for row in table(tmp_path, "whole")["rows"])

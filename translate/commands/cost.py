@@ -1,0 +1,61 @@
+"""`translate cost`: parameters, operations, time and energy of an experiment before it is run."""
+
+from transformer.config import ModelConfig
+from translate.commands.prepare import default_folder
+from translate.config.load import load
+from translate.config.schema import ExperimentConfig
+from translate.corpus.manifest import Manifest, read_manifest
+from translate.errors import UserError
+from translate.experiments import cost
+from translate.experiments.layout import Form, rendered
+from translate.options.researching import Cost
+
+DEFAULT_LENGTH = 30
+
+
+def run(options: Cost) -> None:
+    """Print the tables of an experiment as text or Markdown; UserError if its number of tokens is not known."""
+    config = load(options.config, options.overrides or [])
+    folder = default_folder(options.config)
+    manifest = read_manifest(folder) if (folder / "manifest.json").exists() else None
+    plan = cost.Plan(_model(config), options.tokens or _tokens(config, manifest), options.length or _length(manifest))
+    utilisation = options.utilisation or cost.base_utilisation(plan.length)
+    found = cost.find_devices(options.hardware)
+    r = plan.model.window or cost.NEIGHBOURHOOD
+    tables = {
+        "Parameters": cost.parameter_rows(plan),
+        f"Table 1: one layer, n = {plan.length}, d = {plan.model.d_model}, k = {cost.KERNEL}, r = {r}": cost.layer_rows(
+            plan
+        ),
+        "Training": cost.training_rows(plan),
+        f"Hardware, at a utilisation of {utilisation:.0%}": cost.hardware_rows(plan, found, utilisation),
+        "Table 2: the paper's figures, and this configuration counted as the paper counts": cost.comparison_rows(plan),
+    }
+    form: Form = "github" if options.markdown else "simple"
+    heading = "## " if options.markdown else ""
+    print("\n\n".join(f"{heading}{title}\n\n{rendered(rows, form)}" for title, rows in tables.items()))
+
+
+def _model(config: ExperimentConfig) -> ModelConfig:
+    return config.model.architecture(config.tokenizer.vocab_size)
+
+
+def _tokens(config: ExperimentConfig, manifest: Manifest | None) -> float:
+    """Return the target tokens of the whole training: full batches, or epochs of the prepared corpus if fewer."""
+    training = config.training
+    limits = []
+    if training.max_steps:
+        limits.append(training.max_steps * training.accumulate * training.batch_tokens)
+    if training.max_epochs and manifest:
+        counts = manifest["counts"]
+        limits.append(training.max_epochs * max(counts["tokens"].values()))
+    if not limits:
+        raise UserError(
+            "training.max_epochs alone gives no number of tokens; run `translate prepare` first, or give --tokens"
+        )
+    return min(limits)
+
+
+def _length(manifest: Manifest | None) -> int:
+    """Return the mean tokens of a sentence of the prepared corpus, end included, or DEFAULT_LENGTH without one."""
+    return DEFAULT_LENGTH if manifest is None else round(max(manifest["counts"]["tokens_per_sentence"].values())) + 1

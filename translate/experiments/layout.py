@@ -1,0 +1,14 @@
+"""Tables as text and Markdown."""
+
+from collections.abc import Mapping, Sequence
+from typing import Literal
+
+Form = Literal["simple", "github"]
+
+
+def rendered(rows: Sequence[Mapping[str, str]], form: Form) -> str:
+    """Return rows as a table in text or Markdown; columns that are empty in every row are left out."""
+    from tabulate import tabulate
+
+    shown = [name for name in rows[0] if any(row[name] for row in rows)]
+    return str(tabulate([[row[name] for name in shown] for row in rows], shown, tablefmt=form, disable_numparse=True))
