@@ -91,7 +91,8 @@ def open_translator(options: Text) -> "Translator":
     set_up_torch(options.threads)
     from translate.inference.translator import Translator
 
-    return Translator.load(folder, beam_size=options.beam, precision=options.precision)
+    back = registry.opposite(folder, say) if options.two_way else None
+    return Translator.load(folder, beam_size=options.beam, precision=options.precision, two_way=back)
 
 
 def _open_ctranslate2(options: Text) -> "Translator":
@@ -99,6 +100,8 @@ def _open_ctranslate2(options: Text) -> "Translator":
     from translate.exchange.ctranslate2_engine import CTranslate2Engine, locate
     from translate.inference.translator import Translator
 
+    if options.two_way:
+        raise UserError("--two-way: computes with PyTorch; leave out --engine ctranslate2")
     if options.precision != "fp32":
         raise UserError("--precision: a CTranslate2 folder has a precision of its own; leave it out")
     if options.from_language == "auto":

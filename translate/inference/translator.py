@@ -19,6 +19,7 @@ from translate.config.schema import DecodingConfig
 from translate.errors import UserError
 from translate.inference.engine import Engine, Precision, TorchEngine
 from translate.inference.sentence_search import SentenceSearch
+from translate.inference.two_way import checked, require_opposite
 from translate.machine import choose_device
 from translate.models.folder import ModelFolder
 from translate.models.registry import locate
@@ -44,6 +45,8 @@ class Translator:
         beam_size, alpha: of the search (section 6.1); None takes the folder's. UserError if out of range.
         length_penalty: "gnmt" as in section 6.1, the only one with an alpha; "average" divides by the length, "none" by
             1; None takes the folder's.
+        two_way: an open folder with a model of the opposite direction, which `passages` asks for the probability of
+            each source given its translation. UserError if it is for other languages.
 
     Attributes:
         limit: tokens of the longest sentence that is translated as a whole.
@@ -56,11 +59,15 @@ class Translator:
         beam_size: int | None = None,
         alpha: float | None = None,
         length_penalty: LengthRule | None = None,
+        two_way: ModelFolder | None = None,
     ) -> None:
         self.engine: Engine = TorchEngine(model) if isinstance(model, ModelFolder) else model
         self.decoding = _decoding(model.spec.decoding, beam_size, alpha, length_penalty)
         self.sentences = SentenceSearch(self.engine, self.decoding)
         self.limit = self.sentences.limit
+        self.two_way = two_way
+        if two_way is not None:
+            require_opposite(two_way, self.engine.spec)
 
     @classmethod
     def load(
@@ -72,6 +79,7 @@ class Translator:
         length_penalty: LengthRule | None = None,
         device: "torch.device | str | None" = None,
         precision: Precision = "fp32",
+        two_way: Path | str | None = None,
         say: Callable[[str], None] | None = None,
     ) -> "Translator":
         """Open an installed model, a model folder or the model of a run directory.
@@ -81,13 +89,17 @@ class Translator:
             beam_size, alpha, length_penalty: as for the class.
             device: where to compute; None chooses CUDA if available.
             precision: "bf16" is faster on processors that multiply in it, and rounds more.
+            two_way: name or folder of a model of the opposite direction, as for the class.
             say: receives a note on which model of a run is used; None writes it to stderr.
 
         Raises UserError or CheckpointError, one sentence, if the folder cannot be used.
         """
-        path = locate(Path(path), say or (lambda message: print(message, file=sys.stderr)))
-        folder = ModelFolder.open(path, choose_device() if device is None else device)
-        return cls(TorchEngine(folder, precision), beam_size=beam_size, alpha=alpha, length_penalty=length_penalty)
+        say = say or (lambda message: print(message, file=sys.stderr))
+        device = choose_device() if device is None else device
+        folder = ModelFolder.open(locate(Path(path), say), device)
+        back = None if two_way is None else ModelFolder.open(locate(Path(two_way), say), device)
+        engine = TorchEngine(folder, precision)
+        return cls(engine, beam_size=beam_size, alpha=alpha, length_penalty=length_penalty, two_way=back)
 
     @overload
     def __call__(self, text: str) -> str: ...  # type: ignore[overload-overlap]
@@ -155,13 +167,15 @@ class Translator:
 
         def search(lines: Sequence[str], no_repeat: int) -> dict[str, Translation]:
             found = sentences.translate(lines, sentences.best_limit, max_length, no_repeat=no_repeat)
-            return {line: translations[0] for line, translations in found.items()}
+            best = {line: translations[0] for line, translations in found.items()}
+            return best if self.two_way is None else checked(self.two_way, best)
 
         n_symbols = self.engine.tokenizer.n_placeholders
         passages = Passages(search, spec.source, spec.target, n_symbols, guarded, splits, markup)
         for window in _windows(_clean(texts)):
             for found in passages.translate(window):
-                doubtful = guarded and found.n_searches and found.confidence < guards.LOW_CONFIDENCE
+                trust = None if found.back is None else found.trust
+                doubtful = guarded and found.n_searches and guards.doubts(found.confidence, trust)
                 yield sentences.scored(found.flagged("confidence") if doubtful else found)
 
 

@@ -123,6 +123,22 @@ def _installed_for(source: str | None, target: str | None, say: Say) -> Path | N
     return models[0] if models else None
 
 
+def opposite(folder: Path, say: Say) -> Path:
+    """Return the model folder of an installed model of the opposite direction; UserError if there is none.
+
+    Args:
+        folder: a model folder.
+        say: receives a note if there are several such models.
+    """
+    spec = _spec(folder)
+    if found := _installed_for(spec.target, spec.source, say):
+        return found
+    raise UserError(
+        f"no installed model translates {spec.target}-{spec.source}, which --two-way needs to check "
+        f"{spec.source}-{spec.target}; install one (translate models)"
+    )
+
+
 def require_languages(folder: Path, source: str | None, target: str | None) -> None:
     """Raise UserError if the model in `folder` translates between other languages.
 

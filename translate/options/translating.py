@@ -52,6 +52,9 @@ class Text(Translating):
     no_guards: Annotated[bool, flag(OUTPUT, "--no-guards", "Turn off the checks of language, copies and numbers.")] = (
         False
     )
+    two_way: Annotated[
+        bool, flag(OUTPUT, "--two-way", "Check each sentence with the model of the other direction.")
+    ] = False
     engine: Annotated[
         Literal["torch", "ctranslate2"], value(COMPUTING, "NAME", "torch, or ctranslate2 (exported).")
     ] = "torch"

@@ -11,7 +11,7 @@
     numbers        a number was missing, so a second search kept all numbers fixed
     missing        a number of the source, or its currency or per cent sign, is not in the translation
     echo           most words of the translation are those of the source
-    confidence     the mean log-probability is low
+    confidence     the mean log-probability of a token is low, or with the two-way check `trust`
 
 The flags in `SUSPICIOUS` say that the translation may be wrong.
 """
@@ -35,6 +35,7 @@ class Translation:
         flags: see `translate.text.translation`; in alphabetical order.
         n_searches: number of searches joined in this translation, each with an end token; 0 if the model was not used.
         coverage: the coverage penalty.
+        back: mean log-probability of a token of the source given the translation; None without the two-way check.
     """
 
     text: str
@@ -44,11 +45,17 @@ class Translation:
     flags: tuple[str, ...] = ()
     n_searches: int = 0
     coverage: float = 0.0
+    back: float | None = None
 
     @property
     def confidence(self) -> float:
         """Mean log-probability of a token, ends included; 0 if the model was not used."""
         return self.log_prob / max(1, len(self.tokens) + self.n_searches)
+
+    @property
+    def trust(self) -> float:
+        """The confidence, with the two-way check also a quarter of `back`, the weight that predicts chrF best."""
+        return self.confidence + 0.25 * (self.back or 0.0)
 
     @property
     def split(self) -> bool:
@@ -67,7 +74,8 @@ class Translation:
     def record(self) -> dict[str, object]:
         """Return the public values, for JSON."""
         names = ("text", "score", "log_prob", "tokens", "split", "confidence", "suspicious", "flags")
-        return {name: getattr(self, name) for name in names}
+        checked = () if self.back is None else ("back",)
+        return {name: getattr(self, name) for name in (*names, *checked)}
 
 
 def join(parts: Sequence[Translation]) -> Translation:
@@ -79,4 +87,11 @@ def join(parts: Sequence[Translation]) -> Translation:
         flags=tuple(sorted({flag for part in parts for flag in part.flags})),
         n_searches=sum(part.n_searches for part in parts),
         coverage=sum(part.coverage for part in parts),
+        back=_mean_back(parts),
     )
+
+
+def _mean_back(parts: Sequence[Translation]) -> float | None:
+    """Return the mean of `back` over the parts that have it, weighted by their tokens; None if none has."""
+    known = [(part.back, len(part.tokens) + part.n_searches) for part in parts if part.back is not None]
+    return sum(back * n for back, n in known) / sum(n for _, n in known) if known else None

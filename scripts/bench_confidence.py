@@ -1,0 +1,108 @@
+#!/usr/bin/env python3
+"""How well a model's own scores predict bad translations, on line-aligned development sets.
+
+    python scripts/bench_confidence.py de-en --back en-de data/tatoeba/dev data/test/newstest2013
+
+A set is a path without ".LANGUAGE" and the suffix. For each score: Spearman's rank correlation with the sentence chrF.
+For the guards of `translate text`: how many sentences they call suspicious, and the share of those whose chrF is below
+the median of the set. The last line is a JSON record.
+
+    mean       mean log-probability of a token: `Translation.confidence`
+    sum        log-probability of the translation
+    gnmt       the same with the length penalty of the search
+    back       mean log-probability of a token of the source given the translation, by the model of --back
+    two_way    mean + 0.25 back: `Translation.trust` with the two-way check
+"""
+
+import argparse
+import json
+import statistics
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import sacrebleu
+from tqdm import tqdm
+
+from translate.corpus.sources import read_lines
+from translate.inference.translator import Translator
+from translate.text.translation import Translation
+from translate.training.environment import commit
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Translate the sets and print the record."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("model", help="name of a model, or a folder")
+    parser.add_argument("sets", nargs="+", type=Path, help="development sets")
+    parser.add_argument("--back", help="model of the opposite direction")
+    parser.add_argument("--suffix", default=".gz", help="end of the file names (default: .gz)")
+    parser.add_argument("--lines", type=int, help="use only the first lines of each set")
+    args = parser.parse_args(argv)
+    translator = Translator.load(args.model, two_way=args.back)
+    sets = {
+        f"{path.parent.name}/{path.name}": measure(translator, path, args.suffix, args.lines)
+        for path in tqdm(args.sets, unit=" sets")
+    }
+    record = {"kind": "bench_confidence", "commit": commit(), "model": args.model, "back": args.back, "sets": sets}
+    print(json.dumps(record))
+    return 0
+
+
+def measure(translator: Translator, path: Path, suffix: str, n_lines: int | None) -> dict[str, object]:
+    """Return the correlations and the counts of one set.
+
+    Args:
+        translator: with guards, and with the two-way check if `back` and `two_way` are to be measured.
+        path, suffix: the names of both files without the language.
+        n_lines: use only so many lines; None uses all.
+    """
+    spec = translator.engine.spec
+    sources, references = (
+        list(read_lines(Path(f"{path}.{side}{suffix}")))[:n_lines] for side in (spec.source, spec.target)
+    )
+    found = list(translator.passages(sources, splits=False))
+    metric = sacrebleu.CHRF()
+    chrf = [
+        metric.sentence_score(one.text, [reference]).score for one, reference in zip(found, references, strict=True)
+    ]
+    median = statistics.median(chrf)
+    below = [score < median for score, one in zip(chrf, found, strict=True) if one.suspicious]
+    return {
+        "lines": len(sources),
+        "median_chrf": round(median, 1),
+        "suspicious": len(below),
+        "suspicious_below_median": round(sum(below) / max(1, len(below)), 3),
+        "spearman": {name: spearman(values, chrf) for name, values in scores_of(found).items()},
+    }
+
+
+def scores_of(found: Sequence[Translation]) -> dict[str, list[float]]:
+    """Return the values of each score for all translations."""
+    scores = {
+        "mean": [one.confidence for one in found],
+        "sum": [one.log_prob for one in found],
+        "gnmt": [one.score for one in found],
+    }
+    if all(one.back is not None for one in found):
+        scores["back"] = [one.back or 0.0 for one in found]
+        scores["two_way"] = [one.trust for one in found]
+    return scores
+
+
+def spearman(a: Sequence[float], b: Sequence[float]) -> float | None:
+    """Return Spearman's rank correlation to three digits; None if all values of a side are equal."""
+    if len(set(a)) == 1 or len(set(b)) == 1:
+        return None
+    return round(float(np.corrcoef(ranks(a), ranks(b))[0, 1]), 3)
+
+
+def ranks(values: Sequence[float]) -> np.ndarray:
+    """Return the rank of each value from 0; equal values share their mean rank."""
+    _, index, counts = np.unique(values, return_inverse=True, return_counts=True)
+    return (np.cumsum(counts) - (counts + 1) / 2)[index]
+
+
+if __name__ == "__main__":
+    sys.exit(main())

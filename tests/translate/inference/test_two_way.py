@@ -1,0 +1,96 @@
+"""The two-way check: `back` is the score of the source given the translation, and a low trust makes a flag."""
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tests.programs import program
+from tests.translate.conftest import MAX_LENGTH
+from translate.errors import UserError
+from translate.inference.scoring import score
+from translate.inference.translator import Translator
+from translate.models.folder import ModelFolder
+from translate.text import guards
+from translate.text.translation import Translation, join
+
+LINES = ["der Hund singt", "die Katze läuft im Garten.", "im See"]
+
+
+@pytest.fixture(scope="module")
+def opposite(parts: ModelFolder) -> ModelFolder:
+    return replace(parts, spec=replace(parts.spec, source="en", target="de"))
+
+
+def test_back_is_the_score_of_the_source_given_the_translation(parts: ModelFolder, opposite: ModelFolder) -> None:
+    alone, checked = (
+        list(translator.passages(LINES, splits=False))
+        for translator in (Translator(parts), Translator(parts, two_way=opposite))
+    )
+    for line, one, other in zip(LINES, alone, checked, strict=True):
+        assert (one.text, one.confidence, one.back) == (other.text, other.confidence, None)
+        (scored,) = score(opposite, [(other.text, line)])
+        assert other.back == pytest.approx(scored.normalised, abs=1e-3)
+        assert other.trust == pytest.approx(other.confidence + other.back / 4)
+        assert other.record()["back"] == other.back
+        assert "back" not in one.record()
+
+
+def test_what_the_other_model_cannot_read_stays_unchecked(parts: ModelFolder, opposite: ModelFolder) -> None:
+    translator = Translator(parts, two_way=opposite)
+    long = "der Hund " * MAX_LENGTH
+    for line in ("", "42", long):
+        (found,) = translator.passages([line])
+        assert found.back is None or line == long  # a long line is searched, and so checked, in parts
+
+
+def test_a_model_of_the_same_direction_is_refused(parts: ModelFolder) -> None:
+    with pytest.raises(UserError, match=r"translates de-en, but the two-way check of de-en needs a model for en-de"):
+        Translator(parts, two_way=parts)
+
+
+@pytest.mark.parametrize(("back", "flags"), [(0.0, ()), (-3.0, ("confidence",))])
+def test_a_low_trust_is_flagged(
+    parts: ModelFolder, opposite: ModelFolder, monkeypatch: pytest.MonkeyPatch, back: float, flags: tuple[str, ...]
+) -> None:
+    found = Translation("x", log_prob=-1.4, tokens=("x",), n_searches=1)
+    assert found.confidence > guards.LOW_CONFIDENCE
+    monkeypatch.setattr(
+        "translate.inference.translator.checked", lambda model, best: {k: replace(found, back=back) for k in best}
+    )
+    (translation,) = Translator(parts, two_way=opposite).passages(["der Hund singt"])
+    assert tuple(flag for flag in translation.flags if flag == "confidence") == flags
+
+
+def test_parts_are_joined_by_their_tokens() -> None:
+    parts = [Translation("a", tokens=("a",) * n, n_searches=1, back=back) for n, back in ((2, -1.0), (4, -3.0))]
+    assert join(parts).back == pytest.approx((3 * -1.0 + 5 * -3.0) / 8)
+    assert join([parts[0], Translation("?")]).back == -1.0
+    assert join([Translation("?")]).back is None
+
+
+def test_the_benchmark_counts_what_is_below_the_median(
+    parts: ModelFolder, opposite: ModelFolder, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    bench = program("bench_confidence")
+    path = tmp_path / "dev"
+    for side in ("de", "en"):
+        (tmp_path / f"dev.{side}").write_text("\n".join([*LINES, *LINES[:2]]) + "\n", encoding="utf-8")
+    assert bench.main([str(parts.folder), "--suffix", "", "--lines", "3", str(path)]) == 0
+    record = json.loads(capsys.readouterr().out.splitlines()[-1])
+    (measured,) = record["sets"].values()
+    assert measured["lines"] == 3
+    assert {"mean", "sum", "gnmt"} == measured["spearman"].keys()
+
+
+def test_the_rank_correlation_is_spearmans() -> None:
+    """Against the textbook formula, without ties; with ties, equal values share their mean rank."""
+    bench = program("bench_confidence")
+    rng = np.random.default_rng(3)
+    a, b = rng.permutation(7).tolist(), rng.permutation(7).tolist()
+    squared = sum((x - y) ** 2 for x, y in zip(a, b, strict=True))
+    assert bench.spearman(a, b) == pytest.approx(1 - 6 * squared / (7 * (49 - 1)), abs=6e-4)
+    assert bench.spearman(a, [3.0] * 7) is None
+    assert bench.ranks([5, 3, 5, 1]).tolist() == [2.5, 1, 2.5, 0]
