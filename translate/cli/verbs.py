@@ -15,7 +15,12 @@ GROUPS: dict[str, dict[str, type]] = {
     "Train": {"prepare": training.Prepare, "train": training.Train, "average": training.Average},
     "Serve": {"serve": serving.Serve, "keys": serving.Keys},
     "Compare": {"evaluate": comparing.Evaluate, "score": comparing.Score, "experiment": researching.Experiment},
-    "Understand": {"cost": researching.Cost, "doctor": managing.Doctor},
+    "Understand": {
+        "data": researching.Data,
+        "cost": researching.Cost,
+        "plot": researching.Plot,
+        "doctor": managing.Doctor,
+    },
     "Models": {
         "models": managing.Models,
         "compress": managing.Compress,

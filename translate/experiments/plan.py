@@ -9,6 +9,7 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from transformer.config import ModelConfig
 from translate.config.schema import ExperimentConfig
 from translate.corpus.manifest import plan as corpus_plan
 from translate.errors import UserError
@@ -133,13 +134,19 @@ def _trained(config: ExperimentConfig, grid: Grid, keep: int) -> ExperimentConfi
 
 
 def _inputs(config: ExperimentConfig, fingerprint: str) -> str:
-    """Return the digest of everything that determines a training."""
-    training = config.training.model_dump(mode="json", exclude=_IRRELEVANT)
+    """Return the digest of everything that determines a training.
+
+    Values that are the default are left out, so that a new key in a later version does not repeat old trainings.
+    """
+    training = config.training.model_dump(mode="json", exclude=_IRRELEVANT, exclude_defaults=True)
+    model = config.model.architecture(config.tokenizer.vocab_size)
+    plain = asdict(ModelConfig(vocab_size=model.vocab_size))
     return digest(
         {
             "corpus": fingerprint,
             "replay": None if config.data.replay is None else config.data.replay.share,
-            "model": asdict(config.model.architecture(config.tokenizer.vocab_size)),
+            "vocab_size": model.vocab_size,
+            "model": {key: value for key, value in asdict(model).items() if value != plain[key]},
             "training": training,
         }
     )

@@ -55,3 +55,26 @@ class Cost:
         ),
     ] = None
     markdown: Annotated[bool, flag(OUTPUT, "--markdown", "Write Markdown.")] = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class Data:
+    """Examine the corpus of an experiment before training.
+
+    Lengths, duplicates, wrong language, mismatched numbers and punctuation, encodings, test overlap, vocabulary sizes.
+    """
+
+    config: Annotated[Path, argument("CONFIG", "Experiment file (TOML).")]
+    overrides: declaring.Overrides = None
+    html: Annotated[Path | None, value(OUTPUT, "FILE", "Also write a page of HTML.")] = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Plot:
+    """Draw learning curves of runs, or the chart of a grid.
+
+    Each drawing is written as SVG and PNG.
+    """
+
+    places: Annotated[list[Path], argument("RUN|GRID", "Run directories, or the folder or file of a grid.")]
+    out: Annotated[Path | None, value(FILES, "FOLDER", "Where to write [default: the first run or the grid].")] = None

@@ -1,6 +1,6 @@
 """Self-contained HTML pages: no script, font or style is loaded from elsewhere."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import jinja2
@@ -20,6 +20,11 @@ def attention_page(title: str, data: Mapping[str, object]) -> str:
             and source token; "layers" and "heads", their names; "layer" and "head", the indices shown first.
     """
     return _template("attention").render(title=title, data=data)
+
+
+def data_page(title: str, chapters: Sequence[object]) -> str:
+    """Return a report in chapters, each with `title`, `rows`, `bars`, `examples` and `note`."""
+    return _template("data").render(title=title, chapters=chapters)
 
 
 def _template(name: str) -> jinja2.Template:

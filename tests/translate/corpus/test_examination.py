@@ -1,0 +1,117 @@
+"""The data doctor finds what was planted, and nothing in clean text."""
+
+from collections import Counter
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from translate.cli import main
+from translate.config.load import parse
+from translate.config.schema import ExperimentConfig
+from translate.corpus.examination import Examination, examine, histogram, quantile
+from translate.corpus.grammar import generate
+from translate.errors import UserError
+
+CLEAN = list(generate("train", 120, 3))
+PLANTED = {
+    "numbers": ("Wir haben 1945 viele Kinder gesehen.", "We saw many children."),
+    "foreign target": ("Der Hund schläft heute im Garten.", "Le chien dort aujourd'hui dans le jardin."),
+    "foreign source": ("The children are playing in the garden today.", "The children are playing there today."),
+    "end of sentence": ("Kommst du heute mit uns?", "You are coming with us today."),
+    "encoding": ("Die TÃ¼r ist offen.", "The door is open."),
+    "control characters": ("Das Haus\x07 ist alt.", "The house is old."),
+}
+
+
+def experiment(folder: Path, pairs: list[tuple[str, str]], valid: list[tuple[str, str]]) -> ExperimentConfig:
+    for name, chosen in (("train", pairs), ("valid", valid)):
+        for language, side in zip(("de", "en"), zip(*chosen, strict=True), strict=True):
+            (folder / f"{name}.{language}").write_text("".join(f"{line}\n" for line in side), encoding="utf-8")
+    data = {
+        **{"source": "de", "target": "en", "root": str(folder)},
+        "train": [{"source": "train.de", "target": "train.en"}],
+        "valid": {"source": "valid.de", "target": "valid.en"},
+    }
+    return parse({"data": data, "tokenizer": {"vocab_size": 300}}, "toy")
+
+
+@pytest.fixture
+def found(tmp_path: Path) -> Examination:
+    held_out = list(generate("valid", 5, 3))
+    return examine(experiment(tmp_path, [*CLEAN, *PLANTED.values(), CLEAN[0], held_out[0], ("Ja", "")], held_out))
+
+
+@pytest.mark.parametrize("name", PLANTED)
+def test_a_planted_fault_is_found(found: Examination, name: str) -> None:
+    assert PLANTED[name] in found.checks[name].examples
+
+
+@pytest.mark.parametrize("name", ["numbers", "encoding", "control characters"])
+def test_nothing_else_is_suspicious(found: Examination, name: str) -> None:
+    assert set(found.checks[name].examples) == {PLANTED[name]}
+    assert found.checks[name].count == 1
+
+
+def test_what_prepare_would_drop_is_counted_by_its_rules(found: Examination) -> None:
+    n_doubles = len(CLEAN) - len(set(CLEAN))
+    assert found.cleaning.dropped["duplicate"] == n_doubles + 1
+    assert found.cleaning.dropped["empty"] == 1
+    assert found.cleaning.dropped["test_overlap"] >= 1
+    assert found.cleaning.read == found.n_checked == len(CLEAN) + len(PLANTED) + 3
+
+
+def test_lengths_are_those_of_all_pairs(found: Examination) -> None:
+    assert [counts.total() for counts in found.lengths] == [found.cleaning.read] * 2
+    assert found.lengths[1][0] == 1
+    assert found.n_sides[0] <= found.cleaning.read - 1
+
+
+def test_vocabularies_get_fewer_tokens_and_rarer_pieces_as_they_grow(found: Examination) -> None:
+    sizes = [one.size for one in found.vocabularies]
+    assert 300 in sizes
+    assert sizes == sorted(sizes)
+    assert all(0 <= one.unknown <= 1 and 0 <= one.frequent <= 1 for one in found.vocabularies)
+    tokens = [one.tokens_per_sentence for one in found.vocabularies]
+    assert tokens == sorted(tokens, reverse=True)
+
+
+def test_no_pairs_is_a_mistake(tmp_path: Path) -> None:
+    config = experiment(tmp_path, CLEAN[:1], CLEAN[:1])
+    for name in ("train.de", "train.en"):
+        (tmp_path / name).write_text("", encoding="utf-8")
+    with pytest.raises(UserError, match=r"data.train: has no pairs to examine"):
+        examine(config)
+
+
+@given(st.lists(st.integers(0, 400), min_size=1, max_size=30), st.floats(0.01, 1.0))
+def test_a_quantile_is_a_value_that_enough_do_not_exceed(values: list[int], share: float) -> None:
+    found = quantile(Counter(values), share)
+    assert sum(value <= found for value in values) >= share * len(values) - 1e-9
+    assert sum(value < found for value in values) < share * len(values)
+
+
+@given(st.lists(st.integers(0, 400), max_size=30))
+def test_a_histogram_counts_every_sentence_once(lengths: list[int]) -> None:
+    assert sum(histogram(Counter(lengths)).values()) == len(lengths)
+
+
+def test_the_command_prints_a_report_and_writes_a_page_that_needs_no_network(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    experiment(tmp_path, [*CLEAN, *PLANTED.values(), ("<script>x", "<script>y")], CLEAN[:3])
+    monkeypatch.chdir(tmp_path)
+    Path("toy.toml").write_text(
+        '[data]\nsource = "de"\ntarget = "en"\ntrain = [{ source = "train.de", target = "train.en" }]\n'
+        'valid = { source = "valid.de", target = "valid.en" }\n[tokenizer]\nvocab_size = 300\n',
+        encoding="utf-8",
+    )
+    assert main(["data", "toy.toml", "--html", "page.html"]) == 0
+    said = capsys.readouterr().out
+    assert all(title in said for title in ("PAIRS", "LENGTHS", "CONTENT", "VOCABULARY"))
+    assert "numbers: Wir haben 1945" in said
+    page = Path("page.html").read_text(encoding="utf-8")
+    assert "Wir haben 1945" in page
+    assert "http" not in page
+    assert "<script>" not in page

@@ -1,0 +1,90 @@
+"""Charts of runs and grids: every value is drawn, and files are the same each time."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from translate.cli import main
+
+pytest.importorskip("matplotlib")
+
+from translate.pictures.charts import grid_chart, learning_curves  # noqa: E402
+
+LINES = [
+    {"kind": "train", "step": 2, "nll": 5.0},
+    {"kind": "valid", "step": 2, "nll": 4.0, "bleu": 1.5},
+    {"kind": "train", "step": 4, "nll": 3.0},
+    {"kind": "valid", "step": 4, "nll": None, "bleu": 2.5},
+]
+
+
+def row(name: str, *scores: float) -> dict:
+    seeds = {str(i): {"scores": {"toy": {"bleu": {"score": score}}}} for i, score in enumerate(scores)}
+    return {"row": [name], "seeds": seeds}
+
+
+TABLE = {"score_on": ["toy"], "baseline": ["a"], "rows": [row("a", 3.0, 5.0), row("b", 7.0), row("c")]}
+
+
+@pytest.fixture
+def grid(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The folder of a grid, named from the working directory."""
+    monkeypatch.chdir(tmp_path)
+    folder = Path("experiments/toy")
+    folder.mkdir(parents=True)
+    (folder / "table.json").write_text(json.dumps(TABLE), encoding="utf-8")
+    return folder
+
+
+def test_curves_are_the_values_of_the_run() -> None:
+    loss, bleu = learning_curves({"one": LINES}).axes
+    assert [line.get_xydata().tolist() for line in loss.lines] == [[[2, 5.0], [4, 3.0]], [[2, 4.0]]]
+    assert [line.get_xydata().tolist() for line in bleu.lines] == [[[2, 1.5], [4, 2.5]]]
+
+
+def test_without_bleu_there_is_one_chart() -> None:
+    assert len(learning_curves({"one": LINES[:1], "two": []}).axes) == 1
+
+
+def test_a_grid_has_a_mean_for_each_row_and_says_where_there_is_none() -> None:
+    (axes,) = grid_chart(TABLE).axes
+    means = [container.lines[0].get_xydata().tolist() for container in axes.containers]
+    assert means == [[[4.0, 0]], [[7.0, 1]]]
+    assert [text.get_text() for text in axes.texts] == ["no result"]
+    assert [label.get_text() for label in axes.get_yticklabels()] == ["a", "b", "c"]
+
+
+def test_files_are_written_beside_the_run_and_are_the_same_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    run = Path("runs/toy")
+    run.mkdir(parents=True)
+    (run / "metrics.jsonl").write_text("".join(f"{json.dumps(line)}\n" for line in LINES), encoding="utf-8")
+    assert main(["plot", "toy"]) == 0
+    first = {path.name: path.read_bytes() for path in run.glob("curves.*")}
+    assert main(["plot", "runs/toy", "--out", "other"]) == 0
+    assert sorted(first) == ["curves.png", "curves.svg"]
+    assert {name: (Path("other") / name).read_bytes() for name in first} == first
+
+
+def test_a_grid_file_stands_for_its_folder(grid: Path) -> None:
+    assert main(["plot", "configs/toy.toml"]) == 0
+    assert (grid / "chart.svg").exists()
+    assert (grid / "chart.png").exists()
+
+
+@pytest.mark.parametrize("words", [["nothing"], ["experiments/toy", "nothing"]])
+def test_a_place_without_a_run_is_one_sentence(
+    words: list[str], grid: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["plot", *words]) == 2
+    assert capsys.readouterr().err == (
+        "translate: nothing: no run with metrics and no grid with a table; name a run, or run the grid first\n"
+    )
+
+
+def test_a_grid_and_another_place_cannot_share_a_chart(grid: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["plot", str(grid), str(grid)]) == 2
+    assert "one grid, or several runs, can be drawn at a time" in capsys.readouterr().err

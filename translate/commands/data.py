@@ -1,0 +1,144 @@
+"""`translate data`: examine the corpus of an experiment before it is prepared."""
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from translate.commands.messages import say
+from translate.config.load import load
+from translate.config.schema import ExperimentConfig
+from translate.corpus.examination import Examination, examine, histogram, quantile
+from translate.experiments.layout import rendered
+from translate.files import write_text
+from translate.options.researching import Data
+from translate.pictures.terminal import bar
+
+_WIDTH = 40  # columns of the longest bar
+_SHOWN = 160  # characters of an example
+
+
+@dataclass(frozen=True)
+class Chapter:
+    """One subject of the report.
+
+    Attributes:
+        title: its heading.
+        rows: a table.
+        bars: a histogram, by heading and range; shares of the largest count are drawn.
+        examples: lines of text.
+        note: a sentence below.
+    """
+
+    title: str
+    rows: list[dict[str, str]] = field(default_factory=list)
+    bars: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+    examples: list[str] = field(default_factory=list)
+    note: str = ""
+
+
+def run(options: Data) -> None:
+    """Print the report, and write it as a page of HTML if asked to; UserError if a source cannot be read."""
+    config = load(options.config, options.overrides or [])
+    chapters = report(config, examine(config))
+    print("\n\n".join(map(_text, chapters)))
+    if options.html is not None:
+        from translate.pictures.page import data_page
+
+        write_text(options.html, data_page(f"Data of {options.config.name}", chapters))
+        say(f"wrote {options.html}")
+
+
+def report(config: ExperimentConfig, found: Examination) -> list[Chapter]:
+    """Return the chapters of the report."""
+    source, target = config.data.source, config.data.target
+    return [_pairs(found), _lengths(found, (source, target)), _content(found, (source, target)), _vocabulary(found)]
+
+
+def _pairs(found: Examination) -> Chapter:
+    cleaning = found.cleaning
+    rows = [
+        {"source": origin, "pairs": f"{n['read']:,}", "kept by cleaning": f"{n['kept']:,}"}
+        for origin, n in cleaning.origins.items()
+    ]
+    rows += [
+        {"source": f"dropped: {rule}", "pairs": f"{n:,}", "kept by cleaning": ""}
+        for rule, n in cleaning.dropped.items()
+    ]
+    examples = [
+        f"{rule}: {example['origin']}, line {example['line']}: {example['source']} | {example['target']}"
+        for rule, shown in cleaning.examples.items()
+        for example in shown[:1]
+    ]
+    skipped = f"Not read, as its other side is not made yet: {', '.join(found.skipped)}." if found.skipped else ""
+    return Chapter("Pairs", rows, examples=examples, note=skipped)
+
+
+def _lengths(found: Examination, languages: tuple[str, str]) -> Chapter:
+    rows = [
+        _row(f"{language}, words", counts, f"{distinct:,}")
+        for language, counts, distinct in zip(languages, found.lengths, found.n_sides, strict=True)
+    ]
+    if found.ratios:
+        rows.append(_row(f"characters {languages[1]} / {languages[0]}", found.ratios, ""))
+    bars = {f"words, {language}": histogram(counts) for language, counts in zip(languages, found.lengths, strict=True)}
+    return Chapter("Lengths", rows, bars)
+
+
+def _row(name: str, counts: "Counter[int] | Counter[float]", distinct: str) -> dict[str, str]:
+    mean = sum(value * n for value, n in counts.items()) / counts.total()
+    shares = {"5 %": 0.05, "median": 0.5, "95 %": 0.95, "99 %": 0.99, "largest": 1.0}
+    values = {head: f"{quantile(counts, share):g}" for head, share in shares.items()}
+    return {"": name, "mean": f"{mean:.2f}", **values, "distinct": distinct}
+
+
+def _content(found: Examination, languages: tuple[str, str]) -> Chapter:
+    meanings = {
+        "foreign source": f"source is certainly not {languages[0]}",
+        "foreign target": f"target is certainly not {languages[1]}",
+        "numbers": "a number of the source is not in the target",
+        "end of sentence": "the sides end in different punctuation",
+        "encoding": "wrongly decoded text, entities or U+FFFD",
+        "control characters": "control characters",
+    }
+    rows = [
+        {"suspicious": meanings[name], "pairs": f"{check.count:,}", "share": f"{check.count / found.n_checked:.2%}"}
+        for name, check in found.checks.items()
+    ]
+    examples = [
+        f"{name}: {source[:_SHOWN]} | {target[:_SHOWN]}"
+        for name, check in found.checks.items()
+        for source, target in check.examples
+    ]
+    note = f"Of {found.n_checked:,} pairs at even distances. A suspicious pair may be right; look at the examples."
+    return Chapter("Content", rows, examples=examples, note=note)
+
+
+def _vocabulary(found: Examination) -> Chapter:
+    rows = [
+        {
+            "pieces": f"{one.size:,}",
+            "tokens a sentence": f"{one.tokens_per_sentence:.1f}",
+            "<unk> in valid": f"{one.unknown:.3%}",
+            "pieces seen 100 times": f"{one.frequent:.0%}",
+        }
+        for one in found.vocabularies
+    ]
+    suggestion = (
+        "No size has 95 % of its pieces 100 times or more; the smallest comes nearest."
+        if found.suggested is None
+        else f"Suggested: {found.suggested:,}, the largest with 95 % of its pieces seen 100 times or more."
+    )
+    return Chapter("Vocabulary", rows, note=f"{suggestion} <unk> is without byte fallback, which leaves none.")
+
+
+def _text(chapter: Chapter) -> str:
+    """Return a chapter as text."""
+    parts = [chapter.title.upper()]
+    if chapter.rows:
+        parts.append(rendered(chapter.rows, "simple"))
+    for title, counts in chapter.bars.items():
+        most = max(counts.values()) or 1
+        lines = [f"{label:>9} {n:>9,} {bar(n / most, _WIDTH)}".rstrip() for label, n in counts.items()]
+        parts.append("\n".join([title, *lines]))
+    parts += ["\n".join(f"  {example}" for example in chapter.examples)] if chapter.examples else []
+    return "\n\n".join([*parts, *filter(None, [chapter.note])])

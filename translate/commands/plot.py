@@ -1,0 +1,60 @@
+"""`translate plot`: learning curves of runs, and charts of grids, as SVG and PNG."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from translate.commands.messages import say
+from translate.errors import UserError
+from translate.files import read_json, write_bytes
+from translate.options.researching import Plot
+from translate.pictures import charts
+from translate.pictures.plotting import rendered
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+PLACES = (Path(), Path("runs"), Path("experiments"))
+
+
+def run(options: Plot) -> None:
+    """Draw the runs in one figure, or the grid; UserError if there is nothing to draw or no matplotlib."""
+    folders = [_find(place) for place in options.places]
+    grids = [folder for folder in folders if (folder / "table.json").exists()]
+    if grids and len(folders) > 1:
+        raise UserError("one grid, or several runs, can be drawn at a time; name either")
+    out = options.out or folders[0]
+    if grids:
+        _write(charts.grid_chart(_table(grids[0])), out, "chart")
+    else:
+        _write(_curves(folders), out, "curves")
+
+
+def _find(place: Path) -> Path:
+    """Return the folder of a run or grid; UserError if there is none."""
+    name = place.with_suffix("") if place.suffix == ".toml" else place
+    candidates = [folder / (name.name if place.suffix == ".toml" else name) for folder in PLACES]
+    for folder in candidates:
+        if (folder / "metrics.jsonl").exists() or (folder / "table.json").exists():
+            return folder
+    raise UserError(f"{place}: no run with metrics and no grid with a table; name a run, or run the grid first")
+
+
+def _curves(folders: Sequence[Path]) -> "Figure":
+    from translate.training.run import Run
+
+    return charts.learning_curves({folder.resolve().name: Run(folder).records() for folder in folders})
+
+
+def _table(folder: Path) -> dict[str, object]:
+    try:
+        return read_json(folder / "table.json")
+    except ValueError as error:
+        raise UserError(f"{folder / 'table.json'}: damaged; make it again with `translate experiment`") from error
+
+
+def _write(figure: "Figure", folder: Path, name: str) -> None:
+    folder.mkdir(parents=True, exist_ok=True)
+    for form in ("svg", "png"):
+        write_bytes(folder / f"{name}.{form}", rendered(figure, form))
+    say(f"wrote {folder / name}.svg and .png")

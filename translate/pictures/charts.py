@@ -1,0 +1,75 @@
+"""Charts of experiments: learning curves of runs, and the results of a grid with their spread."""
+
+import itertools
+import statistics
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from translate.pictures.plotting import COLOURS, new_axes, new_figure
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+Record = Mapping[str, Any]
+
+
+def learning_curves(runs: Mapping[str, Sequence[Record]]) -> "Figure":
+    """Return loss and, where it was measured, BLEU by update.
+
+    Args:
+        runs: the lines of the metrics by name of the run.
+    """
+    has_bleu = any(record.get("bleu") is not None for records in runs.values() for record in records)
+    figure = new_figure(9.0 if has_bleu else 5.0, 3.5)
+    loss, *others = new_axes(figure, 1, 2 if has_bleu else 1)
+    for (name, records), colour in zip(runs.items(), itertools.cycle(COLOURS), strict=False):
+        for kind, style in (("train", ":"), ("valid", "-")):
+            steps, values = _series(records, kind, "nll")
+            if steps:
+                loss.plot(steps, values, style, color=colour, label=f"{name}, {kind}")
+        for axes in others:
+            axes.plot(*_series(records, "valid", "bleu"), marker="o", markersize=3, color=colour, label=name)
+    _label(loss, "update", "nats per token")
+    for axes in others:
+        _label(axes, "update", "BLEU (validation, greedy)")
+    return figure
+
+
+def grid_chart(table: Record) -> "Figure":
+    """Return the BLEU of every row on each set, with its standard deviation over seeds, and the baseline as a line.
+
+    Args:
+        table: the table.json of a grid.
+    """
+    sets, rows = table["score_on"], table["rows"]
+    figure = new_figure(2.0 + 3.5 * len(sets), 1.2 + 0.25 * len(rows))
+    for axes, name in zip(new_axes(figure, 1, len(sets)), sets, strict=True):
+        for place, row in enumerate(rows):
+            values = [seed["scores"][name]["bleu"]["score"] for seed in row["seeds"].values()]
+            if not values:
+                axes.text(0.02, place, "no result", transform=axes.get_yaxis_transform(), va="center", color="gray")
+                continue
+            mean, spread = statistics.fmean(values), statistics.stdev(values) if len(values) > 1 else 0.0
+            is_baseline = row["row"] == table["baseline"]
+            axes.errorbar(mean, place, xerr=spread, fmt="o", color=COLOURS[1 if is_baseline else 0], capsize=3)
+            axes.plot(values, [place] * len(values), "|", color="gray")
+            if is_baseline:
+                axes.axvline(mean, color=COLOURS[1], linewidth=0.8, linestyle=":")
+        axes.set_yticks(range(len(rows)), [", ".join(row["row"]) for row in rows])
+        axes.set_ylim(len(rows) - 0.5, -0.5)
+        axes.set_xlabel(f"BLEU, {name}")
+    return figure
+
+
+def _series(records: Sequence[Record], kind: str, key: str) -> tuple[list[int], list[float]]:
+    """Return updates and values of a kind of line; values that are missing are left out."""
+    points = [(line["step"], line[key]) for line in records if line["kind"] == kind and line.get(key) is not None]
+    return [step for step, _ in points], [value for _, value in points]
+
+
+def _label(axes: "Axes", x: str, y: str) -> None:
+    axes.set_xlabel(x)
+    axes.set_ylabel(y)
+    if axes.lines:
+        axes.legend(frameon=False, fontsize="small")
