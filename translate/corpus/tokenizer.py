@@ -86,6 +86,20 @@ class Tokenizer:
         """Return the token ids of a text, without bos and eos; empty for the empty text."""
         return list(self._processor.encode(_escape(text)))
 
+    def spans(self, text: str) -> list[tuple[int, int]]:
+        """Return the characters of the text, from start to stop, that each piece of `encode(text)` stands for.
+
+        A space belongs to the piece after it. Of the bytes of one character only the last has it.
+        """
+        places = [i for i, character in enumerate(text) for _ in _escape(character).encode()]
+        is_byte, escaped = self._processor.is_byte, _escape(text)
+        pieces = zip(self._processor.encode(escaped), self._processor.encode(escaped, out_type=str), strict=True)
+        stops = [0, *itertools.accumulate(1 if is_byte(i) else len(_spaced(piece).encode()) for i, piece in pieces)]
+        added = stops[-1] - len(places)  # the space before the text
+        last = len(places)
+        places.append(len(text))
+        return [(places[max(0, a - added)], places[min(max(0, b - added), last)]) for a, b in itertools.pairwise(stops)]
+
     def encode_batch(self, texts: Sequence[str]) -> list[list[int]]:
         """Return `encode` of each text; several times as fast as one by one."""
         return list(self._processor.encode([_escape(text) for text in texts])) if texts else []
@@ -202,6 +216,10 @@ def _training_problem(message: str, vocab_size: int) -> str:
     if "sentences_.empty()" in message:
         return "there is no text to train the tokenizer on: every sentence is empty"
     return f"SentencePiece could not train the tokenizer: {' '.join(message.split())}"
+
+
+def _spaced(piece: str) -> str:
+    return piece.replace(_SPACE_SYMBOL, " ")
 
 
 def _escape(text: str) -> str:

@@ -8,6 +8,7 @@ sentences, keeps placeholders and applies the guards; calling the translator doe
 import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, overload
@@ -174,9 +175,19 @@ class Translator:
         passages = Passages(search, spec.source, spec.target, n_symbols, guarded, splits, markup)
         for window in _windows(_clean(texts)):
             for found in passages.translate(window):
-                trust = None if found.back is None else found.trust
-                doubtful = guarded and found.n_searches and guards.doubts(found.confidence, trust)
-                yield sentences.scored(found.flagged("confidence") if doubtful else found)
+                yield sentences.scored(_doubted(found) if guarded else found)
+
+
+def _doubted(passage: Translation) -> Translation:
+    """Return a passage with the flag "confidence" where the model is unsure: of the whole, of each sentence."""
+
+    def flagged(found: Translation) -> Translation:
+        trust = None if found.back is None else found.trust
+        is_doubtful = found.n_searches and guards.doubts(found.confidence, trust)
+        return found.flagged("confidence") if is_doubtful else found
+
+    pairs = tuple((source, flagged(found)) for source, found in passage.sentences)
+    return replace(flagged(passage), sentences=pairs)
 
 
 def _decoding(

@@ -1,4 +1,4 @@
-"""Routes for texts: /translate, /detect, /suggest, /languages, /frontend/settings, /health, /metrics."""
+"""Routes for texts: /translate, /alignment, /detect, /suggest, /languages, /frontend/settings, /health, /metrics."""
 
 import json
 from datetime import UTC, datetime
@@ -50,7 +50,29 @@ async def translate(request: Request) -> Response:
         answer["detectedLanguage"] = [done.detected] * len(texts) if is_list else done.detected
     if n_alternatives:
         answer["alternatives"] = done.alternatives if is_list else done.alternatives[0]
+    if given.is_true("sentences"):
+        answer["sentences"] = done.sentences if is_list else done.sentences[0]
     return JSONResponse(answer)
+
+
+@router.post(
+    "/alignment",
+    tags=["translate"],
+    summary="Find the words that a translation comes from",
+    response_model=schemas.Alignment,
+    responses=refusals(400, 403, 408, 413, 429, 503, 504),
+    openapi_extra=takes(schemas.AlignmentRequest, *JSON_OR_FORM),
+)
+async def alignment(request: Request) -> Response:
+    """Return how much each word of a translation attends to each word of its source sentence."""
+    state, given, client = await opened(request)
+    text, translation, source, target = (required(given, name) for name in ("q", "translation", "source", "target"))
+    check_size(request, [text, translation], client)
+    found = await state.work.run(
+        request, client.name, lambda ticket: state.service.attention(text, translation, source, target)
+    )
+    weights = [[round(weight, 4) for weight in row] for row in found.weights]
+    return JSONResponse({"source": found.source, "target": found.target, "weights": weights})
 
 
 @router.post(
@@ -112,6 +134,7 @@ async def frontend_settings(request: Request) -> Response:
             "suggestions": options.suggestions is not None,
             "filesTranslation": options.file_size > 0,
             "supportedFilesFormat": list(SUFFIXES) if options.file_size else [],
+            "alternatives": options.alternatives,
             "language": {
                 "source": {"code": source, "name": name_of(source)},
                 "target": {"code": target, "name": name_of(target)},

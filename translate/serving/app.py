@@ -8,7 +8,7 @@ from pathlib import Path
 from fastapi import FastAPI, Request
 from starlette.exceptions import HTTPException
 from starlette.middleware.cors import CORSMiddleware
-from starlette.responses import HTMLResponse, JSONResponse, Response
+from starlette.responses import FileResponse, HTMLResponse, JSONResponse, Response
 from starlette.staticfiles import StaticFiles
 
 from translate.options.serving import Serve
@@ -20,7 +20,7 @@ from translate.serving.request_log import CLIENT_GONE, RequestLog
 from translate.serving.state import State
 from translate.serving.work import ClientGoneError
 
-PAGE = Path(__file__).parent / "page"  # the files of the page at /
+PAGE = Path(__file__).parent / "page"  # files of the page at /
 
 _TIDY_SECONDS = 30
 
@@ -58,8 +58,8 @@ def create_app(options: Serve, folder: Path) -> FastAPI:
     app.include_router(file_api.router)
     app.add_api_route("/docs", _docs, include_in_schema=False)
     app.add_api_route("/spec", _spec, include_in_schema=False)  # LibreTranslate's address of the description
-    if PAGE.is_dir():
-        app.mount("/", StaticFiles(directory=PAGE, html=True))
+    app.add_api_route("/", _index, include_in_schema=False)
+    app.mount("/page", StaticFiles(directory=PAGE))
     app.add_exception_handler(ApiError, _api_error)
     app.add_exception_handler(HTTPException, _http_error)
     app.add_exception_handler(ClientGoneError, _client_gone)
@@ -81,6 +81,10 @@ async def _tidy(state: State) -> None:
     while True:
         await asyncio.sleep(min(_TIDY_SECONDS, state.options.unload))
         await asyncio.to_thread(state.tidy)
+
+
+async def _index() -> Response:
+    return FileResponse(PAGE / "index.html")
 
 
 async def _docs(request: Request) -> Response:

@@ -146,6 +146,10 @@ class Parameters:
             raise invalid(f"Invalid request: {name} parameter is not a string")
         return unicode(value, name)
 
+    def is_true(self, name: str) -> bool:
+        """Return whether a parameter is true: in JSON, or written as "true" or 1."""
+        return str(self._values.get(name)).lower() in ("true", "1")
+
 
 def unicode(text: str, name: str) -> str:
     """Return a text; ApiError if it has lone surrogates, which JSON can write and UTF-8 cannot."""

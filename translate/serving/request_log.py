@@ -14,6 +14,7 @@ _UNMATCHED = "other"
 _HEADERS = {
     "X-Content-Type-Options": "nosniff",
     "Referrer-Policy": "no-referrer",
+    "Cache-Control": "no-cache",  # a browser asks whether a file of the page has changed
     "Content-Security-Policy": "default-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; "
     "base-uri 'none'; frame-ancestors 'none'; form-action 'self'",
 }

@@ -15,6 +15,7 @@ class TranslateRequest(BaseModel):
     target: str = Field(description="Target language code", examples=["en"])
     format: Literal["text", "html"] = Field(default="text", description="Format of the text")
     alternatives: int = Field(default=0, description="Number of alternative translations", examples=[3])
+    sentences: bool = Field(default=False, description="Whether to describe each sentence; not in LibreTranslate")
     api_key: str | None = _KEY
 
 
@@ -25,12 +26,40 @@ class Detection(BaseModel):
     language: str = Field(description="Language code", examples=["de"])
 
 
+class Sentence(BaseModel):
+    """A sentence, or the white space between two; joined they are the text."""
+
+    source: str
+    text: str = Field(description="Translation")
+    suspicious: bool = Field(description="Whether the translation may be wrong")
+    flags: list[str] = Field(description="What was noticed", examples=[["missing"]])
+
+
 class TranslateResponse(BaseModel):
     """Answer of /translate; a list of texts has lists."""
 
     translatedText: str | list[str]  # noqa: N815 -- LibreTranslate's name
     detectedLanguage: Detection | list[Detection] | None = None  # noqa: N815
     alternatives: list[str] | list[list[str]] | None = None
+    sentences: list[Sentence] | list[list[Sentence]] | None = None
+
+
+class AlignmentRequest(BaseModel):
+    """Body of /alignment."""
+
+    q: str = Field(description="Sentence", examples=["Guten Morgen"])
+    translation: str = Field(description="Its translation", examples=["Good morning"])
+    source: str = Field(description="Language of the sentence", examples=["de"])
+    target: str = Field(description="Language of the translation", examples=["en"])
+    api_key: str | None = _KEY
+
+
+class Alignment(BaseModel):
+    """Answer of /alignment."""
+
+    source: list[str] = Field(description="Words and punctuation marks of the sentence")
+    target: list[str] = Field(description="Words and punctuation marks of the translation")
+    weights: list[list[float]] = Field(description="Attention of each target word to each source word")
 
 
 class DetectRequest(BaseModel):

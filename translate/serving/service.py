@@ -3,7 +3,10 @@
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
-from translate.inference.documents import joined, translate_documents
+from translate.errors import UserError
+from translate.inference.alignment import WordAttention, word_attention
+from translate.inference.documents import TranslatedPiece, joined, translate_documents
+from translate.inference.engine import TorchEngine
 from translate.inference.translator import Translator
 from translate.inference.variants import variants
 from translate.serving.errors import ApiError, invalid
@@ -12,8 +15,11 @@ from translate.serving.model_pool import ModelPool, ModelUnavailableError
 from translate.serving.scheduler import Scheduler, Ticket
 from translate.serving.shared_engine import SharedEngine
 from translate.text import identification
+from translate.text.translation import Translation
 
 Detection = dict[str, object]  # the language and the confidence in percent, as LibreTranslate writes them
+
+Sentence = dict[str, object]  # source, translation, and what the guards say of it
 
 _LEAST_CONFIDENCE = 1.0  # percent; less probable languages are not listed
 
@@ -26,11 +32,13 @@ class Translated:
         texts: one for each text.
         alternatives: other translations of each text.
         detected: the source language, if it was to be detected.
+        sentences: of each text; none of HTML.
     """
 
     texts: list[str]
     alternatives: list[list[str]]
     detected: Detection | None
+    sentences: list[list[Sentence]]
 
 
 class Service:
@@ -106,15 +114,57 @@ class Service:
             source = str(detected["language"])
         self.check(source, target)
         if source == target:
-            return Translated(list(texts), [[] for _ in texts], detected)
+            same = [[_sentence(text, Translation(text))] for text in texts]
+            return Translated(list(texts), [[] for _ in texts], detected, same)
         try:
             with self.pool.engine((source, target)) as engine:
                 translator = Translator(SharedEngine(engine, self.scheduler, ticket), beam_size=self._beam_size)
-                done = [joined(pieces) for pieces in translate_documents(translator, texts, layout)]
+                documents = translate_documents(translator, texts, layout)
                 others = [_alternatives(translator, text, n_alternatives) if layout != "html" else [] for text in texts]
         except ModelUnavailableError as error:
-            raise ApiError(503, str(error), {"Retry-After": "30"}) from error
-        return Translated(done, others, detected)
+            raise _unavailable(error) from error
+        sentences = [_sentences(pieces) if layout != "html" else [] for pieces in documents]
+        return Translated([joined(pieces) for pieces in documents], others, detected, sentences)
+
+    def attention(self, text: str, translation: str, source: str, target: str) -> WordAttention:
+        """Return how much each word of a translation attends to each word of its source.
+
+        Args:
+            text: the source, one sentence.
+            translation: of the sentence.
+            source, target: language codes.
+
+        Raises ApiError if there is no such model, if it cannot be loaded, or if a sentence is too long.
+        """
+        if (source, target) not in self.pool.pairs:
+            raise invalid(f"There is no model from {source} to {target}")
+        try:
+            with self.pool.engine((source, target)) as engine:
+                if not isinstance(engine, TorchEngine):
+                    raise invalid("This model is in CTranslate2's format, which has no attention")
+                return word_attention(engine.model_folder, text, translation)
+        except ModelUnavailableError as error:
+            raise _unavailable(error) from error
+        except UserError as error:
+            raise invalid(str(error)) from error
+
+
+def _unavailable(error: ModelUnavailableError) -> ApiError:
+    return ApiError(503, str(error), {"Retry-After": "30"})
+
+
+def _sentences(pieces: Sequence[TranslatedPiece]) -> list[Sentence]:
+    """Return the sentences of a text and the text between them, in order."""
+    pairs = (
+        pair
+        for piece, translation in pieces
+        for pair in (translation.sentences if translation else [(piece.text, Translation(piece.text))])
+    )
+    return [_sentence(source, found) for source, found in pairs]
+
+
+def _sentence(source: str, found: Translation) -> Sentence:
+    return {"source": source, "text": found.text, "suspicious": found.suspicious, "flags": list(found.flags)}
 
 
 def _alternatives(translator: Translator, text: str, n: int) -> list[str]:

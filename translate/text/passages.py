@@ -47,7 +47,10 @@ class Passages:
         split = partial(sentences.split, language=self.source, markup=self.markup)
         passages = [split(text) if self.splits else [Piece(text, True)] for text in texts]
         found = self._sentences(_distinct(p.text for passage in passages for p in passage if p.translate))
-        return [join([found[p.text] if p.translate else Translation(p.text) for p in passage]) for passage in passages]
+        return [
+            _joined([(p.text, found[p.text] if p.translate else Translation(p.text)) for p in passage])
+            for passage in passages
+        ]
 
     def _sentences(self, texts: Sequence[str]) -> dict[str, Translation]:
         """Translate sentences that may contain placeholders."""
@@ -144,6 +147,11 @@ class Passages:
                     best[text] = replace(translation, text=restored).flagged("numbers")
                     del lost[text]
         return best
+
+
+def _joined(pairs: Sequence[tuple[str, Translation]]) -> Translation:
+    """Return the translation of a passage, given source and translation of each part."""
+    return replace(join([translation for _, translation in pairs]), sentences=tuple(pairs))
 
 
 def _without_symbols(translation: Translation) -> Translation:

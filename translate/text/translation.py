@@ -36,6 +36,8 @@ class Translation:
         n_searches: number of searches joined in this translation, each with an end token; 0 if the model was not used.
         coverage: the coverage penalty.
         back: mean log-probability of a token of the source given the translation; None without the two-way check.
+        sentences: source and translation of each sentence of a passage and of the text between sentences, in order;
+            empty for a translation that is not a passage.
     """
 
     text: str
@@ -46,6 +48,7 @@ class Translation:
     n_searches: int = 0
     coverage: float = 0.0
     back: float | None = None
+    sentences: tuple[tuple[str, "Translation"], ...] = ()
 
     @property
     def confidence(self) -> float:

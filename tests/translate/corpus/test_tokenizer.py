@@ -217,3 +217,18 @@ def test_as_many_placeholders_as_asked_for() -> None:
 @functools.cache
 def with_placeholders() -> Tokenizer:
     return train([*SENTENCES, "a ⟦1⟧b⟦3⟧"], TokenizerConfig(vocab_size=307, placeholders=3))
+
+
+@given(text=st.text())
+def test_spans_divide_the_text(tokenizer: Tokenizer, text: str) -> None:
+    spans = tokenizer.spans(text)
+    assert len(spans) == len(tokenizer.encode(text))
+    assert "".join(text[start:stop] for start, stop in spans) == text
+
+
+def test_spans_are_those_of_the_pieces(tokenizer: Tokenizer) -> None:
+    text = "der Hund schläft."
+    pieces = tokenizer.pieces(tokenizer.encode(text))
+    assert [" " * (not start) + text[start:stop] for start, stop in tokenizer.spans(text)] == [
+        piece.replace("\u2581", " ") for piece in pieces
+    ]

@@ -1,0 +1,65 @@
+"""Options of our own: the sentences of a translation, and the words that it comes from."""
+
+from collections.abc import Iterator
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.translate.serving.live import Live, live
+from translate.options.serving import Serve
+
+GERMAN, FOREIGN = "der Hund schläft im Haus.", "The cat sleeps in the house, and nobody knows why."
+LINES = st.lists(st.sampled_from([GERMAN, FOREIGN, "die Katze singt! ", "  ", "42", "\n", "\r\n", "\t"]), max_size=5)
+
+
+@pytest.fixture(scope="module")
+def server(options: Serve, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Live]:
+    with live(options, tmp_path_factory.mktemp("server")) as running:
+        yield running
+
+
+@given(lines=LINES)
+def test_sentences_joined_are_the_text_and_its_translation(server: Live, lines: list[str]) -> None:
+    text = " ".join([*lines, "das Kind"])
+    answer = server.translate(text, sentences=True).json()
+    assert "".join(sentence["source"] for sentence in answer["sentences"]) == text
+    assert "".join(sentence["text"] for sentence in answer["sentences"]) == answer["translatedText"]
+
+
+def test_the_answer_is_libretranslates_without_the_option(server: Live) -> None:
+    assert server.translate(GERMAN).json().keys() == {"translatedText"}
+    assert server.translate(GERMAN, sentences=False).json().keys() == {"translatedText"}
+    assert len(server.translate([GERMAN, FOREIGN], sentences=True).json()["sentences"]) == 2
+    assert server.translate(f"<p>{GERMAN}</p>", format="html", sentences=True).json()["sentences"] == []
+
+
+def test_a_sentence_that_is_not_in_the_source_language_is_suspicious(server: Live) -> None:
+    first, _, second = server.translate(f"{GERMAN} {FOREIGN}", sentences=True).json()["sentences"]
+    assert "language" not in first["flags"]
+    assert (second["suspicious"], second["flags"], second["text"]) == (True, ["language"], FOREIGN)
+    same = server.translate(FOREIGN, "en", "en", sentences=True).json()["sentences"]
+    assert same == [{"source": FOREIGN, "text": FOREIGN, "suspicious": False, "flags": []}]
+
+
+def align(server: Live, **body: object) -> object:
+    answer = server.http.post("/alignment", json={"source": "de", "target": "en"} | body)
+    return answer.json() if answer.status_code == 200 else (answer.status_code, answer.json()["error"])
+
+
+def test_each_word_of_a_translation_has_weights_for_the_words_of_its_source(server: Live) -> None:
+    found = align(server, q="der Hund, z.B. (im) Haus!", translation="the dog 3,5 house.")
+    assert isinstance(found, dict)
+    assert found["source"] == ["der", "Hund", ",", "z.B", ".", "(", "im", ")", "Haus", "!"]
+    assert found["target"] == ["the", "dog", "3,5", "house", "."]
+    assert [len(row) for row in found["weights"]] == [10] * 5
+    assert all(0 < sum(row) <= 1.001 for row in found["weights"])
+
+
+def test_alignment_errors_are_named(server: Live) -> None:
+    message = "Invalid request: missing translation parameter"
+    assert align(server, q=GERMAN) == (400, message)
+    assert align(server, q=GERMAN, translation="x", source="fr") == (400, "There is no model from fr to en")
+    status, error = align(server, q="der Hund " * 99, translation="the dog")  # type: ignore[misc]
+    assert status == 400
+    assert "longer than the model's limit" in error

@@ -1,0 +1,139 @@
+// Pointing at a word lights up the words that the model looked at for it.
+
+import { post } from "./api.js";
+import { rows } from "./output.js";
+
+const DWELL = 120; // milliseconds on a sentence before its alignment is requested
+const FAINT = 0.12; // weights below this part of the largest are not shown
+
+const field = document.querySelector("#source-text");
+const mirror = document.querySelector("#mirror");
+const output = document.querySelector("#output");
+const announcement = document.querySelector("#announcement");
+
+/** Lights up words while the user points at the translation or its source, or moves through it with arrow keys. */
+export class Attention {
+  #pair;
+  #timer = 0;
+  #lit = [];
+  #cursor = null; // the word of the keyboard
+
+  /** @param {() => {source: string, target: string}} pair returns the languages of the translation that is shown. */
+  constructor(pair) {
+    this.#pair = pair;
+    output.addEventListener("pointermove", (event) => this.#point(event, output));
+    // The copy of the source lies under the text field, which gets the events.
+    field.addEventListener("pointermove", (event) => this.#point(event, mirror));
+    for (const element of [output, field]) element.addEventListener("pointerleave", () => this.clear());
+    output.addEventListener("keydown", (event) => this.#press(event));
+    output.addEventListener("blur", () => this.clear());
+  }
+
+  /** Darkens all words. */
+  clear() {
+    clearTimeout(this.#timer);
+    for (const word of this.#lit) word.classList.remove("lit", "chosen");
+    this.#lit = [];
+    this.#cursor = null;
+  }
+
+  #point(event, side) {
+    const under = document.elementsFromPoint(event.clientX, event.clientY);
+    const within = (attribute) => under.find((e) => side.contains(e) && e.dataset[attribute] !== undefined);
+    const word = within("word");
+    if (word) {
+      if (this.#lit[0] !== word) this.#light(word);
+      return;
+    }
+    this.clear();
+    const sentence = within("sentence");
+    const row = sentence && rows[sentence.dataset.sentence];
+    if (row && !row.weights) this.#timer = setTimeout(() => this.#divide(row), DWELL);
+  }
+
+  /** Divides a sentence into words and returns whether that is possible. */
+  async #divide(row) {
+    if (row.weights) return true;
+    if (!isTranslated(row.sentence)) return false;
+    row.asked ??= post("alignment", { q: row.sentence.source, translation: row.sentence.text, ...this.#pair() });
+    let found;
+    try {
+      found = await row.asked;
+    } catch {
+      return false; // the translation is of use without
+    }
+    if (!row.weights) {
+      row.words = { source: wrapped(row.source, found.source), target: wrapped(row.target, found.target) };
+      row.weights = found.weights;
+    }
+    return true;
+  }
+
+  #light(word) {
+    this.clear();
+    const row = rows[word.parentElement.dataset.sentence];
+    const i = Number(word.dataset.word);
+    const isTarget = output.contains(word);
+    const weights = isTarget ? row.weights[i] : row.weights.map((of) => of[i]);
+    const others = isTarget ? row.words.source : row.words.target;
+    const most = Math.max(...weights, Number.MIN_VALUE);
+    word.classList.add("chosen");
+    this.#lit = [word];
+    for (const [j, other] of others.entries()) {
+      if (weights[j] < FAINT * most) continue;
+      other.style.setProperty("--weight", (weights[j] / most).toFixed(3));
+      other.classList.add("lit");
+      this.#lit.push(other);
+    }
+    return others[weights.indexOf(most)];
+  }
+
+  async #press(event) {
+    const step = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1 }[event.key];
+    if (event.key === "Escape") this.clear();
+    if (!step || event.altKey || event.ctrlKey || event.metaKey || event.shiftKey) return;
+    event.preventDefault();
+    const next = await this.#neighbour(step);
+    if (!next || !next.isConnected) return;
+    const from = this.#light(next);
+    this.#cursor = next;
+    next.scrollIntoView({ block: "nearest" });
+    announcement.textContent = from ? `${next.textContent}, from ${from.textContent}` : next.textContent;
+  }
+
+  /** Returns the word before or after the keyboard's; sentences without words are skipped. */
+  async #neighbour(step) {
+    const here = this.#cursor?.isConnected ? this.#cursor : null;
+    let sentence = here ? Number(here.parentElement.dataset.sentence) : step > 0 ? 0 : rows.length - 1;
+    let word = here ? Number(here.dataset.word) + step : null;
+    for (; rows[sentence]; sentence += step, word = null) {
+      const row = rows[sentence];
+      if (!(await this.#divide(row))) continue;
+      const found = word === null ? row.words.target.at(step > 0 ? 0 : -1) : row.words.target[word];
+      if (found) return found;
+    }
+    return null;
+  }
+}
+
+function isTranslated({ source, text, flags }) {
+  return source.trim() && text.trim() && !flags.includes("copied") && !flags.includes("language");
+}
+
+/** Puts each word of an element into an element of its own and returns those. */
+function wrapped(element, words) {
+  const text = element.textContent;
+  const parts = [];
+  let done = 0;
+  const spans = words.map((word, i) => {
+    const start = text.indexOf(word, done);
+    const span = document.createElement("span");
+    span.textContent = word;
+    span.dataset.word = i;
+    parts.push(text.slice(done, start), span);
+    done = start + word.length;
+    return span;
+  });
+  element.replaceChildren(...parts, text.slice(done));
+  return spans;
+}

@@ -1,0 +1,104 @@
+// Files: chosen or dropped, translated one after the other, offered for download.
+
+import { Problem, postForm } from "./api.js";
+
+const card = document.querySelector("#files");
+const list = card.querySelector("ul");
+const drop = document.querySelector("#drop");
+
+/**
+ * Lets the user choose and drop files.
+ *
+ * @param {string[]} formats suffixes.
+ * @param {() => {source: string, target: string}} pair returns the chosen languages.
+ * @param {(problem: Problem) => void} failed
+ */
+export function acceptFiles(formats, pair, failed) {
+  const input = card.querySelector("#file");
+  let last = Promise.resolve();
+  const add = (files) => {
+    for (const file of files) {
+      const item = new Item(file);
+      last = last.then(() => item.translate(pair(), failed));
+    }
+  };
+  card.hidden = false;
+  card.querySelector("#formats").textContent = `Drop files anywhere on this page. Formats: ${formats.join(", ")}`;
+  input.accept = formats.join(",");
+  input.addEventListener("change", () => {
+    add(input.files);
+    input.value = ""; // the same file may be chosen again
+  });
+  acceptDrops(add);
+}
+
+function acceptDrops(add) {
+  const hasFiles = (event) => event.dataTransfer?.types.includes("Files");
+  addEventListener("dragover", (event) => {
+    if (!hasFiles(event)) return;
+    event.preventDefault();
+    drop.hidden = false;
+  });
+  addEventListener("dragleave", (event) => {
+    if (!event.relatedTarget) drop.hidden = true; // left the window
+  });
+  addEventListener("drop", (event) => {
+    drop.hidden = true;
+    if (!hasFiles(event)) return;
+    event.preventDefault();
+    add(event.dataTransfer.files);
+    card.scrollIntoView({ block: "nearest" });
+  });
+}
+
+/** A file in the list. */
+class Item {
+  #file;
+  #state = document.createElement("span");
+  #stop = document.createElement("button");
+  #aborter = new AbortController();
+
+  constructor(file) {
+    const item = document.createElement("li");
+    const name = document.createElement("span");
+    this.#file = file;
+    name.textContent = file.name;
+    name.className = "name";
+    this.#state.textContent = "Waiting";
+    this.#state.setAttribute("role", "status");
+    this.#stop.textContent = "Stop";
+    this.#stop.type = "button";
+    this.#stop.setAttribute("aria-label", `Stop the translation of ${file.name}`);
+    this.#stop.addEventListener("click", () => this.#aborter.abort());
+    item.append(name, this.#state, this.#stop);
+    list.append(item);
+  }
+
+  /** Sends the file and shows a link to its translation. */
+  async translate(pair, failed) {
+    if (!this.#aborter.signal.aborted) this.#state.textContent = "Translating...";
+    try {
+      const answer = await postForm("translate_file", { file: this.#file, ...pair }, this.#aborter.signal);
+      this.#state.replaceChildren(link(answer.translatedFileUrl));
+    } catch (error) {
+      if (error.name === "AbortError") this.#state.textContent = "Stopped";
+      else if (error instanceof Problem) {
+        this.#state.textContent = error.message;
+        this.#state.className = "refused";
+        failed(error);
+      } else throw error;
+    } finally {
+      this.#stop.remove();
+    }
+  }
+}
+
+/** Returns the link to a translated file, relative to this page, whatever the server takes for its own address. */
+function link(url) {
+  const name = new URL(url).pathname.split("/").at(-1);
+  const anchor = document.createElement("a");
+  anchor.href = `download_file/${name}`;
+  anchor.download = decodeURIComponent(name).replace(/^[^.]*\./, "");
+  anchor.textContent = `Download ${anchor.download}`;
+  return anchor;
+}

@@ -1,0 +1,72 @@
+// The translation, sentence by sentence, above a copy of the source that lies under the text field.
+
+import { reasons } from "./words.js";
+
+/**
+ * A sentence on the page.
+ *
+ * @typedef {{source: string, text: string, suspicious: boolean, flags: string[]}} Sentence
+ * @typedef {{sentence: Sentence, source: HTMLElement, target: HTMLElement}} Row
+ */
+
+const mirror = document.querySelector("#mirror");
+const output = document.querySelector("#output");
+const doubts = document.querySelector("#doubts");
+
+/** The sentences that are shown. @type {Row[]} */
+export let rows = [];
+
+/** Shows the sentences of a translation. */
+export function show(sentences, language) {
+  rows = sentences.map((sentence, i) => ({
+    sentence,
+    source: span(sentence.source, i),
+    target: span(sentence.text, i),
+  }));
+  mirror.replaceChildren(...rows.map((row) => row.source), "\n");
+  output.replaceChildren(...rows.map((row) => row.target));
+  output.lang = language;
+  showDoubts(rows.filter((row) => row.sentence.suspicious));
+}
+
+/** Shows no translation. */
+export function clear() {
+  rows = [];
+  output.replaceChildren();
+  showDoubts([]);
+}
+
+/** Copies the text of the text field, which changed: its sentences are no longer known. */
+export function copySource(text) {
+  mirror.textContent = `${text}\n`; // the last line break of a block element has no height
+}
+
+/** Returns the translation. */
+export function text() {
+  return rows.map((row) => row.sentence.text).join("");
+}
+
+function span(text, i) {
+  const element = document.createElement("span");
+  element.textContent = text;
+  element.dataset.sentence = i;
+  return element;
+}
+
+function showDoubts(doubtful) {
+  doubts.hidden = !doubtful.length;
+  doubts.querySelector("ul").replaceChildren(...doubtful.map(doubt));
+}
+
+function doubt({ sentence, target }) {
+  const item = document.createElement("li");
+  const quote = document.createElement("q");
+  quote.textContent = sentence.text.trim();
+  const why = reasons(sentence.flags).join(" ");
+  target.classList.add("doubtful");
+  target.title = why;
+  item.append(quote, " ", why);
+  item.addEventListener("pointerenter", () => target.classList.add("found"));
+  item.addEventListener("pointerleave", () => target.classList.remove("found"));
+  return item;
+}

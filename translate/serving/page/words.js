@@ -1,0 +1,67 @@
+// What the page says: names of languages, reasons to doubt a sentence, errors.
+
+const REASONS = {
+  language: "It does not seem to be in the source language, so it was left as it is.",
+  repetition: "The model repeated itself here.",
+  length: "The translation was cut off: it became too long for its source.",
+  missing: "A number, a currency or a per cent sign of the source is missing.",
+  echo: "Most words were left untranslated.",
+  confidence: "The model is unsure about this sentence.",
+};
+
+let names;
+try {
+  names = new Intl.DisplayNames(["en"], { type: "language" });
+} catch {
+  names = { of: (code) => code };
+}
+
+/** Returns the English name of a language. */
+export function languageName(code) {
+  try {
+    return names.of(code) ?? code;
+  } catch {
+    return code; // not a code
+  }
+}
+
+/** Returns the reasons to doubt a sentence, given its flags. */
+export function reasons(flags) {
+  return flags.filter((flag) => flag in REASONS).map((flag) => REASONS[flag]);
+}
+
+const PATTERNS = [
+  [/exceeds text limit \((\d+)\)/, (n) => `The text is too long: this server translates ${number(n)} characters at a time.`],
+  [/exceeds size limit \((\d+)\)/, (n) => `The file is too large: this server takes files of ${number(n)} bytes.`],
+  [/^([\w-]+) is not supported$/, (code) => `No model on this server translates ${languageName(code)}.`],
+  [/contact the server operator/, () => "This server needs an API key."],
+  [/^Invalid API key/, () => "The API key is wrong or was revoked."],
+  [/file format not supported/, () => "This kind of file cannot be translated."],
+  [/empty file/, () => "The file is empty."],
+  [/^Slowdown: (\d+)/, (n) => `Too many requests: this server answers ${number(n)} a minute.`],
+];
+
+const STATUSES = {
+  408: "The text did not reach the server in time. Check the connection.",
+  413: "This is too large for the server.",
+  429: "Too many requests.",
+  500: "The server made a mistake. Its log says more.",
+  502: "The server is not running behind its proxy.",
+  503: "The server is busy.",
+  504: "The translation took too long and was stopped. Try a shorter text.",
+};
+
+/** Returns what an error of the server means. */
+export function explained(status, message) {
+  for (const [pattern, say] of PATTERNS) {
+    const match = pattern.exec(message);
+    if (match) return say(...match.slice(1));
+  }
+  const said = message.replace(/^Invalid request: /, "");
+  return STATUSES[status] ?? (said ? said[0].toUpperCase() + said.slice(1) : `The server answered with status ${status}.`);
+}
+
+/** Returns a number with separators. */
+export function number(value) {
+  return Number(value).toLocaleString("en");
+}
