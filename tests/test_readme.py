@@ -25,7 +25,7 @@ DOCS = ROOT / "docs"
 PAGES = {path.relative_to(DOCS).as_posix(): path.read_text(encoding="utf-8") for path in sorted(DOCS.rglob("*.md"))}
 EVERY_PAGE = pytest.mark.parametrize("name", ["README.md", *PAGES])
 # Programs of the examples that tests do not start, because they install, download or need several processes.
-NOT_RUN = ("pip", "make", "apt", "torchrun", "sbatch", "LD_PRELOAD=", "translate import", "translate serve")
+NOT_RUN = ("pip", "make", "curl", "apt", "torchrun", "sbatch", "LD_PRELOAD=", "translate import", "translate serve")
 
 
 def page(name: str) -> str:
