@@ -72,7 +72,7 @@ from translate.cli import main
 for arguments in [["--help"], ["--version"], *([verb, "--help"] for verb in {list(VERBS)})]:
     assert main(arguments) == 0, arguments
 heavy = ("torch", "rich", "datasets", "sacrebleu", "matplotlib", "fastapi", "ctranslate2", "pandas", "pyarrow")
-heavy += ("py3langid", "text_to_num")
+heavy += ("py3langid", "text_to_num", "sentencepiece")
 assert not [name for name in heavy if name in sys.modules], sorted(sys.modules)
 assert not events, events
 """
@@ -179,14 +179,18 @@ def test_no_verb_has_options_without_a_group(verb: str, capsys: pytest.CaptureFi
     [({}, "1000"), ({"GOMP_SPINCOUNT": "7"}, "7"), ({"OMP_WAIT_POLICY": "active"}, None)],
 )
 def test_threads_do_not_spin_for_long_unless_told_to(environment: dict[str, str], expected: str | None) -> None:
-    """GNU OpenMP reads the environment once, when torch is imported."""
+    """GNU OpenMP reads the environment once, when its library is loaded, as by the import of torch."""
     program = """
-import os, sys
+import ctypes, os, sys
+from importlib.util import find_spec
+from pathlib import Path
 from translate.cli import main
 main(["--version"])
 assert "torch" not in sys.modules
 print(os.environ.get("GOMP_SPINCOUNT"))
-import torch
+torch = Path(find_spec("torch").origin).parent
+for library in [*torch.glob("lib/libgomp*"), *torch.parent.glob("torch.libs/libgomp*")]:
+    ctypes.CDLL(library)
 """
     inherited = {k: v for k, v in os.environ.items() if k not in ("GOMP_SPINCOUNT", "OMP_WAIT_POLICY")}
     variables = inherited | environment | {"OMP_DISPLAY_ENV": "verbose"}

@@ -83,5 +83,5 @@ def _tokens(lines: Iterable[str]) -> Iterator[tuple[str, re.Match[str] | None]]:
 
 def _is_unfinished(text: str) -> bool:
     """Return whether a text ends within a comment or a tag."""
-    comment = text.rfind("<!--")
-    return (comment >= 0 and text.find("-->", comment) < 0) or _OPEN_TAG.search(text) is not None
+    comment, tag = text.rfind("<!--"), text.rfind("<")
+    return (comment >= 0 and text.find("-->", comment) < 0) or (tag >= 0 and _OPEN_TAG.match(text, tag) is not None)

@@ -17,6 +17,7 @@ from pathlib import Path
 
 # No product is computed here, so no thread of torch exists that a fork would lose.
 import sacrebleu  # noqa: F401
+import torch._dynamo  # noqa: F401 -- the first optimizer of a process imports it, which takes longer than training here
 
 import translate.commands.train
 import translate.evaluation.validation

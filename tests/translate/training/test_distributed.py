@@ -15,6 +15,7 @@ import torch
 import torch.distributed as dist
 from safetensors.torch import load_file
 
+import translate
 from translate.commands import train
 from translate.corpus.batches import Batch, Position
 from translate.options.training import Train
@@ -28,21 +29,34 @@ T = TypeVar("T")
 LIMIT = 100.0  # seconds; a test that waits for longer has found a deadlock
 
 
+# torchrun with ranks that are forks of it, and so need not import what it has imported: real processes, without the
+# seconds that a start takes. The first optimizer of a process imports torch._dynamo.
+FORKING = """
+import sacrebleu, torch._dynamo
+import translate.commands.train, translate.evaluation.validation, translate.training.session
+from torch.distributed.run import main
+main()
+"""
+PROGRAM = Path(translate.__file__).with_name("__main__.py")
+
+
 class Torchrun:
     """Two ranks under torchrun, begun in `folder`; killed with all of theirs when the test is over."""
 
-    def __init__(self, folder: Path, *arguments: str, restarts: int = 0) -> None:
-        launcher = ["torch.distributed.run", "--standalone", "--nproc-per-node=2", f"--max-restarts={restarts}"]
+    def __init__(self, folder: Path, *arguments: str, restarts: int = 0, forks: bool = True) -> None:
+        python = ["-c", FORKING, "--start-method=fork"] if forks else ["-m", "torch.distributed.run"]
+        launcher = [*python, "--standalone", "--nproc-per-node=2", f"--max-restarts={restarts}"]
         # Without the dashes torchrun would take --run for an abbreviation of an option of its own.
-        command = [sys.executable, "-m", *launcher, "-m", "--", "translate", "train", *arguments]
+        program = ["--run-path", "--", str(PROGRAM)] if forks else ["-m", "--", "translate"]
+        command = [sys.executable, *launcher, *program, "train", *arguments]
         path = os.pathsep.join(p for p in sys.path if p)
         environment = {**os.environ, "OMP_NUM_THREADS": "1", "PYTHONPATH": path, "CUDA_VISIBLE_DEVICES": ""}
         self._errors = (folder / "stderr").open("w+", encoding="utf-8")
         self._process = subprocess.Popen(command, cwd=folder, env=environment, stderr=self._errors)
 
     def pid(self, rank: int) -> int:
-        """The process of a rank, once it runs."""
-        return wait_for(lambda: next((pid for pid in self._children() if is_rank(pid, rank)), None))
+        """The process of a rank, once all run; they are started in order."""
+        return wait_for(lambda: children[rank] if len(children := self._children()) == 2 else None)
 
     def _children(self) -> list[int]:
         pid = self._process.pid
@@ -63,13 +77,6 @@ class Torchrun:
         self._errors.close()
 
 
-def is_rank(pid: int, rank: int) -> bool:
-    try:
-        return f"RANK={rank}".encode() in Path(f"/proc/{pid}/environ").read_bytes().split(b"\0")
-    except OSError:  # it has just ended
-        return False
-
-
 def wait_for(found: Callable[[], T | None]) -> T:
     deadline = time.monotonic() + LIMIT
     while (value := found()) is None:
@@ -82,8 +89,8 @@ def wait_for(found: Callable[[], T | None]) -> T:
 def torchrun(tmp_path: Path) -> Iterator[Callable[..., Torchrun]]:
     started: list[Torchrun] = []
 
-    def start(*arguments: str, restarts: int = 0) -> Torchrun:
-        started.append(Torchrun(tmp_path, *arguments, restarts=restarts))
+    def start(*arguments: str, restarts: int = 0, forks: bool = True) -> Torchrun:
+        started.append(Torchrun(tmp_path, *arguments, restarts=restarts, forks=forks))
         return started[-1]
 
     yield start
@@ -123,7 +130,7 @@ def test_two_ranks_make_the_update_of_one_that_takes_the_same_batches(toy, write
         model["dropout"] = 0.0
     experiment["training"] |= settings | {"accumulate": 3} | ranks
     (tmp_path / "toy.json").write_text(json.dumps(experiment), encoding="utf-8")
-    code, errors = torchrun("toy.json", "--run", "two", "--prepared", "prepared").end()
+    code, errors = torchrun("toy.json", "--run", "two", "--prepared", "prepared", forks=bool(ranks)).end()
     assert code == 0, errors
     assert "2 processes" in errors
     toy.trainer("one", **settings, accumulate=6).train()

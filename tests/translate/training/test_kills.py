@@ -15,7 +15,6 @@ KILLER = Path(__file__).with_name("killer.py")
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="trainers are forks of a process that has torch")
 
 SETTINGS = {
-    "max_steps": 120,
     "batch_tokens": 400,
     "precision": "bf16",
     "valid_every": 10,
@@ -45,10 +44,10 @@ def states(run: Path) -> list[dict]:
     return [{**meta["state"], "seconds": 0, "scheduled": meta["scheduled"]} for meta in found]
 
 
-@pytest.mark.parametrize("n_kills", [2, pytest.param(30, marks=pytest.mark.slow)])
-def test_runs_killed_at_random_moments_end_in_the_same_bits(write_experiment, tmp_path, n_kills):
+@pytest.mark.parametrize(("n_kills", "max_steps"), [(2, 60), pytest.param(30, 120, marks=pytest.mark.slow)])
+def test_runs_killed_at_random_moments_end_in_the_same_bits(write_experiment, tmp_path, n_kills, max_steps):
     """Model, optimizer, generators, position, best score and metrics; dropout on, products in bf16, BLEU validated."""
-    config = write_experiment(**SETTINGS)
+    config = write_experiment(**SETTINGS, max_steps=max_steps)
     environment = {**os.environ, "OMP_NUM_THREADS": "1", "PYTHONPATH": os.pathsep.join(p for p in sys.path if p)}
     command = [sys.executable, str(KILLER), str(config), str(tmp_path / "whole"), str(n_kills), "7"]
     done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=550)
