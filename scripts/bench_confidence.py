@@ -5,7 +5,7 @@
 
 A set is a path without ".LANGUAGE" and the suffix. For each score: Spearman's rank correlation with the sentence chrF.
 For the guards of `translate text`: how many sentences they call suspicious, and the share of those whose chrF is below
-the median of the set. The last line is a JSON record.
+the median of the set, without and with the two-way check. The last line is a JSON record.
 
     mean       mean log-probability of a token: `Translation.confidence`
     sum        log-probability of the translation
@@ -19,6 +19,7 @@ import json
 import statistics
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -27,7 +28,8 @@ from tqdm import tqdm
 
 from translate.corpus.sources import read_lines
 from translate.inference.translator import Translator
-from translate.text.translation import Translation
+from translate.text import guards
+from translate.text.translation import SUSPICIOUS, Translation
 from translate.training.environment import commit
 
 
@@ -68,14 +70,30 @@ def measure(translator: Translator, path: Path, suffix: str, n_lines: int | None
         metric.sentence_score(one.text, [reference]).score for one, reference in zip(found, references, strict=True)
     ]
     median = statistics.median(chrf)
-    below = [score < median for score, one in zip(chrf, found, strict=True) if one.suspicious]
+    below = [score < median for score in chrf]
+    checks = {"alone": [replace(one, back=None) for one in found]} | ({"two_way": found} if translator.two_way else {})
     return {
         "lines": len(sources),
         "median_chrf": round(median, 1),
-        "suspicious": len(below),
-        "suspicious_below_median": round(sum(below) / max(1, len(below)), 3),
+        "suspicious": {name: suspicious(translations, below) for name, translations in checks.items()},
         "spearman": {name: spearman(values, chrf) for name, values in scores_of(found).items()},
     }
+
+
+def suspicious(found: Sequence[Translation], below: Sequence[bool]) -> dict[str, float]:
+    """Return the number of suspicious sentences, and the share of them below the median.
+
+    Args:
+        found: the translations, with the flags of the guards.
+        below: whether the chrF of each is below the median.
+    """
+    chosen = [
+        is_below
+        for one, is_below in zip(found, below, strict=True)
+        if guards.doubts(one.confidence, None if one.back is None else one.trust)
+        or not (SUSPICIOUS - {"confidence"}).isdisjoint(one.flags)
+    ]
+    return {"sentences": len(chosen), "below_median": round(sum(chosen) / max(1, len(chosen)), 3)}
 
 
 def scores_of(found: Sequence[Translation]) -> dict[str, list[float]]:
@@ -85,7 +103,7 @@ def scores_of(found: Sequence[Translation]) -> dict[str, list[float]]:
         "sum": [one.log_prob for one in found],
         "gnmt": [one.score for one in found],
     }
-    if all(one.back is not None for one in found):
+    if any(one.back is not None for one in found):
         scores["back"] = [one.back or 0.0 for one in found]
         scores["two_way"] = [one.trust for one in found]
     return scores

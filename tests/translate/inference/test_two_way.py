@@ -83,6 +83,11 @@ def test_the_benchmark_counts_what_is_below_the_median(
     (measured,) = record["sets"].values()
     assert measured["lines"] == 3
     assert {"mean", "sum", "gnmt"} == measured["spearman"].keys()
+    assert measured["suspicious"].keys() == {"alone"}
+    doubtful, sure = Translation("a", log_prob=-3, n_searches=1), Translation("b", log_prob=-0.1, n_searches=1, back=-9)
+    lost = replace(sure, flags=("missing",), back=None)
+    found = bench.suspicious([doubtful, sure, lost, replace(sure, back=-1)], [True, True, False, True])
+    assert found == {"sentences": 3, "below_median": pytest.approx(2 / 3, abs=1e-3)}
 
 
 def test_the_rank_correlation_is_spearmans() -> None:
