@@ -51,35 +51,47 @@ def test_both_packages_are_looked_at() -> None:
     assert {"transformer", "transformer.attention", "translate", "translate.corpus.prepare"} <= names
 
 
-def test_modules_import_without_a_word_or_a_thread() -> None:
+def test_modules_import_without_a_word_or_a_thread_or_an_extra() -> None:
     program = """
 import importlib, json, sys, threading
 for name in sys.argv[1:]:
     importlib.import_module(name)
-print(json.dumps([thread.name for thread in threading.enumerate()]))
+print(json.dumps([[thread.name for thread in threading.enumerate()], list(sys.modules)]))
 """
     done = run(program, *(module_name(path) for path in FILES if path.stem != "__main__"))
     assert done.stderr == ""
-    assert json.loads(done.stdout) == ["MainThread"]
+    threads, loaded = json.loads(done.stdout)
+    assert threads == ["MainThread"]
+    assert not {"tensorboard", "torch.utils.tensorboard", "matplotlib", "ctranslate2", "transformers"} & {*loaded}
+
+
+LIGHT = ("transformer", *(f"transformer.{name}" for name in ("config", "cost", "presets", "schedule")))
+FOREIGN = {"torch", "safetensors", "datasets", "sacrebleu", "sentencepiece", "matplotlib"}
 
 
 @pytest.mark.parametrize(
-    ("module", "unwanted"),
+    "steps",
     [
-        ("transformer", {"torch", "safetensors"}),
-        ("transformer.config", {"torch"}),
-        ("transformer.cost", {"torch"}),
-        ("transformer.presets", {"torch"}),
-        ("transformer.schedule", {"torch"}),
-        ("transformer.search.beam", {"transformer.model", "transformer.attention"}),
-        ("transformer.model", {"translate", "numpy.testing"}),
-        ("translate", {"torch", "datasets", "sacrebleu", "sentencepiece", "matplotlib"}),
-        ("translate.config.schema", {"torch", "datasets", "sacrebleu", "sentencepiece", "matplotlib"}),
+        [(LIGHT, FOREIGN | {"translate"}), (("translate", "translate.config.schema"), FOREIGN)],
+        [
+            (("transformer.search.beam",), {"transformer.model", "transformer.attention"}),
+            (("transformer.model",), {"translate", "numpy.testing"}),
+        ],
     ],
+    ids=["without torch", "with torch"],
 )
-def test_importing_a_part_does_not_load_what_it_does_not_need(module: str, unwanted: set[str]) -> None:
-    program = "import importlib, json, sys; importlib.import_module(sys.argv[1]); print(json.dumps(list(sys.modules)))"
-    assert not unwanted & set(json.loads(run(program, module).stdout))
+def test_importing_a_part_does_not_load_what_it_does_not_need(steps: list[tuple[tuple[str, ...], set[str]]]) -> None:
+    """What is imported first needs least."""
+    program = """
+import importlib, json, sys
+for modules in json.loads(sys.argv[1]):
+    for module in modules:
+        importlib.import_module(module)
+    print(json.dumps(list(sys.modules)))
+"""
+    done = run(program, json.dumps([modules for modules, _ in steps]))
+    for loaded, (modules, unwanted) in zip(done.stdout.splitlines(), steps, strict=True):
+        assert not unwanted & set(json.loads(loaded)), modules
 
 
 @pytest.mark.parametrize("path", [path for path in FILES if path.is_relative_to(ROOT / "transformer")], ids=module_name)

@@ -44,8 +44,8 @@ def test_it_is_small_and_says_what_it_is(model: Path) -> None:
 def test_it_knows_words_and_greetings(model: Path, everyday: ModuleType) -> None:
     """At least 90 % of a list of phrases that the built-in word list does not contain are translated correctly."""
     items = everyday.read(SCRIPTS / "data" / f"everyday.{model.name}.tsv")
-    answers = [t.text for t in Translator.load(model).passages([item.text for item in items])]
-    verdicts = [everyday.judge(item, answer) for item, answer in zip(items, answers, strict=True)]
+    answers = [t.text for t in Translator.load(model).passages([*items])]
+    verdicts = [everyday.judge(accepted, said) for accepted, said in zip(items.values(), answers, strict=True)]
     assert sum(verdict.accepted for verdict in verdicts) >= 0.9 * len(items)
     assert not any(verdict.loops or verdict.too_long for verdict in verdicts)
 

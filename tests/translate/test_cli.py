@@ -51,14 +51,35 @@ def pipe(monkeypatch: pytest.MonkeyPatch, data: bytes) -> None:
 
 
 @contextmanager
-def patience(process: subprocess.Popen[bytes]) -> Iterator[None]:
-    """Kill a process that hangs, so that the test fails instead of hanging with it."""
-    timer = threading.Timer(120, process.kill)
-    timer.start()
-    try:
-        yield
-    finally:
+def in_a_pipe(
+    arguments: list[str], monkeypatch: pytest.MonkeyPatch
+) -> Iterator[tuple[io.FileIO, io.BufferedReader, list[int]]]:
+    """Run a command in a thread, between two pipes: its stdin, its stdout, and its exit code once the block is over.
+
+    Its stdout is closed after two minutes, so that a test fails instead of waiting for ever.
+    """
+    (theirs_in, ours_in), (ours_out, theirs_out) = os.pipe(), os.pipe()
+    codes: list[int] = []
+    with (
+        open(theirs_in, encoding="utf-8") as their_stdin,
+        open(theirs_out, "w", encoding="utf-8") as their_stdout,
+        open(ours_in, "wb", buffering=0) as stdin,
+        open(ours_out, "rb") as stdout,
+    ):
+        monkeypatch.setattr(sys, "stdin", their_stdin)
+        monkeypatch.setattr(sys, "stdout", their_stdout)
+
+        def run() -> None:
+            codes.append(main(arguments))
+            their_stdout.close()
+
+        command = threading.Thread(target=run, daemon=True)
+        timer = threading.Timer(120, their_stdout.close)
+        command.start()
+        timer.start()
+        yield stdin, stdout, codes
         timer.cancel()
+        command.join(120)
 
 
 def test_help_and_imports_are_light() -> None:
@@ -348,41 +369,47 @@ def test_ctrl_c_exits_with_130_and_no_traceback(
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a disk that is always full")
-def test_a_full_disk_is_one_line(model: str) -> None:
-    with Path("/dev/full").open("w") as full:
-        done = subprocess.run(
-            [*COMMAND, "--model", model, "Hallo"], stdout=full, stderr=subprocess.PIPE, text=True, timeout=120
-        )
-    assert done.returncode == 2
-    assert done.stderr == "translate: No space left on device\n"
+def test_a_full_disk_is_one_line(
+    model: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with Path("/dev/full").open("w", encoding="utf-8") as full:
+        monkeypatch.setattr(sys, "stdout", full)
+        assert main(["--model", model, "Hallo"]) == 2
+    assert capsys.readouterr().err == "translate: No space left on device\n"
 
 
-def test_a_reader_that_stops_early_ends_the_command_quietly(model: str, tmp_path: Path) -> None:
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a disk that is always full")
+def test_python_adds_nothing_when_a_process_ends_with_output_that_it_cannot_write() -> None:
+    read, write = os.pipe()
+    os.close(read)
+    full = os.open("/dev/full", os.O_WRONLY)
+    for stdout, code, said in ((full, 2, b"translate: No space left on device\n"), (write, 141, b"")):
+        done = subprocess.run([*COMMAND, "--help"], stdout=stdout, stderr=subprocess.PIPE, timeout=120)
+        os.close(stdout)
+        assert (done.returncode, done.stderr) == (code, said)
+
+
+def test_a_reader_that_stops_early_ends_the_command_quietly(
+    model: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     (tmp_path / "x.de").write_text("Ja.\nder Hund singt.\n" * 50_000, encoding="utf-8")
-    arguments = [*COMMAND, "--model", model, "--threads", "1", "--input", "x.de"]
-    with subprocess.Popen(arguments, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process, patience(process):
-        assert process.stdout
-        assert process.stderr
-        first = process.stdout.readline()
-        process.stdout.close()
-        errors = process.stderr.read()
-    assert first.endswith(b"\n")
-    assert (process.returncode, errors) == (141, b"")
+    with in_a_pipe(["--model", model, "--threads", "1", "--input", "x.de"], monkeypatch) as (_, stdout, codes):
+        assert stdout.readline().endswith(b"\n")
+        stdout.close()
+    assert codes == [141]
+    assert capsys.readouterr().err == ""
 
 
-def test_whoever_waits_for_an_answer_gets_it(model: str) -> None:
+@pytest.mark.parametrize("verb", ["text", "decode"])
+def test_whoever_waits_for_an_answer_gets_it(verb: str, model: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """A program that sends one line and reads one line must not hang."""
-    arguments = [*COMMAND, "--model", model, "--threads", "1"]
-    with subprocess.Popen(arguments, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process, patience(process):
-        assert process.stdin
-        assert process.stdout
+    with in_a_pipe([verb, "--model", model, "--threads", "1"], monkeypatch) as (stdin, stdout, codes):
         for line in (b"Ja.\n", b"\n", b"der Hund singt.\n"):
-            process.stdin.write(line)
-            process.stdin.flush()
-            assert process.stdout.readline().endswith(b"\n")
-        process.stdin.close()
-        assert process.stdout.read() == b""
-    assert process.returncode == 0
+            stdin.write(line)
+            assert stdout.readline().endswith(b"\n")
+        stdin.close()
+        assert stdout.read() == b""
+    assert codes == [0]
 
 
 def test_stdin_is_translated_line_by_line(

@@ -1,15 +1,11 @@
 """`translate decode`: its options reach the engine, and contradictions are one sentence."""
 
 import json
-import os
-import subprocess
-import sys
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-import translate
 from tests.translate.conftest import SENTENCES, random_model
 from translate.cli import main
 from translate.config.schema import DecodingConfig, TokenizerConfig
@@ -111,20 +107,6 @@ def test_text_points_to_decode_for_options_of_research(option: str, capsys: pyte
         error = capsys.readouterr().err
         assert error.startswith(f"translate: translate text has no option {option.split()[0]}; use translate decode")
         assert error.count("\n") == 1
-
-
-def test_a_program_that_waits_for_each_answer_gets_it(parts: ModelFolder) -> None:
-    command = [sys.executable, "-m", "translate", "decode", "--threads", "1"]
-    environment = os.environ | {"PYTHONPATH": str(Path(translate.__file__).parents[1])}
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment) as process:
-        assert process.stdin
-        assert process.stdout
-        for line in (b"Ja.\n", b"\n", b"der Hund singt.\n"):
-            process.stdin.write(line)
-            process.stdin.flush()
-            assert process.stdout.readline().endswith(b"\n")
-        process.stdin.close()
-        assert process.stdout.read() == b""
 
 
 @pytest.mark.parametrize(
