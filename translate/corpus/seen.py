@@ -1,7 +1,7 @@
 """A set of 64-bit keys in 8 bytes each, 16 while it grows, with vectorised insertion.
 
-A Python set of integers takes about 70 bytes each. This one keeps the keys in sorted arrays, each at least twice as
-long as the next: n keys are in about log2(n / chunk) arrays, and each key is merged as often.
+A Python set takes about 70 bytes per integer. This one keeps its keys in sorted arrays, each at least twice as long as
+the next. So there are at most log2(n) + 1 arrays for n keys, and a key is merged with others at most as often.
 """
 
 import numpy as np
@@ -29,7 +29,7 @@ class Seen:
         return repeated
 
     def _append(self, run: Keys) -> None:
-        """Add a sorted array, merged with those that are not twice as long."""
+        """Add a sorted array; while the last but one is less than twice as long as the last, merge both."""
         self._runs.append(run)
         while len(self._runs) > 1 and len(self._runs[-2]) < 2 * len(self._runs[-1]):
             merged = np.concatenate(self._runs[-2:])
