@@ -133,20 +133,16 @@ def _once(side: str) -> dict[str, str]:
 def _with_words(pair: Pair, links: Sequence[Pair], new: Callable[[int, str], str]) -> Pair:
     """Return the pair with `new(i, word)` for each linked word; i counts the links in the order of the source."""
     order = _either(word for word, _ in links).findall(pair[0])
-    numbers = [order.index(word) for word, _ in links]
-    source, target = (
-        _either(words).sub(partial(_numbered, dict(zip(words, numbers, strict=True)), new), side)
-        for words, side in zip(zip(*links, strict=True), pair, strict=True)
-    )
-    return source, target
+
+    def replaced(side: str, words: Sequence[str]) -> str:
+        numbers = {word: order.index(source) for word, (source, _) in zip(words, links, strict=True)}
+        return _either(words).sub(lambda match: new(numbers[match[0]], match[0]), side)
+
+    return replaced(pair[0], [source for source, _ in links]), replaced(pair[1], [target for _, target in links])
 
 
 def _either(words: Iterable[str]) -> re.Pattern[str]:
     return re.compile("|".join(rf"\b{re.escape(word)}\b" for word in words))
-
-
-def _numbered(numbers: Mapping[str, int], new: Callable[[int, str], str], match: re.Match[str]) -> str:
-    return new(numbers[match[0]], match[0])
 
 
 def _draw(kind: str, pair: Pair) -> float:

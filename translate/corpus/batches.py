@@ -90,13 +90,10 @@ class Sampler:
                 f"training.max_tokens = {self.max_tokens} exceeds training.batch_tokens = {self.batch_tokens}: "
                 "the longest sentence would not fit into a batch; lower the former or raise the latter"
             )
-        if not len(_eligible(self.pairs, self.max_tokens)):
+        new, old = self._new_and_replayed()
+        if not len(new) or (self.replay_share and not len(old)):
             raise UserError(
-                f"no sentence pair has at most training.max_tokens = {self.max_tokens} tokens on either side; raise it"
-            )
-        if self.replay_share and not all(map(len, self._new_and_replayed())):
-            raise UserError(
-                f"no sentence pair of data.train, or none of data.replay, has at most training.max_tokens = "
+                f"no sentence pair of data.{'replay' if len(new) else 'train'} has at most training.max_tokens = "
                 f"{self.max_tokens} tokens on either side; raise it"
             )
 

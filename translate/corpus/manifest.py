@@ -17,6 +17,7 @@ FORMAT = 1
 
 _KEYS = {"config", "inputs", "fingerprint", "counts", "tokenizer", "versions", "files"}
 _MAX_DIFFERENCES = 6  # listed when a folder is out of date
+_MAX_VALUE = 30  # characters of a setting or hash in that list
 
 Manifest = dict[str, Any]
 
@@ -81,10 +82,8 @@ def read_manifest(folder: Path) -> Manifest:
         raise UserError(f"{path}: damaged: it lacks {', '.join(missing)}; run `translate prepare` again")
     for name, size in manifest["files"].items():
         file = folder / name
-        if not file.is_file():
-            raise UserError(f"{file}: missing; run `translate prepare` again")
-        if file.stat().st_size != size:
-            raise UserError(f"{file}: has {file.stat().st_size} bytes, not {size}; run `translate prepare` again")
+        if not file.is_file() or file.stat().st_size != size:
+            raise UserError(f"{file}: missing, or its size is not {size} bytes; run `translate prepare` again")
     return manifest
 
 
@@ -101,21 +100,16 @@ def summary(manifest: Manifest) -> str:
 
 def differences(old: Manifest, new: Manifest) -> list[str]:
     """Return the differences between the plans of two manifests, one phrase each, for the user."""
-    phrases = []
-    before, after = old["inputs"], new["inputs"]
-    for name in before | after:
-        if name not in before:
-            phrases.append(f"{name} is new")
-        elif name not in after:
-            phrases.append(f"{name} is no longer used")
-        elif before[name] != after[name]:
-            phrases.append(f"{name} has changed (SHA-256 {before[name][:8]} to {after[name][:8]})")
-    was, now = _flat(old["config"]), _flat(new["config"])
-    for key in was | now:
-        if was.get(key) != now.get(key):
-            phrases.append(f"{key} was {json.dumps(was.get(key))} and is {json.dumps(now.get(key))}")
+    was, now = (_flat({**plan["inputs"], **plan["config"]}) for plan in (old, new))
+    changed = [key for key in was | now if was.get(key) != now.get(key)]
+    phrases = [f"{key} was {_short(was.get(key))} and is {_short(now.get(key))}" for key in changed]
     more = len(phrases) - _MAX_DIFFERENCES
     return [*phrases[:_MAX_DIFFERENCES], f"and {more} more"] if more > 0 else phrases
+
+
+def _short(value: object) -> str:
+    text = "absent" if value is None else json.dumps(value)
+    return text if len(text) <= _MAX_VALUE else f"{text[:_MAX_VALUE]}..."
 
 
 def _flat(table: dict[str, Any], prefix: str = "") -> dict[str, object]:

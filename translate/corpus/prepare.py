@@ -209,23 +209,17 @@ def _write_clean(config: ExperimentConfig, cleaner: Cleaner, augmenter: Augmente
 
 
 def _check_not_empty(config: ExperimentConfig, report: Report, n_new: int, n_replayed: int) -> None:
-    if not n_new:
-        raise UserError(
-            f"the training corpus is empty after cleaning: {_dropped(report)}; see data.train and [cleaning]"
-        )
-    if config.data.replay is not None and not n_replayed:
-        raise UserError(
-            f"data.replay is empty after cleaning: {_dropped(report)}; see data.replay.sources and [cleaning]"
-        )
+    for name, n_pairs in (("data.train", n_new), ("data.replay", n_replayed if config.data.replay else 1)):
+        if not n_pairs:
+            raise UserError(f"{name} is empty after cleaning: {_dropped(report)}; see its sources and [cleaning]")
 
 
 def _check_test_names(config: ExperimentConfig) -> None:
     for name in config.data.test:
-        if name == "valid":
-            raise UserError("data.test.valid: is the name of the validation set; rename the test set")
-        if not re.fullmatch(r"[\w.+-]+", name):
+        if name == "valid" or not re.fullmatch(r"[\w.+-]+", name):
             raise UserError(
-                f"data.test.{name}: the name becomes part of a file name; use letters, digits, '.', '_', '-'"
+                f"data.test.{name}: the name becomes part of a file name; use letters, digits, '.', '_', '-', but not "
+                "just valid, which is the validation set"
             )
 
 

@@ -56,9 +56,10 @@ def read_pairs(source: Source, root: Path, langpair: str = "de-en") -> Iterator[
         case data.JsonlSource():
             return _cells(source, _jsonl(locate(source.path, root)))
         case data.ParquetSource():
-            return _cells(source, _parquet(source, locate(source.path, root)))
+            return _cells(source, _parquet(locate(source.path, root)))
         case data.HubSource():
-            return _cells(source, _hub(source, root))
+            tables = _load_hub(source, root).with_format("arrow").iter(batch_size=_BATCH_ROWS)
+            return _cells(source, _rows(tables, describe(source)))
         case data.GrammarSource():
             return _grammar(source, langpair)
         case data.WordsSource():
@@ -200,11 +201,11 @@ def _tsv(source: data.TsvSource, path: Path) -> Iterator[Pair]:
                 f"{path}, line {n}: has {len(cells)} tab-separated columns, so column "
                 f"{max(source.source, source.target)} (from 0) is missing; correct `source` or `target`"
             )
-        src, tgt = cells[source.source], cells[source.target]
-        if source.split is None:
-            yield src, tgt
-        else:
-            yield from itertools.product(src.split(source.split), tgt.split(source.split))
+        src, tgt = (
+            cell.split(source.split) if source.split else [cell]
+            for cell in (cells[source.source], cells[source.target])
+        )
+        yield from itertools.product(src, tgt)
 
 
 def _cells(source: data.JsonlSource | data.ParquetSource | data.HubSource, records: Iterator[Record]) -> Iterator[Pair]:
@@ -221,33 +222,22 @@ def _jsonl(path: Path) -> Iterator[Record]:
             raise UserError(f"{where}: not a JSON object: {error}") from error
 
 
-def _parquet(source: data.ParquetSource, path: Path) -> Iterator[Record]:
+def _parquet(path: Path) -> Iterator[Record]:
     import pyarrow
     import pyarrow.parquet
 
-    n = 0
     try:
         with pyarrow.parquet.ParquetFile(path) as file:
-            columns = _columns(source, file.schema_arrow.names, str(path))
-            batches = file.iter_batches(batch_size=_BATCH_ROWS, columns=columns)
-            for n, record in enumerate(_rows(batches), start=1):
-                yield f"{path}, row {n}", record
+            yield from _rows(file.iter_batches(batch_size=_BATCH_ROWS), str(path))
     except (pyarrow.ArrowException, UnicodeDecodeError) as error:
-        raise UserError(f"{path}: not a Parquet file, or damaged after row {n}: {_one_line(error)}") from error
+        raise UserError(f"{path}: not a Parquet file, or damaged: {_one_line(error)}") from error
     except OSError as error:
         raise UserError(_cannot_read(path, error)) from error
 
 
-def _hub(source: data.HubSource, root: Path) -> Iterator[Record]:
-    dataset = _load_hub(source, root)
-    name = describe(source)
-    tables = dataset.select_columns(_columns(source, dataset.column_names, name)).with_format("arrow")
-    for n, record in enumerate(_rows(tables.iter(batch_size=_BATCH_ROWS)), start=1):
-        yield f"{name}, row {n}", record
-
-
-def _rows(tables: "Iterable[pyarrow.Table | pyarrow.RecordBatch]") -> Iterator[object]:
-    return itertools.chain.from_iterable(table.to_pylist() for table in tables)
+def _rows(tables: "Iterable[pyarrow.Table | pyarrow.RecordBatch]", name: str) -> Iterator[Record]:
+    rows = itertools.chain.from_iterable(table.to_pylist() for table in tables)
+    return ((f"{name}, row {n}", row) for n, row in enumerate(rows, start=1))
 
 
 def _load_hub(source: data.HubSource, root: Path) -> "Dataset":
@@ -260,30 +250,16 @@ def _load_hub(source: data.HubSource, root: Path) -> "Dataset":
         return datasets.load_dataset(
             str(folder) if folder.is_dir() else source.id, source.config, split=source.split, revision=source.revision
         )
-    except ConnectionError as error:
-        raise UserError(
-            f"{name}: the hub cannot be reached and the data set is not in the local cache; go online, or name a "
-            "local folder"
-        ) from error
-    except FileNotFoundError as error:
-        raise UserError(f"{name}: no such data set on the hub or in a folder: {_one_line(error)}") from error
     except (ValueError, RuntimeError, OSError, datasets.exceptions.DatasetsError) as error:
-        raise UserError(f"{name}: datasets cannot load it: {_one_line(error)}") from error
+        raise UserError(
+            f"{name}: `datasets` cannot load it from a folder, its cache or the hub: {_one_line(error)}"
+        ) from error
 
 
 def _hub_revision(dataset: "Dataset") -> str:
     """Return the commit, which is the name of the cache folder of a hub data set, or a fingerprint."""
     files = dataset.cache_files
     return Path(files[0]["filename"]).parent.name if files else str(dataset._fingerprint)
-
-
-def _columns(source: data.ParquetSource | data.HubSource, known: list[str], name: str) -> list[str]:
-    """Return the columns to read, the first parts of the dotted names; UserError if `known` lacks one."""
-    columns = list(dict.fromkeys(column.split(".")[0] for column in (source.source, source.target)))
-    for column in columns:
-        if column not in known:
-            raise UserError(f"{name}: has no column {column!r}; its columns are {', '.join(known)}")
-    return columns
 
 
 def _cell(record: object, column: str, where: str) -> str:
@@ -325,13 +301,12 @@ def _sacrebleu_files(source: data.SacrebleuSource, langpair: str) -> tuple[Path,
         raise UserError(f"{name}: has no {langpair}; it has {', '.join(sorted(dataset.langpairs))}")
     try:
         return Path(dataset.get_source_file(langpair)), Path(dataset.get_reference_files(langpair)[0])
-    except (OSError, SystemExit) as error:  # sacreBLEU exits if a download has the wrong checksum
-        raise UserError(f"{name}: cannot be downloaded, and is not in its cache: {_one_line(error)}") from error
-    except (*_DAMAGED, tarfile.TarError, zipfile.BadZipFile) as error:
-        folder = f"~/.sacrebleu/{source.name}"
-        raise UserError(f"{name}: its cache is damaged; remove {folder} ({_one_line(error)})") from error
-    except LockException as error:
-        raise UserError(f"{name}: its cache is locked by another process; try again ({_one_line(error)})") from error
+    # sacreBLEU exits if a download has the wrong checksum.
+    except (OSError, SystemExit, *_DAMAGED, tarfile.TarError, zipfile.BadZipFile, LockException) as error:
+        raise UserError(
+            f"{name}: cannot be downloaded, or read from its cache; remove ~/.sacrebleu/{source.name} and try again: "
+            f"{_one_line(error)}"
+        ) from error
 
 
 def _digest(path: Path) -> str:

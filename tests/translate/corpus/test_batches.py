@@ -84,8 +84,8 @@ def test_without_a_share_batches_are_those_of_one_corpus():
 
 
 def test_a_corpus_of_which_nothing_fits_cannot_be_mixed():
-    for lengths in ([(3, 4), (11, 2)], [(11, 2), (3, 4)]):
-        with pytest.raises(UserError, match=r"none of data.replay, has at most training.max_tokens = 11"):
+    for lengths, name in (([(3, 4), (11, 2)], "replay"), ([(11, 2), (3, 4)], "train")):
+        with pytest.raises(UserError, match=rf"no sentence pair of data.{name} has at most training.max_tokens = 11"):
             Sampler(pairs_of(lengths), 30, 11, 0, n_replayed=1, replay_share=0.5)
 
 

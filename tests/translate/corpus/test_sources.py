@@ -265,7 +265,7 @@ def test_parquet_with_flat_and_nested_columns(tmp_path: Path) -> None:
 def test_a_missing_parquet_column_is_named_with_those_there_are(tmp_path: Path) -> None:
     write_parquet(tmp_path, [{"de": "ja", "en": "yes"}])
     source = ParquetSource(kind="parquet", path="a.parquet", source="de", target="fr")
-    assert "has no column 'fr'; its columns are de, en" in problem(source, tmp_path)
+    assert "row 1: there is no 'fr': at 'fr' it holds de, en" in problem(source, tmp_path)
 
 
 def test_a_file_that_is_no_parquet_is_named(tmp_path: Path) -> None:
@@ -299,11 +299,11 @@ def test_a_data_set_folder_is_loaded_by_datasets(hub_folder: Path) -> None:
 @pytest.mark.parametrize(
     ("source", "words"),
     [
-        (hub(source="german"), "has no column 'german'; its columns are translation"),
+        (hub(source="german"), "row 1: there is no 'german': at 'german' it holds translation"),
         (hub(source="translation.fr"), "row 1: there is no 'translation.fr'"),
         (hub(split="tests"), 'Unknown split "tests"'),
         (hub(config="cased"), "'cased' not found"),
-        (hub(id="someone/absent"), "someone/absent train: the hub cannot be reached"),
+        (hub(id="someone/absent"), "someone/absent train: `datasets` cannot load it"),
         (hub(id="./absent"), "./absent train: "),
     ],
     ids=["column", "nested column", "split", "config", "offline", "folder"],
@@ -332,7 +332,7 @@ def test_a_hub_id_is_loaded_with_its_config_split_and_revision(tmp_path: Path, m
 
 def test_an_empty_data_set_folder_is_one_sentence(hub_folder: Path) -> None:
     (hub_folder / "set" / "train.jsonl").unlink()
-    assert "set train: no such data set" in problem(hub(), hub_folder)
+    assert "set train: `datasets` cannot load it" in problem(hub(), hub_folder)
 
 
 def test_grammar_pairs_follow_the_direction_of_the_languages() -> None:
@@ -381,9 +381,9 @@ def test_a_sacrebleu_test_set_that_cannot_be_downloaded_is_one_sentence() -> Non
 @pytest.mark.parametrize(
     ("error", "words"),
     [
-        (tarfile.ReadError("unexpected end of data"), "its cache is damaged"),
-        (EOFError("Compressed file ended before the end-of-stream marker"), "its cache is damaged"),
-        (LockException("locked"), "locked by another process"),
+        (tarfile.ReadError("unexpected end of data"), "remove ~/.sacrebleu/wmt14/full and try again: unexpected"),
+        (EOFError("Compressed file ended before the end-of-stream marker"), "try again: Compressed file ended"),
+        (LockException("locked"), "try again: locked"),
     ],
     ids=lambda value: type(value).__name__,
 )
