@@ -190,7 +190,7 @@ def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for line, smaller in (
         ("vocab_size = 8000", "vocab_size = 500"),
         ('preset = "small"', 'preset = "tiny"'),
-        ("max_epochs = 30", "max_epochs = 4"),
+        ("max_epochs = 30", "max_epochs = 2"),
     ):
         assert line in experiment
         experiment = experiment.replace(line, smaller)
