@@ -25,7 +25,11 @@ class Origin(Section):
 
 
 class TextSource(Origin):
-    """Two line-aligned files, plain or compressed (.gz, .xz, .bz2): line n of one translates line n of the other."""
+    """Two line-aligned files, plain or compressed (.gz, .xz, .bz2): line n of one translates line n of the other.
+
+    Attributes:
+        source, target: the files.
+    """
 
     kind: Literal["text"] = "text"
     source: str
@@ -36,6 +40,7 @@ class TsvSource(Origin):
     """One file with tab-separated columns.
 
     Attributes:
+        path: the file.
         source, target: the columns of both sides, counted from 0, or their names in `columns`, such as "{source}".
         columns: names of the columns of a file without a header.
         split: separator of several translations in a cell, such as "|" in a dictionary; each combination of both
@@ -60,7 +65,12 @@ class TsvSource(Origin):
 
 
 class JsonlSource(Origin):
-    """One JSON object per line; `source` and `target` are keys, dotted if nested: `translation.de`."""
+    """One JSON object per line.
+
+    Attributes:
+        path: the file.
+        source, target: keys of both sides, dotted if nested: `translation.de`.
+    """
 
     kind: Literal["jsonl"]
     path: str
@@ -69,7 +79,12 @@ class JsonlSource(Origin):
 
 
 class ParquetSource(Origin):
-    """A Parquet file with one column per language, dotted if nested."""
+    """A Parquet file with one column per language.
+
+    Attributes:
+        path: the file.
+        source, target: columns of both sides, dotted if nested.
+    """
 
     kind: Literal["parquet"]
     path: str
@@ -78,7 +93,15 @@ class ParquetSource(Origin):
 
 
 class HubSource(Origin):
-    """A data set of the Hugging Face hub, or a local folder of the same form, loaded by `datasets`."""
+    """A data set of the Hugging Face hub, or a local folder of the same form, loaded by `datasets`.
+
+    Attributes:
+        id: name on the hub, or the folder.
+        split: its split, such as "train".
+        source, target: columns of both sides, dotted if nested.
+        config: configuration of a data set that has several.
+        revision: branch, tag or commit; None is the newest version.
+    """
 
     kind: Literal["hub"]
     id: str
@@ -90,7 +113,13 @@ class HubSource(Origin):
 
 
 class GrammarSource(Origin):
-    """Synthetic sentences of the German-English grammar that ships with the project, for demonstration."""
+    """Synthetic sentences of the German-English grammar that ships with the project, for demonstration.
+
+    Attributes:
+        split: its split; two splits have no sentence in common.
+        pairs: number of pairs.
+        seed: other seeds give other sentences.
+    """
 
     kind: Literal["grammar"]
     split: Literal["train", "valid", "test"]
@@ -105,7 +134,11 @@ class WordsSource(Origin):
 
 
 class SacrebleuSource(Origin):
-    """A test set by its sacreBLEU name, such as `wmt14/full`."""
+    """A test set of sacreBLEU.
+
+    Attributes:
+        name: its sacreBLEU name, such as `wmt14/full`.
+    """
 
     kind: Literal["sacrebleu"]
     name: str

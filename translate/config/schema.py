@@ -84,7 +84,11 @@ _ARCHITECTURE: dict[str, Any] = {
 
 
 class ModelSection(create_model("Architecture", __base__=Section, **_ARCHITECTURE)):  # type: ignore[misc]
-    """A preset by name and the fields of ModelConfig that differ from it; None keeps the value of the preset."""
+    """A preset by name and the fields of ModelConfig that differ from it; None keeps the value of the preset.
+
+    Attributes:
+        preset: a table of transformer/presets.toml, such as "paper-base" (table 3).
+    """
 
     preset: str = "paper-base"
 
@@ -171,7 +175,15 @@ class TrainingConfig(Section):
 
 
 class DecodingConfig(Section):
-    """Section 6.1: beam 4, alpha 0.6, at most input length + 50 tokens; alpha belongs to the length penalty "gnmt"."""
+    """Section 6.1: beam 4, alpha 0.6, at most input length + 50 tokens.
+
+    Attributes:
+        beam_size: hypotheses kept per step (6.1).
+        alpha: exponent of the length penalty "gnmt" (6.1).
+        length_penalty: divisor of the log-probability: "gnmt" is ((5 + length) / 6)^alpha (6.1), "average" the length,
+            "none" 1.
+        max_extra: limit of the output length, in tokens above the length of the source (6.1).
+    """
 
     beam_size: int = Field(default=4, ge=1, le=MAX_BEAM_SIZE)
     alpha: float = Field(default=0.6, ge=0, le=MAX_ALPHA)

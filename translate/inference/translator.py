@@ -1,7 +1,7 @@
 """Text in, text out; every line comes back.
 
 `stream` translates a line as one sentence and adds nothing to the paper's search: output line n is the translation of
-input line n, with the same white space around it, and contains no "\n". `passages` translates a line as several
+input line n, with the same white space around it, and contains no "\\n". `passages` translates a line as several
 sentences, keeps placeholders and applies the guards; calling the translator does so with whole texts.
 """
 

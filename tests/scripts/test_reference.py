@@ -1,0 +1,93 @@
+"""docs/reference is what the code says: every setting, command and public name, with nothing left over."""
+
+import re
+
+import pytest
+from typer.main import get_command
+
+from tests.programs import SCRIPTS, program
+from transformer.config import ModelConfig
+from translate.cli import app
+from translate.config.schema import ExperimentConfig
+
+reference = program("reference")
+PAGES: dict[str, str] = reference.pages()
+DOCS = SCRIPTS.parent / "docs"
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_a_page_is_up_to_date(name: str) -> None:
+    committed = (DOCS / "reference" / name).read_text(encoding="utf-8")
+    assert committed == PAGES[name], "run scripts/reference.py"
+
+
+def test_no_page_is_left_over() -> None:
+    assert {path.name for path in (DOCS / "reference").iterdir()} == PAGES.keys()
+
+
+def test_every_setting_has_its_default_and_a_description() -> None:
+    tables = dict(re.findall(r"^## \[(\w+)\]\n(.*?)(?=^## |\Z)", PAGES["settings.md"], re.DOTALL | re.MULTILINE))
+    assert tables.keys() == ExperimentConfig.model_fields.keys()
+    for name, field in ExperimentConfig.model_fields.items():
+        rows = {
+            cells[0].strip("` "): cells[1:]
+            for line in tables[name].splitlines()
+            if line.startswith("| `")
+            for cells in [line.strip("| ").split(" | ")]
+        }
+        for key, value in field.annotation.model_fields.items():
+            default = getattr(ModelConfig(vocab_size=7), key) if name == "model" and key != "preset" else value.default
+            assert rows[key][2].strip(), key
+            if isinstance(default, int | float) and not isinstance(default, bool):
+                assert float(rows[key][1].strip("`")) == default
+
+
+def test_sections_of_the_paper_have_a_column() -> None:
+    assert re.search(
+        r"^\| `n_heads` \|.*\| `8` \| attention heads h\. \| 3\.2\.2 \|$", PAGES["settings.md"], re.MULTILINE
+    )
+    assert re.search(r"^\| `average_last` \|.*\| 6\.1 \|$", PAGES["settings.md"], re.MULTILINE)
+
+
+def test_every_command_and_option_is_there() -> None:
+    for verb, command in get_command(app).commands.items():
+        (text,) = re.findall(
+            rf"^### translate {verb}\n\n```text\n(.*?)^```", PAGES["commands.md"], re.DOTALL | re.MULTILINE
+        )
+        assert all(
+            option in text for parameter in command.params for option in parameter.opts if option.startswith("-")
+        )
+
+
+@pytest.mark.parametrize("path", ["README.md", *sorted(str(path.relative_to(DOCS)) for path in DOCS.rglob("*.md"))])
+def test_what_examples_import_is_there(path: str) -> None:
+    text = (DOCS.parent / path if path == "README.md" else DOCS / path).read_text(encoding="utf-8")
+    for code in re.findall(r"^```python\n(.*?)^```$", text, re.DOTALL | re.MULTILINE):
+        for module, names in re.findall(r"^from ((?:transformer|translate)[\w.]*) import (.+)$", code, re.MULTILINE):
+            page = PAGES[f"{module.partition('.')[0]}.md"]
+            headed = between(page, f"\n## {module}\n", "\n## ") if "." in module else page
+            for name in names.split(", "):
+                assert f"\n### {name}\n" in headed or f"`{name}`" in headed, f"{module}.{name}"
+
+
+def between(text: str, start: str, end: str) -> str:
+    return text.partition(start)[2].partition(end)[0]
+
+
+def test_a_docstring_has_text_and_sections() -> None:
+    docstring = reference.Docstring.of(
+        """Return <b> of _x_ and `<c>`.
+
+    Args:
+        a, b: the
+            first two.
+        c: the third: last.
+
+    Raises nothing.
+    """
+    )
+    assert docstring.text == "Return <b> of _x_ and `<c>`.\n\nRaises nothing."
+    assert docstring.descriptions() == {"a": "the first two.", "b": "the first two.", "c": "the third: last."}
+    assert docstring.markdown().startswith(
+        "Return \\<b> of \\_x\\_ and `<c>`.\n\nRaises nothing.\n\nArgs:\n\n- `a, b`:"
+    )
