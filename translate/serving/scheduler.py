@@ -5,6 +5,7 @@ have, and search for them together. A batch has one engine and one setting of th
 """
 
 import threading
+import time
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field
@@ -13,6 +14,8 @@ from transformer.search.hypothesis import Hypothesis, SearchConfig
 from translate.inference.engine import Engine, Found, Sources
 from translate.serving.fair_queue import FairQueue
 
+# Clients that have just had an answer often send the next request; a batch of the first to arrive would be small.
+_GATHER_SECONDS = 0.06
 _LEAST_TOKENS = 128  # of a batch that is smaller than possible, so that another idle worker has one too
 
 
@@ -82,6 +85,7 @@ class Scheduler:
         self._changed = threading.Condition()
         self._n_tokens = 0  # waiting
         self._n_idle = n_workers
+        self._gather_until = 0.0
         self._closed = False
         self._threads = [threading.Thread(target=self._work, name=f"search-{i}", daemon=True) for i in range(n_workers)]
         for thread in self._threads:
@@ -136,6 +140,8 @@ class Scheduler:
         while True:
             with self._changed:
                 self._changed.wait_for(lambda: len(self._queue) or self._closed)
+                self._changed.wait_for(lambda: self._is_full or self._closed, self._gather_until - time.monotonic())
+                self._changed.wait_for(lambda: len(self._queue) or self._closed)  # another thread may have taken all
                 batch = self._next_batch()
                 if not batch:
                     return  # closed
@@ -145,6 +151,13 @@ class Scheduler:
             finally:
                 with self._changed:
                     self._n_idle += 1
+                    if len({item.call for item in batch}) > 1:
+                        self._gather_until = time.monotonic() + _GATHER_SECONDS
+
+    @property
+    def _is_full(self) -> bool:
+        """Whether enough sentences wait for a full batch."""
+        return self._n_tokens >= self._batch_tokens
 
     def _next_batch(self) -> list[_Item]:
         """Return the sentences of the next batch, in order of turns; the lock is held."""

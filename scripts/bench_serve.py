@@ -1,0 +1,242 @@
+#!/usr/bin/env python3
+"""Measure the server under load on loopback, beside `translate text` on a file: one JSON record as the last line.
+
+    python scripts/bench_serve.py de-en
+    python scripts/bench_serve.py de-en --source data/test.de --clients 32 --book 10000 --requests 20000
+
+    file      sentences/s of `translate text` on the lines, without the start
+    clients   the same lines, one request for each, sent by --clients clients at a time
+    book      the same again while one more client sends --book lines in one request
+    memory    resident memory of the server during --requests more requests, which should stay flat
+
+Clients share the processor with the server, as little as Python allows: each is a thread with one open connection.
+"""
+
+import argparse
+import json
+import re
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from http.client import HTTPConnection
+from itertools import cycle, islice
+from pathlib import Path
+
+from contenders import machine
+
+from translate.corpus import grammar
+from translate.models import registry
+from translate.models.folder import TranslationSpec
+
+N_MEMORY = 10  # measurements of the memory
+SECONDS = 600  # for one request
+
+
+def main() -> int:
+    """Measure and print."""
+    args = parse_args()
+    folder = registry.locate(args.model, print)
+    spec = TranslationSpec.load(folder / "translation.json")
+    lines = read(args.source, args.lines) if args.source else generated(args.lines)
+    book = list(islice(cycle(lines), args.book))
+    record: dict[str, object] = {"bench": "serve", "model": args.model.name, "lines": len(lines), **machine()}
+    per_second = file_speed(folder, lines, args.threads)
+    record["file_per_second"] = round(per_second, 1)
+    with serving(folder, args) as (process, port):
+        load = Load(port, spec.source, spec.target)
+        load.send(lines[: args.clients], args.clients)  # the model is loaded and every client has had an answer
+        alone = load.send(lines, args.clients)
+        record["clients"] = {"n": args.clients, **alone.figures()}
+        record["ratio_to_file"] = round(alone.per_second / per_second, 2)
+        busy = load.send_beside(book, lines, args.clients)
+        record["clients_beside_book"] = {"book_lines": len(book), **busy.figures()}
+        record["ratio_of_p95"] = round(busy.quantile(0.95) / alone.quantile(0.95), 2)
+        record["memory_mb"] = load.memory(process.pid, lines, args.clients, args.requests)
+        record["memory_requests"] = args.requests
+    for name, value in record.items():
+        print(f"{name:20} {value}", file=sys.stderr)
+    print(json.dumps(record))
+    return 0
+
+
+@dataclass
+class Sent:
+    """Answered requests: their durations, their errors, and the time of all."""
+
+    seconds: float = 0.0
+    durations: list[float] = field(default_factory=list)
+    errors: list[str] = field(default_factory=list)
+
+    @property
+    def per_second(self) -> float:
+        """Requests per second."""
+        return len(self.durations) / self.seconds
+
+    def quantile(self, share: float) -> float:
+        """Return the duration that this share of the requests did not exceed, in seconds."""
+        return sorted(self.durations)[min(len(self.durations) - 1, int(share * len(self.durations)))]
+
+    def figures(self) -> dict[str, object]:
+        """Return the figures for the record."""
+        milliseconds = {f"p{p}_ms": round(1000 * self.quantile(p / 100)) for p in (50, 95, 99)}
+        return {"per_second": round(self.per_second, 1), **milliseconds, "errors": len(self.errors)}
+
+
+@dataclass(frozen=True)
+class Load:
+    """Clients of one server.
+
+    Attributes:
+        port: of the server.
+        source, target: languages.
+    """
+
+    port: int
+    source: str
+    target: str
+
+    def send(self, lines: Sequence[str], n_clients: int, stop: threading.Event | None = None) -> Sent:
+        """Send each line as one request.
+
+        Args:
+            lines: the texts.
+            n_clients: number of clients at a time.
+            stop: if given, the lines are sent again and again until it is set.
+        """
+        sent, waiting, start = Sent(), iter(cycle(lines) if stop else lines), time.perf_counter()
+        lock = threading.Lock()
+
+        def client() -> None:
+            connection = HTTPConnection("127.0.0.1", self.port, timeout=SECONDS)
+            while stop is None or not stop.is_set():
+                with lock:
+                    line = next(waiting, None)
+                if line is None:
+                    break
+                begin = time.perf_counter()
+                error = self._post(connection, line)
+                with lock:
+                    sent.durations.append(time.perf_counter() - begin)
+                    sent.errors += [error] if error else []
+            connection.close()
+
+        threads = [threading.Thread(target=client) for _ in range(n_clients)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        sent.seconds = time.perf_counter() - start
+        return sent
+
+    def send_beside(self, book: list[str], lines: Sequence[str], n_clients: int) -> Sent:
+        """Send lines while another client sends a book; return the requests of the lines."""
+        done = threading.Event()
+        problems: list[str] = []
+
+        def send_book() -> None:
+            connection = HTTPConnection("127.0.0.1", self.port, timeout=SECONDS)
+            error = self._post(connection, book)
+            problems.extend([error] if error else [])
+            connection.close()
+            done.set()
+
+        thread = threading.Thread(target=send_book)
+        thread.start()
+        sent = self.send(lines, n_clients, done)
+        thread.join()
+        sent.errors += problems
+        return sent
+
+    def memory(self, pid: int, lines: Sequence[str], n_clients: int, n_requests: int) -> list[float]:
+        """Send requests and return the resident memory of the server during them, in MB."""
+        measured = [resident_mb(pid)]
+        waiting = cycle(lines)
+        for _ in range(N_MEMORY):
+            self.send(list(islice(waiting, max(1, n_requests // N_MEMORY))), n_clients)
+            measured.append(resident_mb(pid))
+        return measured
+
+    def _post(self, connection: HTTPConnection, q: str | list[str]) -> str | None:
+        """Send one request; return the error, if any."""
+        body = json.dumps({"q": q, "source": self.source, "target": self.target})
+        try:
+            connection.request("POST", "/translate", body, {"Content-Type": "application/json"})
+            response = connection.getresponse()
+            answer = json.loads(response.read())
+        except (OSError, ValueError) as error:
+            connection.close()
+            return repr(error)
+        return None if response.status == 200 and answer["translatedText"] else str(answer)
+
+
+def file_speed(folder: Path, lines: Sequence[str], threads: int | None) -> float:
+    """Return the sentences per second that `translate text` reports for a file."""
+    with tempfile.TemporaryDirectory() as place:
+        file = Path(place) / "lines.txt"
+        file.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+        command = [sys.executable, "-m", "translate", "text", "--model", str(folder), "--input", str(file)]
+        command += ["--output", f"{place}/out.txt", *(["--threads", str(threads)] if threads else [])]
+        done = subprocess.run(command, check=True, capture_output=True, text=True)
+    found = re.search(r"in ([\d,.]+) s", done.stderr)
+    assert found is not None
+    return len(lines) / float(found[1].replace(",", ""))
+
+
+@contextmanager
+def serving(folder: Path, args: argparse.Namespace) -> Iterator[tuple["subprocess.Popen[str]", int]]:
+    """Start a server on a free port, and stop it at the end."""
+    command = [sys.executable, "-m", "translate", "serve", "--port", "0", "--model", str(folder)]
+    command += ["--queue", str(2 * args.clients + 2), "--timeout", str(SECONDS)]
+    command += ["--batch-tokens", str(args.batch_tokens), *(["--threads", str(args.threads)] if args.threads else [])]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stderr is not None
+        url = re.search(r":(\d+);", process.stderr.readline())
+        assert url is not None
+        threading.Thread(target=process.stderr.read, daemon=True).start()
+        try:
+            yield process, int(url[1])
+        finally:
+            process.terminate()
+
+
+def resident_mb(pid: int) -> float:
+    """Return the resident memory of a process."""
+    status = Path(f"/proc/{pid}/status").read_text(encoding="ascii")
+    found = re.search(r"VmRSS:\s*(\d+) kB", status)
+    assert found is not None
+    return round(int(found[1]) / 1024, 1)
+
+
+def read(path: Path, n: int) -> list[str]:
+    """Return the first lines of a file that are not blank."""
+    return [line for line in path.read_text(encoding="utf-8").split("\n") if line.strip()][:n]
+
+
+def generated(n: int) -> list[str]:
+    """Return German sentences of the built-in grammar."""
+    return [german for german, _ in grammar.generate("test", n, seed=0)]
+
+
+def parse_args() -> argparse.Namespace:
+    """Return the arguments."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("model", type=Path, help="name or folder of a model")
+    parser.add_argument("--source", type=Path, help="sentences, one per line (default: German ones, generated)")
+    parser.add_argument("--lines", type=int, default=1000, help="number of sentences (default: %(default)s)")
+    parser.add_argument("--clients", type=int, default=32, help="clients at a time (default: %(default)s)")
+    parser.add_argument("--book", type=int, default=10_000, help="lines of the long request (default: %(default)s)")
+    parser.add_argument(
+        "--requests", type=int, default=20_000, help="requests of the memory test (default: %(default)s)"
+    )
+    parser.add_argument("--batch-tokens", type=int, default=512, help="of the server (default: %(default)s)")
+    parser.add_argument("--threads", type=int, help="CPU threads (default: one per core)")
+    return parser.parse_args()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,20 @@
+"""The examples of docs/serve.md, against the models of the package."""
+
+import subprocess
+from pathlib import Path
+
+import translate
+from tests.test_readme import page, session
+from tests.translate.serving.live import live
+from translate.options.serving import Serve
+
+
+def test_the_examples_answer_what_the_page_shows(tmp_path: Path) -> None:
+    models = Path(translate.__file__).parent / "models"
+    examples = [(command, shown) for command, shown in session(page("serve.md")) if command.startswith("curl ")]
+    assert len(examples) >= 3
+    with live(Serve(model=[models / "de-en", models / "en-de"], threads=1), tmp_path) as server:
+        for command, shown in examples:
+            here = command.replace("http://127.0.0.1:5000", server.url)
+            done = subprocess.run(f"{here} --silent", shell=True, check=True, capture_output=True, text=True)
+            assert done.stdout == shown
