@@ -15,7 +15,7 @@ from translate.inference.engine import Engine, Found, Sources
 from translate.serving.fair_queue import FairQueue
 
 # Clients that have just had an answer often send the next request; a batch of the first to arrive would be small.
-_GATHER_SECONDS = 0.06
+_GATHER_SECONDS = 0.03
 _LEAST_TOKENS = 128  # of a batch that is smaller than possible, so that another idle worker has one too
 
 
