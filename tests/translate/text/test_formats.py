@@ -162,3 +162,12 @@ def test_time_grows_in_proportion_to_the_text(layout: str, text: str) -> None:
         return time.process_time() - start
 
     assert seconds([text * 4000 + "\n"]) < 1
+
+
+@pytest.mark.parametrize("opening", ["<!--", "<![CDATA["])
+def test_many_comments_without_an_end_take_no_longer_than_other_text(opening: str) -> None:
+    """The time was quadratic: 27 seconds for this text. A server must not be stopped by one request."""
+    start = time.perf_counter()
+    pieces = read("html", opening * 20_000)
+    assert time.perf_counter() - start < 5
+    assert "".join(piece.text for piece in pieces) == opening * 20_000
