@@ -170,10 +170,10 @@ def test_the_symbols_are_those_of_the_tokenizer():
 )
 def test_a_quarter_of_a_megabyte_of_anything_takes_a_moment(unit):
     text = unit * (2**18 // len(unit))
-    start = time.perf_counter()
+    start = time.process_time()
     protected = protect(text, with_names(PLACEHOLDER, LETTERS))
     assert unframed(protected)[1].text in protected.text
-    assert time.perf_counter() - start < 5
+    assert time.process_time() - start < 5
     assert restore(protected.text, protected.originals) == text or len(protected.originals) > 99
 
 

@@ -144,9 +144,9 @@ def test_the_pieces_are_the_text(text, language):
 def test_a_quarter_of_a_megabyte_of_anything_takes_a_moment(unit):
     """A rule that is quadratic would take minutes."""
     text = unit * (2**18 // len(unit))
-    start = time.perf_counter()
+    start = time.process_time()
     assert "".join(piece.text for piece in split(text, "de")) == text
-    assert time.perf_counter() - start < 5
+    assert time.process_time() - start < 5
 
 
 @pytest.mark.parametrize("language", ["de", "en"])
