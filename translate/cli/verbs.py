@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import typer
 
 from translate.cli.help import GroupedCommand, GroupedVerbs
-from translate.options import comparing, managing, researching, serving, training, translating
+from translate.options import comparing, explaining, managing, researching, serving, training, translating
 from translate.options.declaring import flag
 
 GROUPS: dict[str, dict[str, type]] = {
@@ -16,6 +16,7 @@ GROUPS: dict[str, dict[str, type]] = {
     "Serve": {"serve": serving.Serve, "keys": serving.Keys},
     "Compare": {"evaluate": comparing.Evaluate, "score": comparing.Score, "experiment": researching.Experiment},
     "Understand": {
+        "explain": explaining.Explain,
         "data": researching.Data,
         "cost": researching.Cost,
         "plot": researching.Plot,

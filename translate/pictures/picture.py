@@ -1,7 +1,7 @@
 """The interface of a picture, and its file formats."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from translate.errors import UserError
 from translate.files import write_bytes
@@ -15,13 +15,11 @@ SUFFIXES = (".svg", ".png", ".html")
 
 
 class Picture(Protocol):
-    """A drawing in several forms.
+    """A drawing in several forms."""
 
-    Attributes:
-        title: one line.
-    """
-
-    title: str
+    @property
+    def title(self) -> str:
+        """One line."""
 
     def text(self) -> str:
         """Return the drawing as lines of text."""
@@ -30,6 +28,7 @@ class Picture(Protocol):
         """Return the drawing as a matplotlib figure."""
 
 
+@runtime_checkable
 class Interactive(Picture, Protocol):
     """A picture that has a page of its own in HTML."""
 
@@ -52,7 +51,7 @@ def save(picture: Picture, place: Path) -> None:
     suffix = place.suffix.lower()
     if suffix != ".html":
         content = rendered(picture.figure(), suffix.removeprefix("."))
-    elif hasattr(picture, "page"):
+    elif isinstance(picture, Interactive):
         content = picture.page().encode()
     else:
         svg = rendered(picture.figure(), "svg").decode()

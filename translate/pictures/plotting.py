@@ -13,7 +13,13 @@ if TYPE_CHECKING:
 COLOURS = ("#3366aa", "#cc6633", "#338855", "#884488")
 _DPI = 150
 # A fixed salt and no date: the same picture is the same file.
-_SETTINGS = {"svg.hashsalt": "translate", "font.size": 9.0, "axes.spines.top": False, "axes.spines.right": False}
+_SETTINGS = {
+    "svg.hashsalt": "translate",
+    "font.size": 9.0,
+    "axes.titlesize": 9.0,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+}
 
 
 def new_figure(width: float, height: float) -> "Figure":

@@ -1,0 +1,100 @@
+"""`translate explain`: pictures as text and files, and one sentence for every mistake."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from translate.cli import main
+from translate.models.folder import ModelFolder
+
+SENTENCE = "der Hund schläft."
+PICTURES = {
+    "attention": ["--attention", SENTENCE, "--layer", "2"],
+    "every head": ["--attention", SENTENCE, "--every-head", "--part", "decoder"],
+    "steps": ["--steps", SENTENCE, "--beam", "2"],
+    "temperature": ["--temperature", SENTENCE, "--prefix", "the"],
+    "neighbours": ["--neighbours", "Haus"],
+    "analogy": ["--analogy", "Haus", "house", "Garten"],
+    "positions": ["--positions"],
+    "schedule": ["--schedule"],
+}
+
+
+@pytest.fixture(autouse=True)
+def _model(parts: ModelFolder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("TRANSLATE_MODEL", str(parts.folder))
+    monkeypatch.delenv("DISPLAY", raising=False)
+
+
+@pytest.mark.parametrize("name", PICTURES)
+def test_every_picture_is_text_by_default(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["explain", *PICTURES[name]]) == 0
+    out, err = capsys.readouterr()
+    assert len(out.splitlines()) > 2
+    assert err == ""
+
+
+@pytest.mark.parametrize("name", PICTURES)
+def test_every_picture_is_a_file_without_a_display(name: str) -> None:
+    pytest.importorskip("matplotlib")
+    for file, start in (("a.svg", b"<?xml"), ("a.png", b"\x89PNG"), ("a.html", b"<!doctype html>")):
+        assert main(["explain", *PICTURES[name], "--to", file]) == 0
+        assert Path(file).read_bytes().startswith(start)
+    assert not re.search(rb"src=|<link|@import", Path("a.html").read_bytes())
+
+
+def test_the_same_picture_is_the_same_file() -> None:
+    pytest.importorskip("matplotlib")
+    for file in ("a.svg", "b.svg"):
+        assert main(["explain", *PICTURES["steps"], "--to", file]) == 0
+    assert Path("a.svg").read_bytes() == Path("b.svg").read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ([], "nothing to draw: choose one of --attention, "),
+        (["--positions", "--schedule"], "--positions and --schedule to draw: choose one of"),
+        (["--attention", SENTENCE * 20], r"has \d+ tokens, too long to draw; the limit is 60"),
+        (["--attention", "  "], "the sentence is empty"),
+        (["--attention", SENTENCE, "--layer", "9"], "--layer 9: the model has 2 layers"),
+        (["--attention", SENTENCE, "--every-head", "--head", "1"], "leave out --layer and --head"),
+        (["--steps", SENTENCE, "--head", "1"], "--head belongs to --attention; leave it out"),
+        (["--neighbours", "Haus", "--beam", "2"], "--beam belongs to --steps; leave it out"),
+        (["--neighbours", "Quastenflosser"], "'Quastenflosser': is not one token of the model's vocabulary"),
+        (["--analogy", "Haus", "house", "Quastenflosser"], "'Quastenflosser': is not one token"),
+        (["--schedule", "--to", "a.pdf"], "a.pdf: pictures are .svg, .png, .html files"),
+        (["--schedule", "--to", "none/a.svg"], "none/a.svg: its folder does not exist; make none first"),
+        (["--schedule", "--to", "there.svg"], "there.svg: exists already; .*--force"),
+        (
+            ["--attention", SENTENCE, "--model", "exported"],
+            "exported: is a CTranslate2 model, which gives no attention",
+        ),
+        (["--positions", "--model", "marian"], "marian: is a Marian model"),
+    ],
+)
+def test_mistakes_are_one_sentence(arguments: list[str], said: str, capsys: pytest.CaptureFixture[str]) -> None:
+    Path("there.svg").write_text("mine", encoding="utf-8")
+    for folder, file in (("exported", "model.bin"), ("marian", "source.spm")):
+        Path(folder).mkdir()
+        Path(folder, file).touch()
+    assert main(["explain", *arguments]) == 2
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert re.search(said, err)
+    assert len(err.splitlines()) == 1
+    assert Path("there.svg").read_text(encoding="utf-8") == "mine"
+
+
+def test_a_missing_matplotlib_names_the_extra(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def missing(name: str) -> None:
+        raise ImportError(name)
+
+    monkeypatch.setattr("translate.optional.import_module", missing)
+    assert main(["explain", "--schedule", "--to", "a.svg"]) == 2
+    assert "pip install 'transformer-translate[plots]'" in capsys.readouterr().err
+    assert main(["explain", "--schedule"]) == 0  # text needs no matplotlib

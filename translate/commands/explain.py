@@ -1,0 +1,86 @@
+"""`translate explain`: draw what a model does."""
+
+import shutil
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from translate.commands.messages import say
+from translate.errors import UserError
+from translate.models import registry
+from translate.models.folder import ModelFolder
+from translate.options.explaining import Explain
+
+if TYPE_CHECKING:
+    from translate.pictures.picture import Picture
+
+# Files by which a model in the format of another engine is recognised.
+_EXPORTED = {"model.bin": "CTranslate2", "source.spm": "Marian"}
+
+
+_PICTURES = ("attention", "steps", "temperature", "neighbours", "analogy", "positions", "schedule")
+_BELONGS = {name: "attention" for name in ("part", "layer", "head", "every_head")}
+_BELONGS |= {"beam": "steps", "prefix": "temperature"}
+
+
+def run(options: Explain) -> None:
+    """Print a picture, or write it to a file. Raises UserError for wrong input."""
+    kind = _checked(options)
+    from translate.pictures.curves import SchedulePicture
+    from translate.pictures.picture import check_place, save
+
+    if options.to is not None:
+        check_place(options.to, force=options.force)
+    picture: Picture = SchedulePicture() if kind == "schedule" else _drawn(kind, options, _opened(options.model))
+    if options.to is None:
+        print(picture.text())
+    else:
+        save(picture, options.to)
+
+
+def _checked(options: Explain) -> str:
+    """Return the name of the picture; UserError unless there is one, and for settings of another one."""
+    chosen = [name for name in _PICTURES if getattr(options, name) not in (None, False)]
+    if len(chosen) != 1:
+        named = " and ".join(f"--{name}" for name in chosen) or "nothing"
+        raise UserError(f"{named} to draw: choose one of {', '.join(f'--{name}' for name in _PICTURES)}")
+    for name, owner in _BELONGS.items():
+        if getattr(options, name) not in (None, False) and owner != chosen[0]:
+            raise UserError(f"--{name.replace('_', '-')} belongs to --{owner}; leave it out")
+    if options.every_head and (options.layer or options.head):
+        raise UserError("--every-head draws all layers and heads; leave out --layer and --head")
+    return chosen[0]
+
+
+def _opened(name: Path | None) -> ModelFolder:
+    """Open a model; UserError if it was exported for another engine, which keeps no attention weights."""
+    if name is not None:
+        for file, engine in _EXPORTED.items():
+            if (name / file).is_file():
+                raise UserError(
+                    f"{name}: is a {engine} model, which gives no attention weights or embeddings; name the model that "
+                    "it was exported from"
+                )
+    return ModelFolder.open(registry.find_model(name, say))
+
+
+def _drawn(kind: str, options: Explain, model_folder: ModelFolder) -> "Picture":
+    """Return the picture of the options."""
+    from translate.pictures.attention import View, attention_picture
+    from translate.pictures.beam_tree import beam_picture
+    from translate.pictures.curves import positions_picture
+    from translate.pictures.temperature import temperature_picture
+    from translate.pictures.words import analogy_picture, neighbours_picture
+
+    width = shutil.get_terminal_size().columns if options.to is None and sys.stdout.isatty() else None
+    view = View(options.part or "cross", options.layer, options.head, options.every_head)
+    pictures: dict[str, Callable[[], Picture]] = {
+        "attention": lambda: attention_picture(model_folder, options.attention or "", view, width),
+        "steps": lambda: beam_picture(model_folder, options.steps or "", options.beam),
+        "temperature": lambda: temperature_picture(model_folder, options.temperature or "", options.prefix or ""),
+        "neighbours": lambda: neighbours_picture(model_folder, options.neighbours or ""),
+        "analogy": lambda: analogy_picture(model_folder, options.analogy or ("", "", "")),
+        "positions": lambda: positions_picture(model_folder),
+    }
+    return pictures[kind]()

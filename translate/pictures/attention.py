@@ -1,0 +1,146 @@
+"""Attention weights of a sentence and its translation (3.2.3), as a grid and as a page to point at."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+import torch
+from torch import Tensor
+
+from transformer.search.model_step import source_batch, target_batch, translate_ids
+from translate.errors import UserError
+from translate.models.folder import ModelFolder
+from translate.pictures.page import attention_page
+from translate.pictures.plotting import heat_map, label_cells, new_axes, new_figure
+from translate.pictures.sentence import END, encoded, label, max_length, search_config
+from translate.pictures.terminal import grid
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+Part = Literal["cross", "encoder", "decoder"]
+_CELL = 0.28  # inches
+
+
+@dataclass(frozen=True)
+class View:
+    """Which weights to show.
+
+    Attributes:
+        part: "cross" is the decoder reading the source, the others are self-attention.
+        layer: counted from 1; None is the last but one layer, which aligns best (Garg et al., 2019).
+        head: counted from 1; None is the mean of the heads.
+        every_head: show every head of every layer instead.
+    """
+
+    part: Part = "cross"
+    layer: int | None = None
+    head: int | None = None
+    every_head: bool = False
+
+
+@dataclass(frozen=True)
+class AttentionPicture:
+    """The attention weights between the tokens of two sentences.
+
+    Attributes:
+        title: one line.
+        queries, keys: the pieces that read and those that are read.
+        weights: by layer, head, query and key; the weights of a query sum to 1.
+        view: which of them to show. UserError if there is no such layer or head.
+        width: columns of the terminal; None is unlimited.
+    """
+
+    title: str
+    queries: Sequence[str]
+    keys: Sequence[str]
+    weights: Tensor
+    view: View
+    width: int | None = None
+
+    def __post_init__(self) -> None:
+        n_layers, n_heads = self.weights.shape[:2]
+        for name, number, n in (("layer", self.view.layer, n_layers), ("head", self.view.head, n_heads)):
+            if number is not None and number > n:
+                raise UserError(f"--{name} {number}: the model has {n} {name}{'s' * (n > 1)} there, counted from 1")
+
+    @property
+    def layer(self) -> int:
+        """Index of the layer that is shown."""
+        return max(0, len(self.weights) - 2) if self.view.layer is None else self.view.layer - 1
+
+    def panels(self) -> Iterator[tuple[str, Tensor]]:
+        """Yield the name and the weights, by query and key, of each grid that is shown."""
+        n_layers, n_heads = self.weights.shape[:2]
+        if self.view.every_head:
+            for i in range(n_layers):
+                for j in range(n_heads):
+                    yield f"layer {i + 1}, head {j + 1}", self.weights[i, j]
+        elif self.view.head is None:
+            yield f"layer {self.layer + 1} of {n_layers}, mean of {n_heads} heads", self.weights[self.layer].mean(dim=0)
+        else:
+            name = f"layer {self.layer + 1} of {n_layers}, head {self.view.head} of {n_heads}"
+            yield name, self.weights[self.layer, self.view.head - 1]
+
+    def text(self) -> str:
+        """Return each grid as shaded cells; rows read columns."""
+        rows, columns = [label(piece) for piece in self.queries], [label(piece) for piece in self.keys]
+        grids = [f"{name}\n{grid(rows, columns, w.tolist(), self.width)}" for name, w in self.panels()]
+        return f"{self.title}\n\n" + "\n\n".join(grids)
+
+    def figure(self) -> "Figure":
+        """Return the grids as heat maps; tokens are written beside a single one only."""
+        panels = list(self.panels())
+        n_rows, n_columns = self.weights.shape[:2] if self.view.every_head else (1, 1)
+        cell = _CELL / 2 if self.view.every_head else _CELL
+        width, height = cell * len(self.keys) + 1.2, cell * len(self.queries) + 1.2
+        figure = new_figure(max(4.0, n_columns * width), n_rows * height)
+        for axes, (name, weights) in zip(new_axes(figure, n_rows, n_columns), panels, strict=True):
+            heat_map(axes, weights.tolist())
+            label_cells(axes, [label(piece) for piece in self.queries], [label(piece) for piece in self.keys])
+            axes.tick_params(labelsize=5 if self.view.every_head else 9)
+            axes.set_xlabel(name)
+        return figure
+
+    def page(self) -> str:
+        """Return a page on which pointing at a token lights the tokens that it reads."""
+        n_layers, n_heads = self.weights.shape[:2]
+        weights = torch.cat((self.weights.mean(dim=1, keepdim=True), self.weights), dim=1)
+        data = {
+            "source": [piece.replace("\u2581", " ") for piece in self.keys],
+            "target": [piece.replace("\u2581", " ") for piece in self.queries],
+            "weights": [[[[round(w, 4) for w in row] for row in rows] for rows in heads] for heads in weights.tolist()],
+            "layers": [str(i + 1) for i in range(n_layers)],
+            "heads": ["mean", *(str(i + 1) for i in range(n_heads))],
+            "layer": self.layer,
+            "head": self.view.head or 0,
+        }
+        return attention_page(self.title, data)
+
+
+@torch.inference_mode()
+def attention_picture(
+    model_folder: ModelFolder, sentence: str, view: View, width: int | None = None
+) -> AttentionPicture:
+    """Return the attention of a model that translates a sentence by beam search.
+
+    A query of the decoder is labelled with the token that it predicts, so the last one is the end of the sentence.
+
+    Args:
+        model_folder: the model.
+        sentence: the source; UserError if it is empty or too long to draw.
+        view: which weights to show.
+        width: columns of the terminal; None is unlimited.
+    """
+    model, tokenizer = model_folder.model, model_folder.tokenizer
+    src = encoded(model_folder, sentence)
+    found = translate_ids(model, [src], search_config(model_folder), max_lengths=[max_length(model_folder, src)])
+    tgt = found[0][0].tokens
+    maps = model.attention_maps(source_batch(model, [src]), target_batch(model, [tgt]))
+    source, target = [*tokenizer.pieces(src), END], [*tokenizer.pieces(tgt), END]
+    queries = source if view.part == "encoder" else target
+    keys = {"cross": source, "encoder": source, "decoder": ["<s>", *target[:-1]]}[view.part]
+    weights = torch.cat(getattr(maps, view.part)).float().cpu()
+    kind = "cross-attention" if view.part == "cross" else f"self-attention of the {view.part}"
+    title = f"{tokenizer.decode(src)} \u2192 {tokenizer.decode(tgt)} ({kind})"
+    return AttentionPicture(title, queries, keys, weights, view, width)
