@@ -14,10 +14,13 @@ from typing import Any
 
 import torch
 
-from translate.files import write_bytes
-from translate.pictures.plotting import COLOURS, new_axes, new_figure, rendered
+from transformer.loss import smoothed_nll
+from transformer.masks import causal_mask, padding_mask, window_mask
+from translate.files import read_json, write_bytes
+from translate.pictures.plotting import COLOURS, heat_map, new_axes, new_figure, rendered
 
 FOLDER = Path(__file__).parents[1] / "docs" / "guide" / "figures"
+RECORD = Path(__file__).parent / "results" / "initial.json"
 WIDTHS = (1, 2, 4, 8, 16, 32, 64, 128, 256, 512)
 
 
@@ -57,7 +60,57 @@ def gradient() -> Any:
     return curves_over_d_k("norm of the gradient (median)", gradient_norm)
 
 
-FIGURES: dict[str, Callable[[], Any]] = {"variance": variance, "gradient": gradient}
+def masks() -> Any:
+    """Return the three masks of the model for a sentence of six tokens."""
+    padding_11TT = padding_mask(torch.tensor([[5, 6, 7, 8, 0, 0]]), pad=0).expand(1, 1, 6, 6)
+    figure = new_figure(6, 2.3)
+    shown = {"causal": causal_mask(6), "padding (two at the end)": padding_11TT, "window of 1": window_mask(6, 1)}
+    for axes, (name, allowed_11TT) in zip(new_axes(figure, 1, 3), shown.items(), strict=True):
+        heat_map(axes, allowed_11TT[0, 0].tolist(), high=1.4)
+        axes.set(title=name, xlabel="key", ylabel="query", aspect="equal", xticks=range(6), yticks=range(6))
+    return figure
+
+
+def smoothing() -> Any:
+    """Return the smoothed target of one token, and the loss over the probability of the right one."""
+    figure = new_figure(6.5, 2.6)
+    bars, curves = new_axes(figure, 1, 2)
+    n_tokens = 10
+    bars.bar(range(n_tokens), [0.9 if i == 3 else 0.1 / (n_tokens - 1) for i in range(n_tokens)], color=COLOURS[0])
+    bars.set(title="target, epsilon 0.1, 10 tokens", xlabel="token", ylabel="probability", xticks=range(n_tokens))
+    right = torch.linspace(0.5, 0.999, 200)
+    rest = ((1 - right) / (n_tokens - 1))[:, None].expand(-1, n_tokens - 1)
+    logits_NV = torch.cat((right[:, None], rest), dim=1).log()
+    for epsilon, colour in ((0.0, COLOURS[1]), (0.1, COLOURS[0])):
+        losses = [float(smoothed_nll(row[None], torch.tensor([0]), epsilon)) for row in logits_NV]
+        curves.plot(right.tolist(), losses, color=colour, label=f"epsilon {epsilon:g}")
+    curves.set(title="loss", xlabel="probability of the right token", ylabel="nats")
+    curves.legend(frameon=False)
+    return figure
+
+
+def initial() -> Any:
+    """Return loss and first gradients of the record of `scripts/bench_initial.py`."""
+    runs = read_json(RECORD)["runs"]
+    figure = new_figure(7.5, 2.9)
+    losses, gradients = new_axes(figure, 1, 2)
+    for (name, run), colour in zip(runs.items(), (COLOURS[1], COLOURS[0], COLOURS[2]), strict=True):
+        means = [sum(run["loss"][i : i + 10]) / 10 for i in range(0, len(run["loss"]), 10)]
+        losses.plot(range(10, len(run["loss"]) + 1, 10), means, color=colour, label=name)
+        gradients.plot(range(1, len(run["gradient"]) + 1), run["gradient"], "o-", color=colour, markersize=3)
+    losses.set(xlabel="step", ylabel="training loss (nats per token)")
+    losses.legend(frameon=False)
+    gradients.set(xlabel="layer (1 to 6 encoder, 7 to 12 decoder)", ylabel="norm of the first gradient", yscale="log")
+    return figure
+
+
+FIGURES: dict[str, Callable[[], Any]] = {
+    "variance": variance,
+    "gradient": gradient,
+    "masks": masks,
+    "smoothing": smoothing,
+    "initial": initial,
+}
 
 
 def main(argv: Sequence[str] | None = None) -> int:

@@ -108,6 +108,12 @@ def test_the_fidelity_table_points_at_real_code_and_real_tests():
             assert name in defined_in(ROOT / path), f"{path} has no {name}"
 
 
+@EVERY_PAGE
+def test_code_and_tests_that_are_named_exist(name: str):
+    for path, defined in re.findall(r"`([\w/]+\.py): ([\w.]+)`", page(name)):
+        assert defined in defined_in(ROOT / path), f"{path} has no {defined}"
+
+
 def anchors(text: str) -> set[str]:
     """The anchors of headings, as GitHub makes them."""
     headings = re.findall(r"^#+ (.+)$", text, re.MULTILINE)
