@@ -4,7 +4,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 INSTALLED := .venv/installed
 
-.PHONY: demo test check slow bench clean
+.PHONY: demo test check slow bench docs clean
 
 ## demo: train on the embedded corpus, score, and answer a German question; minutes on two cores
 demo: $(INSTALLED)
@@ -34,6 +34,11 @@ bench: $(INSTALLED)
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[bench]'
 	$(BIN)/python scripts/bench_train.py $(BATCHES) --against torch hf hf-malloc
 	$(BIN)/python scripts/bench_train.py $(BATCHES) --against torch hf-malloc --preset paper-base --steps 6
+
+## docs: the documentation as a site in build/site
+docs: $(INSTALLED)
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[docs]'
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 
 clean:
 	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .import_linter_cache

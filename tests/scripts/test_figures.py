@@ -1,0 +1,30 @@
+"""The figures of the guide are those that the programs draw."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from tests.programs import program
+
+GUIDE = Path(__file__).parents[2] / "docs" / "guide"
+SHOWN = set(
+    re.findall(r"\]\(figures/([\w-]+)\.svg\)", "".join(page.read_text(encoding="utf-8") for page in GUIDE.glob("*.md")))
+)
+EXPLAINED = {"attention", "heads", "positions", "schedule", "steps", "temperature"}  # by `translate explain --to`
+
+
+def test_every_figure_is_shown_and_has_a_program() -> None:
+    pytest.importorskip("matplotlib")
+    figures = program("figures")
+    files = {path.stem for path in figures.FOLDER.glob("*.svg")}
+    assert files == SHOWN == figures.FIGURES.keys() | EXPLAINED
+
+
+@pytest.mark.parametrize("name", ["masks", "smoothing", "initial"])
+def test_a_figure_can_be_drawn_again(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("matplotlib")
+    figures = program("figures")
+    monkeypatch.setattr(figures, "FOLDER", tmp_path)
+    assert figures.main([name]) == 0
+    assert (tmp_path / f"{name}.svg").read_text(encoding="utf-8").startswith("<?xml")
