@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""BLEU and chrF of `translate text` with its guards and without, on line-aligned test sets.
+"""BLEU and chrF++ of `translate text` with its guards and without, on line-aligned test sets.
 
     python scripts/bench_guards.py de-en data/tatoeba/test data/test/newstest2014 data/test/ted-tst2012
 
@@ -43,7 +43,7 @@ def compare(translator: Translator, path: Path) -> dict[str, object]:
     for guarded, name in ((True, "guards"), (False, "no_guards")):
         found[guarded] = list(translator.passages(sources, guarded=guarded, splits=False))
         scores = score([translation.text for translation in found[guarded]], references, target=spec.target)
-        record[name] = {"bleu": round(scores.bleu.value, 2), "chrf": round(scores.chrf.value, 2)}
+        record[name] = {"bleu": round(scores.bleu.value, 2), "chrf++": round(scores.chrf.value, 2)}
     record["different"] = sum(a.text != b.text for a, b in zip(*found.values(), strict=True))
     record["flags"] = dict(Counter(flag for translation in found[True] for flag in translation.flags))
     return record

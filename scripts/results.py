@@ -11,7 +11,7 @@ cost is not known.
 import argparse
 import sys
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +25,7 @@ RECORDS = ROOT / "scripts" / "results"
 PAGE = ROOT / "RESULTS.md"
 BEGIN, END = "<!-- made by scripts/results.py from scripts/results/ -->", "<!-- end -->"
 UNKNOWN = "unknown"
-METRICS = {"bleu": "BLEU", "chrf": "chrF", "ter": "TER"}
+METRICS = {"bleu": "BLEU", "chrf": "chrF", "chrf++": "chrF++", "ter": "TER"}
 
 Record = dict[str, Any]
 Hours = Counter[str]  # by unit: "core h" or "GPU h"
@@ -163,16 +163,23 @@ def other_metrics(runs: Sequence[Record]) -> str:
     """Return one row of chrF / TER for each run, and the sacreBLEU signatures of all metrics."""
     names = dict.fromkeys(name for run in runs for name in run["scores"])
     rows = [
-        {"run": link(run)}
-        | {name: " / ".join(score_cells(run["scores"].get(name, {}), ("chrf", "ter")).values()) for name in names}
+        {"run": link(run)} | {name: " / ".join(_marked(score_cells(run["scores"].get(name, {})))) for name in names}
         for run in runs
     ]
     return "\n\n".join([table(rows), *signatures(scores for run in runs for scores in run["scores"].values())])
 
 
+def _marked(cells: dict[str, str]) -> Iterator[str]:
+    """Yield all scores but BLEU; chrF++ has its name because older records have chrF."""
+    for metric, value in cells.items():
+        if metric != "BLEU":
+            yield f"{metric} {value}" if metric == "chrF++" else value
+
+
 def signatures(scores: Iterable[Record]) -> list[str]:
     """Return the sacreBLEU signatures of scores, each once."""
-    return list(dict.fromkeys(f"{METRICS[key]} `{of[key]['signature']}`" for of in scores for key in METRICS))
+    found = (f"{name} `{of[key]['signature']}`" for of in scores for key, name in METRICS.items() if key in of)
+    return list(dict.fromkeys(found))
 
 
 def run_table(runs: Iterable[Record]) -> str:
@@ -291,9 +298,9 @@ def link(run: Record) -> str:
     return f"[{run['name']}](scripts/results/{run['name']}.json)"
 
 
-def score_cells(scores: Record, metrics: Iterable[str] = METRICS) -> dict[str, str]:
+def score_cells(scores: Record) -> dict[str, str]:
     """Return the scores of a test set with one decimal place; none if it was not scored."""
-    return {METRICS[key]: f"{scores[key]['score']:.1f}" for key in metrics} if scores else {}
+    return {name: f"{scores[key]['score']:.1f}" for key, name in METRICS.items() if key in scores}
 
 
 if __name__ == "__main__":

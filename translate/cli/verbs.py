@@ -14,7 +14,12 @@ GROUPS: dict[str, dict[str, type]] = {
     "Translate": {"text": translating.Text, "decode": translating.Decode},
     "Train": {"prepare": training.Prepare, "train": training.Train, "average": training.Average},
     "Serve": {"serve": serving.Serve, "keys": serving.Keys},
-    "Compare": {"evaluate": comparing.Evaluate, "score": comparing.Score, "experiment": researching.Experiment},
+    "Compare": {
+        "evaluate": comparing.Evaluate,
+        "compare": comparing.Compare,
+        "score": comparing.Score,
+        "experiment": researching.Experiment,
+    },
     "Understand": {
         "explain": explaining.Explain,
         "data": researching.Data,

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from translate.errors import UserError
 
 if TYPE_CHECKING:
+    from sacrebleu import BLEU, CHRF, TER
     from sacrebleu.metrics.base import Metric
 
 RESAMPLES = 1000
@@ -21,15 +22,23 @@ class Score:
     """One metric over a corpus.
 
     Attributes:
-        value: BLEU and chrF from 0 to 100, higher is better; TER from 0 upwards, lower is better.
+        value: BLEU and chrF++ from 0 to 100, higher is better; TER from 0 upwards, lower is better.
         signature: the settings, as sacreBLEU writes them.
         mean, interval: 95 % of bootstrap resamples lie within mean +- interval; None without resampling.
+        p_value: of the difference to the first system by a paired test; None without a test.
     """
 
     value: float
     signature: str
     mean: float | None = None
     interval: float | None = None
+    p_value: float | None = None
+
+    def as_dict(self) -> dict[str, object]:
+        """Return plain data for JSON without the values that were not computed."""
+        values = {"score": self.value, "signature": self.signature}
+        added = {"mean": self.mean, "interval": self.interval, "p_value": self.p_value}
+        return values | {name: value for name, value in added.items() if value is not None}
 
 
 @dataclass(frozen=True)
@@ -41,51 +50,67 @@ class Scores:
     chrf: Score
     ter: Score
 
+    def by_name(self) -> dict[str, Score]:
+        """Return the scores by the names of their metrics."""
+        return {"BLEU": self.bleu, "chrF++": self.chrf, "TER": self.ter}
+
     def as_dict(self) -> dict[str, object]:
-        """Return plain data for JSON without the values that were not computed."""
-        values: dict[str, object] = {"lines": self.n_lines}
-        for name in ("bleu", "chrf", "ter"):
-            score: Score = getattr(self, name)
-            values[name] = {"score": score.value, "signature": score.signature}
-            if score.mean is not None:
-                values[name] |= {"mean": score.mean, "interval": score.interval}  # type: ignore[operator]
-        return values
+        """Return plain data for JSON; the names are in lower case."""
+        return {"lines": self.n_lines} | {name.lower(): score.as_dict() for name, score in self.by_name().items()}
 
 
 def score(
-    hypotheses: Sequence[str], references: Sequence[str], *, target: str = "", confidence: bool = False
+    hypotheses: Sequence[str],
+    references: Sequence[str],
+    *,
+    target: str = "",
+    confidence: bool = False,
+    ignore_case: bool = False,
 ) -> Scores:
-    """Return BLEU, chrF and TER of hypotheses against one reference each.
+    """Return BLEU, chrF++ and TER of hypotheses against one reference each.
 
     Args:
         hypotheses, references: texts in the same order.
         target: language code; BLEU has special tokenisers for Chinese, Japanese and Korean.
         confidence: add bootstrap intervals.
+        ignore_case: compare in lower case; the signatures say so.
 
     Raises UserError if there is nothing to score or the counts differ.
     """
-    _check_counts(hypotheses, references)
+    check_counts(hypotheses, references)
     n_resamples = RESAMPLES if confidence else 1
-    values = (_corpus_score(metric, hypotheses, references, n_resamples) for metric in metrics(target))
-    return Scores(len(hypotheses), *values)
+    chosen = metrics(target, ignore_case=ignore_case)
+    return Scores(len(hypotheses), *(_corpus_score(metric, hypotheses, references, n_resamples) for metric in chosen))
 
 
-def metrics(target: str = "") -> tuple["Metric", "Metric", "Metric"]:
-    """Return BLEU, chrF and TER for a target language; UserError if its tokeniser is not installed."""
+def metrics(target: str = "", *, ignore_case: bool = False) -> tuple["BLEU", "CHRF", "TER"]:
+    """Return BLEU, chrF++ and TER for a target language; UserError if its tokeniser is not installed."""
     from sacrebleu import BLEU, CHRF, TER
 
     try:
-        return BLEU(trg_lang=target), CHRF(), TER()
+        bleu = BLEU(trg_lang=target, lowercase=ignore_case)
     except (RuntimeError, ImportError) as error:
         raise UserError(f"sacreBLEU cannot tokenise the language {target!r}: {error}") from error
+    return bleu, CHRF(word_order=2, lowercase=ignore_case), TER()
 
 
 def corpus_bleu(hypotheses: Sequence[str], references: Sequence[str]) -> float:
     """Return BLEU with sacreBLEU's defaults; UserError as for `score`."""
     from sacrebleu import BLEU
 
-    _check_counts(hypotheses, references)
+    check_counts(hypotheses, references)
     return float(BLEU().corpus_score(hypotheses, [references]).score)
+
+
+def check_counts(hypotheses: Sequence[str], references: Sequence[str]) -> None:
+    """Raise UserError if there are no lines or their numbers differ."""
+    if len(hypotheses) != len(references):
+        raise UserError(
+            f"{len(hypotheses)} translations but {len(references)} references: line n of one must belong to line n of "
+            "the other"
+        )
+    if not hypotheses:
+        raise UserError("there are no lines to score")
 
 
 def _corpus_score(metric: "Metric", hypotheses: Sequence[str], references: Sequence[str], n_resamples: int) -> Score:
@@ -95,13 +120,3 @@ def _corpus_score(metric: "Metric", hypotheses: Sequence[str], references: Seque
         return Score(float(result.score), signature)
     record = json.loads(result.format(width=4, signature=signature, is_json=True))
     return Score(float(result.score), signature, record.get("confidence_mean", 0.0), record.get("confidence_var", 0.0))
-
-
-def _check_counts(hypotheses: Sequence[str], references: Sequence[str]) -> None:
-    if len(hypotheses) != len(references):
-        raise UserError(
-            f"{len(hypotheses)} translations but {len(references)} references: line n of one must belong to line n of "
-            "the other"
-        )
-    if not hypotheses:
-        raise UserError("there are no lines to score")

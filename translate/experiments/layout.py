@@ -1,13 +1,13 @@
-"""Tables as text and Markdown."""
+"""Tables as text, Markdown and LaTeX."""
 
 from collections.abc import Mapping, Sequence
 from typing import Literal
 
-Form = Literal["simple", "github"]
+Form = Literal["simple", "github", "latex_booktabs"]
 
 
 def rendered(rows: Sequence[Mapping[str, str]], form: Form) -> str:
-    """Return rows as a table in text or Markdown; columns that are empty in every row are left out."""
+    """Return rows as a table; columns that are empty in every row are left out."""
     from tabulate import tabulate
 
     shown = [name for name in rows[0] if any(row[name] for row in rows)]

@@ -5,15 +5,14 @@ import statistics
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal
 
+from translate.evaluation.pairwise import TESTS, Test, paired_test
 from translate.evaluation.scores import metrics
 from translate.experiments import records
 from translate.experiments.grid import Grid, Row, row_name
 from translate.experiments.plan import Job, Task
 from translate.experiments.records import DONE, Record
 
-Paired = Literal["bootstrap", "ar"]
 Columns = dict[str, str]
 
 MISSING = ""
@@ -56,10 +55,10 @@ class Table:
 
     grid: Grid
     lines: tuple[Line, ...]
-    paired: Paired
+    paired: Test
 
     @classmethod
-    def build(cls, grid: Grid, jobs: Sequence[Job], paired: Paired) -> "Table":
+    def build(cls, grid: Grid, jobs: Sequence[Job], paired: Test) -> "Table":
         """Read all records; UserError if one was changed by hand."""
         lines = {row: Line(row) for row in grid.rows}
         for task in sorted((task for job in jobs for task in job.tasks), key=lambda task: task.seed):
@@ -99,10 +98,9 @@ class Table:
 
     def notes(self) -> list[str]:
         """Return sentences on how to read the table."""
-        test = {"bootstrap": "paired bootstrap resampling", "ar": "paired approximate randomization"}[self.paired]
         notes = [
             "Mean ± standard deviation over seeds. Perplexity is that of the validation set, per token.",
-            f"p: sacreBLEU's {test} against the baseline row with the same seed, the largest over seeds.",
+            f"p: sacreBLEU's {TESTS[self.paired]} against the baseline row with the same seed, the largest over seeds.",
         ]
         if signature := next((line for line in self.lines if line.done), None):
             _, record = next(iter(signature.done.values()))
@@ -186,7 +184,7 @@ def _add(line: Line, task: Task) -> None:
         line.failed[task.seed] = record["reason"]
 
 
-def _p_values(baseline: Line, line: Line, name: str, paired: Paired) -> Iterable[tuple[int, float]]:
+def _p_values(baseline: Line, line: Line, name: str, paired: Test) -> Iterable[tuple[int, float]]:
     """Yield the p-value of each seed that both rows have; none if the references differ, as in another direction."""
     for seed in sorted(baseline.done.keys() & line.done.keys()):
         (folder, record), (other_folder, other) = baseline.done[seed], line.done[seed]
@@ -196,19 +194,11 @@ def _p_values(baseline: Line, line: Line, name: str, paired: Paired) -> Iterable
             yield seed, p_value(ours, records.read_text(other_folder, f"{name}.hyp", other), references, paired)
 
 
-def p_value(baseline: Sequence[str], system: Sequence[str], references: Sequence[str], paired: Paired) -> float:
+def p_value(baseline: Sequence[str], system: Sequence[str], references: Sequence[str], paired: Test) -> float:
     """Return the p-value of the difference in BLEU, by sacreBLEU's own test with its own number of samples."""
-    from sacrebleu.significance import PairedTest, Result
-
-    bleu, _, _ = metrics()
-    systems: list[tuple[str, Sequence[str]]] = [("baseline", baseline), ("system", system)]
-    test = PairedTest(systems, {"BLEU": bleu}, [references], "ar" if paired == "ar" else "bs")
-    _, results = test()
-    before, after = results["BLEU"][:2]
-    assert isinstance(before, Result)
-    assert isinstance(after, Result)
-    # The tests count larger differences than the one found; with none, that would call equal systems different.
-    return 1.0 if after.score == before.score or after.p_value is None else after.p_value
+    _, score = paired_test([baseline, system], references, metrics()[0], paired)
+    assert score.p_value is not None
+    return score.p_value
 
 
 def _kept(record: Record) -> Record:

@@ -9,7 +9,9 @@ MODEL, FILES, SEARCH, COMPUTING, OUTPUT = "Model", "Files", "Search", "Computing
 
 # One text for every verb that takes a model; `translate.models.registry` documents the rules in full.
 MODEL_HELP = "A path, a run in runs/, or an installed model"
-DEFAULT_MODEL = f"{MODEL_HELP} [default: $TRANSLATE_MODEL, the newest run, de-en]."
+WITHOUT_MODEL = "[default: $TRANSLATE_MODEL, the newest run, de-en]."
+DEFAULT_MODEL = f"{MODEL_HELP} {WITHOUT_MODEL}"
+SYSTEM_HELP = f"{MODEL_HELP}, or a file with its output"
 
 
 def flag(group: str | None, name: str, help: str) -> Any:

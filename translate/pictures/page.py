@@ -5,6 +5,9 @@ from pathlib import Path
 
 import jinja2
 
+from translate.evaluation.comparison import Comparison
+from translate.evaluation.pairwise import TESTS
+
 
 def svg_page(title: str, svg: str) -> str:
     """Return a page with a heading and a drawing."""
@@ -25,6 +28,11 @@ def attention_page(title: str, data: Mapping[str, object]) -> str:
 def data_page(title: str, chapters: Sequence[object]) -> str:
     """Return a report in chapters, each with `title`, `rows`, `bars`, `examples` and `note`."""
     return _template("data").render(title=title, chapters=chapters)
+
+
+def comparison_page(comparison: Comparison) -> str:
+    """Return a page with charts, tables and sentences that show where two systems differ."""
+    return _template("comparison").render(it=comparison, tests=TESTS)
 
 
 def _template(name: str) -> jinja2.Template:

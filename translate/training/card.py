@@ -24,7 +24,7 @@ from translate.training.run import Record, Run, load_json, writing
 
 CURVE = 12  # validations shown beside the best one
 
-_METRICS = {"bleu": "BLEU", "chrf": "chrF", "ter": "TER"}
+_METRICS = {"bleu": "BLEU", "chrf": "chrF", "chrf++": "chrF++", "ter": "TER"}
 _SO = "there is no run card"
 
 
@@ -67,8 +67,9 @@ def _content(run: Run) -> dict[str, object]:
         "final": next((record for record in reversed(records) if record["kind"] == "final"), None),
         "scores": scores,
         "signatures": dict.fromkeys(
-            f"{name:5}{of[key]['signature']}" for of in scores.values() for key, name in _METRICS.items()
+            f"{name:7}{of[key]['signature']}" for of in scores.values() for key, name in _METRICS.items() if key in of
         ),
+        "metrics": {key: name for key, name in _METRICS.items() if any(key in of for of in scores.values())},
         "others": [name for name, of in scores.items() if of["model_sha256"] != weights],
         **_validations(records, config.training.best_by),
         "records": records,

@@ -57,7 +57,7 @@ def test_a_run_is_scored_on_its_test_sets(
     assert record["seconds"] > 0
     out = capsys.readouterr().out
     assert "small" in out
-    for metric in ("bleu", "chrf", "ter"):
+    for metric in ("bleu", "chrf++", "ter"):
         assert record[metric]["signature"] in out
 
 
@@ -164,7 +164,7 @@ def test_scores_of_another_text_are_not_replaced_in_silence(run: Path, capsys: p
 def test_what_would_fail_in_the_end_fails_before_anything_is_translated(
     run: Path, damage: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr("translate.commands.evaluate.set_up_torch", None)
+    monkeypatch.setattr("translate.commands.systems.set_up_torch", None)
     if damage == "folder is a file":
         (run / "hypotheses").write_text("", encoding="utf-8")
     elif damage == "no tokenisation":
@@ -175,5 +175,5 @@ def test_what_would_fail_in_the_end_fails_before_anything_is_translated(
     assert capsys.readouterr().err.count("\n") == 1
 
 
-def refuse(trg_lang: str) -> None:
+def refuse(trg_lang: str, lowercase: bool) -> None:
     raise RuntimeError(f"cannot tokenise {trg_lang}")

@@ -75,7 +75,7 @@ def test_evaluation_brings_scores_signatures_and_a_sample_into_the_card(run):
     assert main(["evaluate", str(run)]) == 0
     page = (run / "card.md").read_text(encoding="utf-8")
     scores = json.loads((run / "scores.json").read_text(encoding="utf-8"))["held"]
-    for metric in ("bleu", "chrf", "ter"):
+    for metric in ("bleu", "chrf++", "ter"):
         assert f"{scores[metric]['score']:.2f}" in chapter(page, "Scores")
         assert scores[metric]["signature"] in chapter(page, "Scores")
     hypotheses = (run / "hypotheses/held.txt").read_text(encoding="utf-8").splitlines()

@@ -1,0 +1,58 @@
+"""`translate compare`: one HTML page that shows where two systems differ."""
+
+from translate.commands import systems
+from translate.commands.messages import say
+from translate.commands.test_sets import find_sets
+from translate.corpus.sources import read_lines
+from translate.errors import UserError
+from translate.evaluation.comparison import Comparison, compare
+from translate.evaluation.plausibility import check_hypotheses
+from translate.evaluation.scores import metrics
+from translate.files import write_text
+from translate.options.comparing import Compare
+from translate.pictures.page import comparison_page
+
+
+def run(options: Compare) -> None:
+    """Write the page and print its verdict; UserError for wrong input."""
+    _check_place(options)
+    found = systems.find_systems([options.baseline, options.system])
+    source, target = systems.languages(options, found)
+    sets = find_sets(options, next((system.folder for system in found if system.folder), None), source, target)
+    if len(sets) > 1:
+        raise UserError(f"a page shows one test set, but there are {len(sets)}: {', '.join(sets)}; name one")
+    metrics(target or "")  # reports a missing package before anything is translated
+    ((name, pairs),) = sets.items()
+    outputs = []
+    for system in found:
+        outputs.append(systems.open_system(system, options).output(name, pairs).hypotheses)
+        check_hypotheses(str(system.named), outputs[-1], [r for _, r in pairs], ignore_case=options.ignore_case)
+    comparison = compare(
+        name,
+        [system.name for system in found],
+        outputs,
+        pairs,
+        test=options.paired,
+        target=target or "",
+        ignore_case=options.ignore_case,
+        training_text=read_lines(options.train) if options.train else None,
+        n_sentences=options.sentences,
+    )
+    _write(options, comparison)
+    print(comparison.verdict)
+    say(f"wrote {options.out}")
+
+
+def _check_place(options: Compare) -> None:
+    """Raise UserError if the page cannot be written."""
+    if options.out.exists() and not options.force:
+        raise UserError(f"{options.out}: exists already; name another file with --out, or add --force to overwrite it")
+    if not options.out.parent.is_dir():
+        raise UserError(f"{options.out}: its folder does not exist; make {options.out.parent} first")
+
+
+def _write(options: Compare, comparison: Comparison) -> None:
+    try:
+        write_text(options.out, comparison_page(comparison))
+    except OSError as error:
+        raise UserError(f"{options.out}: cannot be written: {error.strerror}") from error

@@ -1,0 +1,121 @@
+"""The files that `translate evaluate` leaves: hypotheses/NAME.txt and scores.json."""
+
+import hashlib
+import json
+import tempfile
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from translate.commands.messages import say
+from translate.commands.test_sets import TestSets, file_name, run_of
+from translate.corpus.sources import Pair
+from translate.errors import UserError
+from translate.evaluation.report import Result
+from translate.files import read_json, write_json, write_text
+from translate.models import registry
+
+SAMPLE = 3  # lines of each set that scores.json shows
+
+
+def default_place(model: Path | None, folder: Path) -> Path | None:
+    """Return the run whose model is evaluated; None for a model outside a run, or if a checkpoint is named.
+
+    Args:
+        model: as the user named it.
+        folder: the model folder found for that name.
+    """
+    run, named = run_of(folder), folder if model is None else registry.find_folder(model, lambda _: None)
+    return run if run in (folder.resolve().parent, named.resolve()) else None
+
+
+def begin(out: Path, sets: TestSets) -> None:
+    """Make the output folder, and warn if scores of another text will be replaced.
+
+    Raises UserError if the folder cannot be written to.
+    """
+    try:
+        (out / "hypotheses").mkdir(parents=True, exist_ok=True)
+        for place in (out, out / "hypotheses"):
+            tempfile.TemporaryFile(dir=place).close()
+        present = _read_scores(out)
+    except OSError as error:
+        raise _unwritable(out, error) from error
+    for name, pairs in sets.items():
+        digest, record = _text_sha256(pairs), present.get(name)
+        if isinstance(record, dict) and record.get("text_sha256", digest) != digest:
+            say(f"warning: {out / 'scores.json'} has scores of another text called {name!r}, which will be replaced")
+
+
+def write_hypotheses(out: Path, name: str, hypotheses: Sequence[str]) -> None:
+    """Write the translations of a set; UserError if the folder cannot be written to."""
+    try:
+        write_text(out / "hypotheses" / file_name(name), "".join(f"{text}\n" for text in hypotheses))
+    except OSError as error:
+        raise _unwritable(out, error) from error
+
+
+def write_record(
+    out: Path, result: Result, origin: Mapping[str, object], pairs: Sequence[Pair], hypotheses: Sequence[str]
+) -> None:
+    """Add the scores of a set to scores.json; those of other sets stay.
+
+    Args:
+        out: the folder.
+        result: the scores.
+        origin: the model and its search.
+        pairs: sources and references of the set, of which the digest and a sample are kept.
+        hypotheses: their translations.
+
+    Raises UserError if the file cannot be written or is damaged.
+    """
+    values = {
+        **result.scores.as_dict(),
+        "seconds": round(result.seconds or 0, 2),
+        "text_sha256": _text_sha256(pairs),
+        **origin,
+        "sample": _sample(pairs, hypotheses),
+    }
+    try:
+        write_json(out / "scores.json", _read_scores(out) | {result.test_set: values})
+    except OSError as error:
+        raise _unwritable(out, error) from error
+
+
+def refresh_card(out: Path) -> None:
+    """Add the scores to the card of the run, if `out` is a run; warn if that fails."""
+    from translate.training import card
+    from translate.training.run import Run
+
+    if not Run(out).metrics.exists():
+        return
+    try:
+        card.write(Run(out))
+    except UserError as error:
+        say(f"warning: {error}")
+
+
+def _read_scores(out: Path) -> dict[str, Any]:
+    path = out / "scores.json"
+    try:
+        return read_json(path) if path.exists() else {}
+    except ValueError as error:
+        raise UserError(f"{path}: damaged: {error}; remove or restore it") from error
+
+
+def _unwritable(out: Path, error: OSError) -> UserError:
+    return UserError(f"{error.filename or out}: cannot be written: {error.strerror}; name a folder with --out")
+
+
+def _sample(pairs: Sequence[Pair], hypotheses: Sequence[str]) -> list[dict[str, object]]:
+    """SAMPLE evenly spaced lines, so that they are not hand-picked."""
+    n = len(pairs)
+    lines = sorted({(2 * i + 1) * n // (2 * SAMPLE) for i in range(SAMPLE)})
+    return [
+        {"line": i + 1, "source": pairs[i][0], "reference": pairs[i][1], "translation": hypotheses[i]} for i in lines
+    ]
+
+
+def _text_sha256(pairs: Sequence[Pair]) -> str:
+    """Digest of a set, which distinguishes it from others of the same name."""
+    return hashlib.sha256(json.dumps(pairs).encode()).hexdigest()

@@ -1,0 +1,141 @@
+"""Systems to compare: models, which translate the test sets, and files with saved output."""
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from translate.commands.messages import say
+from translate.commands.opening import set_up_torch
+from translate.commands.test_sets import TestSets
+from translate.corpus.sources import Pair, read_lines
+from translate.errors import UserError
+from translate.files import sha256
+from translate.models import registry
+from translate.models.folder import TranslationSpec
+from translate.options.comparing import Comparing
+
+
+@dataclass(frozen=True)
+class System:
+    """A model or a file.
+
+    Attributes:
+        name: shown in reports, different from those of the others.
+        named: as the user wrote it; None is the default model.
+        folder: of the model; None for a file.
+    """
+
+    name: str
+    named: Path | None
+    folder: Path | None
+
+    @property
+    def spec(self) -> TranslationSpec | None:
+        """The languages of a model; None for a file."""
+        return None if self.folder is None else TranslationSpec.load(self.folder / "translation.json")
+
+
+@dataclass(frozen=True)
+class Output:
+    """Translations of one test set.
+
+    Attributes:
+        hypotheses: one for each line.
+        seconds: time of the search; None for saved output.
+    """
+
+    hypotheses: list[str]
+    seconds: float | None = None
+
+
+def find_systems(names: Sequence[Path]) -> list[System]:
+    """Return the systems of paths or names of models, or the default model if there are none.
+
+    Raises UserError if a model does not exist or if a system is named twice.
+    """
+    if not names:
+        folder = registry.find_model(None, say).resolve()
+        return [System(folder.parent.name if folder.name == "model" else folder.name, None, folder)]
+    folders = [None if path.is_file() else registry.find_model(path, say) for path in names]
+    short = [path.stem if folder is None else path.resolve().name for path, folder in zip(names, folders, strict=True)]
+    labels = short if len(set(short)) == len(short) else [str(path) for path in names]
+    if len(set(labels)) < len(labels):
+        twice = next(label for label in labels if labels.count(label) > 1)
+        raise UserError(f"{twice}: named twice; name different systems")
+    return [System(*system) for system in zip(labels, names, folders, strict=True)]
+
+
+def languages(options: Comparing, systems: Sequence[System]) -> tuple[str | None, str | None]:
+    """Return source and target: those that the user names, or else those of the models; None if unknown.
+
+    Raises UserError if the models translate between different languages.
+    """
+    specs = {system.name: spec for system in systems if (spec := system.spec)}
+    pairs = {(spec.source, spec.target): name for name, spec in specs.items()}
+    if len(pairs) > 1:
+        (one, first), (other, second) = list(pairs.items())[:2]
+        raise UserError(
+            f"{first} translates {one[0]} to {one[1]}, but {second} translates {other[0]} to {other[1]}; compare "
+            "models for the same languages"
+        )
+    source, target = next(iter(pairs), (None, None))
+    return options.from_language or source, options.to_language or target
+
+
+def check_files(systems: Sequence[System], sets: TestSets) -> None:
+    """Raise UserError if a saved output would have to stand for several test sets."""
+    saved = next((system for system in systems if system.folder is None), None)
+    if saved and len(sets) > 1:
+        raise UserError(f"{saved.named}: is the output for one test set, but there are {len(sets)}: {', '.join(sets)}")
+
+
+def open_system(system: System, options: Comparing) -> "SavedOutput | LoadedModel":
+    """Return the system ready to use; UserError if the model cannot be loaded."""
+    return LoadedModel(system.folder, options) if system.folder else SavedOutput(system.named or Path())
+
+
+class SavedOutput:
+    """A file with the translations of one test set.
+
+    Attributes:
+        origin: nothing, because the file does not say where it comes from.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self.origin: dict[str, object] = {}
+
+    def output(self, name: str, pairs: Sequence[Pair]) -> Output:
+        """Return the lines of the file; UserError if they cannot be read."""
+        return Output(list(read_lines(self._path)))
+
+
+class LoadedModel:
+    """A model with search options.
+
+    Attributes:
+        origin: the settings of the search, the folder and the digest of the weights.
+    """
+
+    def __init__(self, folder: Path, options: Comparing) -> None:
+        set_up_torch(options.threads)
+        from translate.inference.translator import Translator
+
+        self._translator = Translator.load(
+            folder, beam_size=options.beam, alpha=options.alpha, length_penalty=options.length_penalty
+        )
+        self.origin: dict[str, object] = {
+            "decoding": self._translator.decoding.model_dump(),
+            "model": str(folder),
+            "model_sha256": sha256(folder / "model.safetensors"),
+        }
+
+    def output(self, name: str, pairs: Sequence[Pair]) -> Output:
+        """Translate a test set, with a progress bar of this name."""
+        from tqdm import tqdm
+
+        start = time.perf_counter()
+        stream = self._translator.stream(source for source, _ in pairs)
+        hypotheses = [line.text for line in tqdm(stream, name, len(pairs), disable=None, leave=False)]
+        return Output(hypotheses, time.perf_counter() - start)
