@@ -36,7 +36,7 @@ class GroupedVerbs(TyperGroup):
 
 def _options(command: Any, ctx: typer.Context) -> Rows:
     """Arguments and options with their help, by group."""
-    rows: Rows = {}
+    rows: Rows = {"Arguments": []}
     rest: list[tuple[str, str]] = []
     for param in command.get_params(ctx):
         help = _help(param)
@@ -46,6 +46,7 @@ def _options(command: Any, ctx: typer.Context) -> Rows:
             rows.setdefault(group, []).append((param.get_help_record(ctx)[0], help))
         else:
             rest.append((param.get_help_record(ctx)[0], help))
+    rows = {group: lines for group, lines in rows.items() if lines}
     return rows | {"Other" if rows.keys() - {"Arguments"} else "Options": rest}
 
 

@@ -15,7 +15,7 @@ from translate.pictures.page import comparison_page
 
 def run(options: Compare) -> None:
     """Write the page and print its verdict; UserError for wrong input."""
-    _check_place(options)
+    _check_files(options)
     found = systems.find_systems([options.baseline, options.system])
     source, target = systems.languages(options, found)
     sets = find_sets(options, next((system.folder for system in found if system.folder), None), source, target)
@@ -23,6 +23,9 @@ def run(options: Compare) -> None:
         raise UserError(f"a page shows one test set, but there are {len(sets)}: {', '.join(sets)}; name one")
     metrics(target or "")  # reports a missing package before anything is translated
     ((name, pairs),) = sets.items()
+    for system in found:
+        if system.folder is None:
+            systems.check_saved(system, sets, ignore_case=options.ignore_case)
     outputs = []
     for system in found:
         outputs.append(systems.open_system(system, options).output(name, pairs).hypotheses)
@@ -43,12 +46,14 @@ def run(options: Compare) -> None:
     say(f"wrote {options.out}")
 
 
-def _check_place(options: Compare) -> None:
-    """Raise UserError if the page cannot be written."""
+def _check_files(options: Compare) -> None:
+    """Raise UserError if the page cannot be written or the training text cannot be read."""
     if options.out.exists() and not options.force:
         raise UserError(f"{options.out}: exists already; name another file with --out, or add --force to overwrite it")
     if not options.out.parent.is_dir():
         raise UserError(f"{options.out}: its folder does not exist; make {options.out.parent} first")
+    if options.train:
+        next(read_lines(options.train), None)
 
 
 def _write(options: Compare, comparison: Comparison) -> None:

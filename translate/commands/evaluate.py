@@ -1,6 +1,7 @@
 """`translate evaluate`: translate test sets, or read saved outputs, and score them."""
 
 import json
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -37,7 +38,6 @@ def run(options: Evaluate) -> None:
     source, target = systems.languages(options, found)
     model = next((system.folder for system in found if system.folder), None)
     sets = find_sets(options, model, source, target)
-    systems.check_files(found, sets)
     _check(options, found, sets, target)
     places = [_place(options, system, several=len(found) > 1) for system in found]
     for place in filter(None, places):
@@ -55,6 +55,9 @@ def run(options: Evaluate) -> None:
 def _check(options: Evaluate, found: Sequence[System], sets: TestSets, target: str | None) -> None:
     """Raise UserError for what would otherwise fail after the translation."""
     metrics(target or "")
+    for system in found:
+        if system.folder is None:
+            systems.check_saved(system, sets, ignore_case=options.ignore_case)
     if options.paired and len(found) < 2:
         raise UserError("--paired tests differences between systems; name at least two")
     if options.paper:
@@ -70,7 +73,7 @@ def _place(options: Evaluate, system: System, *, several: bool) -> Path | None:
     if system.folder is None:
         return None
     if options.out:
-        return options.out / system.name if several else options.out
+        return options.out / re.sub(r"[^\w.-]+", "-", system.name).strip("-") if several else options.out
     return score_files.default_place(system.named, system.folder)
 
 

@@ -10,6 +10,7 @@ from translate.commands.opening import set_up_torch
 from translate.commands.test_sets import TestSets
 from translate.corpus.sources import Pair, read_lines
 from translate.errors import UserError
+from translate.evaluation.plausibility import check_hypotheses
 from translate.files import sha256
 from translate.models import registry
 from translate.models.folder import TranslationSpec
@@ -83,11 +84,19 @@ def languages(options: Comparing, systems: Sequence[System]) -> tuple[str | None
     return options.from_language or source, options.to_language or target
 
 
-def check_files(systems: Sequence[System], sets: TestSets) -> None:
-    """Raise UserError if a saved output would have to stand for several test sets."""
-    saved = next((system for system in systems if system.folder is None), None)
-    if saved and len(sets) > 1:
-        raise UserError(f"{saved.named}: is the output for one test set, but there are {len(sets)}: {', '.join(sets)}")
+def check_saved(system: System, sets: TestSets, *, ignore_case: bool) -> None:
+    """Raise UserError if a saved output cannot be scored on these test sets.
+
+    Args:
+        system: a file.
+        sets: there must be one, with as many lines.
+        ignore_case: allow output without capitals.
+    """
+    if len(sets) > 1:
+        raise UserError(f"{system.named}: is the output for one test set, but there are {len(sets)}: {', '.join(sets)}")
+    ((name, pairs),) = sets.items()
+    lines = SavedOutput(system.named or Path()).output(name, pairs).hypotheses
+    check_hypotheses(str(system.named), lines, [reference for _, reference in pairs], ignore_case=ignore_case)
 
 
 def open_system(system: System, options: Comparing) -> "SavedOutput | LoadedModel":

@@ -26,7 +26,7 @@ def comet(command: str, sources: Sequence[str], hypotheses: Sequence[str], refer
     """
     with tempfile.TemporaryDirectory() as place:
         files = {"-s": sources, "-t": hypotheses, "-r": references}
-        arguments = shlex.split(command)
+        arguments = _split(command)
         for option, lines in files.items():
             path = Path(place) / f"{option[1]}.txt"
             # A line break inside a sentence would shift all lines after it.
@@ -43,3 +43,13 @@ def comet(command: str, sources: Sequence[str], hypotheses: Sequence[str], refer
     if not found:
         raise UserError(f"--comet {command}: printed no score; name comet-score or a program with its options")
     return Score(float(found[-1]), f"command:{command}")
+
+
+def _split(command: str) -> list[str]:
+    try:
+        words = shlex.split(command)
+    except ValueError as error:
+        raise UserError(f"--comet {command}: cannot be read as a command: {error}") from error
+    if not words:
+        raise UserError("--comet: cannot be read as a command; name comet-score or a program with its options")
+    return words

@@ -60,7 +60,7 @@ class Sentence:
 
     @property
     def change(self) -> float:
-        """What the second system scores more than the first."""
+        """The score of the second system minus that of the first."""
         return self.scores[1] - self.scores[0]
 
     @property

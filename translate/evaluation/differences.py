@@ -1,4 +1,4 @@
-"""Where two systems differ: n-grams that only one of them gets right, and words marked in sentences."""
+"""Differences between two systems: n-grams that one of them gets right more often, and words marked in sentences."""
 
 import re
 from collections import Counter
@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from difflib import SequenceMatcher
 
 MAX_ORDER = 4
+MIN_LEAD = 2  # matches more than the other system; a single one is chance
 
 # Words, single characters of scripts without spaces, marks, spaces: nothing of a line is lost.
 _CJK = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff"
@@ -50,7 +51,8 @@ def ngram_differences(
     """Return the n-grams of the references that mostly the first system gets right, and those of the second.
 
     They are ordered by the share of the matches that belong to the system, with one match added to each side, so that
-    five to none comes before one to none. A part of an n-gram with the same matches is left out.
+    five to none comes before two to none. A lead of one match is left out, and so is a part of an n-gram with the same
+    matches.
 
     Args:
         outputs: words of each line, by system.
@@ -79,7 +81,7 @@ def _best(found: Sequence[NgramDifference], side: int, n_best: int) -> list[Ngra
         return -(own + 1) / (own + other + 2), -len(item.text.split()), item.text
 
     chosen: list[NgramDifference] = []
-    for item in sorted((item for item in found if item.matches[side] > item.matches[1 - side]), key=order):
+    for item in sorted((item for item in found if item.matches[side] - item.matches[1 - side] >= MIN_LEAD), key=order):
         inside = (f" {item.text} " in f" {longer.text} " and item.matches == longer.matches for longer in chosen)
         if len(chosen) < n_best and not any(inside):
             chosen.append(item)

@@ -11,7 +11,7 @@ MODEL, FILES, SEARCH, COMPUTING, OUTPUT = "Model", "Files", "Search", "Computing
 MODEL_HELP = "A path, a run in runs/, or an installed model"
 WITHOUT_MODEL = "[default: $TRANSLATE_MODEL, the newest run, de-en]."
 DEFAULT_MODEL = f"{MODEL_HELP} {WITHOUT_MODEL}"
-SYSTEM_HELP = f"{MODEL_HELP}, or a file with its output"
+SYSTEM_HELP = "A path, a run in runs/, an installed model, or a file with translations"
 
 
 def flag(group: str | None, name: str, help: str) -> Any:

@@ -2,8 +2,11 @@
 
 import gzip
 import json
+import shlex
 import shutil
+import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 import sacrebleu
@@ -177,3 +180,136 @@ def test_what_would_fail_in_the_end_fails_before_anything_is_translated(
 
 def refuse(trg_lang: str, lowercase: bool) -> None:
     raise RuntimeError(f"cannot tokenise {trg_lang}")
+
+
+NOUNS = ("dog", "cat", "bird", "child", "cow")
+REFERENCES = [f"The {NOUNS[i % 5]} no. {i} sleeps in the old house of Mr {i % 3}." for i in range(41)]
+
+
+@pytest.fixture
+def saved(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder with the output of two systems, sources and references."""
+    monkeypatch.chdir(tmp_path)
+    outputs = {
+        "ref.en": REFERENCES,
+        "src.de": [f"Quelle {i}" for i in range(41)],
+        "a.txt": [line.replace("sleeps", "walks") if i % 3 else line for i, line in enumerate(REFERENCES)],
+        "b.txt": [line.replace("house", "barn") if i % 4 == 1 else line for i, line in enumerate(REFERENCES)],
+    }
+    for name, lines in outputs.items():
+        Path(name).write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+    return tmp_path
+
+
+def report(arguments: str, capsys: pytest.CaptureFixture[str]) -> list[dict[str, Any]]:
+    assert main(["evaluate", *arguments.split(), "--format", "json"]) == 0
+    results: list[dict[str, Any]] = json.loads(capsys.readouterr().out)["results"]
+    return results
+
+
+def test_saved_outputs_are_compared_without_a_model(saved: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    before = sorted(saved.iterdir())
+    first, second = report("a.txt b.txt --reference ref.en --paired ar --confidence", capsys)
+    assert sorted(saved.iterdir()) == before
+    assert (first["system"], second["system"], second["set"], second["lines"]) == ("a", "b", "ref", 41)
+    assert "p_value" not in first["bleu"]
+    for metric in ("bleu", "chrf++", "ter"):
+        assert 0 < second[metric]["p_value"] <= 1
+        assert "ar:10000" in second[metric]["signature"]
+        assert second[metric]["interval"] > 0
+    expected = sacrebleu.corpus_bleu(Path("b.txt").read_text(encoding="utf-8").splitlines(), [REFERENCES])
+    assert second["bleu"]["score"] == pytest.approx(expected.score)
+
+
+def test_a_model_and_a_saved_output_are_compared(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["evaluate", "runs/x"]) == 0
+    capsys.readouterr()
+    shutil.copy(run / "hypotheses" / "small.txt", "again.txt")
+    first, second = report("runs/x again.txt --paired bootstrap --out scored", capsys)
+    assert first["bleu"]["score"] == second["bleu"]["score"]
+    assert second["bleu"]["p_value"] == 1
+    assert json.loads(Path("scored/x/scores.json").read_text(encoding="utf-8"))["small"]["lines"] == 3
+
+
+@pytest.mark.parametrize(
+    ("form", "begins", "holds"),
+    [
+        ("text", "set    system", "BLEU  nrefs:1|bs:1000"),
+        ("markdown", "| set", "- BLEU  nrefs:1|bs:1000"),
+        ("latex", "\\begin{tabular}", "% BLEU  nrefs:1|bs:1000"),
+    ],
+)
+def test_every_format_has_rows_and_signatures(
+    saved: Path, form: str, begins: str, holds: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    files = ["--reference", "ref.en", "--paired", "bootstrap"]
+    assert main(["evaluate", "a.txt", "b.txt", *files, "--format", form]) == 0
+    out = capsys.readouterr().out
+    assert out.startswith(begins)
+    assert holds in out
+    assert out.count("100") >= 1
+    assert "p: paired bootstrap resampling against a" in out
+
+
+def test_the_bleu_of_the_paper_is_a_column_with_a_label(saved: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    pytest.importorskip("sacremoses")
+    assert main(["evaluate", "a.txt", "--reference", "ref.en", "--paper", "--to", "en"]) == 0
+    out = capsys.readouterr().out
+    assert "BLEU of the paper" in out.splitlines()[0]
+    assert "not comparable with sacreBLEU" in out
+
+
+def test_comet_is_asked_of_a_program(saved: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    Path("fake.py").write_text("print('out.txt\\tscore: 0.8125')", encoding="utf-8")
+    command = ["--comet", f"{shlex.quote(sys.executable)} fake.py"]
+    files = ["--source", "src.de", "--reference", "ref.en"]
+    assert main(["evaluate", "a.txt", "b.txt", *files, *command]) == 0
+    out = capsys.readouterr().out
+    assert "COMET" in out.splitlines()[0]
+    assert out.count("0.8125") == 2
+
+
+def test_case_is_ignored_on_demand_and_the_signature_says_so(saved: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    lower = Path("ref.en").read_text(encoding="utf-8").lower()
+    Path("lower.txt").write_text(lower, encoding="utf-8")
+    (result,) = report("lower.txt --reference ref.en --ignore-case", capsys)
+    assert result["bleu"]["score"] == pytest.approx(100)
+    assert "case:lc" in result["bleu"]["signature"]
+
+
+SAVED_MISTAKES = {
+    "a.txt": "references",
+    "a.txt --source src.de": "belong together",
+    "a.txt a.txt --reference ref.en": "named twice",
+    "a.txt --reference ref.en --paired ar": "at least two",
+    "a.txt --reference ref.en --paper": "--to",
+    "a.txt --reference ref.en --comet comet-score": "--source",
+    "a.txt --test-set wmt14": "--from and --to",
+    "short.txt --reference ref.en": "short.txt: has 40 lines, but the references have 41",
+    "subwords.txt --reference ref.en": "subwords.txt, line 1: still holds subwords",
+    "lower.txt --reference ref.en": "lower.txt: has no capital letter",
+    "a.txt gone.txt --reference ref.en": "no such folder",
+    "a.txt --source src.de --reference ref.en --comet /no/comet": "cannot be run",
+}
+
+
+@pytest.mark.parametrize("arguments", SAVED_MISTAKES)
+def test_a_mistake_with_saved_outputs_is_one_sentence(
+    saved: Path, arguments: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    lines = Path("a.txt").read_text(encoding="utf-8").splitlines(keepends=True)
+    Path("short.txt").write_text("".join(lines[1:]), encoding="utf-8")
+    Path("lower.txt").write_text("".join(lines).lower(), encoding="utf-8")
+    Path("subwords.txt").write_text("".join(line.replace("house", "ho@@ use") for line in lines), encoding="utf-8")
+    assert main(["evaluate", *arguments.split()]) == 2
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert captured.err.count("\n") == 1
+    assert SAVED_MISTAKES[arguments] in captured.err
+
+
+def test_a_saved_output_belongs_to_one_test_set(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    write(Path(), "other", PAIRS["valid"])
+    files = ["--source", "other.de", "--reference", "other.en"]
+    assert main(["evaluate", "runs/x", "other.en", *files, "--valid"]) == 2
+    assert "one test set, but there are 2: other, valid" in capsys.readouterr().err
