@@ -6,7 +6,6 @@ from translate.commands.test_sets import find_sets
 from translate.corpus.sources import read_lines
 from translate.errors import UserError
 from translate.evaluation.comparison import Comparison, compare
-from translate.evaluation.plausibility import check_hypotheses
 from translate.evaluation.scores import metrics
 from translate.files import write_text
 from translate.options.comparing import Compare
@@ -28,8 +27,9 @@ def run(options: Compare) -> None:
             systems.check_saved(system, sets, ignore_case=options.ignore_case)
     outputs = []
     for system in found:
-        outputs.append(systems.open_system(system, options).output(name, pairs).hypotheses)
-        check_hypotheses(str(system.named), outputs[-1], [r for _, r in pairs], ignore_case=options.ignore_case)
+        output = systems.open_system(system, options).output(name, pairs)
+        systems.warn(system, output, pairs, ignore_case=options.ignore_case)
+        outputs.append(output.hypotheses)
     comparison = compare(
         name,
         [system.name for system in found],

@@ -16,7 +16,6 @@ from translate.evaluation import report
 from translate.evaluation.comet import comet
 from translate.evaluation.pairwise import paired_scores
 from translate.evaluation.paper_bleu import paper_bleu
-from translate.evaluation.plausibility import check_hypotheses
 from translate.evaluation.report import Result
 from translate.evaluation.scores import metrics, score
 from translate.experiments.layout import Form, rendered
@@ -87,8 +86,7 @@ def _evaluated(
         output, references = opened.output(name, pairs), [reference for _, reference in pairs]
         if out is not None:
             score_files.write_hypotheses(out, name, output.hypotheses)
-        label = str(system.named or system.name)
-        check_hypotheses(label, output.hypotheses, references, ignore_case=options.ignore_case)
+        systems.warn(system, output, pairs, ignore_case=options.ignore_case)
         scores = score(
             output.hypotheses,
             references,

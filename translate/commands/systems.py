@@ -99,6 +99,23 @@ def check_saved(system: System, sets: TestSets, *, ignore_case: bool) -> None:
     check_hypotheses(str(system.named), lines, [reference for _, reference in pairs], ignore_case=ignore_case)
 
 
+def warn(system: System, output: Output, pairs: Sequence[Pair], *, ignore_case: bool) -> None:
+    """Report translations of a model that would be refused in a file.
+
+    Args:
+        system: a file has been checked before.
+        output: its translations.
+        pairs: sources and references.
+        ignore_case: allow output without capitals.
+    """
+    if system.folder is None:
+        return
+    try:
+        check_hypotheses(system.name, output.hypotheses, [r for _, r in pairs], ignore_case=ignore_case)
+    except UserError as error:
+        say(f"warning: {error}")
+
+
 def open_system(system: System, options: Comparing) -> "SavedOutput | LoadedModel":
     """Return the system ready to use; UserError if the model cannot be loaded."""
     return LoadedModel(system.folder, options) if system.folder else SavedOutput(system.named or Path())

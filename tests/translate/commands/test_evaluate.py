@@ -313,3 +313,12 @@ def test_a_saved_output_belongs_to_one_test_set(run: Path, capsys: pytest.Captur
     files = ["--source", "other.de", "--reference", "other.en"]
     assert main(["evaluate", "runs/x", "other.en", *files, "--valid"]) == 2
     assert "one test set, but there are 2: other, valid" in capsys.readouterr().err
+
+
+def test_a_model_without_capitals_is_scored_with_a_warning(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A model that was hardly trained is no mistake of the user."""
+    write(Path(), "cased", [("das Haus", "The House")] * 5)
+    files = ["--source", "cased.de", "--reference", "cased.en"]
+    assert main(["evaluate", "runs/x", *files]) == 0
+    hypotheses = (run / "hypotheses" / "cased.txt").read_text(encoding="utf-8")
+    assert ("has no capital letter" in capsys.readouterr().err) == (hypotheses == hypotheses.lower())
