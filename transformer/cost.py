@@ -86,20 +86,6 @@ def flops_per_token(config: ModelConfig, src_len: int, tgt_len: int) -> float:
     return forward_flops(config, src_len, tgt_len) / tgt_len
 
 
-def training_flops_per_step(config: ModelConfig, n_pairs: int, src_len: int, tgt_len: int) -> int:
-    """Return the operations of one update.
-
-    Each product of the forward pass has two in the backward pass: one for its input, one for its weights.
-
-    Args:
-        config: the architecture.
-        n_pairs: number of sentence pairs.
-        src_len: source tokens of each pair, padding included.
-        tgt_len: target tokens of each pair, padding included.
-    """
-    return 3 * n_pairs * forward_flops(config, src_len, tgt_len)
-
-
 def training_flops_from_hardware(seconds: float, n_devices: int, sustained_flops: float) -> float:
     """Return the training operations by the estimate behind table 2, the product of the three arguments.
 

@@ -12,7 +12,8 @@ from torch import Tensor
 
 from transformer.model import Transformer
 from transformer.search.hypothesis import SearchConfig
-from transformer.search.model_step import pad_batch, translate_ids
+from transformer.search.model_step import source_batch, target_batch, translate_ids
+from transformer.search.scoring import score_ids
 from translate.corpus.tokenizer import UNK
 from translate.errors import UserError
 from translate.models.folder import ModelFolder
@@ -126,10 +127,8 @@ def teacher_forced(model: Transformer, src: Ids, tgt: Ids) -> list[Tensor]:
         model: the network.
         src, tgt: token ids without bos and eos.
     """
-    config = model.config
-    src_BS = pad_batch([[*ids, config.eos] for ids in src], config.pad)
-    tgt_BT = pad_batch([[config.bos, *ids] for ids in tgt], config.pad)
-    return [row[: len(ids) + 1] for row, ids in zip(model(src_BS, tgt_BT), tgt, strict=True)]
+    logits_BTV = model(source_batch(model, src), target_batch(model, tgt))
+    return [row[: len(ids) + 1] for row, ids in zip(logits_BTV, tgt, strict=True)]
 
 
 def token_log_probs(model: Transformer, src: Ids, tgt: Ids) -> list[Tensor]:
@@ -139,12 +138,7 @@ def token_log_probs(model: Transformer, src: Ids, tgt: Ids) -> list[Tensor]:
         model: the network.
         src, tgt: token ids without bos and eos.
     """
-    found = []
-    for logits_TV, ids in zip(teacher_forced(model, src, tgt), tgt, strict=True):
-        logits_TV[:, [model.config.pad, model.config.bos]] = float("-inf")
-        next_T1 = torch.tensor([*ids, model.config.eos])[:, None]
-        found.append(logits_TV.log_softmax(dim=-1).gather(1, next_T1)[:, 0])
-    return found
+    return [torch.tensor(values) for values in score_ids(model, src, tgt)]
 
 
 def require_equal(proof: Proof, tolerance: float, what: str) -> None:
