@@ -29,7 +29,7 @@ from translate.corpus.batches import Position
 from translate.errors import UserError
 from translate.files import new_folder, read_json, sha256, write_json
 
-FORMAT = 1
+FORMAT = 2
 
 Generators = Mapping[str, Tensor]  # states of random generators by device
 
@@ -41,7 +41,7 @@ class TrainState:
     Attributes:
         step: number of updates.
         position: the next batch of the sampler.
-        best_nll, best_bleu: the best validation loss in nats a token, or the best BLEU; the other one stays None.
+        best_score: the best BLEU of the validation set, or minus the best loss in nats a token.
         best_step: the step of the best score.
         stale_validations: validations since the best one.
         n_tokens: source and target tokens trained on, padding not counted.
@@ -54,8 +54,7 @@ class TrainState:
 
     step: int = 0
     position: Position = field(default_factory=Position)
-    best_nll: float | None = None
-    best_bleu: float | None = None
+    best_score: float | None = None
     best_step: int = 0
     stale_validations: int = 0
     n_tokens: int = 0
@@ -70,22 +69,12 @@ class TrainState:
         """Tokens and operations so far, for the metrics."""
         return {"tokens": self.n_tokens, "flops": float(f"{self.n_flops:.4g}")}
 
-    def see_validation(self, nll: float, bleu: float | None, best_by: str) -> None:
-        """Record a score if it is the best so far; otherwise count a stale validation.
-
-        Args:
-            nll: validation loss in nats a token.
-            bleu: BLEU of the validation set, or None.
-            best_by: the score that decides, "loss" or "bleu".
-        """
-        if best_by == "bleu" and bleu is not None and (self.best_bleu is None or bleu > self.best_bleu):
-            self.best_bleu = bleu
-        elif best_by == "loss" and math.isfinite(nll) and (self.best_nll is None or nll < self.best_nll):
-            self.best_nll = nll
+    def see_validation(self, score: float | None) -> None:
+        """Record a score, see `best_score`, if it is finite and the best so far; otherwise count a stale validation."""
+        if score is not None and math.isfinite(score) and (self.best_score is None or score > self.best_score):
+            self.best_score, self.best_step, self.stale_validations = score, self.step, 0
         else:
             self.stale_validations += 1
-            return
-        self.best_step, self.stale_validations = self.step, 0
 
 
 def name_of(step: int) -> str:
@@ -179,15 +168,14 @@ def _metadata(folder: Path) -> dict[str, Any]:
     path = folder / "state.json"
     try:
         meta = read_json(path)
-        if meta["format"] != FORMAT:
-            raise CheckpointError(f"{path}: format {meta['format']} is unknown here; this version reads {FORMAT}")
-        if meta.pop("digest") != _digest(meta):
-            raise CheckpointError(f"{path}: the file was changed or damaged after it was saved")
-        return {key: meta[key] for key in ("scheduled", "state", "sha256")}
-    except CheckpointError:
-        raise
+        known, digest = meta["format"], meta.pop("digest", None)
     except (OSError, ValueError, KeyError) as error:
         raise CheckpointError(f"{path}: not the state of a checkpoint ({error})") from error
+    if known != FORMAT:
+        raise CheckpointError(f"{path}: format {known} is unknown here; this version reads {FORMAT}")
+    if digest != _digest(meta):
+        raise CheckpointError(f"{path}: the file was changed or damaged after it was saved")
+    return meta
 
 
 def _digest(meta: dict[str, Any]) -> str:
@@ -225,12 +213,8 @@ def _optimizer_tensors(optimizer: torch.optim.Optimizer, generators: Sequence[Ge
         for name, value in moments.items()
     }
     for rank, states in enumerate(generators):
-        tensors |= {_random_name(device, rank): state for device, state in states.items()}
+        tensors |= {f"random.{device}.{rank}": state for device, state in states.items()}
     return tensors
-
-
-def _random_name(device: str, rank: int) -> str:
-    return f"random.{device}.{rank}" if rank else f"random.{device}"
 
 
 def _restore_optimizer(optimizer: torch.optim.Optimizer, tensors: dict[str, Tensor], rank: int) -> None:
@@ -240,7 +224,7 @@ def _restore_optimizer(optimizer: torch.optim.Optimizer, tensors: dict[str, Tens
         number, _, name = key.partition(".")
         state.setdefault(int(number), {})[name] = value
     optimizer.load_state_dict({"state": state, "param_groups": optimizer.state_dict()["param_groups"]})
-    cpu, cuda = (random.get(_random_name(device, rank)) for device in ("cpu", "cuda"))
+    cpu, cuda = (random.get(f"random.{device}.{rank}") for device in ("cpu", "cuda"))
     if cpu is not None:
         torch.set_rng_state(cpu)
     if cuda is not None and torch.cuda.is_available():

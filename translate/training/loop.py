@@ -190,7 +190,7 @@ class Trainer:
 
     def _validate(self) -> None:
         scores, state = self._scores(), self.state
-        state.see_validation(scores.nll, scores.bleu, self.config.best_by)
+        state.see_validation(scores.bleu if self.config.best_by == "bleu" else -scores.nll)
         self.reporter.scores(state, "valid", scores, {"source_gain": scores.source_gain})
         warning = source_warning(scores.source_gain, state.step, self.config.warmup_steps, self.schedule.last_step)
         self.reporter.warn(state, "source ignored", warning)

@@ -75,7 +75,7 @@ def test_the_best_checkpoint_becomes_the_final_model_where_asked_for(toy):
     final = load_file(toy.folder / "run/model/model.safetensors")
     assert all(best[name].equal(final[name]) for name in best)
     state = json.loads((toy.folder / "run/checkpoints/step-00000012/state.json").read_text(encoding="utf-8"))["state"]
-    assert (state["best_bleu"], state["best_step"], state["stale_validations"]) == (7.0, 8, 1)
+    assert (state["best_score"], state["best_step"], state["stale_validations"]) == (7.0, 8, 1)
 
 
 def test_best_by_bleu_needs_bleu(toy):
@@ -84,12 +84,13 @@ def test_best_by_bleu_needs_bleu(toy):
 
 
 @pytest.mark.parametrize(
-    ("best_by", "best_step", "stale"), [("loss", 1, 3), ("bleu", 2, 2)], ids=["lowest loss", "highest BLEU"]
+    ("scores", "best_step", "stale"),
+    [((-2.0, -3.0, float("nan"), -2.0), 1, 3), ((10.0, 30.0, None, 30.0), 2, 2), ((float("-inf"), None), 0, 2)],
 )
-def test_one_score_alone_decides_which_is_best(best_by, best_step, stale):
+def test_the_best_score_is_the_first_of_the_highest_finite_ones(scores, best_step, stale):
     state = TrainState()
-    for nll, bleu in ((2.0, 10.0), (3.0, 30.0), (float("nan"), 20.0), (2.0, 30.0)):
+    for score in scores:
         state.step += 1
-        state.see_validation(nll, bleu, best_by)
+        state.see_validation(score)
     assert (state.best_step, state.stale_validations) == (best_step, stale)
-    assert (state.best_nll, state.best_bleu) == ((2.0, None) if best_by == "loss" else (None, 30.0))
+    assert state.best_score == (scores[best_step - 1] if best_step else None)
