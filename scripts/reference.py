@@ -48,8 +48,7 @@ APPLICATION = (
 SOURCES = (
     data.TextSource,
     data.TsvSource,
-    data.JsonlSource,
-    data.ParquetSource,
+    data.RecordSource,
     data.HubSource,
     data.SacrebleuSource,
     data.MonoSource,
@@ -150,8 +149,9 @@ def settings() -> str:
             parts += ["A source is a table; `kind` says how it is read. Every source can have these keys:"]
             parts += [table(data.Origin, {})]
             for source in SOURCES:
-                kind = source.model_fields["kind"].annotation.__args__[0]  # type: ignore[union-attr]
-                parts += [f'#### kind = "{kind}"', *section_parts(source, leave_out=("kind", "upsample"))]
+                kinds = source.model_fields["kind"].annotation.__args__  # type: ignore[union-attr]
+                names = " or ".join(f'"{kind}"' for kind in kinds)
+                parts += [f"#### kind = {names}", *section_parts(source, leave_out=("kind", "upsample"))]
     return page("Settings", *parts)
 
 

@@ -64,29 +64,15 @@ class TsvSource(Origin):
         return {**values, **numbers}
 
 
-class JsonlSource(Origin):
-    """One JSON object per line.
+class RecordSource(Origin):
+    """A Parquet file, or a file with one JSON object per line.
 
     Attributes:
         path: the file.
-        source, target: keys of both sides, dotted if nested: `translation.de`.
+        source, target: columns or keys of both sides, dotted if nested: `translation.de`.
     """
 
-    kind: Literal["jsonl"]
-    path: str
-    source: str
-    target: str
-
-
-class ParquetSource(Origin):
-    """A Parquet file with one column per language.
-
-    Attributes:
-        path: the file.
-        source, target: columns of both sides, dotted if nested.
-    """
-
-    kind: Literal["parquet"]
+    kind: Literal["jsonl", "parquet"]
     path: str
     source: str
     target: str
@@ -176,15 +162,7 @@ def _with_kind(value: object) -> object:
 
 
 Source = Annotated[
-    TextSource
-    | TsvSource
-    | JsonlSource
-    | ParquetSource
-    | HubSource
-    | GrammarSource
-    | WordsSource
-    | SacrebleuSource
-    | MonoSource,
+    TextSource | TsvSource | RecordSource | HubSource | GrammarSource | WordsSource | SacrebleuSource | MonoSource,
     Field(discriminator="kind"),
     BeforeValidator(_with_kind),
 ]

@@ -53,10 +53,9 @@ def read_pairs(source: Source, root: Path, langpair: str = "de-en") -> Iterator[
             return _parallel(locate(source.source, root), locate(source.target, root))
         case data.TsvSource():
             return _tsv(source, locate(source.path, root))
-        case data.JsonlSource():
-            return _cells(source, _jsonl(locate(source.path, root)))
-        case data.ParquetSource():
-            return _cells(source, _parquet(locate(source.path, root)))
+        case data.RecordSource():
+            read = _jsonl if source.kind == "jsonl" else _parquet
+            return _cells(source, read(locate(source.path, root)))
         case data.HubSource():
             tables = _load_hub(source, root).with_format("arrow").iter(batch_size=_BATCH_ROWS)
             return _cells(source, _rows(tables, describe(source)))
@@ -86,7 +85,7 @@ def identity(source: Source, root: Path, langpair: str = "de-en") -> dict[str, s
     match source:
         case data.TextSource():
             return {name: _digest(locate(name, root)) for name in (source.source, source.target)}
-        case data.TsvSource() | data.JsonlSource() | data.ParquetSource():
+        case data.TsvSource() | data.RecordSource():
             return {source.path: _digest(locate(source.path, root))}
         case data.HubSource() if (folder := locate(source.id, root)).is_dir():
             files = sorted(path for path in folder.rglob("*") if path.is_file())
@@ -112,7 +111,7 @@ def describe(source: Source) -> str:
     match source:
         case data.TextSource():
             return f"{source.source} + {source.target}"
-        case data.TsvSource() | data.JsonlSource() | data.ParquetSource():
+        case data.TsvSource() | data.RecordSource():
             return source.path
         case data.HubSource():
             return " ".join(part for part in (source.id, source.config, source.split, source.revision) if part)
@@ -208,7 +207,7 @@ def _tsv(source: data.TsvSource, path: Path) -> Iterator[Pair]:
         yield from itertools.product(src, tgt)
 
 
-def _cells(source: data.JsonlSource | data.ParquetSource | data.HubSource, records: Iterator[Record]) -> Iterator[Pair]:
+def _cells(source: data.RecordSource | data.HubSource, records: Iterator[Record]) -> Iterator[Pair]:
     for where, record in records:
         yield _cell(record, source.source, where), _cell(record, source.target, where)
 

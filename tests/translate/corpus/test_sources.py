@@ -17,8 +17,7 @@ from portalocker.exceptions import LockException
 from translate.config.data import (
     GrammarSource,
     HubSource,
-    JsonlSource,
-    ParquetSource,
+    RecordSource,
     SacrebleuSource,
     Source,
     TextSource,
@@ -143,8 +142,8 @@ def test_flipped_bits_in_a_compressed_file_are_noticed(tmp_path: Path) -> None:
     [
         TEXT,
         TsvSource(kind="tsv", path="a.tsv"),
-        JsonlSource(kind="jsonl", path="a.jsonl", source="de", target="en"),
-        ParquetSource(kind="parquet", path="a.parquet", source="de", target="en"),
+        RecordSource(kind="jsonl", path="a.jsonl", source="de", target="en"),
+        RecordSource(kind="parquet", path="a.parquet", source="de", target="en"),
     ],
     ids=lambda source: source.kind,
 )
@@ -211,9 +210,9 @@ def test_a_tsv_line_without_the_column_is_named(tmp_path: Path) -> None:
     assert "a.tsv, line 2: has 1 tab-separated columns" in problem(TsvSource(kind="tsv", path="a.tsv"), tmp_path)
 
 
-def write_jsonl(folder: Path, *lines: str) -> JsonlSource:
+def write_jsonl(folder: Path, *lines: str) -> RecordSource:
     (folder / "a.jsonl").write_text("".join(line + "\n" for line in lines), encoding="utf-8")
-    return JsonlSource(kind="jsonl", path="a.jsonl", source="translation.de", target="translation.en")
+    return RecordSource(kind="jsonl", path="a.jsonl", source="translation.de", target="translation.en")
 
 
 def test_json_lines_with_dotted_keys(tmp_path: Path) -> None:
@@ -258,19 +257,19 @@ def write_parquet(folder: Path, rows: list[dict[str, object]]) -> None:
 
 def test_parquet_with_flat_and_nested_columns(tmp_path: Path) -> None:
     write_parquet(tmp_path, [{"de": de, "both": {"en": en, "x": 1}, "n": 3} for de, en in PAIRS])
-    source = ParquetSource(kind="parquet", path="a.parquet", source="de", target="both.en")
+    source = RecordSource(kind="parquet", path="a.parquet", source="de", target="both.en")
     assert list(read_pairs(source, tmp_path)) == PAIRS
 
 
 def test_a_missing_parquet_column_is_named_with_those_there_are(tmp_path: Path) -> None:
     write_parquet(tmp_path, [{"de": "ja", "en": "yes"}])
-    source = ParquetSource(kind="parquet", path="a.parquet", source="de", target="fr")
+    source = RecordSource(kind="parquet", path="a.parquet", source="de", target="fr")
     assert "row 1: there is no 'fr': at 'fr' it holds de, en" in problem(source, tmp_path)
 
 
 def test_a_file_that_is_no_parquet_is_named(tmp_path: Path) -> None:
     (tmp_path / "a.parquet").write_bytes(b"PAR1 or so")
-    source = ParquetSource(kind="parquet", path="a.parquet", source="de", target="en")
+    source = RecordSource(kind="parquet", path="a.parquet", source="de", target="en")
     assert "a.parquet: not a Parquet file" in problem(source, tmp_path)
 
 
