@@ -4,7 +4,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 
-from transformer.search.scoring import score_ids
 from translate.errors import UserError
 from translate.inference.engine import max_positions
 from translate.inference.sentence_search import LIMIT, divided
@@ -52,6 +51,8 @@ def score(model_folder: ModelFolder, pairs: Iterable[tuple[str, str]]) -> Iterat
 
 
 def _scored(model_folder: ModelFolder, window: Sequence[tuple[str, str]], n_before: int) -> list[Scored]:
+    from transformer.search.scoring import score_ids
+
     tokenizer = model_folder.tokenizer
     sources, references = (
         tokenizer.encode_batch([text.strip() for text in side]) for side in zip(*window, strict=True)
