@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from translate.config.data import WordsSource
+from translate.config.load import differing
 from translate.config.schema import ExperimentConfig
 from translate.corpus.sources import identity
 from translate.corpus.tokenizer import Tokenizer
@@ -38,7 +39,7 @@ def plan(config: ExperimentConfig, tokenizer: Tokenizer | None) -> Manifest:
     if settings["data"]["replay"]:
         del settings["data"]["replay"]["share"]  # used in training alone
     if tokenizer is not None:
-        settings["tokenizer"] = {"sha256": tokenizer_digest(tokenizer)}
+        settings["tokenizer"] = {"sha256": tokenizer.sha256}
     plan: Manifest = {"format": FORMAT, "config": settings, "inputs": input_hashes(config)}
     fingerprint = hashlib.sha256(json.dumps(plan, sort_keys=True).encode()).hexdigest()
     return {**plan, "fingerprint": fingerprint}
@@ -56,11 +57,6 @@ def input_hashes(config: ExperimentConfig) -> dict[str, str]:
     if config.augmentation.markup and data.langpair in LANGPAIRS:
         inputs |= identity(WordsSource(kind="words"), root)
     return inputs
-
-
-def tokenizer_digest(tokenizer: Tokenizer) -> str:
-    """Return the SHA-256 of the tokenizer's model file."""
-    return hashlib.sha256(tokenizer.serialized).hexdigest()
 
 
 def read_manifest(folder: Path) -> Manifest:
@@ -100,9 +96,8 @@ def summary(manifest: Manifest) -> str:
 
 def differences(old: Manifest, new: Manifest) -> list[str]:
     """Return the differences between the plans of two manifests, one phrase each, for the user."""
-    was, now = (_flat({**plan["inputs"], **plan["config"]}) for plan in (old, new))
-    changed = [key for key in was | now if was.get(key) != now.get(key)]
-    phrases = [f"{key} was {_short(was.get(key))} and is {_short(now.get(key))}" for key in changed]
+    changed = differing(*({**plan["inputs"], **plan["config"]} for plan in (old, new)))
+    phrases = [f"{key} was {_short(was)} and is {_short(now)}" for key, (was, now) in changed.items()]
     more = len(phrases) - _MAX_DIFFERENCES
     return [*phrases[:_MAX_DIFFERENCES], f"and {more} more"] if more > 0 else phrases
 
@@ -110,11 +105,3 @@ def differences(old: Manifest, new: Manifest) -> list[str]:
 def _short(value: object) -> str:
     text = "absent" if value is None else json.dumps(value)
     return text if len(text) <= _MAX_VALUE else f"{text[:_MAX_VALUE]}..."
-
-
-def _flat(table: dict[str, Any], prefix: str = "") -> dict[str, object]:
-    """Return nested tables as one table with dotted keys."""
-    flat: dict[str, object] = {}
-    for key, value in table.items():
-        flat |= _flat(value, f"{prefix}{key}.") if isinstance(value, dict) else {prefix + key: value}
-    return flat

@@ -23,7 +23,7 @@ from translate.config.data import MonoSource
 from translate.config.schema import ExperimentConfig
 from translate.corpus.augmentation import Augmenter
 from translate.corpus.cleaning import Cleaner, HeldOut, Report
-from translate.corpus.manifest import Manifest, differences, plan, read_manifest, summary, tokenizer_digest
+from translate.corpus.manifest import Manifest, differences, plan, read_manifest, summary
 from translate.corpus.monolingual import TAG
 from translate.corpus.sources import Pair, describe, read_pairs
 from translate.corpus.tokenizer import Tokenizer, affordable, sample, train
@@ -160,7 +160,7 @@ def _build(config: ExperimentConfig, folder: Path, say: Say, tokenizer: Tokenize
             "tokens_per_sentence": {side: round(n / n_pairs, 3) for side, n in tokens.items()},
         },
         "tokenizer": {
-            "sha256": tokenizer_digest(tokenizer),
+            "sha256": tokenizer.sha256,
             "pieces": tokenizer.vocab_size,
             "valid_unknown_rate": _unknown_rates(tokenizer, held_out["valid"], say),
         },

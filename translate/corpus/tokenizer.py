@@ -7,6 +7,7 @@ a space; `_escape` replaces that character.
 Reads on its own: sentencepiece, numpy and the standard library.
 """
 
+import hashlib
 import io
 import itertools
 import random
@@ -65,6 +66,11 @@ class Tokenizer:
     def save(self, path: Path) -> None:
         """Write the model file, byte for byte as trained or loaded."""
         path.write_bytes(self.serialized)
+
+    @property
+    def sha256(self) -> str:
+        """SHA-256 of the model file."""
+        return hashlib.sha256(self.serialized).hexdigest()
 
     @property
     def vocab_size(self) -> int:

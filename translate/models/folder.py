@@ -8,7 +8,6 @@
 A checkpoint is such a folder with additional files; a run directory holds one under `model/`.
 """
 
-import hashlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -120,7 +119,7 @@ def check_tokenizer(folder: Path, tokenizer: Tokenizer, spec: TranslationSpec) -
         tokenizer: its tokenizer.
         spec: its translation.json, which has the digest of the right tokenizer.
     """
-    if spec.tokenizer_sha256 != _digest(tokenizer):
+    if spec.tokenizer_sha256 != tokenizer.sha256:
         raise UserError(
             f"{folder}: the tokenizer is not the one that the model was trained with; they do not belong together, "
             "so restore tokenizer.model"
@@ -143,7 +142,7 @@ def write_model(
 
     save_model(model, folder, dtype)
     tokenizer.save(folder / "tokenizer.model")
-    with_changes(spec, tokenizer_sha256=_digest(tokenizer)).save(folder / "translation.json")
+    with_changes(spec, tokenizer_sha256=tokenizer.sha256).save(folder / "translation.json")
 
 
 def save(
@@ -187,10 +186,6 @@ def refuse_existing(to: Path, *, replace: bool = False) -> None:
     """Raise UserError if `to` exists and `replace` is off."""
     if to.exists() and not replace:
         raise UserError(f"{to}: exists already; name another one, or remove it")
-
-
-def _digest(tokenizer: Tokenizer) -> str:
-    return hashlib.sha256(tokenizer.serialized).hexdigest()
 
 
 def is_complete(folder: Path) -> bool:

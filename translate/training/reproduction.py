@@ -1,17 +1,16 @@
 """Repeating a run: checks that it can be identical, and a comparison of the two final models."""
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 
-from transformer.checkpoint_io import load_config
-from translate.config.load import parse
+from translate.config.load import differing, parse
 from translate.config.schema import ExperimentConfig
 from translate.corpus.manifest import input_hashes
 from translate.errors import Say, UserError
 from translate.files import read_json, sha256, write_json
 from translate.training.environment import environment, facts
-from translate.training.run import Record, Run, differing_keys, load_json, writing
+from translate.training.run import Record, Run, load_json, writing
 from translate.training.speed import TIMED
 
 _COMPARED = ("train", "valid", "final")  # other lines depend on the clock and on the number of starts
@@ -56,9 +55,8 @@ class Original:
         """
         if again.folder.resolve() == self.run.folder.resolve():
             raise UserError(f"{again.folder}: is the original run; name another folder with --run")
-        self._check_model()
         before = self.manifest["data"]["inputs"]
-        if changed := sorted(differing_keys(before, input_hashes(self.config))):
+        if changed := sorted(differing(before, input_hashes(self.config))):
             raise UserError(f"{', '.join(changed)}: not what {self.run.folder} was trained on; restore the data")
         processes = self.manifest["starts"][-1]["machine"]["processes"]
         if processes != n_ranks:
@@ -68,15 +66,6 @@ class Original:
             )
         if doubts := self.doubts(environment()):
             say(f"warning: the result may differ from {self.run.folder}: {'; '.join(doubts)}")
-
-    def _check_model(self) -> None:
-        stored = load_config(self.run.model)
-        now = self.config.model.architecture(stored.vocab_size)
-        if keys := sorted(differing_keys(asdict(stored), asdict(now))):
-            raise UserError(
-                f"{self.run.folder}: model.preset = {self.config.model.preset!r} had other values then "
-                f"({', '.join(keys)}); repeat the run with the commit that manifest.json names"
-            )
 
     def doubts(self, now: Record) -> list[str]:
         """Return a phrase on each difference between `now`, from `environment`, and the starts of the run."""

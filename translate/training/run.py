@@ -25,7 +25,7 @@ import torch
 
 from transformer.model import Transformer
 from translate import files
-from translate.config.load import parse
+from translate.config.load import differing, parse
 from translate.config.schema import ExperimentConfig
 from translate.corpus.prepare import Prepared
 from translate.errors import UserError
@@ -70,7 +70,7 @@ class Run:
         """Raise UserError if the folder cannot hold this experiment; the message names the settings that differ."""
         if self.has_begun:
             before = parse(load_json(self.config), str(self.config))
-            changed = sorted(differing_keys(before.model_dump(), config.model_dump()) - FREE)
+            changed = sorted(differing(before.model_dump(), config.model_dump()).keys() - FREE)
             if changed:
                 raise UserError(
                     f"{self.folder}: its run has other settings ({', '.join(changed)}); name another --run, or "
@@ -125,7 +125,7 @@ class Run:
         before, now = load_json(self.manifest)["data"], _data(prepared)
         for key in ("fingerprint", "tokenizer"):
             if before[key] != now[key]:
-                inputs = sorted(differing_keys(before["inputs"], now["inputs"]))
+                inputs = sorted(differing(before["inputs"], now["inputs"]))
                 changed = ", ".join(inputs) if key == "fingerprint" and inputs else key
                 raise UserError(f"{self.folder}: its run began with other data ({changed}); restore it, or {otherwise}")
         for name, digest in before["files"].items():
@@ -203,23 +203,6 @@ def writing(path: Path, what: str) -> Iterator[None]:
     except OSError as error:
         reason = f"{error.strerror}; make room and continue with --resume, or name another --run"
         raise UserError(f"{path}: cannot write {what}: {reason}") from error
-
-
-def differing_keys(before: Record, now: Record, prefix: str = "") -> set[str]:
-    """Return the dotted names of the values that differ between two nested tables.
-
-    Args:
-        before, now: the tables; a key that one of them lacks counts as None there.
-        prefix: precedes each name.
-    """
-    keys: set[str] = set()
-    for key in before.keys() | now.keys():
-        a, b = before.get(key), now.get(key)
-        if isinstance(a, dict) and isinstance(b, dict):
-            keys |= differing_keys(a, b, f"{prefix}{key}.")
-        elif a != b:
-            keys.add(prefix + key)
-    return keys
 
 
 def load_json(path: Path, *, so: str = "the run cannot continue; name another --run") -> Record:

@@ -139,10 +139,6 @@ def test_a_corpus_of_another_experiment_in_its_place_is_left_alone(toy):
 REFUSED = {
     "a changed source": (lambda: Path("train.de").write_text("\n"), "train.de: not what runs/a was trained on"),
     "a changed prepared file": (lambda: _flip(Path("prepared/toy/train.src.ids.npy")), "train.src.ids.npy: changed"),
-    "another size of the preset": (
-        lambda: edit(Path("runs/a/model/config.json"), lambda config: config["model"].update(d_ff=40)),
-        "had other values then (d_ff)",
-    ),
     "more processes": (
         lambda: edit(Path("runs/a/manifest.json"), lambda m: m["starts"][-1]["machine"].update(processes=3)),
         "torchrun --nproc-per-node 3",
