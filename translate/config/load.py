@@ -125,20 +125,6 @@ def put(values: dict[str, Any], key: str, value: object, *, said: str) -> None:
     table[name] = value
 
 
-def differing(before: Mapping[str, Any], now: Mapping[str, Any]) -> dict[str, tuple[object, object]]:
-    """Return the values that differ between two nested tables, before and now, by dotted key; None if one lacks it."""
-    old, new = _flat(before), _flat(now)
-    return {key: (old.get(key), new.get(key)) for key in old | new if old.get(key) != new.get(key)}
-
-
-def _flat(table: Mapping[str, Any], prefix: str = "") -> dict[str, object]:
-    """Return nested tables as one table with dotted keys."""
-    flat: dict[str, object] = {}
-    for key, value in table.items():
-        flat |= _flat(value, f"{prefix}{key}.") if isinstance(value, dict) else {prefix + key: value}
-    return flat
-
-
 def _sentence(error: ValidationError, schema: type[Section]) -> str:
     """Return the first problem of a validation as one sentence that says how to solve it."""
     problem = error.errors(include_url=False)[0]

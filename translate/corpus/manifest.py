@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Any
 
 from translate.config.data import WordsSource
-from translate.config.load import differing
 from translate.config.schema import ExperimentConfig
 from translate.corpus.sources import identity
 from translate.corpus.tokenizer import Tokenizer
@@ -105,3 +104,17 @@ def differences(old: Manifest, new: Manifest) -> list[str]:
 def _short(value: object) -> str:
     text = "absent" if value is None else json.dumps(value)
     return text if len(text) <= _MAX_VALUE else f"{text[:_MAX_VALUE]}..."
+
+
+def differing(before: dict[str, Any], now: dict[str, Any]) -> dict[str, tuple[object, object]]:
+    """Return the values that differ between two nested tables, before and now, by dotted key; None if one lacks it."""
+    old, new = _flat(before), _flat(now)
+    return {key: (old.get(key), new.get(key)) for key in old | new if old.get(key) != new.get(key)}
+
+
+def _flat(table: dict[str, Any], prefix: str = "") -> dict[str, object]:
+    """Return nested tables as one table with dotted keys."""
+    flat: dict[str, object] = {}
+    for key, value in table.items():
+        flat |= _flat(value, f"{prefix}{key}.") if isinstance(value, dict) else {prefix + key: value}
+    return flat

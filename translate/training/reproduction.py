@@ -4,9 +4,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from translate.config.load import differing, parse
+from translate.config.load import parse
 from translate.config.schema import ExperimentConfig
-from translate.corpus.manifest import input_hashes
+from translate.corpus.manifest import differing, input_hashes
 from translate.errors import Say, UserError
 from translate.files import read_json, sha256, write_json
 from translate.training.environment import environment, facts

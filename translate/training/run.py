@@ -25,8 +25,9 @@ import torch
 
 from transformer.model import Transformer
 from translate import files
-from translate.config.load import differing, parse
+from translate.config.load import parse
 from translate.config.schema import ExperimentConfig
+from translate.corpus.manifest import differing
 from translate.corpus.prepare import Prepared
 from translate.errors import UserError
 from translate.training.environment import environment
