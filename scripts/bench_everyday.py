@@ -15,28 +15,16 @@ import json
 import re
 import sys
 import unicodedata
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 DATA = Path(__file__).resolve().parent / "data"
 MAX_GROWTH = 3
+GOOD = {"accepted": True, "loops": False, "too_long": False}
 
 _IGNORED = re.compile(r"^[\W_]+|[\W_]+$")
 _IN_FRONT = re.compile(r"^(?:the|an?|to|der|die|das|den|dem|eine?|einen) (?=\S)")
 _LOOP = re.compile(r"([^\s\d]+?)\1{3,}|\b(\w+(?:\W+\w+){0,4}?)(?:\W+\2\b){2,}")
-
-
-@dataclass(frozen=True)
-class Verdict:
-    """The properties of one answer."""
-
-    accepted: bool
-    loops: bool
-    too_long: bool
-
-
-GOOD = Verdict(accepted=True, loops=False, too_long=False)
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -75,19 +63,19 @@ def plain(text: str) -> str:
     return _IN_FRONT.sub("", _IGNORED.sub("", text))
 
 
-def judge(accepted: Sequence[str], answer: str) -> Verdict:
-    """Return whether an answer is accepted, loops, or is too long."""
-    return Verdict(
-        accepted=plain(answer) in set(map(plain, accepted)),
-        loops=_LOOP.search(answer.casefold()) is not None,
-        too_long=len(answer.strip()) > MAX_GROWTH * max(map(len, accepted)),
-    )
+def judge(accepted: Sequence[str], answer: str) -> dict[str, bool]:
+    """Return whether an answer is accepted, loops, or is too long, under the keys of `GOOD`."""
+    return {
+        "accepted": plain(answer) in set(map(plain, accepted)),
+        "loops": _LOOP.search(answer.casefold()) is not None,
+        "too_long": len(answer.strip()) > MAX_GROWTH * max(map(len, accepted)),
+    }
 
 
-def totals(verdicts: Sequence[Verdict]) -> dict[str, float | int]:
+def totals(verdicts: Sequence[Mapping[str, bool]]) -> dict[str, float | int]:
     """Return the counts for the record."""
     n = len(verdicts)
-    counts = {name: sum(getattr(verdict, name) for verdict in verdicts) for name in ("accepted", "loops", "too_long")}
+    counts = {name: sum(verdict[name] for verdict in verdicts) for name in GOOD}
     return {"items": n, **counts, "accepted_percent": round(100 * counts["accepted"] / n, 1)}
 
 

@@ -39,7 +39,14 @@ SAMPLES = 20  # lines of the first test set on the card, evenly spaced, not sele
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Ship a run; return 2 and print one sentence for a UserError."""
-    args = parse_args(argv)
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("run", type=Path, help="a run that has ended")
+    parser.add_argument("--to", type=Path, required=True, help="the new model folder")
+    parser.add_argument("--dtype", choices=["int8", "bf16"], default="int8", help="default: %(default)s")
+    limit = "longer sources are better translated in parts, as dev says"
+    parser.add_argument("--best-source-tokens", type=int, metavar="N", help=limit)
+    parser.add_argument("--weaknesses", type=Path, required=True, help="Markdown for the card, written by a person")
+    args = parser.parse_args(argv)
     try:
         ship(args.run, args.to, args.dtype, args.weaknesses, args.best_source_tokens)
     except UserError as error:
@@ -50,18 +57,6 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 0
     print(f"ship: {message}", file=sys.stderr)
     return 2
-
-
-def parse_args(argv: Sequence[str] | None) -> argparse.Namespace:
-    """Return the options."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("run", type=Path, help="a run that has ended")
-    parser.add_argument("--to", type=Path, required=True, help="the new model folder")
-    parser.add_argument("--dtype", choices=["int8", "bf16"], default="int8", help="default: %(default)s")
-    limit = "longer sources are better translated in parts, as dev says"
-    parser.add_argument("--best-source-tokens", type=int, metavar="N", help=limit)
-    parser.add_argument("--weaknesses", type=Path, required=True, help="Markdown for the card, written by a person")
-    return parser.parse_args(argv)
 
 
 def ship(run: Path, to: Path, dtype: str, weaknesses: Path, best_source_tokens: int | None) -> None:

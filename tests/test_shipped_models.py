@@ -46,8 +46,8 @@ def test_it_knows_words_and_greetings(model: Path, everyday: ModuleType) -> None
     items = everyday.read(SCRIPTS / "data" / f"everyday.{model.name}.tsv")
     answers = [t.text for t in Translator.load(model).passages([*items])]
     verdicts = [everyday.judge(accepted, said) for accepted, said in zip(items.values(), answers, strict=True)]
-    assert sum(verdict.accepted for verdict in verdicts) >= 0.9 * len(items)
-    assert not any(verdict.loops or verdict.too_long for verdict in verdicts)
+    assert sum(verdict["accepted"] for verdict in verdicts) >= 0.9 * len(items)
+    assert not any(verdict["loops"] or verdict["too_long"] for verdict in verdicts)
 
 
 def test_the_question_is_answered(german: Translator) -> None:

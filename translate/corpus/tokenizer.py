@@ -3,8 +3,6 @@
 `decode(encode(text)) == text` for every text, including spaces and control characters, if the model was trained with
 byte fallback; nothing is normalised. SentencePiece writes a space as U+2581, so it would decode a U+2581 of the text to
 a space; `_escape` replaces that character.
-
-Reads on its own: sentencepiece, numpy and the standard library.
 """
 
 import hashlib
@@ -20,6 +18,7 @@ import sentencepiece
 
 from translate.config.schema import TokenizerConfig
 from translate.errors import UserError
+from translate.text.placeholders import symbol
 
 PAD, BOS, EOS, UNK = 0, 1, 2, 3
 
@@ -86,7 +85,7 @@ class Tokenizer:
     def n_placeholders(self) -> int:
         """Number of placeholders that are pieces, counted from the first."""
         p = self._processor
-        return next(i for i in itertools.count() if p.piece_to_id(placeholder(i)) in (UNK, -1))
+        return next(i for i in itertools.count() if p.piece_to_id(symbol(i)) in (UNK, -1))
 
     def encode(self, text: str) -> list[int]:
         """Return the token ids of a text, without bos and eos; empty for the empty text."""
@@ -127,16 +126,11 @@ class Tokenizer:
 
     def scores(self) -> dict[str, tuple[int, float]]:
         """Return id and score of each piece of text: not of special pieces, bytes and placeholders."""
-        p, symbols = self._processor, {placeholder(i) for i in range(self.n_placeholders)}
+        p, symbols = self._processor, {symbol(i) for i in range(self.n_placeholders)}
         special = (p.is_control, p.is_unknown, p.is_unused, p.is_byte)
         text = [i for i in range(self.vocab_size) if not any(kind(i) for kind in special)]
         pieces = {p.id_to_piece(i): (i, p.get_score(i)) for i in text}
         return {piece: found for piece, found in pieces.items() if piece not in symbols}
-
-
-def placeholder(i: int) -> str:
-    """Return symbol `i` (from 0), which replaces text that must not be translated."""
-    return f"\u27e6{i + 1}\u27e7"
 
 
 def train(sentences: Iterable[str], config: TokenizerConfig, symbols: Sequence[str] = ()) -> Tokenizer:
@@ -163,7 +157,7 @@ def train(sentences: Iterable[str], config: TokenizerConfig, symbols: Sequence[s
             bos_id=BOS,
             eos_id=EOS,
             unk_id=UNK,
-            user_defined_symbols=[*(placeholder(i) for i in range(config.placeholders)), *symbols],
+            user_defined_symbols=[*(symbol(i) for i in range(config.placeholders)), *symbols],
             num_threads=_TRAINING_THREADS,
             minloglevel=2,
         )

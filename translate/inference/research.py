@@ -170,20 +170,18 @@ def translate_from(
         n_best: number of translations.
         new_translator: makes a translator of an engine.
     """
-    encode = engine.tokenizer.encode
+    sources = [tuple(ids) for ids in engine.tokenizer.encode_batch([line.strip() for line in lines])]
     found: dict[int, list[Translation]] = {}
-    waiting = list(range(len(lines)))
-    while waiting:
+    while waiting := [i for i in range(len(lines)) if i not in found]:
         # A source has one prefix per round; a line with the same source and another prefix waits for the next round.
         table: dict[Ids, Ids] = {}
-        now = [i for i in waiting if table.setdefault(tuple(encode(lines[i].strip())), prefixes[i]) == prefixes[i]]
+        now = [i for i in waiting if table.setdefault(sources[i], prefixes[i]) == prefixes[i]]
         translator = new_translator(SearchEngine(engine.members, replace(engine.rules, prefixes=table)))
         for i in now:
-            if prefixes[i] and len(encode(lines[i].strip())) > translator.limit:
+            if prefixes[i] and len(sources[i]) > translator.limit:
                 raise UserError(
                     f"{lines[i].strip()[:30]!r}...: is longer than the model's limit, so it cannot have a prefix; "
                     "shorten the line"
                 )
         found.update(zip(now, translator.n_best([lines[i] for i in now], n_best), strict=True))
-        waiting = [i for i in waiting if i not in found]
     return [found[i] for i in range(len(lines))]

@@ -2,7 +2,7 @@
 
 import signal
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from types import FrameType
 
 from translate.errors import Terminated
@@ -10,15 +10,13 @@ from translate.errors import Terminated
 Handler = Callable[[int, FrameType | None], None]
 
 
-@contextmanager
-def terminable() -> Iterator[None]:
-    """Make SIGTERM raise Terminated, so that cleanup and messages work as with Ctrl-C."""
+def terminable() -> AbstractContextManager[None]:
+    """Return a context in which SIGTERM raises Terminated, so that cleanup and messages work as with Ctrl-C."""
 
     def handle(number: int, frame: FrameType | None) -> None:
         raise Terminated
 
-    with _handled_by(handle, signal.SIGTERM):
-        yield
+    return _handled_by(handle, signal.SIGTERM)
 
 
 @contextmanager

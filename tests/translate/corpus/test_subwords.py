@@ -7,7 +7,8 @@ from hypothesis import strategies as st
 
 from translate.config.schema import TokenizerConfig
 from translate.corpus.subwords import SubwordDropout, parts
-from translate.corpus.tokenizer import Tokenizer, placeholder, train
+from translate.corpus.tokenizer import Tokenizer, train
+from translate.text.placeholders import symbol
 
 WORDS = ["der", "Hund", "die", "Katze", "läuft", "schläft", "schlafend", "nicht", "nichts", "schnell", "schneller"]
 WORDS += ["the", "dog", "dogs", "cat", "cats", "sleeps", "sleeping"]
@@ -20,7 +21,7 @@ def tokenizer(request: pytest.FixtureRequest) -> Tokenizer:
 
 
 @given(
-    text=st.text(max_size=30) | st.lists(st.sampled_from([*WORDS, placeholder(1)]), max_size=9).map(" ".join),
+    text=st.text(max_size=30) | st.lists(st.sampled_from([*WORDS, symbol(1)]), max_size=9).map(" ".join),
     rate=st.sampled_from([0.0, 0.3, 1.0]),
     seed=st.integers(0, 999),
 )

@@ -12,8 +12,9 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from translate.config.schema import TokenizerConfig
-from translate.corpus.tokenizer import BOS, EOS, PAD, UNK, Tokenizer, placeholder, sample, train
+from translate.corpus.tokenizer import BOS, EOS, PAD, UNK, Tokenizer, sample, train
 from translate.errors import UserError
+from translate.text.placeholders import symbol
 
 WORDS = ["der", "Hund", "die", "Katze", "das", "Haus", "läuft", "schläft", "brennt", "nicht", "schnell"]
 WORDS += ["the", "dog", "cat", "house", "runs", "sleeps", "burns", "quickly", "3", "12"]
@@ -203,14 +204,14 @@ def test_a_foreign_tokenizer_with_other_special_ids_is_refused(tmp_path: Path) -
 @given(before=hard_text, after=hard_text, i=st.integers(0, 2))
 def test_a_placeholder_is_one_piece_whatever_stands_beside_it(before: str, after: str, i: int) -> None:
     """A model can copy one symbol; it could not copy an arbitrary string without a fault."""
-    symbol = placeholder(i)
-    pieces = with_placeholders().pieces(with_placeholders().encode(before + symbol + after))
-    assert pieces.count(symbol) == (before + symbol + after).count(symbol)
+    piece = symbol(i)
+    pieces = with_placeholders().pieces(with_placeholders().encode(before + piece + after))
+    assert pieces.count(piece) == (before + piece + after).count(piece)
 
 
 def test_as_many_placeholders_as_asked_for() -> None:
     assert with_placeholders().n_placeholders == 3
-    assert len(set(map(placeholder, range(99)))) == 99
+    assert len(set(map(symbol, range(99)))) == 99
     assert train(SENTENCES, TokenizerConfig(vocab_size=307)).n_placeholders == 0
 
 
