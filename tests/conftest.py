@@ -25,6 +25,10 @@ CORPORA = next(
 MODEL_TESTS = Path(__file__).parent / "transformer"
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--screenshots", type=Path, metavar="FOLDER", help="take the pictures of docs/serve.md")
+
+
 @contextmanager
 def true_names() -> Iterator[None]:
     """Fail if a name such as x_BTD does not match the shape of its tensor."""

@@ -23,10 +23,14 @@ const requests = new Requests(settings.frontendTimeout, { body, busy, done, fail
 let shown = { source: "", target: "" }; // the languages of the translation that is shown
 const attention = new Attention(() => shown);
 
+function pair() {
+  return { source: languages.source, target: languages.target };
+}
+
 function body() {
   const text = field.value;
   if (!text.trim()) return null;
-  const request = { q: text, source: languages.source, target: languages.target, sentences: true };
+  const request = { q: text, ...pair(), sentences: true };
   return alternatives.open ? { ...request, alternatives: Math.min(N_ALTERNATIVES, settings.alternatives) } : request;
 }
 
@@ -185,7 +189,7 @@ function setUpAlternatives() {
 setUpTheme();
 setUpKey();
 setUpAlternatives();
-if (settings.filesTranslation) acceptFiles(settings.supportedFilesFormat, () => languages, fail);
+if (settings.filesTranslation) acceptFiles(settings.supportedFilesFormat, pair, fail);
 field.addEventListener("input", () => renew(settings.frontendTimeout));
 $("swap").addEventListener("click", swap);
 $("copy").addEventListener("click", () => copy(output.text(), $("copy")));

@@ -38,15 +38,15 @@ const PATTERNS = [
   [/^Invalid API key/, () => "The API key is wrong or was revoked."],
   [/file format not supported/, () => "This kind of file cannot be translated."],
   [/empty file/, () => "The file is empty."],
+  [/^Internal error$/, () => "The server made a mistake. Its log says more."],
   [/^Slowdown: (\d+)/, (n) => `Too many requests: this server answers ${number(n)} a minute.`],
 ];
 
+// Of proxies, whose answers are no messages for users.
 const STATUSES = {
-  408: "The text did not reach the server in time. Check the connection.",
   413: "This is too large for the server.",
   429: "Too many requests.",
-  500: "The server made a mistake. Its log says more.",
-  502: "The server is not running behind its proxy.",
+  502: "The server is not running.",
   503: "The server is busy.",
   504: "The translation took too long and was stopped. Try a shorter text.",
 };
@@ -58,7 +58,8 @@ export function explained(status, message) {
     if (match) return say(...match.slice(1));
   }
   const said = message.replace(/^Invalid request: /, "");
-  return STATUSES[status] ?? (said ? said[0].toUpperCase() + said.slice(1) : `The server answered with status ${status}.`);
+  if (said) return said[0].toUpperCase() + said.slice(1);
+  return STATUSES[status] ?? `The server answered with status ${status}.`;
 }
 
 /** Returns a number with separators. */

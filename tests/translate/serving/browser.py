@@ -1,0 +1,73 @@
+"""Measurements of a page in headless Chromium."""
+
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import pytest
+
+sync_api = pytest.importorskip("playwright.sync_api", reason="needs the package playwright")
+CHROMIUM = shutil.which("chromium")
+
+_CONTRASTS = """() => {
+  const context = new OffscreenCanvas(1, 1).getContext("2d", { willReadFrequently: true });
+  const painted = (colours) => {
+    context.clearRect(0, 0, 1, 1);
+    for (const colour of colours) { context.fillStyle = colour; context.fillRect(0, 0, 1, 1); }
+    return context.getImageData(0, 0, 1, 1).data;
+  };
+  const luminance = ([r, g, b]) => {
+    const part = (v) => (v /= 255) <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4;
+    return 0.2126 * part(r) + 0.7152 * part(g) + 0.0722 * part(b);
+  };
+  const field = document.querySelector("textarea");
+  const found = {};
+  for (const element of document.querySelectorAll("body *")) {
+    const hasText = element === field || [...element.childNodes].some((n) => n.nodeType === 3 && n.data.trim());
+    const isSeen = element.checkVisibility() && !element.disabled && !element.closest(".unseen, select, noscript");
+    if (!hasText || !isSeen) continue;
+    const grounds = [];
+    for (let e = element; e; e = e.parentElement) grounds.unshift(getComputedStyle(e).backgroundColor);
+    const behind = element.closest("#mirror") ? field : element; // its text is that of the field above it
+    const inks = [getComputedStyle(behind).color];
+    if (element === field) inks.push(getComputedStyle(field, "::placeholder").color);
+    for (const ink of inks) {
+      const [a, b] = [painted(grounds), painted([...grounds, ink])].map(luminance).sort();
+      const name = `${element.tagName} ${element.id || element.className} ${element.textContent.slice(0, 30)} ${ink}`;
+      found[name] = (b + 0.05) / (a + 0.05);
+    }
+  }
+  return found;
+}"""
+
+_UNNAMED = """() => [...document.querySelectorAll("button, select, input, textarea, a, [role=textbox]")]
+  .filter((e) => ![e.ariaLabel, e.textContent.trim(), ...[...(e.labels ?? [])].map((l) => l.textContent)].some(Boolean))
+  .map((e) => e.outerHTML)"""
+
+
+@contextmanager
+def chromium() -> Iterator["sync_api.Browser"]:
+    """Run Chromium while the block runs."""
+    if CHROMIUM is None:
+        pytest.skip("needs the program chromium")
+    with sync_api.sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        yield browser
+        browser.close()
+
+
+def contrasts(page: "sync_api.Page") -> dict[str, float]:
+    """Return the contrast (WCAG 2) of each text that is visible; that of the text field also with its placeholder."""
+    found: dict[str, float] = page.evaluate(_CONTRASTS)
+    return found
+
+
+def unnamed(page: "sync_api.Page") -> list[str]:
+    """Return the controls that a screen reader has no name for."""
+    found: list[str] = page.evaluate(_UNNAMED)
+    return found
+
+
+def scrolls_sideways(page: "sync_api.Page") -> bool:
+    """Return whether the page is wider than the window."""
+    return bool(page.evaluate("document.documentElement.scrollWidth > innerWidth"))

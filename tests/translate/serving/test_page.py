@@ -1,0 +1,411 @@
+"""The page of the server, in headless Chromium."""
+
+import re
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Literal
+
+import pytest
+
+from tests.translate.serving.browser import chromium, contrasts, scrolls_sideways, sync_api, unnamed
+from tests.translate.serving.live import Live, live
+from transformer.search.hypothesis import Hypothesis, SearchConfig
+from translate.inference.engine import Found, Sources, TorchEngine
+from translate.models import registry
+from translate.models.folder import ModelFolder
+from translate.options.serving import Serve
+from translate.serving.keys import KeyStore
+from translate.text.translation import SUSPICIOUS
+
+Page = sync_api.Page
+expect = sync_api.expect
+
+GERMAN = "der Hund schläft im Haus."
+ENGLISH = "the dog sleeps at home."
+FOREIGN = "The cat sleeps in the house, and nobody knows why."
+LIMIT = 700
+WORDS = {"der": "the", "Hund": "dog", "schläft": "sleeps", "im": "at", "Haus": "home", "das": "a", "Kind": "child"}
+WIDTHS = (360, 1400)
+THEMES: tuple[Literal["light", "dark"], ...] = ("light", "dark")
+
+
+class WordByWord(TorchEngine):
+    """An engine with the attention of the tiny model and translations that can be read."""
+
+    @classmethod
+    def open(cls, folder: Path) -> "WordByWord":
+        """Return the engine of a model folder."""
+        return cls(ModelFolder.open(folder))
+
+    def search(self, sources: Sources, max_lengths: Sequence[int], config: SearchConfig) -> Found:
+        """Return the words of each source in the other language, with one more word in each further translation."""
+        names = WORDS if self.spec.source == "de" else {english: german for german, english in WORDS.items()}
+        texts = [re.sub(r"\w+", lambda m: names.get(m[0], m[0]), self.tokenizer.decode(ids)) for ids in sources]
+        return [[self._hypothesis("now " * n + text) for n in range(config.n_best)] for text in texts]
+
+    def _hypothesis(self, text: str) -> Hypothesis:
+        return Hypothesis(self.tokenizer.encode(text), log_prob=-0.1, score=-0.1)
+
+
+@pytest.fixture(scope="module")
+def server(options: Serve, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Live]:
+    """A server with keys whose models translate word by word."""
+    folder = tmp_path_factory.mktemp("server")
+    keys = folder / "keys.sqlite"
+    KeyStore(keys).add("a client")
+    with live(replace(options, characters=LIMIT, keys=keys), folder) as running:
+        running.state.service.pool._open = WordByWord.open
+        yield running
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator["sync_api.Browser"]:
+    with chromium() as running:
+        yield running
+
+
+@contextmanager
+def visited(browser: "sync_api.Browser", server: Live) -> Iterator["sync_api.BrowserContext"]:
+    """Visit the page; no visit may cause an error or a request to another host."""
+    problems, hosts = list[str](), set[str]()
+    context = browser.new_context()
+    context.set_default_timeout(10_000)
+    context.on("request", lambda request: hosts.add(request.url.split("/")[2]))
+    context.on("weberror", lambda error: problems.append(str(error.error)))
+    yield context
+    context.close()
+    assert not problems
+    assert hosts == {server.url.removeprefix("http://")}
+
+
+@pytest.fixture(scope="module")
+def tab(browser: "sync_api.Browser", server: Live) -> Iterator[Page]:
+    with visited(browser, server) as context:
+        yield context.new_page()
+
+
+@pytest.fixture
+def page(tab: Page, server: Live) -> Iterator[Page]:
+    """The page in a wide window, light; the browser remembers nothing of earlier visits."""
+    tab.set_viewport_size({"width": 1400, "height": 800})
+    tab.emulate_media(color_scheme="light")
+    opened(tab, server.url)
+    yield tab
+    tab.unroute_all()
+    tab.evaluate("localStorage.clear()")
+
+
+@pytest.fixture
+def timed(browser: "sync_api.Browser", server: Live) -> Iterator[Page]:
+    """The page in a browser whose clock stands still."""
+    with visited(browser, server) as context:
+        page = context.new_page()
+        opened(page, server.url)
+        page.clock.install()
+        yield page
+
+
+def opened(page: Page, url: str) -> None:
+    page.goto(url)
+    page.locator("#source-language option").first.wait_for(state="attached")
+
+
+def write(page: Page, text: str) -> None:
+    """Replace the text and translate it without the pause."""
+    page.fill("#source-text", text)
+    page.press("#source-text", "Control+Enter")
+
+
+def translated(page: Page, text: str) -> None:
+    write(page, text)
+    expect(page.locator("#output [data-sentence]").first).to_be_visible()
+    expect(page.locator("#progress")).to_be_hidden()
+
+
+def output(page: Page) -> str:
+    return page.locator("#output").text_content() or ""
+
+
+def test_typing_translates_after_a_pause(timed: Page) -> None:
+    page, asked = timed, list[str]()
+    page.on("request", lambda request: asked.append(request.url) if request.url.endswith("/translate") else None)
+    page.locator("#source-text").press_sequentially(GERMAN)
+    expect(page.locator("#count")).to_have_text(f"{len(GERMAN)} / {LIMIT} characters")
+    page.clock.run_for(400)
+    assert not asked
+    page.clock.run_for(200)
+    expect(page.locator("#output")).to_have_text(ENGLISH)
+    assert len(asked) == 1
+    page.fill("#source-text", "")
+    expect(page.locator("#output")).to_be_empty()
+
+
+def test_an_answer_that_is_out_of_date_is_dropped(page: Page) -> None:
+    held: list[sync_api.Route] = []
+    aborted: list[str] = []
+    page.on("requestfailed", lambda request: aborted.append(request.post_data or ""))
+    page.route("**/translate", lambda route: held.append(route) if len(held) < 1 else route.continue_())
+    write(page, "das Kind singt.")
+    expect(page.locator("#progress")).to_be_visible()
+    translated(page, GERMAN)
+    assert output(page) == ENGLISH
+    assert len(aborted) == 1
+    assert "das Kind" in aborted[0]
+
+
+def test_markup_of_a_text_stays_text(page: Page) -> None:
+    translated(page, f"<img src=x onerror=alert(1)> {GERMAN} <b>der Hund</b>")
+    assert page.locator("#output img, #mirror img, #output b, #doubts b").count() == 0
+
+
+def languages(page: Page) -> tuple[str, str]:
+    return page.input_value("#source-language"), page.input_value("#target-language")
+
+
+def test_switching_takes_the_translation_for_the_text(page: Page) -> None:
+    translated(page, GERMAN)
+    page.click("#swap")
+    assert languages(page) == ("en", "de")
+    assert page.input_value("#source-text") == ENGLISH
+    expect(page.locator("#output")).to_have_text(GERMAN)
+    page.keyboard.press("Alt+s")
+    assert languages(page) == ("de", "en")
+    page.select_option("#source-language", "en")
+    assert languages(page) == ("en", "de")
+    page.reload()
+    page.locator("#source-language option").first.wait_for(state="attached")
+    assert languages(page) == ("en", "de")
+
+
+def test_a_text_in_the_target_language_offers_the_other_direction(page: Page) -> None:
+    page.select_option("#source-language", "auto")
+    page.select_option("#target-language", "en")
+    translated(page, FOREIGN)
+    expect(page.locator("#detected")).to_contain_text("English detected")
+    assert output(page) == FOREIGN
+    page.get_by_role("button", name="Translate into German").click()
+    assert languages(page) == ("en", "de")
+    expect(page.locator("#output")).not_to_have_text(FOREIGN)
+
+
+def test_alternatives_are_asked_for_when_they_are_opened(page: Page) -> None:
+    translated(page, GERMAN)
+    assert page.locator("#alternatives li").count() == 0
+    page.locator("#alternatives summary").press("Enter")
+    texts = ["now " * n + ENGLISH for n in (1, 2, 3)]
+    expect(page.locator("#alternatives li > span")).to_have_text(texts)
+
+
+def test_the_translation_is_copied(page: Page) -> None:
+    page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    translated(page, GERMAN)
+    page.click("#copy")
+    expect(page.locator("#copy")).to_have_text("Copied")
+    assert page.evaluate("navigator.clipboard.readText()") == ENGLISH
+
+
+def test_files_are_chosen_or_dropped(page: Page) -> None:
+    letter = {"name": "brief an dich.txt", "mimeType": "text/plain", "buffer": f"{GERMAN}\n\n{GERMAN}\n".encode()}
+    page.set_input_files("#file", letter)  # type: ignore[arg-type]
+    with page.expect_download() as download:
+        page.click("#files a")
+    assert download.value.suggested_filename == "brief_an_dich_en.txt"
+    assert download.value.path().read_text(encoding="utf-8") == f"{ENGLISH}\n\n{ENGLISH}\n"
+    files = page.evaluate_handle(
+        """(text) => { const data = new DataTransfer();
+        data.items.add(new File([text], "a.srt")); data.items.add(new File(["x"], "b.pdf")); return data; }""",
+        f"1\n00:00:01,000 --> 00:00:02,000\n{GERMAN}\n",
+    )
+    page.dispatch_event("body", "dragover", {"dataTransfer": files})
+    expect(page.locator("#drop")).to_be_visible()
+    page.dispatch_event("body", "drop", {"dataTransfer": files})
+    expect(page.locator("#drop")).to_be_hidden()
+    expect(page.locator("#files li")).to_have_text(
+        [re.compile("Download brief"), re.compile("Download a_en.srt"), re.compile("cannot be translated")]
+    )
+    expect(page.locator("#problem")).to_have_text("This kind of file cannot be translated.")
+
+
+def test_errors_are_shown_in_plain_words(page: Page) -> None:
+    problem = page.locator("#problem")
+    write(page, "a" * (LIMIT + 1))
+    expect(problem).to_have_text(f"The text is too long: this server translates {LIMIT} characters at a time.")
+    expect(page.locator("#count")).to_have_class(re.compile("over"))
+    page.route("**/translate", lambda route: route.abort())
+    write(page, GERMAN)
+    expect(problem).to_contain_text("The server cannot be reached.")
+    page.unroute("**/translate")
+    page.select_option("#source-language", "auto")
+    write(page, "Je voudrais acheter du pain et du fromage pour ma famille.")
+    expect(problem).to_have_text("No model on this server translates French.")
+    translated(page, GERMAN * 3)
+    expect(problem).to_be_hidden()
+
+
+def test_a_busy_server_is_asked_again(timed: Page) -> None:
+    page = timed
+    refusal = {"status": 429, "json": {"error": "Slowdown: 2 per 1 minute"}, "headers": {"Retry-After": "3"}}
+    page.route("**/translate", lambda route: route.fulfill(**refusal), times=1)  # type: ignore[arg-type]
+    write(page, GERMAN)
+    expect(page.locator("#problem")).to_contain_text("answers 2 a minute. The next try is in 3 seconds.")
+    page.clock.run_for(3000)
+    expect(page.locator("#output [data-sentence]").first).to_be_visible()
+    expect(page.locator("#problem")).to_be_hidden()
+
+
+def test_a_key_is_entered_and_sent(page: Page) -> None:
+    page.click("#key-button")
+    expect(page.locator("#key")).to_be_focused()
+    page.keyboard.type("wrong")
+    page.keyboard.press("Enter")
+    write(page, GERMAN)
+    expect(page.locator("#problem")).to_have_text("The API key is wrong or was revoked.")
+    expect(page.locator("#key-form")).to_be_visible()
+    page.fill("#key", "")
+    page.press("#key", "Enter")
+    expect(page.locator("#output [data-sentence]").first).to_be_visible()
+
+
+def divided(page: Page) -> None:
+    """Point at the first sentence until its words are known."""
+    page.hover("#output [data-sentence='0']")
+    page.locator("#output [data-word]").first.wait_for()
+
+
+def lit(page: Page, side: str) -> set[int]:
+    return {int(i) for i in page.eval_on_selector_all(f"{side} .lit", "all => all.map((e) => e.dataset.word)")}
+
+
+def test_pointing_at_a_word_lights_up_what_the_model_looked_at(page: Page, server: Live) -> None:
+    translated(page, GERMAN)
+    divided(page)
+    body = {"q": GERMAN, "translation": ENGLISH, "source": "de", "target": "en"}
+    weights = server.http.post("/alignment", json=body).json()["weights"]
+    page.hover("#output [data-word='1']")
+    row = weights[1]
+    assert lit(page, "#mirror") == {i for i, weight in enumerate(row) if weight >= 0.12 * max(row)}
+    assert page.locator("#output .chosen").count() == 1
+    # The copy of the source under the text field, whose words are where those of the field are.
+    box = page.locator("#mirror [data-word='2']").bounding_box()
+    assert box
+    page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+    column = [row[2] for row in weights]
+    assert lit(page, "#output") == {i for i, weight in enumerate(column) if weight >= 0.12 * max(column)}
+    page.mouse.move(5, 5)
+    assert not lit(page, "body")
+
+
+def test_doubtful_sentences_are_underlined_with_the_reason(page: Page) -> None:
+    translated(page, f"{GERMAN} {FOREIGN}")
+    sentence = page.locator("#output .doubtful", has_text=FOREIGN)
+    assert "wavy" in sentence.evaluate(
+        "(e) => getComputedStyle(e).textDecorationLine + getComputedStyle(e).textDecoration"
+    )
+    reason = "It does not seem to be in the source language, so it was left as it is."
+    assert sentence.get_attribute("title") == reason
+    expect(page.locator("#doubts li").last).to_have_text(f"{FOREIGN} {reason}")
+    said = page.evaluate("(flags) => import('/page/words.js').then((words) => words.reasons(flags))", [*SUSPICIOUS])
+    assert len(set(said)) == len(SUSPICIOUS)
+
+
+def test_the_keyboard_reaches_everything_in_reading_order(page: Page) -> None:
+    translated(page, GERMAN)
+    page.focus(".skip")
+    order = ["key-button", "theme", "source-language", "swap", "target-language", "source-text", "clear"]
+    order += ["output", "copy", "SUMMARY", "file", "A"]
+    reached = []
+    for _ in order:
+        page.keyboard.press("Tab")
+        reached.append(
+            page.evaluate("(({ id, className, tagName }) => id || className || tagName)(document.activeElement)")
+        )
+    assert reached == order
+
+
+def test_arrow_keys_move_through_the_words(page: Page) -> None:
+    translated(page, f"{FOREIGN}\n{GERMAN}")  # the first sentence was not translated, so it has no words
+    page.focus("#output")
+    page.keyboard.press("ArrowRight")
+    chosen = page.locator("#output .chosen")
+    expect(chosen).to_have_count(1)
+    expect(page.locator("#announcement")).to_have_text(re.compile("^the, from "))
+    assert lit(page, "#mirror")
+    page.keyboard.press("ArrowRight")
+    expect(chosen).to_have_text("dog")
+    page.keyboard.press("ArrowLeft")
+    expect(chosen).to_have_text("the")
+    page.keyboard.press("Escape")
+    expect(chosen).to_have_count(0)
+
+
+@pytest.mark.parametrize("theme", THEMES)
+@pytest.mark.parametrize("width", WIDTHS)
+def test_the_page_fits_and_can_be_read(page: Page, width: int, theme: Literal["light", "dark"]) -> None:
+    page.set_viewport_size({"width": width, "height": 700})
+    page.emulate_media(color_scheme=theme)
+    low = {name: value for name, value in contrasts(page).items() if value < 4.5}
+    assert not low
+    page.click("#key-button")
+    page.click("#alternatives summary")
+    long = "Donaudampfschifffahrtsgesellschaft" * 4
+    translated(page, f"{GERMAN} {FOREIGN}\n\n{long} {GERMAN}\n")
+    divided(page)
+    page.hover("#output [data-word='1']")
+    assert not scrolls_sideways(page)
+    assert not unnamed(page)
+    found = contrasts(page)
+    assert len(found) > 20
+    assert not {name: value for name, value in found.items() if value < 4.5}
+    heights = page.evaluate("['#source-text', '#mirror'].map((id) => document.querySelector(id).scrollHeight)")
+    assert heights[0] == heights[1]
+
+
+def test_the_theme_is_remembered(page: Page, server: Live) -> None:
+    ground = "getComputedStyle(document.body).backgroundColor"
+    light = page.evaluate(ground)
+    page.select_option("#theme", "dark")
+    dark = page.evaluate(ground)
+    assert dark != light
+    opened(page, server.url)
+    assert page.evaluate(ground) == dark
+    assert page.input_value("#theme") == "dark"
+    page.select_option("#theme", "system")
+    assert page.evaluate(ground) == light
+
+
+def test_scripts_and_styles_are_files_of_the_server(page: Page, server: Live) -> None:
+    answer = server.http.get("/")
+    policy = dict(rule.strip().split(" ", 1) for rule in answer.headers["content-security-policy"].split(";"))
+    assert policy["default-src"] == "'self'"
+    assert "'unsafe-inline'" not in policy.get("script-src", "")
+    assert not re.search(r"<script(?! src)|<style|\sstyle=|\son\w+=|https?:", answer.text)
+    page.evaluate("""document.body.insertAdjacentHTML("beforeend", "<img src=none onerror='window.ran = 1'>")""")
+    page.wait_for_timeout(50)
+    assert page.evaluate("window.ran") is None
+
+
+def test_screenshots(
+    request: pytest.FixtureRequest, browser: "sync_api.Browser", tmp_path: Path, options: Serve
+) -> None:
+    """Run with `--screenshots docs/images` to renew the pictures in the documentation."""
+    folder = request.config.getoption("screenshots")
+    if folder is None:
+        pytest.skip("needs --screenshots FOLDER")
+    text = (
+        "Können wir uns heute Abend im Café am Hafen treffen? Ich habe dir etwas Wichtiges zu erzählen.\n\n"
+        "This sentence is in English already."
+    )
+    models = [path for _, path in registry.installed()]
+    with live(replace(options, model=models), tmp_path) as running:
+        for width in WIDTHS:
+            for theme in THEMES:
+                page = browser.new_page(viewport={"width": width, "height": 600}, color_scheme=theme)
+                opened(page, running.url)
+                translated(page, text)
+                divided(page)
+                page.locator("#output [data-word]", has_text="café").hover()
+                page.screenshot(path=folder / f"page-{width}-{theme}.png", full_page=True)
+                assert not scrolls_sideways(page)
+                page.close()
