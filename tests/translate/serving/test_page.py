@@ -394,18 +394,18 @@ def test_screenshots(
     if folder is None:
         pytest.skip("needs --screenshots FOLDER")
     text = (
-        "Können wir uns heute Abend im Café am Hafen treffen? Ich habe dir etwas Wichtiges zu erzählen.\n\n"
+        "Kannst du mir helfen, diesen Satz zu übersetzen? Ich möchte ihn meiner Schwester schicken.\n\n"
         "This sentence is in English already."
     )
     models = [path for _, path in registry.installed()]
-    with live(replace(options, model=models), tmp_path) as running:
+    with live(Serve(model=models), tmp_path) as running:
         for width in WIDTHS:
             for theme in THEMES:
                 page = browser.new_page(viewport={"width": width, "height": 600}, color_scheme=theme)
                 opened(page, running.url)
                 translated(page, text)
                 divided(page)
-                page.locator("#output [data-word]", has_text="café").hover()
+                page.locator("#output [data-word]", has_text="translate").hover()
                 page.screenshot(path=folder / f"page-{width}-{theme}.png", full_page=True)
                 assert not scrolls_sideways(page)
                 page.close()
