@@ -26,7 +26,7 @@ import numpy as np
 import sacrebleu
 from tqdm import tqdm
 
-from translate.corpus.sources import read_lines
+from translate.corpus.lines import read_lines
 from translate.inference.translator import Translator
 from translate.text import guards
 from translate.text.translation import SUSPICIOUS, Translation

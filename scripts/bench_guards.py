@@ -15,7 +15,7 @@ from pathlib import Path
 
 from tqdm import tqdm
 
-from translate.corpus.sources import read_lines
+from translate.corpus.lines import read_lines
 from translate.evaluation.scores import score
 from translate.inference.translator import Translator
 from translate.text.translation import Translation

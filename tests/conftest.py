@@ -37,6 +37,14 @@ def true_names() -> Iterator[None]:
     assert not lies, "names lie about shapes: " + "; ".join(lies)
 
 
+@pytest.fixture(autouse=True, scope="session")
+def own_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Keep converted models in a folder of the tests."""
+    with pytest.MonkeyPatch.context() as environment:
+        environment.setenv("XDG_CACHE_HOME", str(tmp_path_factory.mktemp("cache")))
+        yield
+
+
 @pytest.fixture(autouse=True)
 def one_thread() -> Iterator[None]:
     """Run each test on one core; products of this size are slower on two."""

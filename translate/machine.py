@@ -27,6 +27,14 @@ def limit_spinning() -> None:
         os.environ.setdefault("GOMP_SPINCOUNT", "1000")
 
 
+def n_cores() -> int:
+    """Return the number of CPU cores that this process may use, or OMP_NUM_THREADS if that is set."""
+    chosen = os.environ.get("OMP_NUM_THREADS", "")
+    if chosen.isdecimal() and int(chosen):
+        return int(chosen)
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
 def choose_device() -> "torch.device":
     """Return the first CUDA device, or the CPU."""
     import torch

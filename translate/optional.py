@@ -7,8 +7,8 @@ from translate.errors import UserError
 
 
 def optional_package(name: str, extra: str) -> Any:  # Any: mypy checks alike whether or not the package is installed
-    """Import a package; UserError names the extra to install if it is missing."""
+    """Import a package; UserError names the extra to install if it is missing or broken."""
     try:
         return import_module(name)
-    except ImportError as error:
+    except (ImportError, OSError) as error:  # OSError: a shared library is missing
         raise UserError(f"this needs the package {name}: pip install 'transformer-translate[{extra}]'") from error

@@ -5,7 +5,8 @@ import torch
 
 from transformer.config import ModelConfig
 from transformer.model import Transformer
-from translate.config.schema import DecodingConfig, TokenizerConfig
+from translate.config.decoding import DecodingConfig
+from translate.config.schema import TokenizerConfig
 from translate.corpus.tokenizer import Tokenizer, train
 from translate.inference.translator import Translator
 from translate.models import folder as model_folder

@@ -21,7 +21,7 @@ from translate.cli import main
 from translate.cli.dispatch import with_verb
 from translate.cli.verbs import GROUPS, VERBS, command_of
 from translate.commands.reading import ArrivingLines
-from translate.config.schema import MAX_ALPHA, MAX_BEAM_SIZE
+from translate.config.decoding import MAX_ALPHA, MAX_BEAM_SIZE
 from translate.errors import UserError
 from translate.inference.translator import Translator
 from translate.models.folder import ModelFolder

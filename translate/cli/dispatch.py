@@ -20,6 +20,9 @@ __all__ = ["EXIT_DIFFERENT", "EXIT_MISTAKE", "main", "with_verb"]
 EXIT_MISTAKE = 2
 EXIT_INTERRUPTED, EXIT_PIPE_CLOSED, EXIT_TERMINATED = 130, 141, 143  # 128 + the signal, as in a shell
 
+_COMPLETE = "_TRANSLATE_COMPLETE"  # set by the script of `--install-completion`
+_ALONE = ("-h", "--help", "--version", "--install-completion", "--show-completion")
+
 # typer has no public name for the class of all usage errors, the parent of BadParameter.
 UsageError: type[Exception] = typer.BadParameter.__mro__[1]
 
@@ -30,6 +33,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     0 is success, 1 a repeated run with a different result, 2 a mistake of the user, 130 Ctrl-C, 141 a closed pipe and
     143 SIGTERM.
     """
+    if _COMPLETE in os.environ:  # a shell asks how a line could continue
+        app(prog_name="translate")
     limit_spinning()
     _settle_streams()
     arguments, debug = _without_debug(sys.argv[1:] if arguments is None else arguments)
@@ -60,7 +65,7 @@ def with_verb(arguments: list[str]) -> list[str]:
     UserError suggests the verb. Words with capitals and arguments of several words are sentences.
     """
     first = arguments[0] if arguments else ""
-    if first in VERBS or first in ("-h", "--help", "--version"):
+    if first in VERBS or first in _ALONE:
         return arguments
     near = difflib.get_close_matches(first, VERBS, n=1, cutoff=0.8) if first.isalpha() and first.islower() else []
     if near and abs(len(near[0]) - len(first)) <= 1:

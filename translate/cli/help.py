@@ -5,6 +5,8 @@ from typing import Any
 import typer
 from typer.core import TyperCommand, TyperGroup
 
+from translate.cli.values import without_pydantic
+
 Rows = dict[str, list[tuple[str, str]]]
 
 # Any: typer has no public name for the types of a help formatter and of a parameter.
@@ -12,6 +14,12 @@ Rows = dict[str, list[tuple[str, str]]]
 
 class GroupedCommand(TyperCommand):
     """A verb whose options are grouped by their `rich_help_panel`."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Parse the arguments, as far as possible without pydantic."""
+        for param in self.get_params(ctx):
+            without_pydantic(param)
+        return super().parse_args(ctx, args)
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
         """Write the arguments and each group of options."""
@@ -25,13 +33,20 @@ class GroupedCommand(TyperCommand):
 class GroupedVerbs(TyperGroup):
     """The command itself, whose verbs are grouped by their `rich_help_panel`."""
 
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Parse the arguments before the verb, as far as possible without pydantic."""
+        for param in self.get_params(ctx):
+            without_pydantic(param)
+        return super().parse_args(ctx, args)
+
     def format_options(self, ctx: Any, formatter: Any) -> None:
         """Write each group of verbs, then the options."""
         rows: Rows = {}
         for name, verb in self.commands.items():
             summary = (verb.help or "").partition("\n\n")[0]
             rows.setdefault(str(getattr(verb, "rich_help_panel", "")), []).append((name, summary))
-        _write(rows | _options(self, ctx), formatter)
+        _write(rows, formatter)
+        _write(_options(self, ctx), formatter)
 
 
 def _options(command: Any, ctx: typer.Context) -> Rows:

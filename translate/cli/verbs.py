@@ -41,7 +41,6 @@ _MODULES = {"import": "import_model"}  # "import" is a keyword
 app = typer.Typer(
     name="translate",
     cls=GroupedVerbs,
-    add_completion=False,
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},

@@ -3,7 +3,7 @@
 from translate.commands import systems
 from translate.commands.messages import say
 from translate.commands.test_sets import find_sets
-from translate.corpus.sources import read_lines
+from translate.corpus.lines import read_lines
 from translate.errors import UserError
 from translate.evaluation.comparison import Comparison, compare
 from translate.evaluation.scores import metrics

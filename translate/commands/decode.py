@@ -15,8 +15,8 @@ from translate.commands.paths import check_paths
 from translate.commands.reading import Lines, ended, open_lines
 from translate.commands.sharing import n_processes
 from translate.commands.writing import writable
-from translate.config.schema import DecodingConfig
-from translate.corpus.sources import read_lines
+from translate.config.decoding import DecodingConfig
+from translate.corpus.lines import read_lines
 from translate.errors import UserError
 from translate.models import registry
 from translate.models.folder import ModelFolder

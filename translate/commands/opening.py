@@ -11,13 +11,17 @@ from translate.options.translating import Translating
 from translate.text import identification
 
 
-def find_model(options: Translating) -> Path:
+def find_model(options: Translating, *, exported: bool = False) -> Path:
     """Return the model folder for a translation; UserError if there is none.
 
     The text is read only to guess its language.
+
+    Args:
+        options: the options of the verb.
+        exported: whether a CTranslate2 folder is accepted.
     """
     source = _guess(options) if options.from_language == "auto" else options.from_language
-    return registry.find_model(options.model, say, source=source, target=options.to_language)
+    return registry.find_model(options.model, say, source=source, target=options.to_language, exported=exported)
 
 
 def _guess(options: Translating) -> str:

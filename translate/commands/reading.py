@@ -10,7 +10,7 @@ from io import BufferedReader, BytesIO
 from pathlib import Path
 
 from translate.commands.messages import say
-from translate.corpus.sources import decode_line
+from translate.corpus.lines import decode_line
 from translate.errors import UserError
 from translate.options.translating import Translating
 
@@ -62,27 +62,47 @@ class ArrivingLines:
 
 
 class TypedLines:
-    """Lines typed or pasted at a prompt, until Ctrl-D."""
+    """Lines typed or pasted at a prompt, until Ctrl-D; Ctrl-C discards what is typed, and ends if repeated.
+
+    Attributes:
+        name: shown before the prompt's angle bracket.
+    """
 
     def __init__(self) -> None:
+        self.name = ""
         self._waiting: deque[str] = deque()
 
     def __iter__(self) -> Iterator[str]:
         say("type a sentence and press Enter; Ctrl-D ends")
+        for entry in self.entries():
+            self._waiting.extend(entry)
+            while self._waiting:
+                yield self._waiting.popleft() + "\n"
+
+    def entries(self) -> Iterator[list[str]]:
+        """Yield the lines of each entry: one that was typed, or all that were pasted together."""
+        is_interrupted = False
         # If stdout is not a terminal, the prompt would become part of the output.
-        prompt = "> " if sys.stdout.isatty() else ""
+        is_shown = sys.stdout.isatty()
         with _history():
             while True:
                 try:
-                    self._waiting.extend(input(prompt).split("\n"))
+                    text = input(f"{self.name}> " if is_shown else "")
+                except KeyboardInterrupt:
+                    if is_interrupted:
+                        raise
+                    is_interrupted = True
+                    print(file=sys.stderr)
+                    say("Ctrl-D ends, as does Ctrl-C once more")
+                    continue
                 except UnicodeDecodeError as error:
                     raise UserError(f"the typed text is not {error.encoding}; set the terminal to UTF-8") from error
                 except EOFError:
-                    if prompt:
+                    if is_shown:
                         print(file=sys.stderr)  # so that the shell's prompt begins a new line
                     return
-                while self._waiting:
-                    yield self._waiting.popleft() + "\n"
+                is_interrupted = False
+                yield text.split("\n")
 
     def at_hand(self) -> bool:
         """True if more pasted lines are waiting."""
@@ -138,6 +158,7 @@ def _history() -> Iterator[None]:
     except ImportError:  # Windows has no readline
         yield
         return
+    readline.parse_and_bind("set enable-bracketed-paste on")  # several pasted lines are one entry
     path = history_file()
     with contextlib.suppress(OSError):
         path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)

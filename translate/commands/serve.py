@@ -7,7 +7,6 @@ from pathlib import Path
 
 from translate.commands.messages import say
 from translate.errors import UserError
-from translate.models import folder as model_folder
 from translate.models import registry
 from translate.models.folder import TranslationSpec
 from translate.optional import optional_package
@@ -40,8 +39,7 @@ def run(options: Serve) -> None:
 
 def _located(name: Path) -> Path:
     """Return the folder of a model of this project or of CTranslate2; UserError if there is none."""
-    folder = registry.find_folder(name, say)
-    return folder if (folder / "model.bin").is_file() else model_folder.resolve(folder, say)
+    return registry.locate(name, say, exported=True)
 
 
 def _installed() -> list[Path]:

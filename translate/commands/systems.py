@@ -2,13 +2,14 @@
 
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from translate.commands.messages import say
 from translate.commands.opening import set_up_torch
 from translate.commands.test_sets import TestSets
-from translate.corpus.sources import Pair, read_lines
+from translate.corpus.lines import read_lines
+from translate.corpus.sources import Pair
 from translate.errors import UserError
 from translate.evaluation.plausibility import check_hypotheses
 from translate.files import sha256
@@ -149,10 +150,10 @@ class LoadedModel:
         from translate.inference.translator import Translator
 
         self._translator = Translator.load(
-            folder, beam_size=options.beam, alpha=options.alpha, length_penalty=options.length_penalty
+            folder, beam_size=options.beam, alpha=options.alpha, length_penalty=options.length_penalty, engine="torch"
         )
         self.origin: dict[str, object] = {
-            "decoding": self._translator.decoding.model_dump(),
+            "decoding": asdict(self._translator.decoding),
             "model": str(folder),
             "model_sha256": sha256(folder / "model.safetensors"),
         }

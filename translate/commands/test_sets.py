@@ -4,7 +4,8 @@ import itertools
 from pathlib import Path
 
 from translate.config.data import SacrebleuSource, Source, TextSource
-from translate.corpus.sources import OPENERS, Pair, read_lines, read_pairs
+from translate.corpus.lines import OPENERS, read_lines
+from translate.corpus.sources import Pair, read_pairs
 from translate.errors import UserError
 from translate.files import read_json
 from translate.options.comparing import Comparing

@@ -4,6 +4,7 @@ import dataclasses
 import json
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from translate.commands import sharing
@@ -12,10 +13,13 @@ from translate.commands.notes import Notes
 from translate.commands.opening import find_model, set_up_torch
 from translate.commands.paths import check_paths
 from translate.commands.reading import ArrivingLines, Lines, TypedLines, ended, open_lines
+from translate.commands.session import Session
 from translate.commands.writing import GrowingFile, Output, writable
 from translate.errors import UserError
 from translate.files import sha256
+from translate.machine import choose_device, release_memory
 from translate.models import registry
+from translate.models.folder import ModelFolder
 from translate.options.translating import Text
 from translate.text import formats
 from translate.text.pieces import Piece
@@ -39,6 +43,11 @@ def run(options: Text) -> None:
         return
     check_paths(options, resume=options.resume)
     lines = open_lines(options)
+    if isinstance(lines, TypedLines) and options.format in LINE_FORMATS:
+        with writable(options.output) as file:
+            out = Output(file)
+            Session(options, open_translator, lambda who, what: _translate(who, what, out, options)).hold(lines)
+        return
     translator = open_translator(options)
     start = time.perf_counter()
     if options.resume:
@@ -85,45 +94,26 @@ def _say_speed(n_lines: int, seconds: float) -> None:
 
 def open_translator(options: Text) -> "Translator":
     """Return a translator with the chosen model and engine."""
-    if options.engine == "ctranslate2":
-        return _open_ctranslate2(options)
-    folder = find_model(options)
-    set_up_torch(options.threads)
+    folder = find_model(options, exported=True)
+    from translate.inference.engine import TorchEngine
+    from translate.inference.opening import open_engine
     from translate.inference.translator import Translator
 
-    back = registry.opposite(folder, say) if options.two_way else None
-    return Translator.load(folder, beam_size=options.beam, precision=options.precision, two_way=back)
-
-
-def _open_ctranslate2(options: Text) -> "Translator":
-    """Load a CTranslate2 folder without importing torch."""
-    from translate.exchange.ctranslate2_engine import CTranslate2Engine, locate
-    from translate.inference.translator import Translator
-
-    if options.two_way:
-        raise UserError("--two-way: computes with PyTorch; leave out --engine ctranslate2")
-    if options.precision != "fp32":
-        raise UserError("--precision: a CTranslate2 folder has a precision of its own; leave it out")
-    if options.from_language == "auto":
-        raise UserError("--from auto chooses among models of this project; leave it out with --engine ctranslate2")
-    folder = locate(options.model, say)
-    registry.require_languages(folder, options.from_language, options.to_language)
-    return Translator(CTranslate2Engine.open(folder, options.threads), beam_size=options.beam)
+    engine = open_engine(folder, options.engine, precision=options.precision, threads=options.threads)
+    if options.two_way or isinstance(engine, TorchEngine):
+        set_up_torch(options.threads)
+    back = ModelFolder.open(registry.opposite(folder, say), choose_device()) if options.two_way else None
+    return Translator(engine, beam_size=options.beam, two_way=back)
 
 
 def _translate(
     translator: "Translator", lines: Lines, out: Output, options: Text, *, shows_progress: bool = True
 ) -> int:
     """Write the translation of every line, window by window, and return the number of lines."""
-    from tqdm import tqdm
-
-    from translate.machine import release_memory
-
     notes = Notes()
     n_bytes, n_lines = 0, 0
     total = options.input.stat().st_size if options.input else None
-    hidden = None if total is not None and shows_progress else True  # None shows the bar at a terminal
-    with tqdm(total=total, unit="B", unit_scale=True, disable=hidden, leave=False) as bar:
+    with _progress(total if shows_progress else None) as advance:
         for n_windows, window in enumerate(windows(_pieces(lines, options), lines.at_hand), start=1):
             if out.wants(n_windows):
                 for text in _translated(translator, window, options, notes, n_lines + 1):
@@ -133,12 +123,24 @@ def _translate(
             if isinstance(lines, TypedLines):
                 notes.tell()
             if isinstance(lines, ArrivingLines):
-                bar.update(lines.n_bytes - n_bytes)
+                advance(lines.n_bytes - n_bytes)
                 n_bytes = lines.n_bytes
             if n_windows % _WINDOWS_TO_RELEASE == 0:
                 release_memory()
     notes.tell()
     return n_lines
+
+
+@contextmanager
+def _progress(n_bytes: int | None) -> Iterator[Callable[[int], object]]:
+    """Show a progress bar at a terminal; yields a function that advances it. None shows nothing."""
+    if n_bytes is None:
+        yield lambda n: None
+        return
+    from tqdm import tqdm
+
+    with tqdm(total=n_bytes, unit="B", unit_scale=True, disable=None, leave=False) as bar:
+        yield bar.update
 
 
 def _pieces(lines: Lines, options: Text) -> Iterator[Piece]:
@@ -203,4 +205,5 @@ def _settings(translator: "Translator", options: Text) -> dict[str, object]:
     files = [folder / name for name in ("model.safetensors", "model.bin", "tokenizer.model")]
     chosen = {name: getattr(options, name) for name in ("format", "column", "no_guards", "as_json", "precision")}
     model = [sha256(file) for file in files if file.is_file()]
-    return {"model": model, "decoding": translator.decoding.model_dump(), **chosen}
+    chosen["engine"] = type(translator.engine).__name__
+    return {"model": model, "decoding": dataclasses.asdict(translator.decoding), **chosen}

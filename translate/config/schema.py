@@ -3,6 +3,7 @@
 load.py reads a file, applies `--set section.key=value` and validates; a config never changes afterwards.
 """
 
+from dataclasses import fields
 from typing import Annotated, Any, Literal, get_type_hints
 
 from pydantic import Field, ValidationInfo, create_model, field_validator
@@ -10,10 +11,9 @@ from pydantic_core import PydanticCustomError
 
 from transformer.config import ModelConfig
 from transformer.presets import resolve
-from transformer.search.hypothesis import LengthRule
 from translate.config.data import DataConfig, Section
+from translate.config.decoding import DecodingConfig
 
-MAX_BEAM_SIZE, MAX_ALPHA = 256, 10.0  # larger values only exhaust memory or the floating-point range
 Beta = Annotated[float, Field(ge=0, lt=1)]
 
 
@@ -174,21 +174,28 @@ class TrainingConfig(Section):
         return best_by
 
 
-class DecodingConfig(Section):
-    """Section 6.1: beam 4, alpha 0.6, at most input length + 50 tokens.
+def _declared(hint: Any, default: object) -> tuple[Any, Any]:
+    """Return type and default of a field as pydantic declares them."""
+    if not (bounds := getattr(hint, "__metadata__", ())):
+        return hint, default
+    return hint.__origin__, Field(default=default, ge=bounds[0].ge, le=bounds[0].le)
 
-    Attributes:
-        beam_size: hypotheses kept per step (6.1).
-        alpha: exponent of the length penalty "gnmt" (6.1).
-        length_penalty: divisor of the log-probability: "gnmt" is ((5 + length) / 6)^alpha (6.1), "average" the length,
-            "none" 1.
-        max_extra: limit of the output length, in tokens above the length of the source (6.1).
-    """
 
-    beam_size: int = Field(default=4, ge=1, le=MAX_BEAM_SIZE)
-    alpha: float = Field(default=0.6, ge=0, le=MAX_ALPHA)
-    length_penalty: LengthRule = "gnmt"
-    max_extra: int = Field(default=50, ge=1)
+_HINTS = get_type_hints(DecodingConfig, include_extras=True)
+_DECODING: dict[str, Any] = {
+    field.name: _declared(_HINTS[field.name], field.default) for field in fields(DecodingConfig)
+}
+
+
+class DecodingSection(create_model("Decoding", __base__=Section, **_DECODING)):  # type: ignore[misc]
+    """The fields of DecodingConfig."""
+
+    def settings(self) -> DecodingConfig:
+        """Return the settings without pydantic."""
+        return DecodingConfig(**self.model_dump())
+
+
+DecodingSection.__doc__ = DecodingConfig.__doc__
 
 
 class ExperimentConfig(Section):
@@ -200,4 +207,4 @@ class ExperimentConfig(Section):
     augmentation: AugmentationConfig = AugmentationConfig()
     model: ModelSection = ModelSection()
     training: TrainingConfig = TrainingConfig()
-    decoding: DecodingConfig = DecodingConfig()
+    decoding: DecodingSection = DecodingSection()

@@ -7,21 +7,18 @@ the text. A null in a table becomes an empty side, which cleaning counts and dro
 Sources are streamed: none holds more than a few thousand pairs in memory.
 """
 
-import bz2
-import gzip
 import itertools
 import json
-import lzma
 import tarfile
 import zipfile
-import zlib
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from translate.config import data
 from translate.config.data import Source
 from translate.corpus import words
+from translate.corpus.lines import DAMAGED, cannot_read, read_lines
 from translate.corpus.monolingual import synthetic_pairs
 from translate.errors import UserError
 from translate.files import sha256
@@ -33,8 +30,6 @@ if TYPE_CHECKING:
 Pair = tuple[str, str]
 Record = tuple[str, object]  # its place for messages, and its columns
 
-OPENERS: dict[str, Callable[..., Any]] = {".gz": gzip.open, ".xz": lzma.open, ".bz2": bz2.open}
-_DAMAGED = (EOFError, zlib.error, lzma.LZMAError, gzip.BadGzipFile)
 _BATCH_ROWS = 1000
 
 
@@ -133,46 +128,6 @@ def locate(path: str, root: Path) -> Path:
         raise UserError(f"{root / path}: no home folder of that user; write the full path") from error
 
 
-def read_lines(path: Path) -> Iterator[str]:
-    """Yield the lines of a UTF-8 file, plain or compressed, without line ends; UserError names file and line."""
-    n = 0
-    try:
-        with OPENERS.get(path.suffix.lower(), open)(path, "rb") as file:
-            for n, line in enumerate(file, start=1):
-                yield decode_line(line.removesuffix(b"\n").removesuffix(b"\r"), path, n)
-    except _DAMAGED as error:
-        raise UserError(f"{path}: the compressed file is damaged or cut off after line {n}: {error}") from error
-    except OSError as error:
-        raise UserError(_cannot_read(path, error)) from error
-
-
-def decode_line(line: bytes, name: Path | str, n: int) -> str:
-    """Decode a line of UTF-8.
-
-    Args:
-        line: its bytes.
-        name: the file, for the message.
-        n: number of the line, from 1; a byte order mark is removed from the first.
-
-    Raises UserError, with file, line and byte, if it is not UTF-8.
-    """
-    try:
-        return line.decode("utf-8-sig" if n == 1 else "utf-8")
-    except UnicodeDecodeError as error:
-        byte = error.object[error.start]  # unlike `line`, without the byte order mark
-        raise UserError(
-            f"{name}, line {n}: not UTF-8 text (byte 0x{byte:02x} at {error.start}); save it as UTF-8"
-        ) from error
-
-
-def _cannot_read(path: Path, error: OSError) -> str:
-    if isinstance(error, FileNotFoundError):
-        return (
-            f"{path}: no such file; correct the path (data.root is the folder of relative paths in an experiment file)"
-        )
-    return f"{path}: cannot be read: {error.strerror or error}"
-
-
 def _parallel(source: Path, target: Path) -> Iterator[Pair]:
     pairs = itertools.zip_longest(read_lines(source), read_lines(target))
     for n, (a, b) in enumerate(pairs, start=1):
@@ -231,7 +186,7 @@ def _parquet(path: Path) -> Iterator[Record]:
     except (pyarrow.ArrowException, UnicodeDecodeError) as error:
         raise UserError(f"{path}: not a Parquet file, or damaged: {_one_line(error)}") from error
     except OSError as error:
-        raise UserError(_cannot_read(path, error)) from error
+        raise UserError(cannot_read(path, error)) from error
 
 
 def _rows(tables: "Iterable[pyarrow.Table | pyarrow.RecordBatch]", name: str) -> Iterator[Record]:
@@ -301,7 +256,7 @@ def _sacrebleu_files(source: data.SacrebleuSource, langpair: str) -> tuple[Path,
     try:
         return Path(dataset.get_source_file(langpair)), Path(dataset.get_reference_files(langpair)[0])
     # sacreBLEU exits if a download has the wrong checksum.
-    except (OSError, SystemExit, *_DAMAGED, tarfile.TarError, zipfile.BadZipFile, LockException) as error:
+    except (OSError, SystemExit, *DAMAGED, tarfile.TarError, zipfile.BadZipFile, LockException) as error:
         raise UserError(
             f"{name}: cannot be downloaded, or read from its cache; remove ~/.sacrebleu/{source.name} and try again: "
             f"{_one_line(error)}"
@@ -312,7 +267,7 @@ def _digest(path: Path) -> str:
     try:
         return sha256(path)
     except OSError as error:
-        raise UserError(_cannot_read(path, error)) from error
+        raise UserError(cannot_read(path, error)) from error
 
 
 def _one_line(error: BaseException) -> str:

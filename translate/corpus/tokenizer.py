@@ -12,13 +12,15 @@ import random
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-import numpy as np
 import sentencepiece
 
-from translate.config.schema import TokenizerConfig
 from translate.errors import UserError
 from translate.text.placeholders import symbol
+
+if TYPE_CHECKING:
+    from translate.config.schema import TokenizerConfig
 
 PAD, BOS, EOS, UNK = 0, 1, 2, 3
 
@@ -133,7 +135,7 @@ class Tokenizer:
         return {piece: found for piece, found in pieces.items() if piece not in symbols}
 
 
-def train(sentences: Iterable[str], config: TokenizerConfig, symbols: Sequence[str] = ()) -> Tokenizer:
+def train(sentences: Iterable[str], config: "TokenizerConfig", symbols: Sequence[str] = ()) -> Tokenizer:
     """Train on sentences of both languages together; the same sentences in the same order give the same pieces.
 
     All sentences are used; `sample` limits their number. Raises UserError if the vocabulary is too large or too small
@@ -195,6 +197,8 @@ def _in_long_words(path: Path) -> int:
     n = 0
     with path.open("rb") as file:
         while lines := file.readlines(2**20):
+            import numpy as np
+
             ends = np.flatnonzero(np.frombuffer(b"".join(lines), dtype=np.uint8) <= ord(" "))
             lengths = np.diff(ends, prepend=-1) - 1
             n += int(lengths[lengths > _LONG_WORD].sum())

@@ -7,10 +7,9 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from pydantic import ValidationError
 from safetensors.torch import load_file
 
-from translate.config.schema import DecodingConfig
+from translate.config.decoding import DecodingConfig
 from translate.errors import Say, UserError
 
 Supported = Mapping[str, Collection[object]]
@@ -137,5 +136,5 @@ class ForeignFolder:
         """Return the decoding section for `values`; UserError names the toolkit's `settings` if they are invalid."""
         try:
             return DecodingConfig(**values)
-        except ValidationError as error:
+        except (TypeError, ValueError) as error:
             raise self.unsupported(settings) from error

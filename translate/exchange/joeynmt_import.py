@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from translate.config.schema import DecodingConfig
+from translate.config.decoding import DecodingConfig
 from translate.corpus.tokenizer import BOS, EOS, PAD, UNK
 from translate.errors import Say, UserError
 from translate.exchange.foreign_folder import ForeignFolder

@@ -15,17 +15,17 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from transformer.config import ModelConfig
 from transformer.model import Transformer
-from translate.config.schema import DecodingConfig
+from translate.config.decoding import DecodingConfig
 from translate.corpus.tokenizer import Tokenizer
 from translate.errors import UserError
-from translate.exchange.projections import head_width, projections
 from translate.exchange.verification import Ids, Proof, compare, require_equal, teacher_forced
 from translate.files import new_folder, write_json
 from translate.models.folder import ModelFolder, TranslationSpec, writing
+from translate.models.projections import Affine, head_width, projections
 from translate.optional import optional_package
 
 TOLERANCE = 1e-5  # of logits, relative to the largest one of a sentence
@@ -187,12 +187,18 @@ def marian_state(model: Transformer) -> State:
             norms = [*(f"{name}_layer_norm" for name in attentions), "final_layer_norm"]
             parts |= {name: residual.norm for name, residual in zip(norms, layer.residuals, strict=True)}  # type: ignore[arg-type]
             for name, ours in attentions.items():
-                projected = projections(getattr(layer, ours), head_width(model.config))
+                attention = getattr(layer, ours)
+                projected = projections(_affine(attention.w_qkv), _affine(attention.w_o), model.config)
                 parts |= {f"{name}.{key}_proj": projected[key[0]] for key in ("q", "k", "v", "out")}
             for name, part in parts.items():
-                state[f"model.{stack}.layers.{i}.{name}.weight"] = part.weight
-                state[f"model.{stack}.layers.{i}.{name}.bias"] = part.bias
+                state[f"model.{stack}.layers.{i}.{name}.weight"] = torch.as_tensor(part.weight)
+                state[f"model.{stack}.layers.{i}.{name}.bias"] = torch.as_tensor(part.bias)
     return reordered({name: tensor.detach() for name, tensor in state.items()}, block_order)
+
+
+def _affine(linear: nn.Linear) -> Affine:
+    bias = torch.zeros(linear.out_features) if linear.bias is None else linear.bias.detach()
+    return Affine(linear.weight.detach().numpy(), bias.numpy())
 
 
 def block_order(d_model: int) -> Tensor:

@@ -18,7 +18,7 @@ from typing import Any
 from torch import Tensor
 
 from transformer.model import Transformer
-from translate.config.schema import DecodingConfig
+from translate.config.decoding import DecodingConfig
 from translate.corpus.tokenizer import BOS, EOS, PAD, UNK
 from translate.errors import Say, UserError
 from translate.exchange.foreign_folder import ForeignFolder

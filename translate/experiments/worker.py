@@ -17,8 +17,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from transformer.config import ConfigError
+from translate.config.decoding import DecodingConfig
 from translate.config.load import parse
-from translate.config.schema import DecodingConfig
 from translate.errors import UserError
 from translate.experiments import records
 from translate.experiments.plan import Job, Task
@@ -140,7 +140,7 @@ def _score(job: Job, task: Task, model: "ModelFolder", perplexity: float, prepar
     from translate.training.environment import environment
     from translate.training.run import Run, load_json
 
-    decoding = DecodingConfig.model_validate(task.decoding)
+    decoding = DecodingConfig(**task.decoding)
     translator = Translator(dataclasses.replace(model, spec=dataclasses.replace(model.spec, decoding=decoding)))
     scores: Record = {}
     texts: dict[str, list[str]] = {}

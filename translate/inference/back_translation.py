@@ -16,8 +16,8 @@ from tqdm import tqdm
 from transformer.search.sampling import Sampling
 from translate.config.data import DataConfig, MonoSource, Source
 from translate.config.schema import ExperimentConfig
+from translate.corpus.lines import read_lines
 from translate.corpus.sources import locate as locate_text
-from translate.corpus.sources import read_lines
 from translate.errors import Say, UserError
 from translate.files import locked, sha256
 from translate.inference.engine import TorchEngine

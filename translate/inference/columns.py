@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from translate.errors import UserError
-from translate.inference.engine import Precision
+from translate.inference.opening import AnyPrecision
 from translate.inference.translator import Translator
 
 
@@ -31,7 +31,7 @@ class ColumnTranslator:
         *,
         beam_size: int | None = None,
         device: str | None = None,
-        precision: Precision = "fp32",
+        precision: AnyPrecision = "fp32",
     ) -> None:
         self.translator = Translator.load(model, beam_size=beam_size, device=device, precision=precision)
         self.column, self.into = column, into

@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import TypeVar
 
 from transformer.search.hypothesis import Hypothesis, SearchConfig, length_penalty
-from translate.config.schema import DecodingConfig
+from translate.config.decoding import DecodingConfig
 from translate.errors import UserError
 from translate.inference.engine import Engine
 from translate.text import clauses, guards

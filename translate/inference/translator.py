@@ -11,14 +11,13 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, overload
-
-from pydantic import ValidationError
+from typing import TYPE_CHECKING, Any, overload
 
 from transformer.search.hypothesis import LengthRule
-from translate.config.schema import DecodingConfig
+from translate.config.decoding import DecodingConfig
 from translate.errors import UserError
-from translate.inference.engine import Engine, Precision, TorchEngine
+from translate.inference.engine import Engine, TorchEngine
+from translate.inference.opening import AnyPrecision, EngineName, open_engine
 from translate.inference.sentence_search import SentenceSearch
 from translate.inference.two_way import checked, require_opposite
 from translate.machine import choose_device
@@ -79,7 +78,9 @@ class Translator:
         alpha: float | None = None,
         length_penalty: LengthRule | None = None,
         device: "torch.device | str | None" = None,
-        precision: Precision = "fp32",
+        precision: AnyPrecision = "fp32",
+        engine: EngineName = "auto",
+        threads: int | None = None,
         two_way: Path | str | None = None,
         say: Callable[[str], None] | None = None,
     ) -> "Translator":
@@ -89,18 +90,21 @@ class Translator:
             path: the name or the folder.
             beam_size, alpha, length_penalty: as for the class.
             device: where to compute; None chooses CUDA if available.
-            precision: "bf16" is faster on processors that multiply in it, and rounds more.
+            precision: "fp32" is exact; "int8" needs CTranslate2, "bf16" PyTorch; "auto" is the fastest of the engine.
+            engine: "ctranslate2" (on a CPU), "torch", or "auto", which takes CTranslate2 on a CPU if possible.
+            threads: number of batches that CTranslate2 translates at a time; None is one for each core.
             two_way: name or folder of a model of the opposite direction, as for the class.
             say: receives a note on which model of a run is used; None writes it to stderr.
 
         Raises UserError or CheckpointError, one sentence, if the folder cannot be used.
         """
         say = say or (lambda message: print(message, file=sys.stderr))
-        device = choose_device() if device is None else device
-        folder = ModelFolder.open(locate(Path(path), say), device)
-        back = None if two_way is None else ModelFolder.open(locate(Path(two_way), say), device)
-        engine = TorchEngine(folder, precision)
-        return cls(engine, beam_size=beam_size, alpha=alpha, length_penalty=length_penalty, two_way=back)
+        path = locate(Path(path), say, exported=True)
+        opened = open_engine(path, engine, device=device, precision=precision, threads=threads)
+        back = None
+        if two_way is not None:
+            back = ModelFolder.open(locate(Path(two_way), say), choose_device() if device is None else device)
+        return cls(opened, beam_size=beam_size, alpha=alpha, length_penalty=length_penalty, two_way=back)
 
     @overload
     def __call__(self, text: str) -> str: ...  # type: ignore[overload-overlap]
@@ -195,12 +199,11 @@ def _decoding(
 ) -> DecodingConfig:
     """Return the settings with those that are not None replaced; UserError if they are invalid."""
     chosen = {"beam_size": beam_size, "alpha": alpha, "length_penalty": length_penalty}
-    changes = {name: value for name, value in chosen.items() if value is not None}
+    changes: dict[str, Any] = {name: value for name, value in chosen.items() if value is not None}
     try:
-        decoding = DecodingConfig(**{**default.model_dump(), **changes})
-    except ValidationError as error:
-        problem = error.errors(include_url=False)[0]
-        raise UserError(f"{problem['loc'][0]} = {problem['input']}: {problem['msg']}") from error
+        decoding = replace(default, **changes)
+    except ValueError as error:
+        raise UserError(str(error)) from error
     if alpha is not None and decoding.length_penalty != "gnmt":
         raise UserError(
             f"alpha = {alpha}: belongs to the length penalty gnmt, and here it is {decoding.length_penalty}; "

@@ -9,7 +9,6 @@ from dataclasses import replace
 
 from translate.errors import UserError
 from translate.inference.engine import max_positions
-from translate.inference.scoring import score
 from translate.inference.sentence_search import LIMIT
 from translate.models.folder import ModelFolder, TranslationSpec
 from translate.text.translation import Translation
@@ -34,6 +33,8 @@ def checked(model: ModelFolder, found: Mapping[str, Translation]) -> dict[str, T
         model: translates in the opposite direction.
         found: each source, one sentence, and its translation.
     """
+    from translate.inference.scoring import score  # imports torch
+
     limit = min(LIMIT, max_positions(model) or LIMIT)
     pairs = [(translation.text.strip(), source.strip()) for source, translation in found.items()]
     lengths = zip(*(map(len, model.tokenizer.encode_batch(side)) for side in zip(*pairs, strict=True)), strict=True)

@@ -10,17 +10,15 @@ A checkpoint is such a folder with additional files; a run directory holds one u
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from dataclasses import replace as with_changes
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-from pydantic import Field, StrictInt, TypeAdapter
-from pydantic.dataclasses import dataclass as validated
-
-from translate.config.schema import DecodingConfig
+from translate.config.decoding import DecodingConfig
 from translate.corpus.tokenizer import Tokenizer
 from translate.errors import Say, UserError
+from translate.fields import Bounds, check
 from translate.files import new_folder, read_json, write_json
 
 if TYPE_CHECKING:
@@ -30,10 +28,11 @@ if TYPE_CHECKING:
     from transformer.model import Transformer
 
 FORMAT = 1
+CTRANSLATE2_FILE = "model.bin"  # its presence identifies a CTranslate2 folder
 FILES = ("config.json", "model.safetensors", "tokenizer.model", "translation.json")
 
 
-@validated(frozen=True)
+@dataclass(frozen=True)
 class TranslationSpec:
     """Languages, default decoding and length limits of a model.
 
@@ -49,12 +48,16 @@ class TranslationSpec:
     target: str
     decoding: DecodingConfig = DecodingConfig()
     tokenizer_sha256: str = ""
-    max_source_tokens: Annotated[StrictInt, Field(ge=1)] | None = None
-    best_source_tokens: Annotated[StrictInt, Field(ge=1)] | None = None
+    max_source_tokens: Annotated[int, Bounds(ge=1)] | None = None
+    best_source_tokens: Annotated[int, Bounds(ge=1)] | None = None
+
+    def __post_init__(self) -> None:
+        check(self)
 
     def save(self, path: Path) -> None:
         """Write translation.json."""
-        write_json(path, {"format": FORMAT} | TypeAdapter(TranslationSpec).dump_python(self, exclude_none=True))
+        known = {name: value for name, value in asdict(self).items() if value is not None}
+        write_json(path, {"format": FORMAT} | known)
 
     @classmethod
     def load(cls, path: Path) -> "TranslationSpec":
@@ -67,10 +70,10 @@ class TranslationSpec:
                 raise UserError(
                     f"{path}: has format {known}, and this version reads {FORMAT}; use the version that wrote it"
                 )
-            return TypeAdapter(cls).validate_python(values)
+            return cls(**values | {"decoding": DecodingConfig(**values.get("decoding", {}))})
         except OSError as error:
             raise UserError(f"{path}: cannot be read: {error.strerror}; name a folder that holds a model") from error
-        except (ValueError, KeyError) as error:
+        except (ValueError, KeyError, TypeError) as error:
             raise UserError(f"{path}: damaged, or not written by this program; copy the model folder again") from error
 
 
@@ -198,11 +201,19 @@ def model_in(folder: Path) -> Path | None:
     return next((path for path in (folder, folder / "model") if is_complete(path)), None)
 
 
-def resolve(path: Path, say: Say) -> Path:
+def resolve(path: Path, say: Say, *, exported: bool = False) -> Path:
     """Return the model folder at `path`: the folder itself, or a run's `model/`, or the run's newest checkpoint.
 
-    UserError if there is none. `say` receives a note if a checkpoint is used.
+    Args:
+        path: the folder or the run.
+        say: receives a note if a checkpoint is used.
+        exported: whether a CTranslate2 folder is accepted.
+
+    Raises UserError if there is none.
     """
+    is_exported = (path / CTRANSLATE2_FILE).is_file()
+    if is_exported and exported:
+        return path
     if final := model_in(path):
         return final
     # Names such as step-00000123 sort by step.
@@ -212,8 +223,11 @@ def resolve(path: Path, say: Say) -> Path:
         return steps[-1]
     if not path.exists():
         raise UserError(f"{path}: no such folder; name a run directory or a model folder")
-    if (path / "model.bin").is_file():
-        raise UserError(f"{path}: is a CTranslate2 folder; add --engine ctranslate2, or name the model it was made of")
+    if is_exported:
+        raise UserError(
+            f"{path}: is a CTranslate2 folder, which only translate text and translate serve accept; name the model it "
+            "was made of"
+        )
     missing = [name for name in FILES if not (path / name).is_file()]
     if len(missing) < len(FILES) - 1:  # a run directory has a config.json too
         raise UserError(f"{path}: not a complete model folder: {', '.join(missing)} is missing; copy it again")

@@ -40,7 +40,9 @@ def _models_in(place: Path) -> list[tuple[str, Path]]:
     return [(path.name, model) for path in sorted(place.glob("*")) if (model := model_folder.model_in(path))]
 
 
-def find_model(name: Path | None, say: Say, *, source: str | None = None, target: str | None = None) -> Path:
+def find_model(
+    name: Path | None, say: Say, *, source: str | None = None, target: str | None = None, exported: bool = False
+) -> Path:
     """Return the model folder that a verb should use.
 
     The first of these that applies:
@@ -53,12 +55,13 @@ def find_model(name: Path | None, say: Say, *, source: str | None = None, target
         name: a path or a name; None chooses by the rules above.
         say: receives a note if the choice is not obvious.
         source, target: language codes that the model must have; None accepts any.
+        exported: whether `name` may be a CTranslate2 folder.
 
     Raises UserError if there is no such model.
     """
     chosen = name or os.environ.get("TRANSLATE_MODEL")
     if chosen:
-        named = locate(Path(chosen), say)
+        named = locate(Path(chosen), say, exported=exported)
         require_languages(named, source, target)
         return named
     if (source or target) and (fitting := _installed_for(source, target, say)):
@@ -80,12 +83,17 @@ def find_model(name: Path | None, say: Say, *, source: str | None = None, target
     return default
 
 
-def locate(name: Path, say: Say) -> Path:
+def locate(name: Path, say: Say, *, exported: bool = False) -> Path:
     """Return the model folder of a path or name: the folder itself, a run's final model, or its newest checkpoint.
 
-    UserError if there is none. `say` receives a note if the name is ambiguous or the run has no final model.
+    Args:
+        name: the path or name.
+        say: receives a note if the name is ambiguous or the run has no final model.
+        exported: whether a CTranslate2 folder is accepted.
+
+    Raises UserError if there is none.
     """
-    return model_folder.resolve(find_folder(name, say), say)
+    return model_folder.resolve(find_folder(name, say), say, exported=exported)
 
 
 def find_folder(name: Path, say: Say) -> Path:
@@ -134,8 +142,8 @@ def opposite(folder: Path, say: Say) -> Path:
     if found := _installed_for(spec.target, spec.source, say):
         return found
     raise UserError(
-        f"no installed model translates {spec.target}-{spec.source}, which --two-way needs to check "
-        f"{spec.source}-{spec.target}; install one (translate models)"
+        f"no installed model translates {spec.target}-{spec.source}, the opposite of {spec.source}-{spec.target}; "
+        "install one (translate models)"
     )
 
 

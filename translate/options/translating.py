@@ -27,9 +27,6 @@ class Translating:
     as_json: declaring.JsonLines = False
     beam: declaring.Beam = None
     threads: declaring.Threads = None
-    precision: Annotated[Literal["fp32", "bf16"], value(COMPUTING, "TYPE", "fp32, or bf16: faster on some CPUs.")] = (
-        "fp32"
-    )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -56,8 +53,11 @@ class Text(Translating):
         bool, flag(OUTPUT, "--two-way", "Check each sentence with the model of the other direction.")
     ] = False
     engine: Annotated[
-        Literal["torch", "ctranslate2"], value(COMPUTING, "NAME", "torch, or ctranslate2 (exported).")
-    ] = "torch"
+        Literal["auto", "ctranslate2", "torch"], value(COMPUTING, "NAME", "ctranslate2, torch, or auto: chooses.")
+    ] = "auto"
+    precision: Annotated[
+        Literal["fp32", "bf16", "int8", "auto"], value(COMPUTING, "TYPE", "fp32, bf16, int8, or auto: the fastest.")
+    ] = "fp32"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -67,6 +67,9 @@ class Decode(Translating):
     Line n of the output is the translation of line n; no guards check it.
     """
 
+    precision: Annotated[Literal["fp32", "bf16"], value(COMPUTING, "TYPE", "fp32, or bf16: faster on some CPUs.")] = (
+        "fp32"
+    )
     n_best: Annotated[int, value(OUTPUT, "N", "With --json, list the N best.", min=0, max=256)] = 0
     align: Annotated[bool, flag(OUTPUT, "--align", "Add word alignments, such as 0-0 1-2.")] = False
     alternatives: Annotated[

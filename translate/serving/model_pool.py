@@ -9,9 +9,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from translate.errors import UserError
-from translate.inference.engine import Engine, TorchEngine
-from translate.machine import choose_device, release_memory
-from translate.models.folder import FILES, ModelFolder, TranslationSpec
+from translate.inference.engine import Engine
+from translate.inference.opening import open_engine
+from translate.machine import release_memory
+from translate.models.folder import CTRANSLATE2_FILE, FILES, TranslationSpec
 from translate.serving.events import event
 
 Pair = tuple[str, str]  # source and target language
@@ -20,15 +21,6 @@ _Version = tuple[tuple[int, int, int], ...]  # inode, size and time of each file
 
 class ModelUnavailableError(Exception):
     """The files of a model are missing or damaged, and it was not loaded before."""
-
-
-def open_engine(folder: Path) -> Engine:
-    """Load a model folder or a CTranslate2 folder; UserError or CheckpointError if it is damaged."""
-    from translate.exchange.ctranslate2_engine import FILE, CTranslate2Engine
-
-    if (folder / FILE).is_file():
-        return CTranslate2Engine.open(folder)
-    return TorchEngine(ModelFolder.open(folder, choose_device()))
 
 
 @dataclass
@@ -127,7 +119,7 @@ class ModelPool:
 def _version(folder: Path) -> _Version:
     """Return a value that differs if a file of the folder was replaced."""
     found = []
-    for name in (*FILES, "model.bin"):
+    for name in (*FILES, CTRANSLATE2_FILE):
         try:
             status = (folder / name).stat()
         except OSError:

@@ -2,11 +2,11 @@
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from translate.errors import UserError
-from translate.inference.alignment import WordAttention, word_attention
 from translate.inference.documents import TranslatedPiece, joined, translate_documents
-from translate.inference.engine import TorchEngine
+from translate.inference.opening import torch_engine
 from translate.inference.translator import Translator
 from translate.inference.variants import variants
 from translate.serving.errors import ApiError, invalid
@@ -16,6 +16,9 @@ from translate.serving.scheduler import Scheduler, Ticket
 from translate.serving.shared_engine import SharedEngine
 from translate.text import identification
 from translate.text.translation import Translation
+
+if TYPE_CHECKING:
+    from translate.inference.alignment import WordAttention
 
 Detection = dict[str, object]  # the language and the confidence in percent, as LibreTranslate writes them
 
@@ -126,7 +129,7 @@ class Service:
         sentences = [_sentences(pieces) if layout != "html" else [] for pieces in documents]
         return Translated([joined(pieces) for pieces in documents], others, detected, sentences)
 
-    def attention(self, text: str, translation: str, source: str, target: str) -> WordAttention:
+    def attention(self, text: str, translation: str, source: str, target: str) -> "WordAttention":
         """Return how much each word of a translation attends to each word of its source.
 
         Args:
@@ -140,9 +143,11 @@ class Service:
             raise invalid(f"There is no model from {source} to {target}")
         try:
             with self.pool.engine((source, target)) as engine:
-                if not isinstance(engine, TorchEngine):
+                from translate.inference.alignment import word_attention  # imports torch
+
+                if (with_attention := torch_engine(engine)) is None:
                     raise invalid("This model is in CTranslate2's format, which has no attention")
-                return word_attention(engine.model_folder, text, translation)
+                return word_attention(with_attention.model_folder, text, translation)
         except ModelUnavailableError as error:
             raise _unavailable(error) from error
         except UserError as error:

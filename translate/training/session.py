@@ -132,7 +132,7 @@ def new_trainer(
         model = model.to(device)
     data = config.data
     longest = _longest_source(prepared, section.max_tokens, parent)
-    spec = TranslationSpec(data.source, data.target, config.decoding, max_source_tokens=longest)
+    spec = TranslationSpec(data.source, data.target, config.decoding.settings(), max_source_tokens=longest)
     sample = prepared.valid[: section.valid_bleu_sentences]
     trainer = Trainer(
         run=run,

@@ -8,7 +8,8 @@ import pytest
 
 from tests.translate.conftest import SENTENCES, random_model
 from translate.cli import main
-from translate.config.schema import DecodingConfig, TokenizerConfig
+from translate.config.decoding import DecodingConfig
+from translate.config.schema import TokenizerConfig
 from translate.corpus.tokenizer import train
 from translate.inference.translator import Translator
 from translate.models import folder as model_folder

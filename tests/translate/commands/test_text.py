@@ -18,7 +18,9 @@ import translate
 from tests.translate.speakers import Echo
 from translate.cli import main
 from translate.commands.text import LINE_FORMATS, _translations, windows
-from translate.config.schema import DecodingConfig
+from translate.config.decoding import DecodingConfig
+from translate.inference import opening
+from translate.inference.engine import TorchEngine
 from translate.inference.translator import Translator
 from translate.models.folder import ModelFolder
 from translate.options.translating import Text
@@ -426,7 +428,8 @@ def test_the_language_is_guessed_only_if_asked(
         spec = model_folder.TranslationSpec(source, target, DecodingConfig(beam_size=1, max_extra=3))
         model_folder.save(parts.model, parts.tokenizer, spec, tmp_path / "shipped" / name)
     asked: list[Path] = []
-    monkeypatch.setattr(Translator, "load", lambda folder, **_: asked.append(folder) or Echo(parts))
+    engine = TorchEngine(parts)
+    monkeypatch.setattr(opening, "open_engine", lambda folder, *_, **__: asked.append(folder) or engine)
     english = "The dog that you have is not here."
     for arguments in (
         [english],

@@ -25,7 +25,8 @@ from translate.config.data import (
 )
 from translate.config.schema import CleaningConfig
 from translate.corpus.cleaning import Cleaner, HeldOut
-from translate.corpus.sources import Pair, describe, identity, read_lines, read_pairs
+from translate.corpus.lines import read_lines
+from translate.corpus.sources import Pair, describe, identity, read_pairs
 from translate.errors import UserError
 
 PAIRS = [

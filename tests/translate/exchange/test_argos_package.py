@@ -11,8 +11,8 @@ from transformer.search.hypothesis import SearchConfig
 from transformer.search.model_step import translate_ids
 from translate.corpus.tokenizer import Tokenizer
 from translate.errors import UserError
-from translate.exchange import ctranslate2_folder
 from translate.exchange.argos_package import export
+from translate.models import ctranslate2_files
 
 ctranslate2 = pytest.importorskip("ctranslate2")
 
@@ -62,7 +62,7 @@ def test_mistakes_and_models_that_differ_leave_nothing(
         export(parts, tmp_path / "b.argosmodel", TEXTS)
     with pytest.raises(UserError, match="cannot write"):
         export(parts, tmp_path / "b.argosmodel" / "c.argosmodel", TEXTS)
-    monkeypatch.setattr(ctranslate2_folder, "_NEVER", 1.0)
+    monkeypatch.setattr(ctranslate2_files, "_NEVER", 1.0)
     with pytest.raises(UserError, match="is not the original"):
         export(parts, tmp_path / "d.argosmodel", TEXTS)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["b.argosmodel", "ours"]

@@ -182,7 +182,7 @@ def test_a_length_penalty_has_its_scores_and_only_one_has_an_alpha(parts: ModelF
 
 
 def test_the_length_penalty_of_the_folder_holds_unless_another_is_named(parts: ModelFolder) -> None:
-    decoding = parts.spec.decoding.model_copy(update={"length_penalty": "average"})
+    decoding = replace(parts.spec.decoding, length_penalty="average")
     averaging = replace(parts, spec=replace(parts.spec, decoding=decoding))
     assert Translator(averaging).translate(["am See"]) == Translator(parts, length_penalty="average").translate(
         ["am See"]

@@ -2,16 +2,16 @@
 
 import re
 import tomllib
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Annotated
+from typing import Any, get_args, get_type_hints
 
-from pydantic import BaseModel, BeforeValidator
-
-Words = Annotated[frozenset[str], BeforeValidator(str.split)]
+Words = frozenset[str]
 
 
-class Language(BaseModel, frozen=True, extra="forbid"):
+@dataclass(frozen=True, kw_only=True)
+class Language:
     """Writing conventions and word lists of a language; words are in lower case unless stated otherwise.
 
     Attributes:
@@ -55,4 +55,17 @@ def find(code: str) -> Language | None:
     path = Path(__file__).parent / f"{code}.toml"
     if not code.isidentifier() or not path.is_file():
         return None
-    return Language.model_validate(tomllib.loads(path.read_text(encoding="utf-8")))
+    kinds = get_type_hints(Language)
+    values = tomllib.loads(path.read_text(encoding="utf-8"))
+    return Language(**{key: _typed(value, kinds[key]) for key, value in values.items()})
+
+
+def _typed(value: Any, kind: Any) -> Any:
+    """Return a value of a TOML file as the type of its field."""
+    if kind == Words:
+        return frozenset(value.split())
+    if re.Pattern[str] in (kind, *get_args(kind)):
+        return re.compile(value)
+    if isinstance(value, dict):
+        return {key: tuple(words) for key, words in value.items()}
+    return tuple(value) if isinstance(value, list) else value

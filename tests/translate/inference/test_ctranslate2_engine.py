@@ -15,8 +15,8 @@ from transformer.search.hypothesis import SearchConfig
 from translate.cli import main
 from translate.corpus.tokenizer import Tokenizer
 from translate.errors import UserError
-from translate.exchange.ctranslate2_engine import CTranslate2Engine
 from translate.exchange.ctranslate2_folder import export
+from translate.inference.ctranslate2_engine import CTranslate2Engine
 from translate.inference.engine import Engine
 from translate.inference.translator import Translator
 from translate.models.folder import ModelFolder
@@ -98,12 +98,12 @@ def test_a_file_can_be_taken_up_again(folder: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "named"),
     [
-        (["--engine", "ctranslate2"], "needs --model"),
-        (["--engine", "ctranslate2", "--model", "OURS"], "not a CTranslate2 folder"),
-        (["--engine", "ctranslate2", "--model", "THEIRS", "--from", "auto"], "--from auto"),
+        (["--engine", "torch", "--model", "THEIRS"], "an engine and a precision of its own"),
+        (["--precision", "int8", "--model", "THEIRS"], "an engine and a precision of its own"),
+        (["--engine", "ctranslate2", "--precision", "bf16", "--model", "OURS"], "has no precision bf16"),
+        (["--engine", "torch", "--precision", "int8", "--model", "OURS"], "has no precision int8"),
         (["--engine", "ctranslate2", "--model", "THEIRS", "--from", "fr"], "from de to en"),
         (["--engine", "tensorflow", "--model", "THEIRS"], "--engine"),
-        (["--model", "THEIRS"], "add --engine ctranslate2"),
     ],
 )
 def test_mistakes_are_a_sentence(

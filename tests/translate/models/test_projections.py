@@ -4,13 +4,13 @@ import dataclasses
 
 import pytest
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from tests.toys import TINY, scramble
 from transformer.attention import MultiHeadAttention, attend
 from transformer.config import ModelConfig
 from translate.errors import UserError
-from translate.exchange.projections import Affine, head_width, projections
+from translate.models.projections import Affine, head_width, projections
 
 WIDE = dataclasses.replace(TINY, d_model=21, positions="learned")  # room for 3 heads of 7
 
@@ -19,10 +19,16 @@ def attention_by_parts(parts: dict[str, Affine], x_BTD: Tensor, n_heads: int) ->
     """Self-attention written out, heads of equal width."""
 
     def heads(part: Affine) -> Tensor:
-        return (x_BTD @ part.weight.T + part.bias).unflatten(-1, (n_heads, -1)).transpose(1, 2)
+        y_BTE = x_BTD @ torch.as_tensor(part.weight).T + torch.as_tensor(part.bias)
+        return y_BTE.unflatten(-1, (n_heads, -1)).transpose(1, 2)
 
     read = attend(heads(parts["q"]), heads(parts["k"]), heads(parts["v"]), None)
-    return read.transpose(1, 2).flatten(2) @ parts["o"].weight.T + parts["o"].bias
+    return read.transpose(1, 2).flatten(2) @ torch.as_tensor(parts["o"].weight).T + torch.as_tensor(parts["o"].bias)
+
+
+def affine(linear: nn.Linear) -> Affine:
+    bias = torch.zeros(linear.out_features, dtype=torch.float64) if linear.bias is None else linear.bias
+    return Affine(linear.weight.detach().numpy(), bias.detach().numpy())
 
 
 @pytest.mark.parametrize("biases", [False, True])
@@ -35,7 +41,7 @@ def test_filling_up_the_heads_changes_nothing(d_k: int, d_v: int, biases: bool) 
     attention.initialise()
     scramble(attention)
     x_BTD = torch.randn(2, 4, 21, dtype=torch.float64, generator=torch.Generator().manual_seed(1))
-    parts = projections(attention, head_width(config))
+    parts = projections(affine(attention.w_qkv), affine(attention.w_o), config)
     assert all(part.weight.shape == (21, 21) and part.bias.shape == (21,) for part in parts.values())
     torch.testing.assert_close(attention_by_parts(parts, x_BTD, 3), attention(x_BTD, None))
 

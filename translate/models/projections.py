@@ -5,21 +5,19 @@ Dimension key: H heads, K d_k, V d_v, W head width of the other engine, D d_mode
 
 from dataclasses import dataclass
 
-import torch
-from torch import Tensor, nn
-from torch.nn import functional as F
+import numpy as np
 
-from transformer.attention import MultiHeadAttention
 from transformer.config import ModelConfig
 from translate.errors import UserError
+from translate.models.arrays import Array
 
 
 @dataclass(frozen=True)
 class Affine:
     """y = W x + b: weight (outputs, inputs), bias (outputs)."""
 
-    weight: Tensor
-    bias: Tensor
+    weight: Array
+    bias: Array
 
 
 def head_width(config: ModelConfig) -> int:
@@ -33,33 +31,32 @@ def head_width(config: ModelConfig) -> int:
     return width
 
 
-def projections(attention: MultiHeadAttention, width: int) -> dict[str, Affine]:
-    """Return the projections "q", "k", "v" and "o" of the same attention with heads of `width` >= d_k, d_v.
+def projections(qkv: Affine, o: Affine, config: ModelConfig) -> dict[str, Affine]:
+    """Return the projections "q", "k", "v" and "o" of the same attention with heads of width d_model / n_heads.
 
-    A bias is zero if the model has none.
     Narrower heads are padded with zeros, which changes no scalar product. The scale 1 / sqrt(d_k) of equation 1 becomes
     1 / sqrt(width), so W^Q is multiplied by sqrt(width / d_k).
+
+    Args:
+        qkv: the three projections, one below the other.
+        o: the output projection.
+        config: the architecture; UserError if its heads are wider.
     """
-    n_heads, d_k, d_v = attention.n_heads, attention.d_k, attention.d_v
-    biases = torch.split(_bias(attention.w_qkv), attention.widths)
-    weights = torch.split(attention.w_qkv.weight.detach(), attention.widths)
+    width, n_heads, n_qk = head_width(config), config.n_heads, config.n_heads * config.d_key
+    weights, biases = (np.split(array, [n_qk, 2 * n_qk]) for array in (qkv.weight, qkv.bias))
     q, k, v = (
         Affine(_wider(weight, n_heads, width), _wider(bias[:, None], n_heads, width)[:, 0])
         for weight, bias in zip(weights, biases, strict=True)
     )
-    if d_k != width:
-        scale = (width / d_k) ** 0.5
+    if config.d_key != width:
+        scale = qkv.weight.dtype.type((width / config.d_key) ** 0.5)
         q = Affine(q.weight * scale, q.bias * scale)
-    o_DHV = attention.w_o.weight.detach().view(-1, n_heads, d_v)
-    o = Affine(F.pad(o_DHV, (0, width - d_v)).flatten(1), _bias(attention.w_o))
-    return {"q": q, "k": k, "v": v, "o": o}
+    o_DHV = o.weight.reshape(len(o.weight), n_heads, config.d_value)
+    o_DHW = np.pad(o_DHV, ((0, 0), (0, 0), (0, width - config.d_value)))
+    return {"q": q, "k": k, "v": v, "o": Affine(o_DHW.reshape(len(o.weight), -1), o.bias)}
 
 
-def _wider(rows: Tensor, n_heads: int, width: int) -> Tensor:
+def _wider(rows: Array, n_heads: int, width: int) -> Array:
     """(H * K, D) -> (H * W, D): pad each head with rows of zeros."""
-    heads = rows.view(n_heads, -1, rows.size(1))
-    return F.pad(heads, (0, 0, 0, width - heads.size(1))).flatten(0, 1)
-
-
-def _bias(linear: nn.Linear) -> Tensor:
-    return torch.zeros(linear.out_features) if linear.bias is None else linear.bias.detach()
+    heads = rows.reshape(n_heads, -1, rows.shape[1])
+    return np.pad(heads, ((0, 0), (0, width - heads.shape[1]), (0, 0))).reshape(-1, rows.shape[1])

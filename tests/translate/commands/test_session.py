@@ -1,0 +1,87 @@
+"""The prompt of `translate text`: directions change, an interruption costs one translation, pastes are one entry."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.translate.speakers import Echo
+from translate.commands import session, text
+from translate.commands.reading import TypedLines
+from translate.errors import UserError
+from translate.models.folder import ModelFolder
+from translate.options.translating import Text
+
+INTERRUPTED = "\x03"
+
+
+@pytest.fixture
+def typing(
+    parts: ModelFolder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> Callable[..., tuple[list[str], list[str]]]:
+    """A session with translators into capitals: returns what it wrote to stdout and to stderr."""
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+
+    def hold(*typed: str, echo: Echo | None = None) -> tuple[list[str], list[str]]:
+        waiting = iter(typed)
+
+        def type_in(_: str) -> str:
+            entry = next(waiting, None)
+            if entry is None:
+                raise EOFError
+            if entry == INTERRUPTED:
+                raise KeyboardInterrupt
+            return entry
+
+        monkeypatch.setattr("builtins.input", type_in)
+        monkeypatch.setattr(text, "open_lines", lambda options: TypedLines())
+        monkeypatch.setattr(text, "open_translator", lambda options: echo or Echo(parts))
+        text.run(Text())
+        captured = capsys.readouterr()
+        return captured.out.splitlines(), captured.err.splitlines()
+
+    return hold
+
+
+def test_each_entry_is_translated_and_pasted_lines_stay_lines(typing) -> None:
+    assert typing("der Hund", "die Katze\n\nein Vogel")[0] == ["DER HUND", "DIE KATZE", "", "EIN VOGEL"]
+
+
+def test_an_interrupted_translation_does_not_end_the_session(typing, parts: ModelFolder) -> None:
+    echo = Echo(parts)
+    echo.stop_after = 2
+    said, told = typing("der Hund", "die Katze", "ein Vogel", echo=echo)
+    assert said == ["DER HUND", "EIN VOGEL"]
+    assert "translate: stopped" in told
+
+
+def test_an_interrupted_line_is_discarded_and_the_second_interruption_ends(typing) -> None:
+    said, told = typing("der Hund", INTERRUPTED, "die Katze", INTERRUPTED, "ein Vogel")
+    assert said == ["DER HUND", "DIE KATZE", "EIN VOGEL"]
+    assert sum("once more" in line for line in told) == 2
+    with pytest.raises(KeyboardInterrupt):
+        typing("der Hund", INTERRUPTED, INTERRUPTED)
+
+
+def test_the_direction_changes_and_changes_back(typing, parts: ModelFolder, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[Path] = []
+
+    def opposite(folder: Path, say: object) -> Path:
+        asked.append(folder)
+        return folder
+
+    monkeypatch.setattr(session.registry, "opposite", opposite)
+    said, told = typing("/switch", "der Hund", "/switch", "die Katze")
+    assert said == ["DER HUND", "DIE KATZE"]
+    assert asked == [parts.folder] * 2
+    assert told.count("translate: translating de-en") == 2
+
+
+def test_without_a_model_for_the_other_direction_the_session_goes_on(typing, monkeypatch: pytest.MonkeyPatch) -> None:
+    def none(folder: Path, say: object) -> Path:
+        raise UserError("no such model")
+
+    monkeypatch.setattr(session.registry, "opposite", none)
+    said, told = typing("/switch", "der Hund")
+    assert said == ["DER HUND"]
+    assert "translate: no such model" in told

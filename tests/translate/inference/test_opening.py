@@ -1,0 +1,193 @@
+"""Both engines give the same translations, and the choice between them needs neither torch nor CTranslate2."""
+
+import gzip
+import json
+import os
+import pickle
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import translate
+from tests.conftest import CORPORA
+from tests.translate.conftest import SENTENCES
+from translate.corpus.grammar import generate
+from translate.errors import UserError
+from translate.inference.engine import TorchEngine
+from translate.inference.opening import open_engine, torch_engine
+from translate.inference.translator import Translator
+from translate.models import cache, registry
+from translate.models.folder import ModelFolder
+
+ctranslate2 = pytest.importorskip("ctranslate2")
+
+from translate.inference.ctranslate2_engine import CTranslate2Engine  # noqa: E402
+
+LINES = [*SENTENCES, "", "  {x} der Hund. Die Katze schläft!  ", "7 Hunde", "der Hund " * 700]
+MODELS = [name for name, _ in registry.installed() if name in ("de-en", "en-de")]
+HEAVY = {"torch", "pydantic", "datasets", "numpy", "tqdm", "pyarrow", "sacrebleu", "py3langid"}
+
+SETUP = """
+import json, sys
+for name in json.loads(sys.argv[1]):
+    sys.modules[name] = None  # its import fails
+from translate.cli import main
+code = main(sys.argv[2:])
+print(json.dumps(sorted({name.partition(".")[0] for name, module in sys.modules.items() if module})))
+sys.exit(code)
+"""
+
+
+def command(*arguments: str, blocked: tuple[str, ...] = (), **environment: str) -> tuple[list[str], set[str]]:
+    """Run the command in a new process; return the lines it printed, and the packages it imported."""
+    done = subprocess.run(
+        [sys.executable, "-c", SETUP, json.dumps(blocked), *arguments],
+        env=os.environ | {"PYTHONPATH": str(Path(translate.__file__).parents[1])} | environment,
+        capture_output=True, text=True, encoding="utf-8", timeout=100,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    *lines, modules = done.stdout.splitlines()
+    return lines, set(json.loads(modules))
+
+
+def both(folder: Path, beam_size: int) -> tuple[Translator, Translator]:
+    engines = open_engine(folder, "torch"), open_engine(folder)
+    assert [type(engine) for engine in engines] == [TorchEngine, CTranslate2Engine]
+    ours, theirs = (Translator(engine, beam_size=beam_size) for engine in engines)
+    return ours, theirs
+
+
+def require_equal(ours: Translator, theirs: Translator, lines: list[str]) -> None:
+    """Compare translations, pieces, flags and scores, without and with the guards."""
+    for way in (Translator.stream, Translator.passages):
+        for a, b in zip(way(ours, lines), way(theirs, lines), strict=True):
+            assert (a.text, a.tokens, a.flags) == (b.text, b.tokens, b.flags)
+            assert b.log_prob == pytest.approx(a.log_prob, abs=2e-4)
+            assert b.score == pytest.approx(a.score, abs=1e-4)
+
+
+@pytest.mark.parametrize("beam_size", [1, 3])
+def test_translations_are_those_of_pytorch(parts: ModelFolder, beam_size: int) -> None:
+    """Outputs of arbitrary weights do not end, so PyTorch searches for most of them."""
+    require_equal(*both(parts.folder, beam_size), LINES)
+
+
+def test_n_best_lists_are_those_of_pytorch(parts: ModelFolder) -> None:
+    lists = [list(translator.n_best(SENTENCES[:20], 3)) for translator in both(parts.folder, 3)]
+    assert [[t.text for t in ranking] for ranking in lists[0]] == [[t.text for t in ranking] for ranking in lists[1]]
+
+
+def sentences(name: str, n: int) -> list[str]:
+    path = CORPORA / "tatoeba" / f"test.{name[:2]}.gz"
+    if not path.is_file():
+        pytest.skip(f"{path} is missing")
+    with gzip.open(path, "rt", encoding="utf-8") as file:
+        return [line.removesuffix("\n") for line, _ in zip(file, range(n), strict=False)]
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_shipped_models_translate_alike_with_both_engines(name: str) -> None:
+    """On sentences of the embedded grammar; real ones are in the slow test."""
+    pairs = generate("test", 60, 7)
+    require_equal(*both(registry.locate(Path(name), print), 5), [pair[name != "de-en"] for pair in pairs])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("beam_size", [1, 5])
+@pytest.mark.parametrize("name", MODELS)
+def test_shipped_models_translate_a_thousand_sentences_alike(name: str, beam_size: int) -> None:
+    ours, theirs = both(registry.locate(Path(name), print), beam_size)
+    require_equal(ours, theirs, sentences(name, 1000))
+
+
+def test_a_sentence_is_translated_without_torch_first_and_later(tmp_path: Path) -> None:
+    """The first use converts the model, which needs numpy."""
+    question = "Kannst du mir helfen, diesen Satz zu übersetzen?"
+    for allowed in ({"numpy"}, set()):
+        lines, modules = command("--model", "de-en", question, XDG_CACHE_HOME=str(tmp_path))
+        assert lines == ["Can you help me translate this sentence?"]
+        assert not modules & (HEAVY - allowed)
+
+
+def test_everything_works_without_ctranslate2() -> None:
+    lines, modules = command("--model", "de-en", "Guten Morgen.", blocked=("ctranslate2",))
+    assert lines == ["Good morning."]
+    assert "torch" in modules
+    assert "ctranslate2" not in modules
+
+
+def test_a_broken_package_is_not_used(parts: ModelFolder, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delattr(ctranslate2, "Translator")
+    assert isinstance(open_engine(parts.folder), TorchEngine)
+    with pytest.raises(UserError, match="ctranslate2 is broken"):
+        open_engine(parts.folder, "ctranslate2")
+
+
+def test_the_cache_may_be_damaged_deleted_or_read_only(
+    parts: ModelFolder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    lines = SENTENCES[:3]
+    expected = [t.text for t in Translator(open_engine(parts.folder)).stream(lines)]
+    (entry,) = cache.place().iterdir()
+    whole = (entry / "model.bin").read_bytes()
+    (entry / "model.bin").write_bytes(whole[:99])
+    assert [t.text for t in Translator(open_engine(parts.folder)).stream(lines)] == expected
+    assert (entry / "model.bin").read_bytes() == whole
+    (entry / "shared_vocabulary.json").unlink()
+    assert [t.text for t in Translator(open_engine(parts.folder)).stream(lines)] == expected
+    monkeypatch.setenv("XDG_CACHE_HOME", "/dev/null")
+    assert [t.text for t in Translator(open_engine(parts.folder)).stream(lines)] == expected
+
+
+def test_other_weights_are_another_entry(parts: ModelFolder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    copy = tmp_path / "copy"
+    copy.mkdir()
+    for file in parts.folder.iterdir():
+        (copy / file.name).write_bytes(file.read_bytes())
+    open_engine(parts.folder)
+    open_engine(copy)
+    assert len([*cache.place().iterdir()]) == 1
+    config = (copy / "config.json").read_text(encoding="utf-8")
+    (copy / "config.json").write_text(config.replace('"norm_eps": 1e-05', '"norm_eps": 0.001'), encoding="utf-8")
+    open_engine(copy)
+    assert len([*cache.place().iterdir()]) == 2
+
+
+def test_what_is_asked_for_is_used(parts: ModelFolder) -> None:
+    assert isinstance(open_engine(parts.folder, precision="bf16"), TorchEngine)
+    assert isinstance(open_engine(parts.folder, device="cpu"), CTranslate2Engine)
+    for precision in ("int8", "auto"):
+        engine = open_engine(parts.folder, precision=precision)
+        assert isinstance(engine, CTranslate2Engine)
+        assert "int8" in engine.translator.compute_type
+    with pytest.raises(UserError, match="has no precision"):
+        open_engine(parts.folder, "torch", precision="int8")
+
+
+def test_a_damaged_folder_is_described_by_pytorch(parts: ModelFolder, tmp_path: Path) -> None:
+    from transformer.checkpoint_io import CheckpointError
+
+    for file in parts.folder.iterdir():
+        (tmp_path / file.name).write_bytes(file.read_bytes())
+    (tmp_path / "model.safetensors").write_bytes(b"short")
+    with pytest.raises(CheckpointError, match="damaged or truncated"):
+        open_engine(tmp_path)
+    with pytest.raises(UserError, match="damaged or truncated"):
+        open_engine(tmp_path, "ctranslate2")
+
+
+def test_an_engine_can_be_pickled(parts: ModelFolder) -> None:
+    engine = open_engine(parts.folder, threads=1)
+    again = pickle.loads(pickle.dumps(engine))
+    assert (again.folder, again.n_workers) == (engine.folder, 1)
+    assert again.translator.compute_type == engine.translator.compute_type
+
+
+def test_the_engine_of_pytorch_is_at_hand(parts: ModelFolder) -> None:
+    engine = open_engine(parts.folder)
+    assert torch_engine(engine) is torch_engine(engine)
+    assert torch_engine(torch_engine(engine)) is torch_engine(engine)

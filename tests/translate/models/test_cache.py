@@ -1,0 +1,86 @@
+"""The cache: entries are whole or absent, whoever writes them; its size is bounded; nothing depends on it."""
+
+import os
+import threading
+from pathlib import Path
+
+import pytest
+
+from translate.models import cache
+
+FILES = {"a": b"x" * 70, "b": b"y" * 30}
+
+
+@pytest.fixture(autouse=True)
+def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    return tmp_path / "translate"
+
+
+def contents(folder: Path | None) -> dict[str, bytes]:
+    assert folder is not None
+    return {file.name: file.read_bytes() for file in folder.iterdir()}
+
+
+def names(root: Path) -> set[str]:
+    return {path.name for path in root.iterdir()}
+
+
+def test_what_is_stored_is_found_until_it_is_removed(root: Path) -> None:
+    assert cache.find("k") is None
+    cache.store("k", FILES)
+    assert contents(cache.find("k")) == FILES
+    cache.store("k", {"a": b"new"})
+    assert contents(cache.find("k")) == FILES
+    cache.remove("k")
+    cache.remove("k")
+    assert cache.find("k") is None
+    assert names(root) == set()
+
+
+def test_concurrent_first_uses_leave_one_whole_entry(root: Path) -> None:
+    threads = [threading.Thread(target=cache.store, args=("k", FILES)) for _ in range(7)]
+    for thread in threads:
+        thread.start()
+    while any(thread.is_alive() for thread in threads):
+        if (entry := cache.find("k")) is not None:
+            assert contents(entry) == FILES
+    assert contents(cache.find("k")) == FILES
+    assert names(root) == {"k"}
+
+
+def test_the_entries_that_were_not_used_for_longest_go_first(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cache, "MAX_BYTES", 250)
+    for age, key in enumerate(["new", "old"]):
+        cache.store(key, FILES)
+        os.utime(root / key, (1000 - age, 1000 - age))
+    assert cache.find("old") is not None  # which makes it the newest
+    cache.store("third", FILES)
+    assert names(root) == {"old", "third"}
+    cache.store("too large", {"a": bytes(251)})
+    assert names(root) == {"old", "third"}
+
+
+def test_what_a_killed_process_left_is_removed_later(root: Path) -> None:
+    for name, age in ((".partial-old", 1e9), (".partial-new", 2e10)):
+        (root / name).mkdir(parents=True)
+        os.utime(root / name, (age, age))
+    cache.store("k", FILES)
+    assert names(root) == {"k", ".partial-new"}
+
+
+def test_a_cache_that_cannot_be_written_is_no_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "file").write_text("in the way")
+    for home in (tmp_path / "file", Path("/proc/none"), Path("/dev/full")):
+        monkeypatch.setenv("XDG_CACHE_HOME", str(home))
+        cache.store("k", FILES)
+        assert cache.find("k") is None
+
+
+def test_a_full_disk_leaves_nothing(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(path: Path, content: bytes) -> int:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(Path, "write_bytes", full)
+    cache.store("k", FILES)
+    assert names(root) == set()

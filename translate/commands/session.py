@@ -1,0 +1,73 @@
+"""A session of `translate text` at a terminal."""
+
+import dataclasses
+from collections.abc import Callable
+from io import BytesIO
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from translate.commands.messages import say
+from translate.commands.reading import ArrivingLines, TypedLines
+from translate.errors import UserError
+from translate.models import registry
+from translate.options.translating import Text
+
+if TYPE_CHECKING:
+    from translate.inference.translator import Translator
+
+SWITCH = "/switch"  # typed at the prompt
+
+
+class Session:
+    """Translations of what is typed, in both directions; Ctrl-C stops a translation and not the session.
+
+    Args:
+        options: of the command.
+        open: returns a translator for options.
+        translate: writes the translation of lines.
+    """
+
+    def __init__(
+        self,
+        options: Text,
+        open: Callable[[Text], "Translator"],
+        translate: Callable[["Translator", ArrivingLines], object],
+    ) -> None:
+        self._options, self._open, self._translate = options, open, translate
+        self._translators: dict[Path, Translator] = {}
+
+    def hold(self, typed: TypedLines) -> None:
+        """Translate each entry until Ctrl-D."""
+        translator = self._opened(self._options)
+        say(f"type a sentence and press Enter; {SWITCH} changes the direction, Ctrl-D ends")
+        typed.name = _pair(translator)
+        for entry in typed.entries():
+            try:
+                if entry == [SWITCH]:
+                    translator = self._opposite(translator)
+                    typed.name = _pair(translator)
+                    say(f"translating {typed.name}")
+                else:
+                    lines = "".join(f"{line}\n" for line in entry).encode("utf-8", "surrogatepass")
+                    self._translate(translator, ArrivingLines(BytesIO(lines), "the text"))
+            except KeyboardInterrupt:
+                say("stopped")
+
+    def _opened(self, options: Text) -> "Translator":
+        translator = self._open(options)
+        self._translators[translator.engine.folder] = translator
+        return translator
+
+    def _opposite(self, translator: "Translator") -> "Translator":
+        """Return a translator for the other direction, or the same one if there is no model for it."""
+        try:
+            folder = registry.opposite(translator.engine.folder, say)
+            other = dataclasses.replace(self._options, model=folder, from_language=None, to_language=None)
+            return self._translators.get(folder) or self._opened(other)
+        except UserError as error:
+            say(str(error))
+            return translator
+
+
+def _pair(translator: "Translator") -> str:
+    return f"{translator.engine.spec.source}-{translator.engine.spec.target}"

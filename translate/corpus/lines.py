@@ -1,0 +1,60 @@
+"""Lines of text files in UTF-8, plain or compressed.
+
+Only "\\n" ends a line. A "\\r" right before it belongs to the line end, as Windows programs write it; elsewhere it is
+data, like U+2028, U+0085 and the other line breaks of Unicode. A byte order mark at the start of a file is not part of
+the text.
+"""
+
+import bz2
+import gzip
+import lzma
+import zlib
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+from translate.errors import UserError
+
+OPENERS: dict[str, Callable[..., Any]] = {".gz": gzip.open, ".xz": lzma.open, ".bz2": bz2.open}
+DAMAGED = (EOFError, zlib.error, lzma.LZMAError, gzip.BadGzipFile)
+
+
+def read_lines(path: Path) -> Iterator[str]:
+    """Yield the lines of a UTF-8 file, plain or compressed, without line ends; UserError names file and line."""
+    n = 0
+    try:
+        with OPENERS.get(path.suffix.lower(), open)(path, "rb") as file:
+            for n, line in enumerate(file, start=1):
+                yield decode_line(line.removesuffix(b"\n").removesuffix(b"\r"), path, n)
+    except DAMAGED as error:
+        raise UserError(f"{path}: the compressed file is damaged or cut off after line {n}: {error}") from error
+    except OSError as error:
+        raise UserError(cannot_read(path, error)) from error
+
+
+def decode_line(line: bytes, name: Path | str, n: int) -> str:
+    """Decode a line of UTF-8.
+
+    Args:
+        line: its bytes.
+        name: the file, for the message.
+        n: number of the line, from 1; a byte order mark is removed from the first.
+
+    Raises UserError, with file, line and byte, if it is not UTF-8.
+    """
+    try:
+        return line.decode("utf-8-sig" if n == 1 else "utf-8")
+    except UnicodeDecodeError as error:
+        byte = error.object[error.start]  # unlike `line`, without the byte order mark
+        raise UserError(
+            f"{name}, line {n}: not UTF-8 text (byte 0x{byte:02x} at {error.start}); save it as UTF-8"
+        ) from error
+
+
+def cannot_read(path: Path, error: OSError) -> str:
+    """Return the message for a file that cannot be read."""
+    if isinstance(error, FileNotFoundError):
+        return (
+            f"{path}: no such file; correct the path (data.root is the folder of relative paths in an experiment file)"
+        )
+    return f"{path}: cannot be read: {error.strerror or error}"

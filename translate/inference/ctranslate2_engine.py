@@ -1,0 +1,265 @@
+"""CTranslate2 as the engine of a translator; needs no torch, except for searches that CTranslate2 does differently.
+
+Beam search stops as in this project: when as many hypotheses have finished as the beam is wide. CTranslate2 returns
+them with their log-probabilities, and the length penalty of the paper (6.1) is applied here. Two things differ:
+
+- A hypothesis that reaches its maximum length is returned unchanged instead of being ended by eos.
+- Where tokens are forbidden, the probabilities of the others are scaled up to a sum of 1.
+
+In both cases the sentence is translated again by PyTorch, unless the folder holds no model of this project.
+"""
+
+import json
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from hashlib import sha256
+from pathlib import Path
+from threading import Lock
+from typing import Any, Literal
+
+from transformer.config import ConfigError, ModelConfig
+from transformer.search.hypothesis import Hypothesis, SearchConfig
+from translate import files
+from translate.corpus.tokenizer import Tokenizer
+from translate.errors import UserError
+from translate.inference.engine import Batch, Found, Search, Sources, TorchEngine, side_by_side
+from translate.inference.sentence_search import LIMIT
+from translate.machine import n_cores
+from translate.models import cache
+from translate.models.folder import ModelFolder, TranslationSpec, check_tokenizer
+from translate.optional import optional_package
+
+ComputeType = Literal["float32", "int8", "default"]
+
+_CONVERSION = 1  # changes with the contents of converted files
+_NO_PENALTY = 1e-9  # of CTranslate2, which with 0 would stop at another time
+
+
+def package() -> Any:
+    """Import the package `ctranslate2`; UserError if it is missing or broken."""
+    found = optional_package("ctranslate2", "ctranslate2")
+    if not hasattr(found, "Translator"):  # without its compiled extension it can still be imported
+        raise UserError("the package ctranslate2 is broken; install it again, or leave --engine ctranslate2 out")
+    return found
+
+
+@dataclass
+class CTranslate2Engine:
+    """A model loaded by CTranslate2; a `translate.inference.engine.Engine`.
+
+    Attributes:
+        folder: path of the model folder or of the CTranslate2 folder.
+        tokenizer: text to ids and back.
+        spec: languages and decoding.
+        max_positions: maximum number of tokens of either side, eos included; None if there is no limit.
+        translator: `ctranslate2.Translator`.
+        n_workers: number of batches that are translated at the same time.
+        twin: the same model in PyTorch; None if there is none.
+    """
+
+    folder: Path
+    tokenizer: Tokenizer
+    spec: TranslationSpec
+    max_positions: int | None
+    translator: Any
+    n_workers: int
+    twin: "TorchTwin | None" = None
+
+    @classmethod
+    def open(cls, folder: Path, threads: int | None = None) -> "CTranslate2Engine":
+        """Load a CTranslate2 folder of `translate export`; UserError if it is damaged or foreign.
+
+        Args:
+            folder: the path.
+            threads: number of batches at a time; None is one for each core.
+        """
+        spec, tokenizer = _parts(folder)
+        try:
+            max_positions = json.loads((folder / "config.json").read_text(encoding="utf-8"))["max_positions"]
+        except (OSError, ValueError, KeyError) as error:
+            raise UserError(
+                f"{folder}: its config.json is damaged or was written by another program; export it again"
+            ) from error
+        n_workers = threads or n_cores()
+        try:
+            translator = _load(folder, n_workers, "default")
+        except RuntimeError as error:
+            raise UserError(f"{folder}: CTranslate2 cannot load it ({error}); export it again") from error
+        return cls(folder, tokenizer, spec, max_positions, translator, n_workers)
+
+    @classmethod
+    def convert(
+        cls, folder: Path, threads: int | None = None, compute_type: ComputeType = "float32"
+    ) -> "CTranslate2Engine":
+        """Load a model folder, converted now or by an earlier use.
+
+        Args:
+            folder: the path.
+            threads: number of batches at a time; None is one for each core.
+            compute_type: of the matrix products.
+
+        Raises UserError if `ctranslate2` is missing or broken, if the folder is damaged, or if CTranslate2 has no such
+        architecture.
+        """
+        engine = package()
+        spec, tokenizer = _parts(folder)
+        n_positions = LIMIT + spec.decoding.max_extra
+        others = [str(_CONVERSION), engine.__version__, str(n_positions)]
+        key = _key(folder, others)
+        n_workers = threads or n_cores()
+        config, translator = _config(folder), None
+        if (entry := cache.find(key)) is not None:
+            try:
+                translator = _load(entry, n_workers, compute_type)
+            except RuntimeError:  # damaged, or removed meanwhile
+                cache.remove(key)
+        if translator is None:
+            converted = _converted(folder, config, tokenizer, n_positions)
+            if key == _key(folder, others):  # the folder was not replaced meanwhile
+                cache.store(key, converted)
+            try:
+                translator = _load(folder, n_workers, compute_type, converted)
+            except (RuntimeError, ValueError) as error:
+                raise UserError(f"{folder}: CTranslate2 cannot load it ({error}); use --engine torch") from error
+        limit = config.max_length if config.positions == "learned" else None
+        return cls(folder, tokenizer, spec, limit, translator, n_workers, TorchTwin(folder))
+
+    def __reduce__(self) -> tuple[object, ...]:
+        """Pickle the way to open the engine again, as `datasets` and Ray Data ask for."""
+        if self.twin is None:
+            return CTranslate2Engine.open, (self.folder, self.n_workers)
+        return CTranslate2Engine.convert, (self.folder, self.n_workers, self.translator.compute_type)
+
+    def each(self, search: Search, batches: Sequence[Batch]) -> list[Found]:
+        """Return the results of a search for each batch; `n_workers` batches run at the same time."""
+        if len(batches) == 1:
+            return [search(batches[0])]
+        return side_by_side(search, batches, self.n_workers)
+
+    def search(self, sources: Sources, max_lengths: Sequence[int], config: SearchConfig) -> Found:
+        """Return the n_best hypotheses of each source, best first; none if its probabilities are not finite.
+
+        Args:
+            sources: token ids without eos.
+            max_lengths: maximum number of tokens of each output, eos included.
+            config: the settings of the search.
+        """
+        if config.no_repeat and self.twin:
+            return self.twin.search(sources, max_lengths, config)
+        found = self._search(sources, max(max_lengths), config)
+        # CTranslate2 has one limit for a batch, and a search that comes near its own limit depends on it.
+        pairs = zip(found, max_lengths, strict=True)
+        full = [i for i, (hs, most) in enumerate(pairs) if any(len(h.tokens) + 1 >= most for h in hs)]
+        if full and self.twin:
+            again = self.twin.search([sources[i] for i in full], [max_lengths[i] for i in full], config)
+        else:
+            again = [self._search([sources[i]], max_lengths[i], config)[0] for i in full]
+        for i, hypotheses in zip(full, again, strict=True):
+            found[i] = hypotheses
+        return [hypotheses[: config.n_best] for hypotheses in found]
+
+    def _search(self, sources: Sources, limit: int, config: SearchConfig) -> Found:
+        """Return the finished hypotheses of each source, best first, of at most limit - 1 tokens."""
+        # The penalty length^power only decides which hypotheses are kept if more have finished than the beam is wide.
+        power = {"gnmt": config.alpha, "average": 1.0, "none": 0.0}[config.length_rule] or _NO_PENALTY
+        results = self.translator.translate_batch(
+            [self.tokenizer.pieces(ids) for ids in sources],
+            beam_size=config.beam_size,
+            num_hypotheses=config.beam_size,
+            length_penalty=power,
+            no_repeat_ngram_size=config.no_repeat,
+            max_input_length=0,
+            min_decoding_length=0,
+            max_decoding_length=max(1, limit - 1),
+            return_scores=True,
+            return_end_token=True,  # so that no hypothesis has the length 0, by which the score is divided
+        )
+        return [
+            sorted(
+                (
+                    self._hypothesis(pieces, score * len(pieces) ** power, config)
+                    for pieces, score in zip(result.hypotheses, result.scores, strict=True)
+                    if math.isfinite(score)
+                ),
+                key=lambda hypothesis: -hypothesis.score,
+            )
+            for result in results
+        ]
+
+    def _hypothesis(self, pieces: Sequence[str], log_prob: float, config: SearchConfig) -> Hypothesis:
+        """Return a hypothesis without its eos, which one that was cut off lacks."""
+        ids = self.tokenizer.ids(pieces)
+        return config.hypothesis(ids[:-1] if ids[-1] == config.eos else ids, log_prob)
+
+
+class TorchTwin:
+    """The engine of PyTorch for a model folder, which is loaded when it is needed first."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder, self._loading, self._searching = folder, Lock(), Lock()
+        self._engine: TorchEngine | None = None
+
+    @property
+    def engine(self) -> TorchEngine:
+        """The engine; UserError or CheckpointError if the folder was damaged meanwhile."""
+        with self._loading:
+            if self._engine is None:
+                self._engine = TorchEngine(ModelFolder.open(self._folder))
+            return self._engine
+
+    def search(self, sources: Sources, max_lengths: Sequence[int], config: SearchConfig) -> Found:
+        """Search as `TorchEngine.search` does, one batch at a time, since a batch uses all threads."""
+        engine = self.engine
+        with self._searching:
+            return engine.search(sources, max_lengths, config)
+
+
+def _parts(folder: Path) -> tuple[TranslationSpec, Tokenizer]:
+    """Return translation.json and the tokenizer; UserError if they do not belong together."""
+    package()  # first, as the user's mistake is rather a missing package than a wrong folder
+    spec = TranslationSpec.load(folder / "translation.json")
+    tokenizer = Tokenizer.load(folder / "tokenizer.model")
+    check_tokenizer(folder, tokenizer, spec)
+    return spec, tokenizer
+
+
+def _load(folder: Path, n_workers: int, compute_type: ComputeType, contents: dict[str, bytes] | None = None) -> Any:
+    """Return a `ctranslate2.Translator` of a folder or of the contents of its files.
+
+    One batch for each thread is two to six times as fast on two cores as one batch for both.
+    """
+    device = "auto" if compute_type == "default" else "cpu"
+    settings = {"compute_type": compute_type, "inter_threads": n_workers, "intra_threads": 1}
+    return package().Translator(str(folder), device=device, files=contents, **settings)
+
+
+def _config(folder: Path) -> ModelConfig:
+    """Return the architecture of a model folder; UserError if its config.json is damaged."""
+    try:
+        return ModelConfig.from_dict(files.read_json(folder / "config.json")["model"])
+    except (OSError, KeyError, TypeError, AttributeError, ValueError) as error:
+        reason = error if isinstance(error, ConfigError) else "it is damaged or belongs to another program"
+        raise UserError(f"{folder / 'config.json'}: not a config of this toolkit: {reason}") from error
+
+
+def _key(folder: Path, others: Sequence[str]) -> str:
+    """Return the digest of everything that the converted files depend on."""
+    try:
+        digests = [files.sha256(folder / name) for name in ("model.safetensors", "config.json", "tokenizer.model")]
+    except OSError as error:
+        raise UserError(f"{error.filename}: cannot be read: {error.strerror}") from error
+    return sha256(" ".join([*digests, *others]).encode()).hexdigest()
+
+
+def _converted(folder: Path, config: ModelConfig, tokenizer: Tokenizer, n_positions: int) -> dict[str, bytes]:
+    """Return a model folder as the files of CTranslate2; UserError if that is not possible."""
+    from safetensors import SafetensorError
+
+    from translate.models import arrays, ctranslate2_files
+
+    path = folder / "model.safetensors"
+    try:
+        return ctranslate2_files.files(config, arrays.read(path), tokenizer, n_positions)
+    except (OSError, SafetensorError, ValueError) as error:
+        raise UserError(f"{path}: the file is damaged or truncated ({error})") from error

@@ -1,0 +1,216 @@
+"""A model as the files of CTranslate2, written without PyTorch, which the converters of CTranslate2 import.
+
+Position encodings are stored as a table, because CTranslate2's own sinusoids begin at position 1 and order the channels
+differently. Padding and bos get an output bias of -10,000, so that they are never produced.
+
+Source of names and layout: `TransformerSpec`, revision 7, in ctranslate2/specs.
+
+Dimension key: D d_model, T positions, V vocabulary.
+"""
+
+import json
+import math
+import struct
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from transformer.config import ModelConfig
+from translate.corpus.tokenizer import Tokenizer
+from translate.errors import UserError
+from translate.models.arrays import Array
+from translate.models.folder import CTRANSLATE2_FILE
+from translate.models.projections import Affine, head_width, projections
+
+_BINARY_VERSION, _REVISION = 6, 7
+_TYPE_IDS = {"float32": 0, "int8": 1, "int16": 2}
+_ACTIVATIONS = {"relu": 0, "swish": 2}
+_NEVER = -1e4  # a bias that makes a probability of 0 and fits into 16 bits
+
+
+def files(
+    config: ModelConfig, arrays: Mapping[str, Array], tokenizer: Tokenizer, n_positions: int, *, int8: bool = False
+) -> dict[str, bytes]:
+    """Return the contents of the files of a CTranslate2 folder, by name.
+
+    Args:
+        config: the architecture.
+        arrays: the model's tensors by their names in its state dict.
+        tokenizer: the tokenizer of both languages.
+        n_positions: size of the table of sinusoids; learned positions have their own.
+        int8: store the matrices as 8-bit integers.
+
+    Raises UserError if CTranslate2 has no such architecture, or if config and tensors do not belong together.
+    """
+    if config.window is not None:
+        raise UserError(f"CTranslate2 has no model.window, and this model has {config.window}; it cannot be exported")
+    head_width(config)
+    if config.positions == "learned":
+        n_positions = config.max_length
+    model = _Model(config, dict(arrays))
+    model.put_all(n_positions)
+    pieces = tokenizer.pieces(range(tokenizer.vocab_size))
+    settings = {
+        **{"unk_token": pieces[tokenizer.unk], "bos_token": pieces[config.bos], "eos_token": pieces[config.eos]},
+        **{"decoder_start_token": pieces[config.bos], "add_source_bos": False, "add_source_eos": True},
+        **{"layer_norm_epsilon": config.norm_eps, "multi_query_attention": False, "max_positions": n_positions},
+    }
+    return {
+        CTRANSLATE2_FILE: _serialized(_quantised(model.variables) if int8 else model.variables, model.aliases),
+        "config.json": json.dumps(settings, indent=2).encode() + b"\n",
+        "shared_vocabulary.json": json.dumps(pieces, indent=2).encode(),
+    }
+
+
+@dataclass
+class _Model:
+    """The variables of CTranslate2, filled from the tensors of a model.
+
+    Attributes:
+        config: the architecture.
+        rest: the tensors that are not used yet.
+        variables: values by CTranslate2's names.
+        aliases: names of variables that equal another one, with that one's name.
+    """
+
+    config: ModelConfig
+    rest: dict[str, Array]
+    variables: dict[str, NDArray[Any]] = field(default_factory=dict)
+    aliases: dict[str, str] = field(default_factory=dict)
+
+    def put_all(self, n_positions: int) -> None:
+        """Fill all variables; UserError if a tensor is missing, is left or has another shape."""
+        config = self.config
+        for stack, n_layers, tables in (
+            ("encoder", config.n_encoder_layers, "src_positions"),
+            ("decoder", config.n_decoder_layers, "tgt_positions"),
+        ):
+            self._put_settings(stack)
+            self._put_positions(stack, tables, n_positions)
+            for i in range(n_layers):
+                self._put_layer(stack, i)
+            if config.norm == "pre":
+                self._put_norm(f"{stack}/layer_norm", f"{stack}_norm")
+        self._put_embeddings()
+        if self.rest:
+            raise UserError(f"the tensor {min(self.rest)!r} is not part of this model")
+
+    def _take(self, name: str, *shape: int) -> Array:
+        """Return a tensor, which is then used."""
+        array = self.rest.pop(name, None)
+        if array is None or array.shape != shape:
+            raise UserError(f"the tensor {name!r} is missing or has another shape than {shape}")
+        return array
+
+    def _affine(self, name: str, n_out: int, n_in: int, *, bias: bool) -> Affine:
+        weight = self._take(f"{name}.weight", n_out, n_in)
+        return Affine(weight, self._take(f"{name}.bias", n_out) if bias else np.zeros(n_out, np.float32))
+
+    def _put_settings(self, stack: str) -> None:
+        config = self.config
+        flags = {"pre_norm": config.norm == "pre", "scale_embeddings": True}
+        if stack == "decoder":
+            flags |= {"start_from_zero_embedding": False}
+        for name, value in {"activation": _ACTIVATIONS[config.activation], **flags}.items():
+            self.variables[f"{stack}/{name}"] = np.array(value, np.int8)
+        self.variables[f"{stack}/num_heads"] = np.array(config.n_heads, np.int16)
+
+    def _put_positions(self, stack: str, table: str, n_positions: int) -> None:
+        name, config = f"{stack}/position_encodings/encodings", self.config
+        if config.positions == "learned":
+            self.variables[name] = self._take(f"{table}.table_TD", n_positions, config.d_model)
+        elif stack == "encoder":
+            self.variables[name] = _sinusoids(n_positions, config)
+        else:
+            self.aliases[name] = "encoder/position_encodings/encodings"
+
+    def _put_embeddings(self) -> None:
+        """Put the embeddings and the output projection, which may share one matrix."""
+        config, shape = self.config, (self.config.vocab_size, self.config.d_model)
+        source, target, output = "encoder/embeddings_0/weight", "decoder/embeddings/weight", "decoder/projection/weight"
+        self.variables[source] = self._take("src_embedding.weight_VD", *shape)
+        if config.tying == "all":
+            self.aliases[target] = self.aliases[output] = source
+        else:
+            self.variables[target] = self._take("untied_tgt_embedding.weight_VD", *shape)
+            if config.tying == "target":
+                self.aliases[output] = target
+            else:
+                self.variables[output] = self._take("untied_output.weight", *shape)
+        bias_V = self._take("output_bias_V", shape[0]).copy() if config.output_bias else np.zeros(shape[0], np.float32)
+        bias_V[[config.pad, config.bos]] = _NEVER
+        self.variables["decoder/projection/bias"] = bias_V
+
+    def _put_layer(self, stack: str, i: int) -> None:
+        """Put a layer; a sub-layer owns the norm after it or, in pre-norm models, before it."""
+        config, theirs, ours = self.config, f"{stack}/layer_{i}", f"{stack}.{i}"
+        self._put_attention(f"{theirs}/self_attention", f"{ours}.self_attn", ["qkv", "o"])
+        if stack == "decoder":
+            self._put_attention(f"{theirs}/attention", f"{ours}.cross_attn", ["q", "kv", "o"])
+        inner, outer = (config.d_ff, config.d_model), (config.d_model, config.d_ff)
+        for n, shape in enumerate((inner, outer)):
+            self._put(f"{theirs}/ffn/linear_{n}", self._affine(f"{ours}.feed_forward.w_{n + 1}", *shape, bias=True))
+        sub_layers = ["self_attention", *(["attention"] if stack == "decoder" else []), "ffn"]
+        for n, name in enumerate(sub_layers):
+            self._put_norm(f"{theirs}/{name}/layer_norm", f"{ours}.residuals.{n}.norm")
+
+    def _put_attention(self, theirs: str, ours: str, together: Sequence[str]) -> None:
+        """Put the projections; those that read the same positions become one matrix."""
+        config, bias = self.config, self.config.attention_bias
+        n_qk, n_v = config.n_heads * config.d_key, config.n_heads * config.d_value
+        projected = projections(
+            self._affine(f"{ours}.w_qkv", 2 * n_qk + n_v, config.d_model, bias=bias),
+            self._affine(f"{ours}.w_o", config.d_model, n_v, bias=bias),
+            config,
+        )
+        for n, names in enumerate(together):
+            fused = [projected[name] for name in names]
+            whole = Affine(np.concatenate([part.weight for part in fused]), np.concatenate([p.bias for p in fused]))
+            self._put(f"{theirs}/linear_{n}", whole)
+
+    def _put(self, theirs: str, affine: Affine) -> None:
+        self.variables[f"{theirs}/weight"], self.variables[f"{theirs}/bias"] = affine.weight, affine.bias
+
+    def _put_norm(self, theirs: str, ours: str) -> None:
+        self.variables[f"{theirs}/gamma"] = self._take(f"{ours}.weight", self.config.d_model)
+        self.variables[f"{theirs}/beta"] = self._take(f"{ours}.bias", self.config.d_model)
+
+
+def _sinusoids(n: int, config: ModelConfig) -> Array:
+    """Return `transformer.positions.sinusoids(n, ...)` of an architecture, (T, D)."""
+    n_waves, paper = config.d_model // 2, config.positions == "sinusoidal"
+    exponent = np.arange(n_waves) / (n_waves if paper else max(n_waves - 1, 1))
+    angle = np.arange(n)[:, None] * np.exp(-math.log(10000.0) * exponent)
+    waves = (np.sin(angle), np.cos(angle))
+    encoding = np.stack(waves, axis=-1).reshape(n, -1) if paper else np.concatenate(waves, axis=-1)
+    return encoding.astype(np.float32)
+
+
+def _quantised(variables: Mapping[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
+    """Return the variables with matrices as integers from -127 to 127 and the factor of each row."""
+    found = dict(variables)
+    for name, value in variables.items():
+        if name.endswith("/weight"):
+            largest = np.abs(value).max(axis=1)
+            factor = (127 / np.where(largest > 0, largest, 127)).astype(np.float32)
+            found[name], found[f"{name}_scale"] = np.rint(value * factor[:, None]).astype(np.int8), factor
+    return found
+
+
+def _serialized(variables: Mapping[str, NDArray[Any]], aliases: Mapping[str, str]) -> bytes:
+    """Return the bytes of model.bin."""
+    parts = [struct.pack("<I", _BINARY_VERSION), _text("TransformerSpec"), struct.pack("<I", _REVISION)]
+    parts.append(struct.pack("<I", len(variables)))
+    for name, value in sorted(variables.items()):
+        shape = struct.pack(f"<B{value.ndim}I", value.ndim, *value.shape)
+        parts += [_text(name), shape, struct.pack("<BI", _TYPE_IDS[value.dtype.name], value.nbytes), value.tobytes()]
+    parts.append(struct.pack("<I", len(aliases)))
+    parts += [_text(name) for pair in sorted(aliases.items()) for name in pair]
+    return b"".join(parts)
+
+
+def _text(text: str) -> bytes:
+    return struct.pack("<H", len(text) + 1) + text.encode() + b"\0"
