@@ -42,6 +42,7 @@ APPLICATION = (
     "translate.models.folder",
     "translate.models.registry",
     "translate.corpus.tokenizer",
+    "translate.corpus.grammar",
     "translate.config.load",
     "translate.errors",
 )
@@ -246,7 +247,8 @@ def api(package: str, summary: str, modules: list[str] | tuple[str, ...]) -> str
     names = ", ".join(f"`{name}`" for name in sorted(import_module(package).__all__))
     parts = [f"{summary} Import {names} from `{package}`, and all other names from their modules."]
     for module in modules:
-        source = (ROOT / Path(*module.split("."))).with_suffix(".py").read_text(encoding="utf-8")
+        path = ROOT / Path(*module.split("."))
+        source = (path / "__init__.py" if path.is_dir() else path.with_suffix(".py")).read_text(encoding="utf-8")
         tree = ast.parse(source)
         text = Docstring.of(ast.get_docstring(tree)).markdown()
         parts += [f"## {module}", text, *entries(tree, source.splitlines())]

@@ -5,17 +5,21 @@ import contextlib
 import io
 import json
 import re
+import runpy
 import shlex
 import shutil
 import sys
 import tomllib
 from collections.abc import Iterator
 from pathlib import Path
+from types import CodeType
+from unittest import mock
 
 import pytest
 import torch
 import typer
 
+from transformer import layers
 from translate.cli import app, main
 from translate.corpus.grammar import generate
 
@@ -188,50 +192,97 @@ def test_the_results_are_those_of_the_records():
     assert results.rebuilt(page) == page
 
 
+def smaller(experiment: str) -> str:
+    """An experiment file in which a smaller model trains for a shorter time."""
+    for line, small in (
+        ("vocab_size = 8000", "vocab_size = 500"),
+        ('preset = "small"', 'preset = "tiny"'),
+        ("max_epochs = 30", "max_epochs = 4"),
+    ):
+        experiment = experiment.replace(line, small)
+    return experiment
+
+
 @pytest.fixture(scope="module")
 def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder in which the commands of the README have run, with a smaller corpus and model."""
     torch.set_num_threads(1)  # as in the tests: a run repeated with other threads may differ
     folder = tmp_path_factory.mktemp("walk-through")
-    experiment = blocks(README, "toml")[0]
-    for line, smaller in (
-        ("vocab_size = 8000", "vocab_size = 500"),
-        ('preset = "small"', 'preset = "tiny"'),
-        ("max_epochs = 30", "max_epochs = 2"),
-    ):
-        assert line in experiment
-        experiment = experiment.replace(line, smaller)
-    (folder / "my.toml").write_text(experiment, encoding="utf-8")
-    sets = (("train", "train", 400, 3), ("valid", "valid", 7, 3), ("test", "test", 11, 3), ("old", "train", 90, 4))
-    for name, split, n, seed in sets:
+    sets = (("train", "train", 400, 3), ("valid", "valid", 7, 3), ("test", "test", 11, 3))
+    more = (("old", "train", 90, 4), ("new", "train", 80, 5), ("new-test", "test", 9, 5))
+    for name, split, n, seed in sets + more:
         for language, side in zip(("de", "en"), zip(*generate(split, n, seed), strict=True), strict=True):
             (folder / f"{name}.{language}").write_text("".join(f"{line}\n" for line in side), encoding="utf-8")
     with contextlib.chdir(folder):
-        run_commands("README.md")
+        run_page("README.md", ("toml", "sh"))
     return folder
 
 
-def run_commands(name: str) -> None:
-    """Run the commands of the `sh` blocks that are of this project; each must succeed, or name a missing extra.
+def run_page(name: str, languages: tuple[str, ...] = ("toml", "sh", "python")) -> None:
+    """Run the blocks of a page in order.
 
-    Commands that read what a missing extra would have written are left out.
+    A block that begins with the name of a file, such as `# my.toml`, becomes this file. Python must print what a `text`
+    block right under it shows.
     """
+    namespace: dict[str, object] = {}
     unwritten: set[str] = set()
-    lines = "".join(blocks(page(name), "sh")).replace("\\\n", " ").strip().split("\n")
-    for line in filter(None, lines):
+    for language, code, shown in steps(page(name)):
+        named = re.match(r"# ([\w-]+\.(?:toml|py))\n", code)
+        if language not in languages:
+            continue
+        if named:
+            Path(named[1]).write_text(smaller(code), encoding="utf-8")
+        elif language == "sh":
+            run_commands(code, unwritten)
+        elif language == "python" and "import ray" not in code:
+            printed = output_of(compile(code, f"{name}: {code}", "exec"), namespace)
+            assert not shown or printed is None or is_like(printed, shown.removesuffix("\n")), f"{code}\n{printed}"
+
+
+def steps(text: str) -> list[tuple[str, str, str]]:
+    """Language and code of each block that does something, and the output that a `text` block right under it shows."""
+    pattern = r"^```(toml|sh|python)\n(.*?)^```$(?:\n+```text\n(.*?)^```$)?"
+    return re.findall(pattern, text, re.DOTALL | re.MULTILINE)
+
+
+def output_of(code: CodeType, namespace: dict[str, object]) -> str | None:
+    """What Python code prints; None if it needs a package of an extra that is not installed."""
+    printed = io.StringIO()
+    try:
+        with contextlib.redirect_stdout(printed):
+            exec(code, namespace)
+    except ModuleNotFoundError as error:
+        if error.name != "ctranslate2":
+            raise
+        return None
+    return printed.getvalue()
+
+
+def run_commands(block: str, unwritten: set[str]) -> None:
+    """Run the commands of this project; each must succeed, or name a missing extra.
+
+    Commands that read what a missing extra would have written, which is kept in `unwritten`, are left out.
+    """
+    for line in filter(None, block.replace("\\\n", " ").strip().split("\n")):
         if line.startswith(NOT_RUN):
             continue
-        words = shlex.split(line)
-        assert words[0] == "translate", line
+        program, *words = shlex.split(line)
         if unwritten & {*words}:
             continue
         errors = io.StringIO()
         with contextlib.redirect_stderr(errors):
-            code = main(words[1:])
+            code = {"translate": main, "python": run_program}[program](words)
         is_missing = code == 2 and "pip install" in errors.getvalue()
         assert code == 0 or is_missing, f"{line}\n{errors.getvalue()}"
         if is_missing and "--out" in words:
             unwritten.add(words[words.index("--out") + 1])
+
+
+def run_program(words: list[str]) -> int:
+    """Run a file of Python with arguments in this process; return its exit code."""
+    with mock.patch.object(sys, "argv", words), pytest.raises(SystemExit) as end:
+        runpy.run_path(words[0], run_name="__main__")
+    return int(end.value.code or 0)
 
 
 @EVERY_PAGE
@@ -242,22 +293,14 @@ def test_the_commands_and_python_examples_run(
     folder = tmp_path / "work"
     shutil.copytree(trained, folder)
     monkeypatch.chdir(folder)
-    if name != "README.md":
-        run_commands(name)
-    namespace: dict[str, object] = {}
-    for i, (code, shown) in enumerate(examples(page(name))):
-        compiled = compile(code, f"{name}, Python example {i + 1}", "exec")
-        if "import ray" in code:
-            continue
-        printed = io.StringIO()
-        with contextlib.redirect_stdout(printed):
-            exec(compiled, namespace)
-        assert not shown or is_like(printed.getvalue(), shown.removesuffix("\n")), f"{code}\n{printed.getvalue()}"
+    monkeypatch.syspath_prepend(folder)
+    with mock.patch.dict(vars(layers)):  # an example replaces one of them
+        run_page(name, ("python",) if name == "README.md" else ("toml", "sh", "python"))
 
 
-def examples(text: str) -> list[tuple[str, str]]:
-    """Each Python block, and the output that a `text` block right under it shows, or "" if there is none."""
-    return re.findall(r"^```python\n(.*?)^```$(?:\n+```text\n(.*?)^```$)?", text, re.DOTALL | re.MULTILINE)
+def test_the_experiment_of_the_readme_is_made_smaller():
+    (experiment,) = blocks(README, "toml")
+    assert len(set(experiment.split("\n")) - set(smaller(experiment).split("\n"))) == 3
 
 
 def session(text: str) -> Iterator[tuple[str, str]]:
