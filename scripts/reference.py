@@ -43,6 +43,7 @@ APPLICATION = (
     "translate.models.registry",
     "translate.corpus.tokenizer",
     "translate.corpus.grammar",
+    "translate.pictures.words",
     "translate.config.load",
     "translate.errors",
 )
