@@ -95,7 +95,7 @@ def test_the_scores_are_those_of_evaluate(saved: Path, capsys: pytest.CaptureFix
 def test_words_are_counted_in_the_training_text(saved: Path) -> None:
     Path("train.en").write_text("The dog\n" * 7, encoding="utf-8")
     page = compare("--reference", "ref.en", "--train", "train.en")
-    chart = page.split("Word accuracy")[1].split("</figure>")[0]
+    chart = page.split("Word accuracy", 1)[1].split("</figure>")[0]
     assert "occurrences in the training text" in chart
     assert re.findall(r'class="label"[^>]*>([^<]+)<', chart) == ["0", "5 to 9"]
     assert re.findall(r"n = (\d+)", chart) == [str(19 * 9 - 38), "38"]

@@ -12,6 +12,7 @@ import pytest
 import sacrebleu
 
 from translate.cli import main
+from translate.commands.systems import Output
 from translate.config.load import parse
 from translate.corpus.prepare import prepare
 from translate.inference.translator import Translator
@@ -315,10 +316,14 @@ def test_a_saved_output_belongs_to_one_test_set(run: Path, capsys: pytest.Captur
     assert "one test set, but there are 2: other, valid" in capsys.readouterr().err
 
 
-def test_a_model_without_capitals_is_scored_with_a_warning(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_model_without_capitals_is_scored_with_a_warning(
+    run: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     """A model that was hardly trained is no mistake of the user."""
     write(Path(), "cased", [("das Haus", "The House")] * 5)
+    output = Output(["the house"] * 5, 1.5)
+    monkeypatch.setattr("translate.commands.systems.LoadedModel.output", lambda self, name, pairs: output)
     files = ["--source", "cased.de", "--reference", "cased.en"]
     assert main(["evaluate", "runs/x", *files]) == 0
-    hypotheses = (run / "hypotheses" / "cased.txt").read_text(encoding="utf-8")
-    assert ("has no capital letter" in capsys.readouterr().err) == (hypotheses == hypotheses.lower())
+    assert "warning: x: has no capital letter" in capsys.readouterr().err
+    assert json.loads((run / "scores.json").read_text(encoding="utf-8"))["cased"]["bleu"]["score"] < 50
