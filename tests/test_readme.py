@@ -148,7 +148,7 @@ def test_options_and_settings_that_are_named_exist(name: str):
     from translate.config.data import ReplayData, Section
     from translate.config.schema import ExperimentConfig
 
-    foreign = {"--nproc-per-node", "--max-restarts", "--nnodes", "--help"}  # of torchrun and typer
+    foreign = {"--nproc-per-node", "--max-restarts", "--nnodes", "--help", "--gpus"}  # of torchrun, typer, comet-score
     code = re.findall(r"`([^`\n]+)`", page(name))
     known = options()
     for option in {option for text in code for option in re.findall(r"(?<![\w-])--[a-z][\w-]*", text)} - foreign:
