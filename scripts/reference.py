@@ -41,6 +41,7 @@ APPLICATION = (
     "translate.inference.terms",
     "translate.models.folder",
     "translate.models.registry",
+    "translate.pictures.words",
     "translate.corpus.tokenizer",
     "translate.corpus.grammar",
     "translate.pictures.words",
