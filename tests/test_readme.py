@@ -197,7 +197,7 @@ def smaller(experiment: str) -> str:
     for line, small in (
         ("vocab_size = 8000", "vocab_size = 500"),
         ('preset = "small"', 'preset = "tiny"'),
-        ("max_epochs = 30", "max_epochs = 4"),
+        ("max_epochs = 30", "max_epochs = 2"),
     ):
         experiment = experiment.replace(line, small)
     return experiment
