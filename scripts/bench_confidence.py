@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""How well a model's own scores predict bad translations, on line-aligned development sets.
+"""Measure how well scores of translations predict bad ones, on line-aligned development sets.
 
     python scripts/bench_confidence.py de-en --back en-de data/tatoeba/dev data/test/newstest2013
 
@@ -56,9 +56,9 @@ def measure(translator: Translator, path: Path, suffix: str, n_lines: int | None
     """Return the correlations and the counts of one set.
 
     Args:
-        translator: with guards, and with the two-way check if `back` and `two_way` are to be measured.
+        translator: with guards, and and with the two-way check to measure `back` and `two_way`.
         path, suffix: the names of both files without the language.
-        n_lines: use only so many lines; None uses all.
+        n_lines: number of lines to use, from the first; None uses all.
     """
     spec = translator.engine.spec
     sources, references = (

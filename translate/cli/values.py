@@ -13,7 +13,7 @@ from typing import Any
 
 
 def without_pydantic(param: Any) -> None:
-    """Let a parameter of a command take text, paths and its default as they are, and leave the rest to typer."""
+    """Let a parameter of a command take text, paths and its default unchanged, and leave the rest to typer."""
     if hasattr(param, "type_descriptor") and not param.required:
         param.process_value = partial(_value, param, param.process_value)
 

@@ -19,7 +19,7 @@ SWITCH = "/switch"  # typed at the prompt
 
 
 class Session:
-    """Translations of what is typed, in both directions; Ctrl-C stops a translation and not the session.
+    """Translates typed lines, in both directions; Ctrl-C stops a translation and not the session.
 
     Args:
         options: of the command.

@@ -1,4 +1,4 @@
-"""The data doctor: what a corpus looks like before it is prepared, and what is suspicious about it.
+"""The data doctor: the properties of a corpus before it is prepared, and its suspicious pairs.
 
 Everything is counted over all training pairs, except for the checks of content, which read a sample at even distances.
 """

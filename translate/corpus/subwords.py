@@ -2,7 +2,7 @@
 
 A model that sees a word as different sequences of pieces learns what the pieces mean, which helps with rare words and
 small corpora: BPE-dropout (Provilkov et al., 2020). That method skips merges while it encodes text. This one undoes
-merges of encoded text, so training needs neither the text nor SentencePiece. Every sequence decodes to the same text.
+merges of encoded text, so training does not need the text. Every sequence decodes to the same text.
 """
 
 from collections.abc import Mapping
@@ -21,7 +21,7 @@ class SubwordDropout:
     Args:
         tokenizer: its pieces.
         rate: probability that a piece is split; each part is split again with the same probability.
-        max_tokens: longest sentence in tokens, its end included; one that would become longer stays as it is.
+        max_tokens: longest sentence in tokens, its end included; one that would become longer is not split.
     """
 
     def __init__(self, tokenizer: Tokenizer, rate: float, max_tokens: int) -> None:
@@ -49,7 +49,7 @@ class SubwordDropout:
 def parts(pieces: Mapping[str, tuple[int, float]]) -> dict[int, tuple[int, int]]:
     """Return the ids of the two parts of each piece, by its id; pieces that no two others make up are left out.
 
-    Of all ways to split a piece, the one whose parts have the highest total score counts. In BPE a score is the
+    A piece is split where its parts have the highest total score. In BPE a score is the
     negative rank of a merge, so these are early merges; in a unigram model these are the most probable pieces.
 
     Args:

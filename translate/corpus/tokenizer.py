@@ -96,7 +96,7 @@ class Tokenizer:
     def spans(self, text: str) -> list[tuple[int, int]]:
         """Return the characters of the text, from start to stop, that each piece of `encode(text)` stands for.
 
-        A space belongs to the piece after it. Of the bytes of one character only the last has it.
+        A space belongs to the piece after it, and a character of several bytes to the last byte.
         """
         places = [i for i, character in enumerate(text) for _ in _escape(character).encode()]
         is_byte, escaped = self._processor.is_byte, _escape(text)

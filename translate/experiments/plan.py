@@ -1,7 +1,7 @@
-"""The plan of a grid: which trainings it needs, and which scores come from each.
+"""The plan of a grid: its trainings, and the scores that each of them gives.
 
 Two cells that differ in `[decoding]` or in `training.average_last` alone share a training. Names of folders contain a
-digest of all inputs, so a change of settings or data leads to another folder and leaves the old results as they are.
+digest of all inputs, so a change of settings or data leads to another folder and keeps the old results.
 """
 
 from collections.abc import Callable

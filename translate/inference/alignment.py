@@ -35,7 +35,7 @@ def word_attention(model_folder: ModelFolder, source: str, target: str) -> WordA
 
     Args:
         model_folder: a model.
-        source, target: a sentence and its translation, whoever made it. UserError if one is longer than the model's
+        source, target: a sentence and a given translation. UserError if one is longer than the model's
             limit.
     """
     tokenizer = model_folder.tokenizer

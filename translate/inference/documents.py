@@ -33,7 +33,7 @@ def translate_pieces(
             yield translation
             continue
         text = wrapped(translation.text, source)
-        if text is None:  # too few words for so many lines
+        if text is None:  # too few words for this many lines
             lines = source.split("\n")
             translated = [found.text for found in passages(lines)]
             text = "\n".join(new if new.strip() else old for new, old in zip(translated, lines, strict=True))

@@ -19,7 +19,7 @@ class Picture(Protocol):
 
     @property
     def title(self) -> str:
-        """What the picture shows, in one line."""
+        """Describe the picture in one line."""
 
     def text(self) -> str:
         """Return the drawing as lines of text."""

@@ -1,4 +1,4 @@
-"""Who may send requests, and how many: API keys and limits."""
+"""Access: API keys, and limits of requests."""
 
 from dataclasses import dataclass
 

@@ -162,7 +162,7 @@ def _texts(given: Parameters) -> tuple[list[str], bool]:
     q = given.get("q")
     if not isinstance(q, list):
         text = required(given, "q")
-        # Forms have CRLF at the end of lines, whatever the user typed.
+        # Browsers send CRLF at the end of the lines of a form.
         return [text.replace("\r\n", "\n") if given.is_form else text], False
     if not q:
         raise missing("q")

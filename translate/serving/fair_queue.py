@@ -15,7 +15,7 @@ class FairQueue(Generic[R, T]):
     """
 
     def __init__(self) -> None:
-        # Dicts keep the order of turns: whoever had a turn is moved to the end.
+        # Dicts keep the order of turns: a client that had a turn moves to the end.
         self._clients: dict[str, dict[R, deque[T]]] = {}
         self._n_items = 0
 

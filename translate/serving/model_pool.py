@@ -86,7 +86,7 @@ class ModelPool:
                 model.last_used = time.monotonic()
 
     def unload_idle(self) -> None:
-        """Unload the models that nobody has used for a while."""
+        """Unload the models that have not been used for a while."""
         for pair, model in self._models.items():
             with model.lock:
                 is_idle = not model.n_users and time.monotonic() - model.last_used >= self._unload_after

@@ -1,4 +1,4 @@
-"""What the server can do, without HTTP: languages, detection, translation."""
+"""The services of the server, without HTTP: languages, detection, translation."""
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 Detection = dict[str, object]  # the language and the confidence in percent, as LibreTranslate writes them
 
-Sentence = dict[str, object]  # source, translation, and what the guards say of it
+Sentence = dict[str, object]  # source, translation, and flags of the guards
 
 _LEAST_CONFIDENCE = 1.0  # percent; less probable languages are not listed
 
@@ -34,8 +34,8 @@ class Translated:
     Attributes:
         texts: one for each text.
         alternatives: other translations of each text.
-        detected: the source language, if it was to be detected.
-        sentences: of each text; none of HTML.
+        detected: the source language; None without detection.
+        sentences: sentences of each text; empty for HTML.
     """
 
     texts: list[str]

@@ -77,7 +77,7 @@ class Work:
         self.n_active -= 1
         self._durations.append(time.monotonic() - start)
         if not done.cancelled():
-            done.exception()  # nobody else asks for it if the client has gone
+            done.exception()  # only this client asks for it, and it has gone
 
     def _seconds_to_wait(self) -> int:
         """Return about how long it takes until a request ends."""
