@@ -28,6 +28,8 @@ README = (ROOT / "README.md").read_text(encoding="utf-8")
 DOCS = ROOT / "docs"
 PAGES = {path.relative_to(DOCS).as_posix(): path.read_text(encoding="utf-8") for path in sorted(DOCS.rglob("*.md"))}
 EVERY_PAGE = pytest.mark.parametrize("name", ["README.md", *PAGES])
+# Each trains several small models, 10 to 20 seconds a page.
+SLOW = ("howto/fine-tune.md", "howto/layer-type.md", "howto/troubleshoot.md")
 # Programs of the examples that tests do not start, because they install, download or need several processes.
 NOT_RUN = ("pip", "make", "curl", "apt", "torchrun", "sbatch", "LD_PRELOAD=", "translate import", "translate serve")
 
@@ -287,7 +289,9 @@ def run_program(words: list[str]) -> int:
     return int(end.value.code or 0)
 
 
-@EVERY_PAGE
+@pytest.mark.parametrize(
+    "name", ["README.md", *(pytest.param(name, marks=pytest.mark.slow if name in SLOW else ()) for name in PAGES)]
+)
 def test_the_commands_and_python_examples_run(
     name: str, trained: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):

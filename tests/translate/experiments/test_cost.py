@@ -96,7 +96,7 @@ def test_markdown_has_a_heading_and_a_table_for_each_subject(capsys: pytest.Capt
 def test_tokens_and_length_may_be_given(capsys: pytest.CaptureFixture[str]) -> None:
     shown = printed("multi30k-de-en.toml", capsys, "--tokens", "3e7", "--length", "14")
     assert re.search(r"^tokens, each side +3e\+07$", shown, re.MULTILINE)
-    assert "n = 14, d = 256" in shown
+    assert "n = 14, d = 128" in shown
 
 
 def test_epochs_of_an_unknown_corpus_need_tokens(
