@@ -138,7 +138,7 @@ class MonoSource(Origin):
         model: name or path of the model that makes the other side.
         side: the side of the pairs that the text becomes: "target" for back-translation, "source" for distillation.
         method: "sampling" draws translations from the model, which suits back-translation (Edunov et al., 2018);
-            "beam" searches for the best with the model's settings.
+            "beam" searches for the best with the model's settings; "greedy" is the fastest, in int8 or bf16.
         tag: begin synthetic sources with the token <BT> (Caswell et al., 2019).
         noise: share of the words of synthetic sources that are dropped; above 0, words also move.
         seed: of sampling and noise.
@@ -149,7 +149,7 @@ class MonoSource(Origin):
     path: str
     model: str
     side: Literal["source", "target"] = "target"
-    method: Literal["sampling", "beam"] = "sampling"
+    method: Literal["sampling", "beam", "greedy"] = "sampling"
     tag: bool = True
     noise: float = Field(default=0.0, ge=0, lt=1)
     seed: int = 0

@@ -20,7 +20,8 @@ from translate.corpus.lines import read_lines
 from translate.corpus.sources import locate as locate_text
 from translate.errors import Say, UserError
 from translate.files import locked, sha256
-from translate.inference.engine import TorchEngine
+from translate.inference.engine import Engine
+from translate.inference.opening import open_engine
 from translate.inference.research import SearchEngine, SearchRules
 from translate.inference.translator import WINDOW, Translator
 from translate.machine import choose_device
@@ -80,16 +81,19 @@ def _readable(path: Path) -> Path:
 
 def _translator(source: MonoSource, model: Path, data: DataConfig) -> Translator:
     """Return the translator from the natural to the synthetic side; UserError for a model of other languages."""
-    folder = ModelFolder.open(model, choose_device())
+    engine: Engine
+    if source.method == "sampling":
+        folder = ModelFolder.open(model, choose_device())
+        engine = SearchEngine([folder], SearchRules(sampling=Sampling(), seed=source.seed))
+    else:
+        engine = open_engine(model, precision="auto" if source.method == "greedy" else "fp32")
     languages = (data.source, data.target) if source.side == "source" else (data.target, data.source)
-    if (folder.spec.source, folder.spec.target) != languages:
+    if (engine.spec.source, engine.spec.target) != languages:
         raise UserError(
             f"{source.path}: needs a model from {languages[0]} to {languages[1]}, and {source.model} translates "
-            f"{folder.spec.source} to {folder.spec.target}; name another model"
+            f"{engine.spec.source} to {engine.spec.target}; name another model"
         )
-    if source.method == "beam":
-        return Translator(TorchEngine(folder))
-    return Translator(SearchEngine([folder], SearchRules(sampling=Sampling(), seed=source.seed)), beam_size=1)
+    return Translator(engine, beam_size=None if source.method == "beam" else 1)
 
 
 def _translate(translator: Translator, text: Path, place: Path) -> None:

@@ -74,7 +74,7 @@ def test_the_root_may_be_a_link_to_another_place(experiment: ExperimentConfig, t
     assert pairs(linked) == pairs(complete(experiment, tmp_path))
 
 
-@pytest.mark.parametrize("method", ["beam", "sampling"])
+@pytest.mark.parametrize("method", ["beam", "sampling", "greedy"])
 def test_an_interrupted_translation_continues_to_the_same_text(
     method: str, experiment: ExperimentConfig, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
