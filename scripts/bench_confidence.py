@@ -28,7 +28,6 @@ from tqdm import tqdm
 
 from translate.corpus.lines import read_lines
 from translate.inference.translator import Translator
-from translate.text import guards
 from translate.text.translation import SUSPICIOUS, Translation
 from translate.training.environment import commit
 
@@ -90,8 +89,7 @@ def suspicious(found: Sequence[Translation], below: Sequence[bool]) -> dict[str,
     chosen = [
         is_below
         for one, is_below in zip(found, below, strict=True)
-        if guards.doubts(one.confidence, None if one.back is None else one.trust)
-        or not (SUSPICIOUS - {"confidence"}).isdisjoint(one.flags)
+        if one.improbable or not (SUSPICIOUS - {"confidence"}).isdisjoint(one.flags)
     ]
     return {"sentences": len(chosen), "below_median": round(sum(chosen) / max(1, len(chosen)), 3)}
 

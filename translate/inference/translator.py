@@ -23,7 +23,6 @@ from translate.inference.two_way import checked, require_opposite
 from translate.machine import choose_device
 from translate.models.folder import ModelFolder
 from translate.models.registry import locate
-from translate.text import guards
 from translate.text.passages import Passages
 from translate.text.placeholders import PLACEHOLDER
 from translate.text.translation import Translation
@@ -179,19 +178,7 @@ class Translator:
         passages = Passages(search, spec.source, spec.target, n_symbols, guarded, splits, markup)
         for window in _windows(_clean(texts)):
             for found in passages.translate(window):
-                yield sentences.scored(_doubted(found) if guarded else found)
-
-
-def _doubted(passage: Translation) -> Translation:
-    """Return a passage with the flag "confidence" where the model is unsure: of the whole, of each sentence."""
-
-    def flagged(found: Translation) -> Translation:
-        trust = None if found.back is None else found.trust
-        is_doubtful = found.n_searches and guards.doubts(found.confidence, trust)
-        return found.flagged("confidence") if is_doubtful else found
-
-    pairs = tuple((source, flagged(found)) for source, found in passage.sentences)
-    return replace(flagged(passage), sentences=pairs)
+                yield sentences.scored(found.doubted() if guarded else found)
 
 
 def _decoding(

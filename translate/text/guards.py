@@ -7,11 +7,6 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 
-# A translation is suspicious below these values: mean log-probability of a token, and `Translation.trust` with the
-# two-way check. Chosen on development sets so that of the suspicious sentences at least 70 % have a chrF below the
-# median; see scripts/bench_confidence.py.
-LOW_CONFIDENCE = -0.95
-LOW_TRUST = -1.4
 NO_REPEAT = 3  # length in tokens of the sequences that a second search may not repeat
 
 _LONGEST_PERIOD = 8  # longest sequence, in words, whose repetition is detected
@@ -65,16 +60,6 @@ def echoes(output: str, source: str) -> bool:
     names = {word for word in {*said} & {*read} if word[0].isupper()}
     counted, known = [word.casefold() for word in said if word not in names], {word.casefold() for word in read}
     return len(counted) >= 3 and 5 * sum(word in known for word in counted) >= 3 * len(counted)
-
-
-def doubts(confidence: float, trust: float | None) -> bool:
-    """Return whether a translation is improbable.
-
-    Args:
-        confidence: mean log-probability of a token.
-        trust: the value of the two-way check; None without the check.
-    """
-    return confidence < LOW_CONFIDENCE if trust is None else trust < LOW_TRUST
 
 
 def longest_output(n_source: int) -> int:

@@ -21,6 +21,11 @@ from dataclasses import dataclass, replace
 
 SUSPICIOUS = frozenset({"language", "repetition", "length", "missing", "echo", "confidence"})
 
+# Chosen on development sets so that of the suspicious sentences at least 70 % have a chrF below the median; see
+# scripts/bench_confidence.py.
+LOW_CONFIDENCE = -0.95
+LOW_TRUST = -1.4  # with the two-way check
+
 
 @dataclass(frozen=True)
 class Translation:
@@ -61,6 +66,12 @@ class Translation:
         return self.confidence + 0.25 * (self.back or 0.0)
 
     @property
+    def improbable(self) -> bool:
+        """Whether the model was used and the confidence is low, or with the two-way check `trust`."""
+        is_low = self.confidence < LOW_CONFIDENCE if self.back is None else self.trust < LOW_TRUST
+        return is_low and self.n_searches > 0
+
+    @property
     def split(self) -> bool:
         """Whether the source was longer than the model reads at once."""
         return "split" in self.flags
@@ -73,6 +84,11 @@ class Translation:
     def flagged(self, *flags: str) -> "Translation":
         """Return the same translation with more flags."""
         return replace(self, flags=tuple(sorted({*self.flags, *flags})))
+
+    def doubted(self) -> "Translation":
+        """Return the same translation with the flag "confidence" where it is improbable: the whole, each sentence."""
+        found = self.flagged("confidence") if self.improbable else self
+        return replace(found, sentences=tuple((source, one.doubted()) for source, one in self.sentences))
 
     def record(self) -> dict[str, object]:
         """Return the public values, for JSON."""

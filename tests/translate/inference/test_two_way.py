@@ -13,7 +13,6 @@ from translate.errors import UserError
 from translate.inference.scoring import score
 from translate.inference.translator import Translator
 from translate.models.folder import ModelFolder
-from translate.text import guards
 from translate.text.translation import Translation, join
 
 LINES = ["der Hund singt", "die Katze läuft im Garten.", "im See"]
@@ -56,7 +55,7 @@ def test_a_low_trust_is_flagged(
     parts: ModelFolder, opposite: ModelFolder, monkeypatch: pytest.MonkeyPatch, back: float, flags: tuple[str, ...]
 ) -> None:
     found = Translation("x", log_prob=-1.4, tokens=("x",), n_searches=1)
-    assert found.confidence > guards.LOW_CONFIDENCE
+    assert not found.improbable
     monkeypatch.setattr(
         "translate.inference.translator.checked", lambda model, best: {k: replace(found, back=back) for k in best}
     )
