@@ -12,9 +12,10 @@ demo: $(INSTALLED)
 	$(BIN)/translate evaluate runs/demo
 	$(BIN)/translate --model runs/demo "Kannst du mir helfen, diesen Satz zu übersetzen?"
 
+# A worker for each core, as most tests keep one busy; at most four, as each holds models of its own.
 ## test: everything but the tests marked slow or gpu
 test: $(INSTALLED)
-	$(BIN)/python -m pytest -q
+	$(BIN)/python -m pytest -q -n logical --maxprocesses 4 --dist worksteal
 
 ## slow: the tests that take minutes
 slow: $(INSTALLED)
