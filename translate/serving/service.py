@@ -86,8 +86,8 @@ class Service:
     def check(self, source: str, target: str) -> None:
         """Raise ApiError unless there is a model for a pair of languages, or both are the same."""
         known = self.codes
-        for code in (source, target):
-            if code not in known and (code, source) != ("auto", "auto"):
+        for code in (source, target) if source != "auto" else (target,):
+            if code not in known:
                 raise invalid(f"{code} is not supported")
         if source not in ("auto", target) and (source, target) not in self.pool.pairs:
             raise invalid(
@@ -178,11 +178,7 @@ def _alternatives(translator: Translator, text: str, n: int) -> list[str]:
         return []
     lines = text.split("\n")
     ranked = [variants(translator, line, n) for line in lines]
-    best = translator(text).split("\n")
-    wholes = [
-        "\n".join(
-            others[min(rank, len(others) - 1)] if others else first for others, first in zip(ranked, best, strict=True)
-        )
-        for rank in range(max(map(len, ranked)))
-    ]
+    n_ranks = max(map(len, ranked))
+    columns = [others or [translator(line)] for line, others in zip(lines, ranked, strict=True)] if n_ranks else []
+    wholes = ["\n".join(column[min(rank, len(column) - 1)] for column in columns) for rank in range(n_ranks)]
     return list(dict.fromkeys(wholes))

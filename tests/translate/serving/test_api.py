@@ -85,6 +85,14 @@ def test_alternatives_differ_from_the_translation_and_from_each_other(server: Li
     assert len(set(texts)) == len(texts)
 
 
+def test_alternatives_keep_the_lines_and_what_needs_no_translation(server: Live) -> None:
+    text = f"{GERMAN}\n\n  42\n"
+    found = server.translate(text, alternatives=2).json()["alternatives"]
+    assert found
+    assert all(other.split("\n")[1:] == text.split("\n")[1:] for other in found)
+    assert server.translate("42", alternatives=2).json()["alternatives"] == []
+
+
 def test_the_source_language_is_detected(server: Live, translator: Translator) -> None:
     text = "Ich habe gestern einen langen Brief an meine Mutter geschrieben."
     answer = server.translate(text, source="auto").json()
@@ -118,6 +126,7 @@ def test_html_keeps_tags_and_scripts(server: Live, translator: Translator) -> No
         ({"q": "a", "source": "xx", "target": "en"}, "xx is not supported"),
         ({"q": "a", "source": "de", "target": "xx"}, "xx is not supported"),
         ({"q": "a", "source": "de", "target": "auto"}, "auto is not supported"),
+        ({"q": "a", "source": "auto", "target": "auto"}, "auto is not supported"),
         ({"q": "a", "source": "de", "target": "en", "format": "pdf"}, "pdf format is not supported"),
         (
             {"q": "a", "source": "de", "target": "en", "alternatives": "two"},
