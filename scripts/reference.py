@@ -44,7 +44,6 @@ APPLICATION = (
     "translate.pictures.words",
     "translate.corpus.tokenizer",
     "translate.corpus.grammar",
-    "translate.pictures.words",
     "translate.config.load",
     "translate.errors",
 )

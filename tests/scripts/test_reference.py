@@ -25,6 +25,10 @@ def test_no_page_is_left_over() -> None:
     assert {path.name for path in (DOCS / "reference").iterdir()} == PAGES.keys()
 
 
+def test_no_module_is_there_twice() -> None:
+    assert len(set(reference.APPLICATION)) == len(reference.APPLICATION)
+
+
 def test_every_setting_has_its_default_and_a_description() -> None:
     tables = dict(re.findall(r"^## \[(\w+)\]\n(.*?)(?=^## |\Z)", PAGES["settings.md"], re.DOTALL | re.MULTILINE))
     assert tables.keys() == ExperimentConfig.model_fields.keys()
