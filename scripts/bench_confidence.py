@@ -22,11 +22,11 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-import numpy as np
 import sacrebleu
 from tqdm import tqdm
 
 from translate.corpus.lines import read_lines
+from translate.experiments.table import rank_correlation
 from translate.inference.translator import Translator
 from translate.text.translation import SUSPICIOUS, Translation
 from translate.training.environment import commit
@@ -75,7 +75,7 @@ def measure(translator: Translator, path: Path, suffix: str, n_lines: int | None
         "lines": len(sources),
         "median_chrf": round(median, 1),
         "suspicious": {name: suspicious(translations, below) for name, translations in checks.items()},
-        "spearman": {name: spearman(values, chrf) for name, values in scores_of(found).items()},
+        "spearman": {name: round(rank_correlation(values, chrf), 3) for name, values in scores_of(found).items()},
     }
 
 
@@ -105,19 +105,6 @@ def scores_of(found: Sequence[Translation]) -> dict[str, list[float]]:
         scores["back"] = [one.back or 0.0 for one in found]
         scores["two_way"] = [one.trust for one in found]
     return scores
-
-
-def spearman(a: Sequence[float], b: Sequence[float]) -> float | None:
-    """Return Spearman's rank correlation to three digits; None if all values of a side are equal."""
-    if len(set(a)) == 1 or len(set(b)) == 1:
-        return None
-    return round(float(np.corrcoef(ranks(a), ranks(b))[0, 1]), 3)
-
-
-def ranks(values: Sequence[float]) -> np.ndarray:
-    """Return the rank of each value from 0; equal values share their mean rank."""
-    _, index, counts = np.unique(values, return_inverse=True, return_counts=True)
-    return (np.cumsum(counts) - (counts + 1) / 2)[index]
 
 
 if __name__ == "__main__":

@@ -2,6 +2,7 @@
 
 import math
 import statistics
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -64,9 +65,10 @@ class Table:
         for task in sorted((task for job in jobs for task in job.tasks), key=lambda task: task.seed):
             _add(lines[task.row], task)
         baseline = lines[grid.baseline]
+        target = next(cell.config.data.target for cell in grid.cells if cell.row == grid.baseline)
         for line in lines.values():
             if line is not baseline:
-                line.p_values = {name: dict(_p_values(baseline, line, name, paired)) for name in grid.score_on}
+                line.p_values = {name: dict(_p_values(baseline, line, name, paired, target)) for name in grid.score_on}
         return cls(grid, tuple(lines.values()), paired)
 
     def rows(self) -> list[Columns]:
@@ -102,8 +104,8 @@ class Table:
             "Mean ± standard deviation over seeds. Perplexity is that of the validation set, per token.",
             f"p: sacreBLEU's {TESTS[self.paired]} against the baseline row with the same seed, the largest over seeds.",
         ]
-        if signature := next((line for line in self.lines if line.done), None):
-            _, record = next(iter(signature.done.values()))
+        if scored := next((line.done for line in self.lines if line.done), None):
+            _, record = next(iter(scored.values()))
             notes.append(f"BLEU signature: {record['scores'][self.grid.score_on[0]]['bleu']['signature']}")
         return [*notes, *self._correlations()]
 
@@ -167,9 +169,8 @@ def rank_correlation(a: Sequence[float], b: Sequence[float]) -> float:
 
 
 def _ranks(values: Sequence[float]) -> list[float]:
-    return [
-        sum(other < value for other in values) + (sum(other == value for other in values) - 1) / 2 for value in values
-    ]
+    ordered = sorted(values)
+    return [(bisect_left(ordered, value) + bisect_right(ordered, value) - 1) / 2 for value in values]
 
 
 def _add(line: Line, task: Task) -> None:
@@ -184,19 +185,28 @@ def _add(line: Line, task: Task) -> None:
         line.failed[task.seed] = record["reason"]
 
 
-def _p_values(baseline: Line, line: Line, name: str, paired: Test) -> Iterable[tuple[int, float]]:
+def _p_values(baseline: Line, line: Line, name: str, paired: Test, target: str) -> Iterable[tuple[int, float]]:
     """Yield the p-value of each seed that both rows have; none if the references differ, as in another direction."""
     for seed in sorted(baseline.done.keys() & line.done.keys()):
         (folder, record), (other_folder, other) = baseline.done[seed], line.done[seed]
         if other["texts"][f"{name}.ref"] == record["texts"][f"{name}.ref"]:
             references = records.read_text(folder, f"{name}.ref", record)
             ours = records.read_text(folder, f"{name}.hyp", record)
-            yield seed, p_value(ours, records.read_text(other_folder, f"{name}.hyp", other), references, paired)
+            yield seed, p_value(ours, records.read_text(other_folder, f"{name}.hyp", other), references, paired, target)
 
 
-def p_value(baseline: Sequence[str], system: Sequence[str], references: Sequence[str], paired: Test) -> float:
-    """Return the p-value of the difference in BLEU, by sacreBLEU's own test with its own number of samples."""
-    _, score = paired_test([baseline, system], references, metrics()[0], paired)
+def p_value(
+    baseline: Sequence[str], system: Sequence[str], references: Sequence[str], paired: Test, target: str = ""
+) -> float:
+    """Return the p-value of the difference in BLEU, by sacreBLEU's own test with its own number of samples.
+
+    Args:
+        baseline, system: translations of the same text.
+        references: one for each line.
+        paired: the test.
+        target: language code, as for `score`.
+    """
+    _, score = paired_test([baseline, system], references, metrics(target)[0], paired)
     assert score.p_value is not None
     return score.p_value
 

@@ -161,6 +161,19 @@ def test_the_p_value_is_that_of_sacrebleu(paired) -> None:
     assert p_value(worse, other, NAMES, paired) == scores["BLEU"][1].p_value
 
 
+def test_p_values_split_words_as_the_scores_do(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A language such as Chinese has a tokeniser of its own."""
+    targets = set[str]()
+
+    def of(target: str) -> tuple[object, ...]:
+        targets.add(target)
+        return metrics(target)
+
+    monkeypatch.setattr("translate.experiments.table.metrics", of)
+    table_of(folder)
+    assert targets == {"en"}
+
+
 def test_equal_systems_do_not_differ() -> None:
     assert p_value(NAMES[::-1], NAMES[::-1], NAMES, "bootstrap") == 1.0
     assert p_value(["x"] * 9, ["y"] * 9, NAMES, "ar") == 1.0
@@ -185,6 +198,12 @@ def test_rank_correlation_sees_the_order_alone(values: list[int]) -> None:
         assert rank_correlation(values, [-v for v in values]) == pytest.approx(-1)
     else:
         assert math.isnan(rank_correlation(values, values))
+
+
+def test_rank_correlation_without_ties_is_spearmans_formula() -> None:
+    a, b = [2, 6, 0, 3, 1, 5, 4], [5, 0, 6, 1, 3, 2, 4]
+    squared = sum((x - y) ** 2 for x, y in zip(a, b, strict=True))
+    assert rank_correlation(a, b) == pytest.approx(1 - 6 * squared / (7 * (7**2 - 1)))
 
 
 def test_rank_correlation_with_ties_is_that_of_the_textbook() -> None:

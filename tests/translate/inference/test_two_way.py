@@ -4,7 +4,6 @@ import json
 from dataclasses import replace
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 from tests.programs import program
@@ -87,14 +86,3 @@ def test_the_benchmark_counts_what_is_below_the_median(
     lost = replace(sure, flags=("missing",), back=None)
     found = bench.suspicious([doubtful, sure, lost, replace(sure, back=-1)], [True, True, False, True])
     assert found == {"sentences": 3, "below_median": pytest.approx(2 / 3, abs=1e-3)}
-
-
-def test_the_rank_correlation_is_spearmans() -> None:
-    """Against the textbook formula, without ties; with ties, equal values share their mean rank."""
-    bench = program("bench_confidence")
-    rng = np.random.default_rng(3)
-    a, b = rng.permutation(7).tolist(), rng.permutation(7).tolist()
-    squared = sum((x - y) ** 2 for x, y in zip(a, b, strict=True))
-    assert bench.spearman(a, b) == pytest.approx(1 - 6 * squared / (7 * (49 - 1)), abs=6e-4)
-    assert bench.spearman(a, [3.0] * 7) is None
-    assert bench.ranks([5, 3, 5, 1]).tolist() == [2.5, 1, 2.5, 0]
