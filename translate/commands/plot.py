@@ -43,7 +43,9 @@ def _find(place: Path) -> Path:
 def _curves(folders: Sequence[Path]) -> "Figure":
     from translate.training.run import Run
 
-    return charts.learning_curves({folder.resolve().name: Run(folder).records() for folder in folders})
+    names = [folder.resolve().name for folder in folders]
+    labels = (name if names.count(name) == 1 else str(folder) for name, folder in zip(names, folders, strict=True))
+    return charts.learning_curves({label: Run(folder).records() for label, folder in zip(labels, folders, strict=True)})
 
 
 def _table(folder: Path) -> dict[str, object]:

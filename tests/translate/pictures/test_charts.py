@@ -69,6 +69,16 @@ def test_files_are_written_beside_the_run_and_are_the_same_again(
     assert {name: (Path("other") / name).read_bytes() for name in first} == first
 
 
+def test_runs_of_one_name_are_told_apart_by_their_folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    for place in (Path("a/toy"), Path("b/toy")):
+        place.mkdir(parents=True)
+        (place / "metrics.jsonl").write_text(json.dumps(LINES[0]) + "\n", encoding="utf-8")
+    assert main(["plot", "a/toy", "b/toy", "--out", "."]) == 0
+    drawn = Path("curves.svg").read_text(encoding="utf-8")
+    assert all(f"{place}, train" in drawn for place in ("a/toy", "b/toy"))
+
+
 def test_a_grid_file_stands_for_its_folder(grid: Path) -> None:
     assert main(["plot", "configs/toy.toml"]) == 0
     assert (grid / "chart.svg").exists()
