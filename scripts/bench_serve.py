@@ -44,7 +44,7 @@ def main() -> int:
     spec = TranslationSpec.load(folder / "translation.json")
     lines = read(args.source, args.lines) if args.source else generated(args.lines)
     book = list(islice(cycle(lines), args.book))
-    record: dict[str, object] = {"bench": "serve", "model": args.model.name, "lines": len(lines), **machine()}
+    record: dict[str, object] = {"kind": "bench_serve", "model": args.model.name, "lines": len(lines), **machine()}
     per_second = file_speed(folder, lines, args.threads)
     record["file_per_second"] = round(per_second, 1)
     with serving(folder, args) as (process, port):
