@@ -136,7 +136,7 @@ def licence_of(corpus: str) -> dict[str, str]:
     """Return title, licence and origin of a corpus by its name in reports; UserError if it is not listed."""
     licences: dict[str, dict[str, str]] = tomllib.loads((DATA / "licences.toml").read_text(encoding="utf-8"))
     path = Path(corpus.split()[0])
-    for key in (path.name.split(".")[0], path.parent.name):
+    for key in (path.name.split(".")[0], f"{path.parent.name}/"):
         if key in licences:
             return licences[key]
     raise UserError(f"{corpus}: has no entry in {DATA / 'licences.toml'}; a model ships with all its licences")
