@@ -145,7 +145,7 @@ def _progress(n_bytes: int | None) -> Iterator[Callable[[int], object]]:
 
 def _pieces(lines: Lines, options: Text) -> Iterator[Piece]:
     """Pieces to translate, and the layout between them."""
-    assert options.format is not None  # set by `Options.with_format`
+    assert options.format is not None  # set by `with_format`
     read = formats.reader(options.format, column=options.column)
     return read(ended(lines) if options.format in LINE_FORMATS else lines)
 
@@ -203,7 +203,9 @@ def _settings(translator: "Translator", options: Text) -> dict[str, object]:
     """Everything that the translation of a file depends on, except the file."""
     folder = translator.engine.folder
     files = [folder / name for name in ("model.safetensors", "model.bin", "tokenizer.model")]
-    chosen = {name: getattr(options, name) for name in ("format", "column", "no_guards", "as_json", "precision")}
+    chosen = {
+        name: getattr(options, name) for name in ("format", "column", "no_guards", "two_way", "as_json", "precision")
+    }
     model = [sha256(file) for file in files if file.is_file()]
     chosen["engine"] = type(translator.engine).__name__
     return {"model": model, "decoding": dataclasses.asdict(translator.decoding), **chosen}

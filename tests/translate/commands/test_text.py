@@ -491,7 +491,7 @@ def test_a_translation_that_is_taken_up_again_is_the_same(
     assert not list(tmp_path.glob(".parts*"))
 
 
-@pytest.mark.parametrize("change", ["source", "beam", "format"])
+@pytest.mark.parametrize("change", ["source", "beam", "--format lines", "--two-way"])
 def test_what_is_taken_up_must_be_the_same(
     change: str, echo: Echo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -506,7 +506,7 @@ def test_what_is_taken_up_must_be_the_same(
         (tmp_path / "x.de").write_text("Ja.\nNein.\n" * 20, encoding="utf-8")
     if change == "beam":
         echo.decoding = DecodingConfig(beam_size=7)
-    assert main([*arguments, *(["--format", "lines"] if change == "format" else [])]) == 2
+    assert main([*arguments, *(change.split() if change.startswith("-") else [])]) == 2
     assert "--force" in capsys.readouterr().err
     assert (tmp_path / "x.en").read_bytes() == begun
 
