@@ -1,10 +1,10 @@
 """Everything that the routes of one application share."""
 
-import os
 import sys
 from dataclasses import dataclass
 from pathlib import Path
 
+from translate.machine import n_cores
 from translate.options.serving import Serve
 from translate.serving.access import Access
 from translate.serving.file_store import FileStore
@@ -78,9 +78,9 @@ class State:
 
 def _threads(options: Serve) -> tuple[int, int]:
     """Return the number of searches at a time and the number of CPU threads of each."""
-    n_cores = options.threads or max(1, (os.cpu_count() or 1) // options.workers)
-    n_workers = min(_MAX_WORKERS, n_cores)
-    return n_workers, n_cores // n_workers
+    n_available = options.threads or max(1, n_cores() // options.workers)
+    n_workers = min(_MAX_WORKERS, n_available)
+    return n_workers, n_available // n_workers
 
 
 def _use_threads(n_threads: int) -> None:

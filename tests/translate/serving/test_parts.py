@@ -11,10 +11,12 @@ from translate.cli import main
 from translate.errors import UserError
 from translate.inference.engine import TorchEngine
 from translate.models.folder import ModelFolder
+from translate.options.serving import Serve
 from translate.serving.file_store import KEPT_SECONDS, FileStore
 from translate.serving.keys import KeyStore
 from translate.serving.model_pool import ModelPool
 from translate.serving.rates import Rates
+from translate.serving.state import _threads
 
 
 def test_the_command_adds_lists_and_revokes_keys(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -73,6 +75,17 @@ def test_mistakes_at_the_start_are_one_sentence(
 ) -> None:
     assert main(["serve", *arguments]) == 2
     assert message in capsys.readouterr().err.splitlines()[-1]
+
+
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [(Serve(), (4, 2)), (Serve(workers=3), (3, 1)), (Serve(workers=11), (1, 1)), (Serve(workers=3, threads=5), (4, 1))],
+)
+def test_workers_share_the_cores_that_the_process_may_use(
+    monkeypatch: pytest.MonkeyPatch, options: Serve, expected: tuple[int, int]
+) -> None:
+    monkeypatch.setenv("OMP_NUM_THREADS", "9")
+    assert _threads(options) == expected
 
 
 def test_rates_are_counted_for_each_client_and_minute(tmp_path: Path) -> None:
