@@ -1,19 +1,18 @@
 """`translate keys`: create, list and revoke the API keys of a server."""
 
 import json
-import os
 from dataclasses import asdict
-from pathlib import Path
 
 from translate.commands.messages import say
 from translate.errors import UserError
+from translate.models import registry
 from translate.options.serving import Keys
 from translate.serving.keys import KeyStore
 
 
 def run(options: Keys) -> None:
     """Create, list or revoke API keys; UserError if the name is missing, taken or unknown."""
-    store = KeyStore(options.file or default_file())
+    store = KeyStore(options.file or registry.home() / "keys.sqlite")
     if options.action == "list":
         _list(store, options.as_json)
     elif not options.name:
@@ -23,12 +22,6 @@ def run(options: Keys) -> None:
         say(f"this is the only time that the key {options.name} is shown; {store.path} holds its hash")
     else:
         store.revoke(options.name)
-
-
-def default_file() -> Path:
-    """Return the file of keys that is used if none is named."""
-    home = os.environ.get("TRANSLATE_HOME")
-    return (Path(home) if home else Path.home() / ".local" / "share" / "translate") / "keys.sqlite"
 
 
 def _list(store: KeyStore, as_json: bool) -> None:

@@ -17,13 +17,14 @@ RUNS = Path("runs")
 
 
 def places() -> list[Path]:
-    """The folders of installed models: those that ship with the program, then the user's.
+    """The folders of installed models: those that ship with the program, then the user's."""
+    return [Path(__file__).parent, home() / "models"]
 
-    The user's models are in $TRANSLATE_HOME/models or ~/.local/share/translate/models.
-    """
-    home = os.environ.get("TRANSLATE_HOME")
-    user = Path(home) if home else Path.home() / ".local" / "share" / "translate"
-    return [Path(__file__).parent, user / "models"]
+
+def home() -> Path:
+    """Return the folder of the user's models and keys: $TRANSLATE_HOME or ~/.local/share/translate."""
+    chosen = os.environ.get("TRANSLATE_HOME")
+    return Path(chosen) if chosen else Path.home() / ".local" / "share" / "translate"
 
 
 def named_models() -> list[tuple[str, Path]]:
