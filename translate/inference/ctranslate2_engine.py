@@ -33,6 +33,7 @@ from translate.optional import optional_package
 ComputeType = Literal["float32", "int8", "default"]
 
 _CONVERSION = 1  # changes with the contents of converted files
+_UNLOADABLE = (RuntimeError, ValueError, IndexError)  # of CTranslate2, for files that are damaged or absent
 _NO_PENALTY = 1e-9  # of CTranslate2, which with 0 would stop at another time
 
 
@@ -84,7 +85,7 @@ class CTranslate2Engine:
         n_workers = threads or n_cores()
         try:
             translator = _load(folder, n_workers, "default")
-        except RuntimeError as error:
+        except _UNLOADABLE as error:
             raise UserError(f"{folder}: CTranslate2 cannot load it ({error}); export it again") from error
         return cls(folder, tokenizer, spec, max_positions, translator, n_workers)
 
@@ -112,7 +113,7 @@ class CTranslate2Engine:
         if (entry := cache.find(key)) is not None:
             try:
                 translator = _load(entry, n_workers, compute_type)
-            except RuntimeError:  # damaged, or removed meanwhile
+            except _UNLOADABLE:  # damaged, or removed meanwhile
                 cache.remove(key)
         if translator is None:
             converted = _converted(folder, config, tokenizer, n_positions)
@@ -120,7 +121,7 @@ class CTranslate2Engine:
                 cache.store(key, converted)
             try:
                 translator = _load(folder, n_workers, compute_type, converted)
-            except (RuntimeError, ValueError) as error:
+            except _UNLOADABLE as error:
                 raise UserError(f"{folder}: CTranslate2 cannot load it ({error}); use --engine torch") from error
         limit = config.max_length if config.positions == "learned" else None
         return cls(folder, tokenizer, spec, limit, translator, n_workers, TorchTwin(folder))

@@ -133,9 +133,10 @@ def test_the_cache_may_be_damaged_deleted_or_read_only(
     expected = [t.text for t in Translator(open_engine(parts.folder)).stream(lines)]
     (entry,) = cache.place().iterdir()
     whole = (entry / "model.bin").read_bytes()
-    (entry / "model.bin").write_bytes(whole[:99])
-    assert [t.text for t in Translator(open_engine(parts.folder)).stream(lines)] == expected
-    assert (entry / "model.bin").read_bytes() == whole
+    for damaged in (whole[:99], whole.replace(b"T", b"\xff", 1), whole.replace(b"gamma", b"gamme", 1)):
+        (entry / "model.bin").write_bytes(damaged)
+        assert [t.text for t in Translator(open_engine(parts.folder)).stream(lines)] == expected
+        assert (entry / "model.bin").read_bytes() == whole
     (entry / "shared_vocabulary.json").unlink()
     assert [t.text for t in Translator(open_engine(parts.folder)).stream(lines)] == expected
     monkeypatch.setenv("XDG_CACHE_HOME", "/dev/null")
