@@ -135,9 +135,11 @@ class Passages:
         pair = self.source, self.target
         lost = {text: gaps for text in found if (gaps := numbers.missing(found[text].text, text, *pair))}
         best = found | {text: found[text].flagged("missing") for text in lost}
+        protected: dict[str, Protected] = {}
         for only in (lost, dict.fromkeys(lost)):
-            protected = {text: numbers.protect(text, *pair, only[text]) for text in lost}
-            known = [text for text in lost if len(protected[text].originals) <= self.n_symbols]
+            before, protected = protected, {text: numbers.protect(text, *pair, only[text]) for text in lost}
+            new = [text for text in lost if protected[text] != before.get(text)]  # not if all numbers were missing
+            known = [text for text in new if len(protected[text].originals) <= self.n_symbols]
             again = self.search(_distinct(protected[text].text for text in known), 0) if known else {}
             for text in known:
                 translation = again[protected[text].text]

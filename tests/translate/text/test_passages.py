@@ -174,6 +174,7 @@ def test_a_lost_number_is_put_where_the_model_puts_its_symbol() -> None:
 def test_a_number_that_stays_lost_makes_the_translation_suspicious(n_symbols: int) -> None:
     model = Model(lambda text: re.sub(r"\S*\d\S*", "", swapped(text)).strip())
     (sentence,) = translated(model, "Im Jahr 2024 sind es 365 Tage", n_symbols=n_symbols)
+    assert len(model.asked) == len(set(model.asked))
     assert (sentence.text.split(), {*sentence.flags} - {"echo"}) == (["iM", "jAHR", "SIND", "ES", "tAGE"], {"missing"})
 
 
