@@ -57,9 +57,8 @@ class TsvSource(Origin):
     @model_validator(mode="before")
     @classmethod
     def _number_columns(cls, values: object) -> object:
-        if not isinstance(values, dict):
+        if not isinstance(values, dict) or not isinstance(names := values.get("columns"), list | tuple):
             return values
-        names = list(values.get("columns", ()))
         numbers = {side: names.index(name) for side in ("source", "target") if (name := values.get(side)) in names}
         return {**values, **numbers}
 

@@ -168,6 +168,8 @@ def test_tsv_columns_are_chosen_by_name_in_a_file_without_a_header(tmp_path: Pat
     assert TsvSource(**source.model_dump()) == source
     with pytest.raises(ValueError, match="valid integer"):
         TsvSource(kind="tsv", path="a.tsv", columns=columns, source="fr", target="de")
+    with pytest.raises(ValueError, match="valid tuple"):
+        TsvSource(kind="tsv", path="a.tsv", columns=5)
 
 
 def test_tsv_columns_are_chosen_by_number_and_quotes_are_text(tmp_path: Path) -> None:
