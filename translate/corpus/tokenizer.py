@@ -194,11 +194,11 @@ def affordable(path: Path, n_sentences: int) -> int:
 
 def _in_long_words(path: Path) -> int:
     """Return the bytes of a file in words of more than _LONG_WORD bytes; only spaces and line ends separate words."""
+    import numpy as np
+
     n = 0
     with path.open("rb") as file:
         while lines := file.readlines(2**20):
-            import numpy as np
-
             ends = np.flatnonzero(np.frombuffer(b"".join(lines), dtype=np.uint8) <= ord(" "))
             lengths = np.diff(ends, prepend=-1) - 1
             n += int(lengths[lengths > _LONG_WORD].sum())

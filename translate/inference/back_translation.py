@@ -8,7 +8,7 @@ import hashlib
 import itertools
 import json
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 from tqdm import tqdm
@@ -105,7 +105,8 @@ def _translate(translator: Translator, text: Path, place: Path) -> None:
         partial.open("a", encoding="utf-8", newline="\n") as file,
         tqdm(desc="translating", total=n_lines, initial=n_done, unit=" lines", disable=None, leave=False) as bar,
     ):
-        for window in _windows(itertools.islice(read_lines(text), n_done, None)):
+        lines = itertools.islice(read_lines(text), n_done, None)
+        while window := list(itertools.islice(lines, WINDOW)):
             file.writelines(f"{translation.text}\n" for translation in translator.stream(window))
             file.flush()
             os.fsync(file.fileno())
@@ -121,9 +122,3 @@ def _cut_to_whole_lines(path: Path) -> int:
     with path.open("r+b") as file:
         file.truncate(len(whole[0]) + len(whole[1]))
     return whole[0].count(b"\n") + len(whole[1])
-
-
-def _windows(lines: Iterable[str]) -> Iterator[list[str]]:
-    lines = iter(lines)
-    while window := list(itertools.islice(lines, WINDOW)):
-        yield window

@@ -7,7 +7,7 @@ sentences, keeps placeholders and applies the guards; calling the translator doe
 
 import re
 import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import islice
 from pathlib import Path
@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, overload
 
 from transformer.search.hypothesis import LengthRule
 from translate.config.decoding import DecodingConfig
-from translate.errors import UserError
+from translate.errors import Say, UserError
 from translate.inference.engine import Engine, TorchEngine
 from translate.inference.opening import AnyPrecision, EngineName, open_engine
 from translate.inference.sentence_search import SentenceSearch
@@ -81,7 +81,7 @@ class Translator:
         engine: EngineName = "auto",
         threads: int | None = None,
         two_way: Path | str | None = None,
-        say: Callable[[str], None] | None = None,
+        say: Say | None = None,
     ) -> "Translator":
         """Open an installed model, a model folder or the model of a run directory.
 

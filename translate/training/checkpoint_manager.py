@@ -9,7 +9,7 @@ import torch
 from transformer.checkpoint_io import CheckpointError, average
 from transformer.model import Transformer
 from translate.config.schema import TrainingConfig
-from translate.errors import UserError
+from translate.errors import Say, UserError
 from translate.training import checkpoint
 from translate.training.checkpoint import TrainState, checkpoints, name_of, step_of
 from translate.training.distributed import Ranks
@@ -33,9 +33,7 @@ class CheckpointManager:
         saved_step: the step of the last checkpoint; 0 without one.
     """
 
-    def __init__(
-        self, run: Run, config: TrainingConfig, schedule: Schedule, ranks: Ranks, say: Callable[[str], None]
-    ) -> None:
+    def __init__(self, run: Run, config: TrainingConfig, schedule: Schedule, ranks: Ranks, say: Say) -> None:
         self._run, self._config, self._schedule, self._ranks, self._say = run, config, schedule, ranks, say
         self._root = run.checkpoints
         self.saved_step = 0

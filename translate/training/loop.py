@@ -14,7 +14,7 @@ from transformer.model import Transformer
 from translate.config.schema import TrainingConfig
 from translate.corpus.batches import Batch, width
 from translate.corpus.prepare import Prepared
-from translate.errors import UserError
+from translate.errors import Say, UserError
 from translate.machine import relieve_memory
 from translate.models import folder as model_folder
 from translate.models.folder import TranslationSpec, write_model
@@ -68,7 +68,7 @@ class Trainer:
     dtype: torch.dtype
     spec: TranslationSpec
     bleu: Callable[[Transformer], float] | None
-    say: Callable[[str], None]
+    say: Say
     peak: float
     ranks: Ranks = ALONE
     replay_share: float = 0.0

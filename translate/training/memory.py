@@ -10,7 +10,7 @@ from typing import TypeVar
 import torch
 
 from translate.corpus.batches import Batch, halves
-from translate.errors import UserError
+from translate.errors import Say, UserError
 from translate.machine import release_memory
 
 T = TypeVar("T")
@@ -28,7 +28,7 @@ class Memory:
         n_splits: number of failures, each followed by halving.
     """
 
-    def __init__(self, pad: int, say: Callable[[str], None]) -> None:
+    def __init__(self, pad: int, say: Say) -> None:
         self.n_splits = 0
         self._pad, self._say = pad, say
         self._failed: list[Shape] = []

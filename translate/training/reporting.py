@@ -2,10 +2,10 @@
 
 import math
 import sys
-from collections.abc import Callable
 
 from tqdm import tqdm
 
+from translate.errors import Say
 from translate.training.checkpoint import TrainState
 from translate.training.run import Run
 from translate.training.schedule import Schedule
@@ -25,7 +25,7 @@ class Reporter:
         is_first: whether this is rank 0.
     """
 
-    def __init__(self, run: Run, say: Callable[[str], None], log_every: int, *, is_first: bool) -> None:
+    def __init__(self, run: Run, say: Say, log_every: int, *, is_first: bool) -> None:
         self._run, self._say, self._log_every, self._is_first = run, say, log_every, is_first
         self._board: TensorBoard | None = None
         self._bar: tqdm[None]

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from types import FrameType
 
-from translate.errors import Terminated
+from translate.errors import Say, Terminated
 
 Handler = Callable[[int, FrameType | None], None]
 
@@ -20,7 +20,7 @@ def terminable() -> AbstractContextManager[None]:
 
 
 @contextmanager
-def stop_signals(say: Callable[[str], None], alone: bool) -> Iterator[list[int]]:
+def stop_signals(say: Say, alone: bool) -> Iterator[list[int]]:
     """Yield a list that collects Ctrl-C and SIGTERM, so that the current step can be finished and saved.
 
     Args:
