@@ -11,7 +11,7 @@ GUIDE = Path(__file__).parents[2] / "docs" / "guide"
 SHOWN = set(
     re.findall(r"\]\(figures/([\w-]+)\.svg\)", "".join(page.read_text(encoding="utf-8") for page in GUIDE.glob("*.md")))
 )
-EXPLAINED = {"attention", "heads", "positions", "schedule", "steps", "temperature"}  # by `translate explain --to`
+EXPLAINED = {"attention", "heads", "positions", "schedule", "steps", "temperature"}  # by `translate explain --out`
 
 
 def test_every_figure_is_shown_and_has_a_program() -> None:

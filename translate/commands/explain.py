@@ -30,13 +30,13 @@ def run(options: Explain) -> None:
     from translate.pictures.curves import SchedulePicture
     from translate.pictures.picture import check_place, save
 
-    if options.to is not None:
-        check_place(options.to, force=options.force)
+    if options.out is not None:
+        check_place(options.out, force=options.force)
     picture: Picture = SchedulePicture() if kind == "schedule" else _drawn(kind, options, _opened(options.model))
-    if options.to is None:
+    if options.out is None:
         print(picture.text())
     else:
-        save(picture, options.to)
+        save(picture, options.out)
 
 
 def _checked(options: Explain) -> str:
@@ -73,7 +73,7 @@ def _drawn(kind: str, options: Explain, model_folder: ModelFolder) -> "Picture":
     from translate.pictures.temperature import temperature_picture
     from translate.pictures.words import analogy_picture, neighbours_picture
 
-    width = shutil.get_terminal_size().columns if options.to is None and sys.stdout.isatty() else None
+    width = shutil.get_terminal_size().columns if options.out is None and sys.stdout.isatty() else None
     view = View(options.part or "cross", options.layer, options.head, options.every_head)
     pictures: dict[str, Callable[[], Picture]] = {
         "attention": lambda: attention_picture(model_folder, options.attention or "", view, width),

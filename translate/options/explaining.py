@@ -37,5 +37,5 @@ class Explain:
     ] = None
     prefix: Annotated[str | None, value(DETAILS, "TEXT", "Temperature: beginning of the translation.")] = None
     model: declaring.Model = None
-    to: Annotated[Path | None, value(FILES, "FILE", "Write an .svg, .png or .html file instead of text.")] = None
+    out: Annotated[Path | None, value(FILES, "FILE", "Write an .svg, .png or .html file instead of text.")] = None
     force: Annotated[bool, flag(FILES, "--force", "Overwrite the output file.")] = False

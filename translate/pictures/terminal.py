@@ -45,7 +45,7 @@ def grid(rows: Sequence[str], columns: Sequence[str], values: Sequence[Sequence[
     needed = side + sum(len(column) + 1 for column in columns)
     if width is not None and needed > width:
         raise UserError(
-            f"the grid needs {needed} columns, but the terminal has {width}; widen it, or draw a file with --to"
+            f"the grid needs {needed} columns, but the terminal has {width}; widen it, or draw a file with --out"
         )
     lines = [" " * side + "".join(f" {column}" for column in columns)]
     for row, cells in zip(rows, values, strict=True):

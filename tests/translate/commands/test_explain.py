@@ -40,7 +40,7 @@ def test_every_picture_is_text_by_default(name: str, capsys: pytest.CaptureFixtu
 def test_every_picture_is_a_file_without_a_display(name: str) -> None:
     pytest.importorskip("matplotlib")
     for file, start in (("a.svg", b"<?xml"), ("a.png", b"\x89PNG"), ("a.html", b"<!doctype html>")):
-        assert main(["explain", *PICTURES[name], "--to", file]) == 0
+        assert main(["explain", *PICTURES[name], "--out", file]) == 0
         assert Path(file).read_bytes().startswith(start)
     assert not re.search(rb"src=|<link|@import", Path("a.html").read_bytes())
 
@@ -48,7 +48,7 @@ def test_every_picture_is_a_file_without_a_display(name: str) -> None:
 def test_the_same_picture_is_the_same_file() -> None:
     pytest.importorskip("matplotlib")
     for file in ("a.svg", "b.svg"):
-        assert main(["explain", *PICTURES["steps"], "--to", file]) == 0
+        assert main(["explain", *PICTURES["steps"], "--out", file]) == 0
     assert Path("a.svg").read_bytes() == Path("b.svg").read_bytes()
 
 
@@ -65,9 +65,9 @@ def test_the_same_picture_is_the_same_file() -> None:
         (["--neighbours", "Haus", "--beam", "2"], "--beam belongs to --steps; leave it out"),
         (["--neighbours", "Quastenflosser"], "'Quastenflosser': is not one token of the model's vocabulary"),
         (["--analogy", "Haus", "house", "Quastenflosser"], "'Quastenflosser': is not one token"),
-        (["--schedule", "--to", "a.pdf"], "a.pdf: pictures are .svg, .png, .html files"),
-        (["--schedule", "--to", "none/a.svg"], "none/a.svg: its folder does not exist; make none first"),
-        (["--schedule", "--to", "there.svg"], "there.svg: exists already; .*--force"),
+        (["--schedule", "--out", "a.pdf"], "a.pdf: pictures are .svg, .png, .html files"),
+        (["--schedule", "--out", "none/a.svg"], "none/a.svg: its folder does not exist; make none first"),
+        (["--schedule", "--out", "there.svg"], "there.svg: exists already; .*--force"),
         (
             ["--attention", SENTENCE, "--model", "exported"],
             "exported: is a CTranslate2 model, which gives no attention",
@@ -95,6 +95,6 @@ def test_a_missing_matplotlib_names_the_extra(
         raise ImportError(name)
 
     monkeypatch.setattr("translate.optional.import_module", missing)
-    assert main(["explain", "--schedule", "--to", "a.svg"]) == 2
+    assert main(["explain", "--schedule", "--out", "a.svg"]) == 2
     assert "pip install 'transformer-translate[plots]'" in capsys.readouterr().err
     assert main(["explain", "--schedule"]) == 0  # text needs no matplotlib

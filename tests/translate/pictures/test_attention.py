@@ -63,7 +63,7 @@ def test_a_layer_or_head_that_is_not_there_is_refused(view: View, said: str) -> 
 
 def test_a_grid_that_is_wider_than_the_terminal_is_refused() -> None:
     assert picture_of(View(), width=11).text()
-    with pytest.raises(UserError, match="needs 11 columns, but the terminal has 10; .*--to"):
+    with pytest.raises(UserError, match="needs 11 columns, but the terminal has 10; .*--out"):
         picture_of(View(), width=10).text()
 
 
