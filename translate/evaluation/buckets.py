@@ -25,7 +25,7 @@ class Bucket:
 
     Attributes:
         label: the range in words.
-        size: sentences in it.
+        size: sentences in it; `by_count` counts a sentence once for each system.
         values: of each system.
     """
 
