@@ -206,6 +206,23 @@ def test_the_translation_is_copied(page: Page) -> None:
     assert page.evaluate("navigator.clipboard.readText()") == ENGLISH
 
 
+def test_what_cannot_be_copied_is_selected(timed: Page) -> None:
+    page = timed
+    page.evaluate("Object.defineProperty(navigator, 'clipboard', { value: undefined })")
+    page.click("#alternatives summary")
+    write(page, GERMAN)
+    for button, text in (
+        (page.locator("#alternatives button").first, f"now {ENGLISH}"),
+        (page.locator("#copy"), ENGLISH),
+    ):
+        for _ in range(2):
+            button.click()
+            expect(button).to_have_text("Selected: press Ctrl+C")
+        assert page.evaluate("getSelection().toString()") == text
+        page.clock.run_for(2000)
+        expect(button).to_have_text("Copy")
+
+
 def test_files_are_chosen_or_dropped(page: Page) -> None:
     letter = {"name": "brief an dich.txt", "mimeType": "text/plain", "buffer": f"{GERMAN}\n\n{GERMAN}\n".encode()}
     page.set_input_files("#file", letter)  # type: ignore[arg-type]
@@ -226,6 +243,13 @@ def test_files_are_chosen_or_dropped(page: Page) -> None:
         [re.compile("Download brief"), re.compile("Download a_en.srt"), re.compile("cannot be translated")]
     )
     expect(page.locator("#problem")).to_have_text("This kind of file cannot be translated.")
+
+
+def test_no_next_try_is_promised_for_a_file(page: Page) -> None:
+    page.route("**/translate_file", lambda route: route.abort())
+    letter = {"name": "a.txt", "mimeType": "text/plain", "buffer": GERMAN.encode()}
+    page.set_input_files("#file", letter)  # type: ignore[arg-type]
+    expect(page.locator("#problem")).to_have_text("The server cannot be reached. Check that it is running.")
 
 
 def test_errors_are_shown_in_plain_words(page: Page) -> None:

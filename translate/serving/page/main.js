@@ -97,7 +97,7 @@ function showAlternatives(texts) {
       button.type = "button";
       button.textContent = "Copy";
       button.setAttribute("aria-label", `Copy: ${text}`);
-      button.addEventListener("click", () => copy(text, button));
+      button.addEventListener("click", () => copy(words, button));
       item.append(words, button);
       return item;
     }),
@@ -114,23 +114,23 @@ function problem(message) {
   $("problem").hidden = !message;
 }
 
-function fail(error) {
-  problem(error.seconds ? `${error.message} The next try is in ${error.seconds} seconds.` : error.message);
+function fail(error, seconds = 0) {
+  problem(seconds ? `${error.message} The next try is in ${seconds} seconds.` : error.message);
   if (error.needsKey) showKey(true);
 }
 
-async function copy(text, button) {
-  const label = button.textContent;
+/** Copies the text of an element. */
+async function copy(element, button) {
   try {
-    await navigator.clipboard.writeText(text);
+    await navigator.clipboard.writeText(element.textContent);
     button.textContent = "Copied";
     $("announcement").textContent = "Copied";
   } catch {
     // Without HTTPS, a browser allows this only on the machine itself.
-    getSelection().selectAllChildren($("output"));
+    getSelection().selectAllChildren(element);
     button.textContent = "Selected: press Ctrl+C";
   }
-  setTimeout(() => (button.textContent = label), 2000);
+  setTimeout(() => (button.textContent = "Copy"), 2000);
 }
 
 function swap() {
@@ -192,7 +192,7 @@ setUpAlternatives();
 if (settings.filesTranslation) acceptFiles(settings.supportedFilesFormat, pair, fail);
 field.addEventListener("input", () => renew(settings.frontendTimeout));
 $("swap").addEventListener("click", swap);
-$("copy").addEventListener("click", () => copy(output.text(), $("copy")));
+$("copy").addEventListener("click", () => copy($("output"), $("copy")));
 $("clear").addEventListener("click", () => {
   field.value = "";
   renew();

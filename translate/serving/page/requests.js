@@ -12,7 +12,8 @@ export class Requests {
   /**
    * @param {number} pause in milliseconds.
    * @param {{body: () => object|null, busy: (busy: boolean) => void, done: (answer: object, body: object) => void,
-   *   failed: (problem: Problem) => void}} handlers; `body` returns null if there is nothing to translate.
+   *   failed: (problem: Problem, seconds: number) => void}} handlers; `body` returns null if there is nothing to
+   *   translate, `failed` receives the time until the next try, 0 if there is none.
    */
   constructor(pause, handlers) {
     this.#pause = pause;
@@ -58,6 +59,6 @@ export class Requests {
   #fail(error) {
     if (!(error instanceof Problem)) throw error;
     if (error.seconds) this.#timer = setTimeout(() => this.now(), 1000 * error.seconds);
-    this.#handlers.failed(error);
+    this.#handlers.failed(error, error.seconds);
   }
 }
