@@ -48,6 +48,7 @@ def record_of(run: Path) -> Record:
     """Return the settings, data, cost and scores of a run."""
     manifest, config, end = read_json(run / "manifest.json"), read_json(run / "config.json"), state_of(run)
     *parents, own = (history(*part) for part in lineage(run))
+    unknown = [None] if card_before(run) else []
     return {
         "kind": "training",
         "name": run.name,
@@ -58,7 +59,7 @@ def record_of(run: Path) -> Record:
         "date": manifest["starts"][0]["time"][:10],
         "pairs": manifest["data"]["counts"]["kept"],
         "inputs": manifest["data"]["inputs"],
-        "parents": parents,
+        "parents": [*unknown, *parents],
         "valid": {key: end[key] for key in ("nll", "perplexity", "bleu")},
         "averaged": end["averaged"],
         # Corpora keep their licences, so records hold no sentences.
@@ -98,7 +99,7 @@ def state_of(run: Path, last_step: int | None = None) -> Record:
 def lineage(run: Path, last_step: int | None = None) -> list[tuple[Path, int | None]]:
     """Return the runs that made a model, oldest first, each with its last update; None is the end of the run.
 
-    Raises UserError if a model in the chain belongs to no run.
+    A model with a card may be at the beginning of the chain. UserError for another model that belongs to no run.
     """
     own = (run, last_step)
     parent = read_json(run / "manifest.json").get("parent")
@@ -107,9 +108,18 @@ def lineage(run: Path, last_step: int | None = None) -> list[tuple[Path, int | N
     folder = Path(parent["path"])
     is_checkpoint = folder.parent.name == "checkpoints"
     before, step = (folder.parents[1], step_of(folder)) if is_checkpoint else (folder.parent, None)
-    if not (before / "manifest.json").exists():
-        raise UserError(f"{run}: began with {folder}, which belongs to no run; restore the run that made it")
-    return [*lineage(before, step), own]
+    if (before / "manifest.json").exists():
+        return [*lineage(before, step), own]
+    if (folder / "README.md").exists():
+        return [own]
+    raise UserError(f"{run}: began with {folder}, which belongs to no run; restore the run that made it")
+
+
+def card_before(run: Path) -> str:
+    """Return the card of the shipped model that the chain of a run began with; "" if it began with random weights."""
+    first, _ = lineage(run)[0]
+    parent = read_json(first / "manifest.json").get("parent")
+    return (Path(parent["path"]) / "README.md").read_text(encoding="utf-8") if parent else ""
 
 
 def rebuilt(page: str) -> str:

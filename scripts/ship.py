@@ -19,7 +19,8 @@ from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 
-from results import Record, history, lineage, machine_name, score_cells, signatures, state_of, table
+from bench_practical import answers, by_topic, chrf, sentences
+from results import Record, card_before, history, lineage, machine_name, score_cells, signatures, state_of, table
 
 from translate.commands import compress, evaluate
 from translate.config.load import load
@@ -109,6 +110,8 @@ def chapters(run: Path, small: Path, weaknesses: str) -> Iterator[str]:
     yield "## Data\n\n" + table(data_rows(config, manifest))
     yield "## Training\n\n" + "\n".join(f"- {line}" for line in training(run))
     yield f"## Scores\n\n{table(score_rows(scores))}\n\n" + "  \n".join(signatures(scores["fp32"].values()))
+    if sentences(config.data.langpair).exists():
+        yield practical(small)
     yield f"## Weaknesses\n\n{weaknesses}"
     yield f"## Samples\n\n{SAMPLES} lines, evenly spaced, not selected.\n\n" + "\n\n".join(samples(config, small, run))
 
@@ -145,15 +148,19 @@ def licence_of(corpus: str) -> dict[str, str]:
 def training(run: Path) -> Iterator[str]:
     """Yield one line for each run that made the model, oldest first, and the result of the last one.
 
+    The chain may begin with a shipped model, whose card has the lines of the runs before.
+
     Raises UserError if a run is lost, or if an older run used a corpus that the newer ones do not name.
     """
-    parts = lineage(run)
-    known = [titles(load(folder / "config.json")) for folder, _ in parts]
+    parts, card = lineage(run), card_before(run)
+    trained = [title.split(" | ")[0].removeprefix("| ") for title in lines_of("Data", card)[2:]]
+    known = [dict(zip(trained, trained, strict=True)), *(titles(load(folder / "config.json")) for folder, _ in parts)]
     for first, second in pairwise(known):
         if lacking := first.keys() - second.keys():
             raise UserError(
                 f"{run}: began with a model trained on {first[min(lacking)]}, whose licence it does not list"
             )
+    yield from (line.removeprefix("- ") for line in lines_of("Training", card) if line.startswith("- `translate "))
     for part in parts:
         cost = history(*part)
         yield (
@@ -164,6 +171,20 @@ def training(run: Path) -> Iterator[str]:
     end = state_of(run)
     yield f"mean of the checkpoints of updates {', '.join(f'{step:,}' for step in end['averaged'])}"
     yield f"validation: {end['nll']:.3f} nats a token"
+
+
+def lines_of(title: str, card: str) -> list[str]:
+    """Return the lines of a chapter of a card; [] if there is none."""
+    return card.partition(f"## {title}\n\n")[2].partition("\n\n## ")[0].splitlines()
+
+
+def practical(small: Path) -> str:
+    """Return the chapter with the scores and translations of the practical sentences."""
+    found = answers(small)
+    rows = [{"topic": topic, "chrF": str(value)} for topic, value in [*by_topic(found).items(), ("all", chrf(found))]]
+    about = f"{len(found)} sentences written for this project, translated with the settings of `translate text`."
+    said = "\n\n".join(f"    {one.source}\n    {one.reference}\n    {one.translation}" for one in found)
+    return f"## Practical sentences\n\n{about}\n\n{table(rows)}\n\n{said}"
 
 
 def score_rows(scores: dict[str, Record]) -> Iterator[dict[str, str]]:

@@ -1,0 +1,93 @@
+#!/usr/bin/env python3
+"""Score a model on 120 practical sentences: letters, health, travel, work, shop, bank, household, school, news.
+
+    python scripts/bench_practical.py de-en --out scripts/results/practical-de-en.json   # an installed model
+    python scripts/bench_practical.py runs/mine
+
+A line of the list is a topic, a sentence and its reference, separated by tabs. The sentences were written for this
+project and are in no corpus. `translate text` translates them with its settings. The last line is the JSON record,
+which also has every translation.
+"""
+
+import argparse
+import json
+import sys
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from sacrebleu import corpus_chrf
+
+from translate.files import write_json
+from translate.inference.translator import Translator
+from translate.training.environment import commit
+
+DATA = Path(__file__).resolve().parent / "data"
+
+
+@dataclass(frozen=True)
+class Answer:
+    """A sentence with its reference and its translation."""
+
+    topic: str
+    source: str
+    reference: str
+    translation: str
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Translate the list, print the translations and the record."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("model", help="name of an installed model, or a folder")
+    parser.add_argument("--out", type=Path, metavar="FILE", help="write the record here, too")
+    args = parser.parse_args(argv)
+    found = answers(args.model)
+    for one in found:
+        print(f"{one.topic}\t{one.source}\t{one.translation}")
+    record = {
+        "kind": "bench_practical",
+        "commit": commit(),
+        "model": args.model,
+        "sentences": len(found),
+        "chrf": chrf(found),
+        "topics": by_topic(found),
+        "translations": {one.source: one.translation for one in found},
+    }
+    if args.out:
+        write_json(args.out, record)
+    print(json.dumps(record, ensure_ascii=False))
+    return 0
+
+
+def sentences(langpair: str) -> Path:
+    """Return the place of the list of a direction such as "de-en"; other languages have none."""
+    return DATA / f"practical.{langpair}.tsv"
+
+
+def answers(model: Path | str) -> list[Answer]:
+    """Return the practical sentences of the model's languages with its translations."""
+    translator = Translator.load(model)
+    spec = translator.engine.spec
+    lines = sentences(f"{spec.source}-{spec.target}").read_text(encoding="utf-8").splitlines()
+    topics, sources, references = zip(*(line.split("\t") for line in lines), strict=True)
+    translations = (translation.text for translation in translator.passages(sources))
+    return list(map(Answer, topics, sources, references, translations))
+
+
+def chrf(found: Sequence[Answer]) -> float:
+    """Return the chrF of the translations, from 0 to 100."""
+    score = corpus_chrf([one.translation for one in found], [[one.reference for one in found]])
+    return round(score.score, 1)
+
+
+def by_topic(found: Sequence[Answer]) -> dict[str, float]:
+    """Return the chrF of each topic."""
+    topics = defaultdict(list)
+    for one in found:
+        topics[one.topic].append(one)
+    return {topic: chrf(chosen) for topic, chosen in topics.items()}
+
+
+if __name__ == "__main__":
+    sys.exit(main())
