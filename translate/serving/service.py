@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from translate.errors import UserError
 from translate.inference.documents import TranslatedPiece, joined, translate_documents
+from translate.inference.engine import Engine, TorchEngine
 from translate.inference.opening import torch_engine
 from translate.inference.translator import Translator
 from translate.inference.variants import variants
@@ -145,13 +146,21 @@ class Service:
             with self.pool.engine((source, target)) as engine:
                 from translate.inference.alignment import word_attention  # imports torch
 
-                if (with_attention := torch_engine(engine)) is None:
+                if (with_attention := _with_attention(engine)) is None:
                     raise invalid("This model is in CTranslate2's format, which has no attention")
                 return word_attention(with_attention.model_folder, text, translation)
         except ModelUnavailableError as error:
             raise _unavailable(error) from error
         except UserError as error:
             raise invalid(str(error)) from error
+
+
+def _with_attention(engine: Engine) -> TorchEngine | None:
+    """Return the engine of PyTorch for the same model; ModelUnavailableError if its files were damaged meanwhile."""
+    try:
+        return torch_engine(engine)
+    except (UserError, ValueError) as error:  # CheckpointError is a ValueError
+        raise ModelUnavailableError("This model cannot be loaded by PyTorch, which computes attention") from error
 
 
 def _unavailable(error: ModelUnavailableError) -> ApiError:

@@ -294,6 +294,21 @@ def test_a_replaced_model_is_used_at_once_and_a_damaged_one_never(
         assert answer() == old
 
 
+def test_attention_of_a_model_whose_files_are_gone_is_unavailable(
+    parts: ModelFolder, options: Serve, tmp_path: Path
+) -> None:
+    """CTranslate2 goes on with the loaded model, and PyTorch has not loaded it yet."""
+    pytest.importorskip("ctranslate2")
+    folder = Path(shutil.copytree(parts.folder, tmp_path / "model"))
+    with live(replace(options, model=[folder]), tmp_path / "server") as server:
+        with server.state.service.pool.engine(("de", "en")):
+            shutil.rmtree(folder)
+        body = {"q": "der Hund", "translation": "the dog", "source": "de", "target": "en"}
+        refused = server.http.post("/alignment", json=body)
+        assert (refused.status_code, refused.json().keys()) == (503, {"error"})
+        assert str(tmp_path) not in refused.text
+
+
 def test_the_log_holds_no_text(
     options: Serve, tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
