@@ -1,10 +1,11 @@
 """`translate keys`: create, list and revoke the API keys of a server."""
 
 import json
-from dataclasses import asdict
+from dataclasses import asdict, astuple
 
 from translate.commands.messages import say
 from translate.errors import UserError
+from translate.experiments.layout import rendered
 from translate.models import registry
 from translate.options.serving import Keys
 from translate.serving.keys import KeyStore
@@ -29,10 +30,6 @@ def _list(store: KeyStore, as_json: bool) -> None:
     if as_json:
         print(json.dumps([asdict(key) for key in found], indent=2, ensure_ascii=False))
         return
-    rows: list[tuple[str, ...]] = [("name", "created", "revoked", "requests/min", "characters")]
-    for key in found:
-        limits = (key.requests_per_minute, key.max_characters)
-        rows.append((key.name, key.created, key.revoked or "", *("" if n is None else str(n) for n in limits)))
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    for row in rows:
-        print("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip())
+    names = ("name", "created", "revoked", "requests/min", "characters")
+    rows = [["" if value is None else str(value) for value in astuple(key)] for key in found]
+    print(rendered([dict(zip(names, row, strict=True)) for row in rows], "simple"))
