@@ -51,6 +51,14 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return place
 
 
+@pytest.fixture(autouse=True)
+def few_sentences(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two practical sentences, as a hundred take seconds."""
+    lines = ["travel\tWo ist der Zug?\tWhere is the train?\n", "shop\tIch suche Brot.\tI am looking for bread.\n"]
+    (tmp_path / "practical.de-en.tsv").write_text("".join(lines), encoding="utf-8")
+    monkeypatch.setitem(ship.answers.__globals__, "DATA", tmp_path)
+
+
 @pytest.mark.parametrize("dtype", ["int8", "bf16"])
 def test_a_run_ships_with_its_card(
     place: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], dtype: str
@@ -69,6 +77,7 @@ def test_a_run_ships_with_its_card(
     assert "| one | 30 | fp32 |" in card
     assert small["one"]["bleu"]["signature"] in card
     assert "- It has learned nothing." in card
+    assert "| travel | " in card and "    Ich suche Brot.\n    I am looking for bread.\n" in card
     assert "| grammar | 70 | Apache-2.0 | this project |" in card
     assert "| word list |" in card
     translations = (place / "runs" / "x" / dtype / "hypotheses" / "one.txt").read_text(encoding="utf-8").split("\n")
