@@ -33,7 +33,7 @@ def open_engine(
         precision: "fp32" gives the same translations in both engines; "auto" is the fastest one of the engine.
         threads: batches that CTranslate2 translates at a time; None is one for each core.
 
-    Raises UserError or CheckpointError if the folder cannot be used, or if the engine has no such precision.
+    Raises UserError or CheckpointError if the folder cannot be used, or if the engine has no such precision or device.
     """
     from translate.inference.ctranslate2_engine import CTranslate2Engine
 
@@ -44,6 +44,8 @@ def open_engine(
     for engine, impossible, other in (("ctranslate2", "bf16", "int8"), ("torch", "int8", "bf16")):
         if (name, precision) == (engine, impossible):
             raise UserError(f"the engine {engine} has no precision {impossible}; use {other}")
+    if name == "ctranslate2" and device is not None and not _on_cpu(device):
+        raise UserError(f"the engine ctranslate2 computes on the CPU, not on {device}; leave one of them out")
     if name == "ctranslate2" or (name == "auto" and precision != "bf16" and _on_cpu(device)):
         try:
             return CTranslate2Engine.convert(folder, threads, "float32" if precision == "fp32" else "int8")
