@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import pytest
+import torch
 
 from tests.translate.conftest import SENTENCES
 from translate.config.load import parse
@@ -63,6 +64,24 @@ def test_a_translation_is_made_once(
     monkeypatch.setattr(back_translation, "_translate", None)
     assert complete(experiment, tmp_path) == first
     assert complete(first, tmp_path) == first
+
+
+def test_another_text_model_or_method_is_another_translation(
+    experiment: ExperimentConfig, model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(back_translation, "_translate", lambda translator, text, place: place.touch())
+    complete(experiment, tmp_path)
+    mono = experiment.data.train[1].model_copy(update={"method": "greedy"})
+    data = experiment.data.model_copy(update={"train": (mono,)})
+    complete(experiment.model_copy(update={"data": data}), tmp_path)
+    (tmp_path / "data" / "mono.de").write_text("the dog sees\n", encoding="utf-8")
+    complete(experiment, tmp_path)
+    opened = ModelFolder.open(model)
+    with torch.no_grad():
+        next(opened.model.parameters()).add_(1)
+    save(opened.model, opened.tokenizer, opened.spec, model, replace=True)
+    complete(experiment, tmp_path)
+    assert len([*(tmp_path / "synthetic").iterdir()]) == 4
 
 
 def test_the_root_may_be_a_link_to_another_place(experiment: ExperimentConfig, tmp_path: Path) -> None:

@@ -13,6 +13,7 @@ import pytest
 import translate
 from tests.conftest import CORPORA
 from tests.translate.conftest import SENTENCES
+from transformer.search.hypothesis import SearchConfig
 from translate.corpus.grammar import generate
 from translate.errors import UserError
 from translate.inference.engine import TorchEngine
@@ -143,6 +144,17 @@ def test_the_cache_may_be_damaged_deleted_or_read_only(
     assert [t.text for t in Translator(open_engine(parts.folder)).stream(lines)] == expected
 
 
+@pytest.mark.parametrize("name", MODELS[:1])
+def test_forbidden_tokens_leave_the_probabilities_of_the_others(name: str) -> None:
+    """CTranslate2 alone would scale them up."""
+    engines = [open_engine(registry.locate(Path(name), print), engine) for engine in ("torch", "ctranslate2")]
+    source = engines[0].tokenizer.encode("Der Hund, der Hund, der Hund, der Hund und der Hund schlafen.")
+    config = SearchConfig(beam_size=3, no_repeat=2)
+    ours, theirs = (engine.search([source], [50], config)[0][0] for engine in engines)
+    assert theirs.tokens == ours.tokens
+    assert theirs.log_prob == pytest.approx(ours.log_prob, abs=1e-4)
+
+
 def test_other_weights_are_another_entry(parts: ModelFolder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     copy = tmp_path / "copy"
@@ -167,6 +179,8 @@ def test_what_is_asked_for_is_used(parts: ModelFolder) -> None:
         assert "int8" in engine.translator.compute_type
     with pytest.raises(UserError, match="has no precision"):
         open_engine(parts.folder, "torch", precision="int8")
+    with pytest.raises(UserError, match="computes on the CPU, not on cuda"):
+        open_engine(parts.folder, "ctranslate2", device="cuda")
 
 
 def test_a_damaged_folder_is_described_by_pytorch(parts: ModelFolder, tmp_path: Path) -> None:

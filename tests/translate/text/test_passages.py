@@ -170,6 +170,17 @@ def test_a_lost_number_is_put_where_the_model_puts_its_symbol() -> None:
     assert (sentence.text, {*sentence.flags} - {"echo"}) == ("aM 30.11.2024 ZAHLT {name} 1,234.56 eURO", {"numbers"})
 
 
+def test_all_numbers_become_symbols_where_the_symbol_of_one_made_the_model_forget_another() -> None:
+    def speak(text: str) -> str:
+        return swapped(text.replace("2024 ", "") if SYMBOLS[0] in text else text.replace("365 ", ""))
+
+    model = Model(speak)
+    (sentence,) = translated(model, "Im Jahr 2024 sind es 365 Tage")
+    one, two = SYMBOLS[:2]
+    assert model.asked[1:] == [f"Im Jahr 2024 sind es {one} Tage", f"Im Jahr {one} sind es {two} Tage"]
+    assert (sentence.text, {*sentence.flags} - {"echo"}) == ("iM jAHR 2024 SIND ES 365 tAGE", {"numbers"})
+
+
 @pytest.mark.parametrize("n_symbols", [0, 1, 16])
 def test_a_number_that_stays_lost_makes_the_translation_suspicious(n_symbols: int) -> None:
     model = Model(lambda text: re.sub(r"\S*\d\S*", "", swapped(text)).strip())
