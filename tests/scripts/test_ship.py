@@ -77,7 +77,8 @@ def test_a_run_ships_with_its_card(
     assert "| one | 30 | fp32 |" in card
     assert small["one"]["bleu"]["signature"] in card
     assert "- It has learned nothing." in card
-    assert "| travel | " in card and "    Ich suche Brot.\n    I am looking for bread.\n" in card
+    assert "| travel | " in card
+    assert "    Ich suche Brot.\n    I am looking for bread.\n" in card
     assert "| grammar | 70 | Apache-2.0 | this project |" in card
     assert "| word list |" in card
     translations = (place / "runs" / "x" / dtype / "hypotheses" / "one.txt").read_text(encoding="utf-8").split("\n")

@@ -2,6 +2,7 @@
 
 import json
 import re
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -39,7 +40,9 @@ def run(options: Evaluate) -> None:
     sets = find_sets(options, model, source, target)
     _check(options, found, sets, target)
     places = [_place(options, system, several=len(found) > 1) for system in found]
-    for place in filter(None, places):
+    for place, several in Counter(filter(None, places)).items():
+        if several > 1:
+            raise UserError(f"{several} systems would write their results to {place}; give their folders other names")
         score_files.begin(place, sets)
     by_system = [
         _evaluated(options, system, sets, target or "", place) for system, place in zip(found, places, strict=True)

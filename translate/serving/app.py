@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import logging
 from collections.abc import AsyncIterator
 from pathlib import Path
 
@@ -15,6 +16,7 @@ from translate.options.serving import Serve
 from translate.serving import api, docs_page, file_api
 from translate.serving.bodies import BodyLimit
 from translate.serving.errors import ApiError
+from translate.serving.events import event
 from translate.serving.protocol import HEAD_SECONDS
 from translate.serving.request_log import CLIENT_GONE, RequestLog
 from translate.serving.state import State
@@ -80,7 +82,10 @@ def _max_body(options: Serve) -> int:
 async def _tidy(state: State) -> None:
     while True:
         await asyncio.sleep(min(_TIDY_SECONDS, state.options.unload))
-        await asyncio.to_thread(state.tidy)
+        try:
+            await asyncio.to_thread(state.tidy)
+        except Exception:  # the next time may succeed; without a next time nothing would ever be unloaded
+            event("not tidied", {}, logging.ERROR, exception=True)
 
 
 async def _index() -> Response:

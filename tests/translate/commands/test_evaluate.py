@@ -222,6 +222,17 @@ def test_saved_outputs_are_compared_without_a_model(saved: Path, capsys: pytest.
     assert second["bleu"]["score"] == pytest.approx(expected.score)
 
 
+def test_systems_with_one_place_for_results_are_refused(
+    run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name in ("a b", "a-b"):
+        shutil.copytree(run / "model", tmp_path / name)
+    texts = ["--source", str(tmp_path / "x"), "--reference", str(tmp_path / "x")]
+    (tmp_path / "x").write_text("x\n", encoding="utf-8")
+    assert main(["evaluate", str(tmp_path / "a b"), str(tmp_path / "a-b"), *texts, "--out", str(tmp_path / "o")]) == 2
+    assert "2 systems would write their results to" in capsys.readouterr().err
+
+
 def test_a_model_and_a_saved_output_are_compared(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["evaluate", "runs/x"]) == 0
     capsys.readouterr()

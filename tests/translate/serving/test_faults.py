@@ -1,5 +1,7 @@
 """Whatever clients send and whatever happens to files: a clear status, and the server goes on."""
 
+import asyncio
+import contextlib
 import json
 import os
 import shutil
@@ -11,6 +13,8 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import httpx
 import pytest
@@ -22,6 +26,7 @@ from translate.models import folder as model_folder
 from translate.models.folder import ModelFolder
 from translate.options.serving import Serve
 from translate.serving import events
+from translate.serving.app import _tidy
 from translate.serving.keys import KeyStore
 
 GERMAN = "der Hund schläft im Haus."
@@ -368,3 +373,20 @@ def workers(parent: int) -> list[int]:
         if int(status[1]) == parent and "spawn_main" in command and status[0] != "Z":
             found.append(int(folder.name))
     return found
+
+
+def test_a_failure_of_tidying_does_not_end_it() -> None:
+    times = []
+
+    def tidy() -> None:
+        times.append(1)
+        raise OSError("disk full")
+
+    state: Any = SimpleNamespace(options=SimpleNamespace(unload=0.001), tidy=tidy)
+
+    async def tidied() -> None:
+        with contextlib.suppress(asyncio.TimeoutError):
+            await asyncio.wait_for(_tidy(state), 0.5)
+
+    asyncio.run(tidied())
+    assert len(times) >= 2
