@@ -64,9 +64,8 @@ class TranslationSpec:
         """Read translation.json; UserError if it is missing, damaged or of another format."""
         try:
             values = read_json(path)
-            if (
-                known := values.pop("format")
-            ) != FORMAT:  # checked first: the other fields may differ in another format
+            known = values.pop("format")
+            if known != FORMAT:  # checked first: the other fields may differ in another format
                 raise UserError(
                     f"{path}: has format {known}, and this version reads {FORMAT}; use the version that wrote it"
                 )

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from translate.cli import main
 from translate.config.load import parse
 from translate.config.schema import ExperimentConfig
+from translate.corpus import examination
 from translate.corpus.examination import Examination, examine, histogram, quantile
 from translate.corpus.grammar import generate
 from translate.errors import UserError
@@ -75,6 +76,19 @@ def test_vocabularies_get_fewer_tokens_and_rarer_pieces_as_they_grow(found: Exam
     assert all(0 <= one.unknown <= 1 and 0 <= one.frequent <= 1 for one in found.vocabularies)
     tokens = [one.tokens_per_sentence for one in found.vocabularies]
     assert tokens == sorted(tokens, reverse=True)
+
+
+def test_the_largest_vocabulary_with_enough_examples_of_its_pieces_is_suggested(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, value in (("_SIZES", (100, 400)), ("_OFTEN", 4), ("_SHARE", 0.84)):
+        monkeypatch.setattr(examination, name, value)
+    found = examine(experiment(tmp_path, CLEAN, CLEAN[:3]))
+    enough = {one.size: one.frequent >= 0.84 for one in found.vocabularies}
+    assert found.suggested is not None
+    assert enough[found.suggested]
+    assert not any(enough[size] for size in enough if size > found.suggested)
+    assert found.suggested < max(enough)
 
 
 def test_no_pairs_is_a_mistake(tmp_path: Path) -> None:
