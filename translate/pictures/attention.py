@@ -89,16 +89,17 @@ class AttentionPicture:
         return f"{self.title}\n\n" + "\n\n".join(grids)
 
     def figure(self) -> "Figure":
-        """Return the grids as heat maps; tokens are written beside a single one only."""
+        """Return the grids as heat maps; tokens are written at the left and at the top of the figure."""
         panels = list(self.panels())
         n_rows, n_columns = self.weights.shape[:2] if self.view.every_head else (1, 1)
         cell = _CELL / 2 if self.view.every_head else _CELL
-        width, height = cell * len(self.keys) + 1.2, cell * len(self.queries) + 1.2
-        figure = new_figure(max(4.0, n_columns * width), n_rows * height)
-        for axes, (name, weights) in zip(new_axes(figure, n_rows, n_columns), panels, strict=True):
+        rows, columns = [label(piece) for piece in self.queries], [label(piece) for piece in self.keys]
+        width, height = cell * len(columns), cell * len(rows) + 0.3
+        figure = new_figure(max(4.0, n_columns * width + 1.2), n_rows * height + 0.9)
+        for i, (axes, (name, weights)) in enumerate(zip(new_axes(figure, n_rows, n_columns), panels, strict=True)):
             heat_map(axes, weights.tolist())
-            label_cells(axes, [label(piece) for piece in self.queries], [label(piece) for piece in self.keys])
-            axes.tick_params(labelsize=5 if self.view.every_head else 9)
+            label_cells(axes, [] if i % n_columns else rows, columns if i < n_columns else [])
+            axes.tick_params(labelsize=7 if self.view.every_head else 9)
             axes.set_xlabel(name)
         return figure
 
