@@ -49,10 +49,12 @@ def read_pairs(source: Source, root: Path, langpair: str = "de-en") -> Iterator[
         case data.TsvSource():
             return _tsv(source, locate(source.path, root))
         case data.RecordSource():
-            read = _jsonl if source.kind == "jsonl" else _parquet
-            return _cells(source, read(locate(source.path, root)))
+            path = locate(source.path, root)
+            return _cells(source, _jsonl(path) if source.kind == "jsonl" else _parquet(path, source))
         case data.HubSource():
-            tables = _load_hub(source, root).with_format("arrow").iter(batch_size=_BATCH_ROWS)
+            dataset = _load_hub(source, root)
+            texts = dataset.select_columns(_columns(source, dataset.column_names))
+            tables = texts.with_format("arrow").iter(batch_size=_BATCH_ROWS)
             return _cells(source, _rows(tables, describe(source)))
         case data.GrammarSource():
             return _grammar(source, langpair)
@@ -176,13 +178,20 @@ def _jsonl(path: Path) -> Iterator[Record]:
             raise UserError(f"{where}: not a JSON object: {error}") from error
 
 
-def _parquet(path: Path) -> Iterator[Record]:
+def _columns(source: data.RecordSource | data.HubSource, known: list[str]) -> list[str]:
+    """Return the columns with the text, as others may hold images; all of them, for the message, if one is missing."""
+    wanted = {column.split(".")[0] for column in (source.source, source.target)}
+    return sorted(wanted) if wanted <= set(known) else known
+
+
+def _parquet(path: Path, source: data.RecordSource) -> Iterator[Record]:
     import pyarrow
     import pyarrow.parquet
 
     try:
         with pyarrow.parquet.ParquetFile(path) as file:
-            yield from _rows(file.iter_batches(batch_size=_BATCH_ROWS), str(path))
+            columns = _columns(source, file.schema_arrow.names)
+            yield from _rows(file.iter_batches(batch_size=_BATCH_ROWS, columns=columns), str(path))
     except (pyarrow.ArrowException, UnicodeDecodeError) as error:
         raise UserError(f"{path}: not a Parquet file, or damaged: {_one_line(error)}") from error
     except OSError as error:

@@ -6,8 +6,9 @@ import hashlib
 import json
 import lzma
 import tarfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -24,6 +25,7 @@ from translate.config.data import (
     TsvSource,
 )
 from translate.config.schema import CleaningConfig
+from translate.corpus import sources
 from translate.corpus.cleaning import Cleaner, HeldOut
 from translate.corpus.lines import read_lines
 from translate.corpus.sources import Pair, describe, identity, read_pairs
@@ -264,6 +266,28 @@ def test_parquet_with_flat_and_nested_columns(tmp_path: Path) -> None:
     assert list(read_pairs(source, tmp_path)) == PAIRS
 
 
+def read_columns(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Return a list that collects the columns of the tables that are turned into Python objects."""
+    columns: list[str] = []
+    rows = sources._rows
+
+    def watched(tables: Iterable[Any], name: str) -> Iterator[tuple[str, object]]:
+        tables = list(tables)
+        columns.extend(tables[0].schema.names)
+        return rows(tables, name)
+
+    monkeypatch.setattr(sources, "_rows", watched)
+    return columns
+
+
+def test_columns_without_text_are_not_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write_parquet(tmp_path, [{"de": de, "both": {"en": en}, "image": b"x" * 100} for de, en in PAIRS])
+    columns = read_columns(monkeypatch)
+    source = RecordSource(kind="parquet", path="a.parquet", source="de", target="both.en")
+    assert list(read_pairs(source, tmp_path)) == PAIRS
+    assert columns == ["both", "de"]
+
+
 def test_a_missing_parquet_column_is_named_with_those_there_are(tmp_path: Path) -> None:
     write_parquet(tmp_path, [{"de": "ja", "en": "yes"}])
     source = RecordSource(kind="parquet", path="a.parquet", source="de", target="fr")
@@ -327,7 +351,9 @@ def test_a_hub_id_is_loaded_with_its_config_split_and_revision(tmp_path: Path, m
 
     monkeypatch.setattr(datasets, "load_dataset", load_dataset)
     source = hub(id="wmt/wmt14", config="de-en", split="train[:2]").model_copy(update={"revision": "abc"})
+    columns = read_columns(monkeypatch)
     assert list(read_pairs(source, tmp_path)) == [("ja", "yes")] * 2
+    assert columns == ["translation"]
     assert calls == [("wmt/wmt14", "de-en", "train[:2]", "abc")]
     assert list(identity(source, tmp_path)) == ["hub:wmt/wmt14 de-en train[:2] abc"]
 
