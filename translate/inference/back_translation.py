@@ -25,7 +25,7 @@ from translate.inference.opening import open_engine
 from translate.inference.research import SearchEngine, SearchRules
 from translate.inference.translator import WINDOW, Translator
 from translate.machine import choose_device
-from translate.models.folder import ModelFolder
+from translate.models.folder import FILES, ModelFolder
 from translate.models.registry import locate
 
 
@@ -57,8 +57,8 @@ def _made(source: MonoSource, data: DataConfig, folder: Path, say: Say) -> MonoS
         return source
     root = Path(data.root)
     text, model = locate_text(source.path, root), locate(Path(source.model), say)
-    settings = source.model_dump(include={"method", "seed"})
-    digests = [sha256(path) for path in (_readable(text), model / "model.safetensors", model / "tokenizer.model")]
+    settings = source.model_dump(include={"method", "seed"} if source.method == "sampling" else {"method"})
+    digests = [sha256(path) for path in (_readable(text), *(model / name for name in FILES))]
     key = hashlib.sha256(json.dumps([digests, settings]).encode()).hexdigest()[:16]
     place = folder / f"{text.name.partition('.')[0]}.{key}.txt"
     if not place.exists():

@@ -1,5 +1,6 @@
 """The synthetic side of monolingual sources: made once, kept, continued after a kill."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -81,7 +82,13 @@ def test_another_text_model_or_method_is_another_translation(
         next(opened.model.parameters()).add_(1)
     save(opened.model, opened.tokenizer, opened.spec, model, replace=True)
     complete(experiment, tmp_path)
-    assert len([*(tmp_path / "synthetic").iterdir()]) == 4
+    decoding = replace(opened.spec.decoding, beam_size=3)
+    save(opened.model, opened.tokenizer, replace(opened.spec, decoding=decoding), model, replace=True)
+    complete(experiment, tmp_path)
+    assert len([*(tmp_path / "synthetic").iterdir()]) == 5
+    seeded = experiment.data.train[1].model_copy(update={"seed": 7})  # of the noise, as nothing is sampled
+    complete(experiment.model_copy(update={"data": data.model_copy(update={"train": (seeded,)})}), tmp_path)
+    assert len([*(tmp_path / "synthetic").iterdir()]) == 5
 
 
 def test_the_root_may_be_a_link_to_another_place(experiment: ExperimentConfig, tmp_path: Path) -> None:
