@@ -133,7 +133,9 @@ def escaped(text: str) -> str:
 
 
 def _escape(match: re.Match[str]) -> str:
-    return match[0] if match[0].startswith(("`", "    ")) else f"\\{match[0]}"
+    if match[0].startswith(("`", "    ")):
+        return match[0]
+    return "&lt;" if match[0] == "<" else f"\\{match[0]}"  # not every Markdown knows a backslash before "<"
 
 
 def settings() -> str:

@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.programs import program
+
 ROOT = Path(__file__).parents[1]
 
 
@@ -23,3 +25,10 @@ def test_the_site_builds_and_loads_nothing_from_elsewhere(tmp_path: Path) -> Non
         assert not [url for urls in loaded for url in urls if url.startswith(("http", "//"))], page
     assert (tmp_path / "results.html").exists()
     assert (tmp_path / "search" / "search_index.js").exists()  # for pages opened from the disk
+
+
+def test_code_in_a_line_breaks_after_the_marks_that_join_words_and_nowhere_else() -> None:
+    html = "<p><code>tests/test_site.py: de-en --every-head</code> a b_c</p><pre><code>one two\nthree four</code></pre>"
+    found = program("docs_code").on_page_content(html)
+    parts = ["<p><code>tests/", "test_", "site.py: ", "de-en ", "--every-head</code> a b_c</p><pre><code>one two\n"]
+    assert found.split("<wbr>") == [*parts[:-1], parts[-1] + "three four</code></pre>"]

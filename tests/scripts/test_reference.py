@@ -94,5 +94,5 @@ def test_a_docstring_has_text_and_sections() -> None:
     assert docstring.text == "Return <b> of _x_ and `<c>`.\n\nRaises nothing."
     assert docstring.descriptions() == {"a": "the first two.", "b": "the first two.", "c": "the third: last."}
     assert docstring.markdown().startswith(
-        "Return \\<b> of \\_x\\_ and `<c>`.\n\nRaises nothing.\n\nArgs:\n\n- `a, b`:"
+        "Return &lt;b> of \\_x\\_ and `<c>`.\n\nRaises nothing.\n\nArgs:\n\n- `a, b`:"
     )
