@@ -62,18 +62,21 @@ Rate = Annotated[float, Field(ge=0, le=1)]
 
 
 class AugmentationConfig(Section):
-    """Variants added to the training pairs; each rate is the probability for a sentence of 12 words.
+    """Variants added to the training pairs; a rate is the probability for a sentence of 12 words.
 
     Attributes:
         case: both sides in upper or lower case.
         ending: without the final punctuation of both sides, or with one.
         markup: with placeholders around a word and its translation, or replacing a shared word; the tokenizer needs
             two placeholders.
+        joined: a pair of whole sentences and those that follow it in its source, 25 to 75 words in all, as one pair;
+            the rate is the same for all lengths.
     """
 
     case: Rate = 0.0
     ending: Rate = 0.0
     markup: Rate = 0.0
+    joined: Rate = 0.0
 
 
 _ARCHITECTURE: dict[str, Any] = {

@@ -3,10 +3,11 @@
     case     HALLO! and hallo for Hallo!: both sides in upper or lower case
     ending   "Guten Morgen" for "Guten Morgen.": both sides without their final punctuation, or with one
     markup   a word and its translation, or the whole sentence, between placeholders, as between tags
+    joined   a pair and those that follow it in its source, as one long pair
 
 A rate is the probability for a pair whose source has 12 words. It is inversely proportional to the number of words, up
-to 1, since people type short sentences more often. The variants of a pair depend on the pair alone, not on the rest of
-the corpus.
+to 1, since people type short sentences more often; that of `joined` is the same for all pairs. The variants of a pair
+depend on the pair alone, or on the pairs that are joined, not on the rest of the corpus.
 
 If the tokenizer has placeholders, text that a translation must keep unchanged is replaced by a symbol on both sides, as
 in translation.
@@ -20,10 +21,13 @@ from hashlib import blake2b
 from types import MappingProxyType
 
 from translate.config.schema import AugmentationConfig
+from translate.corpus.monolingual import TAG
 from translate.corpus.sources import Pair
 from translate.text.placeholders import SYMBOL, protect, symbol
 
 TYPICAL_WORDS = 12
+
+_JOINED_WORDS = 25, 75  # the least and the greatest length of the source of a joined pair
 
 _END = re.compile(r"[.!?]$")
 _WORD = re.compile(r"\b[^\W_]{2,}\b")
@@ -55,16 +59,49 @@ class Augmenter:
         }
 
     def __call__(self, pairs: Iterable[Pair]) -> Iterator[Pair]:
-        """Yield each pair with its placeholders, followed by its variants."""
-        for pair in pairs:
+        """Yield each pair of a source with its placeholders, followed by its variants."""
+        run: list[Pair] = []  # the pairs to join
+        for tagged in pairs:
+            tag, pair = _untagged(tagged)
             source, target = with_symbols(pair, self._n_symbols)
-            yield source, target
-            for kind, rate in self._rates.items():
+            yield tag + source, target
+            for kind, variant in self._variants_of((source, target)):
+                self.added[kind] += 1
+                yield tag + variant[0], variant[1]
+            if (long := self._joined(run, pair)) is not None:
+                self.added["joined"] += 1
+                source, target = with_symbols(long, self._n_symbols)
+                yield tag + source, target
+
+    def _variants_of(self, pair: Pair) -> Iterator[tuple[str, Pair]]:
+        for kind, make in self._variants.items():
+            if rate := self._rates.get(kind):
                 draw = _draw(kind, pair)
-                chance = min(1.0, rate * TYPICAL_WORDS / max(1, len(source.split())))
-                if draw < chance and (variant := self._variants[kind]((source, target), draw / chance)) is not None:
-                    self.added[kind] += 1
-                    yield variant
+                chance = min(1.0, rate * TYPICAL_WORDS / max(1, len(pair[0].split())))
+                if draw < chance and (variant := make(pair, draw / chance)) is not None:
+                    yield kind, variant
+
+    def _joined(self, run: list[Pair], pair: Pair) -> Pair | None:
+        """Add the pair to the run, which it may begin; return the joined run and empty it when it is long enough."""
+        rate = self._rates.get("joined", 0.0)
+        is_whole = all(_END.search(side) for side in pair)
+        if not is_whole or not (run or _draw("joined", pair) < rate):
+            run.clear()
+            return None
+        run.append(pair)
+        least, greatest = _JOINED_WORDS
+        wanted = least + (greatest - least) * _draw("joined", run[0]) / rate
+        if sum(len(source.split()) for source, _ in run) < wanted:
+            return None
+        source, target = (" ".join(sides) for sides in zip(*run, strict=True))
+        run.clear()
+        return source, target
+
+
+def _untagged(pair: Pair) -> tuple[str, Pair]:
+    """Return the tag of a synthetic source with the space after it, or "", and the pair without it."""
+    tag = f"{TAG} "
+    return (tag, (pair[0][len(tag) :], pair[1])) if pair[0].startswith(tag) else ("", pair)
 
 
 def with_symbols(pair: Pair, n_symbols: int) -> Pair:

@@ -102,3 +102,47 @@ def test_a_rate_is_that_of_sentences_of_twelve_words_and_shorter_ones_vary_more(
         n_added = len(list(augmenter(pairs))) - len(pairs)
         assert augmenter.added == {kind: n_added}
         assert abs(n_added - 4000 * rate) <= 5 * (4000 * rate * (1 - rate)) ** 0.5
+
+
+def sentences(n: int, mark: str = ".") -> list[Pair]:
+    return [(f"Das ist der lange Satz {i}{mark}", f"This is the long sentence {i}{mark}") for i in range(n)]
+
+
+@given(st.integers(1, 60), st.sampled_from([0.1, 0.5, 1.0]))
+def test_joined_pairs_are_neighbours_in_order_and_of_a_length(n, rate):
+    pairs = sentences(n)
+    found = variants(pairs, AugmentationConfig(joined=rate), 0)
+    joined = [pair for pair in found if pair not in pairs]
+    assert [pair for pair in found if pair in pairs] == pairs
+    sources, targets = (" ".join(sides) for sides in zip(*pairs, strict=True))
+    for source, target in joined:
+        assert source in sources
+        assert target in targets
+        assert re.findall(r"\d+", source) == re.findall(r"\d+", target)
+        assert 25 <= len(source.split()) <= 75 + 6
+    assert n < 60 or rate < 1 or joined
+
+
+def test_only_whole_sentences_in_a_row_are_joined():
+    config = AugmentationConfig(joined=1)
+    title = ("Ein Titel", "A title")
+    assert variants(sentences(40, ""), config, 0) == sentences(40, "")
+    broken = [pair for four in zip(*[iter(sentences(40))] * 4, strict=True) for pair in (*four, title)]
+    assert variants(broken, config, 0) == broken
+
+
+def test_symbols_are_numbered_through_a_joined_pair():
+    pairs = [(f"Sieh www.a{i}.de an, bitte sehr.", f"Look at www.a{i}.de, please.") for i in range(15)]
+    joined = [pair for pair in variants(pairs, AugmentationConfig(joined=1), 16) if len(pair[0].split()) > 12]
+    for source, target in joined:
+        assert SYMBOL.findall(source) == SYMBOL.findall(target) == [str(i + 1) for i in range(source.count("Sieh"))]
+    assert joined
+
+
+def test_a_synthetic_source_keeps_its_tag_in_every_variant():
+    pairs = [(f"<BT> {source}", target) for source, target in sentences(30)]
+    config = AugmentationConfig(case=1, ending=1, markup=1, joined=1)
+    found = variants(pairs, config)
+    assert len(found) > 2 * len(pairs)
+    assert all(source.startswith("<BT> ") and source.count("<BT>") == 1 for source, _ in found)
+    assert [source.removeprefix("<BT> ") for source, _ in found] == [s for s, _ in variants(sentences(30), config)]
