@@ -8,7 +8,7 @@ import re
 from typing import Any
 
 _CODE = re.compile(r"(?<=<code>)[^<\n]+(?=</code>)")
-_JOINT = re.compile(r"(?<=\S[ /_|,=(])(?=\S)")
+_JOINT = re.compile(r"(?<=\S[ /|,=(])(?=\S)|(?<=[^\s_]_)(?=[^\s_])")
 
 
 def on_page_content(html: str, **_: Any) -> str:

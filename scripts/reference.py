@@ -129,7 +129,7 @@ class Docstring:
 
 def escaped(text: str) -> str:
     """Return text in which Markdown finds no markup but code: between backticks, or indented by four spaces."""
-    return re.sub(r"`[^`]*`|^    .*$|[<*]|(?<!\w)_|_(?!\w)", _escape, text, flags=re.MULTILINE)
+    return re.sub(r"`[^`]*`|^    .*$|[<*]|(?<![^\W_])_|_(?![^\W_])", _escape, text, flags=re.MULTILINE)
 
 
 def _escape(match: re.Match[str]) -> str:

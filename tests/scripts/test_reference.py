@@ -96,3 +96,7 @@ def test_a_docstring_has_text_and_sections() -> None:
     assert docstring.markdown().startswith(
         "Return &lt;b> of \\_x\\_ and `<c>`.\n\nRaises nothing.\n\nArgs:\n\n- `a, b`:"
     )
+
+
+def test_a_name_with_underscores_is_no_emphasis() -> None:
+    assert reference.escaped("Step.__call__ of d_model") == "Step.\\_\\_call\\_\\_ of d_model"

@@ -171,14 +171,14 @@ class BeamPicture:
             axes.plot(
                 (depth + 0.72, depth + 1), (y, rows[id(child)]), color=colour, linewidth=1.5 if leads_to_best else 0.7
             )
-        colour = "0.6" if node.fate == "pruned" else COLOURS[2] if node.fate == "finished" else "black"
+        colour = "0.42" if node.fate == "pruned" else COLOURS[2] if node.fate == "finished" else "black"
         said = node.name if node is self.root else f"{node.name} {node.probability:.2f}"
         axes.text(
             depth + 0.02,
             y,
             said + ("" if node.score is None else f"\n{node.score:.2f}"),
             va="center",
-            fontsize=6.5,
+            fontsize=7,
             color=colour,
             weight="bold" if is_best else "normal",
         )
