@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
-"""Build the tables of RESULTS.md from records, and records from scored runs.
+"""Build the tables of RESULTS.md from records, and records from scored runs and grids.
 
     python scripts/results.py runs/multi30k-de-en     # scored run -> scripts/results/multi30k-de-en.json
+    python scripts/results.py experiments/norm        # grid -> scripts/results/grid-norm.json
     python scripts/results.py                         # scripts/results/*.json -> the tables of RESULTS.md
 
 Score a run with `translate evaluate` before adding it. A parent that is null in a record is a run whose
@@ -16,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from translate.errors import UserError
+from translate.experiments.layout import rendered
 from translate.files import read_json, write_json, write_text
 from translate.training.checkpoint import step_of
 from translate.training.run import Run
@@ -34,11 +36,12 @@ Hours = Counter[str]  # by unit: "core h" or "GPU h"
 def main(argv: Sequence[str] | None = None) -> int:
     """Add records of the named runs, if any, and rebuild the page."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("run", type=Path, nargs="*", help="a scored run to make a record of")
+    parser.add_argument("run", type=Path, nargs="*", help="a scored run, or the folder of a grid, to make a record of")
     RECORDS.mkdir(exist_ok=True)
     for run in parser.parse_args(argv).run:
-        path = RECORDS / f"{run.name}.json"
-        write_json(path, record_of(run))
+        is_grid = (run / "table.json").exists()
+        path = RECORDS / (f"grid-{run.name}.json" if is_grid else f"{run.name}.json")
+        write_json(path, read_json(run / "table.json") if is_grid else record_of(run))
         print(f"wrote {path.relative_to(ROOT)}")
     write_text(PAGE, rebuilt(PAGE.read_text(encoding="utf-8")))
     return 0
@@ -139,7 +142,8 @@ def rebuilt(page: str) -> str:
         "Decoding speed": decoding_table(of_kind["bench_decode"]),
         "Large corpora": size_table(of_kind["bench_prepare"]),
     }
-    chapters = [f"## {title}\n\n{content}" for title, content in tables.items()]
+    tables |= {f"Grid {grid['name']}": grid_table(grid) for grid in of_kind["grid"]}
+    chapters = [f"## {title}\n\n{content}" for title, content in tables.items() if content]
     return before + "\n\n".join([BEGIN, *chapters]) + f"\n\n{END}{after}"
 
 
@@ -296,10 +300,17 @@ def size_table(records: Iterable[Record]) -> str:
     )
 
 
+def grid_table(grid: Record) -> str:
+    """Return the table of a grid with its notes."""
+    return "\n\n".join([rendered(grid["table"], "github"), "\n".join(f"- {note}" for note in grid["notes"])])
+
+
 def table(rows: Iterable[Mapping[str, str]]) -> str:
-    """Return a Markdown table; all rows have the columns of the first."""
-    first, *others = rows
-    lines = [list(first), ["---"] * len(first), *(list(row.values()) for row in (first, *others))]
+    """Return a Markdown table; all rows have the columns of the first. Without rows it is empty."""
+    rows = list(rows)
+    if not rows:
+        return ""
+    lines = [list(rows[0]), ["---"] * len(rows[0]), *(list(row.values()) for row in rows)]
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 

@@ -96,3 +96,23 @@ def test_a_parent_that_belongs_to_no_run_is_an_error(tmp_path: Path) -> None:
     write_run(tmp_path / "a", tmp_path / "gone" / "model")
     with pytest.raises(UserError, match="belongs to no run"):
         results.record_of(tmp_path / "a")
+
+
+def test_a_grid_is_a_chapter_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    row = {"norm": "post", "seeds": "2", "BLEU valid": "31.70 ± 0.20", "p valid": "", "remarks": "baseline"}
+    grid = {"kind": "grid", "name": "norm", "table": [row, row | {"norm": "pre", "remarks": ""}], "notes": ["Read me."]}
+    folder = tmp_path / "experiments" / "norm"
+    folder.mkdir(parents=True)
+    (folder / "table.json").write_text(json.dumps(grid), encoding="utf-8")
+    (tmp_path / "RESULTS.md").write_text(f"before\n{results.BEGIN}\n{results.END}\nafter\n", encoding="utf-8")
+    monkeypatch.setattr(results, "ROOT", tmp_path)
+    monkeypatch.setattr(results, "RECORDS", tmp_path / "records")
+    monkeypatch.setattr(results, "PAGE", tmp_path / "RESULTS.md")
+    assert results.main([str(folder)]) == 0
+    assert json.loads((tmp_path / "records" / "grid-norm.json").read_text(encoding="utf-8")) == grid
+    page = (tmp_path / "RESULTS.md").read_text(encoding="utf-8")
+    chapter = page.split("## Grid norm\n\n")[1].split(results.END)[0]
+    assert [line["norm"] for line in rows(chapter.split("\n\n")[0])] == ["post", "pre"]
+    assert "31.70 ± 0.20" in chapter
+    assert "- Read me." in chapter
+    assert "p valid" not in chapter

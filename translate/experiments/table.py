@@ -149,6 +149,7 @@ class Table:
                 }
                 for line in self.lines
             ],
+            "table": self.rows(),
             "notes": self.notes(),
         }
 
