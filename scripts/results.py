@@ -140,6 +140,8 @@ def rebuilt(page: str) -> str:
         "Training runs": run_table(runs),
         "Training speed": speed_table(of_kind["bench_train"]),
         "Decoding speed": decoding_table(of_kind["bench_decode"]),
+        "Start, single sentences and files": text_table(of_kind["bench_text"]),
+        "Server": server_table(of_kind["bench_serve"]),
         "Large corpora": size_table(of_kind["bench_prepare"]),
     }
     tables |= {f"Grid {grid['name']}": grid_table(grid) for grid in of_kind["grid"]}
@@ -279,6 +281,44 @@ def decoding_table(records: Iterable[Record]) -> str:
         }
         for record in records
         for name, contender in record["contenders"].items()
+    )
+
+
+def text_table(records: Iterable[Record]) -> str:
+    """Return one row for each benchmark of `translate text`; rates are sentences/s, in the order of the column."""
+    return table(
+        {
+            "model": record["model"],
+            "machine": machine_name(record),
+            "start to output": f"{record['start']['later_s']:.2f} s",
+            "at the first use": f"{record['start']['first_s']:.2f} s",
+            "one sentence": f"{record['sentence']['ours_ms']:.1f} ms",
+            "CTranslate2 alone": f"{record['sentence']['ct2_ms']:.1f} ms",
+            **{
+                f"{name}: default, PyTorch, CTranslate2 alone": f"{of['ours']:.0f}, {of['torch']:.0f}, {of['ct2']:.0f}"
+                for name, of in record["files"].items()
+            },
+        }
+        for record in records
+    )
+
+
+def server_table(records: Iterable[Record]) -> str:
+    """Return one row for each benchmark of the server."""
+    return table(
+        {
+            "model": record["model"],
+            "machine": machine_name(record),
+            "clients": str(record["clients"]["n"]),
+            "sentences/s": f"{record['clients']['per_second']:.0f}",
+            "of `translate text`": f"{record['ratio_to_file']:.0%}",
+            "p50, p95": f"{record['clients']['p50_ms']}, {record['clients']['p95_ms']} ms",
+            "p95 beside a book": f"{record['clients_beside_book']['p95_ms']} ms",
+            "errors": str(record["clients"]["errors"] + record["clients_beside_book"]["errors"]),
+            "memory": f"{min(record['memory_mb']):.0f} to {max(record['memory_mb']):.0f} MB over "
+            f"{record['memory_requests']:,} requests",
+        }
+        for record in records
     )
 
 
