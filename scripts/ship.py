@@ -160,7 +160,7 @@ def training(run: Path) -> Iterator[str]:
             raise UserError(
                 f"{run}: began with a model trained on {first[min(lacking)]}, whose licence it does not list"
             )
-    yield from (line.removeprefix("- ") for line in lines_of("Training", card) if line.startswith("- `translate "))
+    yield from (line.removeprefix("- ") for line in lines_of("Training", card) if line.startswith("- `translate"))
     for part in parts:
         cost = history(*part)
         yield (
