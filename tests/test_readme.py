@@ -2,6 +2,7 @@
 
 import ast
 import contextlib
+import gzip
 import io
 import json
 import re
@@ -28,8 +29,8 @@ README = (ROOT / "README.md").read_text(encoding="utf-8")
 DOCS = ROOT / "docs"
 PAGES = {path.relative_to(DOCS).as_posix(): path.read_text(encoding="utf-8") for path in sorted(DOCS.rglob("*.md"))}
 EVERY_PAGE = pytest.mark.parametrize("name", ["README.md", *PAGES])
-# Each trains several small models, 10 to 20 seconds a page.
-SLOW = ("howto/fine-tune.md", "howto/layer-type.md", "howto/troubleshoot.md")
+# Each trains several small models, or one with 6 + 6 layers that then searches: 10 to 20 seconds a page.
+SLOW = ("guide/8-a-trained-system.md", "howto/fine-tune.md", "howto/layer-type.md", "howto/troubleshoot.md")
 # Programs of the examples that tests do not start, because they install, download or need several processes.
 NOT_RUN = ("pip", "make", "curl", "apt", "torchrun", "sbatch", "LD_PRELOAD=", "translate import", "translate serve")
 
@@ -217,9 +218,24 @@ def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for name, split, n, seed in sets + more:
         for language, side in zip(("de", "en"), zip(*generate(split, n, seed), strict=True), strict=True):
             (folder / f"{name}.{language}").write_text("".join(f"{line}\n" for line in side), encoding="utf-8")
+    put_multi30k(folder)
     with contextlib.chdir(folder):
         run_page("README.md", ("toml", "sh"))
     return folder
+
+
+def put_multi30k(folder: Path) -> None:
+    """Write the files that the last page of the guide finds in a clone: a smaller experiment, a corpus, a record."""
+    for part in ("configs", "data/multi30k", "scripts/results"):
+        (folder / part).mkdir(parents=True)
+    name = "multi30k-de-en"
+    experiment = (ROOT / "configs" / f"{name}.toml").read_text(encoding="utf-8")
+    (folder / "configs" / f"{name}.toml").write_text(smaller(experiment), encoding="utf-8")
+    shutil.copy(ROOT / "scripts" / "results" / f"{name}.json", folder / "scripts" / "results")
+    for own, theirs in (("train", "train"), ("valid", "val"), ("test", "test_2016_flickr")):
+        for language in ("de", "en"):
+            text = (folder / f"{own}.{language}").read_bytes()
+            (folder / "data" / "multi30k" / f"{theirs}.{language}.gz").write_bytes(gzip.compress(text))
 
 
 def run_page(name: str, languages: tuple[str, ...] = ("toml", "sh", "python")) -> None:
@@ -304,9 +320,10 @@ def test_the_commands_and_python_examples_run(
         run_page(name, ("python",) if name == "README.md" else ("toml", "sh", "python"))
 
 
-def test_the_experiment_of_the_readme_is_made_smaller():
-    (experiment,) = blocks(README, "toml")
-    assert len(set(experiment.split("\n")) - set(smaller(experiment).split("\n"))) == 3
+def test_the_experiments_of_the_readme_and_of_the_guide_are_made_smaller():
+    (of_readme,) = blocks(README, "toml")
+    for experiment in (of_readme, (ROOT / "configs" / "multi30k-de-en.toml").read_text(encoding="utf-8")):
+        assert len(set(experiment.split("\n")) - set(smaller(experiment).split("\n"))) == 3
 
 
 def session(text: str) -> Iterator[tuple[str, str]]:
