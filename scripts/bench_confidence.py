@@ -55,7 +55,7 @@ def measure(translator: Translator, path: Path, suffix: str, n_lines: int | None
     """Return the correlations and the counts of one set.
 
     Args:
-        translator: with guards, and and with the two-way check to measure `back` and `two_way`.
+        translator: with guards, and with the two-way check to measure `back` and `two_way`.
         path, suffix: the names of both files without the language.
         n_lines: number of lines to use, from the first; None uses all.
     """

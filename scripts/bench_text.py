@@ -41,7 +41,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--lines", type=int, default=1000, help="of each file (default: %(default)s)")
     parser.add_argument("--rounds", type=int, default=5, help="measured rounds (default: %(default)s)")
     args = parser.parse_args(argv)
-    texts = {path.name: list(islice(read_lines(path), args.lines)) for path in args.files}
+    texts = {f"{path.parent.name}/{path.name}": list(islice(read_lines(path), args.lines)) for path in args.files}
     record = {
         "kind": "bench_text",
         "model": args.model,

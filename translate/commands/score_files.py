@@ -64,7 +64,7 @@ def write_record(
         out: the folder.
         result: the scores.
         origin: the model and its search.
-        pairs: sources and references of the set, of which the digest and a sample are kept.
+        pairs: sources and references of the set; their digest and a sample are kept.
         hypotheses: their translations.
 
     Raises UserError if the file cannot be written or is damaged.
