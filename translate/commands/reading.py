@@ -26,13 +26,13 @@ class ArrivingLines:
 
     Attributes:
         n_bytes: number of bytes read so far.
+        size: number of bytes of a regular file, else None.
     """
 
     def __init__(self, file: BufferedReader | BytesIO, name: str) -> None:
-        self.n_bytes = 0
+        self.n_bytes, self.size = 0, _size(file)
         self._file, self._name = file, name
         self._waiting: deque[bytes] = deque()
-        self._never_waits = _is_regular(file)
 
     def __iter__(self) -> Iterator[str]:
         n = 0
@@ -58,7 +58,7 @@ class ArrivingLines:
 
     def at_hand(self) -> bool:
         """True if a whole line is waiting, or the input is a regular file."""
-        return self._never_waits or bool(self._waiting)
+        return self.size is not None or bool(self._waiting)
 
 
 class TypedLines:
@@ -137,11 +137,13 @@ def _opened(path: Path) -> BufferedReader:
         raise UserError(f"{path}: cannot be read: {error.strerror}; name another file with --input") from error
 
 
-def _is_regular(file: BufferedReader | BytesIO) -> bool:
+def _size(file: BufferedReader | BytesIO) -> int | None:
+    """Return the bytes of a regular file, else None."""
     try:
-        return stat.S_ISREG(os.fstat(file.fileno()).st_mode)
+        found = os.fstat(file.fileno())
     except OSError:  # an object without a file descriptor
-        return False
+        return None
+    return found.st_size if stat.S_ISREG(found.st_mode) else None
 
 
 def history_file() -> Path:

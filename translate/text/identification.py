@@ -8,6 +8,7 @@ import re
 import unicodedata
 from collections.abc import Iterable
 from functools import cache
+from threading import Lock, Thread
 from typing import TYPE_CHECKING
 
 from translate.errors import UserError
@@ -23,6 +24,7 @@ _CERTAIN = 0.9
 _CLEAR = 0.8  # probability of one candidate among all candidates
 _SAMPLE = 4096  # characters that are enough to identify a language
 _WORD = re.compile(r"\w+")
+_loading = Lock()  # the cache alone would let two threads load it
 
 
 def is_foreign(text: str, language: str) -> bool:
@@ -74,9 +76,19 @@ def ranking(texts: Iterable[str], candidates: Iterable[str]) -> list[tuple[str, 
     return [(language, probability / total) for language, probability in likely] if total else []
 
 
-@cache
+def load_early() -> None:
+    """Load py3langid in a thread, beside the model; for texts in which some sentence will need it."""
+    Thread(target=_identifier, daemon=True).start()
+
+
 def _identifier() -> "LanguageIdentifier | None":
-    """Load py3langid with probabilities; None if it is not installed."""
+    """Return py3langid with probabilities, loaded once; None if it is not installed."""
+    with _loading:
+        return _loaded()
+
+
+@cache
+def _loaded() -> "LanguageIdentifier | None":
     try:
         from py3langid.langid import MODEL_FILE, LanguageIdentifier
     except ImportError:

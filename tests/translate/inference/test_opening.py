@@ -6,6 +6,7 @@ import os
 import pickle
 import subprocess
 import sys
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,7 @@ import translate
 from tests.conftest import CORPORA
 from tests.translate.conftest import SENTENCES
 from transformer.search.hypothesis import SearchConfig
+from transformer.search.scoring import score_ids
 from translate.corpus.grammar import generate
 from translate.errors import UserError
 from translate.inference.engine import TorchEngine
@@ -65,13 +67,13 @@ def require_equal(ours: Translator, theirs: Translator, lines: list[str]) -> Non
     for way in (Translator.stream, Translator.passages):
         for a, b in zip(way(ours, lines), way(theirs, lines), strict=True):
             assert (a.text, a.tokens, a.flags) == (b.text, b.tokens, b.flags)
-            assert b.log_prob == pytest.approx(a.log_prob, abs=2e-4)
+            assert b.log_prob == pytest.approx(a.log_prob, rel=1e-6, abs=2e-4)
             assert b.score == pytest.approx(a.score, abs=1e-4)
 
 
 @pytest.mark.parametrize("beam_size", [1, 3])
 def test_translations_are_those_of_pytorch(parts: ModelFolder, beam_size: int) -> None:
-    """Outputs of arbitrary weights do not end, so PyTorch searches for most of them."""
+    """Outputs of arbitrary weights do not end, so most of them reach their maximum length."""
     require_equal(*both(parts.folder, beam_size), LINES)
 
 
@@ -145,14 +147,20 @@ def test_the_cache_may_be_damaged_deleted_or_read_only(
 
 
 @pytest.mark.parametrize("name", MODELS[:1])
-def test_forbidden_tokens_leave_the_probabilities_of_the_others(name: str) -> None:
-    """CTranslate2 alone would scale them up."""
-    engines = [open_engine(registry.locate(Path(name), print), engine) for engine in ("torch", "ctranslate2")]
-    source = engines[0].tokenizer.encode("Der Hund, der Hund, der Hund, der Hund und der Hund schlafen.")
-    config = SearchConfig(beam_size=3, no_repeat=2)
-    ours, theirs = (engine.search([source], [50], config)[0][0] for engine in engines)
-    assert theirs.tokens == ours.tokens
-    assert theirs.log_prob == pytest.approx(ours.log_prob, abs=1e-4)
+def test_a_search_without_repetitions_is_scored_by_the_model(name: str) -> None:
+    """CTranslate2 alone scales the probabilities up where it forbids a token."""
+    ours, theirs = (open_engine(registry.locate(Path(name), print), engine) for engine in ("torch", "ctranslate2"))
+    source = ours.tokenizer.encode("Der Hund, der Hund, der Hund, der Hund und der Hund schlafen.")
+    config = SearchConfig(beam_size=3, n_best=3, no_repeat=2)
+    (found,) = theirs.search([source], [50], config)
+    assert len(found) == 3
+    assert sorted(found, key=lambda hypothesis: -hypothesis.score) == found
+    assert isinstance(ours, TorchEngine)
+    expected = score_ids(ours.model_folder.model, [source] * 3, [hypothesis.tokens for hypothesis in found])
+    for hypothesis, log_probs in zip(found, expected, strict=True):
+        assert hypothesis.log_prob == pytest.approx(sum(log_probs), abs=1e-4)
+        pairs = [*pairwise(hypothesis.tokens)]
+        assert len({*pairs}) == len(pairs)
 
 
 def test_other_weights_are_another_entry(parts: ModelFolder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

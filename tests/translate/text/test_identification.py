@@ -92,9 +92,9 @@ def without_py3langid(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
         return load(name, *arguments)  # type: ignore[arg-type]
 
     monkeypatch.setattr(builtins, "__import__", refuse)
-    identification._identifier.cache_clear()
+    identification._loaded.cache_clear()
     yield
-    identification._identifier.cache_clear()
+    identification._loaded.cache_clear()
 
 
 @pytest.mark.usefixtures("without_py3langid")
