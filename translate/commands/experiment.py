@@ -25,11 +25,13 @@ def run(options: Experiment) -> None:
     from translate.experiments import runner
     from translate.experiments.plan import open_folder, plan
     from translate.experiments.table import Table
+    from translate.training.parent import Parent
 
+    parent = Parent.open(Path(grid.from_model), say) if grid.from_model else None
     open_folder(grid, folder)
     try:
         with locked(folder / ".lock"):
-            jobs = plan(grid, folder, complete)
+            jobs = plan(grid, folder, complete, parent)
             missing = [] if options.table else runner.pending(jobs, retry=options.retry)
             if missing:
                 say(f"{len(missing)} of {len(jobs)} runs to do, for {len(grid.cells)} cells; logs in {folder / 'logs'}")

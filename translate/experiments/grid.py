@@ -1,6 +1,7 @@
 """The grid file (TOML): one experiment, the settings that vary, and the seeds.
 
     config = "../multi30k-small.toml"       relative to the grid file
+    from = "de-en"                          a model that every run starts from, as for `translate train --from`
     seeds = [1, 2]
     baseline = { norm = "post", depth = "6 + 6" }
 
@@ -59,6 +60,7 @@ class GridFile(Section):
         axes: the settings that vary.
         baseline: the row that the others are compared with: one label for each axis.
         seeds: the seeds of each row.
+        from_model: `from` in the file: name or path of the model to fine-tune; without it, weights are random.
         settings: replace settings of the experiment in all runs.
         score_on: the sets to translate and score; () is the validation set and all test sets.
         published: scores of others to compare with.
@@ -68,6 +70,7 @@ class GridFile(Section):
     axes: dict[str, Any]
     baseline: dict[str, Any] = Field(default_factory=dict)
     seeds: tuple[int, ...] = Field(default=(1,), min_length=1, strict=False)
+    from_model: str | None = Field(default=None, alias="from")
     settings: dict[str, Any] = Field(default_factory=dict)
     score_on: tuple[str, ...] = Field(default=(), strict=False)
     published: Published | None = None
@@ -113,6 +116,7 @@ class Grid:
         cells: all runs, rows in the order of the file, then seeds.
         score_on: the sets to score.
         published: scores of others, or None.
+        from_model: name or path of the model to fine-tune, or None.
     """
 
     name: str
@@ -122,6 +126,7 @@ class Grid:
     cells: tuple[Cell, ...]
     score_on: tuple[str, ...]
     published: Published | None
+    from_model: str | None = None
 
     @property
     def rows(self) -> list[Row]:
@@ -153,7 +158,7 @@ def load_grid(path: Path, overrides: list[str]) -> Grid:
     baseline = _baseline(file.baseline, axes, path)
     if file.published:
         _check_published(file.published, rows, path)
-    return Grid(path.stem, axes, baseline, base, cells, score_on, file.published)
+    return Grid(path.stem, axes, baseline, base, cells, score_on, file.published, file.from_model)
 
 
 def row_name(row: Row) -> str:

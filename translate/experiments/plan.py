@@ -12,10 +12,12 @@ from typing import Any
 from transformer.config import ModelConfig
 from translate.config.schema import ExperimentConfig
 from translate.corpus.manifest import plan as corpus_plan
+from translate.corpus.tokenizer import Tokenizer
 from translate.errors import UserError
 from translate.experiments.grid import Cell, Grid, slug
 from translate.experiments.records import digest
 from translate.files import read_json, write_json
+from translate.training.parent import Parent
 from translate.training.run import FREE, Run
 
 MARK = "grid.json"
@@ -57,6 +59,7 @@ class Job:
         config: the experiment that is trained, as plain data.
         run, prepared: folders of the run and of its corpus.
         tasks: the cells.
+        from_model: folder of the model to fine-tune, or None.
     """
 
     name: str
@@ -65,6 +68,7 @@ class Job:
     run: str
     prepared: str
     tasks: tuple[Task, ...]
+    from_model: str | None = None
 
     def save(self, path: Path) -> None:
         """Write the job to a file."""
@@ -96,30 +100,40 @@ def open_folder(grid: Grid, folder: Path) -> None:
     write_json(mark, {"grid": grid.name})
 
 
-def plan(grid: Grid, folder: Path, complete: Callable[[ExperimentConfig], ExperimentConfig]) -> list[Job]:
+def plan(
+    grid: Grid,
+    folder: Path,
+    complete: Callable[[ExperimentConfig], ExperimentConfig],
+    parent: Parent | None = None,
+) -> list[Job]:
     """Return the trainings of a grid in the order of its cells.
 
     Args:
         grid: the grid.
         folder: the folder of its results.
         complete: returns an experiment with synthetic text for its monolingual sources.
+        parent: the model to fine-tune, or None.
 
-    Raises UserError if a corpus cannot be read, or if a run directory holds another experiment.
+    Raises UserError if a corpus cannot be read, if a run directory holds another experiment, or if the experiment does
+    not fit the parent.
     """
     keep = max(cell.config.training.average_last for cell in grid.cells)
-    corpora = _Corpora()
+    corpora = _Corpora(parent.load_tokenizer() if parent else None)
+    start = str(parent.folder) if parent else None
     jobs: dict[str, Job] = {}
     tasks: dict[str, list[Task]] = {}
     for cell in grid.cells:
         config = complete(cell.config)
+        if parent:
+            config = parent.settings(config, lambda unused_keys: None)  # the log of each run tells them
         trained, fingerprint = _trained(config, grid, keep), corpora.fingerprint(config)
-        inputs = _inputs(trained, fingerprint)
+        inputs = _inputs(trained, fingerprint, parent)
         if inputs not in jobs:
             varied = tuple(label for axis, label in zip(grid.axes, cell.row, strict=True) if axis.retrains)
             name = f"{slug(varied, cell.seed)}-{inputs[:_LENGTH]}"
             run, prepared = folder / "runs" / name, folder / "prepared" / fingerprint[:_LENGTH]
             Run(run).check(trained, resume=True)
-            jobs[inputs] = Job(name, grid.name, trained.model_dump(mode="json"), str(run), str(prepared), ())
+            jobs[inputs] = Job(name, grid.name, trained.model_dump(mode="json"), str(run), str(prepared), (), start)
         tasks.setdefault(inputs, []).append(_task(cell, config, trained, inputs, grid, folder))
     return [replace(job, tasks=tuple(tasks[inputs])) for inputs, job in jobs.items()]
 
@@ -133,7 +147,7 @@ def _trained(config: ExperimentConfig, grid: Grid, keep: int) -> ExperimentConfi
     return config.model_copy(update={"training": training, "decoding": grid.base.decoding})
 
 
-def _inputs(config: ExperimentConfig, fingerprint: str) -> str:
+def _inputs(config: ExperimentConfig, fingerprint: str, parent: Parent | None) -> str:
     """Return the digest of everything that determines a training.
 
     Values that are the default are left out, so that a new key in a later version does not repeat old trainings.
@@ -148,6 +162,7 @@ def _inputs(config: ExperimentConfig, fingerprint: str) -> str:
             "vocab_size": model.vocab_size,
             "model": {key: value for key, value in asdict(model).items() if value != plain[key]},
             "training": training,
+            **({"from": parent.record["weights_sha256"]} if parent else {}),
         }
     )
 
@@ -167,11 +182,12 @@ def _task(
 class _Corpora:
     """Fingerprints of corpora; each is computed once, as it reads all files."""
 
-    def __init__(self) -> None:
+    def __init__(self, tokenizer: Tokenizer | None) -> None:
+        self._tokenizer = tokenizer
         self._known: dict[str, str] = {}
 
     def fingerprint(self, config: ExperimentConfig) -> str:
         sections = config.model_dump_json(include={"data", "cleaning", "tokenizer", "augmentation"})
         if sections not in self._known:
-            self._known[sections] = corpus_plan(config, None)["fingerprint"]
+            self._known[sections] = corpus_plan(config, self._tokenizer)["fingerprint"]
         return self._known[sections]

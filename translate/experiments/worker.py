@@ -78,7 +78,10 @@ def _work(job: Job) -> None:
 
     run, config = Run(Path(job.run)), parse(job.config, job.name)
     if not _is_trained(run):
-        train_experiment(config, run, Path(job.prepared), score_bleu=greedy_bleu, say=_say, resume=True)
+        parent = Path(job.from_model) if job.from_model else None
+        train_experiment(
+            config, run, Path(job.prepared), score_bleu=greedy_bleu, say=_say, resume=True, from_model=parent
+        )
     prepared = Prepared.open(Path(job.prepared))
     for average_last in dict.fromkeys(task.average_last for task in job.tasks):
         tasks = [task for task in job.tasks if task.average_last == average_last and not is_done(task)]

@@ -177,7 +177,9 @@ class CTranslate2Engine:
             ended = [ids[:-1] if ids[-1] == config.eos else ids for ids in outputs]
             if all(map(math.isfinite, log_probs)) and (config.no_repeat or ended != [ids[:-1] for ids in outputs]):
                 log_probs = self._log_probs(pieces, ended)
-            hypotheses = [config.hypothesis(ids, p) for ids, p in zip(ended, log_probs, strict=True) if math.isfinite(p)]
+            hypotheses = [
+                config.hypothesis(ids, p) for ids, p in zip(ended, log_probs, strict=True) if math.isfinite(p)
+            ]
             found.append(sorted(hypotheses, key=lambda hypothesis: -hypothesis.score))
         return found
 

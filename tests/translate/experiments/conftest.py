@@ -8,6 +8,7 @@ import pytest
 from translate.experiments.grid import Grid, load_grid
 from translate.experiments.plan import Job, open_folder, plan
 from translate.experiments.worker import work
+from translate.training.parent import Parent
 
 EXPERIMENT = """
 [data]
@@ -74,7 +75,8 @@ def jobs_of(path: Path, folder: Path) -> tuple[Grid, list[Job]]:
     """Plan a grid in a folder."""
     grid = load_grid(path, [])
     open_folder(grid, folder)
-    return grid, plan(grid, folder, lambda config: config)
+    parent = Parent.open(Path(grid.from_model), print) if grid.from_model else None
+    return grid, plan(grid, folder, lambda config: config, parent)
 
 
 def run(jobs: list[Job], folder: Path) -> None:

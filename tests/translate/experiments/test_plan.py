@@ -5,9 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from tests.translate.experiments.conftest import GRID, Write, jobs_of
+from tests.translate.experiments.conftest import GRID, Write, jobs_of, run
 from translate.errors import UserError
 from translate.experiments.plan import Job
+from translate.files import sha256
+from translate.training.run import Run
 
 
 def names(path: Path, folder: Path) -> list[str]:
@@ -79,10 +81,10 @@ def test_a_new_value_of_an_axis_leaves_the_other_trainings(write: Write, tmp_pat
 
 def test_a_run_directory_of_another_experiment_is_refused(write: Write, tmp_path: Path) -> None:
     _, jobs = jobs_of(write(GRID), tmp_path / "out")
-    run = Path(jobs[0].run)
-    run.mkdir(parents=True)
-    (run / "metrics.jsonl").touch()
-    (run / "config.json").write_text(json.dumps(jobs[2].config), encoding="utf-8")
+    folder = Path(jobs[0].run)
+    folder.mkdir(parents=True)
+    (folder / "metrics.jsonl").touch()
+    (folder / "config.json").write_text(json.dumps(jobs[2].config), encoding="utf-8")
     with pytest.raises(UserError, match=r"its run has other settings \(model.norm\)"):
         jobs_of(write(GRID), tmp_path / "out")
 
@@ -98,3 +100,24 @@ def test_the_folder_of_another_grid_is_refused(write: Write, tmp_path: Path) -> 
 def test_a_folder_of_other_things_is_refused(write: Write, tmp_path: Path) -> None:
     with pytest.raises(UserError, match="exists and is not the folder of a grid"):
         jobs_of(write(GRID), tmp_path)
+
+
+def test_runs_start_from_the_model_that_the_grid_names(
+    write: Write, finished: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("translate.training.session.product_rate", lambda dtype, device: 1e9)
+    first, second = (next((finished / "runs").glob(f"post-seed{seed}-*")) / "model" for seed in (1, 2))
+    text = GRID.replace('"post", "pre"', '"post"').replace("seeds = [1, 2]", "seeds = [3]")
+    names_from = {
+        start: names(write((f'from = "{start}"\n' if start else "") + text), tmp_path / "out")
+        for start in (None, first, second)
+    }
+    assert len({name for found in names_from.values() for name in found}) == 3
+    _, jobs = jobs_of(write(f'from = "{first}"\n{text}'), tmp_path / "out")
+    run(jobs, tmp_path)
+    record = Run(Path(jobs[0].run)).recorded_parent()
+    assert record is not None
+    assert record["weights_sha256"] == sha256(first / "model.safetensors")
+    wider = text.replace("[axes]", "[settings]\nmodel.d_ff = 26\n\n[axes]")
+    with pytest.raises(UserError, match=r"model.d_ff = 26 in the experiment and 22"):
+        jobs_of(write(f'from = "{first}"\n{wider}'), tmp_path / "out")
