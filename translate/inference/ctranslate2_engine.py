@@ -19,7 +19,7 @@ from threading import Lock
 from typing import Any, Literal
 
 from transformer.config import ConfigError, ModelConfig
-from transformer.search.hypothesis import Hypothesis, SearchConfig
+from transformer.search.hypothesis import SearchConfig
 from translate import files
 from translate.corpus.tokenizer import Tokenizer
 from translate.errors import UserError
