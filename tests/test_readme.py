@@ -228,13 +228,13 @@ def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def put_multi30k(folder: Path) -> None:
-    """Write the files that the last page of the guide finds in a clone: a smaller experiment, a corpus, a record."""
-    for part in ("configs", "data/multi30k", "scripts/results"):
+    """Write what the last pages of the guide find in the folder of a clone: a smaller experiment, a corpus, records."""
+    for part in ("configs", "data/multi30k"):
         (folder / part).mkdir(parents=True)
+    shutil.copytree(ROOT / "scripts" / "results", folder / "scripts" / "results")
     name = "multi30k-de-en"
     experiment = (ROOT / "configs" / f"{name}.toml").read_text(encoding="utf-8")
     (folder / "configs" / f"{name}.toml").write_text(smaller(experiment), encoding="utf-8")
-    shutil.copy(ROOT / "scripts" / "results" / f"{name}.json", folder / "scripts" / "results")
     for own, theirs in (("train", "train"), ("valid", "val"), ("test", "test_2016_flickr")):
         for language in ("de", "en"):
             text = (folder / f"{own}.{language}").read_bytes()
