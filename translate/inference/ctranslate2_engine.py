@@ -19,7 +19,7 @@ from threading import Lock
 from typing import Any, Literal
 
 from transformer.config import ConfigError, ModelConfig
-from transformer.search.hypothesis import SearchConfig
+from transformer.search.hypothesis import Hypothesis, SearchConfig
 from translate import files
 from translate.corpus.tokenizer import Tokenizer
 from translate.errors import UserError
@@ -146,23 +146,22 @@ class CTranslate2Engine:
             max_lengths: maximum number of tokens of each output, eos included.
             config: the settings of the search.
         """
-        found = self._search(sources, max(max_lengths), config)
-        # CTranslate2 has one limit for a batch, and a search that comes near its own limit depends on it.
-        for i, most in enumerate(max_lengths):
-            if any(len(hypothesis.tokens) + 1 >= most for hypothesis in found[i]):
-                found[i] = self._search([sources[i]], most, config)[0]
-        return [hypotheses[: config.n_best] for hypotheses in found]
+        found = []
+        (eos,) = self.tokenizer.pieces([config.eos])
+        results = self._results(sources, max(max_lengths), config)
+        for ids, most, result in zip(sources, max_lengths, results, strict=True):
+            # CTranslate2 has one limit for a batch, and a search that comes near its own limit depends on it.
+            is_near = any(len(output) >= most or output[-1] != eos for output in result.hypotheses)
+            found.append(self._best(ids, self._results([ids], most, config)[0] if is_near else result, config, eos))
+        return found
 
-    def _search(self, sources: Sources, limit: int, config: SearchConfig) -> Found:
-        """Return the finished hypotheses of each source, best first, of at most limit - 1 tokens."""
-        # The penalty length^power only decides which hypotheses are kept if more have finished than the beam is wide.
-        power = {"gnmt": config.alpha, "average": 1.0, "none": 0.0}[config.length_rule] or _NO_PENALTY
-        inputs = [self.tokenizer.pieces(ids) for ids in sources]
-        results = self.translator.translate_batch(
-            inputs,
+    def _results(self, sources: Sources, limit: int, config: SearchConfig) -> list[Any]:
+        """Return CTranslate2's results, whose hypotheses have at most limit - 1 tokens, and eos if they have ended."""
+        results: list[Any] = self.translator.translate_batch(
+            [self.tokenizer.pieces(ids) for ids in sources],
             beam_size=config.beam_size,
             num_hypotheses=config.beam_size,
-            length_penalty=power,
+            length_penalty=_power(config),
             no_repeat_ngram_size=config.no_repeat,
             max_input_length=0,
             min_decoding_length=0,
@@ -170,23 +169,24 @@ class CTranslate2Engine:
             return_scores=True,
             return_end_token=True,  # so that no hypothesis has the length 0, by which the score is divided
         )
-        found = []
-        for pieces, result in zip(inputs, results, strict=True):
-            log_probs = [s * len(output) ** power for s, output in zip(result.scores, result.hypotheses, strict=True)]
-            outputs = [self.tokenizer.ids(output) for output in result.hypotheses]
-            ended = [ids[:-1] if ids[-1] == config.eos else ids for ids in outputs]
-            if all(map(math.isfinite, log_probs)) and (config.no_repeat or ended != [ids[:-1] for ids in outputs]):
-                log_probs = self._log_probs(pieces, ended)
-            hypotheses = [
-                config.hypothesis(ids, p) for ids, p in zip(ended, log_probs, strict=True) if math.isfinite(p)
-            ]
-            found.append(sorted(hypotheses, key=lambda hypothesis: -hypothesis.score))
-        return found
+        return results
 
-    def _log_probs(self, source: Sequence[str], targets: Sequence[Sequence[int]]) -> list[float]:
+    def _best(self, source: Sequence[int], result: Any, config: SearchConfig, eos: str) -> list[Hypothesis]:
+        """Return the n_best hypotheses of a result, best first; fewer if a probability is not finite."""
+        scored = zip(result.scores, result.hypotheses, strict=True)
+        log_probs = [score * len(output) ** _power(config) for score, output in scored]
+        outputs = [output[:-1] if output[-1] == eos else output for output in result.hypotheses]
+        is_exact = not config.no_repeat and all(output[-1] == eos for output in result.hypotheses)
+        if not is_exact and all(map(math.isfinite, log_probs)):
+            log_probs = self._log_probs(source, outputs)
+        finite = [pair for pair in zip(log_probs, outputs, strict=True) if math.isfinite(pair[0])]
+        ranked = sorted(finite, key=lambda pair: -pair[0] / config.penalty(len(pair[1]) + 1))
+        return [config.hypothesis(self.tokenizer.ids(output), p) for p, output in ranked[: config.n_best]]
+
+    def _log_probs(self, source: Sequence[int], targets: Sequence[Sequence[str]]) -> list[float]:
         """Return the log-probability of each target of a source, eos included."""
-        pieces = [self.tokenizer.pieces(ids) for ids in targets]
-        scored = self.translator.score_batch([source] * len(targets), pieces, max_input_length=0)
+        pieces = self.tokenizer.pieces(source)
+        scored = self.translator.score_batch([pieces] * len(targets), targets, max_input_length=0)
         return [math.fsum(target.log_probs) for target in scored]
 
 
@@ -204,6 +204,14 @@ class TorchTwin:
             if self._engine is None:
                 self._engine = TorchEngine(ModelFolder.open(self._folder))
             return self._engine
+
+
+def _power(config: SearchConfig) -> float:
+    """Return CTranslate2's length penalty, length^power.
+
+    It only decides which hypotheses are kept if more have finished than the beam is wide.
+    """
+    return {"gnmt": config.alpha, "average": 1.0, "none": 0.0}[config.length_rule] or _NO_PENALTY
 
 
 def _parts(folder: Path) -> tuple[TranslationSpec, Tokenizer]:

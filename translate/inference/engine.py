@@ -69,13 +69,14 @@ def side_by_side(
 
     Args:
         search: called once per batch.
-        batches: in ascending order of sentence length. The last ones start first, so that no thread has a long batch
-            left when the others are done.
+        batches: those with the most tokens start first, so that all threads end at about the same time.
         n_workers: number of threads.
         initializer: called first in each thread.
     """
+    order = sorted(range(len(batches)), key=lambda i: -sum(map(len, batches[i])))
     with ThreadPoolExecutor(n_workers, initializer=initializer) as pool:
-        return list(pool.map(search, reversed(batches)))[::-1]
+        found = dict(zip(order, pool.map(search, [batches[i] for i in order]), strict=True))
+    return [found[i] for i in range(len(batches))]
 
 
 class _Searches:

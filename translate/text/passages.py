@@ -93,19 +93,18 @@ class Passages:
 
     def _plain(self, texts: Sequence[str]) -> dict[str, Translation]:
         """Translate sentences without placeholders; copy those that need no translation."""
-        copied = {text: flag for text in texts if self.guarded and (flag := self._reason_to_copy(text))}
+        copied = {
+            text: Translation(text).flagged("copied") for text in texts if self.guarded and not guards.has_words(text)
+        }
         prepared = {text: readable(text) for text in texts if text not in copied}
         distinct = _distinct(prepared.values())
         found = self._checked(distinct) if self.guarded else self.search(distinct, 0)
-        return {text: found[clean] for text, clean in prepared.items()} | {
-            text: Translation(text).flagged(flag) for text, flag in copied.items()
+        # After the search, because the identification of languages loads beside it.
+        foreign = {text for text in prepared if self.guarded and is_foreign(text, self.source)}
+        return copied | {
+            text: Translation(text).flagged("language") if text in foreign else found[clean]
+            for text, clean in prepared.items()
         }
-
-    def _reason_to_copy(self, text: str) -> str | None:
-        """Return the flag of a text that needs no translation, else None."""
-        if not guards.has_words(text):
-            return "copied"
-        return "language" if is_foreign(text, self.source) else None
 
     def _checked(self, texts: Sequence[str]) -> dict[str, Translation]:
         """Translate sentences in the capitalisation that the model knows best; search again to correct mistakes."""
