@@ -79,7 +79,7 @@ def ship(run: Path, to: Path, dtype: str, weaknesses: Path, best_source_tokens: 
         compress.run(Compress(model=run, out=small, dtype=dtype))  # type: ignore[arg-type]
     for model in (run, small):
         if not (model / "scores.json").exists():
-            evaluate.run(Evaluate(systems=[model], out=model))
+            evaluate.run(Evaluate(systems=[model], out=model, engine="auto"))  # as users run it
     card = "\n\n".join(chapters(run, small, weaknesses.read_text(encoding="utf-8").strip())) + "\n"
     to.mkdir(parents=True)
     for name in FILES:

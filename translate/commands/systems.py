@@ -142,18 +142,27 @@ class LoadedModel:
     """A model with search options.
 
     Attributes:
-        origin: the settings of the search, the folder and the digest of the weights.
+        origin: the settings of the search, the engine, the folder and the digest of the weights.
     """
 
     def __init__(self, folder: Path, options: Comparing) -> None:
-        set_up_torch(options.threads)
+        from translate.inference.engine import TorchEngine
         from translate.inference.translator import Translator
 
         self._translator = Translator.load(
-            folder, beam_size=options.beam, alpha=options.alpha, length_penalty=options.length_penalty, engine="torch"
+            folder,
+            beam_size=options.beam,
+            alpha=options.alpha,
+            length_penalty=options.length_penalty,
+            engine=options.engine,
+            threads=options.threads,
         )
+        is_torch = isinstance(self._translator.engine, TorchEngine)
+        if is_torch:
+            set_up_torch(options.threads)
         self.origin: dict[str, object] = {
             "decoding": asdict(self._translator.decoding),
+            "engine": "torch" if is_torch else "ctranslate2",
             "model": str(folder),
             "model_sha256": sha256(folder / "model.safetensors"),
         }

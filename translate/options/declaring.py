@@ -66,6 +66,9 @@ LengthPenalty = Annotated[
     Literal["gnmt", "average", "none"] | None,
     value(SEARCH, "RULE", "gnmt (the paper's), average (divide by the length) or none [default: the model's]."),
 ]
+Engine = Annotated[
+    Literal["auto", "ctranslate2", "torch"], value(COMPUTING, "NAME", "ctranslate2, torch, or auto: chooses.")
+]
 Threads = Annotated[int | None, value(COMPUTING, "N", "CPU threads [default: one per core].", min=1)]
 Overrides = Annotated[
     list[str] | None,

@@ -52,9 +52,7 @@ class Text(Translating):
     two_way: Annotated[
         bool, flag(OUTPUT, "--two-way", "Check each sentence with the model of the other direction.")
     ] = False
-    engine: Annotated[
-        Literal["auto", "ctranslate2", "torch"], value(COMPUTING, "NAME", "ctranslate2, torch, or auto: chooses.")
-    ] = "auto"
+    engine: declaring.Engine = "auto"
     precision: Annotated[
         Literal["fp32", "bf16", "int8", "auto"], value(COMPUTING, "TYPE", "fp32, bf16, int8, or auto: the fastest.")
     ] = "fp32"

@@ -65,6 +65,17 @@ def test_a_run_is_scored_on_its_test_sets(
         assert record[metric]["signature"] in out
 
 
+def test_both_engines_have_the_same_scores(run: Path) -> None:
+    pytest.importorskip("ctranslate2")
+    records = []
+    for engine in ("torch", "ctranslate2"):
+        assert main(["evaluate", "runs/x", "--engine", engine]) == 0
+        records.append(json.loads((run / "scores.json").read_text(encoding="utf-8"))["small"])
+    assert [record.pop("engine") for record in records] == ["torch", "ctranslate2"]
+    assert [record.pop("seconds") > 0 for record in records] == [True, True]
+    assert records[0] == records[1]
+
+
 def test_the_newest_run_is_the_default(run: Path) -> None:
     assert main(["evaluate"]) == 0
     assert (run / "scores.json").exists()
