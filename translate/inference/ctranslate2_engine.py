@@ -68,13 +68,16 @@ class CTranslate2Engine:
     twin: "TorchTwin | None" = None
 
     @classmethod
-    def open(cls, folder: Path, threads: int | None = None) -> "CTranslate2Engine":
+    def open(cls, folder: Path, threads: int | None = None, device: str = "auto") -> "CTranslate2Engine":
         """Load a CTranslate2 folder of `translate export`; UserError if it is damaged or foreign.
 
         Args:
             folder: the path.
             threads: number of batches at a time; None is one for each core.
+            device: "cpu", "cuda", or "auto", which is CUDA if available.
         """
+        if device not in ("auto", "cpu", "cuda"):
+            raise UserError(f"CTranslate2 computes on the CPU or with CUDA, not on {device}; leave the device out")
         spec, tokenizer = _parts(folder)
         try:
             max_positions = json.loads((folder / "config.json").read_text(encoding="utf-8"))["max_positions"]
@@ -84,7 +87,7 @@ class CTranslate2Engine:
             ) from error
         n_workers = threads or n_cores()
         try:
-            translator = _load(folder, n_workers, "default")
+            translator = _load(folder, n_workers, "default", device=device)
         except _UNLOADABLE as error:
             raise UserError(f"{folder}: CTranslate2 cannot load it ({error}); export it again") from error
         return cls(folder, tokenizer, spec, max_positions, translator, n_workers)
@@ -129,7 +132,7 @@ class CTranslate2Engine:
     def __reduce__(self) -> tuple[object, ...]:
         """Pickle the way to open the engine again, as `datasets` and Ray Data ask for."""
         if self.twin is None:
-            return CTranslate2Engine.open, (self.folder, self.n_workers)
+            return CTranslate2Engine.open, (self.folder, self.n_workers, self.translator.device)
         return CTranslate2Engine.convert, (self.folder, self.n_workers, self.translator.compute_type)
 
     def each(self, search: Search, batches: Sequence[Batch]) -> list[Found]:
@@ -223,12 +226,17 @@ def _parts(folder: Path) -> tuple[TranslationSpec, Tokenizer]:
     return spec, tokenizer
 
 
-def _load(folder: Path, n_workers: int, compute_type: ComputeType, contents: dict[str, bytes] | None = None) -> Any:
+def _load(
+    folder: Path,
+    n_workers: int,
+    compute_type: ComputeType,
+    contents: dict[str, bytes] | None = None,
+    device: str = "cpu",
+) -> Any:
     """Return a `ctranslate2.Translator` of a folder or of the contents of its files.
 
     One batch for each thread is two to six times as fast on two cores as one batch for both.
     """
-    device = "auto" if compute_type == "default" else "cpu"
     settings = {"compute_type": compute_type, "inter_threads": n_workers, "intra_threads": 1}
     return package().Translator(str(folder), device=device, files=contents, **settings)
 

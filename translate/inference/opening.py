@@ -40,7 +40,7 @@ def open_engine(
     if (folder / CTRANSLATE2_FILE).is_file():
         if name == "torch" or precision != "fp32":
             raise UserError(f"{folder}: a CTranslate2 folder has an engine and a precision of its own; leave them out")
-        return CTranslate2Engine.open(folder, threads)
+        return CTranslate2Engine.open(folder, threads, "auto" if device is None else str(device).partition(":")[0])
     for engine, impossible, other in (("ctranslate2", "bf16", "int8"), ("torch", "int8", "bf16")):
         if (name, precision) == (engine, impossible):
             raise UserError(f"the engine {engine} has no precision {impossible}; use {other}")
