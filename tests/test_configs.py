@@ -11,6 +11,7 @@ from transformer.config import ModelConfig
 from translate.config.data import HubSource
 from translate.config.load import load
 from translate.config.schema import ExperimentConfig
+from translate.corpus.sources import describe
 from translate.experiments.grid import load_grid
 
 ROOT = Path(__file__).parents[1]
@@ -200,3 +201,11 @@ def test_the_grid_of_seeds_turns_the_corpus_round() -> None:
         ("de-en", "train.de.gz"),
         ("en-de", "train.en.gz"),
     }
+
+
+@every_config
+def test_no_corpus_stands_in_an_experiment_twice(name: str) -> None:
+    """The second one would be dropped as a duplicate; `upsample` repeats a corpus."""
+    data = experiment(name).data
+    corpora = [describe(source) for source in (*data.train, *(data.replay.sources if data.replay else ()))]
+    assert len(set(corpora)) == len(corpora)

@@ -3,9 +3,9 @@
 import ctypes
 import ctypes.util
 import os
-import statistics
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -115,18 +115,24 @@ def _memory(key: str) -> int:
     return next((int(line.split()[1]) * 1024 for line in lines if line.startswith(f"{key}:")), 0)
 
 
-def product_rate(dtype: "torch.dtype", device: "torch.device", repeats: int = 7) -> float:
-    """Measure the rate of matrix products, in FLOP/s; on a CPU without the time that other processes take.
+def product_rate(
+    dtype: "torch.dtype",
+    device: "torch.device",
+    repeats: int = 7,
+    clock: Callable[[], float] = time.perf_counter,
+) -> float:
+    """Measure the rate of matrix products, in FLOP/s.
 
     Args:
         dtype: type of the matrices.
         device: device of the matrices.
-        repeats: number of products; the median counts. On a CPU each takes 3 * 10^9 FLOPs.
+        repeats: number of products; the fastest counts, as other processes can only slow it down. On a CPU each takes
+            3 * 10^9 FLOPs.
+        clock: returns seconds.
     """
     import torch
 
     n, d_in, d_out = (2048, 512, 1536) if device.type == "cpu" else (16384, 4096, 4096)
-    clock, n_clocks = (time.process_time, torch.get_num_threads()) if device.type == "cpu" else (time.perf_counter, 1)
     x, weight = torch.randn(n, d_in, device=device, dtype=dtype), torch.randn(d_out, d_in, device=device, dtype=dtype)
     seconds = []
     for _ in range(repeats + 2):
@@ -134,8 +140,8 @@ def product_rate(dtype: "torch.dtype", device: "torch.device", repeats: int = 7)
         torch.nn.functional.linear(x, weight)
         if device.type == "cuda":
             torch.cuda.synchronize()
-        seconds.append((clock() - start) / n_clocks)
-    return 2 * n * d_in * d_out / statistics.median(seconds[2:])  # the first two warm up
+        seconds.append(clock() - start)
+    return 2 * n * d_in * d_out / min(seconds[2:])  # the first two warm up
 
 
 def bf16_pays(device: "torch.device", rates: tuple[float, float] | None = None) -> bool:
@@ -149,7 +155,10 @@ def bf16_pays(device: "torch.device", rates: tuple[float, float] | None = None) 
 
     if device.type == "cuda":
         return bool(torch.cuda.is_bf16_supported(including_emulation=False))
-    single, half = rates or (product_rate(torch.float32, device), product_rate(torch.bfloat16, device))
+    # In processor time: beside other processes, the products of one type may be interrupted more often.
+    single, half = rates or (
+        product_rate(kind, device, clock=time.process_time) for kind in (torch.float32, torch.bfloat16)
+    )
     return half >= 1.5 * single
 
 

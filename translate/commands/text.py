@@ -32,7 +32,7 @@ LINE_FORMATS = ("text", "lines")  # line n of the output is the translation of l
 
 _WINDOW_PIECES = 2048  # a line is two pieces: its text and its end
 _WINDOW_CHARACTERS = 2**18
-_LONG_TEXT = 2**15  # bytes; some sentence will not show its language by its frequent words
+_LONG_TEXT = 2**15  # bytes; the language of some sentence will not show in its frequent words
 _WINDOWS_TO_RELEASE = 100  # often enough to keep the heap compact, seldom enough to cost no time
 
 

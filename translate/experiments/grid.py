@@ -1,7 +1,7 @@
 """The grid file (TOML): one experiment, the settings that vary, and the seeds.
 
     config = "../multi30k-small.toml"       relative to the grid file
-    from = "de-en"                          a model that every run starts from, as for `translate train --from`
+    from = "de-en"                          name or path of a model that every run fine-tunes, as in `train --from`
     seeds = [1, 2]
     baseline = { norm = "post", depth = "6 + 6" }
 

@@ -59,7 +59,7 @@ class Job:
         config: the experiment that is trained, as plain data.
         run, prepared: folders of the run and of its corpus.
         tasks: the cells.
-        from_model: folder of the model to fine-tune, or None.
+        parent: folder and digests of the model to fine-tune, or None.
     """
 
     name: str
@@ -68,7 +68,7 @@ class Job:
     run: str
     prepared: str
     tasks: tuple[Task, ...]
-    from_model: str | None = None
+    parent: dict[str, Any] | None = None
 
     def save(self, path: Path) -> None:
         """Write the job to a file."""
@@ -119,7 +119,7 @@ def plan(
     """
     keep = max(cell.config.training.average_last for cell in grid.cells)
     corpora = _Corpora(parent.load_tokenizer() if parent else None)
-    start = str(parent.folder) if parent else None
+    start = parent.record if parent else None
     jobs: dict[str, Job] = {}
     tasks: dict[str, list[Task]] = {}
     for cell in grid.cells:

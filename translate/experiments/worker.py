@@ -78,7 +78,7 @@ def _work(job: Job) -> None:
 
     run, config = Run(Path(job.run)), parse(job.config, job.name)
     if not _is_trained(run):
-        parent = Path(job.from_model) if job.from_model else None
+        parent = None if run.has_begun else _parent(job)
         train_experiment(
             config, run, Path(job.prepared), score_bleu=greedy_bleu, say=_say, resume=True, from_model=parent
         )
@@ -90,6 +90,18 @@ def _work(job: Job) -> None:
             perplexity = _perplexity(model, prepared.valid)
             for task in tasks:
                 _score(job, task, model, perplexity, prepared)
+
+
+def _parent(job: Job) -> Path | None:
+    """Return the folder of the model to fine-tune, or None; UserError if it is not the one of the plan."""
+    from translate.training.parent import Parent
+
+    if job.parent is None:
+        return None
+    folder = Path(job.parent["path"])
+    if Parent.open(folder, _say).record != job.parent:
+        raise UserError(f"{folder}: has changed since the grid was planned; run the grid again")
+    return folder
 
 
 def _is_trained(run: "Run") -> bool:

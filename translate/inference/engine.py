@@ -69,7 +69,8 @@ def side_by_side(
 
     Args:
         search: called once per batch.
-        batches: those with the most tokens start first, so that all threads end at about the same time.
+        batches: token ids. The batches with the most tokens start first, so that all threads end at about the same
+            time.
         n_workers: number of threads.
         initializer: called first in each thread.
     """

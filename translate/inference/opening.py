@@ -30,7 +30,8 @@ def open_engine(
         name: "ctranslate2" computes on the CPU, "torch" on any device; "auto" is PyTorch on GPUs, for bf16, and for
             models that CTranslate2 cannot load, else CTranslate2.
         device: where to compute; None chooses CUDA if available.
-        precision: "fp32" gives the same translations in both engines; "auto" is the fastest one of the engine.
+        precision: "fp32" gives the same translations in both engines, if no repetitions are forbidden; "auto" is the
+            fastest one of the engine.
         threads: batches that CTranslate2 translates at a time; None is one for each core.
 
     Raises UserError or CheckpointError if the folder cannot be used, or if the engine has no such precision or device.
@@ -40,7 +41,7 @@ def open_engine(
     if (folder / CTRANSLATE2_FILE).is_file():
         if name == "torch" or precision != "fp32":
             raise UserError(f"{folder}: a CTranslate2 folder has an engine and a precision of its own; leave them out")
-        return CTranslate2Engine.open(folder, threads, "auto" if device is None else str(device).partition(":")[0])
+        return CTranslate2Engine.open(folder, threads, "auto" if device is None else str(device))
     for engine, impossible, other in (("ctranslate2", "bf16", "int8"), ("torch", "int8", "bf16")):
         if (name, precision) == (engine, impossible):
             raise UserError(f"the engine {engine} has no precision {impossible}; use {other}")

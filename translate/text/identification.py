@@ -77,8 +77,13 @@ def ranking(texts: Iterable[str], candidates: Iterable[str]) -> list[tuple[str, 
 
 
 def load_early() -> None:
-    """Load py3langid in a thread, beside the model; for texts in which some sentence will need it."""
+    """Start to load py3langid in another thread, for a text in which some sentence will need it."""
     Thread(target=_identifier, daemon=True).start()
+
+
+def is_loading() -> bool:
+    """Return whether another thread is loading py3langid, so that `is_foreign` would wait for it."""
+    return _loading.locked()
 
 
 def _identifier() -> "LanguageIdentifier | None":

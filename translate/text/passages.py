@@ -10,9 +10,8 @@ from dataclasses import dataclass, replace
 from functools import partial
 from itertools import chain
 
-from translate.text import guards, languages, numbers, placeholders, quotes, sentences
+from translate.text import guards, identification, languages, numbers, placeholders, quotes, sentences
 from translate.text.characters import capitalised, lowered, readable
-from translate.text.identification import is_foreign
 from translate.text.pieces import Piece
 from translate.text.placeholders import Protected
 from translate.text.translation import Translation, join
@@ -93,18 +92,21 @@ class Passages:
 
     def _plain(self, texts: Sequence[str]) -> dict[str, Translation]:
         """Translate sentences without placeholders; copy those that need no translation."""
-        copied = {
-            text: Translation(text).flagged("copied") for text in texts if self.guarded and not guards.has_words(text)
-        }
+        copied = {text: "copied" for text in texts if self.guarded and not guards.has_words(text)}
+        # While py3langid loads, the search begins, and translations of foreign sentences are thrown away.
+        loads = self.guarded and identification.is_loading()
+        copied |= {} if loads else self._foreign(text for text in texts if text not in copied)
         prepared = {text: readable(text) for text in texts if text not in copied}
         distinct = _distinct(prepared.values())
         found = self._checked(distinct) if self.guarded else self.search(distinct, 0)
-        # After the search, because the identification of languages loads beside it.
-        foreign = {text for text in prepared if self.guarded and is_foreign(text, self.source)}
-        return copied | {
-            text: Translation(text).flagged("language") if text in foreign else found[clean]
-            for text, clean in prepared.items()
+        copied |= self._foreign(prepared) if loads else {}
+        return {text: found[clean] for text, clean in prepared.items()} | {
+            text: Translation(text).flagged(flag) for text, flag in copied.items()
         }
+
+    def _foreign(self, texts: Iterable[str]) -> dict[str, str]:
+        """Return the flag of each sentence that is in another language; none without guards."""
+        return {text: "language" for text in texts if self.guarded and identification.is_foreign(text, self.source)}
 
     def _checked(self, texts: Sequence[str]) -> dict[str, Translation]:
         """Translate sentences in the capitalisation that the model knows best; search again to correct mistakes."""

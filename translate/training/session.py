@@ -66,7 +66,7 @@ def train_experiment(
                 lambda: recorded(original.run, run) if original else parent_of(run, from_model, say, resume=resume)
             )
             if parent is not None:
-                config = parent.settings(config, _discard if resume or original else say)
+                config = parent.settings(config, _discard if run.has_begun or original else say)
             ranks.first(lambda: _check(config, run, resume))
             if original is not None:
                 ranks.first(lambda: original.check(run, ranks.size, say))

@@ -1,12 +1,14 @@
 """Plans: what is trained once, what is trained again, and folders that belong to something else."""
 
 import json
+import shutil
 from pathlib import Path
 
 import pytest
 
 from tests.translate.experiments.conftest import GRID, Write, jobs_of, run
 from translate.errors import UserError
+from translate.experiments import records
 from translate.experiments.plan import Job
 from translate.files import sha256
 from translate.training.run import Run
@@ -121,3 +123,15 @@ def test_runs_start_from_the_model_that_the_grid_names(
     wider = text.replace("[axes]", "[settings]\nmodel.d_ff = 26\n\n[axes]")
     with pytest.raises(UserError, match=r"model.d_ff = 26 in the experiment and 22"):
         jobs_of(write(f'from = "{first}"\n{wider}'), tmp_path / "out")
+
+
+def test_another_model_than_the_planned_one_is_refused(write: Write, finished: Path, tmp_path: Path) -> None:
+    first, second = (next((finished / "runs").glob(f"post-seed{seed}-*")) / "model" for seed in (1, 2))
+    shutil.copytree(first, tmp_path / "parent")
+    text = GRID.replace('"post", "pre"', '"post"')
+    _, jobs = jobs_of(write(f'from = "{tmp_path}/parent"\n{text}'), tmp_path / "out")
+    shutil.copy(second / "model.safetensors", tmp_path / "parent")
+    run(jobs[:1], tmp_path)
+    record = records.read(Path(jobs[0].tasks[0].record))
+    assert record is not None
+    assert "parent: has changed since the grid was planned; run the grid again" in record["reason"]

@@ -3,9 +3,11 @@
 import dataclasses
 import json
 import os
+import pickle
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -134,11 +136,16 @@ def test_a_damaged_folder_is_a_sentence(name: str, data: bytes, named: str, fold
         CTranslate2Engine.open(tmp_path)
 
 
-def test_it_computes_where_it_is_told_to(folder: Path) -> None:
-    engine = open_engine(folder, device="cpu")
-    assert isinstance(engine, CTranslate2Engine)
-    assert engine.translator.device == "cpu"
-    with pytest.raises(UserError, match="CPU or with CUDA, not on mps; leave the device out"):
+def test_it_computes_where_it_is_told_to(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = []
+    package = SimpleNamespace(Translator=lambda path, **settings: asked.append(settings))
+    monkeypatch.setattr("translate.inference.ctranslate2_engine.package", lambda: package)
+    for device in (None, "cpu", "cuda:1"):
+        engine = open_engine(folder, device=device)
+        pickle.loads(pickle.dumps(engine))
+    places = [(settings["device"], settings["device_index"]) for settings in asked]
+    assert places == [("auto", 0), ("auto", 0), ("cpu", 0), ("cpu", 0), ("cuda", 1), ("cuda", 1)]
+    with pytest.raises(UserError, match="CPU or with CUDA, not on mps:0; leave the device out"):
         open_engine(folder, device="mps:0")
 
 

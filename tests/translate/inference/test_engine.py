@@ -13,7 +13,7 @@ import torch
 from transformer.search.hypothesis import Hypothesis, SearchConfig
 from translate.corpus.tokenizer import Tokenizer
 from translate.errors import UserError
-from translate.inference.engine import Batch, Engine, Found, Precision, Search, TorchEngine
+from translate.inference.engine import Batch, Engine, Found, Precision, Search, TorchEngine, side_by_side
 from translate.inference.sentence_search import LIMIT
 from translate.inference.translator import Translator
 from translate.models.folder import ModelFolder, TranslationSpec
@@ -58,6 +58,23 @@ def test_the_own_engine_is_the_model_folder(parts: ModelFolder) -> None:
     engine = TorchEngine(parts)
     assert (engine.folder, engine.tokenizer, engine.spec) == (parts.folder, parts.tokenizer, parts.spec)
     assert engine.max_positions == parts.model.config.max_length
+
+
+def test_the_batches_with_the_most_tokens_start_first() -> None:
+    batches = [[(5,)] * 7, [(5, 6)] * 5, [(5, 6, 7)] * 2]
+    started = []
+
+    def search(batch: Batch) -> Found:
+        started.append(batch)
+        return [[Hypothesis([len(ids)], 0.0, 0.0)] for ids in batch]
+
+    found = side_by_side(search, batches, n_workers=1)
+    assert started == [batches[1], batches[0], batches[2]]
+    assert [[h.tokens for hypotheses in results for h in hypotheses] for results in found] == [
+        [[1]] * 7,
+        [[2]] * 5,
+        [[3]] * 2,
+    ]
 
 
 @pytest.mark.parametrize("n_threads", [1, 2, 3])

@@ -3,6 +3,8 @@
 import builtins
 import gzip
 from collections.abc import Iterator
+from threading import Event, Timer
+from time import sleep
 
 import pytest
 
@@ -80,6 +82,29 @@ def test_short_sentences_are_rarely_taken_for_another_language(language: str, ot
         lines = [line for line, _ in zip(file, range(1000), strict=False)]
     assert not [line for line in lines if is_foreign(line, language)]
     assert sum(is_foreign(line, other) for line in lines) > 650
+
+
+def test_two_threads_load_py3langid_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    from py3langid.langid import LanguageIdentifier
+
+    loaded, may_end = [], Event()
+    load = LanguageIdentifier.from_model_file
+
+    def slowly(*arguments: object, **settings: object) -> object:
+        loaded.append(arguments)
+        may_end.wait(60)
+        return load(*arguments, **settings)
+
+    monkeypatch.setattr(LanguageIdentifier, "from_model_file", slowly)
+    identification._loaded.cache_clear()
+    identification.load_early()
+    while not loaded:
+        sleep(0.001)
+    assert identification.is_loading()
+    Timer(0.05, may_end.set).start()
+    assert language_of(["Guten Morgen, wie geht es dir?"], ["de", "en"]) == "de"
+    assert len(loaded) == 1
+    assert not identification.is_loading()
 
 
 @pytest.fixture

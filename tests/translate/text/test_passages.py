@@ -67,12 +67,16 @@ def test_what_has_no_words_never_reaches_the_model(text: str, n_symbols: int) ->
     assert (sentence.text, model.asked, sentence.log_prob, sentence.confidence) == (text, [], 0.0, 0.0)
 
 
-def test_what_is_in_another_language_is_left_and_flagged_alone() -> None:
+@pytest.mark.parametrize("loads", [True, False])
+def test_what_is_in_another_language_is_left_and_flagged_alone(loads: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It reaches the model only while py3langid loads."""
+    monkeypatch.setattr("translate.text.identification.is_loading", lambda: loads)
     model = Model(swapped)
     english = "This is the dog that you have seen."
     (sentence,) = translated(model, f"Hallo du. {english}")
     assert sentence.text == f"hALLO DU. {english}"
     assert sentence.flags == ("language",)
+    assert any(english.lower() in text.lower() for text in model.asked) == loads
 
 
 def test_a_loop_is_broken_and_flagged() -> None:
