@@ -466,8 +466,8 @@ def test_json_is_one_object_a_line(model: str, translator: Translator, capsys: p
     assert [record["source"] for record in records] == lines
     for record, translation in zip(records, translator.translate(lines), strict=True):
         assert record["text"] == translation.text
-        assert record["score"] == translation.score
-        assert record["log_prob"] == translation.log_prob
+        assert record["score"] == pytest.approx(translation.score)  # another engine rounds differently
+        assert record["log_prob"] == pytest.approx(translation.log_prob)
         assert tuple(record["tokens"]) == translation.tokens
 
 

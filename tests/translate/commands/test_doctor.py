@@ -63,5 +63,5 @@ def test_the_verdict_on_bf16_is_that_of_the_rates_shown(monkeypatch: pytest.Monk
     monkeypatch.setattr("translate.machine.choose_device", lambda: torch.device("cpu"))
     for half, pays in ((1.4e9, False), (1.6e9, True)):
         rates = {torch.float32: 1e9, torch.bfloat16: half}
-        monkeypatch.setattr("translate.machine.product_rate", lambda dtype, _, rates=rates: rates[dtype])
+        monkeypatch.setattr("translate.machine.product_rate", lambda dtype, _, rates=rates, **more: rates[dtype])
         assert module._precision() == {"fp32_gflops": 1.0, "bf16_gflops": half / 1e9, "bf16_pays": pays}

@@ -207,7 +207,8 @@ def test_scores_are_log_probabilities(translator: Translator) -> None:
 
 def test_loading_a_run_gives_the_model_in_it(parts: ModelFolder, translator: Translator) -> None:
     run = Path(parts.folder).parent
-    assert Translator.load(run, device="cpu").translate(PLAIN) == translator.translate(PLAIN)
+    loaded = Translator.load(run, device="cpu", engine="torch")
+    assert loaded.translate(PLAIN) == translator.translate(PLAIN)
 
 
 def test_a_call_gives_back_text_for_text_a_list_for_a_list_and_lazily_what_comes_lazily(parts: ModelFolder) -> None:

@@ -85,7 +85,7 @@ class Toy:
 
 @pytest.fixture
 def toy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Toy:
-    def rate(dtype: torch.dtype, device: torch.device, repeats: int = 7) -> float:
+    def rate(dtype: torch.dtype, device: torch.device, **_: object) -> float:
         return 1e9 + float(torch.randn(3).abs().sum())  # it draws as the true measurement does, which takes longer
 
     for module in ("machine", "training.session"):
