@@ -49,9 +49,9 @@ def run(options: Text) -> None:
             out = Output(file)
             Session(options, open_translator, lambda who, what: _translate(who, what, out, options)).hold(lines)
         return
+    translator = open_translator(options)
     if not options.no_guards and isinstance(lines, ArrivingLines) and (lines.size or 0) >= _LONG_TEXT:
         identification.load_early()
-    translator = open_translator(options)
     start = time.perf_counter()
     if options.resume:
         assert options.input is not None  # ensured by `check_paths`
