@@ -94,12 +94,14 @@ class Passages:
         """Translate sentences without placeholders; copy those that need no translation."""
         copied = {text: "copied" for text in texts if self.guarded and not guards.has_words(text)}
         # While py3langid loads, the search begins, and translations of foreign sentences are thrown away.
-        loads = self.guarded and identification.is_loading()
-        copied |= {} if loads else self._foreign(text for text in texts if text not in copied)
+        loads = identification.is_loading()
+        if not loads:
+            copied |= self._foreign(text for text in texts if text not in copied)
         prepared = {text: readable(text) for text in texts if text not in copied}
         distinct = _distinct(prepared.values())
         found = self._checked(distinct) if self.guarded else self.search(distinct, 0)
-        copied |= self._foreign(prepared) if loads else {}
+        if loads:
+            copied |= self._foreign(prepared)
         return {text: found[clean] for text, clean in prepared.items()} | {
             text: Translation(text).flagged(flag) for text, flag in copied.items()
         }
