@@ -134,6 +134,7 @@ class MonoSource(Origin):
 
     Attributes:
         path: the text.
+        lines: number of lines to take, evenly spaced; None takes all of them.
         model: name or path of the model that makes the other side.
         side: the side of the pairs that the text becomes: "target" for back-translation, "source" for distillation.
         method: "sampling" draws translations from the model, which suits back-translation (Edunov et al., 2018);
@@ -146,6 +147,7 @@ class MonoSource(Origin):
 
     kind: Literal["mono"]
     path: str
+    lines: int | None = Field(default=None, ge=1)
     model: str
     side: Literal["source", "target"] = "target"
     method: Literal["sampling", "beam", "greedy"] = "sampling"

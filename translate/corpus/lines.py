@@ -32,6 +32,18 @@ def read_lines(path: Path) -> Iterator[str]:
         raise UserError(cannot_read(path, error)) from error
 
 
+def sample_lines(path: Path, n_lines: int | None) -> Iterator[str]:
+    """Yield `n_lines` lines of a file, evenly spaced and in their order; all of them for None or if it has no more."""
+    if n_lines is None:
+        yield from read_lines(path)
+        return
+    total = sum(1 for _ in read_lines(path))
+    n_lines = min(n_lines, total)
+    for i, line in enumerate(read_lines(path)):
+        if (i + 1) * n_lines // total > i * n_lines // total:
+            yield line
+
+
 def decode_line(line: bytes, name: Path | str, n: int) -> str:
     """Decode a line of UTF-8.
 

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 from translate.config import data
 from translate.config.data import Source
 from translate.corpus import words
-from translate.corpus.lines import DAMAGED, cannot_read, read_lines
+from translate.corpus.lines import DAMAGED, cannot_read, read_lines, sample_lines
 from translate.corpus.monolingual import synthetic_pairs
 from translate.errors import UserError
 from translate.files import sha256
@@ -64,7 +64,7 @@ def read_pairs(source: Source, root: Path, langpair: str = "de-en") -> Iterator[
             return _parallel(*_sacrebleu_files(source, langpair))
         case data.MonoSource():
             natural, made = locate(source.path, root), _synthetic_file(source, root)
-            return synthetic_pairs(source, _parallel(natural, made))
+            return synthetic_pairs(source, _parallel(natural, made, source.lines))
 
 
 def identity(source: Source, root: Path, langpair: str = "de-en") -> dict[str, str]:
@@ -130,8 +130,9 @@ def locate(path: str, root: Path) -> Path:
         raise UserError(f"{root / path}: no home folder of that user; write the full path") from error
 
 
-def _parallel(source: Path, target: Path) -> Iterator[Pair]:
-    pairs = itertools.zip_longest(read_lines(source), read_lines(target))
+def _parallel(source: Path, target: Path, n_lines: int | None = None) -> Iterator[Pair]:
+    """Yield the pairs of two files; with `n_lines`, the target file has only a sample of the lines of the source."""
+    pairs = itertools.zip_longest(sample_lines(source, n_lines), read_lines(target))
     for n, (a, b) in enumerate(pairs, start=1):
         if a is None or b is None:
             longer = n + sum(1 for _ in pairs)

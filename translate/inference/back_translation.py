@@ -8,7 +8,7 @@ import hashlib
 import itertools
 import json
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 from tqdm import tqdm
@@ -16,7 +16,7 @@ from tqdm import tqdm
 from transformer.search.sampling import Sampling
 from translate.config.data import DataConfig, MonoSource, Source
 from translate.config.schema import ExperimentConfig
-from translate.corpus.lines import read_lines
+from translate.corpus.lines import sample_lines
 from translate.corpus.sources import locate as locate_text
 from translate.errors import Say, UserError
 from translate.files import locked, sha256
@@ -57,7 +57,8 @@ def _made(source: MonoSource, data: DataConfig, folder: Path, say: Say) -> MonoS
         return source
     root = Path(data.root)
     text, model = locate_text(source.path, root), locate(Path(source.model), say)
-    settings = source.model_dump(include={"method", "seed"} if source.method == "sampling" else {"method"})
+    settings = source.model_dump(include={"method", "lines", *(["seed"] if source.method == "sampling" else [])})
+    settings = {name: value for name, value in settings.items() if value is not None}
     digests = [sha256(path) for path in (_readable(text), *(model / name for name in FILES))]
     key = hashlib.sha256(json.dumps([digests, settings]).encode()).hexdigest()[:16]
     place = folder / f"{text.name.partition('.')[0]}.{key}.txt"
@@ -66,7 +67,7 @@ def _made(source: MonoSource, data: DataConfig, folder: Path, say: Say) -> MonoS
         with locked(folder, lambda: say(f"waiting for another process that translates text in {folder}")):
             if not place.exists():
                 say(f"translating {text} with {source.model}")
-                _translate(_translator(source, model, data), text, place)
+                _translate(_translator(source, model, data), lambda: sample_lines(text, source.lines), place)
     # Relative to the root, like the other paths, so that the experiment stays the same if the project moves. Resolved,
     # because the parent folder of a linked root is that of the link's target.
     synthetic = os.path.relpath(place.resolve(), root.expanduser().resolve())
@@ -96,16 +97,16 @@ def _translator(source: MonoSource, model: Path, data: DataConfig) -> Translator
     return Translator(engine, beam_size=None if source.method == "beam" else 1)
 
 
-def _translate(translator: Translator, text: Path, place: Path) -> None:
-    """Write the translation of each line of `text` to `place`; a partial file of an earlier process is continued."""
+def _translate(translator: Translator, text: Callable[[], Iterator[str]], place: Path) -> None:
+    """Write the translation of each line of the text to `place`; a partial file of an earlier process is continued."""
     partial = place.with_name(f".{place.name}.partial")
     n_done = _cut_to_whole_lines(partial)
-    n_lines = sum(1 for _ in read_lines(text))
+    n_lines = sum(1 for _ in text())
     with (
         partial.open("a", encoding="utf-8", newline="\n") as file,
         tqdm(desc="translating", total=n_lines, initial=n_done, unit=" lines", disable=None, leave=False) as bar,
     ):
-        lines = itertools.islice(read_lines(text), n_done, None)
+        lines = itertools.islice(text(), n_done, None)
         while window := list(itertools.islice(lines, WINDOW)):
             file.writelines(f"{translation.text}\n" for translation in translator.stream(window))
             file.flush()

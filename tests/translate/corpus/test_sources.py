@@ -3,6 +3,7 @@
 import bz2
 import gzip
 import hashlib
+import itertools
 import json
 import lzma
 import tarfile
@@ -27,7 +28,7 @@ from translate.config.data import (
 from translate.config.schema import CleaningConfig
 from translate.corpus import sources
 from translate.corpus.cleaning import Cleaner, HeldOut
-from translate.corpus.lines import read_lines
+from translate.corpus.lines import read_lines, sample_lines
 from translate.corpus.sources import Pair, describe, identity, read_pairs
 from translate.errors import UserError
 
@@ -89,6 +90,16 @@ def test_only_a_line_feed_ends_a_line(tmp_path_factory: pytest.TempPathFactory, 
     path = tmp_path_factory.mktemp("lines") / "a"
     path.write_bytes(b"\n" + "".join(line + "\n" for line in lines).encode())
     assert list(read_lines(path)) == ["", *lines]
+
+
+@given(total=st.integers(0, 40), n=st.integers(1, 50))
+def test_a_sample_of_lines_is_evenly_spaced(tmp_path_factory: pytest.TempPathFactory, total: int, n: int) -> None:
+    path = tmp_path_factory.mktemp("sample") / "a"
+    path.write_text("".join(f"{i}\n" for i in range(total)), encoding="utf-8")
+    places = [int(line) for line in sample_lines(path, n)]
+    assert len(places) == min(n, total)
+    assert {b - a for a, b in itertools.pairwise(places)} <= {total // n, total // n + 1}
+    assert [int(line) for line in sample_lines(path, None)] == list(range(total))
 
 
 def test_an_absolute_path_ignores_the_root(tmp_path: Path) -> None:

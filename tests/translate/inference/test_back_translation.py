@@ -58,6 +58,17 @@ def test_the_other_side_is_the_model_s_translation(experiment: ExperimentConfig,
     assert found == [(f"{TAG} {made}" if made else "", line) for made, line in zip(translations, NATURAL, strict=True)]
 
 
+def test_a_sample_of_the_lines_is_paired_with_its_own_translations(
+    experiment: ExperimentConfig, model: Path, tmp_path: Path
+) -> None:
+    mono = experiment.data.train[1].model_copy(update={"lines": 5})
+    data = experiment.data.model_copy(update={"train": (experiment.data.train[0], mono)})
+    found = pairs(complete(experiment.model_copy(update={"data": data}), tmp_path))
+    whole = pairs(complete(experiment, tmp_path))
+    assert len(found) == 5
+    assert [whole.index(pair) for pair in found] == [4, 9, 13, 18, 22]
+
+
 def test_a_translation_is_made_once(
     experiment: ExperimentConfig, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
