@@ -31,7 +31,7 @@ def run(options: Experiment) -> None:
     open_folder(grid, folder)
     try:
         with locked(folder / ".lock"):
-            jobs = plan(grid, folder, complete, parent)
+            jobs = plan(grid, folder, complete, parent, options.runs)
             missing = [] if options.table else runner.pending(jobs, retry=options.retry)
             if missing:
                 say(f"{len(missing)} of {len(jobs)} runs to do, for {len(grid.cells)} cells; logs in {folder / 'logs'}")

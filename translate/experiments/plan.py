@@ -105,6 +105,7 @@ def plan(
     folder: Path,
     complete: Callable[[ExperimentConfig], ExperimentConfig],
     parent: Parent | None = None,
+    trainings: Path | None = None,
 ) -> list[Job]:
     """Return the trainings of a grid in the order of its cells.
 
@@ -113,6 +114,7 @@ def plan(
         folder: the folder of its results.
         complete: returns an experiment with synthetic text for its monolingual sources.
         parent: the model to fine-tune, or None.
+        trainings: folder of runs and corpora, which grids may share; None is `folder`.
 
     Raises UserError if a corpus cannot be read, if a run directory holds another experiment, or if the experiment does
     not fit the parent.
@@ -120,6 +122,7 @@ def plan(
     keep = max(cell.config.training.average_last for cell in grid.cells)
     corpora = _Corpora(parent.load_tokenizer() if parent else None)
     start = parent.record if parent else None
+    trainings = trainings or folder
     jobs: dict[str, Job] = {}
     tasks: dict[str, list[Task]] = {}
     for cell in grid.cells:
@@ -131,11 +134,17 @@ def plan(
         if inputs not in jobs:
             varied = tuple(label for axis, label in zip(grid.axes, cell.row, strict=True) if axis.retrains)
             name = f"{slug(varied, cell.seed)}-{inputs[:_LENGTH]}"
-            run, prepared = folder / "runs" / name, folder / "prepared" / fingerprint[:_LENGTH]
+            run = _run_folder(trainings / "runs", name, inputs)
+            prepared = trainings / "prepared" / fingerprint[:_LENGTH]
             Run(run).check(trained, resume=True)
             jobs[inputs] = Job(name, grid.name, trained.model_dump(mode="json"), str(run), str(prepared), (), start)
         tasks.setdefault(inputs, []).append(_task(cell, config, trained, inputs, grid, folder))
     return [replace(job, tasks=tuple(tasks[inputs])) for inputs, job in jobs.items()]
+
+
+def _run_folder(runs: Path, name: str, inputs: str) -> Path:
+    """Return the folder of the run with these inputs, which another grid may have named after its own rows."""
+    return min(runs.glob(f"*-{inputs[:_LENGTH]}"), default=runs / name)
 
 
 def _trained(config: ExperimentConfig, grid: Grid, keep: int) -> ExperimentConfig:

@@ -39,10 +39,14 @@ _BATCH_TOKENS = 4096  # padded tokens a side of a validation batch
 def work(path: Path) -> None:
     """Train the job in a file, unless that was done, and write the records that are missing.
 
-    A failure is written as the record of each cell that has none. Another process with the same job is waited for.
+    A failure is written as the record of each cell that has none. Another process with the same run is waited for.
     """
     job = Job.load(path)
-    with locked(path.with_suffix(".lock"), lambda: print("waiting for another process with this run", flush=True)):
+    run = Path(job.run)
+    run.parent.mkdir(parents=True, exist_ok=True)
+    with locked(
+        run.with_name(f".{run.name}.lock"), lambda: print("waiting for another process with this run", flush=True)
+    ):
         try:
             _work(job)
         except Exception as error:

@@ -18,7 +18,10 @@ class Experiment:
     """
 
     grid: Annotated[Path, argument("GRID", "Grid file (TOML).")]
-    out: Annotated[Path | None, value(FILES, "FOLDER", "Runs and results [default: experiments/NAME].")] = None
+    out: Annotated[Path | None, value(FILES, "FOLDER", "Results [default: experiments/NAME].")] = None
+    runs: Annotated[
+        Path | None, value(FILES, "FOLDER", "Runs; grids with the same folder share them [default: in --out].")
+    ] = None
     overrides: declaring.Overrides = None
     side_by_side: Annotated[int, value(COMPUTING, "N", "Runs at a time.", "--jobs", "-j", min=1)] = 1
     slurm: Annotated[

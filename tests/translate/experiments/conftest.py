@@ -71,12 +71,12 @@ def write(tmp_path: Path) -> Write:
     return lambda text: write_grid(tmp_path, text)
 
 
-def jobs_of(path: Path, folder: Path) -> tuple[Grid, list[Job]]:
-    """Plan a grid in a folder."""
+def jobs_of(path: Path, folder: Path, trainings: Path | None = None) -> tuple[Grid, list[Job]]:
+    """Plan a grid in a folder, with its runs there or in a folder of trainings."""
     grid = load_grid(path, [])
     open_folder(grid, folder)
     parent = Parent.open(Path(grid.from_model), print) if grid.from_model else None
-    return grid, plan(grid, folder, lambda config: config, parent)
+    return grid, plan(grid, folder, lambda config: config, parent, trainings)
 
 
 def run(jobs: list[Job], folder: Path) -> None:

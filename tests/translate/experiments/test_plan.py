@@ -81,6 +81,21 @@ def test_a_new_value_of_an_axis_leaves_the_other_trainings(write: Write, tmp_pat
     assert names(write(GRID), tmp_path / "out")[:2] == before
 
 
+def test_grids_share_the_runs_of_one_folder(write: Write, finished: Path, tmp_path: Path) -> None:
+    text = GRID.replace("model.norm = [", "model.n_decoder_layers = [1, 2]\nmodel.norm = [")
+    path = write(text.replace('norm = "post"', 'norm = "post", n_decoder_layers = 1')).rename(tmp_path / "depth.toml")
+    _, jobs = jobs_of(path, tmp_path / "out", finished)
+    before = {run for run in (finished / "runs").iterdir() if run.is_dir()}
+    assert len(jobs) == 8
+    assert {Path(job.run) for job in jobs} & before == before
+    assert {Path(job.prepared) for job in jobs} == {*(finished / "prepared").iterdir()}
+    shared = next(job for job in jobs if Path(job.run) in before)
+    state = (Path(shared.run) / "metrics.jsonl").read_bytes()
+    run([shared], tmp_path)
+    assert all((record := records.read(Path(task.record))) and record["status"] == "done" for task in shared.tasks)
+    assert (Path(shared.run) / "metrics.jsonl").read_bytes() == state
+
+
 def test_a_run_directory_of_another_experiment_is_refused(write: Write, tmp_path: Path) -> None:
     _, jobs = jobs_of(write(GRID), tmp_path / "out")
     folder = Path(jobs[0].run)
