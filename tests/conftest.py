@@ -18,7 +18,7 @@ settings.load_profile("suite")
 
 P = ParamSpec("P")
 ROOT = Path(__file__).parent.parent
-# Real corpora, if there are any: in the folder that the configs name, or beside the project.
+# Real corpora, if present: in the folder that the configs name, or beside the project.
 CORPORA = next(
     (folder for folder in (ROOT / "data", ROOT.parent / "shared" / "data") if folder.is_dir()), ROOT / "data"
 )
@@ -72,7 +72,7 @@ def true_names_of_the_library(request: pytest.FixtureRequest, monkeypatch: pytes
 
 
 def watched(test: Callable[P, None]) -> Callable[P, None]:
-    """Return the test with the check of shape names around it."""
+    """Return the test with the check of shape names wrapped around it."""
 
     @functools.wraps(test)
     def example(*args: P.args, **kwargs: P.kwargs) -> None:

@@ -14,6 +14,6 @@ def program(name: str) -> ModuleType:
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
-    sys.modules[name] = module  # dataclasses look there for the annotations of their fields
+    sys.modules[name] = module  # dataclasses look up the annotations of their fields here
     spec.loader.exec_module(module)
     return module

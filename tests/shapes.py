@@ -13,7 +13,7 @@ from torch import Tensor
 
 SUFFIX = re.compile(r"_([A-Z1]+)$")
 
-# A search drops finished sentences, so tensors from before and after differ in B and in N = B K.
+# A search drops finished sentences, so B and N = B K change within one function.
 SHRINKING = {("beam_search", "B"), ("greedy_search", "B")}
 
 
@@ -39,7 +39,7 @@ def checked_shapes(package: str) -> Iterator[list[str]]:
 
 
 def lies_of(frame: FrameType) -> Iterator[str]:
-    """Yield a message for each false name of one function."""
+    """Yield a message for each shape name of one function that is false."""
     where = frame.f_code.co_qualname
     sizes: dict[str, int] = {"1": 1}
     for name, value in frame.f_locals.items():

@@ -81,7 +81,7 @@ FOREIGN = {"torch", "safetensors", "datasets", "sacrebleu", "sentencepiece", "ma
     ids=["without torch", "with torch"],
 )
 def test_importing_a_part_does_not_load_what_it_does_not_need(steps: list[tuple[tuple[str, ...], set[str]]]) -> None:
-    """What is imported first needs least."""
+    """Each case imports the modules with the fewest dependencies first."""
     program = """
 import importlib, json, sys
 for modules in json.loads(sys.argv[1]):
@@ -111,7 +111,7 @@ def test_the_readme_has_at_most_900_words() -> None:
 
 @EACH_FILE
 def test_files_and_classes_are_short(path: Path) -> None:
-    """A longer file or class has more than one job."""
+    """A longer file or class has more than one responsibility."""
     classes = [node for node in ast.walk(tree(path)) if isinstance(node, ast.ClassDef)]
     assert len(path.read_text(encoding="utf-8").splitlines()) <= MAX_FILE_LINES
     assert [node.name for node in classes if (node.end_lineno or 0) - node.lineno + 1 > MAX_CLASS_LINES] == []
@@ -137,7 +137,7 @@ def test_no_function_takes_options_that_it_does_not_name(path: Path) -> None:
 
 
 def public(node: ast.Module | ast.ClassDef, prefix: str = "") -> Iterator[tuple[str, Documented]]:
-    """The public functions, classes and methods, with their names; special methods are left out."""
+    """Public functions, classes and methods with their names, without special methods."""
     for child in node.body:
         if isinstance(child, Documented) and not child.name.startswith("_"):
             yield prefix + child.name, child

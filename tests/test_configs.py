@@ -1,4 +1,4 @@
-"""Every shipped experiment loads, builds its model, says how to run it, and holds the paper's values it claims."""
+"""Every shipped experiment loads, builds its model, states its command, and matches the values of the paper."""
 
 import json
 import re
@@ -39,7 +39,7 @@ def model(config: ExperimentConfig) -> ModelConfig:
 
 
 def header(name: str) -> str:
-    """The comment that a file opens with."""
+    """The comment at the top of a file."""
     text = (ROOT / name).read_text(encoding="utf-8")
     return text[: re.search(r"^(?!#)", text, re.MULTILINE).start()]  # type: ignore[union-attr]
 
@@ -164,7 +164,7 @@ def test_the_named_grids_are_there() -> None:
 
 
 def test_the_grid_of_table_3_is_the_papers_table_by_one_factor() -> None:
-    """Widths by 4; heads, d_k and d_v by 2, as they multiply to d_model; steps by 100."""
+    """Widths are divided by 4; heads, d_k and d_v by 2, since their product is d_model; steps by 100."""
     factors = {"d_model": 4, "d_ff": 4, "n_heads": 2, "d_k": 2, "d_v": 2, "max_steps": 100}
     grid = load_grid(ROOT / "configs" / "grids" / "table3.toml", [])
     found = {cell.row[0]: cell.config for cell in grid.cells}
@@ -182,7 +182,7 @@ def test_the_grid_of_table_3_is_the_papers_table_by_one_factor() -> None:
         }
         expected = {"positions": "sinusoidal", **PAPER["base"], **row["differs"]}
         scaled = {key: value / factors.get(key, 1) if key in factors else value for key, value in expected.items()}
-        if row["row"] == "A1":  # half a head is none
+        if row["row"] == "A1":  # one head cannot be halved
             scaled |= {"n_heads": 1, "d_k": 128, "d_v": 128}
         assert {key: here[key] for key in scaled} == scaled, row["row"]
     assert grid.published is not None
@@ -205,7 +205,7 @@ def test_the_grid_of_seeds_turns_the_corpus_round() -> None:
 
 @every_config
 def test_no_corpus_stands_in_an_experiment_twice(name: str) -> None:
-    """The second one would be dropped as a duplicate; `upsample` repeats a corpus."""
+    """A second copy would be dropped as a duplicate; `upsample` repeats a corpus."""
     data = experiment(name).data
     corpora = [describe(source) for source in (*data.train, *(data.replay.sources if data.replay else ()))]
     assert len(set(corpora)) == len(corpora)

@@ -1,4 +1,4 @@
-"""The demonstration reaches its score and answers its question; minutes on two cores."""
+"""The demonstration reaches its score and answers its question; takes minutes on two cores."""
 
 import json
 from pathlib import Path

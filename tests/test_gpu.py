@@ -1,4 +1,4 @@
-"""CUDA kernels compute the same as CPU kernels; needs a CUDA device."""
+"""CUDA kernels give the same results as CPU kernels; needs a CUDA device."""
 
 import numpy as np
 import pytest

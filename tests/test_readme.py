@@ -1,4 +1,4 @@
-"""The documentation is true: trees, tables and links point at real things, examples run, numbers have records."""
+"""The documentation is correct: trees, tables and links match the repository, examples run, numbers have records."""
 
 import ast
 import contextlib
@@ -29,9 +29,9 @@ README = (ROOT / "README.md").read_text(encoding="utf-8")
 DOCS = ROOT / "docs"
 PAGES = {path.relative_to(DOCS).as_posix(): path.read_text(encoding="utf-8") for path in sorted(DOCS.rglob("*.md"))}
 EVERY_PAGE = pytest.mark.parametrize("name", ["README.md", *PAGES])
-# Each trains several small models, or one with 6 + 6 layers that then searches: 10 to 20 seconds a page.
+# Each page trains several small models, or one with 6 + 6 layers that then decodes: 10 to 20 seconds a page.
 SLOW = ("guide/8-a-trained-system.md", "howto/fine-tune.md", "howto/layer-type.md", "howto/troubleshoot.md")
-# Programs of the examples that tests do not start, because they install, download or need several processes.
+# Programs that tests do not start, because they install or download something or need several processes.
 NOT_RUN = (
     "pip", "make", "curl", "apt", "git", "mkdir", "cp", "torchrun", "sbatch", "LD_PRELOAD=", "translate import",
     "translate serve",
@@ -57,7 +57,7 @@ def records() -> dict[str, dict]:
 
 
 def tree() -> set[str]:
-    """Paths of the annotated tree."""
+    """Paths in the annotated tree."""
     paths, folder = set(), ""
     for line in filter(
         str.strip, between(PAGES["architecture.md"], "<!-- tree -->", "<!-- end of tree -->").split("\n")
@@ -154,7 +154,13 @@ def test_options_and_settings_that_are_named_exist(name: str):
     from translate.config.data import ReplayData, Section
     from translate.config.schema import ExperimentConfig
 
-    foreign = {"--nproc-per-node", "--max-restarts", "--nnodes", "--help", "--gpus"}  # of torchrun, typer, comet-score
+    foreign = {
+        "--nproc-per-node",
+        "--max-restarts",
+        "--nnodes",
+        "--help",
+        "--gpus",
+    }  # options of torchrun, typer, comet-score
     code = re.findall(r"`([^`\n]+)`", page(name))
     known = options()
     for option in {option for text in code for option in re.findall(r"(?<![\w-])--[a-z][\w-]*", text)} - foreign:
@@ -199,7 +205,7 @@ def test_the_results_are_those_of_the_records():
 
 
 def smaller(experiment: str) -> str:
-    """An experiment file in which a smaller model trains for a shorter time; one without a tokenizer fine-tunes."""
+    """An experiment file with a smaller model and shorter training; one without a tokenizer fine-tunes."""
     if "[tokenizer]" not in experiment:
         return experiment
     for line, small in (
@@ -213,8 +219,8 @@ def smaller(experiment: str) -> str:
 
 @pytest.fixture(scope="module")
 def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder in which the commands of the README have run, with a smaller corpus and model."""
-    torch.set_num_threads(1)  # as in the tests: a run repeated with other threads may differ
+    """A folder in which the README's commands have run, with a smaller corpus and model."""
+    torch.set_num_threads(1)  # as in the tests: repeating a run with another number of threads may change bits
     folder = tmp_path_factory.mktemp("walk-through")
     sets = (("train", "train", 400, 3), ("valid", "valid", 7, 3), ("test", "test", 11, 3))
     more = (("old", "train", 90, 4), ("new", "train", 80, 5), ("new-test", "test", 9, 5))
@@ -228,7 +234,7 @@ def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def put_multi30k(folder: Path) -> None:
-    """Write what the last pages of the guide find in the folder of a clone: a smaller experiment, a corpus, records."""
+    """Write the files that the last pages of the guide need: a smaller experiment, a corpus, records."""
     for part in ("configs", "data/multi30k"):
         (folder / part).mkdir(parents=True)
     shutil.copytree(ROOT / "scripts" / "results", folder / "scripts" / "results")
@@ -244,8 +250,8 @@ def put_multi30k(folder: Path) -> None:
 def run_page(name: str, languages: tuple[str, ...] = ("toml", "sh", "python")) -> None:
     """Run the blocks of a page in order.
 
-    A block that begins with the name of a file, such as `# my.toml`, becomes this file. Python must print what a `text`
-    block right under it shows.
+    A block that begins with a file name, such as `# my.toml`, is written to that file. The output of Python must match
+    the `text` block directly below it.
     """
     namespace: dict[str, object] = {}
     unwritten: set[str] = set()
@@ -263,13 +269,13 @@ def run_page(name: str, languages: tuple[str, ...] = ("toml", "sh", "python")) -
 
 
 def steps(text: str) -> list[tuple[str, str, str]]:
-    """Language and code of each block that does something, and the output that a `text` block right under it shows."""
+    """Language and code of each block to run, and the output in the `text` block directly below it."""
     pattern = r"^```(toml|sh|python)\n(.*?)^```$(?:\n+```text\n(.*?)^```$)?"
     return re.findall(pattern, text, re.DOTALL | re.MULTILINE)
 
 
 def output_of(code: CodeType, namespace: dict[str, object]) -> str | None:
-    """What Python code prints; None if it needs a package of an extra that is not installed."""
+    """Output of Python code; None if it needs an extra that is not installed."""
     printed = io.StringIO()
     try:
         with contextlib.redirect_stdout(printed):
@@ -284,7 +290,8 @@ def output_of(code: CodeType, namespace: dict[str, object]) -> str | None:
 def run_commands(block: str, unwritten: set[str]) -> None:
     """Run the commands of this project; each must succeed, or name a missing extra.
 
-    Commands that read what a missing extra would have written, which is kept in `unwritten`, are left out.
+    Without its extra, a command does not write the file after `--out`. `unwritten` collects these files, and commands
+    that read them are skipped.
     """
     for line in filter(None, block.replace("\\\n", " ").strip().split("\n")):
         if line.startswith(NOT_RUN):
@@ -302,7 +309,7 @@ def run_commands(block: str, unwritten: set[str]) -> None:
 
 
 def run_program(words: list[str]) -> int:
-    """Run a file of Python with arguments in this process; return its exit code."""
+    """Run a Python file with arguments in this process; return its exit code."""
     with mock.patch.object(sys, "argv", words), pytest.raises(SystemExit) as end:
         runpy.run_path(words[0], run_name="__main__")
     return int(end.value.code or 0)
@@ -314,12 +321,12 @@ def run_program(words: list[str]) -> int:
 def test_the_commands_and_python_examples_run(
     name: str, trained: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
-    """Every page continues where the README ends, in its own copy of the folder."""
+    """Every page starts from a copy of the README's final folder."""
     folder = tmp_path / "work"
     shutil.copytree(trained, folder)
     monkeypatch.chdir(folder)
     monkeypatch.syspath_prepend(folder)
-    with mock.patch.dict(vars(layers)):  # an example replaces one of them
+    with mock.patch.dict(vars(layers)):  # an example replaces one of its functions
         run_page(name, ("python",) if name == "README.md" else ("toml", "sh", "python"))
 
 
@@ -330,7 +337,7 @@ def test_the_experiments_of_the_readme_and_of_the_guide_are_made_smaller():
 
 
 def session(text: str) -> Iterator[tuple[str, str]]:
-    """Each command of the `console` blocks, and the lines that follow it."""
+    """Each command of the `console` blocks, and the lines below it."""
     for block in blocks(text, "console"):
         for part in block.removeprefix("$ ").split("\n$ "):
             command, _, output = part.partition("\n")
@@ -338,7 +345,7 @@ def session(text: str) -> Iterator[tuple[str, str]]:
 
 
 def is_like(said: str, shown: str) -> bool:
-    """Whether an output is the one shown, in which a line of dots stands for any lines."""
+    """True if an output matches the one shown, where a line of dots stands for any lines."""
     return re.fullmatch(re.escape(shown).replace(r"\.\.\.", "(?s:.*)"), said.removesuffix("\n")) is not None
 
 

@@ -1,4 +1,4 @@
-"""The shipped models are small, have a card, know everyday phrases, and keep the layout of documents."""
+"""The shipped models are small, have a card, translate everyday phrases, and keep the layout of documents."""
 
 import re
 from html.parser import HTMLParser
@@ -42,7 +42,7 @@ def test_it_is_small_and_says_what_it_is(model: Path) -> None:
 
 @every_model
 def test_it_knows_words_and_greetings(model: Path, everyday: ModuleType) -> None:
-    """At least 90 % of a list of phrases that the built-in word list does not contain are translated correctly."""
+    """At least 90 % of phrases that are missing from the built-in word list are translated correctly."""
     items = everyday.read(SCRIPTS / "data" / f"everyday.{model.name}.tsv")
     answers = [t.text for t in Translator.load(model).passages([*items])]
     verdicts = [everyday.judge(accepted, said) for accepted, said in zip(items.values(), answers, strict=True)]
@@ -77,7 +77,7 @@ def test_text_in_capitals_is_translated(german: Translator) -> None:
 
 
 def translated(name: str, tmp_path: Path) -> tuple[str, str]:
-    """Return a German document and its translation by the command."""
+    """Return a German document and the translation that the command writes."""
     assert main(["--model", "de-en", "--input", str(DOCUMENTS / name), "--output", str(tmp_path / name)]) == 0
     source, target = ((folder / name).read_text(encoding="utf-8") for folder in (DOCUMENTS, tmp_path))
     assert source != target

@@ -24,7 +24,7 @@ def test_the_site_builds_and_loads_nothing_from_elsewhere(tmp_path: Path) -> Non
         loaded = re.findall(r"<(?:script|img|iframe)[^>]* src=\"?([^\"> ]+)|<link[^>]* href=\"?([^\"> ]+)", text)
         assert not [url for urls in loaded for url in urls if url.startswith(("http", "//"))], page
     assert (tmp_path / "results.html").exists()
-    assert (tmp_path / "search" / "search_index.js").exists()  # for pages opened from the disk
+    assert (tmp_path / "search" / "search_index.js").exists()  # for pages opened from disk
 
 
 def test_code_in_a_line_breaks_after_the_marks_that_join_words_and_nowhere_else() -> None:

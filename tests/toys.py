@@ -53,14 +53,14 @@ def random_ids(*shape: int, vocab_size: int = TINY.vocab_size, seed: int = 0) ->
 
 @functools.cache
 def table_row(seed: int, prefix: tuple[int, ...], vocab_size: int) -> tuple[float, ...]:
-    """Return the log-probabilities of the token after `prefix`: random, but always the same."""
+    """Return fixed pseudo-random log-probabilities of the token after `prefix`."""
     draw = random.Random(repr((seed, prefix)))
     logits = torch.tensor([draw.gauss(0, 1.5) for _ in range(vocab_size)])
     return tuple(logits.log_softmax(dim=0).tolist())
 
 
 class TableStep:
-    """A step function without a model, in which the next token depends on the sentence and on the whole prefix.
+    """A step function without a model: the next token depends on the sentence and the whole prefix.
 
     A search that confuses two hypotheses therefore gives wrong scores.
     """

@@ -1,4 +1,4 @@
-"""The benchmark of decoding, on a model of a few thousand parameters and a handful of lines."""
+"""The decoding benchmark, on a model of a few thousand parameters and a handful of lines."""
 
 import json
 import subprocess

@@ -1,4 +1,4 @@
-"""Accepted answers, loops, and answers that are too long."""
+"""The judgement of answers: accepted, too long, or a loop."""
 
 import json
 from collections.abc import Sequence

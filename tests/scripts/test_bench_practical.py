@@ -24,7 +24,7 @@ def test_each_list_has_120_sentences_of_nine_topics(langpair: str) -> None:
 
 
 class Rewriter:
-    """A translator that answers with the references of some topics and with nothing for the others."""
+    """A translator that returns the references of some topics and empty text for the others."""
 
     engine = SimpleNamespace(spec=SimpleNamespace(source="de", target="en"))
 

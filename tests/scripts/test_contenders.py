@@ -1,4 +1,4 @@
-"""Contenders answer in turns, and a progress bar on stderr names them."""
+"""Contenders take turns, and a progress bar on stderr shows which one is running."""
 
 import sys
 

@@ -1,4 +1,4 @@
-"""The figures of the guide are those that the programs draw."""
+"""The figures of the guide are the ones that the programs draw."""
 
 import re
 from pathlib import Path
@@ -11,7 +11,14 @@ GUIDE = Path(__file__).parents[2] / "docs" / "guide"
 SHOWN = set(
     re.findall(r"\]\(figures/([\w-]+)\.svg\)", "".join(page.read_text(encoding="utf-8") for page in GUIDE.glob("*.md")))
 )
-EXPLAINED = {"attention", "heads", "positions", "schedule", "steps", "temperature"}  # by `translate explain --out`
+EXPLAINED = {
+    "attention",
+    "heads",
+    "positions",
+    "schedule",
+    "steps",
+    "temperature",
+}  # drawn by `translate explain --out`
 
 
 def test_every_figure_is_shown_and_has_a_program() -> None:

@@ -1,4 +1,4 @@
-"""The notebooks of the guide are what the pages say, valid, and run from top to bottom."""
+"""The notebooks are valid, match the pages of the guide, and run from top to bottom."""
 
 import json
 import re
@@ -47,10 +47,10 @@ def test_links_lead_somewhere(name: str) -> None:
         assert "://" in target or (FOLDER / target).exists(), target
 
 
-@pytest.mark.slow  # starts a kernel, which loads PyTorch and, on page 6, a model
+@pytest.mark.slow  # starts a kernel that loads PyTorch and, on page 6, a model
 @EACH
 def test_a_notebook_runs(name: str, tmp_path: Path) -> None:
-    """Running raises an error where a cell does; what it prints is that of the page."""
+    """An error in a cell is raised, and the printed output matches the page."""
     notebook: Any = nbformat.reads(MADE[name], as_version=4)
     nbclient.NotebookClient(notebook, timeout=120, resources={"metadata": {"path": str(tmp_path)}}).execute()
     page = (notebooks.GUIDE / f"{Path(name).stem}.md").read_text(encoding="utf-8")

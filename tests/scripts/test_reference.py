@@ -1,4 +1,4 @@
-"""docs/reference is what the code says: every setting, command and public name, with nothing left over."""
+"""docs/reference lists every setting, command and public name in the code, and nothing else."""
 
 import re
 

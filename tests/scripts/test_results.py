@@ -1,4 +1,4 @@
-"""RESULTS.md has one row for each run, and shows what a run and its parents cost."""
+"""RESULTS.md has one row for each run and shows the compute of each run and its parents."""
 
 import json
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""A run ships whole, with scores of what ships and the licence of every corpus, or not at all."""
+"""A shipped run is complete, with scores of the shipped model and the licence of every corpus."""
 
 import json
 from pathlib import Path
@@ -41,7 +41,7 @@ ship = program("ship")
 
 @pytest.fixture(scope="module")
 def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder in which a small run has ended."""
+    """A folder that contains a small finished run."""
     place = tmp_path_factory.mktemp("ship")
     (place / "x.toml").write_text(CONFIG, encoding="utf-8")
     (place / "bad.md").write_text("- It has learned nothing.\n", encoding="utf-8")
@@ -53,7 +53,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(autouse=True)
 def few_sentences(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Two practical sentences, as a hundred take seconds."""
+    """Two practical sentences; a hundred would take seconds."""
     lines = ["travel\tWo ist der Zug?\tWhere is the train?\n", "shop\tIch suche Brot.\tI am looking for bread.\n"]
     (tmp_path / "practical.de-en.tsv").write_text("".join(lines), encoding="utf-8")
     monkeypatch.setitem(ship.answers.__globals__, "DATA", tmp_path)
@@ -139,7 +139,7 @@ def test_every_corpus_of_the_shipped_experiments_has_a_licence() -> None:
 
 
 def test_the_record_of_a_run_holds_its_data_cost_and_scores(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A run as training writes it, not one made up for the test."""
+    """Uses a run written by real training."""
     monkeypatch.chdir(place)
     assert main(["evaluate", "runs/x"]) == 0
     record = program("results").record_of(Path("runs/x"))

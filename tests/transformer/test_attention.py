@@ -1,4 +1,4 @@
-"""Equation 1 against sums written out, PyTorch's fused kernel and PyTorch's own multi-head attention."""
+"""Equation 1 against plain Python sums, PyTorch's fused kernel and PyTorch's multi-head attention."""
 
 import dataclasses
 import math
@@ -33,7 +33,7 @@ def problems(draw: st.DrawFn) -> Problem:
 
 
 def written_out(q: list[list[float]], k: list[list[float]], v: list[list[float]], allowed: list[list[bool]]) -> Tensor:
-    """Equation 1 of one head as sums over Python's float64 numbers."""
+    """Equation 1 for one head as sums of Python floats (float64)."""
     rows = []
     for query, row in zip(q, allowed, strict=True):
         factors = [
@@ -114,7 +114,7 @@ def test_scores_of_any_size_give_finite_weights() -> None:
 
 @KERNELS
 def test_a_forbidden_key_is_not_read_even_where_all_others_fit_badly(kernel) -> None:
-    """A large negative number in the place of minus infinity would win here."""
+    """A large negative number in place of -inf would fail here."""
     q, k = torch.full((1, 1, 1, 4), 1e5), torch.tensor([-1e5, 0.0])[:, None].expand(1, 1, 2, 4)
     allowed = torch.tensor([[[[True, False]]]])
     assert kernel(q, k, torch.tensor([[[[3.0], [5.0]]]]), allowed).item() == 3
@@ -161,7 +161,7 @@ def test_multi_head_attention_is_that_of_torch(
     allowed[..., 0] = True
     weights: list[Tensor] = []
     out = ours.read(ours.queries(x), *ours.keys_values(memory), allowed, weights)
-    # Their mask says what is forbidden, and stands once for every sentence and head.
+    # PyTorch's mask is True where forbidden, with one copy for every sentence and head.
     forbidden = (~allowed).expand(b, h, t, s).flatten(0, 1)
     expected, expected_weights = theirs(x, memory, memory, attn_mask=forbidden, average_attn_weights=False)
     torch.testing.assert_close(out, expected, rtol=1e-5, atol=1e-5)
@@ -169,7 +169,7 @@ def test_multi_head_attention_is_that_of_torch(
 
 
 def test_heads_may_have_any_widths() -> None:
-    """Concat(head_1 .. head_h) W^O with d_k = 5 and d_v = 7, head by head; no division of d_model = 14 by 3."""
+    """Concat(head_1 .. head_h) W^O with d_k = 5 and d_v = 7; d_model = 14 is not divisible by 3 heads."""
     module = attention(TINY)
     x_BTD = torch.randn(2, 9, TINY.d_model)
     w_q, w_k, w_v = module.w_qkv.weight.split([15, 15, 21])
@@ -184,7 +184,7 @@ def test_heads_may_have_any_widths() -> None:
 
 @pytest.mark.parametrize("bias", [False, True])
 def test_one_product_or_two_project_alike(bias: bool) -> None:
-    """Cross-attention projects queries and keys apart; self-attention together."""
+    """Cross-attention projects queries separately from keys and values; self-attention in one product."""
     module = attention(dataclasses.replace(TINY, attention_bias=bias))
     x_BTD = torch.randn(3, 5, TINY.d_model)
     torch.testing.assert_close(module.project(x_BTD), (module.queries(x_BTD), *module.keys_values(x_BTD)))
@@ -217,7 +217,7 @@ def test_attention_dropout_belongs_to_training() -> None:
 
 @pytest.mark.parametrize("gain", [1.0, 0.5])
 def test_each_projection_starts_xavier_uniform_by_its_own_fans(gain: float) -> None:
-    """One matrix holds W^Q, W^K and W^V, but its height means nothing to any of them; the gain is for V and O only."""
+    """One matrix holds W^Q, W^K and W^V, but each has its own fan-out; the gain applies to V and O only."""
     config = ModelConfig(vocab_size=7, d_model=98, n_heads=3, d_k=19, d_v=41, attention_bias=True, init_gain=gain)
     module = MultiHeadAttention(config)
     module.initialise()
@@ -237,7 +237,7 @@ def test_causal_stands_for_a_causal_mask() -> None:
 
 
 def test_the_fused_kernel_reads_the_same_mask() -> None:
-    """True means allowed in PyTorch's kernel as well; its layers mean the opposite."""
+    """True means allowed, as in PyTorch's kernel; its attention layers use the opposite."""
     q, k, v = torch.randn(3, 1, 1, 5, 7)
     only_first = torch.zeros(1, 1, 5, 5, dtype=torch.bool)
     only_first[..., 0] = True

@@ -1,4 +1,4 @@
-"""The cache may change speed, never a logit."""
+"""The cache changes the speed but no logit."""
 
 import pytest
 import torch
@@ -18,12 +18,12 @@ SRC_BS = torch.tensor([[5, 6, 7, 8, 2], [9, 2, 0, 0, 0], [4, 3, 2, 0, 0]])
 
 
 def feed(model: Transformer, cache: DecoderCache, tgt_NT: Tensor) -> Tensor:
-    """Logits of one token at a time, (N, T, V)."""
+    """Logits from decoding one token at a time, (N, T, V)."""
     return torch.stack([model.decode_step(token_N, cache) for token_N in tgt_NT.T], dim=1)
 
 
 def repeated(memory: Memory, n: int) -> Memory:
-    """The memory once for each of n hypotheses of every sentence."""
+    """The memory repeated for n hypotheses of every sentence."""
     return Memory(memory.states.repeat_interleave(n, dim=0), memory.allowed.repeat_interleave(n, dim=0))
 
 
@@ -45,7 +45,7 @@ def test_hypotheses_of_one_sentence_share_its_memory(model: Transformer, n_each:
 @settings(max_examples=12)
 @given(data=st.data())
 def test_reorder_commutes_with_decoding(model: Transformer, data: st.DataObject) -> None:
-    """Hypotheses that change places and go on are those that had stood there from the beginning."""
+    """Reordered hypotheses continue as if they had been in this order from the start."""
     n_each, cut = data.draw(st.integers(1, 3)), data.draw(st.integers(1, 6))
     slots = data.draw(st.lists(st.integers(0, n_each - 1), min_size=3 * n_each, max_size=3 * n_each))
     index_N = torch.tensor([i // n_each * n_each + slot for i, slot in enumerate(slots)])
@@ -85,7 +85,7 @@ def test_decoding_ends_at_max_length_where_positions_are_learned() -> None:
 
 
 def test_what_a_cache_has_written_stays_where_it_is() -> None:
-    """Each position is written once, and neither a new order nor the growth of the cache moves it."""
+    """Each position is written once; reordering or growing the cache does not move it."""
     model = MODELS["paper"]
     cache = model.new_cache(model.encode(SRC_BS))
     assert [layer.self_k for layer in cache.layers] == [None] * TINY.n_decoder_layers

@@ -1,4 +1,4 @@
-"""A folder gives back the model to the last bit, or says in one sentence which file is wrong and why."""
+"""A saved model loads bit for bit; otherwise one sentence names the bad file and the reason."""
 
 import dataclasses
 import json
@@ -71,7 +71,7 @@ NUMBERS = st.floats(-(2.0**60), 2.0**60, width=32).map(lambda x: x if abs(x) > 2
 
 @given(rows=st.lists(st.lists(NUMBERS, min_size=5, max_size=5), min_size=1, max_size=3))
 def test_int8_is_at_most_half_a_step_off_in_each_row(rows: list[list[float]]) -> None:
-    """A step is what the largest number of the row makes it, whatever the other rows hold."""
+    """The step size depends only on the largest number of the row."""
     matrix = torch.tensor(rows)
     numbers, scale = quantise(matrix)
     assert numbers.dtype == torch.int8
@@ -127,7 +127,7 @@ def test_int8_without_its_scales_is_refused(change: str, tmp_path: Path) -> None
 
 
 def refused(action: Callable[[], object], path: Path, reason: str) -> None:
-    """One sentence that begins with the file and says why."""
+    """The error is one sentence that begins with the file and gives the reason."""
     with pytest.raises(CheckpointError) as caught:
         action()
     message = str(caught.value)
@@ -202,7 +202,7 @@ def test_a_truncated_config_is_refused(folder: Path) -> None:
 
 
 def rewrite(folder: Path, changes: dict[str, object]) -> None:
-    """Change keys of the model's description."""
+    """Change keys in the model's config."""
     description = json.loads((folder / CONFIG).read_text(encoding="utf-8"))
     description["model"].update(changes)
     (folder / CONFIG).write_text(json.dumps(description), encoding="utf-8")
@@ -290,7 +290,7 @@ def test_an_average_of_equal_files_is_that_file(tmp_path: Path, dtype: torch.dty
 
 
 def test_large_and_small_weights_do_not_swallow_each_other(tmp_path: Path) -> None:
-    """Sums in float32 would lose the ones beside 2^25."""
+    """Sums in float32 would lose the 1 next to 2^25."""
     values = [2.0**25, 1.0, 1.0, -(2.0**25)]
     mean = average(saved(tmp_path, [{"w": torch.tensor([value])} for value in values]))
     assert mean["w"].item() == 0.5

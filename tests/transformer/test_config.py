@@ -1,4 +1,4 @@
-"""A ModelConfig either describes a model or names the key, its value and the rule."""
+"""An invalid ModelConfig raises an error with the key, its value and the rule."""
 
 import dataclasses
 import json

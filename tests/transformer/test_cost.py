@@ -1,4 +1,4 @@
-"""Costs against the model itself, PyTorch's own counter, and the paper's tables 1, 2 and 3."""
+"""Costs against the model, PyTorch's FLOP counter, and tables 1, 2 and 3 of the paper."""
 
 import dataclasses
 import json
@@ -47,7 +47,7 @@ def millions(name: str, vocab_size: int) -> float:
 
 
 def fitting(name: str) -> range:
-    """The vocabularies with which a row of table 3 has its printed size, a line in the vocabulary."""
+    """The vocabulary sizes that give a row of table 3 its printed size, which is linear in the vocabulary size."""
     slope = millions(name, 1001) - millions(name, 1000)
     rest, printed = millions(name, 1000) - 1000 * slope, ROWS[name]["millions"]
     return range(math.ceil((printed - 0.5 - rest) / slope), math.floor((printed + 0.5 - rest) / slope) + 1)
@@ -93,7 +93,7 @@ def test_operations_are_those_that_pytorch_counts(changes: dict[str, Any]) -> No
 @pytest.mark.parametrize("name", AT_BASE_WIDTH)
 @given(vocab_size=VOCABULARY)
 def test_a_row_differs_from_base_by_the_printed_millions(name: str, vocab_size: int) -> None:
-    """Each printed figure is rounded, so a difference of two is known within one million."""
+    """Printed figures are rounded, so a difference of two is exact to one million."""
     printed = ROWS[name]["millions"] - ROWS["base"]["millions"]
     assert millions(name, vocab_size) - millions("base", vocab_size) == pytest.approx(printed, abs=1)
 
@@ -112,7 +112,7 @@ def test_learned_positions_add_one_row_per_position_on_each_side() -> None:
 
 
 def test_no_vocabulary_gives_every_row_its_printed_size() -> None:
-    """Why absolute sizes are no test: about 41,100 fits all rows but big, and big wants about 36,000."""
+    """This is why absolute sizes are not tested: about 41,100 fits all rows except big, which needs about 36,000."""
     others = [set(fitting(name)) for name in ("base", *SIZED)]
     assert 41_100 in set.intersection(*others)
     assert 36_000 in fitting("big")
@@ -127,7 +127,7 @@ def test_training_operations_of_table_2_follow_from_the_hardware(row: str, hours
 
 @given(src_len=st.integers(1, 300), tgt_len=st.integers(1, 300))
 def test_only_attention_grows_faster_than_the_length(src_len: int, tgt_len: int) -> None:
-    """Twice the length costs more than twice by exactly the products of queries with keys."""
+    """The quadratic part is the product of queries and keys."""
     config = model_config("paper-base", vocab_size=37_000)
     once, twice = (cost.forward_flops(config, k * src_len, k * tgt_len) for k in (1, 2))
     pairs = 6 * src_len**2 + 6 * tgt_len**2 + 6 * src_len * tgt_len
@@ -136,7 +136,7 @@ def test_only_attention_grows_faster_than_the_length(src_len: int, tgt_len: int)
 
 @given(n=st.integers(2, 2000), d=st.integers(1, 2000))
 def test_self_attention_is_cheaper_than_recurrence_where_sentences_are_shorter_than_wide(n: int, d: int) -> None:
-    """Section 4."""
+    """Section 4 of the paper."""
     attention, recurrent = cost.self_attention_cost(n, d), cost.recurrent_cost(n, d)
     assert (attention.operations < recurrent.operations) == (n < d)
     assert attention.sequential_operations == attention.path_length == 1

@@ -1,4 +1,4 @@
-"""Embeddings: scaled, at their positions, with dropout on the sum."""
+"""Embeddings: scaled, added to positions, with dropout on the sum."""
 
 import dataclasses
 import math
@@ -67,7 +67,7 @@ def test_sinusoids_are_not_stored_with_the_weights() -> None:
 
 
 def test_scaled_embeddings_start_with_unit_variance() -> None:
-    """So they are as large as the positions added to them, whose mean square is 1/2."""
+    """This is the scale of the positions added to them, whose mean square is 1/2."""
     module, positions = embedding(ModelConfig(vocab_size=2000, d_model=128, positions="learned"))
     scaled = module.scale * module.weight_VD
     assert scaled.var().item() == pytest.approx(1, rel=0.02)

@@ -1,4 +1,4 @@
-"""Equation 2: two affine maps with a rectifier between, the same at every position."""
+"""Equation 2: two linear layers with a ReLU between them, applied to each position separately."""
 
 import dataclasses
 import math
@@ -54,7 +54,7 @@ def test_the_input_is_left_as_it_was(network: FeedForward, states: Tensor) -> No
 
 
 def test_gradients_are_those_of_equation_2(network: FeedForward, states: Tensor) -> None:
-    """The rectifier works in place; what the backward pass needs must survive it."""
+    """The ReLU works in place and must keep the values that the backward pass needs."""
     assert torch.autograd.gradcheck(network.double(), states.double().requires_grad_())
 
 

@@ -1,4 +1,4 @@
-"""Encoder and decoder layers against PyTorch's own with the same weights, and the residual around each sub-layer."""
+"""Encoder and decoder layers against PyTorch's with the same weights, and the residual around each sub-layer."""
 
 import dataclasses
 
@@ -18,7 +18,7 @@ NORMS = pytest.mark.parametrize("norm", ["post", "pre"])
 BIASES = pytest.mark.parametrize("bias", [False, True], ids=["without bias", "with bias"])
 TIGHT = {"rtol": 1e-5, "atol": 1e-5}
 
-# PyTorch's layers know no widths of their own for keys and values.
+# PyTorch's layers cannot set the widths of keys and values.
 PLAIN = dataclasses.replace(TINY, d_model=18, d_k=None, d_v=None)
 SRC_BS = torch.tensor([[5, 6, 7, 8, 2], [9, 2, 0, 0, 0], [4, 3, 2, 0, 0]])
 TGT_BT = torch.tensor([[1, 3, 4, 5, 6, 7, 8], [1, 9, 0, 0, 0, 0, 0], [1, 4, 5, 6, 0, 0, 0]])
@@ -32,7 +32,7 @@ def plain(norm: Norm, bias: bool, n_layers: int = 1) -> ModelConfig:
 
 
 def copy_attention(ours: MultiHeadAttention, theirs: nn.MultiheadAttention) -> None:
-    """Where ours has no biases, theirs are zero."""
+    """Copy the weights; biases that ours lacks are set to zero."""
     with torch.no_grad():
         theirs.in_proj_weight.copy_(ours.w_qkv.weight)
         theirs.out_proj.weight.copy_(ours.w_o.weight)
@@ -53,7 +53,7 @@ def copy_layer(
 
 
 def options(config: ModelConfig) -> dict[str, object]:
-    """The same architecture in the words of PyTorch's layers."""
+    """The same architecture as arguments of PyTorch's layers."""
     return {
         "d_model": config.d_model,
         "nhead": config.n_heads,
@@ -96,7 +96,7 @@ def test_the_decoder_layer_is_that_of_torch(norm: Norm, bias: bool) -> None:
 @NORMS
 @BIASES
 def test_stacks_of_six_layers_are_those_of_torch(norm: Norm, bias: bool) -> None:
-    """The whole of figure 1 between the embeddings and the last matrix, with the paper's N = 6."""
+    """All of figure 1 between the embeddings and the output matrix, with the paper's N = 6."""
     config = plain(norm, bias, n_layers=6)
     model = Transformer(config).eval()
     for layer in (*model.encoder, *model.decoder):
@@ -150,7 +150,7 @@ def residual(config: ModelConfig) -> Residual:
 
 
 def half(x: Tensor) -> Tensor:
-    """A sub-layer of which nothing has to be known."""
+    """An arbitrary sub-layer."""
     return 0.5 * x.roll(1, dims=-1) + 1
 
 
@@ -166,7 +166,7 @@ def test_pre_norm_leaves_the_stream_alone() -> None:
 
 @NORMS
 def test_dropout_acts_on_the_output_of_the_sublayer(norm: Norm) -> None:
-    """Section 5.4: before it is added and normalised."""
+    """Section 5.4: before the sub-layer's output is added and normalised."""
     module = residual(dataclasses.replace(TINY, dropout=0.4, norm=norm)).train()
     x_BTD = torch.randn(3, 5, TINY.d_model)
     torch.manual_seed(1)
@@ -188,7 +188,7 @@ def test_dropout_near_one_leaves_only_the_residual_path(norm: Norm) -> None:
 
 @pytest.mark.parametrize("n", [1, 5])
 def test_a_post_norm_layer_starts_with_normal_outputs(n: int) -> None:
-    """Each position has mean 0 and variance 1 as long as gain and bias of the norm are 1 and 0."""
+    """With initial gain 1 and bias 0, each position has mean 0 and variance 1."""
     config = dataclasses.replace(TINY, d_model=256)
     allowed = torch.ones(1, 1, 1, 1, dtype=torch.bool)
     x_BTD, memory_BSD = 3 + 2 * torch.randn(3, n, 256), torch.randn(3, 7, 256)

@@ -1,4 +1,4 @@
-"""The loss against the divergence written out, in value and in gradient; both forms of it, and its edges."""
+"""Both forms of the loss against the divergence in plain Python, in value and gradient, with edge cases."""
 
 import math
 
@@ -19,7 +19,7 @@ Problem = tuple[Tensor, Tensor, Tensor]
 
 @st.composite
 def problems(draw: st.DrawFn) -> Problem:
-    """States, matrix and targets of any shape; two words at least."""
+    """States, matrix and targets of any shape, with at least two words."""
     n, d, v = draw(st.integers(0, 11)), draw(st.integers(1, 7)), draw(st.integers(2, 13))
     torch.manual_seed(draw(SEEDS))
     scale = draw(st.sampled_from([0.1, 1.0, 4.0]))
@@ -27,13 +27,13 @@ def problems(draw: st.DrawFn) -> Problem:
 
 
 def smoothed_targets(target_N: Tensor, n_words: int, smoothing: float) -> Tensor:
-    """1 - epsilon on the reference, epsilon / (V - 1) on every other word: the authors' code."""
+    """1 - epsilon on the reference, epsilon / (V - 1) on every other word, as in the authors' code."""
     q_NV = torch.full((len(target_N), n_words), smoothing / (n_words - 1), dtype=torch.float64)
     return q_NV.scatter(1, target_N[:, None], 1 - smoothing)
 
 
 def entropy(n_words: int, smoothing: float) -> float:
-    """Of one smoothed target."""
+    """Entropy of one smoothed target."""
     q = [1 - smoothing, *[smoothing / (n_words - 1)] * (n_words - 1)]
     return -sum(p * math.log(p) for p in q if p > 0)
 
@@ -72,7 +72,7 @@ def test_gradients_of_both_forms_are_those_of_the_divergence(problem: Problem, s
 
 
 def test_gradients_are_the_slopes_of_the_loss() -> None:
-    """By finite differences: no formula, ours or PyTorch's, is trusted."""
+    """Checks with finite differences, independent of any gradient formula."""
     torch.manual_seed(2)
     states, weight, target = torch.randn(3, 5), torch.randn(7, 5), torch.randint(7, (3,))
     leaves = [x.requires_grad_() for x in (states, weight)]
@@ -118,7 +118,7 @@ def test_chunks_leave_no_seams(problem: Problem, smoothing: float) -> None:
 
 @given(st.integers(2, 50), st.floats(0.01, 0.9))
 def test_the_minimum_is_the_entropy_of_the_smoothed_target(n_words: int, smoothing: float) -> None:
-    """Reached where p is q, and there the gradient vanishes: a loss above 0 is not a model that fails to learn."""
+    """It is reached at p = q, where the gradient vanishes, so the loss of a perfect model is above 0."""
     target = torch.arange(n_words)
     logits = smoothed_targets(target, n_words, smoothing).log().requires_grad_()
     value = smoothed_nll(logits, target, smoothing)
@@ -130,7 +130,7 @@ def test_the_minimum_is_the_entropy_of_the_smoothed_target(n_words: int, smoothi
 @pytest.mark.parametrize("smoothing", [0.0, 0.1])
 @pytest.mark.parametrize("size", [50.0, 88.0, 95.0, 100.0, 102.0, 103.5, 110.0, 1e3, 1e4])
 def test_a_likelihood_too_small_for_a_float_keeps_its_logarithm(size: float, smoothing: float) -> None:
-    """The reference at -size: its probability underflows, first to a few digits, then to 0; the loss stays right."""
+    """As the reference's logit falls to -size, its probability underflows, but the loss stays correct."""
     states, weight = torch.tensor([[size], [size], [0.0]]), torch.tensor([[0.0], [-1.0], [-0.5]])
     target = torch.tensor([1, 0, 1])
     logits = states.double() @ weight.double().T
@@ -143,7 +143,7 @@ def test_a_likelihood_too_small_for_a_float_keeps_its_logarithm(size: float, smo
 
 
 def divergence_by_log_softmax(logits_NV: Tensor, target_N: Tensor, smoothing: float) -> float:
-    """The cross entropy where p itself would underflow in float64 as well."""
+    """The cross entropy, even where p itself would underflow in float64."""
     q_NV = smoothed_targets(target_N, logits_NV.size(1), smoothing)
     return -float((q_NV * logits_NV.log_softmax(dim=1)).sum())
 
@@ -176,7 +176,7 @@ def test_no_gradient_is_computed_that_nobody_asked_for(problem: Problem, smoothi
 
 @given(problems(), SMOOTHINGS, st.floats(-3, 3))
 def test_the_gradient_of_a_scaled_loss_is_scaled(problem: Problem, smoothing: float, scale: float) -> None:
-    """The one division by the tokens of an update happens outside."""
+    """The caller divides by the number of tokens of an update."""
     states, weight, target = problem
     leaves = [x.requires_grad_() for x in (states, weight)]
     plain, scaled = (
@@ -208,7 +208,7 @@ def test_no_tokens_cost_nothing() -> None:
 
 
 def test_a_bias_is_that_of_the_logits_with_its_gradient() -> None:
-    """The column of ones changes nothing but how it is computed."""
+    """The bias is computed as a column of ones, which does not change the result."""
     generator = torch.Generator().manual_seed(5)
     states, weight, bias = (torch.randn(shape, generator=generator).requires_grad_() for shape in ((7, 3), (11, 3), 11))
     target = torch.tensor([0, 3, 10, 5, 5, 2, 1])

@@ -1,4 +1,4 @@
-"""Every mask says what is allowed, and no row of one is empty."""
+"""Every mask is True where reading is allowed, and no row is empty."""
 
 import pytest
 import torch
@@ -88,7 +88,7 @@ def test_no_row_is_empty(ids_BS: Tensor, window: int | None) -> None:
 
 @given(padded_ids())
 def test_the_causal_mask_covers_padding_on_the_right(ids_BS: Tensor) -> None:
-    """Why the decoder needs no padding mask of its own: for a token, both together say what the causal one says."""
+    """So the decoder needs no padding mask: for real tokens, the causal mask already excludes padding."""
     causal = causal_mask(ids_BS.size(1))
     both = causal & padding_mask(ids_BS, PAD)
     tokens = ids_BS.ne(PAD)[:, None, :, None]
@@ -102,5 +102,5 @@ def test_a_sentence_of_nothing_but_padding_is_refused() -> None:
 
 
 def test_on_other_devices_no_value_is_read() -> None:
-    """Tensors on the device "meta" have none; on a GPU, reading one would wait for all kernels before it."""
+    """Tensors on the "meta" device have no values; on a GPU, reading one would synchronise."""
     assert padding_mask(torch.ones(2, 3, dtype=torch.long, device="meta"), PAD).shape == (2, 1, 1, 3)

@@ -1,4 +1,4 @@
-"""What the whole Transformer must never do: see the future, see padding, or depend on how it is asked."""
+"""The whole Transformer never sees the future or padding, and its output does not depend on how it is called."""
 
 import copy
 import dataclasses
@@ -26,7 +26,7 @@ TGT_BT = random_ids(3, 7, seed=1)
 
 
 def other_padding(model: Transformer) -> Transformer:
-    """The same model, but for what padding looks like."""
+    """Return a copy of the model with another embedding of the padding token."""
     changed = copy.deepcopy(model)
     with torch.no_grad():
         for embedding in {changed.src_embedding, changed.tgt_embedding}:
@@ -46,7 +46,7 @@ def test_future_target_tokens_have_exactly_zero_influence(model: Transformer, t:
 
 @EACH_VARIANT
 def test_the_latest_target_token_matters(model: Transformer) -> None:
-    """Or the test above would pass for a decoder that is blind."""
+    """Without this, a decoder that ignores its input would pass the test above."""
     changed = TGT_BT.clone()
     changed[:, 3] = changed[:, 3] % 19 + 4
     differs = (model(SRC_BS, changed) - model(SRC_BS, TGT_BT)).abs().amax(dim=(0, 2)) > 1e-3
@@ -117,7 +117,7 @@ def test_forward_is_the_decoder_after_the_encoder(model: Transformer) -> None:
 
 
 def test_logits_are_scalar_products_with_the_output_matrix() -> None:
-    """Not scaled: sqrt(d_model) belongs to the embedding layers alone (3.4)."""
+    """Logits are not scaled: sqrt(d_model) applies to the embedding layers only (3.4)."""
     for model in MODELS.values():
         states = torch.randn(3, 5, TINY.d_model)
         bias = 0 if model.output_bias_V is None else model.output_bias_V
@@ -143,7 +143,7 @@ def test_tied_matrices_are_one_parameter_under_one_name(tying, n_matrices: int, 
 
 @pytest.mark.parametrize("tying", ["all", "target", "none"])
 def test_each_side_has_its_own_learned_positions(tying) -> None:
-    """The paper ties tokens only."""
+    """The paper ties token embeddings only."""
     model = Transformer(dataclasses.replace(TINY, positions="learned", tying=tying))
     tables = [name for name, p in model.named_parameters() if p.shape == (TINY.max_length, TINY.d_model)]
     assert tables == ["src_positions.table_TD", "tgt_positions.table_TD"]
@@ -153,7 +153,7 @@ def test_each_side_has_its_own_learned_positions(tying) -> None:
 
 
 def test_a_tied_matrix_learns_from_its_three_places() -> None:
-    """Its gradient is the sum of those that three separate copies receive."""
+    """Its gradient is the sum of the gradients of three separate copies."""
     tied = toy_model(TINY)
     apart = Transformer(dataclasses.replace(TINY, tying="none")).eval()
     weights = tied.state_dict()
@@ -191,7 +191,7 @@ def test_asking_for_attention_maps_changes_no_output(model: Transformer, monkeyp
 
 
 def test_maps_say_what_was_read() -> None:
-    """The last layer's cross-attention, done again from its recorded weights."""
+    """Recomputes the last layer's cross-attention from its recorded weights."""
     model = MODELS["paper"]
     memory, layer = model.encode(SRC_BS), model.decoder[-1]
     outputs: list[Tensor] = []
@@ -213,7 +213,7 @@ def test_dropout_and_only_dropout_tells_training_from_evaluation() -> None:
 
 
 def test_dropout_stands_where_section_5_4_says(monkeypatch: pytest.MonkeyPatch) -> None:
-    """On the sums of embeddings and positions of both stacks, and on every sub-layer's output; nowhere else."""
+    """Dropout acts on the sums of embeddings and positions and on every sub-layer's output, nowhere else."""
     drawn: list[int] = []
 
     def draw(x: Tensor, rate: float) -> tuple[Tensor, float]:
@@ -236,7 +236,7 @@ def test_every_parameter_receives_a_gradient(model: Transformer) -> None:
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
 def test_activations_computed_twice_give_the_same_gradients_and_leave_the_same_generator(dtype: torch.dtype) -> None:
-    """With dropout everywhere: the second computation must draw what the first drew, to the last bit."""
+    """With dropout everywhere, recomputation must draw the same masks bit for bit."""
     config = dataclasses.replace(TINY, dropout=0.3, attention_dropout=0.2, ffn_dropout=0.1)
     results, n_calls = [], []
     for keeps in (True, False):
@@ -266,7 +266,7 @@ def test_under_autocast_logits_stay_close() -> None:
 def test_on_other_devices_training_reads_no_value_and_needs_no_causal_mask(
     window: int | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Tensors on the device "meta" have no values. A causal flag in place of a mask permits flash attention."""
+    """Tensors on the "meta" device have no values. A causal flag instead of a mask permits flash attention."""
     calls: list[tuple[bool, bool]] = []
     fused = F.scaled_dot_product_attention
 
@@ -275,7 +275,7 @@ def test_on_other_devices_training_reads_no_value_and_needs_no_causal_mask(
         return fused(*qkv, attn_mask=attn_mask, is_causal=is_causal, **options)
 
     monkeypatch.setattr(F, "scaled_dot_product_attention", attend)
-    monkeypatch.setattr(torch, "is_autocast_enabled", lambda _: False)  # it does not know "meta"
+    monkeypatch.setattr(torch, "is_autocast_enabled", lambda _: False)  # it does not support "meta"
     with torch.device("meta"):
         model = Transformer(dataclasses.replace(TINY, window=window)).train()
         states = model.decode_states(TGT_BT.to("meta"), model.encode(SRC_BS.to("meta")))
@@ -310,7 +310,7 @@ def test_matrices_start_xavier_uniform_norms_neutral_and_biases_at_zero() -> Non
 
 
 def test_logits_start_about_as_large_as_one() -> None:
-    """A start from which neither softmax nor gradients are extreme: the perplexity is near the vocabulary's size."""
+    """The initial perplexity is near the vocabulary size, so neither softmax nor gradients are extreme."""
     model = Transformer(WIDE).eval()
     src_BS, tgt_BT = random_ids(5, 7, vocab_size=300), random_ids(5, 9, vocab_size=300, seed=1)
     loss = F.cross_entropy(model(src_BS, tgt_BT).flatten(0, 1), random_ids(45, vocab_size=300, seed=2))
@@ -326,7 +326,7 @@ def test_a_seed_decides_the_initial_weights(seed: int) -> None:
 
 
 def test_calls_leave_nothing_on_the_modules() -> None:
-    """Caches and records are arguments: no attribute appears at run time."""
+    """Caches and records are passed as arguments, so calls add no attributes."""
     model = toy_model()
     before = {name: set(vars(module)) for name, module in model.named_modules()}
     model.attention_maps(SRC_BS, TGT_BT)

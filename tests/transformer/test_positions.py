@@ -1,4 +1,4 @@
-"""Sinusoids against the paper's formula, computed with Python's own float64 numbers."""
+"""Sinusoids against the paper's formula, computed with Python floats (float64)."""
 
 import math
 
@@ -17,13 +17,13 @@ ORDERS = pytest.mark.parametrize("order", ["sinusoidal", "sinusoidal-blocks"])
 
 
 def interleaved(position: int, d_model: int) -> list[float]:
-    """PE(pos, 2i) = sin(pos / 10000^(2i / d_model)), PE(pos, 2i + 1) = cos(the same): section 3.5."""
+    """Section 3.5: PE(pos, 2i) = sin(pos / 10000^(2i / d_model)), PE(pos, 2i + 1) = cos of the same angle."""
     angles = [position / 10000 ** (2 * i / d_model) for i in range(d_model // 2)]
     return [f(angle) for angle in angles for f in (math.sin, math.cos)]
 
 
 def blocks(position: int, d_model: int) -> list[float]:
-    """All sines, then all cosines, of frequencies from 1 down to 1 / 10000 in equal ratios: the authors' code."""
+    """The authors' code: all sines, then all cosines, with frequencies from 1 down to 1 / 10000 in equal ratios."""
     n = d_model // 2
     angles = [position * 10000 ** -(i / (n - 1) if n > 1 else 0.0) for i in range(n)]
     return [math.sin(angle) for angle in angles] + [math.cos(angle) for angle in angles]
@@ -53,7 +53,7 @@ def test_a_late_start_is_a_part_of_the_whole(order: Positions, n: int, d_model: 
 def test_an_offset_is_a_rotation_whatever_the_position(
     order: Positions, position: int, offset: int, n_waves: int
 ) -> None:
-    """Why sinusoids were chosen (3.5): PE(pos + k) is a linear function of PE(pos) that depends on k alone."""
+    """Section 3.5: PE(pos + k) is a linear function of PE(pos) that depends only on k."""
 
     def waves(start: int) -> torch.Tensor:
         row = sinusoids(1, 2 * n_waves, order, start)[0].double()
@@ -64,7 +64,7 @@ def test_an_offset_is_a_rotation_whatever_the_position(
 
 
 def wavelengths(order: Positions, d_model: int) -> torch.Tensor:
-    """From the angle of position 1, where sine and cosine still tell it."""
+    """Wavelengths computed from the angles of position 1, which are unambiguous."""
     row = sinusoids(2, d_model, order)[1].double()
     sines, cosines = (row[0::2], row[1::2]) if order == "sinusoidal" else row.split(d_model // 2)
     return 2 * math.pi / torch.atan2(sines, cosines)
@@ -79,7 +79,7 @@ def test_wavelengths_are_a_geometric_progression_from_two_pi(order: Positions) -
 
 
 def test_the_longest_wavelength_approaches_or_is_that_of_the_paper() -> None:
-    """The paper says up to 10000 * 2 pi: its formula stops one ratio short of it, the authors' code does not."""
+    """The paper states up to 10000 * 2 pi; its formula ends one ratio below, the authors' code reaches it."""
     longest = 10000 * 2 * math.pi
     assert wavelengths("sinusoidal-blocks", 512)[-1].item() == pytest.approx(longest, rel=1e-5)
     assert wavelengths("sinusoidal", 512)[-1].item() == pytest.approx(longest * 10000 ** (-2 / 512), rel=1e-5)

@@ -1,4 +1,4 @@
-"""Presets against the paper's table 3, and what a user reads after a slip of the pen."""
+"""Presets against the paper's table 3, and the error messages for wrong names and values."""
 
 import dataclasses
 import json
@@ -13,7 +13,7 @@ from transformer.config import ConfigError, ModelConfig
 from transformer.presets import PRESETS, model_config, resolve
 
 PAPER = json.loads((Path(__file__).parent / "paper.json").read_text(encoding="utf-8"))
-# These two rows vary the loss, not the model.
+# These two rows change the loss, not the model.
 ROWS = [row for row in PAPER["table3"] if "label_smoothing" not in row["differs"]]
 FIELDS = st.fixed_dictionaries(
     {},
@@ -48,7 +48,7 @@ def test_a_preset_says_only_what_differs_from_the_defaults(name: str) -> None:
 
 
 def test_only_the_projects_own_presets_change_the_initial_values() -> None:
-    """The paper's are plain Xavier."""
+    """The paper's presets use plain Xavier initialisation."""
     gains = {name: model_config(name, vocab_size=37).init_gain for name in PRESETS}
     assert {name for name, gain in gains.items() if gain != 1.0} == {"small", "tiny"}
 

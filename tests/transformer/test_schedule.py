@@ -1,4 +1,4 @@
-"""The schedule against equation 3, the paper's numbers, and its own shape."""
+"""The schedule against equation 3 and the paper's numbers, and properties of its shape."""
 
 import json
 from fractions import Fraction

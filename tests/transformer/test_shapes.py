@@ -1,4 +1,4 @@
-"""The check of shape names catches what it is there for; without this file it might watch nothing at all."""
+"""The check of shape names finds false names; without these tests it might check nothing."""
 
 import sys
 import types
@@ -16,7 +16,7 @@ from transformer.attention import attend
 
 
 def lies(source: str, *arguments: Tensor, module: str = "liar") -> list[str]:
-    """What the check says of `function` in a module made of this source."""
+    """Messages of the check for `function` in a module with this source."""
     namespace = types.ModuleType(module)
     exec(source, vars(namespace))  # noqa: S102
     function: Callable[..., object] = namespace.function
@@ -69,7 +69,7 @@ def test_values_called_keys_are_caught_in_the_library_itself() -> None:
 
 
 def test_the_check_watches_every_test_of_the_library() -> None:
-    """This one included: the profile function is in place, and sees the whole model."""
+    """In this test too: the profile function is installed and sees the whole model."""
     assert sys.getprofile() is not None
     with checked_shapes("transformer") as found:
         toy_model()(random_ids(3, 5), random_ids(3, 7))

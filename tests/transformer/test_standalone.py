@@ -1,4 +1,4 @@
-"""The folder `transformer` alone, copied somewhere else, is a library: it imports, learns and decodes."""
+"""A copy of the folder `transformer` works as a library of its own: it imports, learns and decodes."""
 
 import json
 import os
@@ -71,14 +71,14 @@ print(json.dumps({
 
 @pytest.fixture
 def copied(tmp_path: Path) -> Path:
-    """An empty folder with nothing but a copy of the package."""
+    """A folder that contains only a copy of the package."""
     home = Path(transformer.__file__).parent
     shutil.copytree(home, tmp_path / "transformer", ignore=shutil.ignore_patterns("__pycache__"))
     return tmp_path
 
 
 def run(program: str, folder: Path) -> str:
-    """Standard output of a Python that knows this folder and what is installed, and nothing of where it is called."""
+    """Standard output of an isolated Python process that can import this folder and installed packages only."""
     environment = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
     done = subprocess.run(
         [sys.executable, "-I", "-c", program, str(folder)],
@@ -95,7 +95,7 @@ def run(program: str, folder: Path) -> str:
 
 
 def test_the_package_alone_learns_to_copy_and_decodes(copied: Path) -> None:
-    """Sentences that it never saw, by beam search, after it was saved and loaded."""
+    """Decodes unseen sentences by beam search after saving and loading."""
     result = json.loads(run(PROGRAM, copied))
     assert Path(result["home"]).is_relative_to(copied)
     assert not result["translate"]

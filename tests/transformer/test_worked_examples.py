@@ -1,4 +1,4 @@
-"""Attentions small enough to follow by hand, on the library's own multi-head attention with these weights loaded."""
+"""Attention small enough to follow by hand, computed by the library's multi-head attention with given weights."""
 
 import math
 from collections.abc import Sequence
@@ -11,7 +11,7 @@ from transformer.attention import MultiHeadAttention, attention_weights
 from transformer.config import ModelConfig
 from transformer.masks import causal_mask
 
-# Hello, shiny, sun.
+# The words "Hello", "shiny", "sun".
 THREE_WORDS = torch.tensor([[0.34, 0.22, 0.54], [0.53, 0.34, 0.98], [0.29, 0.54, 0.93]])
 SIX_WORDS = torch.tensor(
     [
@@ -27,7 +27,7 @@ Heads = Sequence[tuple[Tensor, Tensor, Tensor]]
 
 
 def loaded(heads: Heads, w_o: Tensor) -> MultiHeadAttention:
-    """Multi-head attention with these W_i^Q, W_i^K, W_i^V (D, K), (D, K), (D, V) and W^O (H V, D)."""
+    """Multi-head attention with the given W_i^Q, W_i^K (D, K), W_i^V (D, V) and W^O (H V, D)."""
     w_q, _, w_v = heads[0]
     config = ModelConfig(
         vocab_size=7, d_model=w_q.size(0), n_heads=len(heads), d_k=w_q.size(1), d_v=w_v.size(1), positions="learned"
@@ -39,7 +39,7 @@ def loaded(heads: Heads, w_o: Tensor) -> MultiHeadAttention:
 
 
 def without_projections() -> MultiHeadAttention:
-    """Words read each other as they are; sqrt(d_k) in W^Q undoes the scaling."""
+    """Attention with identity projections; sqrt(d_k) in W^Q cancels the scaling."""
     identity = torch.eye(3)
     return loaded([(math.sqrt(3) * identity, identity, identity)], identity)
 
@@ -67,13 +67,13 @@ def test_scores_of_the_second_of_six_words_by_sum_and_by_softmax() -> None:
 
 
 def random_projections(n_heads: int) -> Heads:
-    """Query, key and value matrix of each head, drawn in that order."""
+    """Query, key and value matrix of each head, drawn in this order."""
     torch.manual_seed(123)
     return [(torch.rand(3, 2), torch.rand(3, 2), torch.rand(3, 2)) for _ in range(n_heads)]
 
 
 def test_six_words_with_projections_and_scaling() -> None:
-    heads_alone = torch.eye(2, 3)  # W^O hands the two numbers of a head on as they are, and a zero
+    heads_alone = torch.eye(2, 3)  # W^O appends a zero to the two numbers of the head
     (rows,) = loaded(random_projections(1), heads_alone)(SIX_WORDS[None], None)
     expected = [
         [0.2996, 0.8053],
@@ -113,7 +113,7 @@ def test_six_words_with_the_initial_values_of_linear_layers() -> None:
 
 
 def by_hand(words: Tensor, heads: Heads, causal: bool) -> list[list[float]]:
-    """Concat(head_1 .. head_h) in Python's float64 numbers: exp, sums and quotients, one word at a time."""
+    """Concat(head_1 .. head_h) in Python floats (float64), one word at a time."""
 
     def product(word: list[float], matrix: Tensor) -> list[float]:
         return [sum(a * b for a, b in zip(word, column, strict=True)) for column in matrix.T.tolist()]
@@ -142,7 +142,7 @@ def test_masked_and_multi_head_forms_are_the_sums_written_out(n_heads: int, caus
 
 
 def test_masked_weights_are_the_open_ones_renormalised() -> None:
-    """Softmax over fewer words is softmax over all of them, cut off and divided by what is left."""
+    """Softmax over the first words equals the full softmax, cut off and renormalised."""
     w_q, w_k, _ = random_projections(1)[0]
     q, k = (SIX_WORDS @ w_q)[None, None], (SIX_WORDS @ w_k)[None, None]
     cut = attention_weights(q, k, None).tril()
@@ -150,7 +150,7 @@ def test_masked_weights_are_the_open_ones_renormalised() -> None:
 
 
 def test_the_scaling_is_what_tells_the_two_forms_apart() -> None:
-    """The same words, once as they are and once scaled by sqrt(3): scaled weights are more even."""
+    """The same words without and with division by sqrt(3): scaled weights are more even."""
     weights: list[Tensor] = []
     without_projections()(SIX_WORDS[None], None, weights)
     identity = torch.eye(3)

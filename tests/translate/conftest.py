@@ -1,4 +1,4 @@
-"""A tiny random translation model: it says nonsense, but keeps every promise about lines."""
+"""Fixtures with a tiny translation model of random weights."""
 
 import pytest
 import torch
@@ -25,7 +25,7 @@ def tokenizer() -> Tokenizer:
 
 
 def random_model(tokenizer: Tokenizer, seed: int = 3) -> Transformer:
-    """Learned positions, so that long lines are cheap to come by."""
+    """A model with random weights; learned positions limit its length, so long lines are cheap to test."""
     torch.manual_seed(seed)
     config = ModelConfig(
         vocab_size=tokenizer.vocab_size,
@@ -42,7 +42,7 @@ def random_model(tokenizer: Tokenizer, seed: int = 3) -> Transformer:
 
 @pytest.fixture(scope="session")
 def parts(tokenizer: Tokenizer, tmp_path_factory: pytest.TempPathFactory) -> ModelFolder:
-    """An open model folder; tests leave its files as they are."""
+    """An open model folder; tests must not change its files."""
     folder = tmp_path_factory.mktemp("run") / "model"
     spec = TranslationSpec("de", "en", DecodingConfig(beam_size=2, alpha=0.6, max_extra=MAX_EXTRA))
     model_folder.save(random_model(tokenizer), tokenizer, spec, folder)

@@ -1,4 +1,4 @@
-"""Translators without a search, for tests of the code around one."""
+"""Translators without a search, for tests of the code around them."""
 
 import re
 from collections.abc import Callable, Iterable, Iterator
@@ -22,7 +22,7 @@ class EchoSearch(SentenceSearch):
         return {ids: [Hypothesis(own, -0.5 * (len(own) + 1), -0.5)] * n_best for ids, own in said.items()}
 
     def guarded_length(self, n_source: int) -> int:
-        return 10**9  # capitals are unknown to the tokenizer, and so have many tokens
+        return 10**9  # capitals are unknown to the tokenizer, so they take many tokens
 
 
 class Echo(Translator):

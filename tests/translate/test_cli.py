@@ -1,4 +1,4 @@
-"""The command line: quick help, clean stdout, and one line on stderr with exit code 2 for every mistake."""
+"""The command line: fast help, clean stdout, and for every user error one line on stderr with exit code 2."""
 
 import io
 import json
@@ -39,7 +39,7 @@ def model(parts: ModelFolder) -> str:
 
 @pytest.fixture(autouse=True)
 def _alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """No model and no setting from outside."""
+    """No installed model and no environment settings."""
     monkeypatch.chdir(tmp_path)
     for name in ("TRANSLATE_MODEL", "TRANSLATE_DEBUG"):
         monkeypatch.delenv(name, raising=False)
@@ -54,9 +54,9 @@ def pipe(monkeypatch: pytest.MonkeyPatch, data: bytes) -> None:
 def in_a_pipe(
     arguments: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> Iterator[tuple[io.FileIO, io.BufferedReader, list[int]]]:
-    """Run a command in a thread, between two pipes: its stdin, its stdout, and its exit code once the block is over.
+    """Run a command in a thread; yield its stdin, its stdout and a list for its exit code.
 
-    Its stdout is closed after two minutes, so that a test fails instead of waiting for ever.
+    Its stdout is closed after two minutes, so a hanging test fails.
     """
     (theirs_in, ours_in), (ours_out, theirs_out) = os.pipe(), os.pipe()
     codes: list[int] = []
@@ -83,7 +83,7 @@ def in_a_pipe(
 
 
 def test_help_and_imports_are_light() -> None:
-    """No torch, no data sets, no thread, no socket: neither for the package nor for the help of any verb."""
+    """Importing the package and the help of every verb load no torch, no data sets, and start no thread or socket."""
     program = f"""
 import sys
 events = []
@@ -200,7 +200,7 @@ def test_no_verb_has_options_without_a_group(verb: str, capsys: pytest.CaptureFi
     [({}, "1000"), ({"GOMP_SPINCOUNT": "7"}, "7"), ({"OMP_WAIT_POLICY": "active"}, None)],
 )
 def test_threads_do_not_spin_for_long_unless_told_to(environment: dict[str, str], expected: str | None) -> None:
-    """GNU OpenMP reads the environment once, when its library is loaded, as by the import of torch."""
+    """GNU OpenMP reads the environment once, when importing torch loads its library."""
     program = """
 import ctypes, os, sys
 from importlib.util import find_spec
@@ -218,13 +218,13 @@ for library in [*torch.glob("lib/libgomp*"), *torch.parent.glob("torch.libs/libg
     done = subprocess.run([sys.executable, "-c", program], env=variables, capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, done.stderr
     assert done.stdout.splitlines()[-1] == str(expected)
-    if expected and "GOMP_SPINCOUNT" in done.stderr:  # shown by GNU OpenMP alone
+    if expected and "GOMP_SPINCOUNT" in done.stderr:  # only GNU OpenMP shows it
         assert f"GOMP_SPINCOUNT = '{expected}'" in done.stderr
 
 
 @pytest.fixture(autouse=True)
 def nothing_ships(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The program as it is without a model of its own."""
+    """Run without the shipped models."""
     monkeypatch.setattr("translate.models.registry.places", list)
 
 
@@ -296,7 +296,7 @@ valid = { source = "text.de", target = "text.de" }
 
 @pytest.fixture
 def folder_of_mistakes(model: str, tmp_path: Path) -> Path:
-    """What the commands above stumble over."""
+    """Files with the errors that the commands above must report."""
     (tmp_path / "text.de").write_text("eins\nzwei\n", encoding="utf-8")
     (tmp_path / "short.en").write_text("one\n", encoding="utf-8")
     (tmp_path / "bad.de").write_bytes(b"eins\nzw\xffei\n")
@@ -402,7 +402,7 @@ def test_a_reader_that_stops_early_ends_the_command_quietly(
 
 @pytest.mark.parametrize("verb", ["text", "decode"])
 def test_whoever_waits_for_an_answer_gets_it(verb: str, model: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A program that sends one line and reads one line must not hang."""
+    """A program that alternately sends and reads one line must not hang."""
     with in_a_pipe([verb, "--model", model, "--threads", "1"], monkeypatch) as (stdin, stdout, codes):
         for line in (b"Ja.\n", b"\n", b"der Hund singt.\n"):
             stdin.write(line)
@@ -439,7 +439,7 @@ def test_undecodable_stdin_names_the_line(
 def test_files_of_a_thousand_lines_are_translated_line_by_line(
     model: str, translator: Translator, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Whatever is read at a time, translated at a time, or released in between."""
+    """For any number of lines read, translated or written at a time."""
     lines = [["Ja.", "", "der Hund\rsingt", "🙂", "\u2028", "am See " * 30][i * i % 11 % 6] for i in range(1000)]
     expected = "".join(f"{t.text}\n" for t in translator.translate(lines))
     monkeypatch.setattr("translate.commands.reading._CHUNK", 1999)
@@ -513,7 +513,7 @@ def test_a_disk_that_is_full_of_output_is_one_line(model: str, capsys: pytest.Ca
 def test_an_output_without_permission_is_one_line(
     name: str, model: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Played, because root, as whom tests run in containers, may write everywhere."""
+    """Simulated, because tests in containers run as root, which may write everywhere."""
     real = Path.open
 
     def deny(self: Path, mode: str = "r", **options: str) -> object:
@@ -581,7 +581,7 @@ def test_a_terminal_gets_a_prompt_until_its_end(
     typed = iter(["der Hund", ""])
 
     def type_in(prompt: str) -> str:
-        assert prompt == ""  # output is no terminal here, so that a prompt would be taken for a translation
+        assert prompt == ""  # a prompt on stdout would be taken for a translation
         try:
             return next(typed)
         except StopIteration:
@@ -597,7 +597,7 @@ def test_a_terminal_gets_a_prompt_until_its_end(
 
 
 def test_options_reach_the_commands(monkeypatch: pytest.MonkeyPatch) -> None:
-    """`prepare` and `train` take the experiment file, repeated settings and their folder."""
+    """`prepare` and `train` get the experiment file, the repeated settings and their folder."""
     calls: list[object] = []
     monkeypatch.setattr("translate.commands.prepare.run", calls.append)
     monkeypatch.setattr("translate.commands.train.run", calls.append)
@@ -616,5 +616,5 @@ def test_options_reach_the_commands(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize("verb", VERBS)
 def test_each_verb_has_a_command_that_takes_its_options(verb: str) -> None:
-    """The module is found by the name of the verb, so no type checker sees that they fit."""
+    """The module is found by the verb's name, so a type checker cannot check the options."""
     assert [parameter.annotation for parameter in signature(command_of(verb)).parameters.values()] == [VERBS[verb]]

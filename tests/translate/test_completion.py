@@ -1,4 +1,4 @@
-"""Values of options are those of typer without pydantic, and shells can complete verbs and options."""
+"""Options are parsed as typer does without pydantic, and shells can complete verbs and options."""
 
 import os
 import subprocess

@@ -1,4 +1,4 @@
-"""The check of dataclass fields accepts what fits the annotations, and nothing else."""
+"""The check of dataclass fields accepts only values that match the annotations."""
 
 from dataclasses import dataclass
 from typing import Annotated, ClassVar, Literal

@@ -1,4 +1,4 @@
-"""Files are there whole or not at all."""
+"""Files are written completely or not at all."""
 
 import hashlib
 import subprocess
@@ -91,7 +91,7 @@ def test_a_folder_is_replaced_only_on_request_and_survives_a_failure(tmp_path: P
 
 
 def test_what_a_killed_process_left_is_put_right(tmp_path: Path) -> None:
-    """Killed between the two renames: the old folder has no name, and the new one not yet."""
+    """Killed between the two renames, so neither folder has its final name."""
     (tmp_path / ".place.old").mkdir()
     (tmp_path / ".place.old" / "precious").touch()
     (tmp_path / ".place.partial").mkdir()
@@ -128,7 +128,7 @@ def test_one_process_holds_a_lock_at_a_time(tmp_path: Path, is_folder: bool) -> 
 
 
 def test_a_replacement_that_was_killed_is_undone(tmp_path: Path) -> None:
-    """Between the two renames only the old folder, under its other name, and the new one are there."""
+    """Between the two renames only the old folder, renamed, and the new one exist."""
     place, old = tmp_path / "place", tmp_path / ".place.old"
     old.mkdir()
     (old / "first").touch()

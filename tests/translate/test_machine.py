@@ -1,4 +1,4 @@
-"""What the machine is told, and when."""
+"""Settings of the memory allocator and of oneDNN's cache, and when they apply."""
 
 import os
 import subprocess
@@ -8,7 +8,7 @@ import pytest
 
 from translate import machine
 
-# 1,299 shapes of a product twice, more than the kernels that oneDNN keeps: in a fork that asks it to keep them, then in
+# Twice 1,299 shapes of a product, more than the kernels that oneDNN caches: in a fork that raises the limit, then in
 # the parent, which does not.
 PRODUCTS = """
 import os, torch

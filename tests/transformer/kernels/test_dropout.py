@@ -1,4 +1,4 @@
-"""Dropout by the statistics that define it; the draw is this project's own, so nothing is taken on trust."""
+"""Dropout against the statistics that define it, since the random generator is our own."""
 
 import math
 
@@ -17,7 +17,7 @@ N = 1_000_000
 
 @pytest.mark.parametrize("rate", [0.001, 0.1, 0.3, 0.5, 0.9])
 def test_the_rate_is_met(rate: float) -> None:
-    """A binomial count lies within five standard deviations of its mean but once in two million times."""
+    """A binomial count exceeds five standard deviations once in two million times."""
     dropped = int((dropout(torch.ones(N), rate, training=True) == 0).sum())
     assert abs(dropped - N * rate) < 5 * math.sqrt(N * rate * (1 - rate)) + N * 2**-17
 
@@ -34,13 +34,13 @@ def test_an_element_is_dropped_or_scaled(rate: float, shape: list[int], seed: in
     x = torch.randn(shape)
     out = dropout(x, rate, training=True)
     kept = out != 0
-    # A rate is met to 2^-16, and a rate next to 1 keeps the last of those levels.
+    # Rates are rounded to multiples of 2^-16; a rate just below 1 is rounded to the last multiple below 1.
     scale = 1 / max(1 - round(rate * 2**16) / 2**16, 2**-16)
     torch.testing.assert_close(out, torch.where(kept, x * scale, torch.zeros(())))
 
 
 def test_neighbours_are_dropped_independently() -> None:
-    """Four elements share one random number: whether one is dropped must say nothing of the other three."""
+    """Four elements share one random number but must be dropped independently."""
     dropped = (dropout(torch.ones(N), 0.3, training=True) == 0).view(-1, 4).double()
     assert torch.corrcoef(dropped.T).sub(torch.eye(4)).abs().max().item() < 5 / math.sqrt(N / 4)
 

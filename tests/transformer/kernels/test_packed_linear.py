@@ -1,4 +1,4 @@
-"""Packed or not, in parts or as a whole: a product is a product."""
+"""Packed weights, whole or in parts, give the same products."""
 
 import pytest
 import torch
@@ -61,7 +61,7 @@ def test_full_precision_is_not_packed_and_gradients_flow_past_the_packed() -> No
 
 @pytest.mark.parametrize("missing", ["_reorder_linear_weight", "_linear_pointwise", "_is_mkldnn_bf16_supported"])
 def test_without_the_private_operators_nothing_is_packed(missing: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Another version of PyTorch may lack them or call them otherwise; products then go through `F.linear`."""
+    """Another version of PyTorch may lack or rename them; products then use `F.linear`."""
 
     class Operators:
         def __getattr__(self, name: str) -> object:

@@ -1,4 +1,4 @@
-"""The private softmax kernel and its public equivalent."""
+"""The private softmax kernel against its public equivalent."""
 
 import pytest
 import torch

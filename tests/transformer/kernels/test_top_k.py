@@ -1,4 +1,4 @@
-"""The k largest sums, against adding everything."""
+"""The k largest sums, against a plain top-k over all sums."""
 
 import torch
 from hypothesis import given

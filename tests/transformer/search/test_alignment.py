@@ -1,4 +1,4 @@
-"""Alignments are the model's attention, per sentence, whatever stands beside it in the batch."""
+"""Alignments are the model's attention weights and do not depend on the batch."""
 
 import pytest
 import torch

@@ -1,4 +1,4 @@
-"""Other tokens on table models, where every distribution is known."""
+"""Alternative tokens on table models, where every distribution is known."""
 
 import pytest
 from hypothesis import given
@@ -18,7 +18,7 @@ OUTPUTS = st.lists(st.tuples(st.integers(0, 2000), st.lists(st.sampled_from(WORD
 def test_others_are_the_likeliest_of_the_table_but_for_the_token_itself(
     sentences: list[tuple[int, list[int]]], n: int
 ) -> None:
-    """Outputs of different lengths stand beside each other; there may be fewer tokens than are asked for."""
+    """Outputs have different lengths, and there may be fewer tokens than requested."""
     tables, outputs = [table for table, _ in sentences], [output for _, output in sentences]
     found = token_alternatives(TableStep(tables, V), outputs, n, SearchConfig())
     for table, output, places in zip(tables, outputs, found, strict=True):

@@ -1,4 +1,4 @@
-"""Search on table models, where everything can be counted: a second implementation, and every output there is."""
+"""Search on table models, against a second implementation and against enumeration of all outputs."""
 
 import itertools
 import math
@@ -40,7 +40,7 @@ def beam(
 
 
 def total(seed: int, tokens: tuple[int, ...], vocab_size: int = V) -> float:
-    """log P(tokens, eos) of the table."""
+    """log P(tokens, eos) according to the table."""
     output = (*tokens, EOS)
     return sum(table_row(seed, (BOS, *output[:t]), vocab_size)[token] for t, token in enumerate(output))
 
@@ -52,7 +52,7 @@ def plain_penalty(length: int, alpha: float, rule: str) -> float:
 def plain_beam_search(
     seed: int, max_length: int, beam_size: int, alpha: float, rule: str
 ) -> list[tuple[float, tuple[int, ...]]]:
-    """The same search once more, for one sentence, with lists: finished (score, tokens), best first."""
+    """A second beam search, for one sentence, with lists: finished (score, tokens), best first."""
     live: list[tuple[float, tuple[int, ...]]] = [(0.0, ())]
     finished: list[tuple[float, tuple[int, ...]]] = []
     for length in range(1, max_length + 1):
@@ -99,7 +99,7 @@ def test_a_beam_that_holds_everything_is_exhaustive_search(
 def test_stopping_early_finds_what_running_on_finds(
     seeds: list[int], max_length: int, beam_size: int, alpha: float, rule: LengthRule, data: st.DataObject
 ) -> None:
-    """All hypotheses of the beam are the n best only when as many have finished, so nothing stops early."""
+    """With n_best = beam_size, the search never stops early."""
     n_best = data.draw(st.integers(1, beam_size))
     lengths = [data.draw(st.integers(1, max_length)) for _ in seeds]
     early, late = (beam(seeds, lengths, beam_size, alpha, n, rule=rule) for n in (n_best, beam_size))
@@ -108,7 +108,7 @@ def test_stopping_early_finds_what_running_on_finds(
 
 @pytest.mark.parametrize(("rule", "alpha"), [("gnmt", 2.0), ("average", 0.0)])
 def test_what_becomes_better_only_by_its_length_is_waited_for(rule: LengthRule, alpha: float) -> None:
-    """Half ends at once; the other half lives on, surely, and its penalty grows until it wins."""
+    """A short output ends early with a high score; a longer one wins later through its length penalty."""
 
     class Patient(TableStep):
         def __call__(self, token_N: Tensor) -> Tensor:
@@ -126,7 +126,7 @@ def test_what_becomes_better_only_by_its_length_is_waited_for(rule: LengthRule, 
 
 @pytest.mark.parametrize("rule", get_args(LengthRule))
 def test_stopping_early_saves_steps(rule: LengthRule) -> None:
-    """On tables that are sure of themselves, as a trained model is."""
+    """The tables give one token most of the probability, as a trained model does."""
 
     class Sure(TableStep):
         def __call__(self, token_N: Tensor) -> Tensor:
@@ -192,7 +192,7 @@ def test_a_batch_is_so_many_batches_of_one(seeds: list[int], beam_size: int, alp
 def test_no_output_is_longer_than_its_limit(
     seeds: list[int], beam_size: int, alpha: float, data: st.DataObject
 ) -> None:
-    """The limit counts eos, and every sentence has its own."""
+    """The limit counts eos and differs between sentences."""
     lengths = [data.draw(LENGTHS) for _ in seeds]
     for length, found in zip(lengths, beam(seeds, lengths, beam_size, alpha, beam_size), strict=True):
         assert all(len(h.tokens) + 1 <= length for h in found)
@@ -202,7 +202,7 @@ def test_no_output_is_longer_than_its_limit(
 
 @given(st.integers(0, 10_000))
 def test_a_larger_alpha_prefers_longer_outputs(seed: int) -> None:
-    """Among everything there is: the best score under a larger penalty never belongs to a shorter output."""
+    """Over all outputs: the best one under a larger penalty is never shorter."""
     lengths = []
     for alpha in (0.0, 0.6, 2.0):
         best = beam([seed], [4], 40, alpha, vocab_size=4)[0][0]
@@ -212,7 +212,7 @@ def test_a_larger_alpha_prefers_longer_outputs(seed: int) -> None:
 
 @given(st.integers(1, 500), st.floats(0, 2), RULES)
 def test_no_length_penalty_falls_with_the_length(length: int, alpha: float, rule: LengthRule) -> None:
-    """On this rests the early stop."""
+    """Early stopping relies on this."""
     assert 0 < length_penalty(length, alpha, rule) <= length_penalty(length + 1, alpha, rule)
 
 
@@ -251,7 +251,7 @@ def test_finished_sentences_are_not_searched_any_longer() -> None:
 @settings(max_examples=20)
 @given(st.integers(0, 10_000), BEAMS)
 def test_a_token_that_cannot_follow_never_does(seed: int, beam_size: int) -> None:
-    """Log-probabilities of minus infinity: with few words left, most of a wide beam is empty."""
+    """Some tokens have log-probability -inf, so most of a wide beam is empty."""
 
     class Muted(TableStep):
         def __call__(self, token_N: Tensor) -> Tensor:
@@ -267,7 +267,7 @@ def test_a_token_that_cannot_follow_never_does(seed: int, beam_size: int) -> Non
 
 
 def test_equal_scores_do_not_multiply_an_output() -> None:
-    """A table that knows nothing: all continuations tie."""
+    """The table is uniform, so all continuations tie."""
 
     class Flat(TableStep):
         def __call__(self, token_N: Tensor) -> Tensor:

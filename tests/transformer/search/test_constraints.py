@@ -1,4 +1,4 @@
-"""Prefixes and phrases on table models, against every output there is."""
+"""Prefixes and phrases on table models, against enumeration of all outputs."""
 
 import itertools
 from typing import get_args
@@ -76,7 +76,7 @@ def test_no_prefix_changes_nothing() -> None:
 def test_a_bank_that_holds_everything_is_exhaustive_search(
     table: int, phrases: list[list[int]], alpha: float, rule: LengthRule, n_best: int
 ) -> None:
-    """Phrases may overlap, contain each other, and repeat themselves."""
+    """Phrases may overlap, contain each other, or be equal."""
     (found,) = constrained_search(
         TableStep([table], V),
         [5],
@@ -104,7 +104,7 @@ def test_a_prefix_and_phrases_together_are_exhaustive_search(
 def test_all_rules_together_are_exhaustive_search(
     table: int, phrases: list[list[int]], prefix: list[int], no_repeat: int, alpha: float, rule: LengthRule
 ) -> None:
-    """Each of them may be absent; together they may leave nothing. The beginning counts for what may not recur."""
+    """Each rule may be absent; together they may allow no output. bos counts as part of a repeated n-gram."""
 
     def recurs(tokens: tuple[int, ...]) -> bool:
         pieces = [(BOS, *tokens)[i : i + no_repeat] for i in range(len(tokens) + 2 - no_repeat)]
@@ -155,7 +155,7 @@ def test_no_sentences_have_no_outputs() -> None:
 
 
 def repeats(tokens: list[int], n: int) -> bool:
-    """Whether the same n tokens stand in two places."""
+    """True if an n-gram occurs twice."""
     pieces = [tuple(tokens[i : i + n]) for i in range(len(tokens) - n + 1)]
     return len(set(pieces)) < len(pieces)
 
@@ -188,7 +188,7 @@ def test_blocking_longer_sequences_than_fit_changes_nothing(seeds: list[int], ma
 
 
 def test_blocking_finds_the_best_output_without_repeats() -> None:
-    """A beam that holds everything, so that nothing is pruned before it could win."""
+    """The beam is large enough that nothing is pruned."""
     words = [token for token in range(V) if token != EOS]
     outputs = [output for n in range(4) for output in itertools.product(words, repeat=n)]
     allowed = [output for output in outputs if not repeats([BOS, *output], 1)]

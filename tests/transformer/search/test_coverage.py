@@ -1,4 +1,4 @@
-"""The coverage penalty on toy models: equation 14 written out, and every output there is."""
+"""The coverage penalty on toy models, against equation 14 in plain Python and all possible outputs."""
 
 import dataclasses
 import itertools
@@ -37,7 +37,7 @@ def plain_penalty(models: list[Transformer], src: list[int], tgt: list[int], bet
 
 @pytest.mark.parametrize("models", [MODELS[:1], MODELS], ids=len)
 def test_the_penalty_is_equation_14_and_ranks(models: list[Transformer]) -> None:
-    """Sources and targets of different lengths stand beside each other."""
+    """Sources and targets in the batch have different lengths."""
     for src, before, after in zip(SRC, FOUND, with_coverage(models, SRC, FOUND, 0.7), strict=True):
         expected = {tuple(h.tokens): plain_penalty(models, src, h.tokens, 0.7) for h in before}
         assert len(after) == len(before)

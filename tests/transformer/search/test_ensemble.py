@@ -1,4 +1,4 @@
-"""An ensemble of table models: the mean written out, and the same model several times."""
+"""An ensemble of table models: against the mean in plain Python, and with the same model several times."""
 
 import math
 
@@ -32,7 +32,7 @@ def test_the_mean_is_the_one_written_out(mean: Mean, a: int, b: int) -> None:
 @pytest.mark.parametrize("mean", MEANS)
 @given(seeds=st.lists(st.integers(0, 500), min_size=1, max_size=3), beam_size=st.integers(1, 4))
 def test_a_model_three_times_is_the_model(mean: Mean, seeds: list[int], beam_size: int) -> None:
-    """Also when sentences leave the batch and hypotheses change places, for every member."""
+    """Also when sentences leave the batch and hypotheses are reordered."""
     lengths = [3 + i for i in range(len(seeds))]
 
     def search(step):  # type: ignore[no-untyped-def]

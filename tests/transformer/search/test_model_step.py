@@ -1,4 +1,4 @@
-"""A model as a step function: search over it agrees with what the model says when asked for whole sentences."""
+"""A model as a step function: search agrees with the model's own probabilities of whole sentences."""
 
 import dataclasses
 import itertools
@@ -22,7 +22,7 @@ SENTENCES = st.lists(st.lists(st.integers(3, TINY.vocab_size - 1), max_size=6), 
 
 
 def log_prob(model: Transformer, src: list[int], tokens: list[int]) -> float:
-    """log P(tokens, eos | src) by one pass over the whole pair, with neither padding nor bos among the words."""
+    """log P(tokens, eos | src) from one unpadded forward pass; padding and bos have probability 0."""
     config = model.config
     logits = model(torch.tensor([[*src, config.eos]]), torch.tensor([[config.bos, *tokens]]))[0]
     logits[:, [config.pad, config.bos]] = float("-inf")
@@ -70,7 +70,7 @@ def same(one: list[Hypothesis], other: list[Hypothesis]) -> None:
 @EACH_VARIANT
 @pytest.mark.parametrize("beam_size", [1, 4])
 def test_a_batch_is_so_many_batches_of_one(model: Transformer, beam_size: int) -> None:
-    """Neither the neighbours nor the padding that they bring change an output."""
+    """Neither the other sentences nor their padding change an output."""
     together = translate_ids(model, SRC, SearchConfig(beam_size=beam_size, n_best=beam_size), max_extra=6)
     for src, found in zip(SRC, together, strict=True):
         same(translate_ids(model, [src], SearchConfig(beam_size=beam_size, n_best=beam_size), max_extra=6)[0], found)
@@ -79,7 +79,7 @@ def test_a_batch_is_so_many_batches_of_one(model: Transformer, beam_size: int) -
 @pytest.mark.slow
 @pytest.mark.parametrize("beam_size", [1, 4])
 def test_500_sentences_are_the_same_in_batches_of_1_7_and_64_in_any_order(beam_size: int) -> None:
-    """To the token in float32; scores up to rounding."""
+    """Tokens are equal in float32; scores are equal up to rounding."""
     model, draw = MODELS["paper"], random.Random(3)
     sentences = [[draw.randrange(3, TINY.vocab_size) for _ in range(draw.randint(0, 12))] for _ in range(500)]
 
@@ -123,7 +123,7 @@ def test_log_probabilities_are_a_distribution_over_words_and_eos() -> None:
 
 
 def test_special_ids_may_stand_anywhere() -> None:
-    """Nothing takes 0, 1 and 2 for granted: the same model with its ids renamed finds the same outputs, renamed."""
+    """The same model with other special ids finds the same outputs."""
     model = MODELS["paper"]
     renamed_config = dataclasses.replace(TINY, pad=7, bos=4, eos=11)
     rename = list(range(TINY.vocab_size))

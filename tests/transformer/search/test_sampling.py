@@ -1,4 +1,4 @@
-"""Samples on table models: their share is their probability, and no sample knows its batch."""
+"""Samples from table models: frequencies match probabilities, and samples do not depend on the batch."""
 
 from collections import Counter
 
@@ -34,7 +34,7 @@ def test_outputs_are_as_frequent_as_they_are_probable() -> None:
 
 
 def log_prob(table: int, tokens: tuple[int, ...], limit: int) -> float:
-    """Of the output; the end is certain at the limit."""
+    """log-probability of the output; eos is certain at the limit."""
     output = (*tokens, EOS)[: limit - 1]
     return sum(table_row(table, (BOS, *output[:t]), V)[token] for t, token in enumerate(output))
 

@@ -1,4 +1,4 @@
-"""Forced scoring says what the search says, and what the model says of whole sentences."""
+"""Scores of given outputs equal those of the search and of the model on whole sentences."""
 
 import math
 
@@ -33,7 +33,7 @@ def test_no_score_depends_on_its_batch(pairs: list[tuple[list[int], list[int]]])
 
 
 def test_what_may_follow_has_probability_one_together() -> None:
-    """All tokens and eos; padding and bos never follow, so they have none of it."""
+    """Padding and bos have probability 0."""
     model, src, prefix = MODELS["paper"], [5, 9], [7, 4]
     words = range(3, TINY.vocab_size)
     after = score_ids(model, [src] * len(words), [[*prefix, word] for word in words])

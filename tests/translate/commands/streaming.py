@@ -1,4 +1,4 @@
-"""A process that streams a file and prints its memory, in KB, after 10,000 lines and at the end."""
+"""Program that streams a file and prints its memory, in KB, after 10,000 lines and at the end."""
 
 import sys
 from pathlib import Path
@@ -14,7 +14,7 @@ n_lines = 0
 
 
 def note(n: int) -> None:
-    """Keep the resident memory once 10,000 lines have passed."""
+    """Store the resident memory once 10,000 lines have passed."""
     global n_lines
     n_lines += n
     if n_lines >= 10_000 and not resident:

@@ -1,4 +1,4 @@
-"""The average of checkpoints is a model of their mean weights, and only of models that belong together."""
+"""Averaging checkpoints gives a model with their mean weights and refuses checkpoints of different models."""
 
 import json
 import shutil
@@ -19,7 +19,7 @@ from translate.training import checkpoint
 
 
 def member(parts: ModelFolder, folder: Path, seed: int, scheduled: bool = True) -> Path:
-    """A checkpoint with weights of its own."""
+    """Write a checkpoint with random weights."""
     torch.manual_seed(seed)
     folder.mkdir(parents=True)
     model_folder.write_model(Transformer(parts.model.config), parts.tokenizer, parts.spec, folder)

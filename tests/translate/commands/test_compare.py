@@ -1,4 +1,4 @@
-"""The page of two systems is one file without links, and shows what changed."""
+"""The page that compares two systems is one file without links and shows the differences."""
 
 import re
 import shutil

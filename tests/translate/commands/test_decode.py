@@ -1,4 +1,4 @@
-"""`translate decode`: its options reach the engine, and contradictions are one sentence."""
+"""`translate decode`: options reach the engine, and contradictions give a one-sentence error."""
 
 import json
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""The doctor's report is complete, measured, and readable by machines."""
+"""The doctor's report is complete, measured, and machine-readable."""
 
 import json
 import platform

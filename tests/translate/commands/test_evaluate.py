@@ -1,4 +1,4 @@
-"""Evaluation scores every line, writes what it scored, and refuses test data that do not match."""
+"""Evaluation scores every line, writes the translations it scored, and refuses test data that do not match."""
 
 import gzip
 import json
@@ -341,7 +341,7 @@ def test_a_saved_output_belongs_to_one_test_set(run: Path, capsys: pytest.Captur
 def test_a_model_without_capitals_is_scored_with_a_warning(
     run: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """A model that was hardly trained is no mistake of the user."""
+    """A model that was hardly trained is not a user error."""
     write(Path(), "cased", [("das Haus", "The House")] * 5)
     output = Output(["the house"] * 5, 1.5)
     monkeypatch.setattr("translate.commands.systems.LoadedModel.output", lambda self, name, pairs: output)

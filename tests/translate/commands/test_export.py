@@ -1,4 +1,4 @@
-"""`translate export`: the folder, the sentences of the check, and mistakes."""
+"""`translate export`: the folder, the result of the check, and errors."""
 
 from pathlib import Path
 

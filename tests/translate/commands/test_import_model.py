@@ -1,4 +1,4 @@
-"""`translate import`: the folder, the proof, and mistakes."""
+"""`translate import`: the folder, the result of the check, and errors."""
 
 from pathlib import Path
 

@@ -1,7 +1,7 @@
-"""Every option of `decode` alone and with every other: both hold in the output, or one sentence says why not.
+"""Every option of `decode`, alone and with every other: both take effect, or one sentence gives the conflict.
 
-What an option promises is a function of the records, the same alone and in company. Sentences are short, for a term,
-a prefix and an alternative have to find room together.
+Each option has a check of the output records that must hold alone and in combination. Sentences are short, because a
+term, a prefix and an alternative must all fit.
 """
 
 import itertools
@@ -35,7 +35,7 @@ def repeats_nothing(records: list[Record]) -> bool:
 
 
 def is_listed(records: list[Record]) -> bool:
-    """Up to 3, the best first; samples come as they were drawn."""
+    """At most 3 alternatives, the first of which is the translation."""
     return all(r["alternatives"][0]["text"] == r["text"] and len(r["alternatives"]) <= 3 for r in records)
 
 
@@ -50,13 +50,13 @@ def has_other_tokens(records: list[Record]) -> bool:
 
 
 def goes_on(records: list[Record]) -> bool:
-    """A branch has another text, and so another probability, than the best."""
+    """Each branch has its own text, and so its own probability."""
     texts = [[t["log_prob"] for t in r["alternatives"]] for r in records]
     return has_other_tokens(records) and all(1 <= len(own) <= 3 and len(set(own)) == len(own) for own in texts)
 
 
 def averages(records: list[Record]) -> bool:
-    """A coverage penalty is never above 0."""
+    """A coverage penalty is never above 0, so it cannot raise the score."""
     return all(r["score"] <= r["log_prob"] / (len(r["tokens"]) + 1) + 1e-9 for r in records)
 
 
@@ -108,7 +108,7 @@ REFUSED = {
         ("--n-best 3", "--alternatives 2 --alternatives-at 1"),
     ]
 }
-# An option given twice is the last one, as everywhere on a command line.
+# If an option is given twice, the last one counts, as usual on a command line.
 ALIKE = {frozenset(pair) for pair in itertools.combinations(OPTIONS, 2) if pair[0].split()[0] == pair[1].split()[0]}
 
 

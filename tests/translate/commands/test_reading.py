@@ -1,4 +1,4 @@
-"""Lines arrive whole and in time, whoever sends them; what was typed is remembered."""
+"""Input lines arrive complete and without delay from files, pipes and terminals; typed lines go into the history."""
 
 import io
 import os
@@ -81,7 +81,7 @@ def history(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def typed(monkeypatch: pytest.MonkeyPatch, inputs: list[str]) -> list[tuple[str, bool]]:
-    """What a prompt yields, and whether more is at hand, when somebody types these and ends it."""
+    """Lines that a prompt yields for these inputs, each with whether another is available at once."""
     import readline
 
     waiting = iter(inputs)
@@ -90,7 +90,7 @@ def typed(monkeypatch: pytest.MonkeyPatch, inputs: list[str]) -> list[tuple[str,
         text = next(waiting, None)
         if text is None:
             raise EOFError
-        readline.add_history(text)  # as `input` does at a terminal
+        readline.add_history(text)  # `input` does this at a terminal
         return text
 
     monkeypatch.setattr("builtins.input", type_in)
@@ -131,7 +131,7 @@ def test_a_closed_stdin_is_one_sentence(monkeypatch: pytest.MonkeyPatch) -> None
 def test_at_a_terminal_what_is_typed_is_translated_and_remembered(
     parts: ModelFolder, history: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The true prompt, in a process of its own that believes in a person."""
+    """Uses the real prompt, in a process of its own on a pseudo-terminal."""
     monkeypatch.setenv("PYTHONPATH", str(Path(translate.__file__).parent.parent))
     monkeypatch.setenv("TERM", "dumb")
     arguments = [sys.executable, "-m", "translate", "decode", "--threads", "1", "--model", str(parts.folder)]

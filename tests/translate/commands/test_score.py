@@ -1,4 +1,4 @@
-"""`translate score`: three columns or one object a line, the perplexity, and mistakes."""
+"""`translate score`: three columns or one JSON object per line, the perplexity, and errors."""
 
 import json
 import math

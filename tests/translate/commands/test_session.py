@@ -1,4 +1,4 @@
-"""The prompt of `translate text`: directions change, an interruption costs one translation, pastes are one entry."""
+"""The prompt of `translate text`: the direction can change, Ctrl-C stops one translation, a paste is one entry."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -19,7 +19,7 @@ INTERRUPTED = "\x03"
 def typing(
     parts: ModelFolder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> Callable[..., tuple[list[str], list[str]]]:
-    """A session with translators into capitals: returns what it wrote to stdout and to stderr."""
+    """A session whose translators write capitals; returns its stdout and stderr."""
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
 
     def hold(*typed: str, echo: Echo | None = None) -> tuple[list[str], list[str]]:

@@ -1,4 +1,4 @@
-"""Several processes write one file, in order, whatever the number of windows."""
+"""Several processes write one file in order, for any number of windows."""
 
 import os
 import subprocess
@@ -22,7 +22,7 @@ T = TypeVar("T")
 
 
 class Threads(Ranks):
-    """A rank that is a thread."""
+    """A rank that runs in a thread."""
 
     def __init__(self, rank: int, size: int, barrier: threading.Barrier) -> None:
         super().__init__(rank, size)

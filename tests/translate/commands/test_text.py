@@ -1,4 +1,4 @@
-"""Text as people have it comes back whole: its lines, its layout, and what the model must not touch."""
+"""Everyday text keeps its lines, its layout, and the parts that must not be translated."""
 
 import io
 import json
@@ -37,7 +37,7 @@ def model(parts: ModelFolder) -> str:
 
 @pytest.fixture(autouse=True)
 def _alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """No model and no setting from outside."""
+    """No installed model and no environment settings."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("TRANSLATE_MODEL", raising=False)
     monkeypatch.setenv("PYTHONPATH", str(Path(translate.__file__).parent.parent))
@@ -49,7 +49,7 @@ def pipe(monkeypatch: pytest.MonkeyPatch, data: bytes) -> None:
 
 
 def run(arguments: list[str], data: bytes, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> str:
-    """What comes out for this input; no failure."""
+    """Return stdout for this input; the command must succeed."""
     pipe(monkeypatch, data)
     assert main(arguments) == 0
     return capsys.readouterr().out
@@ -57,7 +57,7 @@ def run(arguments: list[str], data: bytes, monkeypatch: pytest.MonkeyPatch, caps
 
 @pytest.fixture
 def echo(monkeypatch: pytest.MonkeyPatch, parts: ModelFolder) -> Echo:
-    """Every translator says in capitals what it hears."""
+    """Replace every translator by one that returns its input in capitals."""
     monkeypatch.setenv("TRANSLATE_MODEL", str(parts.folder))
     echo = Echo(parts)
     monkeypatch.setattr("translate.commands.text.open_translator", lambda *_, **__: echo)
@@ -159,7 +159,7 @@ PARTS = st.sampled_from(
 def test_lines_blank_lines_and_placeholders_of_any_text_are_kept(
     layout: str, text: str, translator: Translator
 ) -> None:
-    """By a model that says nonsense."""
+    """The model has random weights."""
     lines = text.split("\n")
     found = [t.text for t in translator.passages(lines, splits=layout == "text")]
     assert len(found) == len(lines)
@@ -244,7 +244,7 @@ durch den Garten.
 
 
 def without_words(text: str) -> str:
-    """What is left of a page when its language is taken out."""
+    """The page without its letters."""
     return re.sub(r"[^\W\d_]+", "", text)
 
 
@@ -360,7 +360,7 @@ LAYOUT = st.sampled_from(
 def test_any_text_keeps_its_lines_and_what_is_layout_in_every_format(
     layout: str, text: str, translator: Translator
 ) -> None:
-    """By a model that says nonsense."""
+    """The model has random weights."""
     lines = re.findall(r"[^\n]*\n|[^\n]+", text)
     pieces = list(reader(layout, column=2)(lines))
     assert "".join(piece.text for piece in pieces) == text
@@ -465,7 +465,7 @@ def test_a_disk_that_is_full_on_the_way_is_one_sentence(
 def test_a_translation_that_is_taken_up_again_is_the_same(
     model: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Stopped at every window, by whatever cause, and in the middle of one."""
+    """Interrupted in every window, between two windows and in the middle of one."""
     lines = [["Ja.", "", "der Hund singt. Ja!", "3", "am See " * 5, "{x} Haus"][i * i % 6] for i in range(53)]
     (tmp_path / "x.de").write_text("\n".join(lines), encoding="utf-8")
     monkeypatch.setattr("translate.commands.text._WINDOW_PIECES", 14)
@@ -512,7 +512,7 @@ def test_what_is_taken_up_must_be_the_same(
 
 
 def million(path: Path, n: int) -> None:
-    """Lines of several kinds and lengths, few of them alike."""
+    """A million lines of several kinds and lengths, most of them different."""
     kinds = [
         "Zeile {i}: der Hund {j} schläft.",
         "",
@@ -527,7 +527,7 @@ def million(path: Path, n: int) -> None:
 
 @pytest.mark.slow
 def test_a_million_lines_take_no_more_memory_than_ten_thousand_and_survive_kills(model: str, tmp_path: Path) -> None:
-    """50 MB at most beyond the first 10,000 lines; killed by SIGKILL on the way, the output is the same to the byte."""
+    """At most 50 MB beyond the first 10,000 lines; after SIGKILL and resuming, the output is the same byte for byte."""
     million(tmp_path / "x.de", 1_000_000)
     program = [sys.executable, str(Path(__file__).parent / "streaming.py"), model, "x.de"]
     whole = subprocess.run([*program, "whole"], capture_output=True, text=True, timeout=3000)

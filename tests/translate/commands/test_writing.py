@@ -1,4 +1,4 @@
-"""A growing file is taken up exactly where its last complete window ends, or not at all."""
+"""Writing resumes exactly after the last complete window of a file, or refuses to."""
 
 import json
 from pathlib import Path
@@ -13,11 +13,11 @@ WINDOWS = ["eins\n", "zwei\ndrei\n", "", "vier"]
 
 
 class Killed(BaseException):
-    """The end of the process."""
+    """Stands for the end of the process."""
 
 
 def write(place: Path, *, stop: int | None = None, torn: str = "", force: bool = False) -> int:
-    """Write the windows that are missing; how many those were. Before window `stop` the process ends."""
+    """Write the missing windows and return their number; stop before window `stop`."""
     file = GrowingFile(place, SETTINGS, force=force)
     n_written = 0
     with file.opened() as out:

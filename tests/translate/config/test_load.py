@@ -1,4 +1,4 @@
-"""`extends`: a config file takes what it does not say from another."""
+"""`extends`: a config file inherits the values that it does not set from another file."""
 
 from pathlib import Path
 
@@ -59,7 +59,7 @@ def test_what_the_file_does_not_say_comes_from_the_base(folder: Path) -> None:
 
 
 def test_keys_are_replaced_whole(folder: Path) -> None:
-    """A source of another kind keeps nothing of the one that it replaces, and test sets do not pile up."""
+    """A new source replaces all keys of the old one, and new test sets replace the old ones."""
     child = load(folder / "child.toml")
     assert child.data.valid.model_dump() == {"upsample": 1, "kind": "text", "source": "valid.de", "target": "valid.en"}
     assert list(child.data.test) == ["second"]

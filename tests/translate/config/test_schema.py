@@ -1,4 +1,4 @@
-"""A mistake in an experiment file is one sentence that names the file, the key and the way out."""
+"""An error in an experiment file is one sentence with the file, the key and a way to fix it."""
 
 import contextlib
 from pathlib import Path
@@ -36,7 +36,7 @@ def path(tmp_path: Path) -> Path:
 
 
 def problem(path: Path, *overrides: str) -> str:
-    """The sentence that loading raises, without the path that opens it."""
+    """The error message of loading, without the leading path."""
     with pytest.raises(UserError) as caught:
         load(path, overrides)
     message = str(caught.value)
@@ -144,7 +144,7 @@ def test_a_value_out_of_range_is_named_with_its_bound(path: Path, text: str, wor
     ],
 )
 def test_the_key_of_a_source_is_named_as_the_file_has_it(path: Path, text: str, key: str, near: str) -> None:
-    """Without the kind of the source, which is no part of the key, even where a test set has the name of a kind."""
+    """The key excludes the kind of the source, even if a test set is named like a kind."""
     section = key.rpartition(".")[0]
     assert problem(added(path, text)) == f"unknown key '{key}'; did you mean '{section}.{near}'?"
 
@@ -235,7 +235,7 @@ def test_broken_toml_is_named_with_its_place(path: Path) -> None:
     ],
 )
 def test_an_override_replaces_one_value(path: Path, override: str, section: str, key: str, value: object) -> None:
-    """TOML where it is TOML, bare text where it is not, so that a shell needs no quotes."""
+    """A value is parsed as TOML if possible, else taken as text, so a shell needs no quotes."""
     before, after = load(path), load(path, [override])
     assert getattr(getattr(after, section), key) == value
     assert after.model_dump(exclude={section: {key}}) == before.model_dump(exclude={section: {key}})

@@ -1,4 +1,4 @@
-"""Variants are made at their rates, hang on the pair alone, and change both sides alike."""
+"""Variants appear at their rates, depend on the pair alone, and change both sides alike."""
 
 import re
 from collections.abc import Sequence
@@ -28,7 +28,7 @@ def test_without_rates_and_symbols_nothing_changes(pairs):
 
 @given(st.lists(PAIRS, max_size=5))
 def test_variants_hang_on_the_pair_alone(pairs):
-    """So that the order and the neighbours of a pair do not matter, nor how many processes share the work."""
+    """So neither the order of pairs nor the number of processes matters."""
     config = AugmentationConfig(case=0.3, ending=0.4, markup=0.5)
     alone = [variant for pair in pairs for variant in variants([pair], config)]
     assert variants(pairs, config) == alone
@@ -60,7 +60,7 @@ WORDS = {"katze": "cat", "die": "the", "maus": "mouse", "sieht": "see"}
 
 @pytest.mark.parametrize(("n_symbols", "expected"), [(2, {1}), (5, {1, 2})])
 def test_markup_stands_around_words_and_what_they_mean_and_not_only_around_what_is_the_same(n_symbols, expected):
-    """A model that meets nothing but names between tags copies whatever stands there."""
+    """If only names stood between tags, a model would learn to copy everything between tags."""
     pairs = [(f"Die Katze sieht Tom{i}. Die Maus auch.", f"The mouse, like the cat, sees Tom{i}.") for i in range(99)]
     made = Augmenter(AugmentationConfig(markup=1), n_symbols, WORDS)(pairs)
     within = [[dict(re.findall(r"⟦(\d)⟧(\w+)⟦\d⟧", side)) for side in pair] for pair in made]

@@ -1,4 +1,4 @@
-"""Batches: every sentence once, never over budget, the same again from any position."""
+"""Batches hold every sentence once, stay within the budget, and can resume from any position."""
 
 import tracemalloc
 
@@ -12,12 +12,12 @@ from translate.corpus.batches import Position, Sampler, by_length, collate, long
 from translate.corpus.tokens import EncodedPairs
 from translate.errors import UserError
 
-SIZES = sorted({m << k for m in range(1, 17) for k in range(8)})  # rows and columns that batches may have
+SIZES = sorted({m << k for m in range(1, 17) for k in range(8)})  # allowed numbers of rows and columns of a batch
 LENGTHS = st.lists(st.tuples(st.integers(0, 17), st.integers(0, 17)), min_size=1, max_size=60)
 
 
 def pairs_of(lengths: list[tuple[int, int]]) -> EncodedPairs:
-    """Pairs of the given lengths; every token tells its sentence, so that sentences can be followed."""
+    """Pairs of the given lengths, in which every token identifies its sentence."""
     src = [[4 + i] * n for i, (n, _) in enumerate(lengths)]
     tgt = [[4 + i] * n for i, (_, n) in enumerate(lengths)]
     return EncodedPairs.of(src, tgt)
@@ -61,7 +61,7 @@ def test_an_epoch_holds_new_pairs_once_and_old_ones_evenly_to_their_share(length
     new, old = times[:n_new], times[n_new:]
     assert (new == 1).all()
     assert old.max() - old.min() <= 1
-    assert abs(old.sum() - share * times.sum()) <= 0.5  # no other whole number is nearer
+    assert abs(old.sum() - share * times.sum()) <= 0.5  # the nearest whole number
     again = Sampler(pairs_of(lengths), 40, 20, seed, n_replayed, share).batches(epoch)
     assert [batch.tolist() for batch in again] == [batch.tolist() for batch in sampler.batches(epoch)]
 
@@ -102,7 +102,7 @@ def test_epochs_and_seeds_have_orders_of_their_own():
 
 def test_sentences_longer_than_max_tokens_are_left_out_and_counted():
     sampler = Sampler(pairs_of([(3, 4), (11, 2), (2, 11), (10, 10)]), 30, 11, 0)
-    assert sampler.n_too_long == 2  # eos makes 11 tokens 12; 10 make 11 and stay
+    assert sampler.n_too_long == 2  # with eos, 11 tokens are 12, too many; 10 tokens are 11
     assert sorted(np.concatenate(sampler.batches(0))) == [0, 3]
 
 
@@ -114,7 +114,7 @@ def test_a_sentence_that_no_batch_can_hold_is_a_mistake_of_the_settings():
 
 
 def test_similar_lengths_share_a_batch():
-    """Padding stays small: on log-normal lengths like those of captions, under 5 %."""
+    """Padding is under 5 % for log-normal lengths like those of captions."""
     rng = np.random.default_rng(5)
     src = np.clip(rng.lognormal(2.5, 0.35, 25_000), 3, 60).astype(int)
     tgt = np.clip(src * rng.normal(1.05, 0.13, 25_000), 3, 60).astype(int)
@@ -134,7 +134,7 @@ def test_a_width_is_the_next_size(n_tokens):
 
 @given(st.lists(st.tuples(st.integers(0, 70), st.integers(0, 70)), min_size=1, max_size=60), st.integers(80, 1000))
 def test_shapes_of_batches_are_few(lengths, budget):
-    """As many rows as the budget allows, down to the next size, but where a group of equal widths ends."""
+    """Batches have the largest allowed number of rows, except at the end of a group of equal widths."""
     pairs = pairs_of(lengths)
     batches = by_length(pairs, np.arange(pairs.n_pairs), budget)
     shapes = [collate(pairs, index, pad=0, bos=1, eos=2).src.shape for index in batches]
@@ -148,7 +148,7 @@ def test_shapes_of_batches_are_few(lengths, budget):
 
 @given(LENGTHS)
 def test_the_order_is_that_of_widths_of_longest_sides_and_then_of_differences_to_and_fro(lengths):
-    """So that neighbours are alike on both sides; and one number for both is sorted in a third of the memory of two."""
+    """Neighbours are similar on both sides. Sorting by one number takes a third of the memory of sorting by two."""
     pairs = pairs_of(lengths)
     sides = (pairs.src_lengths.tolist(), pairs.tgt_lengths.tolist())
     src, tgt = (np.array([SIZES.index(width(n + 1)) for n in side]) for side in sides)
@@ -159,7 +159,7 @@ def test_the_order_is_that_of_widths_of_longest_sides_and_then_of_differences_to
 
 
 def test_an_epoch_costs_no_more_than_44_bytes_a_sentence():
-    """So that 100 million sentences need 4.4 GB for the moment of sorting them."""
+    """Sorting 100 million sentences then needs 4.4 GB."""
     n = 200_003
     rng = np.random.default_rng(3)
     pairs = EncodedPairs.of([[5]], [[5]])

@@ -1,4 +1,4 @@
-"""Every pair is kept or counted under exactly one rule, and the rules come in a fixed order."""
+"""Every pair is kept or counted under exactly one rule, and the rules apply in a fixed order."""
 
 import tracemalloc
 from collections.abc import Sequence
@@ -78,7 +78,7 @@ def test_what_no_rule_names_is_kept_unchanged(pair: Pair) -> None:
     ],
 )
 def test_a_pair_counts_under_the_first_rule_that_hits(pairs: list[Pair], counts: dict[str, int]) -> None:
-    """Each of these breaks two rules or more."""
+    """Each pair breaks two rules or more."""
     assert dropped(pairs) == counts
 
 
@@ -138,13 +138,13 @@ def test_the_report_has_a_few_examples_with_origin_and_line_and_cuts_them() -> N
 def test_held_out_sides_are_found_whatever_their_case_and_spacing() -> None:
     assert "the DOG  runs home now." in HELD_OUT
     assert "STRASSE frei für alle" in HeldOut([("Straße frei für alle", "x")])
-    assert "yes please do" not in HELD_OUT  # three words say little
+    assert "yes please do" not in HELD_OUT  # three words are too common to count as overlap
     assert "the dog runs home" not in HELD_OUT
 
 
 @pytest.mark.slow
 def test_a_pair_more_costs_no_more_than_24_bytes() -> None:
-    """The memory grows in steps, from 8 to 16 bytes a pair, so the slope between two sizes may exceed either."""
+    """Memory grows in steps, from 8 to 16 bytes a pair, so the slope between two sizes may exceed both."""
 
     def peak(n: int) -> int:
         cleaner = Cleaner(CONFIG, HELD_OUT)

@@ -1,4 +1,4 @@
-"""The data doctor finds what was planted, and nothing in clean text."""
+"""The data doctor finds planted faults and reports nothing in clean text."""
 
 from collections import Counter
 from pathlib import Path

@@ -1,6 +1,6 @@
-"""The embedded corpus is deterministic, split cleanly, one translation per sentence, and correct in both languages.
+"""The embedded corpus is deterministic, split without overlap, one translation per sentence, and grammatical.
 
-What is correct is typed here by hand as facts of German and English; nothing is read from the tables of the grammar.
+Expected forms are written here by hand; nothing is read from the tables of the grammar.
 """
 
 import hashlib
@@ -78,7 +78,7 @@ def test_the_sentences_of_a_seed_stay_the_same() -> None:
 
 @pytest.mark.parametrize("side", [0, 1])
 def test_splits_share_no_sentence_on_either_side_whatever_the_seeds(corpus: Pairs, side: int) -> None:
-    """Letter case aside, for the overlap rule of cleaning looks past it."""
+    """Compared without letter case, as in the overlap rule of cleaning."""
     train = {pair[side].casefold() for pair in corpus}
     train |= {pair[side].casefold() for pair in generate("train", 3_000, seed=11)}
     valid = {pair[side].casefold() for seed in (0, 5) for pair in generate("valid", 700, seed)}
@@ -88,7 +88,7 @@ def test_splits_share_no_sentence_on_either_side_whatever_the_seeds(corpus: Pair
 
 
 def test_a_german_sentence_has_one_english_sentence(corpus: Pairs) -> None:
-    """Also for sentences that differ by letter case only: a model could hardly tell them apart."""
+    """Also true for sentences that differ only in letter case, which a model could hardly distinguish."""
     translations: dict[str, str] = {}
     for source, target in (*corpus, *generate("train", 25_000, seed=1), *generate("test", 3_000, seed=1)):
         assert translations.setdefault(source.casefold(), target) == target, source
@@ -157,7 +157,7 @@ def test_phenomenon_occurs(german: list[str], pattern: str) -> None:
 
 # German: gender, number and case.
 
-FORMS = {  # form of a noun -> the genders (p: plural) that it may have
+FORMS = {  # form of a noun -> its possible genders (p: plural)
     **dict.fromkeys(["Satz", "Brief", "Hund", "Arzt", "Tisch", "Apfel"], "m"),
     **dict.fromkeys(["Frau", "Geschichte", "Katze", "Tasche", "Stadt", "E-Mail", "Tür"], "f"),
     **dict.fromkeys(["Buch", "Wort", "Kind", "Gedicht", "Auto", "Haus", "Pferd"], "n"),
@@ -211,7 +211,7 @@ NOMINATIVE = "der|dieser|[mdsk]?ein|unser|euer"
     ],
 )
 def test_position_preposition_and_verb_govern_the_case(german: list[str], governor: str, article: str) -> None:
-    """Seen on masculine nouns, of which no two cases are alike."""
+    """Tested on masculine nouns, whose articles differ in every case."""
     pattern = re.compile(rf"{governor}{ARTICLE} (?:[a-zäöüß]+ )?{MASCULINE}\b", re.IGNORECASE)
     found = [match for sentence in german for match in pattern.finditer(sentence)]
     assert len(found) >= 5
@@ -264,10 +264,10 @@ def test_conjugation_by_hand(infinitive: str, third: str, forms: str) -> None:
     assert [conjugate(infinitive, third, person) for person in range(6)] == forms.split()
 
 
-# German: agreement of the verb, and where it stands.
+# German: agreement and position of the verb.
 
 MODAL_SINGULAR = "kann|könnte|muss|will|soll|darf|möchte|mag|weiß"
-FINITE = {  # German and English pronoun -> finite verb; "ihr" and "sie" mean more than one thing, the English tells
+FINITE = {  # German and English pronoun -> finite verb; the English tells the meanings of "ihr" and "sie" apart
     ("ich", "I"): rf"\w+e|bin|war|{MODAL_SINGULAR}",
     ("du", "you"): r"\w+(st|ßt|zt)",
     ("er", "he"): rf"\w+t|hatte|war|{MODAL_SINGULAR}",
@@ -330,7 +330,7 @@ def test_separated_prefix_closes_the_clause(german: list[str], stem: str, prefix
 
 
 def test_pronoun_object_stands_before_a_noun_subject(german: list[str]) -> None:
-    """Behind a verb or a conjunction; `sie` and `ihr` could be read as the subject there, so they may stay behind."""
+    """After a verb or a conjunction. `sie` and `ihr` could be read as the subject there, so they may follow."""
     name, pronoun = "(?:Anna|Paul|Max|Lena|Emma|der \\w+|die \\w+en)", "(?:mir|mich|dir|dich|ihm|ihn|uns|euch|Ihnen)"
     opened = r"^(?:(?:Warum|Wann|Was) )?(?:Hat|hat|Haben|haben|Kann|kann)|\b(?:weil|dass|ob|wenn)"
     assert any(re.search(rf"(?:{opened}) {pronoun} {name}\b", sentence) for sentence in german)
@@ -345,11 +345,11 @@ def test_place_stands_before_an_indefinite_object(german: list[str]) -> None:
         assert not re.search(rf"^(?:Er|Ich|Wir) \w+ {bare} {place}\.", sentence), sentence
 
 
-# Sense.
+# Meaning.
 
 
 def test_a_sentence_does_not_mix_formal_and_informal_address(corpus: Pairs) -> None:
-    """`Sie` and `Ihnen` never beside a form of `du` or `euer`; `Sie` at the front is formal where it means "you"."""
+    """`Sie` and `Ihnen` never occur with a form of `du` or `euer`; an initial `Sie` is formal if it means "you"."""
     informal = {"du", "dich", "dir", "euch", "euer"} | {
         stem + ending for stem in ("dein", "eur") for ending in ("", "e", "em", "en", "er", "es")
     }
@@ -377,7 +377,7 @@ def test_a_girl_is_never_he(corpus: Pairs) -> None:
         assert not ("Mädchen" in german and "his" in words(english.lower())), german
 
 
-# English.
+# English grammar.
 
 
 def test_an_stands_before_a_vowel_sound_and_a_before_others(english: list[str]) -> None:

@@ -1,4 +1,4 @@
-"""A prepared folder holds exactly the cleaned corpus, is built once, and is never half there."""
+"""A prepared folder holds exactly the cleaned corpus, is built once, and is always complete."""
 
 import errno
 import fcntl
@@ -77,7 +77,7 @@ def write_config(path: Path, root: Path) -> Path:
 
 
 def run_python(code: str, *args: object) -> subprocess.CompletedProcess[str]:
-    """Run `code` in a process of its own, which may then be killed or limited."""
+    """Run `code` in a separate process, which may then be killed or limited."""
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
     command = [sys.executable, "-c", code, *map(str, args)]
     return subprocess.run(command, capture_output=True, encoding="utf-8", env=environment, timeout=120)
@@ -96,7 +96,7 @@ def times(folder: Path) -> dict[str, int]:
 
 
 def only(folder: Path) -> None:
-    """Nothing but `folder` is left where it stands: no half-built or old folder."""
+    """Nothing is left beside `folder`, such as a half-built or old folder."""
     assert [path.name for path in folder.parent.iterdir() if path.name.startswith(".")] == []
 
 
@@ -141,7 +141,7 @@ def test_a_corpus_of_several_chunks_equals_one_of_one_chunk(
 
 
 def test_line_breaks_of_json_text_survive(root: Path, tmp_path: Path) -> None:
-    """A pair may hold what would end a line in a text file."""
+    """A pair may contain characters that end a line in a text file."""
     pairs = [(f"eins\n{de}\u2028", f"\r{en}\u0085▁") for de, en in PAIRS]
     (root / "odd.jsonl").write_text("".join(json.dumps({"de": de, "en": en}) + "\n" for de, en in pairs))
     odd = {"kind": "jsonl", "path": "odd.jsonl", "source": "de", "target": "en"}
@@ -249,7 +249,7 @@ prepare(load(Path(sys.argv[1])), Path(sys.argv[2]), say)
 
 
 def test_a_killed_run_leaves_nothing_half_done_and_the_next_one_clears_up(root: Path, tmp_path: Path) -> None:
-    """The run is killed in the middle of its work, when the new folder is half built."""
+    """The run is killed when the new folder is half built."""
     folder = tmp_path / "out"
     prepare(experiment(root), folder, silent)
     before = snapshot(folder)
@@ -262,7 +262,7 @@ def test_a_killed_run_leaves_nothing_half_done_and_the_next_one_clears_up(root: 
 
 
 def test_a_run_killed_while_swapping_is_undone(root: Path, tmp_path: Path) -> None:
-    """Between the two renames there is no folder; the next run puts the old one back before it looks at it."""
+    """Between the two renames there is no folder; the next run first restores the old one."""
     folder = tmp_path / "out"
     prepare(experiment(root), folder, silent)
     before = snapshot(folder)
@@ -314,7 +314,7 @@ def test_an_empty_folder_may_be_filled(root: Path, tmp_path: Path) -> None:
 
 
 def test_a_link_to_a_folder_stays_a_link(root: Path, tmp_path: Path) -> None:
-    """People link the destination to a larger disk."""
+    """Users may link the destination to a larger disk."""
     (tmp_path / "disk").mkdir()
     (tmp_path / "out").symlink_to(tmp_path / "disk" / "out")
     prepare(experiment(root), tmp_path / "out", silent)
@@ -416,7 +416,7 @@ def test_a_destination_that_cannot_be_written_is_one_sentence(root: Path, tmp_pa
 
 
 def test_no_write_permission_is_one_sentence(root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Played, because root, as whom tests run in containers, may write everywhere."""
+    """Simulated, because tests in containers run as root, which may write everywhere."""
 
     def deny(self: Path, *_: object, **__: object) -> None:
         if not self.exists():
@@ -443,7 +443,7 @@ except UserError as error:
 
 @pytest.mark.parametrize("limit", [300, 2000, 4500])
 def test_a_full_disk_leaves_the_old_corpus_and_is_one_sentence(root: Path, tmp_path: Path, limit: int) -> None:
-    """A limit on the size of files makes writes fail as a full disk does: of held-out text, pairs, the tokenizer."""
+    """A limit on file sizes simulates a full disk while writing held-out text, pairs or the tokenizer."""
     folder = tmp_path / "out"
     prepare(experiment(root, vocab_size=317), folder, silent)
     before = snapshot(folder)
@@ -455,7 +455,7 @@ def test_a_full_disk_leaves_the_old_corpus_and_is_one_sentence(root: Path, tmp_p
 
 
 def test_two_processes_take_turns(root: Path, tmp_path: Path) -> None:
-    """Both would build in the same place; the second waits, then finds the work done."""
+    """Both would build in the same place; the second waits for the first."""
     folder = tmp_path / "prepared" / "out"
     said: list[str] = []
     folder.parent.mkdir()
@@ -557,7 +557,7 @@ CHINESE = "".join(map(chr, range(0x4E00, 0x4E00 + 3000)))
 
 
 def unspaced(n: int) -> list[Pair]:
-    """Pairs of sentences without spaces, of 25 characters a side, in proportions like those of a language."""
+    """Sentence pairs without spaces, 25 characters a side, with character frequencies like those of a language."""
     rng = np.random.default_rng(0)
     ranks = np.minimum(20 * rng.pareto(0.9, (n, 2, 25)), len(CHINESE) - 1).astype(int)
     return [("".join(CHINESE[i] for i in src), "".join(CHINESE[i] for i in tgt)) for src, tgt in ranks]
@@ -573,7 +573,7 @@ def tokenizer_text(root: Path, pairs: list[Pair]) -> list[str]:
 def test_the_tokenizer_learns_from_all_of_a_small_corpus_and_from_what_memory_allows_of_a_large_one(
     root: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Without spaces each character costs far more, so fewer are taken."""
+    """Text without spaces needs far more memory per character, so less of it is used."""
     spaced = [(f"ein Satz mit der Zahl {i}", f"a sentence with the number {i}") for i in range(700)]
     corpora = {"spaced": spaced, "unspaced": unspaced(300)}
     for pairs in corpora.values():
@@ -592,7 +592,7 @@ def test_long_words_are_counted_across_the_blocks_of_a_file(tmp_path: Path) -> N
 
 @pytest.mark.slow
 def test_text_without_spaces_is_prepared_in_less_than_a_gibibyte(tmp_path: Path) -> None:
-    """All of these 30 MB would take 1.6 GB to train the tokenizer on."""
+    """Training the tokenizer on all 30 MB would take 1.6 GB."""
     write_pairs(tmp_path, "train", unspaced(200_000))
     write_pairs(tmp_path, "valid", unspaced(7))
     (tmp_path / "zh.toml").write_text(
@@ -617,4 +617,4 @@ max_steps = 1
     )
     done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=False)
     assert (tmp_path / "prepared" / "manifest.json").exists(), done.stderr
-    assert int(done.stdout.split()[-1]) < 2**20  # KiB
+    assert int(done.stdout.split()[-1]) < 2**20  # in KiB

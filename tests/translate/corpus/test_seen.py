@@ -1,4 +1,4 @@
-"""A `Seen` answers as a set of integers does, in a fraction of its memory."""
+"""`Seen` gives the same answers as a set of integers, in a fraction of its memory."""
 
 import tracemalloc
 
@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 
 from translate.corpus.seen import Seen
 
-CHUNK_BYTES = 10_007 * 80  # that adding so many keys needs, however many came before
+CHUNK_BYTES = 10_007 * 80  # working memory to add 10,007 keys, whatever the number of earlier keys
 
-# Few distinct keys, so that they repeat.
+# Few distinct keys, so they repeat.
 KEYS = st.one_of(st.integers(0, 7), st.integers(0, 7).map(lambda n: n << 32), st.integers(0, 2**64 - 1))
 
 
@@ -27,7 +27,7 @@ def test_a_key_came_before_or_it_did_not(chunks):
 
 
 def test_a_key_costs_8_bytes_and_as_many_while_arrays_merge():
-    """A set of integers takes 70. A table that doubles would for a moment hold three times what it keeps."""
+    """A set of integers takes 70 bytes a key. A table that doubles would briefly need three times its size."""
     rng = np.random.default_rng(0)
     seen, n, most, highest = Seen(), 0, 0.0, 0.0
     tracemalloc.start()

@@ -1,4 +1,4 @@
-"""Every source yields its pairs exactly, and whatever cannot be read is named in one sentence."""
+"""Every source yields its pairs exactly, and unreadable data gives a one-sentence error."""
 
 import bz2
 import gzip
@@ -57,7 +57,7 @@ def write_text(folder: Path, pairs: list[Pair], suffix: str = "", end: str = "\n
 
 
 def problem(source: Source, root: Path, langpair: str = "de-en") -> str:
-    """The sentence that reading `source` to its end raises."""
+    """The error message of reading `source` to its end."""
     with pytest.raises(UserError) as caught:
         list(read_pairs(source, root, langpair))
     assert "\n" not in str(caught.value)
@@ -86,7 +86,7 @@ def test_a_byte_order_mark_is_no_part_of_the_text_but_only_at_the_start(tmp_path
 
 @given(lines=st.lists(line_text.filter(lambda line: not line.endswith("\r")), max_size=5))
 def test_only_a_line_feed_ends_a_line(tmp_path_factory: pytest.TempPathFactory, lines: list[str]) -> None:
-    """Python's own line reading would also split at characters that Unicode calls line breaks."""
+    """Python's own line reading would also split at other Unicode line breaks."""
     path = tmp_path_factory.mktemp("lines") / "a"
     path.write_bytes(b"\n" + "".join(line + "\n" for line in lines).encode())
     assert list(read_lines(path)) == ["", *lines]
@@ -192,7 +192,7 @@ def test_tsv_columns_are_chosen_by_number_and_quotes_are_text(tmp_path: Path) ->
 
 
 def test_several_translations_in_a_cell_make_a_pair_each(tmp_path: Path) -> None:
-    """The pairs are the product of both cells, in the order of the cells, the source first."""
+    """All combinations of both cells, in the order of the cells, the source first."""
     (tmp_path / "a.tsv").write_text("Bank\tbank|bench\nFahrrad|Rad\tbicycle|bike\nja\tyes\n", encoding="utf-8")
     assert list(read_pairs(TsvSource(kind="tsv", path="a.tsv", split="|"), tmp_path)) == [
         ("Bank", "bank"),
@@ -232,7 +232,7 @@ def write_jsonl(folder: Path, *lines: str) -> RecordSource:
 
 
 def test_json_lines_with_dotted_keys(tmp_path: Path) -> None:
-    """Text inside JSON may even hold a line feed."""
+    """Text in JSON may even contain a line feed."""
     pairs = [*PAIRS, ("zwei\nZeilen", "two\nlines")]
     lines = [json.dumps({"id": 1, "translation": {"de": de, "en": en}}) for de, en in pairs]
     assert list(read_pairs(write_jsonl(tmp_path, *lines), tmp_path)) == pairs
@@ -278,7 +278,7 @@ def test_parquet_with_flat_and_nested_columns(tmp_path: Path) -> None:
 
 
 def read_columns(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """Return a list that collects the columns of the tables that are turned into Python objects."""
+    """Return a list that collects the table columns converted to Python objects."""
     columns: list[str] = []
     rows = sources._rows
 
@@ -313,7 +313,7 @@ def test_a_file_that_is_no_parquet_is_named(tmp_path: Path) -> None:
 
 @pytest.fixture
 def hub_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A root with a data-set folder "set" of 7 rows; `datasets` works offline, in a cache of the test's own."""
+    """A root with a data-set folder "set" of 7 rows; `datasets` works offline, with a temporary cache."""
     import datasets
 
     monkeypatch.setattr(datasets.config, "HF_DATASETS_CACHE", tmp_path / "cache")
@@ -350,7 +350,7 @@ def test_what_a_data_set_lacks_is_one_sentence(hub_folder: Path, source: HubSour
 
 
 def test_a_hub_id_is_loaded_with_its_config_split_and_revision(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Played, for there is no hub in a test; the data set is what `datasets` would return."""
+    """Simulated without the hub; the data set is like one that `datasets` returns."""
     import datasets
 
     dataset = datasets.Dataset.from_dict({"id": [3, 5], "translation": [{"de": "ja", "en": "yes"}] * 2})
@@ -388,7 +388,7 @@ def test_the_grammar_speaks_no_other_language() -> None:
 
 @pytest.fixture
 def sacrebleu_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The folder where sacreBLEU looks for wmt14/full, instead of the user's own; every download fails."""
+    """A temporary cache folder in which sacreBLEU looks for wmt14/full; every download fails."""
     from sacrebleu.dataset import DATASETS
 
     def fail(*_: object, **__: object) -> None:

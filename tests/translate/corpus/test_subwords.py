@@ -1,4 +1,4 @@
-"""Subword dropout changes the pieces of a sentence and never its text."""
+"""Subword dropout changes the pieces of a sentence but never its text."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""The tokenizer gives back every text exactly and is the same for the same sentences."""
+"""The tokenizer restores every text exactly and is the same for the same training sentences."""
 
 import functools
 from collections.abc import Iterator
@@ -20,7 +20,7 @@ WORDS = ["der", "Hund", "die", "Katze", "das", "Haus", "läuft", "schläft", "br
 WORDS += ["the", "dog", "cat", "house", "runs", "sleeps", "burns", "quickly", "3", "12"]
 SENTENCES = [f"{a} {b} {c}." for a in WORDS for b in WORDS for c in WORDS[::5]]
 Algorithm = Literal["bpe", "unigram"]
-# What a data set may hold besides sentences: all of it goes through training too.
+# Unusual text that a data set may contain; the tokenizer is trained on it too.
 ODD = [
     "▁▁ a▁b",
     "\x10\x10_",
@@ -35,7 +35,7 @@ ODD = [
 ]
 
 any_text = st.text(max_size=40)
-# Spaces, escapes and their neighbours far more often than chance would draw them.
+# Spaces, escapes and similar characters, far more often than in random text.
 hard_text = st.text(alphabet=" ▁_\x10\0\t\r\n\u0085\u2028\ufeff\ufffd⁇▅a.ß<>⟦13⟧", max_size=15)
 
 
@@ -72,7 +72,7 @@ def test_a_batch_is_its_texts_one_by_one(tokenizer: Tokenizer, texts: list[str])
 
 @given(ids=st.lists(st.integers(0, 306), max_size=12))
 def test_any_ids_decode_to_text(tokenizer: Tokenizer, ids: list[int]) -> None:
-    """A model may write any sequence of ids; decoding must neither fail nor return what is no Unicode."""
+    """A model may output any sequence of ids; decoding must return valid Unicode without an error."""
     tokenizer.decode(ids).encode("utf-8")
 
 
@@ -107,7 +107,7 @@ def test_a_sample_has_its_size_and_order_and_never_changes(total: int, n: int) -
 
 
 def test_a_sample_is_drawn_from_all_parts_alike() -> None:
-    """A tenth of each tenth, within five standard deviations; a corpus is often sorted by origin."""
+    """A tenth of each tenth, within five standard deviations; corpora are often sorted by origin."""
     chosen = np.array([int(text) for text in sample(map(str, range(70_000)), 70_000, 7_000)])
     counts = np.histogram(chosen, bins=10, range=(0, 70_000))[0]
     assert abs(counts - 700).max() < 5 * (700 * 0.9 * 0.9) ** 0.5
@@ -192,7 +192,7 @@ def test_a_missing_tokenizer_is_named(tmp_path: Path) -> None:
 
 
 def test_a_foreign_tokenizer_with_other_special_ids_is_refused(tmp_path: Path) -> None:
-    """With SentencePiece's own defaults id 0 is <unk>; using it would shift the meaning of padding."""
+    """In SentencePiece's defaults id 0 is <unk>, but here it is padding."""
     prefix = tmp_path / "foreign"
     sentencepiece.SentencePieceTrainer.train(
         sentence_iterator=iter(SENTENCES), model_prefix=str(prefix), vocab_size=40, minloglevel=2
@@ -203,7 +203,7 @@ def test_a_foreign_tokenizer_with_other_special_ids_is_refused(tmp_path: Path) -
 
 @given(before=hard_text, after=hard_text, i=st.integers(0, 2))
 def test_a_placeholder_is_one_piece_whatever_stands_beside_it(before: str, after: str, i: int) -> None:
-    """A model can copy one symbol; it could not copy an arbitrary string without a fault."""
+    """A model copies one symbol reliably, but not an arbitrary string."""
     piece = symbol(i)
     pieces = with_placeholders().pieces(with_placeholders().encode(before + piece + after))
     assert pieces.count(piece) == (before + piece + after).count(piece)

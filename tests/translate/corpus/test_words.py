@@ -1,4 +1,4 @@
-"""The word list: entries are clean and distinct, each direction is a function, and the held-out items are not in it."""
+"""The word list has clean, distinct entries, one translation per source, and none of the held-out items."""
 
 import csv
 import json
@@ -25,7 +25,7 @@ def entries() -> list[list[str]]:
 
 
 def bare(text: str) -> str:
-    """A text but for case, an article in front and the punctuation at its end: closer than the check needs to be."""
+    """The text in lower case, without a leading article and final punctuation; stricter than the check requires."""
     return re.sub(r"^(der|die|das|eine?|the|an?|to) (?=\S)", "", text.casefold().rstrip(" .!?"))
 
 
@@ -46,7 +46,7 @@ def test_entries_are_composed_unicode_without_stray_space() -> None:
 
 
 def test_the_sides_of_an_entry_end_alike() -> None:
-    """A sentence is translated by a sentence and a word by a word."""
+    """A sentence must be translated by a sentence, and a word by a word."""
     assert [entry for entry in entries() if len({side[-1] in ".!?" for side in entry}) > 1] == []
 
 

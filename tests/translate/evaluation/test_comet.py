@@ -1,4 +1,4 @@
-"""COMET comes from a program of the user, which gets files and prints a score."""
+"""COMET is run as an external program that gets files and prints a score."""
 
 import shlex
 import sys

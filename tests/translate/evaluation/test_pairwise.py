@@ -1,4 +1,4 @@
-"""p-values are those of the `sacrebleu` command; planted differences are found, identical systems are equal."""
+"""p-values equal those of the `sacrebleu` command; planted differences are found, identical systems are equal."""
 
 import random
 import re
@@ -25,7 +25,7 @@ def system(seed: int, share: float) -> list[str]:
 
 @pytest.mark.parametrize(("test", "option"), [("bootstrap", "--paired-bs"), ("ar", "--paired-ar")])
 def test_the_p_values_are_those_of_the_command(test: Test, option: str, tmp_path: Path) -> None:
-    """Compared with the program itself, run on two saved outputs."""
+    """Compared with the program run on two saved outputs."""
     outputs = [system(1, 0.3), system(2, 0.35)]
     for name, lines in zip("abr", [*outputs, REFERENCES], strict=True):
         (tmp_path / name).write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
@@ -61,7 +61,7 @@ def test_an_identical_system_is_not_different(test: Test) -> None:
 
 
 def test_every_system_is_compared_with_the_first() -> None:
-    """The order of the others does not matter."""
+    """The order of the other systems does not matter."""
     a, b, c = system(1, 0.2), system(2, 0.4), system(3, 0.3)
     _, of_b, of_c = paired_scores([a, b, c], REFERENCES, "bootstrap")
     _, again_c, again_b = paired_scores([a, c, b], REFERENCES, "bootstrap")

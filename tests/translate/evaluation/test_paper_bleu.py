@@ -1,4 +1,4 @@
-"""The BLEU of the paper splits compounds after Moses' tokeniser, and says that it is not comparable."""
+"""The paper's BLEU splits compounds after Moses tokenization and is labelled as not comparable."""
 
 import pytest
 import sacrebleu
@@ -20,7 +20,7 @@ def test_a_perfect_translation_has_100() -> None:
 
 
 def test_a_part_of_a_compound_counts_as_a_word() -> None:
-    """sacreBLEU has one word here, which is wrong as a whole."""
+    """sacreBLEU treats the compound as one word, which is then wrong as a whole."""
     output = ["Das alte E-Mail-Format hier.", "Das alte Fax-Format hier."]
     expected = ["Das alte Post-Format hier."] * 2
     theirs = sacrebleu.corpus_bleu(output, [expected], tokenize="none", smooth_method="none").score

@@ -1,4 +1,4 @@
-"""Scores of text that is not what the metrics expect are refused in one sentence."""
+"""Text that the metrics cannot score sensibly is refused in one sentence."""
 
 import pytest
 

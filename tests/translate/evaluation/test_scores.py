@@ -1,4 +1,4 @@
-"""Scores are sacreBLEU's own, with signatures, and never over lines that do not match."""
+"""Scores equal sacreBLEU's, have signatures, and require matching line counts."""
 
 import pytest
 import sacrebleu

@@ -1,4 +1,4 @@
-"""The score in training is that of greedy translations, by the same metric as all other scores."""
+"""The validation score is that of greedy translations, with the same metric as all other scores."""
 
 from translate.evaluation.scores import score
 from translate.evaluation.validation import greedy_bleu

@@ -1,4 +1,4 @@
-"""Tiny models of every architecture, in folders, for the tests of exports."""
+"""Tiny models of every architecture, in folders, for tests of exports."""
 
 from pathlib import Path
 

@@ -1,6 +1,6 @@
-"""A Transformer for one sentence, written out with torch's functions: what other toolkits' weights mean.
+"""A Transformer for one sentence in plain torch functions: what the weights of other toolkits mean.
 
-It knows nothing of this project. Parts come as (weight, bias) pairs.
+It is independent of this project. Parts are (weight, bias) pairs.
 """
 
 from collections.abc import Callable, Sequence
@@ -17,7 +17,7 @@ Pair = tuple[Tensor, Tensor]
 
 @dataclass
 class Layer:
-    attentions: list[dict[str, Pair]]  # "q", "k", "v", "o"; the second one reads the source
+    attentions: list[dict[str, Pair]]  # keys "q", "k", "v", "o"; the second attention reads the source
     network: tuple[Pair, Pair]
     norms: list[Pair]
 
@@ -46,7 +46,7 @@ def norm(x: Tensor, pair: Pair, eps: float) -> Tensor:
 
 
 def stack(x: Tensor, memory: Tensor | None, layers: Sequence[Layer], last: Pair | None, style: Style) -> Tensor:
-    """All layers and, where there is one, the last norm."""
+    """Apply all layers and the last norm, if there is one."""
     for layer in layers:
         for n, pair in enumerate(layer.norms):
             inner = norm(x, pair, style.eps) if style.pre else x
@@ -77,7 +77,7 @@ def pieces_of(serialized: bytes) -> list[str]:
 
 
 class Random:
-    """Tensors by name, of any values."""
+    """Tensors with random values, by name."""
 
     def __init__(self, seed: int) -> None:
         self.generator = torch.Generator().manual_seed(seed)

@@ -1,4 +1,4 @@
-"""An .argosmodel file holds what Argos Translate reads, which is written out here, as the package is a large one."""
+"""An .argosmodel file holds what Argos Translate reads, which is reimplemented here because that package is large."""
 
 import json
 import zipfile

@@ -1,4 +1,4 @@
-"""A CTranslate2 folder does what the original does, as CTranslate2 itself reads it."""
+"""CTranslate2 gives the same results with an exported folder as the original model."""
 
 import dataclasses
 from pathlib import Path
@@ -40,7 +40,7 @@ def test_probabilities_and_greedy_output_are_those_of_the_original(
 
 
 def test_text_through_ctranslate2_alone_is_our_greedy_translation(tokenizer: Tokenizer, tmp_path: Path) -> None:
-    """Written without this project's side of the check: what a user of the folder would type."""
+    """Uses CTranslate2 only, as a user of the folder would."""
     from sentencepiece import SentencePieceProcessor
 
     from transformer.search.hypothesis import SearchConfig

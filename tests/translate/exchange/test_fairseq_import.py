@@ -1,4 +1,4 @@
-"""A checkpoint under fairseq's names does here what its network, written out, does."""
+"""An imported fairseq checkpoint gives the same results as a plain implementation of its network."""
 
 import math
 from argparse import Namespace
@@ -119,7 +119,7 @@ def layers(state: dict[str, Tensor], side: str, depth: int) -> list[Layer]:
 
 
 def embedded(state: dict[str, Tensor], side: str, ids: list[int]) -> Tensor:
-    """Positions are counted from padding's id plus one; the sines stand before the cosines."""
+    """Positions start at padding's id plus one; the sines come before the cosines."""
     if f"{side}.embed_positions.weight" in state:
         positions = state[f"{side}.embed_positions.weight"][2 : 2 + len(ids)]
     else:

@@ -1,4 +1,4 @@
-"""A checkpoint under JoeyNMT's names does here what its network, written out, does."""
+"""An imported JoeyNMT checkpoint gives the same results as a plain implementation of its network."""
 
 import copy
 import math
@@ -43,7 +43,7 @@ CONFIG = {
 
 
 def changed(*changes: tuple[str, object]) -> dict[str, Any]:
-    """The settings with some at dotted places replaced; None takes one out."""
+    """The settings with some values replaced at dotted keys; None removes a key."""
     config = copy.deepcopy(CONFIG)
     for place, value in changes:
         *path, last = place.split(".")
@@ -122,7 +122,7 @@ def layers(state: dict[str, Tensor], side: str, depth: int) -> list[Layer]:
 
 
 def embedded(table: Tensor, ids: list[int]) -> Tensor:
-    """Sines and cosines take turns, from position 0 on."""
+    """Sines and cosines alternate; positions start at 0."""
     rows = [
         [(math.sin, math.cos)[k % 2](p * math.exp(-math.log(10000.0) * (k - k % 2) / D)) for k in range(D)]
         for p in range(len(ids))

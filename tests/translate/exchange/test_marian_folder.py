@@ -1,4 +1,4 @@
-"""A Marian folder does what the original does, as `transformers` itself reads it."""
+"""`transformers` gives the same results with an exported Marian folder as the original model."""
 
 import dataclasses
 import json
@@ -39,7 +39,7 @@ def test_logits_and_greedy_output_are_those_of_the_original(
 
 
 def test_text_through_transformers_alone_is_our_greedy_translation(tokenizer: Tokenizer, tmp_path: Path) -> None:
-    """Written without this project's side of the check: what a user of the folder would type."""
+    """Uses `transformers` only, as a user of the folder would."""
     from transformer.search.hypothesis import SearchConfig
     from transformer.search.model_step import translate_ids
 

@@ -1,4 +1,4 @@
-"""A Marian model of any weights, made by `transformers` itself, does the same here."""
+"""An imported Marian model, created by `transformers` with random weights, gives the same results."""
 
 import dataclasses
 import io
@@ -28,7 +28,7 @@ TEXTS_DE = [*SENTENCES[:30:7], "Ja", "x", "  das   Kind ", "Über 7 Öfen"]
 
 
 def spm(sentences: list[str], vocab_size: int, **options: Any) -> bytes:
-    """A tokenizer as OPUS-MT has them: SentencePiece's defaults, normalisation included."""
+    """A tokenizer like those of OPUS-MT: SentencePiece's defaults, including normalisation."""
     model = io.BytesIO()
     sentencepiece.SentencePieceTrainer.train(
         sentence_iterator=iter(sentences), model_writer=model, vocab_size=vocab_size, minloglevel=2,
@@ -43,7 +43,7 @@ def pieces_of(serialized: bytes) -> list[str]:
 
 
 def marian(folder: Path, *, missing: int = 0, safe: bool = True, **changes: Any) -> Path:
-    """A Marian folder with random weights, written by `transformers`; some pieces of the source may be missing."""
+    """A Marian folder with random weights, written by `transformers`; some source pieces may be missing."""
     folder.mkdir()
     source, target = spm(SENTENCES[:90], 60), spm(SENTENCES[90:], 70)
     (folder / "source.spm").write_bytes(source)
@@ -97,7 +97,7 @@ def test_logits_and_greedy_output_are_those_of_the_original(changes: dict[str, A
 
 
 def test_text_in_text_out_is_what_transformers_alone_says(tmp_path: Path) -> None:
-    """Written without this project's side of the check."""
+    """The expected text comes from `transformers` alone."""
     folder = marian(tmp_path / "theirs")
     import_marian(folder, tmp_path / "ours", TEXTS_DE, print)
     parts = ModelFolder.open(tmp_path / "ours")
@@ -149,7 +149,7 @@ def test_a_decoding_setting_without_a_counterpart_is_refused(change: dict[str, A
     ids=lambda config: config.tying,
 )
 def test_a_model_of_ours_comes_back_as_it_went(config: ModelConfig, tokenizer: Tokenizer, tmp_path: Path) -> None:
-    """Our export begins the output with bos, which is not padding."""
+    """Exported models start the output with bos instead of padding."""
     before = tiny_parts(config, tokenizer, tmp_path / "ours")
     marian_folder.export(before, tmp_path / "theirs", TEXTS)
     import_marian(tmp_path / "theirs", tmp_path / "again", TEXTS, pytest.fail)

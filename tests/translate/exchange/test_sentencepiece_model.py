@@ -1,4 +1,4 @@
-"""A SentencePiece model in another order cuts text as before."""
+"""A SentencePiece model with reordered ids splits text as before."""
 
 import io
 import random

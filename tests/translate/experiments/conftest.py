@@ -1,4 +1,4 @@
-"""A toy grid on the built-in grammar: two orders of norms, two beam sizes, two seeds; seconds to train."""
+"""A toy grid on the built-in grammar: two norm orders, two beam sizes, two seeds; trains in seconds."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -80,7 +80,7 @@ def jobs_of(path: Path, folder: Path, trainings: Path | None = None) -> tuple[Gr
 
 
 def run(jobs: list[Job], folder: Path) -> None:
-    """Do all jobs in this process."""
+    """Run all jobs in this process."""
     for job in jobs:
         path = folder / f"{job.name}.json"
         job.save(path)
@@ -89,12 +89,12 @@ def run(jobs: list[Job], folder: Path) -> None:
 
 @pytest.fixture(scope="session")
 def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder of the finished toy grid; the grid file is beside it. Tests leave the files as they are."""
+    """The folder of the finished toy grid, beside the grid file. Tests must not change its files."""
     folder = tmp_path_factory.mktemp("grid")
     path = write_grid(folder, GRID)
     _, jobs = jobs_of(path, folder / "out")
     with pytest.MonkeyPatch.context() as patch:
-        # The true measurement takes longer than the training.
+        # The real measurement takes longer than the training.
         patch.setattr("translate.training.session.product_rate", lambda dtype, device: 1e9)
         run(jobs, folder)
     return folder / "out"

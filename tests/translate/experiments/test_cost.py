@@ -1,4 +1,4 @@
-"""The cost of an experiment against every figure of tables 1 and 2 of the paper."""
+"""The cost of an experiment, against every figure of tables 1 and 2 of the paper."""
 
 import json
 import re
@@ -30,7 +30,7 @@ def test_training_flops_are_those_of_table_2(name: str, steps: int) -> None:
     plan = paper_plan(name, steps)
     assert plan.is_published
     assert f"{plan.paper_flops:.1e}" == f"{PAPER['table2_training_flops'][name]:.1e}"
-    assert plan.training_flops < plan.paper_flops  # no GPU multiplies at its sustained rate all the time
+    assert plan.training_flops < plan.paper_flops  # the paper counts every second at the sustained rate
 
 
 @pytest.mark.parametrize("name", ["base", "big"])

@@ -1,4 +1,4 @@
-"""Grid files: which runs they describe, and one sentence for every mistake."""
+"""Grid files: the runs they describe, and a one-sentence error for every mistake."""
 
 from pathlib import Path
 

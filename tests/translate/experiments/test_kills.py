@@ -1,4 +1,4 @@
-"""kill -9: a grid that is killed again and again ends with the table of one that never was."""
+"""A grid killed repeatedly with SIGKILL ends with the same table as one that was not."""
 
 import json
 import os
@@ -32,7 +32,7 @@ def start(folder: Path, out: str) -> "subprocess.Popen[bytes]":
 
 
 def untimed(value: Any) -> Any:
-    """The table without what differs between any two runs."""
+    """The table without values that differ between any two runs."""
     if isinstance(value, dict):
         return {key: untimed(one) for key, one in value.items() if key not in TIMED}
     return [untimed(one) for one in value] if isinstance(value, list) else value
@@ -43,12 +43,12 @@ def table(folder: Path, out: str) -> Any:
 
 
 def n_lines(folder: Path) -> int:
-    """Lines of the metrics of all runs."""
+    """Number of lines in the metrics of all runs."""
     return sum(path.read_bytes().count(b"\n") for path in folder.glob("killed/runs/*/metrics.jsonl"))
 
 
 def kill_after_progress(folder: Path, lines: int, *, alone: bool) -> None:
-    """Start the grid and kill it after so many new lines of metrics: the command alone, or with its runs."""
+    """Start the grid and kill it, alone or with its runs, after `lines` new lines of metrics."""
     before, limit = n_lines(folder), time.monotonic() + 200
     process = start(folder, "killed")
     while n_lines(folder) < before + lines:
@@ -60,7 +60,7 @@ def kill_after_progress(folder: Path, lines: int, *, alone: bool) -> None:
 
 
 def test_a_grid_of_four_runs_killed_five_times_ends_with_the_same_table(tmp_path: Path) -> None:
-    """If the command alone is killed, its runs save their state and stop, and the next command waits for them."""
+    """If only the command is killed, its runs save their state and stop; the next command waits for them."""
     times = {"max_steps": 200, "valid_every": 10, "log_every": 5, "save_minutes": 0}
     settings = "".join(f"training.{key} = {value}\n" for key, value in times.items())
     write_grid(tmp_path, GRID.replace("[axes]", f"[settings]\n{settings}\n[axes]"))

@@ -1,4 +1,4 @@
-"""Plans: what is trained once, what is trained again, and folders that belong to something else."""
+"""Plans: which runs are trained once or again, and refusal of folders that belong to something else."""
 
 import json
 import shutil

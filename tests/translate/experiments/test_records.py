@@ -1,4 +1,4 @@
-"""Sealed records: what is written is read, and what was changed by hand is refused."""
+"""Records with a checksum are read as written, and refused if they were edited by hand."""
 
 import json
 from pathlib import Path

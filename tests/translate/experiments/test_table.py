@@ -1,4 +1,4 @@
-"""A finished toy grid: its table comes from records alone, with sacreBLEU's tests and a reason for each failure."""
+"""The table of a finished grid comes from records alone, with sacreBLEU's tests and a reason for each failure."""
 
 import json
 import math
@@ -28,7 +28,7 @@ NAMES = [f"der Hund {verb} im {place} ." for verb in ("schläft", "singt", "lach
 
 @pytest.fixture
 def folder(finished: Path, tmp_path: Path) -> Path:
-    """A copy of the finished grid in its own place, as records hold no path."""
+    """A copy of the finished grid in another place, since records contain no paths."""
     shutil.copytree(finished, tmp_path / "out")
     for name in ("toy.toml", "norm.toml"):
         shutil.copy(finished.parent / name, tmp_path)
@@ -162,7 +162,7 @@ def test_the_p_value_is_that_of_sacrebleu(paired) -> None:
 
 
 def test_p_values_split_words_as_the_scores_do(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A language such as Chinese has a tokeniser of its own."""
+    """Languages such as Chinese need their own tokenizer."""
     targets = set[str]()
 
     def of(target: str) -> tuple[object, ...]:

@@ -36,7 +36,7 @@ def test_attention_between_words_is_the_mean_of_the_sums_over_their_pieces(parts
     encode = parts.tokenizer.encode
     (weights,) = cross_attention(parts.model, [encode(source)], [encode(target)])
     n_der, n_the, n_dog = (len(encode(text)) for text in ("der", "the", "the dog"))
-    assert n_dog > n_the + 1  # a word of several pieces
+    assert n_dog > n_the + 1  # a word with several pieces
     assert found.weights[1][0] == pytest.approx(weights[n_the:n_dog, :n_der].sum(1).mean().item(), abs=1e-6)
     with pytest.raises(UserError, match="needs all of it"):
         word_attention(parts, "Ja. " * 40, target)

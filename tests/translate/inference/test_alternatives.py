@@ -1,4 +1,4 @@
-"""Alternatives on text: they are what search and scoring say, and what they begin is kept."""
+"""Alternatives on text agree with search and scoring, and branches keep their beginning."""
 
 from dataclasses import replace
 from functools import partial

@@ -1,4 +1,4 @@
-"""The synthetic side of monolingual sources: made once, kept, continued after a kill."""
+"""The synthetic side of monolingual sources is translated once, kept, and continued after a kill."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -31,7 +31,7 @@ def model(parts: ModelFolder, tmp_path: Path) -> Path:
 
 @pytest.fixture
 def experiment(model: Path, tmp_path: Path) -> ExperimentConfig:
-    """English to German, with German text to be back-translated by a model from de to en."""
+    """English to German, with German text that a de-en model translates back."""
     root = tmp_path / "data"
     root.mkdir()
     (root / "mono.de").write_text("".join(f"{line}\n" for line in NATURAL), encoding="utf-8")
@@ -97,7 +97,7 @@ def test_another_text_model_or_method_is_another_translation(
     save(opened.model, opened.tokenizer, replace(opened.spec, decoding=decoding), model, replace=True)
     complete(experiment, tmp_path)
     assert len([*(tmp_path / "synthetic").iterdir()]) == 5
-    seeded = experiment.data.train[1].model_copy(update={"seed": 7})  # of the noise, as nothing is sampled
+    seeded = experiment.data.train[1].model_copy(update={"seed": 7})  # the seed of the noise, since nothing is sampled
     complete(experiment.model_copy(update={"data": data.model_copy(update={"train": (seeded,)})}), tmp_path)
     assert len([*(tmp_path / "synthetic").iterdir()]) == 5
 
@@ -123,7 +123,7 @@ def test_an_interrupted_translation_continues_to_the_same_text(
     text = place.read_bytes()
     place.unlink()
     lines = text.splitlines(keepends=True)
-    # As a kill leaves it: some lines, and a part of the next.
+    # As after a kill: some lines, and part of the next one.
     place.with_name(f".{place.name}.partial").write_bytes(b"".join(lines[:7]) + b"unfinished")
     translated: list[str] = []
     stream = Translator.stream

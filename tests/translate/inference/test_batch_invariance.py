@@ -1,4 +1,4 @@
-"""A contract: a sentence's translation does not depend on the sentences that it is translated with."""
+"""A sentence's translation does not depend on the other sentences in the batch."""
 
 import functools
 import random
@@ -20,7 +20,7 @@ SEARCHES = {"greedy": SearchConfig(beam_size=1), "beam": SearchConfig(n_best=2)}
 
 @pytest.fixture(scope="module")
 def parts(tokenizer: Tokenizer, tmp_path_factory: pytest.TempPathFactory) -> ModelFolder:
-    """A small model of arbitrary weights."""
+    """A small model with random weights."""
     folder = tmp_path_factory.mktemp("batches") / "model"
     config = ModelConfig(
         vocab_size=tokenizer.vocab_size, d_model=42, n_heads=3, d_ff=66, n_encoder_layers=2, n_decoder_layers=2
@@ -37,7 +37,7 @@ def sentences(n: int) -> tuple[str, ...]:
 def searched(
     parts: ModelFolder, n: int, config: SearchConfig, size: int, shuffled: bool, precision: Precision = "fp32"
 ) -> list[list[Hypothesis]]:
-    """The hypotheses of each of n sentences, searched in batches of so many."""
+    """The hypotheses of each of n sentences, searched in batches of `size`."""
     sources = parts.tokenizer.encode_batch(sentences(n))
     order = random.Random(size).sample(range(n), n) if shuffled else list(range(n))
     engine, found = TorchEngine(parts, precision), dict[int, list[Hypothesis]]()
@@ -62,7 +62,7 @@ def test_neighbours_do_not_matter(parts: ModelFolder, config: SearchConfig) -> N
 @pytest.mark.slow
 @pytest.mark.parametrize("config", SEARCHES.values(), ids=SEARCHES.keys())
 def test_in_half_precision_nine_sentences_of_ten_do_not_change(parts: ModelFolder, config: SearchConfig) -> None:
-    """Kernels of other shapes add in another order, which bf16 rounds; nearly equal words then change places."""
+    """Other shapes add in another order; bf16 rounds the sums, and nearly equal hypotheses may swap."""
     expected = searched(parts, 500, config, 500, False, "bf16")
     found = searched(parts, 500, config, 7, True, "bf16")
     same = [(a[0], b[0]) for a, b in zip(found, expected, strict=True) if a[0].tokens == b[0].tokens]

@@ -1,4 +1,4 @@
-"""A column is translated wherever a library maps a function over batches, and no row or column is lost."""
+"""A column is translated by any library that maps a function over batches, and no row or column is lost."""
 
 from pathlib import Path
 

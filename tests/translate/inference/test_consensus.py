@@ -1,4 +1,4 @@
-"""The sample that the others agree with, by a mean written out."""
+"""The consensus is the sample with the highest mean similarity to the others, computed in plain Python."""
 
 import random
 

@@ -1,4 +1,4 @@
-"""CTranslate2 inside our text pipeline says what our own search says."""
+"""CTranslate2 in our text pipeline gives the same translations as our search."""
 
 import dataclasses
 import json
@@ -31,7 +31,7 @@ LINES = [*TEXTS, "", "  {x} der Hund. Die Katze schläft!  ", "7", "der Hund " *
 
 @pytest.fixture(scope="module")
 def parts(tokenizer: Tokenizer, tmp_path_factory: pytest.TempPathFactory) -> ModelFolder:
-    """An open folder; its CTranslate2 folder is beside it."""
+    """An open model folder with its CTranslate2 folder beside it."""
     folder = tmp_path_factory.mktemp("models") / "ours"
     parts = tiny_parts(dataclasses.replace(BASE, attention_bias=True), tokenizer, folder)
     export(parts, folder.parent / "theirs", TEXTS)

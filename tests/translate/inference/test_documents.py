@@ -1,4 +1,4 @@
-"""Documents keep their layout, and other translations differ from the best one."""
+"""Documents keep their layout, and alternative translations differ from the best one."""
 
 import pytest
 

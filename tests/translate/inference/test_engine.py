@@ -1,4 +1,4 @@
-"""The text around an engine needs no torch, and knows the engine by its protocol alone."""
+"""The text pipeline imports no torch and depends only on the engine's protocol."""
 
 import subprocess
 import sys
@@ -21,7 +21,7 @@ from translate.models.folder import ModelFolder, TranslationSpec
 
 @dataclass
 class Parrot:
-    """Says every source again."""
+    """An engine that returns every source unchanged."""
 
     tokenizer: Tokenizer
     folder: Path = Path("parrot")
@@ -81,7 +81,7 @@ def test_the_batches_with_the_most_tokens_start_first() -> None:
 def test_batches_side_by_side_are_those_one_after_another(
     parts: ModelFolder, n_threads: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Each has a thread and its share of the threads; afterwards all are there again."""
+    """Each batch has a Python thread and a share of torch's threads; afterwards the number of threads is restored."""
     engine, before = TorchEngine(parts), torch.get_num_threads()
     batches = [[(5 + i, 7, 6 + i), (9,)] for i in range(7)]
     inner, ran = set(), set()
@@ -89,7 +89,7 @@ def test_batches_side_by_side_are_those_one_after_another(
 
     def search(batch: Batch) -> Found:
         if batch in batches[-n_threads:]:
-            meeting.wait()  # passes only if so many are searched at a time
+            meeting.wait()  # passes only if n_threads batches are searched at the same time
         inner.add(torch.get_num_threads())
         ran.add(threading.get_ident())
         return engine.search(batch, [9] * len(batch), SearchConfig(beam_size=3, n_best=2))

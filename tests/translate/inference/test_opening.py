@@ -1,4 +1,4 @@
-"""Both engines give the same translations, and the choice between them needs neither torch nor CTranslate2."""
+"""Both engines give the same translations, and choosing between them imports neither torch nor CTranslate2."""
 
 import gzip
 import json
@@ -44,7 +44,7 @@ sys.exit(code)
 
 
 def command(*arguments: str, blocked: tuple[str, ...] = (), **environment: str) -> tuple[list[str], set[str]]:
-    """Run the command in a new process; return the lines it printed, and the packages it imported."""
+    """Run the command in a new process; return the printed lines and the imported packages."""
     done = subprocess.run(
         [sys.executable, "-c", SETUP, json.dumps(blocked), *arguments],
         env=os.environ | {"PYTHONPATH": str(Path(translate.__file__).parents[1])} | environment,
@@ -63,7 +63,7 @@ def both(folder: Path, beam_size: int) -> tuple[Translator, Translator]:
 
 
 def require_equal(ours: Translator, theirs: Translator, lines: list[str]) -> None:
-    """Compare translations, pieces, flags and scores, without and with the guards."""
+    """Compare translations, pieces, flags and scores, with and without the guards."""
     for way in (Translator.stream, Translator.passages):
         for a, b in zip(way(ours, lines), way(theirs, lines), strict=True):
             assert (a.text, a.tokens, a.flags) == (b.text, b.tokens, b.flags)
@@ -73,7 +73,7 @@ def require_equal(ours: Translator, theirs: Translator, lines: list[str]) -> Non
 
 @pytest.mark.parametrize("beam_size", [1, 3])
 def test_translations_are_those_of_pytorch(parts: ModelFolder, beam_size: int) -> None:
-    """Outputs of arbitrary weights do not end, so most of them reach their maximum length."""
+    """With random weights, most outputs reach their maximum length."""
     require_equal(*both(parts.folder, beam_size), LINES)
 
 
@@ -92,7 +92,7 @@ def sentences(name: str, n: int) -> list[str]:
 
 @pytest.mark.parametrize("name", MODELS)
 def test_shipped_models_translate_alike_with_both_engines(name: str) -> None:
-    """On sentences of the embedded grammar; real ones are in the slow test."""
+    """Uses sentences of the embedded grammar; real ones are in the slow test."""
     pairs = generate("test", 60, 7)
     require_equal(*both(registry.locate(Path(name), print), 5), [pair[name != "de-en"] for pair in pairs])
 
@@ -148,7 +148,7 @@ def test_the_cache_may_be_damaged_deleted_or_read_only(
 
 @pytest.mark.parametrize("name", MODELS[:1])
 def test_a_search_without_repetitions_is_scored_by_the_model(name: str) -> None:
-    """CTranslate2 alone scales the probabilities up where it forbids a token."""
+    """CTranslate2 renormalises the probabilities where it forbids a token."""
     ours, theirs = (open_engine(registry.locate(Path(name), print), engine) for engine in ("torch", "ctranslate2"))
     source = ours.tokenizer.encode("Der Hund, der Hund, der Hund, der Hund und der Hund schlafen.")
     config = SearchConfig(beam_size=3, n_best=3, no_repeat=2)

@@ -1,4 +1,4 @@
-"""Options of search on text: each alone and in pairs, and what they are refused for."""
+"""Search options on text: each alone, in pairs, and the cases in which they are refused."""
 
 from dataclasses import replace
 from functools import partial

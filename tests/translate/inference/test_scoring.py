@@ -1,4 +1,4 @@
-"""Scores of lines of text: those of the search, in order, whatever the batch."""
+"""Scores of text lines equal those of the search, keep the order, and do not depend on the batch."""
 
 import random
 
@@ -19,7 +19,7 @@ def test_each_of_the_n_best_scores_as_the_search_says(parts: ModelFolder, transl
         for translation, own in zip(best, scored, strict=True):
             if parts.tokenizer.pieces(parts.tokenizer.encode(translation.text.strip())) == list(
                 translation.tokens
-            ):  # a model may spell a text in other pieces than the tokenizer would
+            ):  # a model may output other pieces for a text than the tokenizer
                 assert own.log_prob == pytest.approx(translation.log_prob, abs=1e-3)
                 assert own.normalised == pytest.approx(translation.confidence, abs=1e-3)
                 assert own.tokens == translation.tokens

@@ -1,4 +1,4 @@
-"""Line n in is line n out, and nothing is lost, whatever the lines hold."""
+"""Output line n is the translation of input line n, for any content of the lines."""
 
 import random
 from dataclasses import replace
@@ -44,7 +44,7 @@ LONG = ["das Kind singt im Garten " * 19, "Donaudampfschiff" * 23]
 
 
 def mixture(n: int, seed: int = 5) -> list[str]:
-    """All kinds of lines in random order, long ones rarely."""
+    """Lines of all kinds in random order; long ones are rare."""
     rng = random.Random(seed)
     lines = [rng.choice(rng.choice([PLAIN, PLAIN, BLANK, ODD])) for _ in range(n - 3 * len(LONG))] + 3 * LONG
     rng.shuffle(lines)
@@ -110,7 +110,7 @@ def test_a_line_break_that_the_model_invents_becomes_a_space(parts: ModelFolder,
 
 
 class Talker(SentenceSearch):
-    """A search that always finds the same."""
+    """A search that always finds the same sentence."""
 
     def __init__(self, translator: Translator, sentence: str) -> None:
         super().__init__(translator.engine, translator.decoding)
@@ -231,7 +231,7 @@ def test_a_call_translates_as_passages_do(translator: Translator) -> None:
 def test_no_passage_depends_on_its_neighbours_or_its_batch(
     translator: Translator, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Whatever is retried, protected, parted and joined with others."""
+    """Also with retries, placeholders, splitting and joining."""
     extra = ["DER HUND SINGT!", "Ja {x}. Nein %s!", "The dog that you have is not here.", "3,50", LONG[0] + ". Ja."]
     lines = [*PLAIN, *BLANK, *ODD, *extra]
     together = list(translator.passages(lines))

@@ -1,4 +1,4 @@
-"""The two-way check: `back` is the score of the source given the translation, and a low trust makes a flag."""
+"""Two-way check: `back` is the log-probability of the source given the translation; a low value adds a flag."""
 
 import json
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""Weights read without PyTorch are those that PyTorch reads, and become the same function in CTranslate2."""
+"""Weights read without PyTorch equal those that PyTorch reads, and give the same results in CTranslate2."""
 
 import json
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""The cache: entries are whole or absent, whoever writes them; its size is bounded; nothing depends on it."""
+"""The cache: entries are complete or absent even with concurrent writers, its size is bounded, and it is optional."""
 
 import os
 import threading

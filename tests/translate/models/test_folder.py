@@ -1,4 +1,4 @@
-"""A model folder is whole, its parts belong together, and a run directory leads to the right one."""
+"""A model folder is complete, its parts belong together, and a run directory leads to its model."""
 
 import shutil
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""Separate projections compute the same attention for every head width."""
+"""Separate projections give the same attention for every head width."""
 
 import dataclasses
 
@@ -16,7 +16,7 @@ WIDE = dataclasses.replace(TINY, d_model=21, positions="learned")  # room for 3 
 
 
 def attention_by_parts(parts: dict[str, Affine], x_BTD: Tensor, n_heads: int) -> Tensor:
-    """Self-attention written out, heads of equal width."""
+    """Self-attention in plain Python, with heads of equal width."""
 
     def heads(part: Affine) -> Tensor:
         y_BTE = x_BTD @ torch.as_tensor(part.weight).T + torch.as_tensor(part.bias)

@@ -1,4 +1,4 @@
-"""A name, a path, the environment and the languages lead to one model, and what is ambiguous is said."""
+"""Names, paths, the environment and languages select one model; ambiguous choices are reported."""
 
 import json
 import os
@@ -23,7 +23,7 @@ def fail(message: str) -> None:
 
 @pytest.fixture(autouse=True)
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """An empty working directory that holds all folders in which models have names."""
+    """An empty working directory that contains all folders in which models are looked up."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("TRANSLATE_MODEL", raising=False)
     monkeypatch.setattr("translate.models.registry.places", lambda: [Path("shipped"), Path("user")])
@@ -31,7 +31,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def model(parts: ModelFolder, folder: str, source: str = "de", target: str = "en", time: int = 1000) -> Path:
-    """A copy of the toy model, as one between other languages, written at `time`."""
+    """A copy of the toy model for other languages, with modification time `time`."""
     path = Path(folder)
     shutil.copytree(parts.folder, path)
     replace(parts.spec, source=source, target=target).save(path / "translation.json")
@@ -134,7 +134,7 @@ def test_languages_choose_an_installed_model_before_a_run(parts: ModelFolder) ->
 def test_every_verb_finds_a_name_in_the_same_places(
     verb: str, parts: ModelFolder, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Of an unknown name all give the same account."""
+    """All give the same message for an unknown name."""
     model(parts, "user/small")
     monkeypatch.setenv("TRANSLATE_MODEL", "smal")
     assert main(verb.split()) == 2

@@ -1,4 +1,4 @@
-"""Grids of attention weights, and the page to point at."""
+"""Grids of attention weights, and the interactive HTML page."""
 
 import json
 import re
@@ -33,7 +33,7 @@ def test_cross_attention_is_that_of_the_model_for_its_translation(parts: ModelFo
 
 
 def picture_of(view: View, width: int | None = None) -> AttentionPicture:
-    """Three layers, two heads, two queries and three keys, with other weights everywhere."""
+    """Attention of three layers and two heads, with two queries and three keys; all weights differ."""
     weights = torch.arange(36.0).view(3, 2, 2, 3).softmax(dim=-1)
     weights += torch.arange(36.0).view(3, 2, 2, 3) / 100
     return AttentionPicture("title", ["\u2581a", "b"], ["\u2581lang", ",", "\u2581\u00fc"], weights, view, width)

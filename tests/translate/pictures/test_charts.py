@@ -1,4 +1,4 @@
-"""Charts of runs and grids: every value is drawn, and files are the same each time."""
+"""Charts of runs and grids draw every value, and the files are reproducible."""
 
 import json
 from pathlib import Path
@@ -29,7 +29,7 @@ TABLE = {"score_on": ["toy"], "baseline": ["a"], "rows": [row("a", 3.0, 5.0), ro
 
 @pytest.fixture
 def grid(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The folder of a grid, named from the working directory."""
+    """The folder of a grid, relative to the working directory."""
     monkeypatch.chdir(tmp_path)
     folder = Path("experiments/toy")
     folder.mkdir(parents=True)

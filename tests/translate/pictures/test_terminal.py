@@ -1,4 +1,4 @@
-"""Drawings made of characters."""
+"""Drawings as text characters."""
 
 import io
 import sys

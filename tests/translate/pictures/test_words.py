@@ -1,4 +1,4 @@
-"""Neighbours and analogies in an embedding that is known."""
+"""Nearest words and analogies in an embedding with known neighbours."""
 
 import copy
 from dataclasses import replace
@@ -13,7 +13,7 @@ from translate.pictures.words import WordSpace, analogy_picture, neighbours_pict
 
 @pytest.fixture
 def planted(parts: ModelFolder) -> ModelFolder:
-    """A model in whose embedding house and lake lie beside Haus and Garten."""
+    """A model whose embedding has house next to Haus and lake next to Garten."""
     model = copy.deepcopy(parts.model)
     weight = model.tgt_embedding.weight_VD.data
     for word, like in (("house", "Haus"), ("lake", "Garten")):

@@ -57,17 +57,17 @@ def chromium() -> Iterator["sync_api.Browser"]:
 
 
 def contrasts(page: "sync_api.Page") -> dict[str, float]:
-    """Return the contrast (WCAG 2) of each text that is visible; that of the text field also with its placeholder."""
+    """Return the contrast (WCAG 2) of each visible text, including the placeholder of the text field."""
     found: dict[str, float] = page.evaluate(_CONTRASTS)
     return found
 
 
 def unnamed(page: "sync_api.Page") -> list[str]:
-    """Return the controls that a screen reader has no name for."""
+    """Return the controls without a name for screen readers."""
     found: list[str] = page.evaluate(_UNNAMED)
     return found
 
 
 def scrolls_sideways(page: "sync_api.Page") -> bool:
-    """Return whether the page is wider than the window."""
+    """Return True if the page is wider than the window."""
     return bool(page.evaluate("document.documentElement.scrollWidth > innerWidth"))

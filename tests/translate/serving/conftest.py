@@ -1,4 +1,4 @@
-"""Model folders for servers: the tiny random model of the parent folder, in both directions."""
+"""Model folders for servers: the tiny random model in both directions."""
 
 from dataclasses import replace
 from pathlib import Path

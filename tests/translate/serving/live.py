@@ -40,7 +40,7 @@ class Live:
 
 @contextlib.contextmanager
 def live(options: Serve, folder: Path) -> Iterator[Live]:
-    """Serve while the block runs; afterwards no thread of the server is left."""
+    """Serve while the block runs, then stop all threads of the server."""
     with server.listen("127.0.0.1", 0) as listener:
         app = create_app(options, folder)
         running = uvicorn.Server(server.configuration(app, options))
@@ -59,7 +59,7 @@ def live(options: Serve, folder: Path) -> Iterator[Live]:
 
 
 def until(condition: Callable[[], object], seconds: float = 10.0) -> None:
-    """Wait until a function returns something true."""
+    """Wait until a function returns a true value."""
     deadline = time.monotonic() + seconds
     while not condition():
         assert time.monotonic() < deadline

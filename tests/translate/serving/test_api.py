@@ -1,4 +1,4 @@
-"""The API is that of LibreTranslate: its clients and its examples work unchanged."""
+"""The API matches LibreTranslate's: its clients and its examples work unchanged."""
 
 import json
 import subprocess
@@ -49,7 +49,7 @@ JSON_EXAMPLE = """{
 
 
 def test_curl_examples_work_unchanged(server: Live, translator: Translator, tmp_path: Path) -> None:
-    """The forms of the examples in LibreTranslate's documentation and its page /docs."""
+    """The requests in LibreTranslate's documentation and on its page /docs."""
     url, text = f"{server.url}/translate", translator(GERMAN)
     found = curl("-X", "POST", url, "-H", "Content-Type: application/json", "-d", JSON_EXAMPLE)
     assert isinstance(found, dict)
@@ -100,7 +100,7 @@ def test_the_source_language_is_detected(server: Live, translator: Translator) -
     assert answer["detectedLanguage"]["language"] == "de"
     several = server.translate([text, text], source="auto").json()
     assert several["detectedLanguage"] == [answer["detectedLanguage"]] * 2
-    # A text in the target language, and one in a language that no model knows.
+    # A text in the target language, and one in a language without a model.
     same = "I wrote a long letter to my mother yesterday, and she answered."
     assert server.translate(same, source="auto").json()["translatedText"] == same
     refused = server.translate("Je voudrais acheter du pain et du fromage pour ma famille.", source="auto")

@@ -1,4 +1,4 @@
-"""The examples of docs/serve.md, against the models of the package."""
+"""The examples of docs/serve.md, run with the shipped models."""
 
 import subprocess
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Whatever clients send and whatever happens to files: a clear status, and the server goes on."""
+"""Bad requests and lost files get a clear status, and the server keeps running."""
 
 import asyncio
 import contextlib
@@ -43,7 +43,7 @@ def server(options: Serve, tmp_path_factory: pytest.TempPathFactory) -> Iterator
 
 
 def message(body: bytes) -> bytes:
-    """The bytes of a request."""
+    """The bytes of an HTTP request."""
     head = (
         f"POST /translate HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: {len(body)}"
     )
@@ -302,7 +302,7 @@ def test_a_replaced_model_is_used_at_once_and_a_damaged_one_never(
 def test_attention_of_a_model_whose_files_are_gone_is_unavailable(
     parts: ModelFolder, options: Serve, tmp_path: Path
 ) -> None:
-    """CTranslate2 goes on with the loaded model, and PyTorch has not loaded it yet."""
+    """CTranslate2 keeps the loaded model, but PyTorch has not loaded it yet."""
     pytest.importorskip("ctranslate2")
     folder = Path(shutil.copytree(parts.folder, tmp_path / "model"))
     with live(replace(options, model=[folder]), tmp_path / "server") as server:
@@ -362,7 +362,7 @@ def test_a_worker_that_is_killed_is_replaced(options: Serve, tmp_path: Path) -> 
 
 
 def workers(parent: int) -> list[int]:
-    """The processes that `parent` spawned to serve; multiprocessing has one more, which tracks resources."""
+    """The server's worker processes; multiprocessing starts another one that tracks resources."""
     found = []
     for folder in Path("/proc").glob("[0-9]*"):
         try:

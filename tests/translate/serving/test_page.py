@@ -32,7 +32,7 @@ THEMES: tuple[Literal["light", "dark"], ...] = ("light", "dark")
 
 
 class WordByWord(TorchEngine):
-    """An engine with the attention of the tiny model and translations that can be read."""
+    """An engine with the attention of the tiny model and readable translations."""
 
     @classmethod
     def open(cls, folder: Path) -> "WordByWord":
@@ -40,7 +40,7 @@ class WordByWord(TorchEngine):
         return cls(ModelFolder.open(folder))
 
     def search(self, sources: Sources, max_lengths: Sequence[int], config: SearchConfig) -> Found:
-        """Return the words of each source in the other language, with one more word in each further translation."""
+        """Return a word-by-word translation of each source; each further hypothesis has one more word."""
         names = WORDS if self.spec.source == "de" else {english: german for german, english in WORDS.items()}
         texts = [re.sub(r"\w+", lambda m: names.get(m[0], m[0]), self.tokenizer.decode(ids)) for ids in sources]
         return [[self._hypothesis("now " * n + text) for n in range(config.n_best)] for text in texts]
@@ -51,7 +51,7 @@ class WordByWord(TorchEngine):
 
 @pytest.fixture(scope="module")
 def server(options: Serve, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Live]:
-    """A server with keys whose models translate word by word."""
+    """A server with API keys and word-by-word models."""
     folder = tmp_path_factory.mktemp("server")
     keys = folder / "keys.sqlite"
     KeyStore(keys).add("a client")
@@ -68,7 +68,7 @@ def browser() -> Iterator["sync_api.Browser"]:
 
 @contextmanager
 def visited(browser: "sync_api.Browser", server: Live) -> Iterator["sync_api.BrowserContext"]:
-    """Visit the page; no visit may cause an error or a request to another host."""
+    """Visit the page; fail on page errors and on requests to another host."""
     problems, hosts = list[str](), set[str]()
     context = browser.new_context()
     context.set_default_timeout(10_000)
@@ -88,7 +88,7 @@ def tab(browser: "sync_api.Browser", server: Live) -> Iterator[Page]:
 
 @pytest.fixture
 def page(tab: Page, server: Live) -> Iterator[Page]:
-    """The page in a wide window, light; the browser remembers nothing of earlier visits."""
+    """The page in a wide window with a light theme and empty browser storage."""
     tab.set_viewport_size({"width": 1400, "height": 800})
     tab.emulate_media(color_scheme="light")
     opened(tab, server.url)
@@ -99,7 +99,7 @@ def page(tab: Page, server: Live) -> Iterator[Page]:
 
 @pytest.fixture
 def timed(browser: "sync_api.Browser", server: Live) -> Iterator[Page]:
-    """The page in a browser whose clock stands still."""
+    """The page in a browser with a stopped clock."""
     with visited(browser, server) as context:
         page = context.new_page()
         opened(page, server.url)
@@ -113,7 +113,7 @@ def opened(page: Page, url: str) -> None:
 
 
 def write(page: Page, text: str) -> None:
-    """Replace the text and translate it without the pause."""
+    """Replace the text and translate it at once."""
     page.fill("#source-text", text)
     page.press("#source-text", "Control+Enter")
 
@@ -293,7 +293,7 @@ def test_a_key_is_entered_and_sent(page: Page) -> None:
 
 
 def divided(page: Page) -> None:
-    """Point at the first sentence until its words are known."""
+    """Point at the first sentence until its words are loaded."""
     page.hover("#output [data-sentence='0']")
     page.locator("#output [data-word]").first.wait_for()
 
@@ -311,7 +311,7 @@ def test_pointing_at_a_word_lights_up_what_the_model_looked_at(page: Page, serve
     row = weights[1]
     assert lit(page, "#mirror") == {i for i, weight in enumerate(row) if weight >= 0.12 * max(row)}
     assert page.locator("#output .chosen").count() == 1
-    # The copy of the source under the text field, whose words are where those of the field are.
+    # The copy of the source under the text field; its words are at the same positions.
     box = page.locator("#mirror [data-word='2']").bounding_box()
     assert box
     page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
@@ -413,7 +413,7 @@ def test_scripts_and_styles_are_files_of_the_server(page: Page, server: Live) ->
 def test_screenshots(
     request: pytest.FixtureRequest, browser: "sync_api.Browser", tmp_path: Path, options: Serve
 ) -> None:
-    """Run with `--screenshots docs/images` to renew the pictures in the documentation."""
+    """Run with `--screenshots docs/images` to update the pictures in the documentation."""
     folder = request.config.getoption("screenshots")
     if folder is None:
         pytest.skip("needs --screenshots FOLDER")

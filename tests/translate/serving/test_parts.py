@@ -1,4 +1,4 @@
-"""Keys, rates, stored files and the pool of models, without HTTP."""
+"""Keys, rate limits, stored files and the pool of models, without HTTP."""
 
 import os
 import time

@@ -1,4 +1,4 @@
-"""Sentences of several requests are searched together, in fair order, and each request gets its own results."""
+"""Sentences of several requests share batches in fair order, and each request gets its own results."""
 
 import threading
 from collections.abc import Iterator, Sequence
@@ -15,11 +15,11 @@ from translate.serving.fair_queue import FairQueue
 from translate.serving.scheduler import CancelledError, Scheduler, Ticket
 
 CONFIG = SearchConfig(beam_size=1)
-BAD = 13  # a token at which the engine below fails
+BAD = 13  # the engine below fails at this token
 
 
 class Recorder:
-    """An engine that returns its sources and remembers its batches; it can be held."""
+    """An engine that returns its sources and records its batches; it can be paused."""
 
     def __init__(self) -> None:
         self.batches: list[list[tuple[int, ...]]] = []

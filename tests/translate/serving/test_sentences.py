@@ -1,4 +1,4 @@
-"""Options of our own: the sentences of a translation, and the words that it comes from."""
+"""Additional options: the sentences of a translation, and the source words of each word."""
 
 from collections.abc import Iterator
 

@@ -1,4 +1,4 @@
-"""What looks the same is read as the same, and nothing that can be seen is lost."""
+"""Characters that look the same are normalised, and no visible character is lost."""
 
 import unicodedata
 

@@ -1,4 +1,4 @@
-"""A text too long for a model is cut into parts that fit, and nothing is lost."""
+"""A text that is too long for a model is split into parts that fit, and nothing is lost."""
 
 import pytest
 from hypothesis import given

@@ -1,4 +1,4 @@
-"""Every format gives its text back, whatever it holds, and finds the language in it, in bounded memory and time."""
+"""Every format restores its text, finds the parts to translate, and needs bounded memory and time."""
 
 import time
 from collections.abc import Iterable, Iterator
@@ -134,7 +134,7 @@ def endless(line: str) -> Iterator[str]:
 @pytest.mark.parametrize("layout", FORMATS)
 @pytest.mark.parametrize("line", ["Ja.\n", "<b>\n", "```\n", "<!-- a\n", "<p\n", "<script>\n", "| a\n", "-->\n", "\n"])
 def test_an_endless_text_is_read_in_bounded_portions(layout: str, line: str) -> None:
-    """Nothing waits for an end that may never come."""
+    """The reader must not wait for an end that may never come."""
     n_read = 0
 
     def counted() -> Iterator[str]:
@@ -166,7 +166,7 @@ def test_time_grows_in_proportion_to_the_text(layout: str, text: str) -> None:
 
 @pytest.mark.parametrize("opening", ["<!--", "<![CDATA["])
 def test_many_comments_without_an_end_take_no_longer_than_other_text(opening: str) -> None:
-    """The time was quadratic: 27 seconds for this text. A server must not be stopped by one request."""
+    """A quadratic rule took 27 seconds for this text, which could block a server."""
     start = time.perf_counter()
     pieces = read("html", opening * 20_000)
     assert time.perf_counter() - start < 5

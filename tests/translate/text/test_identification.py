@@ -1,4 +1,4 @@
-"""Sentences in another language are recognised; a sentence in the expected language is never taken for another."""
+"""Sentences in another language are detected, with few false alarms in the expected language."""
 
 import builtins
 import gzip
@@ -77,7 +77,7 @@ def test_a_language_is_guessed_among_those_asked_for_or_not_at_all() -> None:
 @pytest.mark.skipif(not (CORPORA / "tatoeba").is_dir(), reason="needs the corpora")
 @pytest.mark.parametrize(("language", "other"), [("de", "en"), ("en", "de")])
 def test_short_sentences_are_rarely_taken_for_another_language(language: str, other: str) -> None:
-    """The six word lists before py3langid found 28 % of the sentences in the other language."""
+    """With six word lists instead of py3langid, 28 % of the sentences in the other language were found."""
     with gzip.open(CORPORA / "tatoeba" / f"dev.{language}.gz", "rt", encoding="utf-8") as file:
         lines = [line for line, _ in zip(file, range(1000), strict=False)]
     assert not [line for line in lines if is_foreign(line, language)]

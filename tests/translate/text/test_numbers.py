@@ -1,4 +1,4 @@
-"""Numbers are found, told apart from words and symbols, and written as either language does."""
+"""Numbers are found, distinguished from words and symbols, and written in either language's format."""
 
 import pytest
 from hypothesis import given
@@ -11,7 +11,7 @@ DE_EN, EN_DE = ("de", "en"), ("en", "de")
 
 
 def written(number: str, source: str, target: str) -> str:
-    """A number as the other language writes it when it is fixed in a second search."""
+    """A number in the other language's format, as in the second search."""
     protected = protect(number, source, target)
     return restore(protected.text, protected.originals) or ""
 

@@ -1,4 +1,4 @@
-"""Passages come back whole, and what the guards do is done to the sentences that need it, and flagged."""
+"""Passages are restored completely; guards change only the sentences that need it, and flag them."""
 
 import re
 from collections.abc import Callable, Sequence
@@ -18,7 +18,7 @@ Speak = Callable[[str], str]
 
 
 class Model:
-    """A model that says what a function says; without repetition it says each word once."""
+    """A model defined by a function; without repetition it outputs each word once."""
 
     def __init__(self, speak: Speak, confidence: Callable[[str], float] = lambda _: -0.5) -> None:
         self.speak, self.confidence = speak, confidence
@@ -163,7 +163,7 @@ def test_a_model_without_symbols_translates_round_the_placeholders() -> None:
 
 
 def forgetful(text: str) -> str:
-    """Loses every number but those that it does not see."""
+    """Drop every number that is not a symbol."""
     return re.sub(r"(?<!\u27e6)\b\d[\d.,:]*", "", swapped(text))
 
 
@@ -223,7 +223,7 @@ MIXED = st.lists(
 
 @given(passages=st.lists(MIXED.map("".join), max_size=4), n_symbols=st.sampled_from([0, 2, 16]))
 def test_a_model_that_repeats_after_us_gives_back_any_text(passages: list[str], n_symbols: int) -> None:
-    """Whatever is split, protected and joined: nothing is lost and nothing moves."""
+    """Splitting, protecting and joining neither lose nor move anything."""
     found = translated(Model(str), *passages, n_symbols=n_symbols)
     for text, sentence in zip(passages, found, strict=True):
         assert readable(sentence.text) == readable(text) or {*sentence.flags} & {"repetition", "capitals"}

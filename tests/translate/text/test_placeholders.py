@@ -1,4 +1,4 @@
-"""What must not be translated comes back unchanged, once, or the failure is noticed."""
+"""Placeholders appear unchanged exactly once in the translation, or the failure is detected."""
 
 import random
 import re

@@ -1,4 +1,4 @@
-"""A mark of quotation whose partner stands in another sentence is kept, in the form of the target language."""
+"""A quotation mark whose partner is in another sentence is kept, in the target language's form."""
 
 import pytest
 from hypothesis import given

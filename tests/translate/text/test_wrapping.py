@@ -1,4 +1,4 @@
-"""As many lines come out as went in, none of them empty and none that begins with a mark of the layout."""
+"""Wrapping keeps the number of lines; no line is empty or begins with a layout mark."""
 
 import pytest
 from hypothesis import given

@@ -21,7 +21,7 @@ WORDS = {"rot": "red", "blau": "blue", "hund": "dog", "katze": "cat", "haus": "h
 
 
 def write_corpus(folder: Path) -> None:
-    """All sentences of 1 to 3 words, held-out sets apart."""
+    """Write sentences of 1 to 3 words, half of them to train on, and a held-out set."""
     sentences = [words for n in (1, 2, 3) for words in itertools.product(WORDS, repeat=n)]
     for name, part in (("train", slice(0, None, 2)), ("valid", slice(1, None, 50))):
         chosen = sentences[part]
@@ -32,7 +32,7 @@ def write_corpus(folder: Path) -> None:
 
 
 def experiment(folder: Path, **training: object) -> dict[str, Any]:
-    """The settings of the toy run as plain data."""
+    """The settings of the toy run as a dictionary."""
     return {
         "data": {
             "source": "de",
@@ -61,7 +61,7 @@ def experiment(folder: Path, **training: object) -> dict[str, Any]:
 
 
 class Toy:
-    """Makes trainers of the toy run; `said` gathers what they tell the user."""
+    """Makes trainers of the toy run; `said` collects their messages."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -86,7 +86,9 @@ class Toy:
 @pytest.fixture
 def toy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Toy:
     def rate(dtype: torch.dtype, device: torch.device, **_: object) -> float:
-        return 1e9 + float(torch.randn(3).abs().sum())  # it draws as the true measurement does, which takes longer
+        return 1e9 + float(
+            torch.randn(3).abs().sum()
+        )  # draws random numbers like the real measurement, which takes longer
 
     for module in ("machine", "training.session"):
         monkeypatch.setattr(f"translate.{module}.product_rate", rate)
@@ -96,7 +98,7 @@ def toy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Toy:
 
 @pytest.fixture
 def write_experiment(tmp_path: Path) -> Callable[..., Path]:
-    """Write the toy experiment as a config file, for a process of its own."""
+    """Write the toy experiment as a config file, for a separate process."""
 
     def write(**training: object) -> Path:
         write_corpus(tmp_path)

@@ -1,8 +1,8 @@
-"""Runs `translate train --resume` again and again and kills it with SIGKILL at random moments; prints a summary.
+"""Run `translate train --resume` repeatedly, kill it with SIGKILL at random moments, and print a summary.
 
     python killer.py CONFIG WHOLE N_KILLS SEED      runs WHOLE (never killed), then killed-0, killed-1, ... beside it
 
-Torch is imported once and every trainer is a fork: a real process, without the seconds that a start takes.
+Torch is imported once and every trainer is a fork, which is a real process without the seconds of a start.
 """
 
 import json
@@ -15,7 +15,7 @@ from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 
-# No product is computed here, so no thread of torch exists that a fork would lose.
+# Nothing is computed here, so torch has no threads that a fork would lose.
 import sacrebleu  # noqa: F401
 import torch._dynamo  # noqa: F401 -- the first optimizer of a process imports it, which takes longer than training here
 
@@ -24,11 +24,11 @@ import translate.evaluation.validation
 import translate.training.session  # noqa: F401
 from translate.cli import main
 
-LIMIT = 120.0  # seconds; no run lasts that long
+LIMIT = 120.0  # seconds; longer than any run
 
 
 def start(run: Path, *arguments: str) -> int:
-    """Fork a process of the command line that logs beside the run, and return its id."""
+    """Fork a process that runs the command line and logs beside the run; return its id."""
     pid = os.fork()
     if pid:
         return pid
@@ -43,12 +43,12 @@ def start(run: Path, *arguments: str) -> int:
 
 
 def train(config: str, run: Path) -> int:
-    """Fork a trainer that begins or goes on."""
+    """Fork a process that starts or resumes training; return its id."""
     return start(run, "train", config, "--run", str(run), "--prepared", str(run.with_name("prepared")), "--resume")
 
 
 def ended(pid: int, until: Callable[[], bool]) -> bool:
-    """Wait for the end of the process, which must be a good one, or for `until`; whether it was the end."""
+    """Wait until the process ends successfully or `until` is true; return True if it ended."""
     limit = time.monotonic() + LIMIT
     while not until():
         done, status = os.waitpid(pid, os.WNOHANG)
@@ -61,20 +61,20 @@ def ended(pid: int, until: Callable[[], bool]) -> bool:
 
 
 def half_saved(run: Path) -> set[tuple[str, int]]:
-    """Folders that a save has not finished, with the time of their last change: what lies there from before is old."""
+    """Folders of unfinished saves with modification times, which tell old ones from new ones."""
     found = set()
     for path in (*run.glob("checkpoints/.step-*"), *run.glob(".model.*")):
         try:
             found.add((path.name, path.stat().st_mtime_ns))
-        except FileNotFoundError:  # renamed meanwhile
+        except FileNotFoundError:  # renamed in between
             continue
     return found
 
 
 def kill_once(config: str, run: Path, moment: float, pause: float | None) -> str:
-    """Start the run and kill it after `moment` seconds; "ended" if it was faster, else where it was hit.
+    """Start the run and kill it after `moment` seconds; return "ended" if it ended before, else where it was killed.
 
-    With a `pause` it goes on to the next save, and that many seconds into it.
+    With a `pause`, wait for the next save after `moment` and kill it `pause` seconds into the save.
     """
     old = half_saved(run)
     moment += time.monotonic()
@@ -90,7 +90,7 @@ def kill_once(config: str, run: Path, moment: float, pause: float | None) -> str
 
 
 def measure(config: str, whole: Path) -> tuple[float, float]:
-    """Make the run that is never killed; seconds until its first step, and seconds from there to its end."""
+    """Run the training without kills; return the seconds before its first step and from there to its end."""
     assert ended(start(whole, "prepare", config, "--out", str(whole.with_name("prepared"))), lambda: False)
     begun = time.monotonic()
     assert ended(train(config, whole), lambda: False)
@@ -100,9 +100,9 @@ def measure(config: str, whole: Path) -> tuple[float, float]:
 
 
 def campaign(config: str, whole: Path, n_kills: int, seed: int) -> dict[str, float]:
-    """Kill so often, over as many runs as it takes, and bring the last run to its end.
+    """Kill `n_kills` times, over as many runs as needed, and let the last run end.
 
-    Every sixth kill comes before training goes on, every second one in a save, the others whenever they come.
+    Every sixth kill comes before training resumes, every second one during a save, the others at any moment.
     """
     draw = random.Random(seed)
     starting, training = measure(config, whole)
@@ -111,7 +111,7 @@ def campaign(config: str, whole: Path, n_kills: int, seed: int) -> dict[str, flo
     where, kills = "", 0
     while kills < n_kills or where != "ended":
         moment = draw.uniform(0, starting) if kills % 6 == 5 else starting + draw.uniform(0, 0.5 * training)
-        pause = draw.uniform(0, 0.006) if kills % 2 == 0 else None  # not always at the first file
+        pause = draw.uniform(0, 0.006) if kills % 2 == 0 else None  # so that kills hit different files
         if kills == n_kills:
             moment = LIMIT
         where = kill_once(config, whole.with_name(f"killed-{counts['ended']}"), moment, pause)

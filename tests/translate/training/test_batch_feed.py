@@ -1,4 +1,4 @@
-"""The feed gives each sentence once an epoch, as its text or in other pieces."""
+"""The feed yields each sentence once an epoch, with its normal or sampled pieces."""
 
 from collections import Counter
 
@@ -6,7 +6,7 @@ from translate.corpus.batches import Position
 
 
 def epoch(trainer, n):
-    """The rows of one epoch, without padding, by the text of their source."""
+    """The rows of one epoch, without padding, by source text."""
     stream = trainer.feed.updates(Position(n, 0))
     rows = []
     for _ in trainer.feed.sampler.batches(n):

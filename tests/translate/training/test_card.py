@@ -1,4 +1,4 @@
-"""The run card says what stands in the run directory, of every run, whatever texts and names it holds."""
+"""The run card reports the files of the run directory, for every run and any texts and names."""
 
 import hashlib
 import json
@@ -18,7 +18,7 @@ from translate.training.loop import Trainer
 
 @pytest.fixture
 def run(toy, monkeypatch) -> Path:
-    """A run by the command, scored on a test set."""
+    """A run trained by the command and scored on a test set."""
     monkeypatch.chdir(toy.folder)
     toy.settings["data"]["test"] = {"held": {"source": "valid.de", "target": "valid.en"}}
     toy.settings["training"]["valid_bleu_sentences"] = 3

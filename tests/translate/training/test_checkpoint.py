@@ -1,4 +1,4 @@
-"""Checkpoints: all or nothing, and never at the cost of an earlier one."""
+"""Checkpoints are complete or absent, and saving never damages an earlier one."""
 
 import dataclasses
 import errno

@@ -1,4 +1,4 @@
-"""A corpus that changes under a run is named, whatever kept its size."""
+"""A corpus that changes during a run is detected, even if its size stays the same."""
 
 import os
 
@@ -9,7 +9,7 @@ from translate.training import checkpoint, data_files
 
 
 def flip(path):
-    """Another last byte, with the same size and time."""
+    """Change the last byte but keep the size and the time."""
     status, data = path.stat(), bytearray(path.read_bytes())
     data[-1] ^= 1
     path.write_bytes(data)

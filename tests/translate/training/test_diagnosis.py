@@ -1,4 +1,4 @@
-"""What a run is warned of, and what it is not."""
+"""When a run gets a warning, and when it does not."""
 
 import itertools
 import json
@@ -63,7 +63,7 @@ def test_a_run_that_learns_gains_from_its_sources_and_one_on_shuffled_pairs_is_w
     toy.settings["cleaning"] = {"duplicates": False, "max_ratio": 99.0}
     toy.settings["tokenizer"] = {"vocab_size": 290}
     toy.trainer("bad", **settings).train()
-    # The validation pairs are unlike the shuffled ones, so the loss may also be no better than random guessing.
+    # The validation pairs are not shuffled, so the loss may also be no better than random guessing.
     about = [record["about"] for record in warnings_of(toy.folder / "bad") if record["about"] != "divergence"]
     assert about == ["source ignored"]
     assert sum("ignores its source" in line for line in toy.said) == 1

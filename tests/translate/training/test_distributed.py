@@ -1,4 +1,4 @@
-"""Two processes on one CPU: the same update as one, one end for all, and a lost one is named and replaced."""
+"""Two processes on one CPU: same update as one process, common end, and replacement of a lost process."""
 
 import json
 import os
@@ -26,10 +26,10 @@ from translate.training.distributed import ALONE, Ranks, Watch
 pytestmark = pytest.mark.skipif(not Path("/proc/self/environ").exists(), reason="ranks are found by /proc")
 
 T = TypeVar("T")
-LIMIT = 100.0  # seconds; a test that waits for longer has found a deadlock
+LIMIT = 100.0  # seconds; a longer wait means a deadlock
 
 
-# torchrun with ranks that are forks of it, and so need not import what it has imported: real processes, without the
+# torchrun whose ranks are forks, so they need not import its packages again: real processes, without the
 # seconds that a start takes. The first optimizer of a process imports torch._dynamo.
 FORKING = """
 import sacrebleu, torch._dynamo
@@ -41,12 +41,12 @@ PROGRAM = Path(translate.__file__).with_name("__main__.py")
 
 
 class Torchrun:
-    """Two ranks under torchrun, begun in `folder`; killed with all of theirs when the test is over."""
+    """Two ranks under torchrun, started in `folder`; all processes are killed after the test."""
 
     def __init__(self, folder: Path, *arguments: str, restarts: int = 0, forks: bool = True) -> None:
         python = ["-c", FORKING, "--start-method=fork"] if forks else ["-m", "torch.distributed.run"]
         launcher = [*python, "--standalone", "--nproc-per-node=2", f"--max-restarts={restarts}"]
-        # Without the dashes torchrun would take --run for an abbreviation of an option of its own.
+        # Without the dashes torchrun would take --run for an abbreviation of one of its options.
         program = ["--run-path", "--", str(PROGRAM)] if forks else ["-m", "--", "translate"]
         command = [sys.executable, *launcher, *program, "train", *arguments]
         path = os.pathsep.join(p for p in sys.path if p)
@@ -55,7 +55,7 @@ class Torchrun:
         self._process = subprocess.Popen(command, cwd=folder, env=environment, stderr=self._errors)
 
     def pid(self, rank: int) -> int:
-        """The process of a rank, once all run; they are started in order."""
+        """The process id of a rank, once all run; ranks are started in order."""
         return wait_for(lambda: children[rank] if len(children := self._children()) == 2 else None)
 
     def _children(self) -> list[int]:
@@ -63,13 +63,13 @@ class Torchrun:
         return [int(child) for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
 
     def end(self) -> tuple[int, str]:
-        """Exit code and stderr when it is over."""
+        """Wait for the end; return exit code and stderr."""
         code = self._process.wait(timeout=LIMIT)
         self._errors.seek(0)
         return code, self._errors.read()
 
     def close(self) -> None:
-        """Leave nothing behind."""
+        """Kill all processes."""
         for pid in [*(self._children() if self._process.poll() is None else []), self._process.pid]:
             if self._process.poll() is None:
                 os.kill(pid, signal.SIGKILL)
@@ -108,7 +108,7 @@ def records(run: Path, kind: str) -> list[dict]:
 
 
 def begun(run: Path, step: int) -> Callable[[], bool | None]:
-    """Whether a run has come to a step."""
+    """Return a function that is true once a run has reached a step."""
     return lambda: (run / "metrics.jsonl").exists() and any(r["step"] >= step for r in records(run, "train")) or None
 
 
@@ -124,7 +124,7 @@ SHARDED = pytest.param({"parallel": "fsdp"}, marks=pytest.mark.slow, id="fsdp")
     ],
 )
 def test_two_ranks_make_the_update_of_one_that_takes_the_same_batches(toy, write_experiment, torchrun, tmp_path, ranks):
-    """Three micro-batches each, against six: loss, gradient norm and parameters, rounding apart."""
+    """Three micro-batches each, against six: loss, gradient norm and parameters are equal up to rounding."""
     settings = {"max_steps": 3, "valid_every": 3, "lr": 0.001, "valid_bleu_sentences": 2}
     for model in (toy.settings["model"], (experiment := json.loads(write_experiment().read_text()))["model"]):
         model["dropout"] = 0.0
@@ -144,7 +144,7 @@ def test_two_ranks_make_the_update_of_one_that_takes_the_same_batches(toy, write
         assert two["nll"] == pytest.approx(one["nll"], rel=2e-6)
         assert kind == "final" or two["source_gain"] == pytest.approx(one["source_gain"], abs=1e-4)
         assert kind == "valid" or two["flops"] == one["flops"]
-        # A sharded model is not translated with, which takes whole layers.
+        # Translation needs whole layers, so a sharded model does not translate.
         assert (two["bleu"] is None) == (ranks.get("parallel") == "fsdp")
         assert one["bleu"] is not None
     a, b = (weights(tmp_path / name / "checkpoints/step-00000003") for name in ("one", "two"))
@@ -154,7 +154,7 @@ def test_two_ranks_make_the_update_of_one_that_takes_the_same_batches(toy, write
 
 @pytest.mark.slow
 def test_two_ranks_fine_tune_as_one_that_takes_the_same_batches(toy, write_experiment, torchrun, tmp_path, monkeypatch):
-    """Both begin with the parent's weights and tokenizer; a rank with others would change every gradient."""
+    """Both start with the parent's weights and tokenizer; otherwise every gradient would differ."""
     toy.trainer("parent", max_steps=4).train()
     experiment = json.loads(write_experiment(max_steps=3, valid_every=3, lr=0.001).read_text())
     experiment["model"]["dropout"] = 0.0
@@ -178,7 +178,7 @@ def test_two_ranks_fine_tune_as_one_that_takes_the_same_batches(toy, write_exper
 
 @pytest.mark.slow
 def test_two_ranks_repeat_what_two_ranks_trained(write_experiment, torchrun, tmp_path):
-    """All hear the verdict of the first and leave alike; --reproduce looks for the same number of processes."""
+    """Rank 0's result reaches all ranks, which exit together; --reproduce expects the same number of processes."""
     config = str(write_experiment(max_steps=7, accumulate=3))
     assert torchrun(config, "--run", "a").end()[0] == 0
     code, errors = torchrun("--reproduce", "a", "--run", "b").end()
@@ -193,7 +193,7 @@ def test_two_ranks_repeat_what_two_ranks_trained(write_experiment, torchrun, tmp
 def test_a_signal_to_one_rank_ends_both_after_the_same_step_and_they_go_on_to_the_same_bits(
     write_experiment, torchrun, tmp_path, ranks
 ):
-    """Dropout is on and differs between ranks, so both generators must come back; the other rank hears of the stop."""
+    """Dropout differs between ranks, so both random generators must be restored."""
     config = str(write_experiment(max_steps=150, valid_every=50, save_every=25, accumulate=2, **ranks))
     code, errors = torchrun(config, "--run", "whole").end()
     assert code == 0, errors
@@ -244,7 +244,7 @@ def test_a_mistake_that_rank_0_finds_ends_both_and_is_told_once(write_experiment
 
 @pytest.mark.slow
 def test_the_slurm_script_starts_the_processes(write_experiment, tmp_path):
-    """Stand-ins for Slurm's commands: one machine, on which two processes are allowed."""
+    """Slurm's commands are simulated: one machine with two processes."""
     for name, body in (("srun", 'shift; exec "$@"'), ("scontrol", "echo localhost")):
         (tmp_path / name).write_text(f"#!/bin/sh\n{body}\n", encoding="utf-8")
         (tmp_path / name).chmod(0o755)
@@ -274,12 +274,12 @@ def store() -> dist.Store:
 
 @pytest.fixture
 def watches(store, monkeypatch) -> Iterator[list[Watch]]:
-    """Two ranks in one process that tell each other that they live, in a hurry."""
+    """Two ranks in one process with short heartbeat intervals."""
     for name, value in (("BEAT", 0.02), ("SUSPECT", 15), ("SILENT", 30)):
         monkeypatch.setattr(distributed, name, value)
     said: list[str] = []
     pair = [Watch(store, rank, 2, said.append) for rank in (0, 1)]
-    store.set("alive/1", "0")  # start() waits for the first sign of the other
+    store.set("alive/1", "0")  # start() waits for the first heartbeat of the other rank
     for watch in pair:
         watch.said = said
         watch.start()
@@ -295,7 +295,7 @@ def test_who_falls_silent_is_suspected_and_who_lives_is_not(watches):
 
 
 def test_a_machine_without_power_is_noticed_by_its_silence_alone(watches, monkeypatch):
-    """Its connections stay open, so no message fails: the thread must end a process that waits for ever."""
+    """Its connections stay open, so no message fails; the watch thread must end a process that waits forever."""
     codes = []
     monkeypatch.setattr(os, "_exit", lambda code: (codes.append(code), watches[0]._stop.set()))
     watches[1].stop()
@@ -305,7 +305,7 @@ def test_a_machine_without_power_is_noticed_by_its_silence_alone(watches, monkey
 
 
 def test_a_process_that_stood_still_itself_blames_nobody(watches, monkeypatch):
-    """As after Ctrl-Z: time has gone on, and it has heard nothing of those that stood still with it."""
+    """As after Ctrl-Z: heartbeats missed during its own pause do not count."""
     codes = []
     monkeypatch.setattr(os, "_exit", codes.append)
     for watch in watches:
@@ -377,7 +377,7 @@ def test_ranks_draw_different_numbers_and_rank_0_those_of_a_single_process():
 
 def test_a_run_may_change_between_whole_and_divided_models(toy):
     toy.trainer("whole").train()
-    toy.trainer("run", max_steps=5, parallel="fsdp").train()  # one process holds all
+    toy.trainer("run", max_steps=5, parallel="fsdp").train()  # one process holds the whole model
     toy.trainer("run", resume=True, checkpoint_activations=True).train()
     a, b = (weights(toy.folder / name / "checkpoints/step-00000012") for name in ("whole", "run"))
     assert all(a[name].equal(b[name]) for name in a)

@@ -1,4 +1,4 @@
-"""Divergence is told at its first sign, counted, and ended; what is saved is finite."""
+"""Divergence is reported at its first sign, counted, and ended; saved values are finite."""
 
 import json
 import math

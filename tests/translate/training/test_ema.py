@@ -1,4 +1,4 @@
-"""The moving average: its formula, that applying it leaves no trace, and that a run with it resumes to the last bit."""
+"""The moving average: its formula, no side effects when applied, and bit-identical resuming."""
 
 import json
 

@@ -1,6 +1,6 @@
-"""What is fast is also right: the loss curve of training as it is beside one with every shortcut taken out, in float32.
+"""Fast training follows the loss curve of plain float32 training, which uses no optimisation.
 
-The plain path: equation 1 written out and left to autograd, log-softmax over all logits at once, Adam in single
+The plain path: equation 1 differentiated by autograd, log-softmax over all logits at once, Adam in single
 operations. Both start from the same seed, so both draw the same parameters, batches and dropout masks.
 """
 
@@ -32,7 +32,7 @@ STEPS = 300
 
 
 def curve(pairs: EncodedPairs, config: ModelConfig, batch_tokens: int, dtype: torch.dtype) -> list[float]:
-    """Negative log-likelihood of each of the first updates, nats a token."""
+    """Negative log-likelihood of each of the first updates, in nats per token."""
     torch.manual_seed(11)
     model = Transformer(config).train()
     optimizer = engine.new_optimizer(model, TrainingConfig())
@@ -69,7 +69,7 @@ def plain_adam(model: Transformer, config: TrainingConfig) -> torch.optim.Optimi
 
 
 def curves(pairs: EncodedPairs, config: ModelConfig, batch_tokens: int, *dtypes: torch.dtype) -> list[np.ndarray]:
-    """The fast curves in the given types, then the plain one."""
+    """The curves of the fast path in the given types, then that of the plain path."""
     fast = [curve(pairs, config, batch_tokens, dtype) for dtype in dtypes]
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(attention, "attend_fast", plain_attention)
@@ -81,18 +81,18 @@ def curves(pairs: EncodedPairs, config: ModelConfig, batch_tokens: int, *dtypes:
 
 
 def by_fifties(values: np.ndarray) -> np.ndarray:
-    """Means of 50 updates: single ones jump, and in time the roundings of two runs make them jump apart."""
+    """Means of 50 updates, because single updates are noisy and rounding differences grow with time."""
     return values.reshape(-1, 50).mean(axis=1)
 
 
 def test_the_fast_path_learns_as_the_plain_one_does():
-    """Reversing sequences: in float32 the same for 50 updates, then within 0.02 nats; in bf16 within 0.05."""
+    """Reversing sequences: in float32 equal for 50 updates, then within 0.02 nats; in bf16 within 0.05."""
     rng = np.random.default_rng(3)
     src = [rng.integers(4, 30, rng.integers(2, 9)).tolist() for _ in range(900)]
     pairs = EncodedPairs.of(src, [ids[::-1] for ids in src])
     sizes = {"d_model": 32, "d_ff": 64, "n_encoder_layers": 1, "n_decoder_layers": 1, "dropout": 0.1}
     single, half, plain = curves(pairs, resolve("tiny", sizes, 30), 300, torch.float32, torch.bfloat16)
-    assert plain[-50:].mean() < plain[:10].mean() - 1  # it does learn
+    assert plain[-50:].mean() < plain[:10].mean() - 1  # it learns
     assert np.abs(single - plain)[:50].max() < 1e-4
     assert np.abs(by_fifties(single - plain)).max() < 0.02
     assert np.abs(by_fifties(half - plain)).max() < 0.05

@@ -1,4 +1,4 @@
-"""Full disks, damaged files and odd corpora: one sentence, and never the loss of an earlier checkpoint."""
+"""Full disks, damaged files and unusual corpora give a one-sentence error and never lose an earlier checkpoint."""
 
 import itertools
 import json
@@ -27,12 +27,14 @@ FILES = (*model_folder.FILES, "optimizer.safetensors", "state.json")
 
 
 def same_end(toy, *names: str) -> bool:
-    """Whether runs have equal final weights and metrics."""
+    """True if the runs have equal final weights and metrics."""
 
     def end(name: str) -> tuple[bytes, list[dict]]:
         lines = (toy.folder / name / "metrics.jsonl").read_text(encoding="utf-8").splitlines()
         records = [{k: v for k, v in json.loads(line).items() if k not in TIMED} for line in lines]
-        records = [record for record in records if record.get("about") != "warm-up"]  # a run cut short warns of that
+        records = [
+            record for record in records if record.get("about") != "warm-up"
+        ]  # only a short run has this warning
         return (toy.folder / name / "model/model.safetensors").read_bytes(), records
 
     return all(end(name) == end(names[0]) for name in names)
@@ -40,7 +42,7 @@ def same_end(toy, *names: str) -> bool:
 
 @contextmanager
 def files_limited_to(n_bytes: int) -> Iterator[None]:
-    """Writing beyond so many bytes of a file fails, as on a full disk, after what fits was written."""
+    """Make writes beyond `n_bytes` of a file fail, as on a full disk, after a partial write."""
     before = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (n_bytes, before[1]))
     try:
@@ -146,7 +148,7 @@ def flip(data: bytes) -> bytes:
     return data[:middle] + bytes([data[middle] ^ 1]) + data[middle + 1 :]
 
 
-DAMAGES = (cut, flip, lambda data: b"", None)  # None deletes
+DAMAGES = (cut, flip, lambda data: b"", None)  # None deletes the file
 
 
 def test_a_damaged_file_is_named_and_the_checkpoint_before_leads_to_the_same_end(toy):
@@ -167,7 +169,7 @@ def test_a_damaged_file_is_named_and_the_checkpoint_before_leads_to_the_same_end
 
 @pytest.fixture(scope="module")
 def saved(tmp_path_factory) -> Path:
-    """One checkpoint; whoever changes it puts it back."""
+    """One checkpoint; tests must undo their changes to it."""
     from tests.translate.training.conftest import Toy
 
     toy = Toy(tmp_path_factory.mktemp("saved"))
@@ -177,7 +179,7 @@ def saved(tmp_path_factory) -> Path:
 
 @given(data=st.data())
 def test_no_flipped_bit_goes_unnoticed(saved, data):
-    """In state.json a bit may change what JSON ignores; then the values are the same."""
+    """In state.json a bit may change what JSON ignores; then the values are equal."""
     path = saved / data.draw(st.sampled_from(FILES))
     good, meta = path.read_bytes(), checkpoint.verify(saved)
     bad = bytearray(good)
@@ -208,7 +210,7 @@ def test_a_file_too_many_harms_nobody(toy):
 
 
 def test_a_damaged_older_checkpoint_ends_no_run(toy):
-    """Saving asks every checkpoint whether it counts for the average."""
+    """Saving checks every checkpoint for the average."""
     toy.trainer("run", max_steps=8).train()
     (toy.folder / "run/checkpoints/step-00000004/state.json").write_text("{", encoding="utf-8")
     toy.trainer("run", resume=True).train()
@@ -235,7 +237,7 @@ def test_a_damaged_checkpoint_is_left_out_of_the_average_and_named(toy, monkeypa
 
 
 def test_a_run_whose_checkpoints_are_all_damaged_is_never_begun_anew(toy):
-    """Not when it is asked a second time either, when the damaged ones have been set aside."""
+    """Not at the second attempt either, when the damaged ones have been moved aside."""
     toy.trainer("run").train()
     for folder in checkpoint.checkpoints(toy.folder / "run/checkpoints"):
         (folder / "model.safetensors").write_bytes(b"")

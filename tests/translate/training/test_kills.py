@@ -1,4 +1,4 @@
-"""kill -9 at random moments, in the middle of saves too: every run ends as if nothing had happened, to the last bit."""
+"""Runs killed with SIGKILL at random moments, also during saves, end bit-identical to an uninterrupted run."""
 
 import json
 import os
@@ -32,7 +32,7 @@ def lines(run: Path) -> list[dict]:
 
 
 def contents(run: Path) -> dict[str, bytes]:
-    """Every file of the model and of the checkpoints; state.json, which tells seconds, apart."""
+    """Every file of the model and the checkpoints except state.json, which contains times."""
     files = (*run.glob("model/*"), *run.glob("checkpoints/**/*"))
     return {
         str(path.relative_to(run)): path.read_bytes() for path in files if path.name != "state.json" and path.is_file()
@@ -46,7 +46,7 @@ def states(run: Path) -> list[dict]:
 
 @pytest.mark.parametrize(("n_kills", "max_steps"), [(2, 60), pytest.param(30, 120, marks=pytest.mark.slow)])
 def test_runs_killed_at_random_moments_end_in_the_same_bits(write_experiment, tmp_path, n_kills, max_steps):
-    """Model, optimizer, generators, position, best score and metrics; dropout on, products in bf16, BLEU validated."""
+    """Model, optimizer, generators, position, best score and metrics, with dropout, bf16 and BLEU validation."""
     config = write_experiment(**SETTINGS, max_steps=max_steps)
     environment = {**os.environ, "OMP_NUM_THREADS": "1", "PYTHONPATH": os.pathsep.join(p for p in sys.path if p)}
     command = [sys.executable, str(KILLER), str(config), str(tmp_path / "whole"), str(n_kills), "7"]

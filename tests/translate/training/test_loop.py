@@ -1,4 +1,4 @@
-"""The loop: what a run leaves behind, and that a run interrupted anywhere ends as if it had not been."""
+"""The training loop: the files of a run, and that an interrupted run ends as if it had not been interrupted."""
 
 import json
 import math
@@ -71,7 +71,7 @@ def test_the_final_model_is_the_mean_of_the_last_scheduled_checkpoints(toy):
 
 @pytest.mark.parametrize("subword_dropout", [0.0, 0.3])
 def test_a_stopped_run_goes_on_to_the_same_bits(toy, monkeypatch, subword_dropout):
-    """SIGTERM ends the step in hand, saves outside the schedule, and changes nothing about what comes after."""
+    """SIGTERM ends the current step, saves outside the schedule, and does not change later steps."""
     toy.trainer("whole", subword_dropout=subword_dropout).train()
     trainer = toy.trainer("halves", subword_dropout=subword_dropout)
     update = trainer._update
@@ -94,7 +94,7 @@ def test_a_stopped_run_goes_on_to_the_same_bits(toy, monkeypatch, subword_dropou
 
 
 def test_a_run_killed_before_its_first_checkpoint_begins_with_the_same_draws(toy):
-    """What was measured to choose the precision must not have moved the generators."""
+    """Measuring the speed of precisions must not advance the random generators."""
     first = toy.trainer("run", precision="auto")
     drawn = torch.rand(5)
     first.run.log({"kind": "train", "step": 1})
@@ -192,7 +192,7 @@ def test_a_damaged_checkpoint_costs_only_itself(toy):
     toy.trainer("run", max_steps=8).train()
     newest = toy.folder / "run/checkpoints/step-00000008/model.safetensors"
     data = bytearray(newest.read_bytes())
-    data[len(data) // 2] ^= 1  # one bit
+    data[len(data) // 2] ^= 1  # flip one bit
     newest.write_bytes(data)
     toy.trainer("run", resume=True).train()
     assert any("changed or damaged" in line and "damaged-step-00000008" in line for line in toy.said)
@@ -276,7 +276,7 @@ def test_accumulation_trains_on_the_same_sentences_as_larger_batches(toy):
         seen += sum(len(batch.src) for batch in group)
         if position.epoch == 1:
             break
-    # The group that crosses into the next epoch may hold up to two of its batches.
+    # The group that crosses an epoch boundary may contain up to two batches of the next epoch.
     assert seen >= trainer.prepared.train.n_pairs
 
 

@@ -1,4 +1,4 @@
-"""Batches that memory does not hold are halved, with the same update; the largest is met before training begins."""
+"""Batches that exceed memory are halved, with the same update; the largest is tried before training begins."""
 
 import copy
 
@@ -50,7 +50,7 @@ BATCHES = [batch_of([3, 4, 5], 1), batch_of([3, 5, 7, 1, 4, 2, 6], 2), batch_of(
 
 
 def holds_at_most(model: Transformer, n_sentences: int, error: Exception) -> list[int]:
-    """Let backward passes of more sentences fail half-way; returns the list of the sizes that will be tried."""
+    """Make backward passes over more sentences fail half-way; return the list of attempted sizes."""
     tried: list[int] = []
 
     def fail(_: torch.Tensor) -> None:
@@ -71,7 +71,7 @@ def holds_at_most(model: Transformer, n_sentences: int, error: Exception) -> lis
 @pytest.mark.parametrize("error", OUT_OF_MEMORY, ids=["cuda", "cpu", "python"])
 @pytest.mark.parametrize("n", [1, 2, 3])
 def test_batches_that_do_not_fit_are_halved_and_make_the_same_update(model, error, n):
-    """Also where some gradients were added before the failure: nothing of a failed pass may remain."""
+    """Also if some gradients were added before the failure; nothing of a failed pass may remain."""
     small, said = copy.deepcopy(model), []
     expected = train_step(model, BATCHES)
     tried, memory = holds_at_most(small, n, error), Memory(0, said.append)
@@ -96,7 +96,7 @@ def test_what_failed_once_is_not_tried_again(model):
 
 
 def test_a_batch_that_is_smaller_than_what_failed_is_left_whole(model):
-    """Longer rows or more of them may need more memory; fewer or shorter ones need less, and might fit."""
+    """Longer or more rows may need more memory; fewer or shorter ones might fit."""
     memory = Memory(0, print)
     holds_at_most(model, 4, OUT_OF_MEMORY[0])
     train_step(model, [batch_of([7] * 6)], memory)
@@ -198,7 +198,7 @@ def test_a_run_short_of_memory_finds_out_before_its_first_update_and_says_how_of
 
 
 def test_the_allocators_own_refusal_is_understood():
-    """No fake: a petabyte is refused by every machine, in the words of this version of PyTorch."""
+    """A real error: every machine refuses a petabyte, with the message of this PyTorch version."""
 
     def act(batch: Batch) -> int:
         return torch.empty(2**48 if len(batch.src) > 1 else 1, dtype=torch.int64).numel()

@@ -1,4 +1,4 @@
-"""Fine-tuning: the parent's weights and tokenizer, a run that goes on by itself, and what does not fit is refused."""
+"""Fine-tuning takes the parent's weights and tokenizer, resumes by itself, and refuses a mismatch."""
 
 import hashlib
 import json
@@ -18,7 +18,7 @@ from translate.training.loop import Trainer
 
 @pytest.fixture(autouse=True)
 def in_the_folder_of_the_toy(toy, monkeypatch) -> None:
-    """Experiments, corpora and runs stand there."""
+    """Work in the folder of the toy's experiments, corpora and runs."""
     monkeypatch.chdir(toy.folder)
 
 
@@ -30,7 +30,7 @@ def parent(toy) -> Path:
 
 
 def fine_tune(toy, run: str, parent: Path | None, *, resume: bool = False, **changes: dict[str, object]) -> Path:
-    """The toy run from `parent`, with other settings in some sections; its tokenizer section is left out."""
+    """The toy run fine-tuned from `parent`, with other settings in some sections and without the tokenizer section."""
     settings = {name: {**section, **changes.get(name, {})} for name, section in toy.settings.items()}
     settings["tokenizer"] = changes.get("tokenizer", {})
     Path("tuned.json").write_text(json.dumps(settings), encoding="utf-8")
@@ -49,13 +49,13 @@ def assert_same_weights(a: Path, b: Path) -> None:
 
 
 def keep_first_weights(trainer: Trainer, batches: object) -> None:
-    """In place of an update: the weights that the run begins with, in the current folder."""
+    """Store the initial weights in the current folder instead of making an update."""
     save_file(trainer.model.state_dict(), "model.safetensors")
     raise KeyboardInterrupt
 
 
 def interrupt_at(step: int, monkeypatch) -> None:
-    """The next run stops as by a signal before it makes the update of `step`."""
+    """Interrupt the next run, as by a signal, before the update of `step`."""
     update = Trainer._update
 
     def interrupted(trainer, batches):
@@ -85,7 +85,7 @@ def test_it_starts_from_the_weights_and_the_tokenizer_and_says_so_in_the_manifes
 
 
 def test_the_longest_source_is_that_of_both_trainings(toy, parent):
-    """What the parent has learned to read, its child can read too, unless nobody knows how long that was."""
+    """A fine-tuned model reads sources as long as its parent's or its own data, unless the former is unknown."""
     lengths = Prepared.open(toy.trainer("again").prepared.folder).train.src_lengths
     path = parent / "translation.json"
     assert json.loads(path.read_text(encoding="utf-8"))["max_source_tokens"] == lengths.max()
@@ -99,7 +99,7 @@ def test_the_longest_source_is_that_of_both_trainings(toy, parent):
 @pytest.mark.parametrize("named", [True, False])
 @pytest.mark.parametrize("stop", [2, 6])
 def test_it_goes_on_to_the_same_bits_whether_or_not_the_parent_is_named_again(toy, parent, monkeypatch, stop, named):
-    """Before its first checkpoint (step 4) it needs the parent again; after that the parent may be gone."""
+    """It needs the parent again before its first checkpoint (step 4), but not after."""
     whole = fine_tune(toy, "whole", parent)
     with monkeypatch.context() as stopped:
         interrupt_at(stop, stopped)

@@ -1,4 +1,4 @@
-"""A run trained again ends in the same bits, by itself and after kills, and is refused or doubted where it cannot."""
+"""A repeated run ends bit-identical, also after kills; where it cannot, it is refused or warned about."""
 
 import copy
 import json
@@ -23,7 +23,7 @@ def in_the_folder_of_the_toy(toy, monkeypatch) -> None:
 
 
 def trained(toy, name: str, *, resume: bool = False, from_model: Path | None = None, **training: object) -> Path:
-    """The toy experiment by the command, in runs/NAME on prepared/toy."""
+    """Train the toy experiment with the command, in runs/NAME on prepared/toy."""
     settings = {**toy.settings, "training": {**toy.settings["training"], **training}}
     Path("toy.json").write_text(json.dumps(settings), encoding="utf-8")
     run = Path("runs") / name
@@ -42,7 +42,7 @@ def weights(run: Path) -> bytes:
 
 
 def interrupted_before(step: int, monkeypatch) -> None:
-    """The next runs stop as by a signal before they make the update of `step`."""
+    """Interrupt the next runs, as by a signal, before the update of `step`."""
     update = Trainer._update
 
     def stop(trainer, batches):
@@ -67,7 +67,7 @@ def test_a_run_is_repeated_to_the_last_bit_and_that_is_said(toy, capsys):
 
 
 def test_a_killed_and_prolonged_run_is_repeated_by_one_that_is_killed_too(toy, monkeypatch):
-    """What a checkpoint out of turn, and the end that the run had before, leave in the metrics is no difference."""
+    """Unscheduled checkpoints and an earlier end in the metrics do not count as a difference."""
     with monkeypatch.context() as stopped:
         interrupted_before(6, stopped)
         with pytest.raises(KeyboardInterrupt):
@@ -89,7 +89,7 @@ def test_a_run_that_went_another_way_is_told_by_its_first_difference(toy, monkey
 
     def another(trainer, batches):
         if trainer.state.step == 5:
-            torch.rand(1)  # shifts what dropout draws from the sixth update on
+            torch.rand(1)  # shifts dropout's random numbers from the sixth update on
         return update(trainer, batches)
 
     monkeypatch.setattr(Trainer, "_update", another)

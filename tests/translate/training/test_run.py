@@ -1,4 +1,4 @@
-"""The run directory: whatever a kill leaves of the metrics, what is kept is whole."""
+"""The run directory: after a kill, the complete lines of the metrics are kept."""
 
 import json
 
@@ -24,7 +24,7 @@ def test_wherever_the_metrics_were_cut_the_lines_before_the_cut_stay(tmp_path):
     for n in range(len(whole) + 1):
         run.metrics.write_bytes(whole[:n])
         run.forget_after(5)
-        # A line that lacks nothing but its end is whole.
+        # A line that lacks only its newline is complete.
         assert run.metrics.read_bytes() == whole[: whole.rfind(b"\n", 0, n + 1) + 1]
 
 
@@ -34,7 +34,7 @@ def test_no_bytes_at_the_end_break_a_resume(tmp_path_factory, tail, step):
     for record in RECORDS:
         run.log(record)
     with run.metrics.open("ab") as file:
-        file.write(tail.replace(b"{", b""))  # what is no record
+        file.write(tail.replace(b"{", b""))  # not a record
     run.forget_after(step)
     kept = [json.loads(line) for line in run.metrics.read_text(encoding="utf-8").splitlines()]
     assert [record["step"] for record in kept] == [record["step"] for record in RECORDS if record["step"] <= step]

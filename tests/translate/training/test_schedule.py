@@ -1,4 +1,4 @@
-"""The steps of a run: epochs count in full, however many batches an update takes."""
+"""The number of steps: epochs are complete for any number of batches per update."""
 
 import pytest
 from hypothesis import given
@@ -15,7 +15,7 @@ def schedule(n_batches: int, batches_per_update: int, **training: object) -> Sch
 
 
 def test_thirty_epochs_on_eight_ranks_are_thirty_epochs():
-    """Rounding down in each epoch gave 28.2."""
+    """Rounding down in each epoch would give 28.2."""
     assert schedule(119, 8, max_epochs=30).last_step == 447
 
 

@@ -1,4 +1,4 @@
-"""SIGTERM and Ctrl-C at any time: told, with the exit code of the signal, and resumed to the same bits."""
+"""SIGTERM and Ctrl-C at any time: a message, the signal's exit code, and bit-identical resuming."""
 
 import os
 import signal
@@ -14,7 +14,7 @@ from translate.training.signals import terminable
 
 @pytest.fixture(autouse=True)
 def in_the_foreground() -> Iterator[None]:
-    """What a shell begins in the background ignores Ctrl-C, tests as well."""
+    """Handle Ctrl-C; processes that a shell starts in the background ignore it."""
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     yield
     signal.signal(signal.SIGINT, before)
@@ -25,7 +25,7 @@ def final_weights(toy, name: str) -> bytes:
 
 
 def signals_itself(monkeypatch, trainer, method: str, *numbers: int, step: int) -> None:
-    """Make the trainer receive signals at the start of a method, when it stands at this step."""
+    """Make the trainer receive signals at the start of a method at this step."""
     act = getattr(trainer, method)
 
     def strike(**options):

@@ -1,4 +1,4 @@
-"""Operations counted sentence by sentence, whatever the padding."""
+"""Operations are counted per sentence, without padding."""
 
 import dataclasses
 

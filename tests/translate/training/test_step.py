@@ -1,4 +1,4 @@
-"""One update: independent of how the batch was split, and harmless where the loss is not finite."""
+"""One update is independent of the split into micro-batches, and a non-finite loss changes nothing."""
 
 import copy
 
@@ -49,7 +49,7 @@ def step(model: Transformer, batches: list[Batch], **changes: object) -> tuple[o
 
 @pytest.mark.parametrize("split", [[(0, 1), (2, 3, 4)], [(0,), (1,), (2,), (3,), (4,)], [(4, 2), (3, 1, 0)]])
 def test_any_split_into_micro_batches_makes_the_same_update(model, pairs, split):
-    """Sums and counts travel together: a short micro-batch weighs no more than its tokens."""
+    """Losses and token counts are summed, so a short micro-batch weighs no more than its tokens."""
     whole, expected = step(model, [batch_of(pairs, 0, 1, 2, 3, 4)])
     stats, parameters = step(model, [batch_of(pairs, *index) for index in split])
     assert stats.loss == pytest.approx(whole.loss, rel=1e-6)
@@ -61,7 +61,7 @@ def test_any_split_into_micro_batches_makes_the_same_update(model, pairs, split)
 
 
 def test_the_loss_is_that_of_the_whole_logits(model, pairs):
-    """The fused projection and loss, over real tokens only, against the definition over all logits."""
+    """The fused projection and loss over real tokens, against the definition over all logits."""
     batch = batch_of(pairs, 0, 1, 2, 3, 4)
     loss, nll = batch_loss(model, batch, 0.1, torch.float32)
     real = batch.tgt_out != 0
@@ -71,7 +71,7 @@ def test_the_loss_is_that_of_the_whole_logits(model, pairs):
 
 
 def test_the_optimizer_is_the_papers(model):
-    """Section 5.3, and one update of it by hand: the first step of Adam is lr * g / (|g| + epsilon)."""
+    """Section 5.3, and one update by hand: the first step of Adam is lr * g / (|g| + epsilon)."""
     optimizer = new_optimizer(model, CONFIG)
     (group,) = optimizer.param_groups
     assert (group["betas"], group["eps"], group["weight_decay"]) == ((0.9, 0.98), 1e-9, 0.0)
@@ -103,7 +103,7 @@ def test_a_loss_that_is_not_finite_leaves_the_parameters_untouched(model, pairs,
 
 
 def test_clipping_bounds_the_gradient_and_reports_its_length_before(model, pairs):
-    """The first Adam step has the size of the learning rate whatever the gradient, so the second moments are read."""
+    """The size of Adam's first step does not depend on the gradient, so the first moments are compared."""
     batches = [batch_of(pairs, 0, 1, 2)]
     free, _ = step(model, batches)
     optimizer = new_optimizer(model, CONFIG)
@@ -115,7 +115,7 @@ def test_clipping_bounds_the_gradient_and_reports_its_length_before(model, pairs
 
 
 def test_the_fast_path_follows_the_plain_one(model, pairs):
-    """bf16 products change a loss by rounding, about 2^-8 relative, and no more."""
+    """bf16 products change a loss only by rounding, about 2^-8 relative."""
     batch = batch_of(pairs, 0, 1, 2, 3, 4)
     fast, plain = (batch_loss(model, batch, 0.1, dtype)[0].item() for dtype in (torch.bfloat16, torch.float32))
     assert fast == pytest.approx(plain, rel=0.01)

@@ -1,4 +1,4 @@
-"""TensorBoard shows the numbers of the metrics, each once, and changes nothing in a run."""
+"""TensorBoard shows every number of the metrics once, and using it does not change the run."""
 
 import importlib.util
 import json
@@ -15,7 +15,7 @@ needs_the_extra = pytest.mark.skipif(importlib.util.find_spec("tensorboard") is 
 
 
 def points(run: Run) -> dict[str, list[tuple[int, float]]]:
-    """All points of the event files, whatever a reader would purge."""
+    """All points of the event files, including those that a reader would purge."""
     from tensorboard.backend.event_processing.event_file_loader import EventFileLoader
 
     found: dict[str, list[tuple[int, float]]] = {}
@@ -54,7 +54,7 @@ def test_every_number_of_the_metrics_is_a_point(toy):
 
 @needs_the_extra
 def test_a_resumed_run_has_no_point_twice_and_none_that_it_took_back(toy, monkeypatch):
-    """Steps 5 and 6 are made, lost with the process, and made again; so is the final model."""
+    """Steps 5 and 6 are lost with the process and repeated; so is the final model."""
     trainer = toy.trainer("run", tensorboard=True)
     update = trainer._update
 
