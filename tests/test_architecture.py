@@ -46,12 +46,12 @@ def run(program: str, *arguments: str) -> subprocess.CompletedProcess[str]:
     )
 
 
-def test_both_packages_are_looked_at() -> None:
+def test_both_packages_are_checked() -> None:
     names = {module_name(path) for path in FILES}
     assert {"transformer", "transformer.attention", "translate", "translate.corpus.prepare"} <= names
 
 
-def test_modules_import_without_a_word_or_a_thread_or_an_extra() -> None:
+def test_modules_import_without_output_threads_or_extras() -> None:
     program = """
 import importlib, json, sys, threading
 for name in sys.argv[1:]:
@@ -117,7 +117,7 @@ def test_files_and_classes_are_short(path: Path) -> None:
     assert [node.name for node in classes if (node.end_lineno or 0) - node.lineno + 1 > MAX_CLASS_LINES] == []
 
 
-def test_a_name_from_the_top_of_the_library_is_that_of_its_module() -> None:
+def test_each_top_level_name_of_the_library_is_the_object_of_its_module() -> None:
     import transformer
 
     for name in transformer.__all__:
@@ -127,7 +127,7 @@ def test_a_name_from_the_top_of_the_library_is_that_of_its_module() -> None:
 
 
 @EACH_FILE
-def test_a_module_is_named_after_what_it_holds(path: Path) -> None:
+def test_no_module_has_a_meaningless_name(path: Path) -> None:
     assert not NAMELESS & {part.removesuffix(".py") for part in path.relative_to(ROOT).parts}
 
 

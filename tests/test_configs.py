@@ -44,13 +44,13 @@ def header(name: str) -> str:
     return text[: re.search(r"^(?!#)", text, re.MULTILINE).start()]  # type: ignore[union-attr]
 
 
-def test_the_named_experiments_are_there() -> None:
+def test_the_named_experiments_exist() -> None:
     names = {"demo", "de-en", "en-de", "multi30k-de-en", "multi30k-en-de", "tatoeba-de-en", "iwslt14-de-en", *WMT}
     assert {f"configs/{name}.toml" for name in names} <= set(CONFIGS)
 
 
 @every_config
-def test_it_loads_and_builds_a_model_that_trains_for_a_known_time(name: str) -> None:
+def test_an_experiment_loads_builds_a_model_and_has_an_end(name: str) -> None:
     config = experiment(name)
     assert model(config).vocab_size == config.tokenizer.vocab_size
     assert config.training.max_steps or config.training.max_epochs
@@ -147,7 +147,7 @@ def test_a_grid_loads_and_opens_with_its_command(name: str) -> None:
     assert f"# Run: translate experiment {name}\n" in header(name)
 
 
-def test_the_named_grids_are_there() -> None:
+def test_the_named_grids_exist() -> None:
     names = (
         "table3",
         "norm",
@@ -163,7 +163,7 @@ def test_the_named_grids_are_there() -> None:
     assert {f"configs/grids/{name}.toml" for name in names} <= set(GRIDS)
 
 
-def test_the_grid_of_table_3_is_the_papers_table_by_one_factor() -> None:
+def test_the_grid_of_table_3_is_the_papers_table_scaled_down() -> None:
     """Widths are divided by 4; heads, d_k and d_v by 2, since their product is d_model; steps by 100."""
     factors = {"d_model": 4, "d_ff": 4, "n_heads": 2, "d_k": 2, "d_v": 2, "max_steps": 100}
     grid = load_grid(ROOT / "configs" / "grids" / "table3.toml", [])
@@ -195,7 +195,7 @@ def test_the_grids_of_search_and_averaging_train_once_per_seed() -> None:
         assert not any(axis.retrains for axis in load_grid(ROOT / "configs" / "grids" / f"{name}.toml", []).axes)
 
 
-def test_the_grid_of_seeds_turns_the_corpus_round() -> None:
+def test_the_grid_of_seeds_swaps_the_corpus_for_the_other_direction() -> None:
     grid = load_grid(ROOT / "configs" / "grids" / "seeds.toml", [])
     assert {(c.row[0], c.config.data.train[0].source) for c in grid.cells} == {  # type: ignore[union-attr]
         ("de-en", "train.de.gz"),
@@ -204,7 +204,7 @@ def test_the_grid_of_seeds_turns_the_corpus_round() -> None:
 
 
 @every_config
-def test_no_corpus_stands_in_an_experiment_twice(name: str) -> None:
+def test_no_corpus_is_listed_twice_in_an_experiment(name: str) -> None:
     """A second copy would be dropped as a duplicate; `upsample` repeats a corpus."""
     data = experiment(name).data
     corpora = [describe(source) for source in (*data.train, *(data.replay.sources if data.replay else ()))]

@@ -59,7 +59,7 @@ def test_loss_and_gradients_are_those_of_the_cpu(model, batch):
         torch.testing.assert_close(parameter.grad.cpu(), expected[name], rtol=1e-3, atol=1e-3)
 
 
-def test_the_chunked_loss_is_the_definition():
+def test_the_chunked_loss_equals_its_definition():
     torch.manual_seed(11)
     states, weight = torch.randn(1500, 64, device=CUDA), torch.randn(301, 64, device=CUDA)
     target = torch.randint(301, (1500,), device=CUDA)

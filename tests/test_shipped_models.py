@@ -30,7 +30,7 @@ def everyday() -> ModuleType:
 
 
 @every_model
-def test_it_is_small_and_says_what_it_is(model: Path) -> None:
+def test_a_shipped_model_is_small_and_has_a_card(model: Path) -> None:
     assert sum(path.stat().st_size for path in model.iterdir()) <= 25e6
     spec = ModelFolder.open(model).spec
     assert model.name == f"{spec.source}-{spec.target}"
@@ -58,7 +58,7 @@ def test_the_question_is_answered(german: Translator) -> None:
     "text",
     ["Das Konzert beginnt heute Abend um 8 Uhr.", "Hotel", "Name", "Computer", "Es sind 20 Leute da.", "Hallo Anna!"],
 )
-def test_the_guards_leave_a_good_translation_as_the_model_says_it(german: Translator, text: str) -> None:
+def test_the_guards_do_not_change_a_good_translation(german: Translator, text: str) -> None:
     (guarded,), (free,) = german.passages([text]), german.passages([text], guarded=False)
     assert (guarded.text, guarded.suspicious) == (free.text, False)
 

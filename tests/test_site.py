@@ -27,7 +27,7 @@ def test_the_site_builds_and_loads_nothing_from_elsewhere(tmp_path: Path) -> Non
     assert (tmp_path / "search" / "search_index.js").exists()  # for pages opened from disk
 
 
-def test_code_in_a_line_breaks_after_the_marks_that_join_words_and_nowhere_else() -> None:
+def test_inline_code_breaks_only_after_marks_that_join_words() -> None:
     html = "<p><code>tests/test_site.py: de-en --every-head __call__</code> a b_c</p><pre><code>one\n</code></pre>"
     found = program("docs_code").on_page_content(html).split("<wbr>")
     end = "__call__</code> a b_c</p><pre><code>one\n</code></pre>"

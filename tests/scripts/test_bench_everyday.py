@@ -26,22 +26,22 @@ def test_another_answer_is_not_accepted(answer: str) -> None:
 
 
 @pytest.mark.parametrize("answer", ["no no no", "no, no, no.", "yes sir, yes sir, yes sir", "hahahahaha", "####"])
-def test_the_same_over_and_over_is_a_loop(answer: str) -> None:
+def test_repeated_text_is_a_loop(answer: str) -> None:
     assert bench.judge(["a long enough reference"], answer)["loops"]
 
 
 @pytest.mark.parametrize("answer", ["no no", "bye bye", "the man, the dog and the cat", "I see..."])
-def test_what_people_say_is_no_loop(answer: str) -> None:
+def test_common_phrases_are_not_loops(answer: str) -> None:
     assert not bench.judge(["a long enough reference"], answer)["loops"]
 
 
-def test_the_longest_accepted_answer_is_the_measure_of_length() -> None:
+def test_an_answer_is_too_long_relative_to_the_longest_accepted_one() -> None:
     assert not bench.judge(HOUSE, "x" * 15)["too_long"]
     assert bench.judge(HOUSE, "x" * 16)["too_long"]
 
 
 @given(st.text(max_size=20))
-def test_an_answer_compares_to_itself_in_any_case(text: str) -> None:
+def test_an_answer_always_equals_itself(text: str) -> None:
     assert bench.judge([text], f"{text}!")["accepted"]
 
 
@@ -61,7 +61,7 @@ def test_the_totals_count_each_kind() -> None:
     assert bench.totals(verdicts) == expected
 
 
-def test_the_list_of_the_model_is_asked_and_failures_are_shown(
+def test_the_list_for_the_models_languages_is_used_and_failures_are_shown(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     def passages(texts: Sequence[str], *, guarded: bool) -> list[SimpleNamespace]:

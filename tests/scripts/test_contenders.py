@@ -20,7 +20,7 @@ def test_each_contender_answers_and_the_bar_names_it(capsys: pytest.CaptureFixtu
     assert "2/2" in captured.err
 
 
-def test_a_contender_that_ended_is_an_error() -> None:
+def test_a_contender_that_exits_early_is_an_error() -> None:
     commands = {"ours": [sys.executable, "-c", "input()"]}
     with contenders.started(commands, 1) as ask_each, pytest.raises(SystemExit, match="ended early"):
         ask_each("round 1")

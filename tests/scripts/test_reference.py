@@ -25,7 +25,7 @@ def test_no_page_is_left_over() -> None:
     assert {path.name for path in (DOCS / "reference").iterdir()} == PAGES.keys()
 
 
-def test_no_module_is_there_twice() -> None:
+def test_no_module_is_listed_twice() -> None:
     assert len(set(reference.APPLICATION)) == len(reference.APPLICATION)
 
 
@@ -46,7 +46,7 @@ def test_every_setting_has_its_default_and_a_description() -> None:
                 assert float(rows[key][1].strip("`")) == default
 
 
-def test_sections_of_the_paper_have_a_column() -> None:
+def test_settings_show_the_section_of_the_paper() -> None:
     assert re.search(
         r"^\| `n_heads` \|.*\| `8` \| attention heads h\. \| 3\.2\.2 \|$", PAGES["settings.md"], re.MULTILINE
     )
@@ -64,7 +64,7 @@ def test_every_command_and_option_is_there() -> None:
 
 
 @pytest.mark.parametrize("path", ["README.md", *sorted(str(path.relative_to(DOCS)) for path in DOCS.rglob("*.md"))])
-def test_what_examples_import_is_there(path: str) -> None:
+def test_names_imported_by_examples_are_in_the_reference(path: str) -> None:
     text = (DOCS.parent / path if path == "README.md" else DOCS / path).read_text(encoding="utf-8")
     for code in re.findall(r"^```python\n(.*?)^```$", text, re.DOTALL | re.MULTILINE):
         for module, names in re.findall(r"^from ((?:transformer|translate)[\w.]*) import (.+)$", code, re.MULTILINE):
@@ -98,5 +98,5 @@ def test_a_docstring_has_text_and_sections() -> None:
     )
 
 
-def test_a_name_with_underscores_is_no_emphasis() -> None:
+def test_a_name_with_underscores_is_not_emphasis() -> None:
     assert reference.escaped("Step.__call__ of d_model") == "Step.\\_\\_call\\_\\_ of d_model"

@@ -36,20 +36,20 @@ def test_a_run_is_one_row_with_a_column_for_each_test_set() -> None:
     assert (second["training pairs"], second["news (2,000)"]) == ("unknown", "")
 
 
-def test_a_published_score_of_another_kind_says_so() -> None:
+def test_a_published_score_of_another_kind_is_labelled() -> None:
     published = {"system": "S", "source": "a paper", "languages": "de-en", "parameters": None, "pairs": None}
     table = results.score_table([run("a")], [published | {"scores": {"news": 27.25}, "unlike": "tokenised"}])
     assert rows(table)[1]["news (2,000)"] == "27.25 (tokenised)"
 
 
-def test_two_processes_of_one_thread_are_not_one_thread() -> None:
+def test_two_processes_with_one_thread_each_are_shown_as_such() -> None:
     assert results.machine_name(CPU) == "Xeon, 2 x 1 thread"
     assert results.machine_name(CPU | {"processes": 1, "threads": 2}) == "Xeon, 2 threads"
     assert results.machine_name({"processor": "Xeon", "threads": 1, "device": "cpu"}) == "Xeon, 1 thread"
     assert results.machine_name(CPU | {"device": "H100"}) == "2 x H100"
 
 
-def test_a_run_that_continues_another_shows_its_own_and_the_total_compute() -> None:
+def test_a_run_with_a_parent_shows_its_own_and_the_total_compute() -> None:
     first = run("first")
     second, lost, third = (
         run("second", parents=[first]),
@@ -92,13 +92,13 @@ def test_a_record_has_the_data_size_and_the_cost_of_each_parent(tmp_path: Path) 
     assert "sample" not in record["scores"]["news"]
 
 
-def test_a_parent_that_belongs_to_no_run_is_an_error(tmp_path: Path) -> None:
+def test_a_parent_without_a_run_is_an_error(tmp_path: Path) -> None:
     write_run(tmp_path / "a", tmp_path / "gone" / "model")
     with pytest.raises(UserError, match="belongs to no run"):
         results.record_of(tmp_path / "a")
 
 
-def test_a_grid_is_a_chapter_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_grid_is_a_separate_chapter(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     row = {"norm": "post", "seeds": "2", "BLEU valid": "31.70 ± 0.20", "p valid": "", "remarks": "baseline"}
     grid = {"kind": "grid", "name": "norm", "table": [row, row | {"norm": "pre", "remarks": ""}], "notes": ["Read me."]}
     folder = tmp_path / "experiments" / "norm"

@@ -88,7 +88,7 @@ def test_a_run_ships_with_its_card(
     assert "exists already" in capsys.readouterr().err
 
 
-def test_a_card_tells_what_a_fine_tuned_model_began_with(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_card_of_a_fine_tuned_model_names_its_parent(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(place)
     (place / "y.toml").write_text(CONFIG.replace("max_steps = 2", "max_steps = 3"), encoding="utf-8")
     assert main(["train", "y.toml", "--from", "runs/x/checkpoints/step-00000002"]) == 0

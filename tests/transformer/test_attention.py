@@ -90,7 +90,7 @@ def test_a_key_that_is_not_allowed_has_exactly_zero_influence(kernel, problem: P
 
 @KERNELS
 @given(problem=problems(), seed=SEEDS)
-def test_the_order_of_the_keys_means_nothing(kernel, problem: Problem, seed: int) -> None:
+def test_the_order_of_the_keys_does_not_matter(kernel, problem: Problem, seed: int) -> None:
     q, k, v, allowed = problem
     order = torch.randperm(k.size(2), generator=torch.Generator().manual_seed(seed))
     permuted = kernel(q, k[:, :, order], v[:, :, order], allowed[..., order])
@@ -113,7 +113,7 @@ def test_scores_of_any_size_give_finite_weights() -> None:
 
 
 @KERNELS
-def test_a_forbidden_key_is_not_read_even_where_all_others_fit_badly(kernel) -> None:
+def test_a_masked_key_has_no_weight_even_if_all_other_scores_are_very_low(kernel) -> None:
     """A large negative number in place of -inf would fail here."""
     q, k = torch.full((1, 1, 1, 4), 1e5), torch.tensor([-1e5, 0.0])[:, None].expand(1, 1, 2, 4)
     allowed = torch.tensor([[[[True, False]]]])
@@ -183,14 +183,14 @@ def test_heads_may_have_any_widths() -> None:
 
 
 @pytest.mark.parametrize("bias", [False, True])
-def test_one_product_or_two_project_alike(bias: bool) -> None:
+def test_one_product_and_two_products_give_the_same_projections(bias: bool) -> None:
     """Cross-attention projects queries separately from keys and values; self-attention in one product."""
     module = attention(dataclasses.replace(TINY, attention_bias=bias))
     x_BTD = torch.randn(3, 5, TINY.d_model)
     torch.testing.assert_close(module.project(x_BTD), (module.queries(x_BTD), *module.keys_values(x_BTD)))
 
 
-def test_self_attention_is_attention_to_oneself() -> None:
+def test_self_attention_equals_attention_with_its_own_keys_and_values() -> None:
     module = attention(TINY)
     x_BTD, allowed = torch.randn(3, 5, TINY.d_model), torch.ones(5, 5, dtype=torch.bool).tril()[None, None]
     apart = module.read(module.queries(x_BTD), *module.keys_values(x_BTD), allowed)
@@ -204,7 +204,7 @@ def test_returning_the_weights_changes_no_output() -> None:
     assert [weights.shape for weights in weights_out] == [(3, 3, 5, 5)]
 
 
-def test_attention_dropout_belongs_to_training() -> None:
+def test_attention_dropout_acts_in_training_only() -> None:
     module = attention(dataclasses.replace(TINY, attention_dropout=0.5))
     x_BTD = torch.randn(3, 5, TINY.d_model)
     evaluated = module.eval()(x_BTD, None)
@@ -216,7 +216,7 @@ def test_attention_dropout_belongs_to_training() -> None:
 
 
 @pytest.mark.parametrize("gain", [1.0, 0.5])
-def test_each_projection_starts_xavier_uniform_by_its_own_fans(gain: float) -> None:
+def test_each_projection_is_initialised_xavier_uniform_with_its_own_fans(gain: float) -> None:
     """One matrix holds W^Q, W^K and W^V, but each has its own fan-out; the gain applies to V and O only."""
     config = ModelConfig(vocab_size=7, d_model=98, n_heads=3, d_k=19, d_v=41, attention_bias=True, init_gain=gain)
     module = MultiHeadAttention(config)
@@ -231,7 +231,7 @@ def test_each_projection_starts_xavier_uniform_by_its_own_fans(gain: float) -> N
     assert not module.w_o.bias.any()
 
 
-def test_causal_stands_for_a_causal_mask() -> None:
+def test_causal_is_equivalent_to_a_causal_mask() -> None:
     q, k, v = torch.randn(3, 2, 3, 5, 7)
     torch.testing.assert_close(attend_fast(q, k, v, None, causal=True), attend(q, k, v, causal_mask(5)))
 

@@ -60,7 +60,7 @@ def test_reorder_commutes_with_decoding(model: Transformer, data: st.DataObject)
 
 @EACH_VARIANT
 @pytest.mark.parametrize("kept", [[0, 2], [1], [2, 1]])
-def test_sentences_that_go_on_do_not_miss_the_others(model: Transformer, kept: list[int]) -> None:
+def test_remaining_sentences_are_unaffected_when_others_leave(model: Transformer, kept: list[int]) -> None:
     tgt_BT, memory = random_ids(3, 7), model.encode(SRC_BS)
     cache = model.new_cache(memory)
     feed(model, cache, tgt_BT[:, :4])
@@ -84,7 +84,7 @@ def test_decoding_ends_at_max_length_where_positions_are_learned() -> None:
         model.decode_step(torch.full((3,), 5), cache)
 
 
-def test_what_a_cache_has_written_stays_where_it_is() -> None:
+def test_cached_positions_are_never_moved() -> None:
     """Each position is written once; reordering or growing the cache does not move it."""
     model = MODELS["paper"]
     cache = model.new_cache(model.encode(SRC_BS))
@@ -99,7 +99,7 @@ def test_what_a_cache_has_written_stays_where_it_is() -> None:
             assert layer.self_k[:, :, : 2 * length].equal(torch.cat(parts, dim=2))
 
 
-def test_two_decodes_of_one_model_do_not_meet() -> None:
+def test_interleaved_decodes_of_one_model_are_independent() -> None:
     model = MODELS["paper"]
     memory = model.encode(SRC_BS)
     one, other = random_ids(3, 7, seed=1), random_ids(3, 7, seed=2)
@@ -109,7 +109,7 @@ def test_two_decodes_of_one_model_do_not_meet() -> None:
         torch.testing.assert_close(torch.stack(logits, dim=1), model.decode(tgt_BT, memory), **CLOSE)
 
 
-def test_a_new_order_before_the_first_step_is_no_order_at_all() -> None:
+def test_an_identity_reorder_before_the_first_step_has_no_effect() -> None:
     model, tgt_BT = MODELS["paper"], random_ids(3, 5)
     memory = model.encode(SRC_BS)
     cache = model.new_cache(memory)

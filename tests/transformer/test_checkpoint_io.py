@@ -35,7 +35,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 @pytest.mark.parametrize("name", VARIANTS)
-def test_a_model_comes_back_to_the_last_bit(name: str, tmp_path: Path) -> None:
+def test_a_model_loads_bit_for_bit(name: str, tmp_path: Path) -> None:
     model = toy_model(VARIANTS[name])
     save_model(model, tmp_path)
     loaded = load_model(tmp_path)
@@ -221,7 +221,7 @@ def test_a_mistake_in_the_config_is_named(folder: Path, changes: dict[str, objec
     refused(lambda: load_model(folder), folder / CONFIG, reason)
 
 
-def test_a_format_of_the_future_is_refused(folder: Path) -> None:
+def test_a_newer_format_is_refused(folder: Path) -> None:
     description = json.loads((folder / CONFIG).read_text(encoding="utf-8"))
     (folder / CONFIG).write_text(json.dumps({**description, "format": 2}), encoding="utf-8")
     refused(lambda: load_model(folder), folder / CONFIG, "format 2 is unknown; this version reads 1")
@@ -243,7 +243,7 @@ def test_weights_of_another_architecture_are_refused(folder: Path, changes: dict
 
 
 @pytest.mark.parametrize("change", ["missing", "foreign"])
-def test_a_tensor_too_few_or_too_many_is_named(folder: Path, change: str) -> None:
+def test_a_missing_or_unknown_tensor_is_named(folder: Path, change: str) -> None:
     tensors = load_file(folder / WEIGHTS)
     if change == "missing":
         del tensors["src_embedding.weight_VD"]
@@ -282,14 +282,14 @@ def test_an_average_is_the_mean(tmp_path: Path, n: int) -> None:
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.float64])
-def test_an_average_of_equal_files_is_that_file(tmp_path: Path, dtype: torch.dtype) -> None:
+def test_an_average_of_equal_files_equals_each_file(tmp_path: Path, dtype: torch.dtype) -> None:
     tensors = {"w": torch.randn(3, 5).to(dtype)}
     mean = average(saved(tmp_path, [tensors] * 3))
     assert mean["w"].dtype == dtype
     assert torch.equal(mean["w"], tensors["w"])
 
 
-def test_large_and_small_weights_do_not_swallow_each_other(tmp_path: Path) -> None:
+def test_averaging_keeps_small_weights_next_to_large_ones(tmp_path: Path) -> None:
     """Sums in float32 would lose the 1 next to 2^25."""
     values = [2.0**25, 1.0, 1.0, -(2.0**25)]
     mean = average(saved(tmp_path, [{"w": torch.tensor([value])} for value in values]))
@@ -314,6 +314,6 @@ def test_a_missing_checkpoint_is_named(tmp_path: Path) -> None:
     refused(lambda: average(paths), paths[1], "missing")
 
 
-def test_no_checkpoints_have_no_average() -> None:
+def test_averaging_no_checkpoints_is_an_error() -> None:
     with pytest.raises(CheckpointError, match="no checkpoints to average"):
         average([])

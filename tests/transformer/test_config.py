@@ -55,7 +55,7 @@ def test_heads_share_the_width_unless_their_own_is_given(n_heads: int, width: in
     ["vocab_size", "d_model", "n_heads", "d_k", "d_v", "d_ff", "n_encoder_layers", "n_decoder_layers", "max_length"],
 )
 @given(value=st.integers(-9, 0))
-def test_sizes_begin_at_one(field: str, value: int) -> None:
+def test_sizes_must_be_at_least_one(field: str, value: int) -> None:
     with pytest.raises(ConfigError, match=f"model.{field} = {value} must be at least 1"):
         ModelConfig.from_dict({"vocab_size": 7, field: value})
 
@@ -92,7 +92,7 @@ def test_a_mistake_is_named_with_its_key_value_and_rule(values: dict[str, Any], 
     assert message in str(caught.value)
 
 
-def test_a_name_that_is_no_choice_lists_the_choices() -> None:
+def test_an_invalid_choice_lists_the_choices() -> None:
     with pytest.raises(ConfigError, match="model.tying = 'some' is none of: all, target, none"):
         ModelConfig(vocab_size=7, tying="some")  # type: ignore[arg-type]
 

@@ -144,7 +144,7 @@ def test_self_attention_is_cheaper_than_recurrence_where_sentences_are_shorter_t
 
 
 @given(n=st.integers(1, 2000), d=st.integers(1, 2000))
-def test_attention_restricted_to_everything_is_unrestricted(n: int, d: int) -> None:
+def test_attention_restricted_to_the_whole_length_costs_as_much_as_unrestricted(n: int, d: int) -> None:
     assert cost.restricted_self_attention_cost(n, d, r=n) == cost.self_attention_cost(n, d)
 
 
@@ -155,6 +155,6 @@ def test_dilated_convolutions_join_any_two_positions_in_log_k_layers(k: int, dep
     assert convolution.operations == k * cost.recurrent_cost(k**depth, d).operations
 
 
-def test_a_kernel_of_one_joins_nothing() -> None:
+def test_a_kernel_of_width_one_is_refused() -> None:
     with pytest.raises(ValueError, match="k = 1: a kernel"):
         cost.convolutional_cost(5, 3, k=1)

@@ -41,7 +41,7 @@ def test_learned_positions_are_added_unscaled() -> None:
 
 @pytest.mark.parametrize("kind", ["sinusoidal", "sinusoidal-blocks", "learned"])
 @given(n=st.integers(1, 13), cut=st.integers(0, 12))
-def test_positions_in_two_parts_are_those_in_one(kind: Positions, n: int, cut: int) -> None:
+def test_embedding_in_two_parts_equals_embedding_at_once(kind: Positions, n: int, cut: int) -> None:
     _, positions = embedding(dataclasses.replace(TINY, positions=kind))
     cut = min(cut, n)
     assert torch.equal(torch.cat((positions(0, cut), positions(cut, n - cut))), positions(0, n))
@@ -49,7 +49,7 @@ def test_positions_in_two_parts_are_those_in_one(kind: Positions, n: int, cut: i
 
 @ORDERS
 @given(start=st.integers(0, 60), n=st.integers(1, 60))
-def test_sinusoids_go_on_beyond_the_stored_table(order: Positions, start: int, n: int) -> None:
+def test_sinusoids_continue_beyond_the_stored_table(order: Positions, start: int, n: int) -> None:
     _, positions = embedding(dataclasses.replace(TINY, positions=order))
     torch.testing.assert_close(positions(start, n), sinusoids(start + n, TINY.d_model, order)[start:])
 
@@ -93,7 +93,7 @@ def test_only_rows_that_were_read_receive_gradients() -> None:
     torch.testing.assert_close(module.weight_VD.grad[5], 2 * module.weight_VD.grad[7])
 
 
-def test_under_autocast_the_stream_takes_the_type_of_the_products() -> None:
+def test_under_autocast_embeddings_have_the_autocast_dtype() -> None:
     (module, positions), ids_BT = embedding(), random_ids(3, 5)
     with torch.autocast("cpu", torch.bfloat16):
         out = module(ids_BT, positions(0, 5))

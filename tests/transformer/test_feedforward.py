@@ -39,7 +39,7 @@ def test_swish_takes_the_place_of_the_rectifier_by_name(states: Tensor) -> None:
     torch.testing.assert_close(network(states), ((inner / (1 + (-inner).exp())) @ w_2.T + b_2).float())
 
 
-def test_positions_do_not_see_each_other(network: FeedForward, states: Tensor) -> None:
+def test_positions_do_not_influence_each_other(network: FeedForward, states: Tensor) -> None:
     changed = states.clone()
     changed[:, 2] += 1
     out, others = network(changed), [0, 1, 3, 4]
@@ -47,7 +47,7 @@ def test_positions_do_not_see_each_other(network: FeedForward, states: Tensor) -
     assert not torch.allclose(out[:, 2], network(states)[:, 2])
 
 
-def test_the_input_is_left_as_it_was(network: FeedForward, states: Tensor) -> None:
+def test_the_input_is_not_modified(network: FeedForward, states: Tensor) -> None:
     before = states.clone()
     network(states)
     assert torch.equal(states, before)

@@ -47,7 +47,7 @@ def divergence_and_entropy(logits_NV: Tensor, target_N: Tensor, smoothing: float
 
 
 @given(problems(), SMOOTHINGS)
-def test_both_forms_are_the_divergence_written_out(problem: Problem, smoothing: float) -> None:
+def test_both_forms_equal_the_divergence_in_plain_python(problem: Problem, smoothing: float) -> None:
     states, weight, target = problem
     logits = states.double() @ weight.double().T
     expected = divergence_and_entropy(logits, target, smoothing).float()
@@ -71,7 +71,7 @@ def test_gradients_of_both_forms_are_those_of_the_divergence(problem: Problem, s
     torch.testing.assert_close(fused, expected, rtol=1e-4, atol=1e-5)
 
 
-def test_gradients_are_the_slopes_of_the_loss() -> None:
+def test_gradients_equal_finite_differences_of_the_loss() -> None:
     """Checks with finite differences, independent of any gradient formula."""
     torch.manual_seed(2)
     states, weight, target = torch.randn(3, 5), torch.randn(7, 5), torch.randint(7, (3,))
@@ -105,7 +105,7 @@ def test_the_reported_likelihood_is_never_smoothed(problem: Problem, smoothing: 
 
 
 @given(problems(), SMOOTHINGS)
-def test_chunks_leave_no_seams(problem: Problem, smoothing: float) -> None:
+def test_the_chunk_size_does_not_change_the_loss(problem: Problem, smoothing: float) -> None:
     whole, parts = [], []
     for results, chunk in ((whole, 1024), (parts, 3)):
         leaves = [x.clone().requires_grad_() for x in problem[:2]]
@@ -129,7 +129,7 @@ def test_the_minimum_is_the_entropy_of_the_smoothed_target(n_words: int, smoothi
 
 @pytest.mark.parametrize("smoothing", [0.0, 0.1])
 @pytest.mark.parametrize("size", [50.0, 88.0, 95.0, 100.0, 102.0, 103.5, 110.0, 1e3, 1e4])
-def test_a_likelihood_too_small_for_a_float_keeps_its_logarithm(size: float, smoothing: float) -> None:
+def test_the_loss_is_correct_where_the_likelihood_underflows(size: float, smoothing: float) -> None:
     """As the reference's logit falls to -size, its probability underflows, but the loss stays correct."""
     states, weight = torch.tensor([[size], [size], [0.0]]), torch.tensor([[0.0], [-1.0], [-0.5]])
     target = torch.tensor([1, 0, 1])
@@ -163,7 +163,7 @@ def test_bfloat16_products_stay_close_to_float32() -> None:
 
 
 @given(problems(), SMOOTHINGS)
-def test_no_gradient_is_computed_that_nobody_asked_for(problem: Problem, smoothing: float) -> None:
+def test_gradients_are_computed_only_if_requested(problem: Problem, smoothing: float) -> None:
     states, weight, target = problem
     with_gradient = linear_smoothed_nll(states.requires_grad_(), weight, target, smoothing)
     with torch.no_grad():
@@ -175,7 +175,7 @@ def test_no_gradient_is_computed_that_nobody_asked_for(problem: Problem, smoothi
 
 
 @given(problems(), SMOOTHINGS, st.floats(-3, 3))
-def test_the_gradient_of_a_scaled_loss_is_scaled(problem: Problem, smoothing: float, scale: float) -> None:
+def test_scaling_the_loss_scales_its_gradient(problem: Problem, smoothing: float, scale: float) -> None:
     """The caller divides by the number of tokens of an update."""
     states, weight, target = problem
     leaves = [x.requires_grad_() for x in (states, weight)]
@@ -187,7 +187,7 @@ def test_the_gradient_of_a_scaled_loss_is_scaled(problem: Problem, smoothing: fl
 
 
 @given(problems(), SMOOTHINGS, SEEDS)
-def test_sums_of_parts_are_the_sum_of_the_whole(problem: Problem, smoothing: float, seed: int) -> None:
+def test_losses_of_parts_add_up_to_the_loss_of_the_whole(problem: Problem, smoothing: float, seed: int) -> None:
     states, weight, target = problem
     cut = seed % (len(target) + 1)
     whole = linear_smoothed_nll(states, weight, target, smoothing)
@@ -198,7 +198,7 @@ def test_sums_of_parts_are_the_sum_of_the_whole(problem: Problem, smoothing: flo
         torch.testing.assert_close(parts[0][i] + parts[1][i], whole[i], rtol=1e-5, atol=1e-4)
 
 
-def test_no_tokens_cost_nothing() -> None:
+def test_the_loss_of_no_tokens_is_zero() -> None:
     states, weight = torch.empty(0, 5, requires_grad=True), torch.randn(7, 5, requires_grad=True)
     value, nll = linear_smoothed_nll(states, weight, torch.empty(0, dtype=torch.long), 0.1)
     value.backward()
@@ -207,7 +207,7 @@ def test_no_tokens_cost_nothing() -> None:
     assert smoothed_nll(torch.empty(0, 7), torch.empty(0, dtype=torch.long), 0.1).item() == 0
 
 
-def test_a_bias_is_that_of_the_logits_with_its_gradient() -> None:
+def test_a_bias_equals_a_bias_of_the_logits_in_value_and_gradient() -> None:
     """The bias is computed as a column of ones, which does not change the result."""
     generator = torch.Generator().manual_seed(5)
     states, weight, bias = (torch.randn(shape, generator=generator).requires_grad_() for shape in ((7, 3), (11, 3), 11))

@@ -36,7 +36,7 @@ def test_the_causal_mask_is_what_pytorch_calls_causal(n: int) -> None:
 
 
 @given(padded_ids())
-def test_padding_might_as_well_be_cut_off(ids_BS: Tensor) -> None:
+def test_masked_padding_gives_the_same_result_as_no_padding(ids_BS: Tensor) -> None:
     x_BSK = torch.randn(*ids_BS.shape, 5)
     out = self_attention(x_BSK, padding_mask(ids_BS, PAD))
     for b, n in enumerate(ids_BS.ne(PAD).sum(dim=1).tolist()):
@@ -44,20 +44,20 @@ def test_padding_might_as_well_be_cut_off(ids_BS: Tensor) -> None:
 
 
 @given(SIZES, SIZES)
-def test_a_window_sees_as_far_to_both_sides(n: int, window: int) -> None:
+def test_a_window_reaches_equally_far_to_both_sides(n: int, window: int) -> None:
     mask = window_mask(n, window)[0, 0]
     assert mask.tolist() == [[abs(t - s) <= window for s in range(n)] for t in range(n)]
 
 
 @given(SIZES, WINDOWS)
-def test_the_decoder_sees_the_past_as_far_as_the_window(n: int, window: int | None) -> None:
+def test_the_decoder_reads_the_past_within_the_window(n: int, window: int | None) -> None:
     mask = decoder_mask(n, window)[0, 0]
     reach = n if window is None else window
     assert mask.tolist() == [[t - reach <= s <= t for s in range(n)] for t in range(n)]
 
 
 @given(padded_ids(), WINDOWS)
-def test_the_encoder_sees_tokens_as_far_as_the_window(ids_BS: Tensor, window: int | None) -> None:
+def test_the_encoder_reads_tokens_within_the_window(ids_BS: Tensor, window: int | None) -> None:
     n = ids_BS.size(1)
     mask = encoder_mask(padding_mask(ids_BS, PAD), window)[:, 0].expand(-1, n, n)
     for ids, rows in zip(ids_BS.tolist(), mask.tolist(), strict=True):
@@ -67,7 +67,7 @@ def test_the_encoder_sees_tokens_as_far_as_the_window(ids_BS: Tensor, window: in
 
 
 @given(padded_ids(), WINDOWS)
-def test_nobody_else_reads_padding(ids_BS: Tensor, window: int | None) -> None:
+def test_only_padding_itself_may_read_padding(ids_BS: Tensor, window: int | None) -> None:
     n = ids_BS.size(1)
     mask = encoder_mask(padding_mask(ids_BS, PAD), window)[:, 0].expand(-1, n, n)
     others = ~torch.eye(n, dtype=torch.bool)
@@ -95,12 +95,12 @@ def test_the_causal_mask_covers_padding_on_the_right(ids_BS: Tensor) -> None:
     assert torch.equal(both & tokens, causal & tokens)
 
 
-def test_a_sentence_of_nothing_but_padding_is_refused() -> None:
+def test_a_sentence_of_padding_only_is_refused() -> None:
     ids_BS = torch.tensor([[5, 6, 7], [PAD, PAD, PAD]])
     with pytest.raises(ValueError, match="only padding"):
         padding_mask(ids_BS, PAD)
 
 
-def test_on_other_devices_no_value_is_read() -> None:
+def test_masks_on_other_devices_are_built_without_reading_values() -> None:
     """Tensors on the "meta" device have no values; on a GPU, reading one would synchronise."""
     assert padding_mask(torch.ones(2, 3, dtype=torch.long, device="meta"), PAD).shape == (2, 1, 1, 3)

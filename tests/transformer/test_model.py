@@ -45,7 +45,7 @@ def test_future_target_tokens_have_exactly_zero_influence(model: Transformer, t:
 
 
 @EACH_VARIANT
-def test_the_latest_target_token_matters(model: Transformer) -> None:
+def test_the_latest_target_token_has_influence(model: Transformer) -> None:
     """Without this, a decoder that ignores its input would pass the test above."""
     changed = TGT_BT.clone()
     changed[:, 3] = changed[:, 3] % 19 + 4
@@ -63,7 +63,7 @@ def test_no_gradient_comes_from_the_future(model: Transformer) -> None:
 
 
 @EACH_VARIANT
-def test_what_padding_looks_like_has_exactly_zero_influence(model: Transformer) -> None:
+def test_the_embedding_of_padding_has_exactly_zero_influence(model: Transformer) -> None:
     changed = other_padding(model)
     tgt_BT = TGT_BT.clone()
     tgt_BT[1, 4:] = model.config.pad
@@ -84,13 +84,13 @@ def test_the_decoder_never_reads_the_memory_of_padding(model: Transformer) -> No
 @EACH_VARIANT
 @settings(max_examples=12)
 @given(more_src=st.integers(0, 4), more_tgt=st.integers(0, 4))
-def test_more_padding_changes_no_position(model: Transformer, more_src: int, more_tgt: int) -> None:
+def test_additional_padding_changes_no_output(model: Transformer, more_src: int, more_tgt: int) -> None:
     padded = model(F.pad(SRC_BS, (0, more_src)), F.pad(TGT_BT, (0, more_tgt)))
     torch.testing.assert_close(padded[:, :7], model(SRC_BS, TGT_BT), rtol=1e-4, atol=1e-4)
 
 
 @EACH_VARIANT
-def test_a_sentence_does_not_know_its_batch(model: Transformer) -> None:
+def test_a_sentence_does_not_depend_on_its_batch(model: Transformer) -> None:
     together = model(SRC_BS, TGT_BT)
     for b, n in enumerate(SRC_BS.ne(0).sum(dim=1).tolist()):
         alone = model(SRC_BS[b : b + 1, :n], TGT_BT[b : b + 1])
@@ -98,7 +98,7 @@ def test_a_sentence_does_not_know_its_batch(model: Transformer) -> None:
 
 
 @pytest.mark.parametrize("window", [1, 2, 3])
-def test_a_window_bounds_what_one_encoder_layer_sees(window: int) -> None:
+def test_a_window_limits_the_positions_that_one_encoder_layer_reads(window: int) -> None:
     model = toy_model(dataclasses.replace(TINY, window=window, n_encoder_layers=1))
     src_BS = random_ids(1, 9)
     changed = src_BS.clone()
@@ -152,7 +152,7 @@ def test_each_side_has_its_own_learned_positions(tying) -> None:
     assert model.src_positions.table_TD.grad is not None
 
 
-def test_a_tied_matrix_learns_from_its_three_places() -> None:
+def test_a_tied_matrix_receives_gradients_from_its_three_uses() -> None:
     """Its gradient is the sum of the gradients of three separate copies."""
     tied = toy_model(TINY)
     apart = Transformer(dataclasses.replace(TINY, tying="none")).eval()
@@ -190,7 +190,7 @@ def test_asking_for_attention_maps_changes_no_output(model: Transformer, monkeyp
     assert torch.equal(seen[0], expected)
 
 
-def test_maps_say_what_was_read() -> None:
+def test_attention_maps_are_the_weights_that_were_used() -> None:
     """Recomputes the last layer's cross-attention from its recorded weights."""
     model = MODELS["paper"]
     memory, layer = model.encode(SRC_BS), model.decoder[-1]
@@ -202,7 +202,7 @@ def test_maps_say_what_was_read() -> None:
     torch.testing.assert_close(outputs[0], (weights @ values).transpose(1, 2).flatten(2))
 
 
-def test_dropout_and_only_dropout_tells_training_from_evaluation() -> None:
+def test_training_differs_from_evaluation_by_dropout_only() -> None:
     model = toy_model()
     evaluated = model(SRC_BS, TGT_BT)
     assert torch.equal(model(SRC_BS, TGT_BT), evaluated)
@@ -212,7 +212,7 @@ def test_dropout_and_only_dropout_tells_training_from_evaluation() -> None:
     assert torch.equal(without(SRC_BS, TGT_BT), evaluated)
 
 
-def test_dropout_stands_where_section_5_4_says(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_dropout_is_applied_where_section_5_4_says(monkeypatch: pytest.MonkeyPatch) -> None:
     """Dropout acts on the sums of embeddings and positions and on every sub-layer's output, nowhere else."""
     drawn: list[int] = []
 
@@ -235,7 +235,7 @@ def test_every_parameter_receives_a_gradient(model: Transformer) -> None:
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
-def test_activations_computed_twice_give_the_same_gradients_and_leave_the_same_generator(dtype: torch.dtype) -> None:
+def test_recomputed_activations_give_the_same_gradients_and_generator_state(dtype: torch.dtype) -> None:
     """With dropout everywhere, recomputation must draw the same masks bit for bit."""
     config = dataclasses.replace(TINY, dropout=0.3, attention_dropout=0.2, ffn_dropout=0.1)
     results, n_calls = [], []
@@ -309,7 +309,7 @@ def test_matrices_start_xavier_uniform_norms_neutral_and_biases_at_zero() -> Non
                 assert 0.98 * math.sqrt(3 / 96) < weight.abs().max().item() <= math.sqrt(3 / 96)
 
 
-def test_logits_start_about_as_large_as_one() -> None:
+def test_initial_logits_are_about_as_large_as_one() -> None:
     """The initial perplexity is near the vocabulary size, so neither softmax nor gradients are extreme."""
     model = Transformer(WIDE).eval()
     src_BS, tgt_BT = random_ids(5, 7, vocab_size=300), random_ids(5, 9, vocab_size=300, seed=1)
@@ -319,13 +319,13 @@ def test_logits_start_about_as_large_as_one() -> None:
 
 @settings(max_examples=5)
 @given(SEEDS)
-def test_a_seed_decides_the_initial_weights(seed: int) -> None:
+def test_the_seed_determines_the_initial_weights(seed: int) -> None:
     one, same, other = toy_model(seed=seed), toy_model(seed=seed), toy_model(seed=seed + 1)
     assert all(torch.equal(a, b) for a, b in zip(one.parameters(), same.parameters(), strict=True))
     assert not torch.equal(one.output_weight, other.output_weight)
 
 
-def test_calls_leave_nothing_on_the_modules() -> None:
+def test_calls_add_no_attributes_to_the_modules() -> None:
     """Caches and records are passed as arguments, so calls add no attributes."""
     model = toy_model()
     before = {name: set(vars(module)) for name, module in model.named_modules()}

@@ -43,14 +43,16 @@ def test_the_variant_is_the_authors_block_order(n: int, d_model: int, start: int
 
 @ORDERS
 @given(n=LENGTHS, d_model=WIDTHS, start=STARTS)
-def test_a_late_start_is_a_part_of_the_whole(order: Positions, n: int, d_model: int, start: int) -> None:
+def test_sinusoids_from_a_later_start_are_a_slice_of_the_full_table(
+    order: Positions, n: int, d_model: int, start: int
+) -> None:
     start %= 50
     assert torch.equal(sinusoids(n, d_model, order, start), sinusoids(start + n, d_model, order)[start:])
 
 
 @ORDERS
 @given(position=st.integers(0, 500), offset=st.integers(0, 500), n_waves=st.integers(2, 9))
-def test_an_offset_is_a_rotation_whatever_the_position(
+def test_an_offset_is_the_same_rotation_at_every_position(
     order: Positions, position: int, offset: int, n_waves: int
 ) -> None:
     """Section 3.5: PE(pos + k) is a linear function of PE(pos) that depends only on k."""
@@ -78,7 +80,7 @@ def test_wavelengths_are_a_geometric_progression_from_two_pi(order: Positions) -
     torch.testing.assert_close(ratios, ratios[:1].expand_as(ratios), rtol=1e-5, atol=0)
 
 
-def test_the_longest_wavelength_approaches_or_is_that_of_the_paper() -> None:
+def test_the_longest_wavelength_is_that_of_the_paper_or_one_ratio_below() -> None:
     """The paper states up to 10000 * 2 pi; its formula ends one ratio below, the authors' code reaches it."""
     longest = 10000 * 2 * math.pi
     assert wavelengths("sinusoidal-blocks", 512)[-1].item() == pytest.approx(longest, rel=1e-5)

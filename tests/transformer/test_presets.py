@@ -28,7 +28,7 @@ FIELDS = st.fixed_dictionaries(
 
 
 @pytest.mark.parametrize("row", ROWS, ids=[row["row"] for row in ROWS])
-def test_a_row_of_table_3_has_the_papers_values_and_else_the_defaults(row: dict[str, Any]) -> None:
+def test_a_row_of_table_3_has_the_papers_values_and_otherwise_the_defaults(row: dict[str, Any]) -> None:
     model_fields = {field.name for field in dataclasses.fields(ModelConfig)}
     values = {key: value for key, value in {**PAPER["base"], **row["differs"]}.items() if key in model_fields}
     config = model_config(f"paper-{row['row']}", vocab_size=37)
@@ -42,7 +42,7 @@ def test_every_preset_builds_a_model_of_the_asked_vocabulary(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", PRESETS)
-def test_a_preset_says_only_what_differs_from_the_defaults(name: str) -> None:
+def test_a_preset_sets_only_values_that_differ_from_the_defaults(name: str) -> None:
     default = ModelConfig(vocab_size=37)
     assert all(getattr(default, key) != value for key, value in PRESETS[name].items())
 
@@ -59,7 +59,7 @@ def test_all_presets_differ() -> None:
 
 
 @given(name=st.sampled_from(sorted(PRESETS)), overrides=FIELDS)
-def test_an_override_wins_and_none_leaves_the_presets_value(name: str, overrides: dict[str, Any]) -> None:
+def test_an_override_wins_and_none_keeps_the_presets_value(name: str, overrides: dict[str, Any]) -> None:
     plain = dataclasses.asdict(model_config(name, vocab_size=37))
     given = {key: value for key, value in overrides.items() if value is not None}
     assert dataclasses.asdict(resolve(name, overrides, 37)) == {**plain, **given}
@@ -72,7 +72,7 @@ def test_an_unknown_preset_names_the_nearest() -> None:
         model_config("paper-bas", vocab_size=37)
 
 
-def test_a_preset_like_no_other_lists_all() -> None:
+def test_a_preset_name_without_similar_names_lists_all() -> None:
     with pytest.raises(ConfigError, match="known presets: paper-base, .*tiny$"):
         model_config("???", vocab_size=37)
 

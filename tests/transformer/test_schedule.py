@@ -76,7 +76,7 @@ def test_a_warmup_of_no_steps_is_refused() -> None:
 
 
 @given(last=st.integers(1, 100_000), share=st.floats(0, 1), data=st.data())
-def test_the_cooldown_is_a_straight_line_that_would_meet_zero_one_step_after_the_last(
+def test_the_cooldown_is_linear_and_reaches_zero_one_step_after_the_last(
     last: int, share: float, data: st.DataObject
 ) -> None:
     step = data.draw(st.integers(1, last))

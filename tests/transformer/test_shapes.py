@@ -43,7 +43,7 @@ def lies(source: str, *arguments: Tensor, module: str = "liar") -> list[str]:
         ("def function(x_BTD):\n try: raise ValueError\n except ValueError: pass", ["function: x_BTD has 2 axes"]),
     ],
 )
-def test_a_lie_is_caught_and_a_true_name_is_not(source: str, expected: list[str]) -> None:
+def test_a_false_name_is_reported_and_a_true_name_is_not(source: str, expected: list[str]) -> None:
     found = lies(source, torch.zeros(3, 5))
     assert len(found) == len(expected)
     assert all(lie.startswith(start) for lie, start in zip(found, expected, strict=True))
@@ -55,13 +55,13 @@ def test_only_the_package_is_watched() -> None:
     assert lies(source, torch.zeros(3, 5), module="liars") == []
 
 
-def test_a_lie_is_told_once() -> None:
+def test_a_false_name_is_reported_once() -> None:
     assert lies("def function(x):\n for _ in range(9): f(x)\ndef f(x_B): pass", torch.zeros(3, 5)) == [
         "f: x_B has 2 axes"
     ]
 
 
-def test_values_called_keys_are_caught_in_the_library_itself() -> None:
+def test_wrongly_named_tensors_are_found_in_the_library() -> None:
     q_BHTK, k_BHSK = torch.zeros(2, 3, 5, 7), torch.zeros(2, 3, 1, 7)
     with checked_shapes("transformer") as found:
         attend(q_BHTK, k_BHSK.expand(2, 3, 9, 7), torch.zeros(1, 1, 9, 11), None)

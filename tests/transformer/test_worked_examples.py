@@ -134,14 +134,14 @@ def by_hand(words: Tensor, heads: Heads, causal: bool) -> list[list[float]]:
 
 @pytest.mark.parametrize("n_heads", [1, 2])
 @pytest.mark.parametrize("causal", [False, True], ids=["all words", "earlier words"])
-def test_masked_and_multi_head_forms_are_the_sums_written_out(n_heads: int, causal: bool) -> None:
+def test_masked_and_multi_head_forms_equal_plain_python_sums(n_heads: int, causal: bool) -> None:
     heads = random_projections(n_heads)
     w_o = torch.randn(2 * n_heads, 3)
     (rows,) = loaded(heads, w_o)(SIX_WORDS[None], causal_mask(6) if causal else None)
     torch.testing.assert_close(rows, torch.tensor(by_hand(SIX_WORDS, heads, causal)) @ w_o)
 
 
-def test_masked_weights_are_the_open_ones_renormalised() -> None:
+def test_masked_weights_are_the_unmasked_ones_renormalised() -> None:
     """Softmax over the first words equals the full softmax, cut off and renormalised."""
     w_q, w_k, _ = random_projections(1)[0]
     q, k = (SIX_WORDS @ w_q)[None, None], (SIX_WORDS @ w_k)[None, None]
@@ -149,7 +149,7 @@ def test_masked_weights_are_the_open_ones_renormalised() -> None:
     torch.testing.assert_close(attention_weights(q, k, causal_mask(6)), cut / cut.sum(dim=-1, keepdim=True))
 
 
-def test_the_scaling_is_what_tells_the_two_forms_apart() -> None:
+def test_the_two_forms_differ_by_the_scaling_only() -> None:
     """The same words without and with division by sqrt(3): scaled weights are more even."""
     weights: list[Tensor] = []
     without_projections()(SIX_WORDS[None], None, weights)

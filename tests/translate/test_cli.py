@@ -82,7 +82,7 @@ def in_a_pipe(
         command.join(120)
 
 
-def test_help_and_imports_are_light() -> None:
+def test_help_and_imports_load_no_heavy_packages() -> None:
     """Importing the package and the help of every verb load no torch, no data sets, and start no thread or socket."""
     program = f"""
 import sys
@@ -115,7 +115,9 @@ def test_the_version_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:
     assert capsys.readouterr().out == f"translate {translate.__version__}\n"
 
 
-def test_a_sentence_needs_no_verb(model: str, translator: Translator, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_sentence_is_translated_without_a_verb(
+    model: str, translator: Translator, capsys: pytest.CaptureFixture[str]
+) -> None:
     (expected,) = translator.translate(["Guten Morgen"])
     for arguments in (
         ["text", *LINES, "--model", model, "Guten Morgen"],
@@ -132,7 +134,7 @@ def test_a_sentence_needs_no_verb(model: str, translator: Translator, capsys: py
     ("word", "verb"),
     [("trian", "train"), ("evalute", "evaluate"), ("doctr", "doctor"), ("model", "models"), ("decod", "decode")],
 )
-def test_a_lower_case_word_like_a_verb_is_a_misspelt_verb(word: str, verb: str) -> None:
+def test_a_lower_case_word_similar_to_a_verb_is_taken_for_a_misspelt_verb(word: str, verb: str) -> None:
     for arguments in ([word], [word, "configs/demo.toml"], [word, "--model", "x"]):
         with pytest.raises(UserError, match=f"did you mean '{verb}'.*translate text {word}"):
             with_verb(arguments)
@@ -154,11 +156,11 @@ def test_a_lower_case_word_like_a_verb_is_a_misspelt_verb(word: str, verb: str) 
         [],
     ],
 )
-def test_everything_else_is_a_sentence(arguments: list[str]) -> None:
+def test_all_other_arguments_are_text(arguments: list[str]) -> None:
     assert with_verb(arguments) == ["text", *arguments]
 
 
-def test_verbs_stand_in_groups_of_one_line_each(capsys: pytest.CaptureFixture[str]) -> None:
+def test_verbs_are_listed_in_groups_with_one_line_each(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["--help"]) == 0
     out = capsys.readouterr().out
     position = 0
@@ -179,7 +181,7 @@ def test_the_help_of_text_fits_on_a_screen(monkeypatch: pytest.MonkeyPatch, caps
 
 
 @pytest.mark.parametrize("verb", ["text", "decode", "train", "evaluate"])
-def test_options_stand_in_named_groups(verb: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_options_are_listed_in_named_groups(verb: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main([verb, "--help"]) == 0
     out = capsys.readouterr().out
     groups = re.findall(r"^(\w[\w ]*):$", out, re.MULTILINE)
@@ -369,7 +371,7 @@ def test_ctrl_c_exits_with_130_and_no_traceback(
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a disk that is always full")
-def test_a_full_disk_is_one_line(
+def test_a_full_disk_gives_a_one_line_error(
     model: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     with Path("/dev/full").open("w", encoding="utf-8") as full:
@@ -379,7 +381,7 @@ def test_a_full_disk_is_one_line(
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a disk that is always full")
-def test_python_adds_nothing_when_a_process_ends_with_output_that_it_cannot_write() -> None:
+def test_unwritable_output_at_exit_causes_no_message_of_python() -> None:
     read, write = os.pipe()
     os.close(read)
     full = os.open("/dev/full", os.O_WRONLY)
@@ -389,7 +391,7 @@ def test_python_adds_nothing_when_a_process_ends_with_output_that_it_cannot_writ
         assert (done.returncode, done.stderr) == (code, said)
 
 
-def test_a_reader_that_stops_early_ends_the_command_quietly(
+def test_a_closed_output_pipe_ends_the_command_quietly(
     model: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "x.de").write_text("Ja.\nder Hund singt.\n" * 50_000, encoding="utf-8")
@@ -401,7 +403,7 @@ def test_a_reader_that_stops_early_ends_the_command_quietly(
 
 
 @pytest.mark.parametrize("verb", ["text", "decode"])
-def test_whoever_waits_for_an_answer_gets_it(verb: str, model: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_each_line_is_answered_before_the_next_is_sent(verb: str, model: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """A program that alternately sends and reads one line must not hang."""
     with in_a_pipe([verb, "--model", model, "--threads", "1"], monkeypatch) as (stdin, stdout, codes):
         for line in (b"Ja.\n", b"\n", b"der Hund singt.\n"):
@@ -472,7 +474,7 @@ def test_json_is_one_object_a_line(model: str, translator: Translator, capsys: p
 
 
 @pytest.mark.parametrize(("end", "code"), [(UserError("stdin, line 3: broken"), 2), (KeyboardInterrupt(), 130)])
-def test_a_failure_half_way_leaves_the_old_output_and_names_the_new_one(
+def test_a_failure_half_way_keeps_the_old_output_and_names_the_partial_one(
     end: BaseException,
     code: int,
     model: str,
@@ -504,13 +506,13 @@ def test_an_output_keeps_its_link_and_its_permissions(model: str, tmp_path: Path
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a disk that is always full")
-def test_a_disk_that_is_full_of_output_is_one_line(model: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_disk_filled_by_output_gives_a_one_line_error(model: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["--model", model, "Hallo", "--output", "/dev/full"]) == 2
     assert capsys.readouterr().err == "translate: No space left on device\n"
 
 
 @pytest.mark.parametrize("name", ["new.en", "old.en"])
-def test_an_output_without_permission_is_one_line(
+def test_an_output_without_write_permission_gives_a_one_line_error(
     name: str, model: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Simulated, because tests in containers run as root, which may write everywhere."""
@@ -548,7 +550,7 @@ def test_without_stderr_no_message_appears_on_stdout() -> None:
     assert (done.returncode, done.stdout) == (2, b"")
 
 
-def test_a_name_that_is_no_text_can_be_printed(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_name_with_invalid_bytes_can_be_printed(monkeypatch: pytest.MonkeyPatch) -> None:
     written = io.BytesIO()
     monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(written, encoding="utf-8"))
     monkeypatch.setattr("translate.commands.prepare.run", lambda options: print(options.config))
@@ -556,7 +558,7 @@ def test_a_name_that_is_no_text_can_be_printed(monkeypatch: pytest.MonkeyPatch) 
     assert written.getvalue() == b"x\\udcff.toml\n"
 
 
-def test_a_broken_byte_at_the_prompt_is_one_line(
+def test_an_invalid_byte_at_the_prompt_is_a_one_line_error(
     model: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     def type_in(_: str) -> str:

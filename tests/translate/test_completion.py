@@ -27,7 +27,7 @@ def options(arguments: list[str]) -> object:
 
 
 @given(st.lists(st.sampled_from([*ARGUMENTS]), unique=True), st.lists(st.sampled_from(["eins", "zwei drei"])))
-def test_options_are_what_typer_makes_of_them(chosen: list[str], sentences: list[str]) -> None:
+def test_options_are_parsed_as_by_typer(chosen: list[str], sentences: list[str]) -> None:
     arguments = [argument for name in chosen for argument in ARGUMENTS[name]] + sentences
     found = options(arguments)
     with pytest.MonkeyPatch.context() as patch:

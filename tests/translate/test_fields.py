@@ -18,7 +18,7 @@ class Sizes:
 
 
 @pytest.mark.parametrize("values", [{}, {"width": 2}, {"width": 5, "share": 1}, {"kind": "b", "limit": 10**9}])
-def test_values_that_fit_pass(values: dict[str, object]) -> None:
+def test_valid_values_are_accepted(values: dict[str, object]) -> None:
     check(Sizes(**values))
 
 

@@ -18,7 +18,7 @@ def test_the_digest_is_that_of_the_bytes(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("durable", [False, True])
-def test_text_replaces_a_file_and_leaves_nothing_beside_it(tmp_path: Path, durable: bool) -> None:
+def test_writing_text_replaces_a_file_and_leaves_no_other_file(tmp_path: Path, durable: bool) -> None:
     (tmp_path / "file").write_text("old", encoding="utf-8")
     write_text(tmp_path / "file", "a\n\u00fc\r\n", durable=durable)
     assert (tmp_path / "file").read_bytes() == "a\n\u00fc\r\n".encode()
@@ -38,14 +38,14 @@ JSON = st.recursive(
 
 
 @given(st.dictionaries(st.text(), JSON))
-def test_json_comes_back_as_it_went(tmp_path_factory: pytest.TempPathFactory, value: dict[str, object]) -> None:
+def test_json_is_read_as_it_was_written(tmp_path_factory: pytest.TempPathFactory, value: dict[str, object]) -> None:
     path = tmp_path_factory.mktemp("json") / "value.json"
     write_json(path, value)
     assert read_json(path) == value
 
 
 @pytest.mark.parametrize("text", ["[1]", "", "{", "3"])
-def test_what_is_no_object_is_refused(tmp_path: Path, text: str) -> None:
+def test_json_that_is_not_an_object_is_refused(tmp_path: Path, text: str) -> None:
     (tmp_path / "x.json").write_text(text, encoding="utf-8")
     with pytest.raises(ValueError, match="does not contain a JSON object|Expecting"):
         read_json(tmp_path / "x.json")
@@ -90,7 +90,7 @@ def test_a_folder_is_replaced_only_on_request_and_survives_a_failure(tmp_path: P
     assert [path.name for path in tmp_path.iterdir()] == ["place"]
 
 
-def test_what_a_killed_process_left_is_put_right(tmp_path: Path) -> None:
+def test_leftovers_of_a_killed_process_are_repaired(tmp_path: Path) -> None:
     """Killed between the two renames, so neither folder has its final name."""
     (tmp_path / ".place.old").mkdir()
     (tmp_path / ".place.old" / "precious").touch()
@@ -138,7 +138,7 @@ def test_a_replacement_that_was_killed_is_undone(tmp_path: Path) -> None:
     assert [path.name for path in place.iterdir()] == ["first"]
 
 
-def test_an_old_folder_goes_when_the_new_one_is_in_place(tmp_path: Path) -> None:
+def test_an_old_folder_is_removed_once_the_new_one_is_in_place(tmp_path: Path) -> None:
     for name in ("place", ".place.old"):
         (tmp_path / name).mkdir()
     recover_folder(tmp_path / "place")

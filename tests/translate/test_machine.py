@@ -25,7 +25,7 @@ for _ in range(2):
 """
 
 
-def test_a_wish_of_the_environment_comes_first(monkeypatch):
+def test_the_environment_variable_takes_precedence(monkeypatch):
     monkeypatch.setenv("ONEDNN_PRIMITIVE_CACHE_CAPACITY", "7")
     machine.keep_kernels()
     assert os.environ["ONEDNN_PRIMITIVE_CACHE_CAPACITY"] == "7"
@@ -50,7 +50,7 @@ def test_kernels_may_take_a_quarter_of_the_memory_shared_by_the_ranks_of_a_machi
         ("libjemallocator.so", None),
     ],
 )
-def test_the_allocator_is_what_is_mapped(tmp_path, file, name):
+def test_the_allocator_is_detected_from_the_mapped_libraries(tmp_path, file, name):
     maps = tmp_path / "maps"
     maps.write_text(
         f"7f00-7f01 r-xp 00000000 08:01 17 /usr/bin/python3\n7f02-7f03 r--p 00000000 08:01 35 /usr/lib/{file}\n"
@@ -75,7 +75,7 @@ def test_an_installed_allocator_is_proposed_unless_one_is_in_use(monkeypatch):
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="one of the processes is a fork of the other")
-def test_kernels_of_an_epoch_are_made_once():
+def test_kernels_of_an_epoch_are_created_once():
     environment = {key: value for key, value in os.environ.items() if not key.startswith("ONEDNN")}
     done = subprocess.run(
         [sys.executable, "-c", PRODUCTS],
@@ -93,7 +93,7 @@ def test_kernels_of_an_epoch_are_made_once():
 
 
 @pytest.mark.parametrize(("free", "released"), [(0.2, True), (0.3, False)])
-def test_memory_goes_back_to_the_system_only_where_it_is_short(monkeypatch, free, released):
+def test_memory_is_returned_to_the_system_only_if_it_is_scarce(monkeypatch, free, released):
     calls = []
     monkeypatch.setattr(machine, "_memory", {"MemTotal": 1000, "MemAvailable": 1000 * free}.__getitem__)
     monkeypatch.setattr(machine, "release_memory", lambda: calls.append(1))

@@ -16,14 +16,14 @@ N = 1_000_000
 
 
 @pytest.mark.parametrize("rate", [0.001, 0.1, 0.3, 0.5, 0.9])
-def test_the_rate_is_met(rate: float) -> None:
+def test_the_share_of_dropped_elements_is_the_rate(rate: float) -> None:
     """A binomial count exceeds five standard deviations once in two million times."""
     dropped = int((dropout(torch.ones(N), rate, training=True) == 0).sum())
     assert abs(dropped - N * rate) < 5 * math.sqrt(N * rate * (1 - rate)) + N * 2**-17
 
 
 @pytest.mark.parametrize("rate", [0.001, 0.1, 0.3, 0.5, 0.9])
-def test_the_mean_is_kept(rate: float) -> None:
+def test_dropout_preserves_the_mean(rate: float) -> None:
     mean = dropout(torch.ones(N), rate, training=True).mean(dtype=torch.float64).item()
     assert abs(mean - 1) < 5 * math.sqrt(rate / (1 - rate) / N) + 1e-6
 
@@ -45,14 +45,14 @@ def test_neighbours_are_dropped_independently() -> None:
     assert torch.corrcoef(dropped.T).sub(torch.eye(4)).abs().max().item() < 5 / math.sqrt(N / 4)
 
 
-def test_every_position_of_a_tensor_is_dropped_at_times() -> None:
+def test_every_position_of_a_tensor_is_sometimes_dropped() -> None:
     dropped = sum(dropout(torch.ones(3, 5, 7), 0.5, training=True) == 0 for _ in range(100))
     assert dropped.min() > 20
     assert dropped.max() < 80
 
 
 @given(SEEDS)
-def test_a_seed_decides_and_draws_differ(seed: int) -> None:
+def test_masks_depend_on_the_seed_and_differ_between_calls(seed: int) -> None:
     x = torch.ones(3, 5, 7)
     torch.manual_seed(seed)
     first, second = dropout(x, 0.5, training=True), dropout(x, 0.5, training=True)
@@ -96,13 +96,13 @@ def test_the_gradient_is_the_mask_times_the_scale(rate: float, seed: int) -> Non
 
 
 @pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16, torch.float64])
-def test_the_type_stays(dtype: torch.dtype) -> None:
+def test_the_dtype_is_preserved(dtype: torch.dtype) -> None:
     x = torch.randn(3, 5, 7, dtype=dtype)
     assert dropout(x, 0.5, training=True).dtype == dtype
     assert add_dropout(x, x, 0.5, training=True).dtype == dtype
 
 
-def test_a_strided_view_is_dropped_like_its_copy() -> None:
+def test_a_strided_view_gets_the_same_dropout_as_its_copy() -> None:
     x = torch.randn(5, 7, 3).transpose(0, 2)
     torch.manual_seed(1)
     out = dropout(x, 0.5, training=True)
@@ -110,7 +110,7 @@ def test_a_strided_view_is_dropped_like_its_copy() -> None:
     assert torch.equal(out, dropout(x.contiguous(), 0.5, training=True))
 
 
-def test_the_input_is_left_as_it_was() -> None:
+def test_the_input_is_not_modified() -> None:
     x, y = torch.ones(2, 3, 5)
     dropout(x, 0.5, training=True)
     add_dropout(x, y, 0.5, training=True)

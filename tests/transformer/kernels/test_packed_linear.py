@@ -15,7 +15,7 @@ PACKS = pytest.mark.skipif(
 
 
 @pytest.mark.parametrize("bias", [True, False])
-def test_the_parts_are_parts_of_the_whole(bias: bool) -> None:
+def test_parts_of_a_product_equal_slices_of_the_whole(bias: bool) -> None:
     linear = Linear(5, 7, bias=bias, n_first=3)
     x = torch.randn(2, 4, 5)
     parts = torch.cat((linear(x, "first"), linear(x, "rest")), dim=-1)
@@ -37,7 +37,7 @@ def test_packed_weights_give_the_same_products(shape: tuple[int, ...], bias: boo
 
 @PACKS
 @pytest.mark.parametrize("config", VARIANTS.values(), ids=VARIANTS.keys())
-def test_a_packed_model_says_the_same(config: ModelConfig) -> None:
+def test_a_packed_model_gives_the_same_logits(config: ModelConfig) -> None:
     plain, packed = (toy_model(config).bfloat16() for _ in range(2))
     packed.pack()
     src_BS, tgt_BT = random_ids(3, 5), random_ids(3, 7)
@@ -49,7 +49,7 @@ def test_a_packed_model_says_the_same(config: ModelConfig) -> None:
             torch.testing.assert_close(one, other, rtol=0.05, atol=0.2)
 
 
-def test_full_precision_is_not_packed_and_gradients_flow_past_the_packed() -> None:
+def test_full_precision_is_not_packed_and_packing_keeps_gradients() -> None:
     model = toy_model(TINY)
     model.pack()
     assert not any(module._packed for module in model.modules() if isinstance(module, Linear))

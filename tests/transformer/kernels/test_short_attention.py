@@ -13,7 +13,7 @@ def gradients() -> list[torch.Tensor]:
     return list(torch.autograd.grad(out.square().sum(), (q, k, v)))
 
 
-def test_without_the_private_softmax_kernel_gradients_are_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_the_private_softmax_kernel_gradients_are_equal(monkeypatch: pytest.MonkeyPatch) -> None:
     expected = gradients()
     monkeypatch.delattr(torch, "_softmax_backward_data")
     torch.testing.assert_close(gradients(), expected)

@@ -11,7 +11,7 @@ SRC, TGT = [[5, 6, 7, 8], [9], [4, 3]], [[7, 4, 9], [5, 5, 6, 8, 4], []]
 
 
 @pytest.mark.parametrize("layer", [0, 1, 2, None])
-def test_weights_are_the_mean_of_a_layers_heads_without_the_end(layer: int | None) -> None:
+def test_weights_are_the_mean_of_a_layers_heads_without_eos(layer: int | None) -> None:
     for src, tgt, weights in zip(SRC, TGT, cross_attention(MODEL, SRC, TGT, layer=layer), strict=True):
         maps = MODEL.attention_maps(torch.tensor([[*src, TINY.eos]]), torch.tensor([[TINY.bos, *tgt]]))
         expected = maps.cross[1 if layer is None else layer][0].detach().mean(dim=0)[: len(tgt), : len(src)]
@@ -20,13 +20,13 @@ def test_weights_are_the_mean_of_a_layers_heads_without_the_end(layer: int | Non
         assert bool((weights.sum(dim=1) < 1).all())
 
 
-def test_each_target_token_has_a_link_to_what_it_reads_most() -> None:
+def test_each_target_token_is_linked_to_the_source_token_with_the_highest_weight() -> None:
     weights = torch.tensor([[0.1, 0.7, 0.2], [0.5, 0.1, 0.3]])
     assert alignment(weights) == [(1, 0), (0, 1)]
     assert alignment(torch.zeros(0, 3)) == alignment(torch.zeros(2, 0)) == []
 
 
-def test_a_layer_that_is_not_there_is_refused() -> None:
+def test_a_layer_that_does_not_exist_is_refused() -> None:
     with pytest.raises(IndexError):
         cross_attention(MODEL, SRC, TGT, layer=3)
     assert cross_attention(MODEL, [], []) == []

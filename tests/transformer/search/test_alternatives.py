@@ -15,9 +15,7 @@ OUTPUTS = st.lists(st.tuples(st.integers(0, 2000), st.lists(st.sampled_from(WORD
 
 
 @given(OUTPUTS, st.integers(1, 7))
-def test_others_are_the_likeliest_of_the_table_but_for_the_token_itself(
-    sentences: list[tuple[int, list[int]]], n: int
-) -> None:
+def test_alternatives_are_the_most_probable_other_tokens(sentences: list[tuple[int, list[int]]], n: int) -> None:
     """Outputs have different lengths, and there may be fewer tokens than requested."""
     tables, outputs = [table for table, _ in sentences], [output for _, output in sentences]
     found = token_alternatives(TableStep(tables, V), outputs, n, SearchConfig())
@@ -30,7 +28,7 @@ def test_others_are_the_likeliest_of_the_table_but_for_the_token_itself(
             assert [p for _, p in others] == pytest.approx([row[i] for i in expected])
 
 
-def test_what_a_rule_forbids_is_no_alternative() -> None:
+def test_forbidden_tokens_are_not_alternatives() -> None:
     step = ForcedPrefix(TableStep([3], V), [[4, 0]])
     places = token_alternatives(step, [[4, 0, 3]], V, SearchConfig())[0]
     assert [len(others) for others in places] == [0, 0, V - 1, V - 1]

@@ -72,7 +72,7 @@ def plain_beam_search(
 
 
 @given(SEEDS, LENGTHS, BEAMS, ALPHAS, RULES)
-def test_beam_search_is_the_plain_one(
+def test_beam_search_equals_the_plain_implementation(
     seeds: list[int], max_length: int, beam_size: int, alpha: float, rule: LengthRule
 ) -> None:
     lists = beam(seeds, [max_length] * len(seeds), beam_size, alpha, beam_size, rule=rule)
@@ -83,7 +83,7 @@ def test_beam_search_is_the_plain_one(
 
 
 @given(SEEDS, st.integers(1, 4), ALPHAS, RULES)
-def test_a_beam_that_holds_everything_is_exhaustive_search(
+def test_an_unpruned_beam_equals_exhaustive_search(
     seeds: list[int], max_length: int, alpha: float, rule: LengthRule
 ) -> None:
     words = [token for token in range(4) if token != EOS]
@@ -96,7 +96,7 @@ def test_a_beam_that_holds_everything_is_exhaustive_search(
 
 
 @given(SEEDS, LENGTHS, st.integers(1, 7), ALPHAS, RULES, st.data())
-def test_stopping_early_finds_what_running_on_finds(
+def test_stopping_early_finds_the_same_outputs(
     seeds: list[int], max_length: int, beam_size: int, alpha: float, rule: LengthRule, data: st.DataObject
 ) -> None:
     """With n_best = beam_size, the search never stops early."""
@@ -107,7 +107,7 @@ def test_stopping_early_finds_what_running_on_finds(
 
 
 @pytest.mark.parametrize(("rule", "alpha"), [("gnmt", 2.0), ("average", 0.0)])
-def test_what_becomes_better_only_by_its_length_is_waited_for(rule: LengthRule, alpha: float) -> None:
+def test_search_waits_for_outputs_that_win_by_their_length(rule: LengthRule, alpha: float) -> None:
     """A short output ends early with a high score; a longer one wins later through its length penalty."""
 
     class Patient(TableStep):
@@ -176,7 +176,9 @@ def test_scores_are_those_of_the_table_and_sorted(
 
 
 @given(SEEDS, BEAMS, ALPHAS, st.data())
-def test_a_batch_is_so_many_batches_of_one(seeds: list[int], beam_size: int, alpha: float, data: st.DataObject) -> None:
+def test_a_batch_gives_the_same_outputs_as_batches_of_one(
+    seeds: list[int], beam_size: int, alpha: float, data: st.DataObject
+) -> None:
     lengths = [data.draw(LENGTHS) for _ in seeds]
     together = beam(seeds, lengths, beam_size, alpha, beam_size)
     alone = [
@@ -211,7 +213,7 @@ def test_a_larger_alpha_prefers_longer_outputs(seed: int) -> None:
 
 
 @given(st.integers(1, 500), st.floats(0, 2), RULES)
-def test_no_length_penalty_falls_with_the_length(length: int, alpha: float, rule: LengthRule) -> None:
+def test_no_length_penalty_decreases_with_the_length(length: int, alpha: float, rule: LengthRule) -> None:
     """Early stopping relies on this."""
     assert 0 < length_penalty(length, alpha, rule) <= length_penalty(length + 1, alpha, rule)
 
@@ -224,12 +226,12 @@ def test_the_length_penalty_is_that_of_wu_et_al(length: int, alpha: float) -> No
 
 
 @pytest.mark.parametrize("n_best", [0, 4])
-def test_more_hypotheses_than_the_beam_holds_cannot_be_asked_for(n_best: int) -> None:
+def test_more_hypotheses_than_the_beam_size_are_refused(n_best: int) -> None:
     with pytest.raises(ValueError, match=f"n_best = {n_best} must be between 1 and beam_size = 3"):
         beam([1], [5], 3, 0.6, n_best)
 
 
-def test_no_sentences_have_no_outputs() -> None:
+def test_searching_no_sentences_returns_no_outputs() -> None:
     assert beam([], [], 3, 0.6) == []
     assert greedy_search(TableStep([], V), [], SearchConfig()) == []
 
@@ -250,7 +252,7 @@ def test_finished_sentences_are_not_searched_any_longer() -> None:
 
 @settings(max_examples=20)
 @given(st.integers(0, 10_000), BEAMS)
-def test_a_token_that_cannot_follow_never_does(seed: int, beam_size: int) -> None:
+def test_a_token_with_probability_zero_is_never_found(seed: int, beam_size: int) -> None:
     """Some tokens have log-probability -inf, so most of a wide beam is empty."""
 
     class Muted(TableStep):
@@ -266,7 +268,7 @@ def test_a_token_that_cannot_follow_never_does(seed: int, beam_size: int) -> Non
         assert math.isfinite(h.score)
 
 
-def test_equal_scores_do_not_multiply_an_output() -> None:
+def test_equal_scores_do_not_duplicate_an_output() -> None:
     """The table is uniform, so all continuations tie."""
 
     class Flat(TableStep):

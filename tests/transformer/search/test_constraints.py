@@ -46,9 +46,7 @@ def ranked(
 
 
 @given(TABLE, PREFIX, ALPHAS)
-def test_a_prefix_and_a_beam_that_holds_everything_are_exhaustive_search(
-    table: int, prefix: list[int], alpha: float
-) -> None:
+def test_a_prefix_with_an_unpruned_beam_equals_exhaustive_search(table: int, prefix: list[int], alpha: float) -> None:
     step = ForcedPrefix(TableStep([table], V), [prefix])
     (found,) = beam_search(step, [5], SearchConfig(beam_size=121, n_best=121, alpha=alpha))
     assert all(h.tokens[: len(prefix)] == prefix for h in found)
@@ -56,7 +54,7 @@ def test_a_prefix_and_a_beam_that_holds_everything_are_exhaustive_search(
 
 
 @given(st.lists(st.tuples(TABLE, PREFIX, st.integers(4, 7)), min_size=1, max_size=4), st.integers(1, 3))
-def test_a_prefix_is_that_of_its_own_sentence(sentences: list[tuple[int, list[int], int]], beam_size: int) -> None:
+def test_each_sentence_has_its_own_prefix(sentences: list[tuple[int, list[int], int]], beam_size: int) -> None:
     def search(own: list[tuple[int, list[int], int]]) -> list[list[Hypothesis]]:
         step = ForcedPrefix(TableStep([table for table, _, _ in own], V), [prefix for _, prefix, _ in own])
         return beam_search(step, [n for _, _, n in own], SearchConfig(beam_size=beam_size, n_best=beam_size))
@@ -73,7 +71,7 @@ def test_no_prefix_changes_nothing() -> None:
 
 @settings(max_examples=20)
 @given(TABLE, PHRASES, ALPHAS, RULES, st.integers(1, 3))
-def test_a_bank_that_holds_everything_is_exhaustive_search(
+def test_an_unpruned_bank_equals_exhaustive_search(
     table: int, phrases: list[list[int]], alpha: float, rule: LengthRule, n_best: int
 ) -> None:
     """Phrases may overlap, contain each other, or be equal."""
@@ -91,7 +89,7 @@ def test_a_bank_that_holds_everything_is_exhaustive_search(
 
 @settings(max_examples=10)
 @given(TABLE, PHRASES, PREFIX)
-def test_a_prefix_and_phrases_together_are_exhaustive_search(
+def test_a_prefix_with_phrases_equals_exhaustive_search(
     table: int, phrases: list[list[int]], prefix: list[int]
 ) -> None:
     step = ForcedPrefix(TableStep([table], V), [prefix])
@@ -101,7 +99,7 @@ def test_a_prefix_and_phrases_together_are_exhaustive_search(
 
 @settings(max_examples=20)
 @given(TABLE, PHRASES, PREFIX, st.integers(0, 3), ALPHAS, RULES)
-def test_all_rules_together_are_exhaustive_search(
+def test_all_rules_together_equal_exhaustive_search(
     table: int, phrases: list[list[int]], prefix: list[int], no_repeat: int, alpha: float, rule: LengthRule
 ) -> None:
     """Each rule may be absent; together they may allow no output. bos counts as part of a repeated n-gram."""
@@ -126,7 +124,7 @@ def test_all_rules_together_are_exhaustive_search(
 
 @settings(max_examples=30)
 @given(st.lists(st.tuples(TABLE, PHRASES, st.integers(5, 8)), min_size=1, max_size=3), st.integers(1, 2))
-def test_phrases_always_appear_and_no_sentence_knows_its_batch(
+def test_phrases_always_appear_and_outputs_do_not_depend_on_the_batch(
     sentences: list[tuple[int, list[list[int]], int]], bank_size: int
 ) -> None:
     def search(own: list[tuple[int, list[list[int]], int]]) -> list[list[Hypothesis]]:
@@ -150,7 +148,7 @@ def test_phrases_without_repetition_repeat_nothing() -> None:
     assert all({0, 3} <= set(h.tokens) and len(set(h.tokens)) == len(h.tokens) for h in found)
 
 
-def test_no_sentences_have_no_outputs() -> None:
+def test_searching_no_sentences_returns_no_outputs() -> None:
     assert constrained_search(TableStep([], V), [], [], SearchConfig()) == []
 
 
@@ -167,7 +165,7 @@ def blocked(seeds: list[int], max_length: int, beam_size: int, n: int) -> list[l
 
 
 @given(st.lists(TABLE, min_size=1, max_size=4), st.integers(1, 12), st.integers(1, 5), st.integers(1, 3))
-def test_a_blocked_search_never_repeats_itself_and_knows_the_models_probability(
+def test_a_search_without_repeats_keeps_the_models_probability(
     seeds: list[int], max_length: int, beam_size: int, n: int
 ) -> None:
     for seed, found in zip(seeds, blocked(seeds, max_length, beam_size, n), strict=True):
@@ -178,7 +176,9 @@ def test_a_blocked_search_never_repeats_itself_and_knows_the_models_probability(
 
 
 @given(st.lists(TABLE, min_size=1, max_size=4), st.integers(1, 5), st.integers(1, 5))
-def test_blocking_longer_sequences_than_fit_changes_nothing(seeds: list[int], max_length: int, beam_size: int) -> None:
+def test_blocking_n_grams_longer_than_the_output_changes_nothing(
+    seeds: list[int], max_length: int, beam_size: int
+) -> None:
     free = beam_search(
         TableStep(seeds, V),
         [max_length] * len(seeds),

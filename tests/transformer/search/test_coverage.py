@@ -48,7 +48,7 @@ def test_the_penalty_is_equation_14_and_ranks(models: list[Transformer]) -> None
         assert [h.score for h in after] == sorted((h.score for h in after), reverse=True)
 
 
-def test_the_order_changes_where_coverage_says_so() -> None:
+def test_the_coverage_penalty_can_change_the_order() -> None:
     found = [[Hypothesis([], -1.0, -1.0), Hypothesis([7, 4, 9, 6, 5], -1.1, -1.1)]]
     assert [h.tokens for h in with_coverage(MODELS, SRC[:1], found, 0.0)[0]] == [[], [7, 4, 9, 6, 5]]
     assert [h.tokens for h in with_coverage(MODELS, SRC[:1], found, 9.0)[0]] == [[7, 4, 9, 6, 5], []]
@@ -57,7 +57,7 @@ def test_the_order_changes_where_coverage_says_so() -> None:
 
 @pytest.mark.parametrize("rule", get_args(LengthRule))
 @pytest.mark.parametrize("beta", [0.2, 3.0])
-def test_a_beam_that_holds_everything_finds_the_best_there_is(rule: LengthRule, beta: float) -> None:
+def test_an_unpruned_beam_finds_the_best_output(rule: LengthRule, beta: float) -> None:
     model = toy_model(dataclasses.replace(TINY, vocab_size=6, tying="none"), seed=4)
     outputs = [list(output) for n in range(3) for output in itertools.product(range(3, 6), repeat=n)]
     src = [[3, 5, 4], [5]]

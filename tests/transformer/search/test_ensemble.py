@@ -18,7 +18,7 @@ MEANS: list[Mean] = ["log-probs", "probs"]
 
 @pytest.mark.parametrize("mean", MEANS)
 @given(a=st.integers(0, 500), b=st.integers(0, 500))
-def test_the_mean_is_the_one_written_out(mean: Mean, a: int, b: int) -> None:
+def test_the_ensemble_mean_equals_its_formula_in_plain_python(mean: Mean, a: int, b: int) -> None:
     rows = [table_row(seed, (BOS,), V) for seed in (a, b)]
     if mean == "probs":
         expected = [math.log((math.exp(x) + math.exp(y)) / 2) for x, y in zip(*rows, strict=True)]
@@ -31,7 +31,7 @@ def test_the_mean_is_the_one_written_out(mean: Mean, a: int, b: int) -> None:
 
 @pytest.mark.parametrize("mean", MEANS)
 @given(seeds=st.lists(st.integers(0, 500), min_size=1, max_size=3), beam_size=st.integers(1, 4))
-def test_a_model_three_times_is_the_model(mean: Mean, seeds: list[int], beam_size: int) -> None:
+def test_an_ensemble_of_three_equal_models_equals_the_model(mean: Mean, seeds: list[int], beam_size: int) -> None:
     """Also when sentences leave the batch and hypotheses are reordered."""
     lengths = [3 + i for i in range(len(seeds))]
 

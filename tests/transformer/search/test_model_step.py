@@ -51,7 +51,7 @@ def test_beam_one_is_greedy(model: Transformer, alpha: float) -> None:
 
 @pytest.mark.parametrize("alpha", [0.0, 0.6])
 @pytest.mark.parametrize("seed", range(5))
-def test_a_beam_that_holds_everything_is_exhaustive_search(alpha: float, seed: int) -> None:
+def test_an_unpruned_beam_equals_exhaustive_search(alpha: float, seed: int) -> None:
     """Two words and eos, at most three words: fifteen outputs."""
     model = toy_model(dataclasses.replace(TINY, vocab_size=5), seed)
     outputs = [list(output) for n in range(4) for output in itertools.product([3, 4], repeat=n)]
@@ -69,7 +69,7 @@ def same(one: list[Hypothesis], other: list[Hypothesis]) -> None:
 
 @EACH_VARIANT
 @pytest.mark.parametrize("beam_size", [1, 4])
-def test_a_batch_is_so_many_batches_of_one(model: Transformer, beam_size: int) -> None:
+def test_a_batch_gives_the_same_outputs_as_batches_of_one(model: Transformer, beam_size: int) -> None:
     """Neither the other sentences nor their padding change an output."""
     together = translate_ids(model, SRC, SearchConfig(beam_size=beam_size, n_best=beam_size), max_extra=6)
     for src, found in zip(SRC, together, strict=True):
@@ -122,7 +122,7 @@ def test_log_probabilities_are_a_distribution_over_words_and_eos() -> None:
     assert bool((probabilities_NV[:, 2:] > 0).all())
 
 
-def test_special_ids_may_stand_anywhere() -> None:
+def test_special_ids_may_have_any_values() -> None:
     """The same model with other special ids finds the same outputs."""
     model = MODELS["paper"]
     renamed_config = dataclasses.replace(TINY, pad=7, bos=4, eos=11)
@@ -142,7 +142,7 @@ def test_the_batch_is_padded_on_the_right() -> None:
     assert pad_batch([[5, 6, 7], [8]], pad=9).tolist() == [[5, 6, 7], [8, 9, 9]]
 
 
-def test_translating_builds_no_graph_and_leaves_the_model_as_it_was() -> None:
+def test_translating_builds_no_graph_and_does_not_change_the_model() -> None:
     model = toy_model()
     before = {name: tensor.clone() for name, tensor in model.state_dict().items()}
     translate_ids(model, SRC, max_extra=6)
@@ -157,7 +157,7 @@ def test_learned_positions_bound_the_output() -> None:
 
 
 @EACH_VARIANT
-def test_each_output_has_a_longest_length_of_its_own_and_repeats_nothing_where_that_is_asked(
+def test_each_output_has_its_own_maximum_length_and_repeats_nothing_if_requested(
     model: Transformer,
 ) -> None:
     lengths = [2, 9, 5]

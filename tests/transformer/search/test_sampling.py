@@ -40,9 +40,7 @@ def log_prob(table: int, tokens: tuple[int, ...], limit: int) -> float:
 
 
 @given(SEEDS, st.integers(1, 3), st.data())
-def test_a_batch_is_so_many_batches_of_one_and_a_sample_does_not_know_the_others(
-    tables: list[int], n: int, data: st.DataObject
-) -> None:
+def test_a_batch_gives_the_same_samples_as_batches_of_one(tables: list[int], n: int, data: st.DataObject) -> None:
     lengths = [data.draw(st.integers(1, 7)) for _ in tables]
     together = draw(tables, lengths, n)
     for table, length, found in zip(tables, lengths, together, strict=True):
@@ -57,14 +55,16 @@ def test_a_batch_is_so_many_batches_of_one_and_a_sample_does_not_know_the_others
 
 @given(SEEDS, st.integers(1, 7))
 @pytest.mark.parametrize("sampling", [Sampling(top_k=1), Sampling(top_p=1e-9), Sampling(temperature=1e-4)], ids=repr)
-def test_the_narrowest_choice_is_greedy(sampling: Sampling, tables: list[int], length: int) -> None:
+def test_the_narrowest_sampling_equals_greedy_search(sampling: Sampling, tables: list[int], length: int) -> None:
     greedy = greedy_search(TableStep(tables, V), [length] * len(tables), SearchConfig())
     found = draw(tables, [length] * len(tables), 1, sampling)
     assert [h.tokens for (h,) in found] == [h.tokens for h in greedy]
 
 
 @given(st.integers(0, 500), st.floats(0.1, 3), st.integers(0, 9), st.floats(0.05, 1))
-def test_the_distribution_is_the_one_written_out(table: int, temperature: float, top_k: int, top_p: float) -> None:
+def test_the_distribution_equals_its_definition_in_plain_python(
+    table: int, temperature: float, top_k: int, top_p: float
+) -> None:
     row = table_row(table, (BOS,), 7)
     order = sorted(range(7), key=lambda i: -row[i])
     weights = {i: torch.tensor(row[i], dtype=torch.float64).div(temperature).exp().item() for i in order}
@@ -98,10 +98,10 @@ def test_samples_keep_a_prefix_and_repeat_nothing(table: int, prefix: list[int])
         ((1.0, 0, 0), "top_p"),
     ],
 )
-def test_what_makes_no_distribution_is_refused(arguments: tuple[float, int, float], named: str) -> None:
+def test_invalid_sampling_settings_are_refused(arguments: tuple[float, int, float], named: str) -> None:
     with pytest.raises(ValueError, match=f"^{named} = "):
         Sampling(*arguments)
 
 
-def test_no_sentences_have_no_samples() -> None:
+def test_sampling_no_sentences_returns_no_samples() -> None:
     assert draw([], []) == []

@@ -16,7 +16,7 @@ IDS = st.lists(st.integers(3, TINY.vocab_size - 1), max_size=7)
 
 
 @pytest.mark.parametrize("model", MODELS.values(), ids=MODELS.keys())
-def test_what_the_search_finds_scores_as_the_search_says(model) -> None:
+def test_scoring_agrees_with_the_search_on_its_outputs(model) -> None:
     src = [[5, 6, 7, 8], [9], [4, 3]]
     found = [h for (h,) in translate_ids(model, src, max_extra=5)]
     for h, scores in zip(found, score_ids(model, src, [h.tokens for h in found]), strict=True):
@@ -32,7 +32,7 @@ def test_no_score_depends_on_its_batch(pairs: list[tuple[list[int], list[int]]])
         assert score_ids(model, [src], [tgt])[0] == pytest.approx(scores, abs=1e-4)
 
 
-def test_what_may_follow_has_probability_one_together() -> None:
+def test_probabilities_of_all_continuations_sum_to_one() -> None:
     """Padding and bos have probability 0."""
     model, src, prefix = MODELS["paper"], [5, 9], [7, 4]
     words = range(3, TINY.vocab_size)
@@ -52,5 +52,5 @@ def test_scores_are_the_models_logits() -> None:
     assert score_ids(model, [src], [tgt])[0] == pytest.approx(expected, abs=1e-4)
 
 
-def test_no_pairs_have_no_scores() -> None:
+def test_scoring_no_pairs_returns_no_scores() -> None:
     assert score_ids(MODELS["paper"], [], []) == []

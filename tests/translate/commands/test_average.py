@@ -43,7 +43,7 @@ def test_the_weights_are_the_mean(parts: ModelFolder, tmp_path: Path) -> None:
     torch.testing.assert_close(load_file(tmp_path / "mean" / "model.safetensors"), mean(folders))
 
 
-def test_a_run_stands_for_its_last_scheduled_checkpoints(
+def test_a_run_directory_selects_its_last_scheduled_checkpoints(
     parts: ModelFolder, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     steps = [member(parts, tmp_path / "run" / "checkpoints" / f"step-{n:08}", n, n != 7) for n in (2, 3, 5, 7)]

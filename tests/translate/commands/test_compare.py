@@ -121,7 +121,7 @@ def test_a_system_compared_with_itself_has_no_differences(saved: Path, capsys: p
         ("first.txt nothing --reference ref.en", "no such folder"),
     ],
 )
-def test_a_mistake_is_one_sentence(
+def test_a_mistake_gives_a_one_sentence_error(
     saved: Path, arguments: str, reason: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     Path("there.html").write_text("precious", encoding="utf-8")

@@ -48,7 +48,7 @@ def test_the_consensus_is_one_of_the_samples(capsys: pytest.CaptureFixture[str])
         assert chosen in [sample["text"] for sample in record["alternatives"]]
 
 
-def test_prefixes_terms_and_alignments_come_out(capsys: pytest.CaptureFixture[str]) -> None:
+def test_prefixes_terms_and_alignments_appear_in_the_output(capsys: pytest.CaptureFixture[str]) -> None:
     assert all(line.startswith("the") for line in out("--prefix the", capsys))
     for line, prefix in zip(out("--prefixes prefixes", capsys), ("the dog", "a"), strict=True):
         assert line.startswith(prefix)
@@ -59,7 +59,7 @@ def test_prefixes_terms_and_alignments_come_out(capsys: pytest.CaptureFixture[st
     assert all("alignment" in json.loads(line) for line in out("--align --json", capsys))
 
 
-def test_a_prefix_may_stand_in_the_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_prefix_may_come_from_a_column_of_the_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     Path("columns").write_text(f"{LINES[0]}\tthe dog\n\n{LINES[1]}\n", encoding="utf-8")
     assert main(["decode", "--prefix-column", "--input", "columns", "--json"]) == 0
     records = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
@@ -79,11 +79,13 @@ def test_alternatives_are_tokens_and_translations(capsys: pytest.CaptureFixture[
     assert all("alternatives" not in json.loads(line) for line in out("--json --alternatives 2", capsys))
 
 
-def test_a_model_twice_is_the_model(parts: ModelFolder, capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_ensemble_of_two_equal_models_equals_the_model(
+    parts: ModelFolder, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert out(f"--ensemble {parts.folder}", capsys) == out("", capsys)
 
 
-def test_the_best_of_each_line_are_those_of_the_library(parts: ModelFolder, capsys: pytest.CaptureFixture[str]) -> None:
+def test_n_best_lists_are_those_of_the_library(parts: ModelFolder, capsys: pytest.CaptureFixture[str]) -> None:
     records = [json.loads(line) for line in out("--json --n-best 5", capsys)]
     for record, best in zip(records, Translator(parts).n_best(LINES, 5), strict=True):
         assert record["text"] == record["alternatives"][0]["text"]
@@ -102,7 +104,7 @@ def test_the_paper_s_settings_replace_those_of_the_model(
 
 
 @pytest.mark.parametrize("option", ["--sample", "--n-best 3", "--paper", "--alpha 1", "--prefix a"])
-def test_text_points_to_decode_for_options_of_research(option: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_text_refers_to_decode_for_research_options(option: str, capsys: pytest.CaptureFixture[str]) -> None:
     for verb in ([], ["text"]):
         assert main([*verb, *LINES, *option.split()]) == 2
         error = capsys.readouterr().err
@@ -144,7 +146,7 @@ def test_text_points_to_decode_for_options_of_research(option: str, capsys: pyte
         ("--ensemble other", "another vocabulary"),
     ],
 )
-def test_mistakes_are_a_sentence(
+def test_mistakes_give_a_one_sentence_error(
     arguments: str, named: str, parts: ModelFolder, capsys: pytest.CaptureFixture[str]
 ) -> None:
     if arguments.endswith("other"):

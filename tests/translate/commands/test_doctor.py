@@ -29,7 +29,7 @@ def test_the_text_names_every_finding(capsys: pytest.CaptureFixture[str], monkey
     assert words == [["machine"], ["device", "cpu"], ["tuned", "no"], ["extras"], ["plots", "missing"], []]
 
 
-def test_a_missing_package_is_named_with_the_command_that_brings_it(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_package_is_named_with_its_install_command(monkeypatch: pytest.MonkeyPatch) -> None:
     needs = ["torch>=2.6", 'no-such-package>=1; extra == "plots"', 'pytest; extra == "dev"']
     monkeypatch.setattr("importlib.metadata.requires", lambda name: needs)
     monkeypatch.setattr("importlib.metadata.metadata", lambda name: Metadata())
@@ -53,13 +53,13 @@ class Metadata:
         (None, None, "the C library's; training on a CPU is faster with tcmalloc or jemalloc"),
     ],
 )
-def test_the_allocator_is_named_with_what_would_be_faster(monkeypatch, in_use, better, words):
+def test_the_allocator_is_named_with_a_faster_one(monkeypatch, in_use, better, words):
     monkeypatch.setattr("translate.machine.allocator", lambda: in_use)
     monkeypatch.setattr("translate.machine.better_allocator", lambda: better)
     assert module._allocator() == words
 
 
-def test_the_verdict_on_bf16_is_that_of_the_rates_shown(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_verdict_on_bf16_follows_from_the_shown_rates(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("translate.machine.choose_device", lambda: torch.device("cpu"))
     for half, pays in ((1.4e9, False), (1.6e9, True)):
         rates = {torch.float32: 1e9, torch.bfloat16: half}

@@ -81,7 +81,7 @@ def test_the_newest_run_is_the_default(run: Path) -> None:
     assert (run / "scores.json").exists()
 
 
-def test_scores_of_other_sets_stay(run: Path) -> None:
+def test_scores_of_other_sets_are_kept(run: Path) -> None:
     assert main(["evaluate", "runs/x"]) == 0
     assert main(["evaluate", "runs/x", "--valid", "--confidence", "--beam", "1"]) == 0
     scores = json.loads((run / "scores.json").read_text(encoding="utf-8"))
@@ -117,7 +117,7 @@ def test_a_run_without_a_final_model_gets_the_scores_of_its_checkpoint(run: Path
     assert "step-00000007" in json.loads((run / "scores.json").read_text(encoding="utf-8"))["small"]["model"]
 
 
-def test_data_prepared_anew_are_not_taken_for_the_old(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_data_prepared_again_are_not_taken_for_the_old_data(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = run / "manifest.json"
     path.write_text(json.dumps({"prepared": "prepared", "data": {"fingerprint": "another"}}), encoding="utf-8")
     assert main(["evaluate", "runs/x"]) == 2
@@ -125,13 +125,15 @@ def test_data_prepared_anew_are_not_taken_for_the_old(run: Path, capsys: pytest.
 
 
 @pytest.mark.parametrize("manifest", ["", "{}", '{"prepared": "gone", "data": {}}'])
-def test_a_damaged_manifest_is_one_line(run: Path, manifest: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_damaged_manifest_gives_a_one_line_error(
+    run: Path, manifest: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     (run / "manifest.json").write_text(manifest, encoding="utf-8")
     assert main(["evaluate", "runs/x"]) == 2
     assert capsys.readouterr().err.count("\n") == 1
 
 
-def test_a_folder_that_cannot_be_written_is_one_line(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_unwritable_folder_gives_a_one_line_error(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
     Path("file").write_text("", encoding="utf-8")
     assert main(["evaluate", "runs/x", "--out", "file"]) == 2
     assert capsys.readouterr().err.count("\n") == 1
@@ -151,7 +153,7 @@ def test_a_run_is_evaluated_from_any_folder(run: Path, place: str, monkeypatch: 
 @pytest.mark.parametrize(
     ("file", "name"), [("new.test.v2.de", "new.test.v2"), ("new.test.de.gz", "new.test"), ("plain", "plain")]
 )
-def test_a_file_gives_its_name_without_the_language(run: Path, file: str, name: str) -> None:
+def test_a_test_set_is_named_after_its_file_without_the_language(run: Path, file: str, name: str) -> None:
     data = Path("test.de").read_bytes()
     Path(file).write_bytes(gzip.compress(data) if file.endswith(".gz") else data)
     assert main(["evaluate", "runs/x", "--source", file, "--reference", "test.en"]) == 0
@@ -166,7 +168,7 @@ def test_two_sets_of_one_name_are_refused(run: Path, capsys: pytest.CaptureFixtu
     assert not (run / "scores.json").exists()
 
 
-def test_scores_of_another_text_are_not_replaced_in_silence(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_scores_of_another_text_are_not_silently_replaced(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
     arguments = ["evaluate", "runs/x", "--source", "small.de", "--reference", "small.en"]
     write(Path(), "small", PAIRS["test"])
     for pairs, warned in ((PAIRS["test"], False), (PAIRS["test"], False), (PAIRS["valid"], True)):
@@ -176,7 +178,7 @@ def test_scores_of_another_text_are_not_replaced_in_silence(run: Path, capsys: p
 
 
 @pytest.mark.parametrize("damage", ["scores are a list", "scores are cut off", "folder is a file", "no tokenisation"])
-def test_what_would_fail_in_the_end_fails_before_anything_is_translated(
+def test_errors_at_the_end_are_found_before_translation(
     run: Path, damage: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr("translate.commands.systems.set_up_torch", None)
@@ -233,7 +235,7 @@ def test_saved_outputs_are_compared_without_a_model(saved: Path, capsys: pytest.
     assert second["bleu"]["score"] == pytest.approx(expected.score)
 
 
-def test_systems_with_one_place_for_results_are_refused(
+def test_systems_that_share_a_results_file_are_refused(
     run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     for name in ("a b", "a-b"):
@@ -282,7 +284,7 @@ def test_the_bleu_of_the_paper_is_a_column_with_a_label(saved: Path, capsys: pyt
     assert "not comparable with sacreBLEU" in out
 
 
-def test_comet_is_asked_of_a_program(saved: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_comet_is_computed_by_an_external_program(saved: Path, capsys: pytest.CaptureFixture[str]) -> None:
     Path("fake.py").write_text("print('out.txt\\tscore: 0.8125')", encoding="utf-8")
     command = ["--comet", f"{shlex.quote(sys.executable)} fake.py"]
     files = ["--source", "src.de", "--reference", "ref.en"]
@@ -317,7 +319,7 @@ SAVED_MISTAKES = {
 
 
 @pytest.mark.parametrize("arguments", SAVED_MISTAKES)
-def test_a_mistake_with_saved_outputs_is_one_sentence(
+def test_a_mistake_with_saved_outputs_gives_a_one_sentence_error(
     saved: Path, arguments: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     lines = Path("a.txt").read_text(encoding="utf-8").splitlines(keepends=True)

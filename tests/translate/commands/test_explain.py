@@ -75,7 +75,9 @@ def test_the_same_picture_is_the_same_file() -> None:
         (["--positions", "--model", "marian"], "marian: is a Marian model"),
     ],
 )
-def test_mistakes_are_one_sentence(arguments: list[str], said: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_mistakes_give_a_one_sentence_error(
+    arguments: list[str], said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     Path("there.svg").write_text("mine", encoding="utf-8")
     for folder, file in (("exported", "model.bin"), ("marian", "source.spm")):
         Path(folder).mkdir()

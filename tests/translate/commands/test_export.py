@@ -16,7 +16,7 @@ def model(tokenizer: Tokenizer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
 
 
 @pytest.mark.parametrize(("package", "format"), [("ctranslate2", "ctranslate2"), ("transformers", "marian")])
-def test_a_model_is_exported_and_the_proof_is_told(
+def test_a_model_is_exported_and_the_check_is_reported(
     package: str, format: str, model: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     pytest.importorskip(package)
@@ -39,7 +39,9 @@ def test_a_model_is_exported_and_the_proof_is_told(
         ("--format marian --sentences blank.de", "no sentence"),
     ],
 )
-def test_mistakes_are_a_sentence(arguments: str, named: str, model: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_mistakes_give_a_one_sentence_error(
+    arguments: str, named: str, model: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     if "marian" in arguments:
         pytest.importorskip("transformers")
     Path("blank.de").write_text("\n \n", encoding="utf-8")

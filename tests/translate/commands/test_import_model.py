@@ -7,7 +7,7 @@ import pytest
 from translate.cli import main
 
 
-def test_a_marian_folder_is_imported_and_the_proof_is_told(
+def test_a_marian_folder_is_imported_and_the_check_is_reported(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     pytest.importorskip("transformers")

@@ -131,7 +131,7 @@ def _files(tmp_path: Path, parts: ModelFolder, monkeypatch: pytest.MonkeyPatch) 
     ],
     ids=" with ".join,
 )
-def test_options_hold_together_or_are_refused_in_a_sentence(
+def test_pairs_of_options_take_effect_together_or_give_a_one_sentence_error(
     options: tuple[str, ...], capsys: pytest.CaptureFixture[str]
 ) -> None:
     arguments = " ".join(options).split()

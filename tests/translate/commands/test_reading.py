@@ -37,17 +37,17 @@ def test_lines_do_not_depend_on_the_portions_in_which_they_arrive(data: bytes) -
     assert list(ended(found)) == [line if line.endswith("\n") else line + "\n" for line in found]
 
 
-def test_a_byte_order_mark_is_no_text() -> None:
+def test_a_byte_order_mark_is_dropped() -> None:
     assert list(arriving("\ufeffeins\n\ufeffzwei".encode())) == ["eins\n", "\ufeffzwei"]
 
 
 @pytest.mark.parametrize("data", [b"eins\nzw\xffei\n", "eins\nzwei".encode("utf-16"), bytes(range(256))])
-def test_what_is_no_text_is_named_by_line_and_byte(data: bytes) -> None:
+def test_undecodable_text_is_named_by_line_and_byte(data: bytes) -> None:
     with pytest.raises(UserError, match=r"^a test, line \d: not UTF-8 text \(byte 0x"):
         list(arriving(data))
 
 
-def test_one_huge_line_takes_time_in_proportion(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_reading_time_is_linear_in_the_length_of_a_line(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("translate.commands.reading._CHUNK", 7)
     start = time.process_time()
     (line,) = arriving(b"x" * 2**20)
@@ -55,7 +55,7 @@ def test_one_huge_line_takes_time_in_proportion(monkeypatch: pytest.MonkeyPatch)
     assert time.process_time() - start < 5  # a tenth of a second; copying the line for each portion takes minutes
 
 
-def test_a_pipe_says_when_it_makes_one_wait_and_a_file_never_does(tmp_path: Path) -> None:
+def test_a_pipe_reports_when_reading_would_wait_and_a_file_never_waits(tmp_path: Path) -> None:
     read, write = os.pipe()
     os.write(write, b"eins\nzwei\ndr")
     with os.fdopen(read, "rb") as file:
@@ -98,7 +98,7 @@ def typed(monkeypatch: pytest.MonkeyPatch, inputs: list[str]) -> list[tuple[str,
     return [(line, lines.at_hand()) for line in lines]
 
 
-def test_a_pasted_text_is_as_many_lines_as_it_has(history: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_pasted_text_yields_all_its_lines(history: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     found = typed(monkeypatch, ["eins", "zwei\n\ndrei"])
     assert found == [("eins\n", False), ("zwei\n", True), ("\n", True), ("drei\n", False)]
 
@@ -113,7 +113,7 @@ def test_the_next_prompt_remembers_what_was_typed(history: Path, monkeypatch: py
     assert [readline.get_history_item(i) for i in (1, 2)] == ["Guten Morgen", "Hallo"]
 
 
-def test_without_a_place_for_it_there_is_no_history(
+def test_without_a_writable_folder_there_is_no_history(
     history: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "state").write_text("no folder", encoding="utf-8")
@@ -121,14 +121,14 @@ def test_without_a_place_for_it_there_is_no_history(
     assert capsys.readouterr().err.count("\n") == 1
 
 
-def test_a_closed_stdin_is_one_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_closed_stdin_gives_a_one_sentence_error(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "stdin", None)
     with pytest.raises(UserError, match="stdin is closed"):
         reading.open_lines(Text())
 
 
 @pytest.mark.skipif(not hasattr(os, "openpty"), reason="needs terminals")
-def test_at_a_terminal_what_is_typed_is_translated_and_remembered(
+def test_lines_typed_at_a_terminal_are_translated_and_go_into_the_history(
     parts: ModelFolder, history: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Uses the real prompt, in a process of its own on a pseudo-terminal."""

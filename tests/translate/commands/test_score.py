@@ -48,13 +48,13 @@ def test_json_holds_every_token(capsys: pytest.CaptureFixture[str]) -> None:
         ("a\n\n" + "a " * 90, "line 3"),
     ],
 )
-def test_mistakes_are_a_sentence(reference: str, named: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_mistakes_give_a_one_sentence_error(reference: str, named: str, capsys: pytest.CaptureFixture[str]) -> None:
     Path("bad").write_text(reference, encoding="utf-8", errors="surrogateescape")
     assert main(["score", "src", "bad"]) == 2
     captured = capsys.readouterr()
     assert (named in captured.err, captured.err.count("\n"), captured.out) == (True, 1, "")
 
 
-def test_a_file_that_is_not_there_is_named(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_file_that_does_not_exist_is_named(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["score", "src", "gone"]) == 2
     assert "gone" in capsys.readouterr().err

@@ -43,7 +43,7 @@ def typing(
     return hold
 
 
-def test_each_entry_is_translated_and_pasted_lines_stay_lines(typing) -> None:
+def test_each_entry_is_translated_and_pasted_lines_keep_their_line_breaks(typing) -> None:
     assert typing("der Hund", "die Katze\n\nein Vogel")[0] == ["DER HUND", "DIE KATZE", "", "EIN VOGEL"]
 
 
@@ -55,7 +55,7 @@ def test_an_interrupted_translation_does_not_end_the_session(typing, parts: Mode
     assert "translate: stopped" in told
 
 
-def test_an_interrupted_line_is_discarded_and_the_second_interruption_ends(typing) -> None:
+def test_an_interrupted_line_is_discarded_and_a_second_interruption_ends_the_session(typing) -> None:
     said, told = typing("der Hund", INTERRUPTED, "die Katze", INTERRUPTED, "ein Vogel")
     assert said == ["DER HUND", "DIE KATZE", "EIN VOGEL"]
     assert sum("once more" in line for line in told) == 2

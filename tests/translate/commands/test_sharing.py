@@ -40,7 +40,7 @@ class Threads(Ranks):
 
 @settings(max_examples=25, deadline=None)
 @given(windows=st.lists(st.lists(st.text(max_size=5), max_size=3), max_size=8), size=st.integers(2, 3))
-def test_shares_make_the_file_that_one_process_would_write(
+def test_several_ranks_write_the_same_file_as_one_process(
     windows: list[list[str]], size: int, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     windows = [[text.encode("utf-8", "replace").decode() for text in window] for window in windows]
@@ -65,7 +65,7 @@ def test_shares_make_the_file_that_one_process_would_write(
     assert list(folder.iterdir()) == [folder / "out.txt"]
 
 
-def test_nothing_is_left_of_a_failure(tmp_path: Path) -> None:
+def test_a_failure_leaves_no_files(tmp_path: Path) -> None:
     def fail() -> None:
         with shared(tmp_path / "out.txt", Threads(1, 2, threading.Barrier(2))) as out:
             out.write("half")
@@ -110,7 +110,7 @@ def test_two_processes_write_what_one_writes(parts: ModelFolder, tmp_path: Path)
         (["--input", "in.txt", "--output", "out.txt", "--resume"], "--resume works with one process"),
     ],
 )
-def test_what_cannot_be_shared_is_refused(
+def test_invalid_options_for_several_processes_are_refused(
     arguments: list[str], named: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:  # fmt: skip

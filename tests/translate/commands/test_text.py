@@ -83,7 +83,7 @@ BAD_INPUT = {
 
 @pytest.mark.parametrize("name", BAD_INPUT)
 @pytest.mark.parametrize("options", [[], ["--no-guards"], ["--format", "lines"], ["--format", "lines", "--no-guards"]])
-def test_line_n_in_is_line_n_out(
+def test_output_line_n_translates_input_line_n(
     name: str, options: list[str], model: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     data = BAD_INPUT[name]
@@ -120,7 +120,7 @@ def test_a_file_may_be_called_a_hyphen(
 
 
 @pytest.mark.parametrize("data", ["Ja.\nNein.".encode("utf-16"), b"\x7fELF\x02\x01\xff\xfe", b"Ja.\nB\xe4r\n"])
-def test_what_is_no_text_is_one_sentence(
+def test_undecodable_text_gives_a_one_sentence_error(
     data: bytes, model: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     pipe(monkeypatch, data)
@@ -303,7 +303,7 @@ def without_words(text: str) -> str:
         ),
     ],
 )
-def test_a_page_comes_back_with_the_same_structure(
+def test_a_page_keeps_its_structure(
     name: str, page: str, kept: list[str], changed: list[str], echo: Echo, tmp_path: Path
 ) -> None:
     (tmp_path / name).write_text(page, encoding="utf-8")
@@ -357,9 +357,7 @@ LAYOUT = st.sampled_from(
 @settings(max_examples=25)
 @given(text=st.lists(LAYOUT | TEXT, max_size=14).map("".join))
 @pytest.mark.parametrize("layout", [name for name in FORMATS if name not in LINE_FORMATS])
-def test_any_text_keeps_its_lines_and_what_is_layout_in_every_format(
-    layout: str, text: str, translator: Translator
-) -> None:
+def test_any_text_keeps_its_lines_and_layout_in_every_format(layout: str, text: str, translator: Translator) -> None:
     """The model has random weights."""
     lines = re.findall(r"[^\n]*\n|[^\n]+", text)
     pieces = list(reader(layout, column=2)(lines))
@@ -373,7 +371,7 @@ def test_any_text_keeps_its_lines_and_what_is_layout_in_every_format(
         assert [not line.strip() for line in translation.split("\n")] == blank or not translation.strip()
 
 
-def test_a_window_ends_with_a_line_where_the_next_must_be_waited_for() -> None:
+def test_a_window_ends_with_a_line_if_the_next_one_has_not_arrived() -> None:
     pieces = [Piece("a", True), Piece("\n", False), Piece("b", True), Piece("\n", False), Piece("c", True)]
     assert list(windows(pieces, lambda: True)) == [pieces]
     assert list(windows(pieces, lambda: False)) == [pieces[:2], pieces[2:4], pieces[4:]]
@@ -402,7 +400,7 @@ def test_json_tells_the_flags_of_each_line(echo: Echo, capsys: pytest.CaptureFix
     assert [record["confidence"] for record in records] == pytest.approx([-0.5, 0, 0, 0, -0.5])
 
 
-def test_what_was_left_as_it_is_is_said_once(echo: Echo, capsys: pytest.CaptureFixture[str]) -> None:
+def test_unchanged_lines_are_reported_once(echo: Echo, capsys: pytest.CaptureFixture[str]) -> None:
     english = "The dog that you have is not here."
     assert main(["Guten Tag.", english, english, "Ja.", english, english]) == 0
     captured = capsys.readouterr()
@@ -412,7 +410,7 @@ def test_what_was_left_as_it_is_is_said_once(echo: Echo, capsys: pytest.CaptureF
     )
 
 
-def test_a_copy_of_what_was_to_be_translated_is_said(echo: Echo, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_copied_source_is_reported(echo: Echo, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["Guten Tag.", "qwe rtz uio"]) == 0
     captured = capsys.readouterr()
     assert captured.err.startswith("translate: warning: line 2: mostly copied by the model")
@@ -443,13 +441,13 @@ def test_the_language_is_guessed_only_if_asked(
     capsys.readouterr()
 
 
-def test_a_file_says_how_fast_it_went(echo: Echo, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_translating_a_file_reports_the_speed(echo: Echo, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "x.de").write_text("Ja.\n" * 7, encoding="utf-8")
     assert main(["--input", "x.de", "--output", "x.en"]) == 0
     assert re.fullmatch(r"translate: 7 lines in [\d.]+ s, [\d,]+ lines/s\n", capsys.readouterr().err)
 
 
-def test_a_disk_that_is_full_on_the_way_is_one_sentence(
+def test_a_disk_that_fills_during_translation_gives_a_one_sentence_error(
     echo: Echo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "x.de").write_text("Ja.\n" * 7, encoding="utf-8")
@@ -462,7 +460,7 @@ def test_a_disk_that_is_full_on_the_way_is_one_sentence(
     assert capsys.readouterr().err == "translate: No space left on device\n"
 
 
-def test_a_translation_that_is_taken_up_again_is_the_same(
+def test_a_resumed_translation_is_the_same(
     model: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Interrupted in every window, between two windows and in the middle of one."""
@@ -492,7 +490,7 @@ def test_a_translation_that_is_taken_up_again_is_the_same(
 
 
 @pytest.mark.parametrize("change", ["source", "beam", "--format lines", "--two-way"])
-def test_what_is_taken_up_must_be_the_same(
+def test_resuming_with_another_input_or_setting_is_refused(
     change: str, echo: Echo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "x.de").write_text("Ja.\n" * 40, encoding="utf-8")

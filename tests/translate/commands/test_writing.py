@@ -36,7 +36,7 @@ def place(tmp_path: Path) -> Path:
     return tmp_path / "out.txt"
 
 
-def test_a_file_that_was_never_stopped_is_alone(place: Path) -> None:
+def test_an_uninterrupted_file_leaves_no_resume_file(place: Path) -> None:
     assert write(place) == len(WINDOWS)
     assert place.read_text(encoding="utf-8") == "".join(WINDOWS)
     assert list(place.parent.iterdir()) == [place]
@@ -44,7 +44,7 @@ def test_a_file_that_was_never_stopped_is_alone(place: Path) -> None:
 
 @pytest.mark.parametrize("stop", range(len(WINDOWS)))
 @pytest.mark.parametrize("torn", ["", "ein halber", "ganz\nund halb"])
-def test_a_stopped_file_goes_on_after_its_last_complete_window(place: Path, stop: int, torn: str) -> None:
+def test_a_stopped_file_resumes_after_its_last_complete_window(place: Path, stop: int, torn: str) -> None:
     with pytest.raises(Killed):
         write(place, stop=stop, torn=torn)
     file = GrowingFile(place, SETTINGS, force=False)
@@ -54,7 +54,7 @@ def test_a_stopped_file_goes_on_after_its_last_complete_window(place: Path, stop
     assert list(place.parent.iterdir()) == [place]
 
 
-def test_a_file_of_somebody_else_is_not_taken_up(place: Path) -> None:
+def test_a_foreign_file_is_not_resumed(place: Path) -> None:
     place.write_text("precious\n", encoding="utf-8")
     with pytest.raises(UserError, match="exists already"):
         write(place)
@@ -62,13 +62,13 @@ def test_a_file_of_somebody_else_is_not_taken_up(place: Path) -> None:
     assert write(place, force=True) == len(WINDOWS)
 
 
-def test_an_empty_file_is_a_beginning(place: Path) -> None:
+def test_an_empty_file_is_written_from_the_start(place: Path) -> None:
     place.touch()
     assert write(place) == len(WINDOWS)
 
 
 @pytest.mark.parametrize("change", ["setting", "shorter", "damaged", "foreign"])
-def test_what_has_changed_meanwhile_is_refused_with_a_way_out(place: Path, change: str) -> None:
+def test_resuming_a_changed_file_is_refused_with_advice(place: Path, change: str) -> None:
     with pytest.raises(Killed):
         write(place, stop=2)
     beside = place.with_name(".out.txt.resume")

@@ -51,14 +51,14 @@ def message(path: Path) -> str:
     return str(caught.value)
 
 
-def test_what_the_file_does_not_say_comes_from_the_base(folder: Path) -> None:
+def test_missing_values_come_from_the_base(folder: Path) -> None:
     base, child = load(folder / "base.toml"), load(folder / "child.toml")
     assert child.training == base.training.model_copy(update={"warmup_steps": 50})
     assert child.data.train == base.data.train
     assert child.model == base.model
 
 
-def test_keys_are_replaced_whole(folder: Path) -> None:
+def test_keys_are_replaced_not_merged(folder: Path) -> None:
     """A new source replaces all keys of the old one, and new test sets replace the old ones."""
     child = load(folder / "child.toml")
     assert child.data.valid.model_dump() == {"upsample": 1, "kind": "text", "source": "valid.de", "target": "valid.en"}
@@ -81,7 +81,7 @@ def test_overrides_win_over_every_file(folder: Path) -> None:
     assert (training.max_steps, training.warmup_steps, training.seed) == (300, 5, 7)
 
 
-def test_a_circle_is_refused(folder: Path) -> None:
+def test_a_cycle_is_refused(folder: Path) -> None:
     one = write(folder / "one.toml", 'extends = "rows/two.toml"\n')
     two = write(folder / "rows" / "two.toml", 'extends = "../one.toml"\n')
     assert message(one) == (
@@ -93,12 +93,12 @@ def test_a_file_that_extends_itself_is_refused(folder: Path) -> None:
     assert "a circle" in message(write(folder / "self.toml", 'extends = "self.toml"\n'))
 
 
-def test_a_missing_base_is_named_with_the_file_that_wants_it(folder: Path) -> None:
+def test_a_missing_base_is_named_with_the_file_that_extends_it(folder: Path) -> None:
     lost = write(folder / "lost.toml", 'extends = "bsae.toml"\n')
     assert message(lost) == f"{lost} extends {folder}/bsae.toml: cannot read the config file: No such file or directory"
 
 
-def test_a_base_that_is_no_toml_is_named(folder: Path) -> None:
+def test_a_base_with_invalid_toml_is_named(folder: Path) -> None:
     broken = write(folder / "broken.toml", "[data\n")
     heir = write(folder / "heir.toml", 'extends = "broken.toml"\n')
     assert message(heir).startswith(f"{heir} extends {broken}: not valid TOML: ")
@@ -112,6 +112,6 @@ def test_an_unknown_key_of_a_base_names_both_files(folder: Path) -> None:
     )
 
 
-def test_a_name_that_is_no_text_is_refused(folder: Path) -> None:
+def test_a_name_that_is_not_a_string_is_refused(folder: Path) -> None:
     wrong = write(folder / "wrong.toml", "extends = 3\n")
     assert message(wrong) == f"{wrong}: extends = 3 must be the name of a TOML file, relative to this one"

@@ -143,13 +143,13 @@ def test_a_value_out_of_range_is_named_with_its_bound(path: Path, text: str, wor
         ("[data.replay]\nsources = [{kind = 'words', upsampel = 2}]\n", "data.replay.sources.0.upsampel", "upsample"),
     ],
 )
-def test_the_key_of_a_source_is_named_as_the_file_has_it(path: Path, text: str, key: str, near: str) -> None:
+def test_the_key_of_a_source_is_named_as_in_the_file(path: Path, text: str, key: str, near: str) -> None:
     """The key excludes the kind of the source, even if a test set is named like a kind."""
     section = key.rpartition(".")[0]
     assert problem(added(path, text)) == f"unknown key '{key}'; did you mean '{section}.{near}'?"
 
 
-def test_an_unknown_key_of_the_word_list_is_named_as_the_file_has_it(path: Path) -> None:
+def test_an_unknown_key_of_the_word_list_is_named_as_in_the_file(path: Path) -> None:
     message = problem(path, 'data.train=[{kind="words", foo=1}]')
     assert message == "unknown key 'data.train.0.foo'; known keys: kind, upsample"
 
@@ -191,7 +191,7 @@ def test_a_missing_key_of_a_source_is_named(path: Path) -> None:
     assert "the key 'data.test.more.path' is missing" in problem(added(path, "[data.test.more]\nkind = 'tsv'\n"))
 
 
-def test_an_unknown_kind_of_source_is_named_with_those_there_are(path: Path) -> None:
+def test_an_unknown_kind_of_source_is_named_with_the_existing_kinds(path: Path) -> None:
     message = problem(added(path, "[data.test.more]\nkind = 'csv'\npath = 'x'\n"))
     assert (
         "data.test.more.kind = \"csv\": must be one of 'text', 'tsv', 'jsonl', 'parquet', 'hub', 'grammar', 'words', "
@@ -256,7 +256,7 @@ def test_the_last_override_of_a_key_wins(path: Path) -> None:
         ("data.source.x=5", "--set data.source.x=5: 'source' is not a section"),
     ],
 )
-def test_a_wrong_override_is_one_sentence(path: Path, override: str, words: str) -> None:
+def test_a_wrong_override_gives_a_one_sentence_error(path: Path, override: str, words: str) -> None:
     assert words in problem(path, override)
 
 
@@ -270,7 +270,7 @@ def test_any_text_after_the_equals_sign_is_a_value_or_a_user_error(
         assert isinstance(load(path, [f"data.root={value}"]).data.root, str)
 
 
-def test_parse_names_what_it_was_given() -> None:
+def test_parse_errors_name_the_given_origin() -> None:
     with pytest.raises(UserError, match="^config.json: the key 'data' is missing$"):
         parse({}, "config.json")
 
@@ -301,11 +301,11 @@ def test_the_nearest_key_or_all_keys() -> None:
         "training.clip_norm=inf",
     ],
 )
-def test_a_value_that_no_computation_survives_is_refused(path: Path, override: str) -> None:
+def test_values_that_computation_cannot_handle_are_refused(path: Path, override: str) -> None:
     assert problem(path, override).startswith(override.partition("=")[0])
 
 
-def test_a_byte_order_mark_is_no_part_of_the_file(path: Path) -> None:
+def test_a_byte_order_mark_is_ignored(path: Path) -> None:
     config = load(path)
     path.write_bytes(b"\xef\xbb\xbf" + path.read_bytes())
     assert load(path) == config

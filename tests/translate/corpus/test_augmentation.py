@@ -27,7 +27,7 @@ def test_without_rates_and_symbols_nothing_changes(pairs):
 
 
 @given(st.lists(PAIRS, max_size=5))
-def test_variants_hang_on_the_pair_alone(pairs):
+def test_variants_depend_on_the_pair_only(pairs):
     """So neither the order of pairs nor the number of processes matters."""
     config = AugmentationConfig(case=0.3, ending=0.4, markup=0.5)
     alone = [variant for pair in pairs for variant in variants([pair], config)]
@@ -59,7 +59,7 @@ WORDS = {"katze": "cat", "die": "the", "maus": "mouse", "sieht": "see"}
 
 
 @pytest.mark.parametrize(("n_symbols", "expected"), [(2, {1}), (5, {1, 2})])
-def test_markup_stands_around_words_and_what_they_mean_and_not_only_around_what_is_the_same(n_symbols, expected):
+def test_markup_encloses_words_and_their_translations_not_only_identical_words(n_symbols, expected):
     """If only names stood between tags, a model would learn to copy everything between tags."""
     pairs = [(f"Die Katze sieht Tom{i}. Die Maus auch.", f"The mouse, like the cat, sees Tom{i}.") for i in range(99)]
     made = Augmenter(AugmentationConfig(markup=1), n_symbols, WORDS)(pairs)
@@ -86,14 +86,14 @@ def test_symbols_stand_for_the_same_things_on_both_sides(pair):
     assert restore(target, originals) == pair[1]
 
 
-def test_a_pair_whose_sides_hold_different_things_stays_as_it_is():
+def test_a_pair_with_different_placeholders_on_its_sides_stays_unchanged():
     assert with_symbols(("Siehe {a}.", "See {b}."), 16) == ("Siehe {a}.", "See {b}.")
     assert with_symbols(("Siehe {a} {b}.", "See {a} {b}."), 1) == ("Siehe {a} {b}.", "See {a} {b}.")
     assert with_symbols(("Siehe {a} %s.", "%s see {a}."), 2) == ("Siehe ⟦1⟧ ⟦2⟧.", "⟦2⟧ see ⟦1⟧.")
 
 
 @pytest.mark.parametrize("kind", ["case", "ending", "markup"])
-def test_a_rate_is_that_of_sentences_of_twelve_words_and_shorter_ones_vary_more(kind):
+def test_a_rate_applies_to_twelve_words_and_scales_inversely_with_length(kind):
     """Within five standard deviations of the binomial distribution."""
     config = AugmentationConfig(**{kind: 0.1})
     for n_words, rate in ((12, 0.1), (3, 0.4), (24, 0.05), (1, 1.0)):
@@ -109,7 +109,7 @@ def sentences(n: int, mark: str = ".") -> list[Pair]:
 
 
 @given(st.integers(1, 60), st.sampled_from([0.1, 0.5, 1.0]))
-def test_joined_pairs_are_neighbours_in_order_and_of_a_length(n, rate):
+def test_joined_pairs_are_adjacent_in_order_and_within_the_length_range(n, rate):
     pairs = sentences(n)
     found = variants(pairs, AugmentationConfig(joined=rate), 0)
     joined = [pair for pair in found if pair not in pairs]

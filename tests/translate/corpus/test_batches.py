@@ -52,7 +52,7 @@ def test_a_stream_continued_from_a_saved_position_is_the_same_stream(lengths, n_
 
 
 @given(LENGTHS, st.data(), st.floats(0.05, 0.95), st.integers(0, 5), st.integers(0, 5))
-def test_an_epoch_holds_new_pairs_once_and_old_ones_evenly_to_their_share(lengths, data, share, seed, epoch):
+def test_an_epoch_holds_new_pairs_once_and_old_ones_evenly_up_to_their_share(lengths, data, share, seed, epoch):
     lengths = [*lengths, (3, 5)]
     n_replayed = data.draw(st.integers(1, len(lengths) - 1))
     n_new = len(lengths) - n_replayed
@@ -66,7 +66,7 @@ def test_an_epoch_holds_new_pairs_once_and_old_ones_evenly_to_their_share(length
     assert [batch.tolist() for batch in again] == [batch.tolist() for batch in sampler.batches(epoch)]
 
 
-def test_every_epoch_draws_old_pairs_of_its_own_and_in_time_all_of_them():
+def test_epochs_draw_different_old_pairs_and_eventually_all_of_them():
     sampler = Sampler(pairs_of([(3, 4)] * 60), 40, 20, 3, n_replayed=53, replay_share=0.5)
     drawn = [frozenset(np.concatenate(sampler.batches(epoch))) - set(range(7)) for epoch in range(70)]
     assert {len(old) for old in drawn} == {7}
@@ -74,7 +74,7 @@ def test_every_epoch_draws_old_pairs_of_its_own_and_in_time_all_of_them():
     assert frozenset.union(*drawn) == set(range(7, 60))
 
 
-def test_without_a_share_batches_are_those_of_one_corpus():
+def test_without_replay_batches_are_those_of_one_corpus():
     pairs = pairs_of([(n % 7 + 1, n % 5 + 1) for n in range(53)])
     plain, parted = Sampler(pairs, 30, 20, 1).batches(2), Sampler(pairs, 30, 20, 1, n_replayed=11).batches(2)
     assert [batch.tolist() for batch in plain] == [batch.tolist() for batch in parted]
@@ -83,13 +83,13 @@ def test_without_a_share_batches_are_those_of_one_corpus():
     assert [batch.tolist() for batch in plain] == [expected[i].tolist() for i in rng.permutation(len(expected))]
 
 
-def test_a_corpus_of_which_nothing_fits_cannot_be_mixed():
+def test_a_corpus_without_pairs_that_fit_cannot_be_mixed():
     for lengths, name in (([(3, 4), (11, 2)], "replay"), ([(11, 2), (3, 4)], "train")):
         with pytest.raises(UserError, match=rf"no sentence pair of data.{name} has at most training.max_tokens = 11"):
             Sampler(pairs_of(lengths), 30, 11, 0, n_replayed=1, replay_share=0.5)
 
 
-def test_epochs_and_seeds_have_orders_of_their_own():
+def test_each_epoch_and_seed_has_its_own_order():
     pairs = pairs_of([(n % 7 + 1, n % 5 + 1) for n in range(53)])
 
     def order(seed: int, epoch: int) -> list[int]:
@@ -106,7 +106,7 @@ def test_sentences_longer_than_max_tokens_are_left_out_and_counted():
     assert sorted(np.concatenate(sampler.batches(0))) == [0, 3]
 
 
-def test_a_sentence_that_no_batch_can_hold_is_a_mistake_of_the_settings():
+def test_a_sentence_longer_than_a_batch_is_a_settings_error():
     with pytest.raises(UserError, match=r"max_tokens = 31 exceeds training.batch_tokens = 30"):
         Sampler(pairs_of([(3, 4)]), 30, 31, 0)
     with pytest.raises(UserError, match="raise it"):
@@ -128,12 +128,12 @@ def test_similar_lengths_share_a_batch():
 
 
 @given(st.integers(1, 2048))
-def test_a_width_is_the_next_size(n_tokens):
+def test_a_width_is_rounded_up_to_the_next_size(n_tokens):
     assert width(n_tokens) == min(size for size in SIZES if size >= n_tokens)
 
 
 @given(st.lists(st.tuples(st.integers(0, 70), st.integers(0, 70)), min_size=1, max_size=60), st.integers(80, 1000))
-def test_shapes_of_batches_are_few(lengths, budget):
+def test_batches_have_few_distinct_shapes(lengths, budget):
     """Batches have the largest allowed number of rows, except at the end of a group of equal widths."""
     pairs = pairs_of(lengths)
     batches = by_length(pairs, np.arange(pairs.n_pairs), budget)
@@ -147,7 +147,7 @@ def test_shapes_of_batches_are_few(lengths, budget):
 
 
 @given(LENGTHS)
-def test_the_order_is_that_of_widths_of_longest_sides_and_then_of_differences_to_and_fro(lengths):
+def test_sentences_are_sorted_by_longest_width_then_by_difference_in_alternating_order(lengths):
     """Neighbours are similar on both sides. Sorting by one number takes a third of the memory of sorting by two."""
     pairs = pairs_of(lengths)
     sides = (pairs.src_lengths.tolist(), pairs.tgt_lengths.tolist())
@@ -174,7 +174,7 @@ def test_an_epoch_costs_no_more_than_44_bytes_a_sentence():
     assert held < 8 * n
 
 
-def test_a_held_out_sentence_beyond_the_budget_is_a_batch_of_its_own():
+def test_a_held_out_sentence_beyond_the_budget_is_a_separate_batch():
     batches = by_length(pairs_of([(50, 3), (2, 2), (3, 60)]), np.arange(3), 10)
     assert sorted(map(list, batches)) == [[0], [1], [2]]
 

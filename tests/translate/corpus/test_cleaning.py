@@ -61,7 +61,7 @@ def test_each_rule_drops_what_it_says(pair: Pair, rule: str) -> None:
         (" leading space stays ", "and  so  does  this"),
     ],
 )
-def test_what_no_rule_names_is_kept_unchanged(pair: Pair) -> None:
+def test_pairs_that_break_no_rule_are_kept_unchanged(pair: Pair) -> None:
     assert clean([pair])[0] == [pair]
 
 
@@ -88,7 +88,7 @@ def test_a_repeated_pair_is_a_duplicate_but_a_shared_side_is_not() -> None:
     assert report.dropped["duplicate"] == 2
 
 
-def test_the_border_between_the_sides_matters_to_duplicates() -> None:
+def test_duplicates_depend_on_the_boundary_between_the_sides() -> None:
     pairs = [("ab", "c"), ("a", "bc"), ("a\n", "b"), ("a", "\nb"), ("1:a", "b"), ("1", ":ab")]
     assert clean(pairs)[0] == pairs
 
@@ -121,12 +121,12 @@ def test_every_pair_is_kept_or_counted_once_and_order_stays(pairs: list[Pair]) -
 
 
 @given(pairs=st.lists(st.tuples(sides, sides), max_size=30))
-def test_cleaning_what_is_clean_drops_nothing(pairs: list[Pair]) -> None:
+def test_cleaning_a_clean_corpus_drops_nothing(pairs: list[Pair]) -> None:
     kept, _ = clean(pairs)
     assert clean(kept)[0] == kept
 
 
-def test_the_report_has_a_few_examples_with_origin_and_line_and_cuts_them() -> None:
+def test_the_report_has_a_few_shortened_examples_with_origin_and_line() -> None:
     _, report = clean([GOOD, *[("", f"{n}" + "y" * 200) for n in range(5)]])
     examples = report.as_dict()["examples"]
     assert isinstance(examples, dict)
@@ -143,7 +143,7 @@ def test_held_out_sides_are_found_whatever_their_case_and_spacing() -> None:
 
 
 @pytest.mark.slow
-def test_a_pair_more_costs_no_more_than_24_bytes() -> None:
+def test_each_pair_takes_at_most_24_bytes() -> None:
     """Memory grows in steps, from 8 to 16 bytes a pair, so the slope between two sizes may exceed both."""
 
     def peak(n: int) -> int:

@@ -55,7 +55,7 @@ def test_nothing_else_is_suspicious(found: Examination, name: str) -> None:
     assert found.checks[name].count == 1
 
 
-def test_what_prepare_would_drop_is_counted_by_its_rules(found: Examination) -> None:
+def test_pairs_that_prepare_would_drop_are_counted_by_rule(found: Examination) -> None:
     n_doubles = len(CLEAN) - len(set(CLEAN))
     assert found.cleaning.dropped["duplicate"] == n_doubles + 1
     assert found.cleaning.dropped["empty"] == 1
@@ -100,7 +100,7 @@ def test_no_pairs_is_a_mistake(tmp_path: Path) -> None:
 
 
 @given(st.lists(st.integers(0, 400), min_size=1, max_size=30), st.floats(0.01, 1.0))
-def test_a_quantile_is_a_value_that_enough_do_not_exceed(values: list[int], share: float) -> None:
+def test_a_quantile_is_the_value_that_the_given_share_does_not_exceed(values: list[int], share: float) -> None:
     found = quantile(Counter(values), share)
     assert sum(value <= found for value in values) >= share * len(values) - 1e-9
     assert sum(value < found for value in values) < share * len(values)

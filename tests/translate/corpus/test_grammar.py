@@ -77,7 +77,7 @@ def test_the_sentences_of_a_seed_stay_the_same() -> None:
 
 
 @pytest.mark.parametrize("side", [0, 1])
-def test_splits_share_no_sentence_on_either_side_whatever_the_seeds(corpus: Pairs, side: int) -> None:
+def test_splits_share_no_sentence_on_either_side_for_any_seeds(corpus: Pairs, side: int) -> None:
     """Compared without letter case, as in the overlap rule of cleaning."""
     train = {pair[side].casefold() for pair in corpus}
     train |= {pair[side].casefold() for pair in generate("train", 3_000, seed=11)}
@@ -363,7 +363,7 @@ def test_a_sentence_does_not_mix_formal_and_informal_address(corpus: Pairs) -> N
         assert informal.isdisjoint(words(sentence.lower())), sentence
 
 
-def test_what_is_not_known_is_no_fact(corpus: Pairs) -> None:
+def test_unknown_facts_are_expressed_as_questions(corpus: Pairs) -> None:
     not_known = [pair for pair in corpus if re.match(r"[^,]* (weiß|weißt|wissen|wisst) [^,]*\bnicht, ", pair[0])]
     assert len(not_known) > 50
     for german, english in not_known:
@@ -371,7 +371,7 @@ def test_what_is_not_known_is_no_fact(corpus: Pairs) -> None:
         assert re.search(r" not know (whether|why|when) ", english), english
 
 
-def test_a_girl_is_never_he(corpus: Pairs) -> None:
+def test_girl_never_becomes_he(corpus: Pairs) -> None:
     assert any("Mädchen" in german for german, _ in corpus)
     for german, english in corpus:
         assert not ("Mädchen" in german and "his" in words(english.lower())), german

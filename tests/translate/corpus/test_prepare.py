@@ -117,7 +117,7 @@ def test_lengths_are_those_of_the_sentences(root: Path, tmp_path: Path) -> None:
     assert store.src_lengths.dtype == store.tgt_lengths.dtype == np.int32
 
 
-def test_ids_are_small_integers_that_nobody_can_change(root: Path, tmp_path: Path) -> None:
+def test_ids_are_small_read_only_integers(root: Path, tmp_path: Path) -> None:
     store = prepare(experiment(root), tmp_path / "out", silent).train
     assert store.src(3).dtype == np.uint16
     with pytest.raises(ValueError, match="read-only"):
@@ -125,7 +125,7 @@ def test_ids_are_small_integers_that_nobody_can_change(root: Path, tmp_path: Pat
 
 
 @pytest.mark.parametrize("i", [61, 999])
-def test_a_pair_that_is_not_there_is_an_error(root: Path, tmp_path: Path, i: int) -> None:
+def test_an_index_beyond_the_pairs_is_an_error(root: Path, tmp_path: Path, i: int) -> None:
     store = prepare(experiment(root), tmp_path / "out", silent).train
     with pytest.raises(IndexError):
         store.src(i)
@@ -177,7 +177,7 @@ def test_the_report_names_what_was_dropped(root: Path, tmp_path: Path) -> None:
     assert f"wrote {tmp_path / 'out'}: 61 training pairs" in said[-1]
 
 
-def test_a_second_run_says_so_and_changes_nothing(root: Path, tmp_path: Path) -> None:
+def test_a_second_run_reports_an_up_to_date_corpus_and_changes_nothing(root: Path, tmp_path: Path) -> None:
     folder = tmp_path / "out"
     prepare(experiment(root), folder, silent)
     before = times(folder)
@@ -248,7 +248,7 @@ prepare(load(Path(sys.argv[1])), Path(sys.argv[2]), say)
 """
 
 
-def test_a_killed_run_leaves_nothing_half_done_and_the_next_one_clears_up(root: Path, tmp_path: Path) -> None:
+def test_a_killed_run_leaves_no_partial_folder_after_the_next_run(root: Path, tmp_path: Path) -> None:
     """The run is killed when the new folder is half built."""
     folder = tmp_path / "out"
     prepare(experiment(root), folder, silent)
@@ -298,7 +298,7 @@ def test_a_rebuild_that_cannot_be_moved_into_place_leaves_the_old_corpus(
 @pytest.mark.parametrize(
     "occupy", [lambda f: (f.mkdir(), (f / "thesis.txt").write_text("x")), lambda f: f.write_text("x")]
 )
-def test_a_folder_that_is_no_prepared_corpus_is_never_touched(
+def test_a_folder_that_is_not_a_prepared_corpus_is_never_changed(
     root: Path, tmp_path: Path, occupy: Callable[[Path], object]
 ) -> None:
     folder = tmp_path / "out"
@@ -323,7 +323,7 @@ def test_a_link_to_a_folder_stays_a_link(root: Path, tmp_path: Path) -> None:
     assert Prepared.open(tmp_path / "disk" / "out").tokenizer.vocab_size == 317
 
 
-def test_a_corpus_that_is_empty_after_cleaning_says_where_it_went(root: Path, tmp_path: Path) -> None:
+def test_an_error_for_an_empty_cleaned_corpus_gives_the_counts_of_dropped_pairs(root: Path, tmp_path: Path) -> None:
     write_pairs(root, "train", [("", "x"), ("", "y"), ("gleich", "gleich"), PAIRS[70], ("", "z")])
     with pytest.raises(UserError, match="empty after cleaning: 3 empty, 1 identical, 1 test_overlap"):
         prepare(experiment(root), tmp_path / "out", silent)
@@ -345,14 +345,14 @@ def test_missing_data_is_named_before_anything_is_written(root: Path, tmp_path: 
     assert not (tmp_path / "out").exists()
 
 
-def test_a_test_set_name_that_is_no_file_name_is_refused(root: Path, tmp_path: Path) -> None:
+def test_a_test_set_name_that_is_not_a_file_name_is_refused(root: Path, tmp_path: Path) -> None:
     test = {"source": "test.de", "target": "test.en"}
     data = {**experiment(root).data.model_dump(), "test": {"wmt/14": test}}
     with pytest.raises(UserError, match=r"data\.test\.wmt/14"):
         prepare(parse({"data": data}, "a test"), tmp_path / "out", silent)
 
 
-def test_a_test_set_is_not_taken_for_the_validation_set(root: Path, tmp_path: Path) -> None:
+def test_a_test_set_named_valid_is_refused(root: Path, tmp_path: Path) -> None:
     data = {**experiment(root).data.model_dump(), "test": {"valid": {"source": "test.de", "target": "test.en"}}}
     with pytest.raises(UserError, match=r"data\.test\.valid: .* not just valid, which is the validation set"):
         prepare(parse({"data": data}, "a test"), tmp_path / "out", silent)
@@ -402,20 +402,22 @@ def test_a_manifest_of_another_format_is_refused(root: Path, tmp_path: Path) -> 
         Prepared.open(tmp_path / "out")
 
 
-def test_a_folder_that_was_never_prepared_names_the_command(tmp_path: Path) -> None:
+def test_the_error_for_an_unprepared_folder_names_the_command(tmp_path: Path) -> None:
     with pytest.raises(UserError, match="no prepared corpus there; run `translate prepare`"):
         Prepared.open(tmp_path)
     with pytest.raises(UserError, match=r"train\.src\.ids\.npy: missing"):
         read_tokens(tmp_path)
 
 
-def test_a_destination_that_cannot_be_written_is_one_sentence(root: Path, tmp_path: Path) -> None:
+def test_an_unwritable_destination_gives_a_one_sentence_error(root: Path, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("in the way")
     with pytest.raises(UserError, match="cannot write the prepared corpus: "):
         prepare(experiment(root), tmp_path / "file" / "out", silent)
 
 
-def test_no_write_permission_is_one_sentence(root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_folder_without_write_permission_gives_a_one_sentence_error(
+    root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Simulated, because tests in containers run as root, which may write everywhere."""
 
     def deny(self: Path, *_: object, **__: object) -> None:
@@ -442,7 +444,9 @@ except UserError as error:
 
 
 @pytest.mark.parametrize("limit", [300, 2000, 4500])
-def test_a_full_disk_leaves_the_old_corpus_and_is_one_sentence(root: Path, tmp_path: Path, limit: int) -> None:
+def test_a_full_disk_keeps_the_old_corpus_and_gives_a_one_sentence_error(
+    root: Path, tmp_path: Path, limit: int
+) -> None:
     """A limit on file sizes simulates a full disk while writing held-out text, pairs or the tokenizer."""
     folder = tmp_path / "out"
     prepare(experiment(root, vocab_size=317), folder, silent)
@@ -514,7 +518,7 @@ def test_variants_are_stored_and_counted_and_old_pairs_stay_last(root: Path, tmp
     assert min(augmenter.added.values()) > 0
 
 
-def test_copies_of_a_source_stand_beside_each_other_in_both_corpora(root: Path, tmp_path: Path) -> None:
+def test_upsampled_copies_are_adjacent_in_both_corpora(root: Path, tmp_path: Path) -> None:
     values = experiment(root).model_dump()
     values["data"]["train"] = [{**write_pairs(root, "few", PAIRS[:3]), "upsample": 5}, *values["data"]["train"]]
     old = [{**write_pairs(root, "old", PAIRS[61:63]), "upsample": 3}, write_pairs(root, "older", PAIRS[63:64])]
@@ -543,7 +547,7 @@ def test_markup_needs_symbols(root: Path, tmp_path: Path) -> None:
         prepare(parse(values, "a test"), tmp_path / "out", silent)
 
 
-def test_the_share_of_the_older_corpus_does_not_matter_to_its_tokens(root: Path, tmp_path: Path) -> None:
+def test_the_replay_share_does_not_change_the_prepared_corpus(root: Path, tmp_path: Path) -> None:
     values = experiment(root).model_dump()
     for share in (0.5, 0.2):
         values["data"]["replay"] = {"sources": [write_pairs(root, "old", PAIRS[:5])], "share": share}
@@ -570,7 +574,7 @@ def tokenizer_text(root: Path, pairs: list[Pair]) -> list[str]:
     return list(tokenizer.sample(sentences, len(sentences), tokenizer.affordable(clean_file, len(sentences))))
 
 
-def test_the_tokenizer_learns_from_all_of_a_small_corpus_and_from_what_memory_allows_of_a_large_one(
+def test_the_tokenizer_is_trained_on_all_of_a_small_corpus_and_a_memory_bounded_sample_of_a_large_one(
     root: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Text without spaces needs far more memory per character, so less of it is used."""

@@ -17,7 +17,7 @@ KEYS = st.one_of(st.integers(0, 7), st.integers(0, 7).map(lambda n: n << 32), st
 @given(chunks=st.lists(st.lists(KEYS, max_size=23), max_size=7))
 @example(chunks=[[0, 0], [], [1], [2**64 - 1] * 3])
 @example(chunks=[[2**64 - 1], [2**64 - 1, 0]])
-def test_a_key_came_before_or_it_did_not(chunks):
+def test_seen_answers_like_a_set(chunks):
     seen, known = Seen(), set()
     for chunk in chunks:
         answers = seen.add(np.array(chunk, dtype=np.uint64)).tolist()
@@ -26,7 +26,7 @@ def test_a_key_came_before_or_it_did_not(chunks):
             known.add(key)
 
 
-def test_a_key_costs_8_bytes_and_as_many_while_arrays_merge():
+def test_a_key_takes_8_bytes_and_8_more_while_arrays_merge():
     """A set of integers takes 70 bytes a key. A table that doubles would briefly need three times its size."""
     rng = np.random.default_rng(0)
     seen, n, most, highest = Seen(), 0, 0.0, 0.0

@@ -69,17 +69,17 @@ def test_text_files_are_read_plain_and_compressed(tmp_path: Path, suffix: str) -
     assert list(read_pairs(write_text(tmp_path, PAIRS, suffix), tmp_path)) == PAIRS
 
 
-def test_a_missing_last_line_end_loses_nothing(tmp_path: Path) -> None:
+def test_a_last_line_without_a_line_end_is_kept(tmp_path: Path) -> None:
     (tmp_path / "a.de").write_bytes(b"eins\nzwei")
     (tmp_path / "a.en").write_bytes(b"one\ntwo\n")
     assert list(read_pairs(TEXT, tmp_path)) == [("eins", "one"), ("zwei", "two")]
 
 
-def test_windows_line_ends_are_no_part_of_the_text(tmp_path: Path) -> None:
+def test_windows_line_ends_are_not_part_of_the_text(tmp_path: Path) -> None:
     assert list(read_pairs(write_text(tmp_path, PAIRS, end="\r\n"), tmp_path)) == PAIRS
 
 
-def test_a_byte_order_mark_is_no_part_of_the_text_but_only_at_the_start(tmp_path: Path) -> None:
+def test_a_byte_order_mark_is_ignored_only_at_the_start(tmp_path: Path) -> None:
     (tmp_path / "a").write_bytes(b"\xef\xbb\xbfeins\n\xef\xbb\xbfzwei\n")
     assert list(read_lines(tmp_path / "a")) == ["eins", "\ufeffzwei"]
 
@@ -161,7 +161,7 @@ def test_flipped_bits_in_a_compressed_file_are_noticed(tmp_path: Path) -> None:
     ],
     ids=lambda source: source.kind,
 )
-def test_a_missing_file_is_named_with_the_setting_that_finds_it(tmp_path: Path, source: Source) -> None:
+def test_a_missing_file_is_named_with_the_setting_of_its_folder(tmp_path: Path, source: Source) -> None:
     message = problem(source, tmp_path)
     assert message.startswith(f"{tmp_path / 'a.'}")
     assert "data.root" in message
@@ -191,7 +191,7 @@ def test_tsv_columns_are_chosen_by_number_and_quotes_are_text(tmp_path: Path) ->
     assert list(read_pairs(source, tmp_path)) == [('yes"', '"ja'), ("no", "nein")]
 
 
-def test_several_translations_in_a_cell_make_a_pair_each(tmp_path: Path) -> None:
+def test_each_translation_in_a_cell_makes_a_pair(tmp_path: Path) -> None:
     """All combinations of both cells, in the order of the cells, the source first."""
     (tmp_path / "a.tsv").write_text("Bank\tbank|bench\nFahrrad|Rad\tbicycle|bike\nja\tyes\n", encoding="utf-8")
     assert list(read_pairs(TsvSource(kind="tsv", path="a.tsv", split="|"), tmp_path)) == [
@@ -299,13 +299,13 @@ def test_columns_without_text_are_not_read(tmp_path: Path, monkeypatch: pytest.M
     assert columns == ["both", "de"]
 
 
-def test_a_missing_parquet_column_is_named_with_those_there_are(tmp_path: Path) -> None:
+def test_a_missing_parquet_column_is_named_with_the_existing_ones(tmp_path: Path) -> None:
     write_parquet(tmp_path, [{"de": "ja", "en": "yes"}])
     source = RecordSource(kind="parquet", path="a.parquet", source="de", target="fr")
     assert "row 1: there is no 'fr': at 'fr' it holds de, en" in problem(source, tmp_path)
 
 
-def test_a_file_that_is_no_parquet_is_named(tmp_path: Path) -> None:
+def test_a_file_that_is_not_parquet_is_named(tmp_path: Path) -> None:
     (tmp_path / "a.parquet").write_bytes(b"PAR1 or so")
     source = RecordSource(kind="parquet", path="a.parquet", source="de", target="en")
     assert "a.parquet: not a Parquet file" in problem(source, tmp_path)
@@ -345,7 +345,9 @@ def test_a_data_set_folder_is_loaded_by_datasets(hub_folder: Path) -> None:
     ],
     ids=["column", "nested column", "split", "config", "offline", "folder"],
 )
-def test_what_a_data_set_lacks_is_one_sentence(hub_folder: Path, source: HubSource, words: str) -> None:
+def test_a_missing_part_of_a_data_set_gives_a_one_sentence_error(
+    hub_folder: Path, source: HubSource, words: str
+) -> None:
     assert words in problem(source, hub_folder)
 
 
@@ -369,7 +371,7 @@ def test_a_hub_id_is_loaded_with_its_config_split_and_revision(tmp_path: Path, m
     assert list(identity(source, tmp_path)) == ["hub:wmt/wmt14 de-en train[:2] abc"]
 
 
-def test_an_empty_data_set_folder_is_one_sentence(hub_folder: Path) -> None:
+def test_an_empty_data_set_folder_gives_a_one_sentence_error(hub_folder: Path) -> None:
     (hub_folder / "set" / "train.jsonl").unlink()
     assert "set train: `datasets` cannot load it" in problem(hub(), hub_folder)
 
@@ -381,7 +383,7 @@ def test_grammar_pairs_follow_the_direction_of_the_languages() -> None:
     assert list(read_pairs(source, Path(), "en-de")) == [(english, german) for german, english in german_english]
 
 
-def test_the_grammar_speaks_no_other_language() -> None:
+def test_the_grammar_refuses_other_languages() -> None:
     source = GrammarSource(kind="grammar", split="train", pairs=5)
     assert "German and English" in problem(source, Path(), "de-fr")
 
@@ -412,7 +414,7 @@ def test_a_sacrebleu_test_set_is_read_from_its_cache(sacrebleu_cache: Path) -> N
 
 
 @pytest.mark.usefixtures("sacrebleu_cache")
-def test_a_sacrebleu_test_set_that_cannot_be_downloaded_is_one_sentence() -> None:
+def test_a_failed_download_of_a_sacrebleu_test_set_gives_a_one_sentence_error() -> None:
     source = SacrebleuSource(kind="sacrebleu", name="wmt14/full")
     assert "wmt14/full: cannot be downloaded" in problem(source, Path())
 
@@ -426,7 +428,7 @@ def test_a_sacrebleu_test_set_that_cannot_be_downloaded_is_one_sentence() -> Non
     ],
     ids=lambda value: type(value).__name__,
 )
-def test_a_damaged_or_locked_sacrebleu_cache_is_one_sentence(
+def test_a_damaged_or_locked_sacrebleu_cache_gives_a_one_sentence_error(
     error: Exception, words: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from sacrebleu.dataset import DATASETS
@@ -438,12 +440,12 @@ def test_a_damaged_or_locked_sacrebleu_cache_is_one_sentence(
     assert words in problem(SacrebleuSource(kind="sacrebleu", name="wmt14/full"), Path())
 
 
-def test_the_home_folder_of_nobody_is_one_sentence() -> None:
+def test_an_unknown_home_folder_gives_a_one_sentence_error() -> None:
     source = TextSource(source="~no-such-user/a.de", target="a.en")
     assert "~no-such-user/a.de: no home folder of that user" in problem(source, Path())
 
 
-def test_the_broken_byte_is_named_behind_a_byte_order_mark_too(tmp_path: Path) -> None:
+def test_the_position_of_an_invalid_byte_is_correct_after_a_byte_order_mark(tmp_path: Path) -> None:
     (tmp_path / "x").write_bytes(b"\xef\xbb\xbfab\xe9cde\n")
     with pytest.raises(UserError, match=r"x, line 1: not UTF-8 text \(byte 0xe9 at 2\)"):
         list(read_lines(tmp_path / "x"))
@@ -456,7 +458,9 @@ def test_the_broken_byte_is_named_behind_a_byte_order_mark_too(tmp_path: Path) -
         ("wmt14/full", "de-xx", "has no de-xx; it has cs-en, de-en"),
     ],
 )
-def test_an_unknown_sacrebleu_name_or_language_pair_is_one_sentence(name: str, langpair: str, words: str) -> None:
+def test_an_unknown_sacrebleu_name_or_language_pair_gives_a_one_sentence_error(
+    name: str, langpair: str, words: str
+) -> None:
     assert words in problem(SacrebleuSource(kind="sacrebleu", name=name), Path(), langpair)
 
 

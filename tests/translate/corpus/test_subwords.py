@@ -25,7 +25,7 @@ def tokenizer(request: pytest.FixtureRequest) -> Tokenizer:
     rate=st.sampled_from([0.0, 0.3, 1.0]),
     seed=st.integers(0, 999),
 )
-def test_the_text_stays(tokenizer: Tokenizer, text: str, rate: float, seed: int) -> None:
+def test_subword_dropout_keeps_the_text(tokenizer: Tokenizer, text: str, rate: float, seed: int) -> None:
     ids = np.array(tokenizer.encode(text), dtype=np.uint16)
     dropped = SubwordDropout(tokenizer, rate, 99)(ids, np.random.default_rng(seed))
     assert tokenizer.decode(dropped) == text

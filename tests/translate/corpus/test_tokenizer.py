@@ -54,17 +54,17 @@ def tokenizer(request: pytest.FixtureRequest) -> Tokenizer:
 @example("\0")
 @example("\ufeff")
 @example("<s>")
-def test_decoding_gives_back_every_text(tokenizer: Tokenizer, text: str) -> None:
+def test_decoding_restores_every_text(tokenizer: Tokenizer, text: str) -> None:
     assert tokenizer.decode(tokenizer.encode(text)) == text
 
 
 @given(text=any_text | hard_text)
-def test_byte_fallback_leaves_nothing_unknown(tokenizer: Tokenizer, text: str) -> None:
+def test_byte_fallback_leaves_no_unknown_token(tokenizer: Tokenizer, text: str) -> None:
     assert not {PAD, BOS, EOS, UNK} & set(tokenizer.encode(text))
 
 
 @given(texts=st.lists(any_text | hard_text, max_size=5))
-def test_a_batch_is_its_texts_one_by_one(tokenizer: Tokenizer, texts: list[str]) -> None:
+def test_encoding_a_batch_equals_encoding_each_text(tokenizer: Tokenizer, texts: list[str]) -> None:
     ids = tokenizer.encode_batch(texts)
     assert ids == [tokenizer.encode(text) for text in texts]
     assert [tokenizer.decode(one) for one in ids] == texts
@@ -82,7 +82,7 @@ def test_padding_beginning_and_end_vanish_in_decoding(tokenizer: Tokenizer, text
     assert tokenizer.decode([*control, *ids[:2], *control, *ids[2:], *control]) == text
 
 
-def test_a_word_has_the_same_pieces_wherever_it_stands(tokenizer: Tokenizer) -> None:
+def test_a_word_has_the_same_pieces_at_any_position(tokenizer: Tokenizer) -> None:
     dog = tokenizer.encode("Hund")
     assert tokenizer.encode("Hund Hund") == dog + dog
 
@@ -98,7 +98,7 @@ def test_the_same_sentences_give_the_same_pieces(algorithm: Algorithm) -> None:
 
 
 @given(total=st.integers(0, 31), n=st.integers(0, 40))
-def test_a_sample_has_its_size_and_order_and_never_changes(total: int, n: int) -> None:
+def test_a_sample_is_reproducible_and_keeps_size_and_order(total: int, n: int) -> None:
     texts = [str(i) for i in range(total)]
     chosen = list(sample(texts, total, n))
     assert len(chosen) == min(n, total)
@@ -106,14 +106,14 @@ def test_a_sample_has_its_size_and_order_and_never_changes(total: int, n: int) -
     assert set(chosen) <= set(texts)
 
 
-def test_a_sample_is_drawn_from_all_parts_alike() -> None:
+def test_a_sample_is_drawn_evenly_from_all_parts() -> None:
     """A tenth of each tenth, within five standard deviations; corpora are often sorted by origin."""
     chosen = np.array([int(text) for text in sample(map(str, range(70_000)), 70_000, 7_000)])
     counts = np.histogram(chosen, bins=10, range=(0, 70_000))[0]
     assert abs(counts - 700).max() < 5 * (700 * 0.9 * 0.9) ** 0.5
 
 
-def test_every_piece_has_its_special_ids_at_the_start(tokenizer: Tokenizer) -> None:
+def test_special_ids_come_first_in_every_vocabulary(tokenizer: Tokenizer) -> None:
     assert tokenizer.pieces([PAD, BOS, EOS, UNK]) == ["<pad>", "<s>", "</s>", "<unk>"]
     assert tokenizer.vocab_size == 307
     assert tokenizer.unk == UNK
@@ -172,7 +172,7 @@ def test_without_byte_fallback_a_new_character_is_unknown() -> None:
 
 
 @pytest.mark.parametrize("content", [b"", b"no model", b"\0" * 100])
-def test_a_file_that_is_no_tokenizer_is_refused_by_name(tmp_path: Path, content: bytes) -> None:
+def test_a_file_that_is_not_a_tokenizer_is_refused_by_name(tmp_path: Path, content: bytes) -> None:
     path = tmp_path / "tokenizer.model"
     path.write_bytes(content)
     with pytest.raises(UserError, match=r"tokenizer\.model"):
@@ -202,14 +202,14 @@ def test_a_foreign_tokenizer_with_other_special_ids_is_refused(tmp_path: Path) -
 
 
 @given(before=hard_text, after=hard_text, i=st.integers(0, 2))
-def test_a_placeholder_is_one_piece_whatever_stands_beside_it(before: str, after: str, i: int) -> None:
+def test_a_placeholder_is_one_piece_next_to_any_text(before: str, after: str, i: int) -> None:
     """A model copies one symbol reliably, but not an arbitrary string."""
     piece = symbol(i)
     pieces = with_placeholders().pieces(with_placeholders().encode(before + piece + after))
     assert pieces.count(piece) == (before + piece + after).count(piece)
 
 
-def test_as_many_placeholders_as_asked_for() -> None:
+def test_the_number_of_placeholders_is_the_configured_one() -> None:
     assert with_placeholders().n_placeholders == 3
     assert len(set(map(symbol, range(99)))) == 99
     assert train(SENTENCES, TokenizerConfig(vocab_size=307)).n_placeholders == 0
@@ -221,7 +221,7 @@ def with_placeholders() -> Tokenizer:
 
 
 @given(text=st.text())
-def test_spans_divide_the_text(tokenizer: Tokenizer, text: str) -> None:
+def test_spans_partition_the_text(tokenizer: Tokenizer, text: str) -> None:
     spans = tokenizer.spans(text)
     assert len(spans) == len(tokenizer.encode(text))
     assert "".join(text[start:stop] for start, stop in spans) == text

@@ -45,7 +45,7 @@ def test_entries_are_composed_unicode_without_stray_space() -> None:
         assert not [c for c in text if unicodedata.category(c) in ("Cc", "Cf", "Co", "Cn")]
 
 
-def test_the_sides_of_an_entry_end_alike() -> None:
+def test_the_sides_of_an_entry_have_the_same_final_punctuation() -> None:
     """A sentence must be translated by a sentence, and a word by a word."""
     assert [entry for entry in entries() if len({side[-1] in ".!?" for side in entry}) > 1] == []
 
@@ -83,12 +83,12 @@ def test_a_noun_is_given_with_its_article_and_without() -> None:
     assert ("Sonne scheint.", "sun is shining.") not in pairs
 
 
-def test_the_list_speaks_no_other_language() -> None:
+def test_the_list_refuses_other_languages() -> None:
     with pytest.raises(UserError, match="German and English.*not fr-en"):
         list(read_pairs(WORDS, Path(), "fr-en"))
 
 
-def test_the_list_is_known_by_its_content() -> None:
+def test_the_list_is_identified_by_its_content() -> None:
     assert describe(WORDS) == "words"
     assert json.dumps(identity(WORDS, Path())).count("words") == 1
     assert len(identity(WORDS, Path("elsewhere"))["words"]) == 64

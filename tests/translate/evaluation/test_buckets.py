@@ -37,7 +37,7 @@ def test_length_buckets_hold_every_sentence_once(lengths: list[list[int]]) -> No
 
 
 @given(st.lists(st.floats(-60, 60), min_size=1, max_size=9), BOUNDS)
-def test_counts_add_up_for_each_system(values: list[float], bounds: list[int]) -> None:
+def test_bucket_counts_add_up_for_each_system(values: list[float], bounds: list[int]) -> None:
     found = buckets.by_count([values, [-value for value in values]], bounds, whole=False)
     assert [sum(bucket.values[side] for bucket in found) for side in (0, 1)] == [len(values)] * 2
 

@@ -48,7 +48,7 @@ def test_the_score_is_that_of_the_program_with_its_options(program: str) -> None
         ("", "cannot be read"),
     ],
 )
-def test_a_program_that_does_not_work_is_one_sentence(command: str, reason: str) -> None:
+def test_a_failing_program_gives_a_one_sentence_error(command: str, reason: str) -> None:
     with pytest.raises(UserError, match=reason) as caught:
         comet(command, ["a"], ["b"], ["c"])
     assert "\n" not in str(caught.value)

@@ -15,7 +15,7 @@ def test_compounds_are_split_as_by_the_script_of_tensor2tensor() -> None:
     assert split_compounds("a-b-c") == "a ##AT##-##AT## b-c", "perl continues behind the match, and so must this"
 
 
-def test_a_perfect_translation_has_100() -> None:
+def test_a_perfect_translation_scores_100() -> None:
     assert paper_bleu(REFERENCES, REFERENCES, "de").value == pytest.approx(100)
 
 
@@ -31,7 +31,7 @@ def test_no_match_of_four_words_is_zero_as_in_multi_bleu() -> None:
     assert paper_bleu(["a b c x y z"], ["a b c d e f"], "en").value == 0
 
 
-def test_it_is_labelled() -> None:
+def test_the_paper_bleu_is_labelled() -> None:
     signature = paper_bleu(REFERENCES, REFERENCES, "de").signature
     assert "not comparable with sacreBLEU" in signature
     assert "tok:moses-de" in signature

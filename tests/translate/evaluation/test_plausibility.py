@@ -26,7 +26,7 @@ def test_subwords_are_refused_with_the_line(line: str, tool: str) -> None:
 
 
 @pytest.mark.parametrize("line", ["Mail to a@b.de, or @@ and # 5", "C## is no language", "A@@b"])
-def test_other_uses_of_the_characters_are_text(line: str) -> None:
+def test_other_uses_of_subword_marks_are_accepted(line: str) -> None:
     check_hypotheses("out.txt", [line] * 7, REFERENCES)
 
 
@@ -39,7 +39,7 @@ def test_lower_cased_output_is_refused_unless_asked() -> None:
     check_hypotheses("out.txt", [*lower[1:], "One"], REFERENCES)
 
 
-def test_text_without_letters_proves_nothing_about_case() -> None:
+def test_little_evidence_is_not_taken_for_lower_case() -> None:
     check_hypotheses("out.txt", ["1 2 3", "", "\u4e2d\u56fd", "", "", "", ""], REFERENCES)
     check_hypotheses("out.txt", ["one"] * 7, ["One", *["two"] * 6])
 

@@ -23,7 +23,7 @@ def test_a_perfect_translation_has_the_best_scores() -> None:
     assert (scores.bleu.value, scores.chrf.value, scores.ter.value) == (pytest.approx(100), pytest.approx(100), 0)
 
 
-def test_every_score_carries_its_signature() -> None:
+def test_every_score_has_its_signature() -> None:
     record = score(HYPOTHESES, REFERENCES).as_dict()
     assert record["lines"] == 5
     for name in ("bleu", "chrf++", "ter"):

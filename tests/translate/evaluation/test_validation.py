@@ -8,7 +8,7 @@ from translate.models.folder import ModelFolder
 SOURCES = ["der Hund singt im Haus.", "die Katze am See.", "", "das Kind läuft in the house."]
 
 
-def test_it_is_the_bleu_of_greedy_translations(parts: ModelFolder) -> None:
+def test_the_validation_score_is_the_bleu_of_greedy_translations(parts: ModelFolder) -> None:
     greedy = [t.text for t in Translator(parts, beam_size=1).translate(SOURCES)]
     references = [f"{text} and the dog" for text in greedy]
     expected = score(greedy, references).bleu.value

@@ -51,7 +51,7 @@ def test_the_card_of_the_model_goes_with_it(tokenizer: Tokenizer, tmp_path: Path
         assert package.read("translate-de_en-1_0/README.md").decode("utf-8") == "# Übersetzer\n"
 
 
-def test_mistakes_and_models_that_differ_leave_nothing(
+def test_mistakes_and_models_that_differ_leave_no_files(
     tokenizer: Tokenizer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     parts = tiny_parts(BASE, tokenizer, tmp_path / "ours")

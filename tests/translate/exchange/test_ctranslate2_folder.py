@@ -76,7 +76,7 @@ def test_int8_is_smaller_and_close_and_the_original_stays_as_it_was(tokenizer: T
     assert all(torch.equal(tensor, before[name]) for name, tensor in parts.model.state_dict().items())
 
 
-def test_what_ctranslate2_cannot_express_is_named(tokenizer: Tokenizer, tmp_path: Path) -> None:
+def test_features_missing_in_ctranslate2_are_named(tokenizer: Tokenizer, tmp_path: Path) -> None:
     for number, (change, named) in enumerate([({"window": 3}, "model.window"), ({"d_v": 11}, "d_v = 11")]):
         config = dataclasses.replace(BASE, **change)  # type: ignore[arg-type]
         parts = tiny_parts(config, tokenizer, tmp_path / str(number))
@@ -86,7 +86,7 @@ def test_what_ctranslate2_cannot_express_is_named(tokenizer: Tokenizer, tmp_path
 
 
 @pytest.mark.parametrize("int8", [False, True])
-def test_a_model_that_differs_is_refused_and_leaves_nothing(
+def test_a_model_that_differs_is_refused_and_leaves_no_files(
     int8: bool, tokenizer: Tokenizer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     parts = tiny_parts(BASE, tokenizer, tmp_path / "ours")

@@ -178,7 +178,7 @@ def test_logits_are_those_of_the_network_written_out(changes: dict[str, Any], tm
     assert len(Translator(parts)(TEXTS)) == len(TEXTS)
 
 
-def test_what_is_equal_is_tied(tmp_path: Path) -> None:
+def test_equal_matrices_are_tied(tmp_path: Path) -> None:
     for name, changes, tying in (
         ("a", {}, "all"),
         ("b", {"one_dictionary": False}, "target"),
@@ -207,7 +207,7 @@ def test_what_is_equal_is_tied(tmp_path: Path) -> None:
     ],
     ids=str,
 )
-def test_what_is_not_supported_is_named_and_nothing_is_left(
+def test_unsupported_features_are_named_and_no_files_are_left(
     changes: dict[str, Any], named: str, tmp_path: Path
 ) -> None:
     fairseq(tmp_path / "theirs", **changes)
@@ -229,7 +229,7 @@ def test_what_is_not_supported_is_named_and_nothing_is_left(
         ("dict.en.txt", b"\xff\xff", "not UTF-8"),
     ],
 )
-def test_a_damaged_folder_is_a_sentence(name: str, data: bytes | None, named: str, tmp_path: Path) -> None:
+def test_a_damaged_folder_gives_a_one_sentence_error(name: str, data: bytes | None, named: str, tmp_path: Path) -> None:
     fairseq(tmp_path / "theirs")
     (tmp_path / "theirs" / name).unlink()
     if data is not None:
@@ -238,7 +238,7 @@ def test_a_damaged_folder_is_a_sentence(name: str, data: bytes | None, named: st
         import_fairseq(tmp_path / "theirs", tmp_path / "ours")
 
 
-def test_nothing_is_unpickled_but_tensors_and_settings(tmp_path: Path) -> None:
+def test_only_tensors_and_settings_are_unpickled(tmp_path: Path) -> None:
     fairseq(tmp_path / "theirs")
     torch.save({"model": {}, "args": Path("code")}, tmp_path / "theirs" / "checkpoint_best.pt")
     with pytest.raises(UserError, match="could be a program"):

@@ -183,7 +183,7 @@ def test_logits_are_those_of_the_network_written_out(
     assert len(Translator(parts)(TEXTS)) == len(TEXTS)
 
 
-def test_without_an_alpha_nothing_is_divided(tmp_path: Path) -> None:
+def test_without_an_alpha_there_is_no_length_penalty(tmp_path: Path) -> None:
     joey(tmp_path / "theirs", changed(("testing", {"beam_size": 1, "beam_alpha": -1})))
     import_joeynmt(tmp_path / "theirs", tmp_path / "ours", pytest.fail, source="fr", target="it")
     spec = ModelFolder.open(tmp_path / "ours").spec
@@ -214,7 +214,7 @@ def test_without_an_alpha_nothing_is_divided(tmp_path: Path) -> None:
     ],
     ids=str,
 )
-def test_what_is_not_supported_is_named_and_nothing_is_left(
+def test_unsupported_features_are_named_and_no_files_are_left(
     change: tuple[str, object], named: str, tmp_path: Path
 ) -> None:
     joey(tmp_path / "theirs", CONFIG)
@@ -237,7 +237,7 @@ def test_what_is_not_supported_is_named_and_nothing_is_left(
         ("config.yaml", b"!!python/object/apply:os.getcwd []", "damaged"),
     ],
 )
-def test_a_damaged_folder_is_a_sentence(name: str, data: bytes | None, named: str, tmp_path: Path) -> None:
+def test_a_damaged_folder_gives_a_one_sentence_error(name: str, data: bytes | None, named: str, tmp_path: Path) -> None:
     joey(tmp_path / "theirs", CONFIG)
     (tmp_path / "theirs" / name).unlink()
     if data is not None:
@@ -246,7 +246,7 @@ def test_a_damaged_folder_is_a_sentence(name: str, data: bytes | None, named: st
         import_joeynmt(tmp_path / "theirs", tmp_path / "ours", pytest.fail)
 
 
-def test_a_target_tokenizer_of_its_own_is_noticed(tmp_path: Path) -> None:
+def test_a_separate_target_tokenizer_is_detected(tmp_path: Path) -> None:
     joey(tmp_path / "theirs", changed(("data.trg.tokenizer_cfg.model_file", "trg.model")))
     (tmp_path / "theirs" / "trg.model").write_bytes(b"another")
     said: list[str] = []

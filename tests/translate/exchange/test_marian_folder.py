@@ -56,7 +56,7 @@ def test_text_through_transformers_alone_is_our_greedy_translation(tokenizer: To
     ]
 
 
-def test_the_permutation_makes_marians_positions_of_the_papers() -> None:
+def test_the_permutation_turns_the_papers_positions_into_marians() -> None:
     config = transformers.MarianConfig(
         vocab_size=5, d_model=30, encoder_layers=1, decoder_layers=1, encoder_attention_heads=3,
         decoder_attention_heads=3, encoder_ffn_dim=2, decoder_ffn_dim=2, max_position_embeddings=97, pad_token_id=0,
@@ -76,7 +76,7 @@ def test_the_permutation_makes_marians_positions_of_the_papers() -> None:
         ({"d_k": 11}, "d_k = 11"),
     ],
 )
-def test_what_marian_cannot_express_is_named(
+def test_features_missing_in_marian_are_named(
     change: dict[str, object], named: str, tokenizer: Tokenizer, tmp_path: Path
 ) -> None:
     parts = tiny_parts(dataclasses.replace(BASE, **change), tokenizer, tmp_path / "ours")  # type: ignore[arg-type]
@@ -93,14 +93,14 @@ def another_order() -> Iterator[pytest.MonkeyPatch]:
 
 
 @pytest.mark.usefixtures("another_order")
-def test_a_model_that_differs_is_refused_and_leaves_nothing(tokenizer: Tokenizer, tmp_path: Path) -> None:
+def test_a_model_that_differs_is_refused_and_leaves_no_files(tokenizer: Tokenizer, tmp_path: Path) -> None:
     parts = tiny_parts(BASE, tokenizer, tmp_path / "ours")
     with pytest.raises(UserError, match="is not the original"):
         export(parts, tmp_path / "theirs", TEXTS)
     assert list(tmp_path.iterdir()) == [tmp_path / "ours"]
 
 
-def test_a_sentence_that_the_other_tokenizer_reads_differently_is_named(tokenizer: Tokenizer, tmp_path: Path) -> None:
+def test_a_sentence_that_the_other_tokenizer_splits_differently_is_named(tokenizer: Tokenizer, tmp_path: Path) -> None:
     parts = tiny_parts(BASE, tokenizer, tmp_path / "ours")
     with pytest.raises(UserError, match="reads this sentence differently"):
         export(parts, tmp_path / "theirs", ["a \u2581 b"])

@@ -96,7 +96,7 @@ def test_logits_and_greedy_output_are_those_of_the_original(changes: dict[str, A
     assert proof.largest <= 1e-5
 
 
-def test_text_in_text_out_is_what_transformers_alone_says(tmp_path: Path) -> None:
+def test_text_translations_equal_those_of_transformers_alone(tmp_path: Path) -> None:
     """The expected text comes from `transformers` alone."""
     folder = marian(tmp_path / "theirs")
     import_marian(folder, tmp_path / "ours", TEXTS_DE, print)
@@ -118,9 +118,7 @@ def test_text_in_text_out_is_what_transformers_alone_says(tmp_path: Path) -> Non
 @pytest.mark.parametrize(
     ("power", "expected"), [(None, ("average", 0.6)), (1, ("average", 0.6)), (0.0, ("none", 0.6)), (0.8, ("gnmt", 0.8))]
 )
-def test_the_length_penalty_is_the_nearest_there_is(
-    power: float | None, expected: tuple[str, float], tmp_path: Path
-) -> None:
+def test_the_nearest_length_penalty_is_chosen(power: float | None, expected: tuple[str, float], tmp_path: Path) -> None:
     folder = marian(tmp_path / "theirs")
     generation = json.loads((folder / "generation_config.json").read_text(encoding="utf-8")) | {"length_penalty": power}
     (folder / "generation_config.json").write_text(json.dumps(generation), encoding="utf-8")
@@ -148,7 +146,7 @@ def test_a_decoding_setting_without_a_counterpart_is_refused(change: dict[str, A
     ],
     ids=lambda config: config.tying,
 )
-def test_a_model_of_ours_comes_back_as_it_went(config: ModelConfig, tokenizer: Tokenizer, tmp_path: Path) -> None:
+def test_an_exported_model_is_unchanged_after_import(config: ModelConfig, tokenizer: Tokenizer, tmp_path: Path) -> None:
     """Exported models start the output with bos instead of padding."""
     before = tiny_parts(config, tokenizer, tmp_path / "ours")
     marian_folder.export(before, tmp_path / "theirs", TEXTS)
@@ -180,7 +178,7 @@ def test_a_model_of_ours_comes_back_as_it_went(config: ModelConfig, tokenizer: T
         ("encoder_layers", 5, "no tensor model.encoder.layers.2"),
     ],
 )
-def test_what_is_not_supported_is_named_and_nothing_is_left(
+def test_unsupported_features_are_named_and_no_files_are_left(
     key: str, value: object, named: str, tmp_path: Path
 ) -> None:
     folder = marian(tmp_path / "theirs")
@@ -205,7 +203,7 @@ def test_what_is_not_supported_is_named_and_nothing_is_left(
         ("tokenizer_config.json", b'{"separate_vocabs": true}', "separate_vocabs"),
     ],
 )
-def test_a_damaged_folder_is_a_sentence(name: str, data: bytes | None, named: str, tmp_path: Path) -> None:
+def test_a_damaged_folder_gives_a_one_sentence_error(name: str, data: bytes | None, named: str, tmp_path: Path) -> None:
     folder = marian(tmp_path / "theirs")
     (folder / name).unlink()
     if data is not None:
@@ -215,7 +213,7 @@ def test_a_damaged_folder_is_a_sentence(name: str, data: bytes | None, named: st
     assert not (tmp_path / "ours").exists()
 
 
-def test_weights_that_are_more_than_tensors_are_not_loaded(tmp_path: Path) -> None:
+def test_weights_with_objects_other_than_tensors_are_not_loaded(tmp_path: Path) -> None:
     folder = marian(tmp_path / "theirs", safe=False)
     torch.save({"x": Path("code")}, folder / "pytorch_model.bin")
     with pytest.raises(UserError, match="more than tensors"):
@@ -230,7 +228,7 @@ def test_a_model_that_differs_is_refused(tmp_path: Path, monkeypatch: pytest.Mon
     assert list(tmp_path.iterdir()) == [folder]
 
 
-def test_a_target_tokenizer_of_its_own_is_noticed(tmp_path: Path) -> None:
+def test_a_separate_target_tokenizer_is_detected(tmp_path: Path) -> None:
     folder = marian(tmp_path / "theirs")
     said: list[str] = []
     import_marian(folder, tmp_path / "ours", TEXTS_DE[:1], said.append)

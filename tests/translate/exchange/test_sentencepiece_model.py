@@ -15,7 +15,7 @@ TEXTS = [*SENTENCES[::17], "  das   Kind ", "", "\uff21\uff22 x", "日本 der Hu
 
 
 @pytest.mark.parametrize("options", [{}, {"byte_fallback": True, "vocab_size": 330}, {"model_type": "bpe"}], ids=str)
-def test_other_ids_the_same_pieces(options: dict[str, object]) -> None:
+def test_reordered_ids_have_the_same_pieces(options: dict[str, object]) -> None:
     model = io.BytesIO()
     sentencepiece.SentencePieceTrainer.train(
         sentence_iterator=iter(SENTENCES), model_writer=model, minloglevel=2, hard_vocab_limit=False,
@@ -36,6 +36,6 @@ def test_other_ids_the_same_pieces(options: dict[str, object]) -> None:
 
 
 @pytest.mark.parametrize("data", [b"", b"no model", b"\x0a\xff"])
-def test_what_is_no_model_is_a_sentence(data: bytes) -> None:
+def test_a_file_that_is_not_a_model_gives_a_one_sentence_error(data: bytes) -> None:
     with pytest.raises(UserError, match="not a SentencePiece model"):
         rearranged(data, ["<pad>", "<s>", "</s>", "<unk>"])

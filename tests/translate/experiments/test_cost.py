@@ -66,7 +66,7 @@ def test_sustained_operations_are_those_of_the_footnote() -> None:
     assert all(device.source for device in found.values())
 
 
-def test_the_papers_time_comes_back_from_its_utilisation() -> None:
+def test_the_papers_training_time_follows_from_its_utilisation() -> None:
     plan = paper_plan("base", 100_000)
     (row,) = cost.hardware_rows(plan, cost.find_devices("P100"), cost.base_utilisation(30))
     assert float(row["days on one"]) == pytest.approx(8 * 12 / 24, rel=1e-2)

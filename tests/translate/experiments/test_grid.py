@@ -76,7 +76,7 @@ def test_axes_that_act_after_training_are_known(write: Write) -> None:
         ('"toy.toml"', '"my.toml"', "cannot read the config file: No such file or directory"),
     ],
 )  # fmt: skip
-def test_a_mistake_is_one_sentence(write: Write, old: str, new: str, message: str) -> None:
+def test_a_mistake_gives_a_one_sentence_error(write: Write, old: str, new: str, message: str) -> None:
     assert old in GRID
     with pytest.raises(UserError) as error:
         load_grid(write(GRID.replace(old, new, 1)), [])

@@ -57,7 +57,7 @@ def test_a_job_is_read_as_written(write: Write, tmp_path: Path) -> None:
         ('model.preset = "tiny"', False),
     ],
 )
-def test_a_training_is_repeated_only_if_its_inputs_change(
+def test_training_is_repeated_only_if_its_inputs_change(
     write: Write, tmp_path: Path, setting: str, changes: bool
 ) -> None:
     before = names(write(GRID), tmp_path / "out")
@@ -66,7 +66,7 @@ def test_a_training_is_repeated_only_if_its_inputs_change(
     assert (before == after) != changes
 
 
-def test_changed_text_is_another_training(write: Write, tmp_path: Path) -> None:
+def test_changed_text_needs_a_new_training(write: Write, tmp_path: Path) -> None:
     for name in ("a.de", "a.en"):
         (tmp_path / name).write_text("eins zwei\n" * 3, encoding="utf-8")
     valid = f'data.valid = {{ source = "{tmp_path}/a.de", target = "{tmp_path}/a.en" }}'
@@ -76,7 +76,7 @@ def test_changed_text_is_another_training(write: Write, tmp_path: Path) -> None:
     assert not set(before) & set(names(path, tmp_path / "out"))
 
 
-def test_a_new_value_of_an_axis_leaves_the_other_trainings(write: Write, tmp_path: Path) -> None:
+def test_a_new_value_of_an_axis_keeps_the_other_runs(write: Write, tmp_path: Path) -> None:
     before = names(write(GRID.replace('"post", "pre"', '"post"')), tmp_path / "out")
     assert names(write(GRID), tmp_path / "out")[:2] == before
 

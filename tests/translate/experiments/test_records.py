@@ -24,7 +24,7 @@ def test_a_record_is_read_as_written(tmp_path_factory: pytest.TempPathFactory, l
     assert records.read_text(folder, "a.hyp", record) == lines
 
 
-def test_no_record_is_none(tmp_path: Path) -> None:
+def test_a_missing_record_is_read_as_none(tmp_path: Path) -> None:
     assert records.read(tmp_path / "none") is None
 
 
@@ -45,7 +45,7 @@ def test_a_score_changed_by_hand_is_refused(tmp_path: Path) -> None:
         records.read(tmp_path / "a")
 
 
-def test_a_layout_changed_by_hand_is_no_change(tmp_path: Path) -> None:
+def test_reformatting_a_record_is_not_a_change(tmp_path: Path) -> None:
     records.write(tmp_path / "a", {"bleu": 31.5, "row": [1]}, {})
     path = tmp_path / "a" / "record.json"
     path.write_text(json.dumps(json.loads(path.read_text(encoding="utf-8")), sort_keys=True), encoding="utf-8")

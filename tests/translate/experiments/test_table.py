@@ -67,7 +67,7 @@ def test_perplexity_is_that_of_the_run(folder: Path) -> None:
     assert table.lines[0].perplexity()[0] == pytest.approx(final["perplexity"], rel=1e-4)
 
 
-def test_what_is_finished_is_not_run_again(folder: Path) -> None:
+def test_finished_jobs_are_not_run_again(folder: Path) -> None:
     _, jobs = table_of(folder)
     assert runner.pending(jobs, retry=True) == []
     before = {path: path.stat().st_mtime_ns for path in folder.rglob("*") if path.is_file()}
@@ -192,7 +192,7 @@ def test_spread() -> None:
 
 
 @given(st.lists(st.integers(0, 9), min_size=2, max_size=8))
-def test_rank_correlation_sees_the_order_alone(values: list[int]) -> None:
+def test_rank_correlation_depends_on_the_order_only(values: list[int]) -> None:
     if len(set(values)) > 1:
         assert rank_correlation(values, [v**3 for v in values]) == pytest.approx(1)
         assert rank_correlation(values, [-v for v in values]) == pytest.approx(-1)
@@ -224,7 +224,7 @@ def test_a_slurm_parameter_without_a_value_is_refused(
     assert "--slurm gpu: write key=value" in capsys.readouterr().err
 
 
-def test_slurm_that_is_not_there_is_one_sentence(
+def test_missing_slurm_gives_a_one_sentence_error(
     folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     pytest.importorskip("submitit")

@@ -22,7 +22,7 @@ def test_an_alignment_has_words_of_both_sides(parts: ModelFolder, translator: Tr
     assert pharaoh([(0, 0), (1, 2)]) == "0-0 1-2"
 
 
-def test_pieces_know_their_words(tokenizer: Tokenizer) -> None:
+def test_pieces_are_assigned_to_their_words(tokenizer: Tokenizer) -> None:
     for text in ("der Hund singt im Haus.", "a  b", " x", ""):
         words = _words(tokenizer.pieces(tokenizer.encode(text)))
         assert sorted({word for word in words if word is not None}) == list(range(len(text.split())))

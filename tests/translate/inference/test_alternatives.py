@@ -23,7 +23,7 @@ def first(engine: SearchEngine, prefixes: list[tuple[int, ...]] = NONE) -> list[
     return [best[0] for best in translate_from(engine, LINES, prefixes)]
 
 
-def test_other_tokens_have_the_probability_that_scoring_gives_them(parts: ModelFolder) -> None:
+def test_alternative_tokens_have_the_probability_that_scoring_gives(parts: ModelFolder) -> None:
     engine, ids = SearchEngine([parts]), parts.tokenizer.ids
     best = first(engine)
     found = alternatives(engine, LINES, best, NONE, 3)
@@ -42,7 +42,7 @@ def test_other_tokens_have_the_probability_that_scoring_gives_them(parts: ModelF
 
 @pytest.mark.parametrize("terms", [(), (Term("Hund", "dog"),)])
 @pytest.mark.parametrize("position", [0, 2])
-def test_branches_begin_alike_and_differ_at_their_place(
+def test_branches_share_a_beginning_and_differ_at_the_chosen_position(
     terms: tuple[Term, ...], position: int, parts: ModelFolder
 ) -> None:
     other = replace(parts, model=random_model(parts.tokenizer, seed=8))
@@ -63,7 +63,7 @@ def test_branches_begin_alike_and_differ_at_their_place(
         assert all(t.text.startswith("  ") for t in own if line.startswith("  "))
 
 
-def test_there_are_no_branches_within_a_prefix_or_behind_the_end(parts: ModelFolder) -> None:
+def test_there_are_no_branches_within_a_prefix_or_after_the_end(parts: ModelFolder) -> None:
     engine = SearchEngine([parts])
     prefixes = [tuple(parts.tokenizer.encode("the dog"))] * len(LINES)
     best = first(engine, prefixes)
@@ -73,7 +73,7 @@ def test_there_are_no_branches_within_a_prefix_or_behind_the_end(parts: ModelFol
     assert inside[: len(prefixes[0])] == [0] * len(prefixes[0])
 
 
-def test_what_is_as_long_as_it_may_be_does_not_go_on(parts: ModelFolder) -> None:
+def test_outputs_of_maximum_length_are_not_continued(parts: ModelFolder) -> None:
     engine = SearchEngine([parts])
     best = first(engine)
     assert all("length" in t.flags for t in best if t.tokens)
@@ -81,7 +81,7 @@ def test_what_is_as_long_as_it_may_be_does_not_go_on(parts: ModelFolder) -> None
         assert own == [] or len(translation.tokens) > len(best[0].tokens)
 
 
-def test_a_line_in_parts_has_no_alternatives(parts: ModelFolder) -> None:
+def test_a_line_split_into_parts_has_no_alternatives(parts: ModelFolder) -> None:
     engine, line = SearchEngine([parts]), "Ja. " * 40
     best = [own[0] for own in translate_from(engine, [line], [()])]
     with pytest.raises(UserError, match="has no alternatives"):

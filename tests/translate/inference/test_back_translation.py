@@ -78,7 +78,7 @@ def test_a_translation_is_made_once(
     assert complete(first, tmp_path) == first
 
 
-def test_another_text_model_or_method_is_another_translation(
+def test_another_text_model_or_method_gives_a_new_translation(
     experiment: ExperimentConfig, model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(back_translation, "_translate", lambda translator, text, place: place.touch())
@@ -138,7 +138,7 @@ def test_an_interrupted_translation_continues_to_the_same_text(
     assert translated == NATURAL[7:]
 
 
-def test_a_prepared_corpus_holds_the_pairs_and_knows_the_tag(experiment: ExperimentConfig, tmp_path: Path) -> None:
+def test_a_prepared_corpus_contains_the_pairs_and_the_tag(experiment: ExperimentConfig, tmp_path: Path) -> None:
     config = complete(experiment, tmp_path)
     prepared = prepare(config, tmp_path / "prepared", lambda message: None)
     assert TAG in prepared.tokenizer.pieces(prepared.tokenizer.encode(f"{TAG} der"))
@@ -148,7 +148,7 @@ def test_a_prepared_corpus_holds_the_pairs_and_knows_the_tag(experiment: Experim
     assert len(list(read_lines(made))) == len(NATURAL)
 
 
-def test_what_cannot_be_translated_is_refused_in_one_sentence(experiment: ExperimentConfig, tmp_path: Path) -> None:
+def test_unusable_sources_give_a_one_sentence_error(experiment: ExperimentConfig, tmp_path: Path) -> None:
     with pytest.raises(UserError, match="mono.de: has no synthetic side yet; make it with `translate prepare`"):
         pairs(experiment)
     turned = experiment.data.model_copy(update={"source": "de", "target": "en"})

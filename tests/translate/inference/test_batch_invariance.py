@@ -55,13 +55,15 @@ def check_equal(found: Sequence[list[Hypothesis]], expected: Sequence[list[Hypot
 
 
 @pytest.mark.parametrize("config", SEARCHES.values(), ids=SEARCHES.keys())
-def test_neighbours_do_not_matter(parts: ModelFolder, config: SearchConfig) -> None:
+def test_translations_do_not_depend_on_the_batch(parts: ModelFolder, config: SearchConfig) -> None:
     check_equal(searched(parts, 31, config, 13, True), searched(parts, 31, config, 1, False))
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("config", SEARCHES.values(), ids=SEARCHES.keys())
-def test_in_half_precision_nine_sentences_of_ten_do_not_change(parts: ModelFolder, config: SearchConfig) -> None:
+def test_in_half_precision_nine_of_ten_sentences_do_not_depend_on_the_batch(
+    parts: ModelFolder, config: SearchConfig
+) -> None:
     """Other shapes add in another order; bf16 rounds the sums, and nearly equal hypotheses may swap."""
     expected = searched(parts, 500, config, 500, False, "bf16")
     found = searched(parts, 500, config, 7, True, "bf16")

@@ -30,7 +30,7 @@ def test_rows_of_a_data_set_gain_a_column(column, expected):
     assert translated["translation"] == expected
 
 
-def test_what_pandas_makes_of_none_is_none(column, expected):
+def test_nan_from_pandas_is_treated_as_none(column, expected):
     translated = column({"text": [float("nan") if text is None else text for text in TEXTS]})
     assert translated["translation"] == expected
 
@@ -61,11 +61,11 @@ def test_rays_workers_give_the_same_rows(parts, expected, tmp_path):
         ({"id": 5, "text": "der Hund"}, "batched=True"),
     ],
 )
-def test_what_is_no_column_of_texts_is_refused(column, batch, words):
+def test_values_that_are_not_a_column_of_texts_are_refused(column, batch, words):
     with pytest.raises(UserError, match=words):
         column(batch)
 
 
-def test_a_model_that_is_not_there_is_told_at_once():
+def test_a_missing_model_is_reported_at_once():
     with pytest.raises(UserError, match="no-model"):
         ColumnTranslator(Path("no-model"), "text", "translation")

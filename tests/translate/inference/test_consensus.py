@@ -13,7 +13,7 @@ def samples(*texts: str) -> list[Translation]:
     return [Translation(text, -1.0, -float(i), []) for i, text in enumerate(texts)]
 
 
-def test_it_has_the_highest_mean_chrf() -> None:
+def test_the_consensus_has_the_highest_mean_chrf() -> None:
     draw = random.Random(4)
     for _ in range(20):
         texts = [
@@ -23,12 +23,12 @@ def test_it_has_the_highest_mean_chrf() -> None:
         assert means[consensus(samples(*texts)).text] == pytest.approx(max(means.values()))
 
 
-def test_what_was_drawn_often_wins_and_of_equals_the_first() -> None:
+def test_frequent_samples_win_and_ties_go_to_the_first() -> None:
     assert consensus(samples("a dog", "xyz", "xyz")).log_prob == -1.0
     assert consensus(samples("abc", "xyz")).text == "abc"
     assert consensus(samples("", "")).text == ""
 
 
-def test_nothing_has_no_consensus() -> None:
+def test_the_consensus_of_no_samples_is_an_error() -> None:
     with pytest.raises(ValueError, match="empty"):
         consensus([])

@@ -87,7 +87,7 @@ sys.exit(code or 7 * ("torch" in sys.modules))
     assert lines[1:] == ["", "7", ""]
 
 
-def test_a_file_can_be_taken_up_again(folder: Path, tmp_path: Path) -> None:
+def test_a_file_translation_can_be_resumed(folder: Path, tmp_path: Path) -> None:
     (tmp_path / "in.txt").write_text("\n".join(LINES), encoding="utf-8")
     arguments = ["--engine", "ctranslate2", "--model", str(folder), "--input", str(tmp_path / "in.txt")]
     assert main([*arguments, "--output", str(tmp_path / "a.txt")]) == 0
@@ -108,7 +108,7 @@ def test_a_file_can_be_taken_up_again(folder: Path, tmp_path: Path) -> None:
         (["--engine", "tensorflow", "--model", "THEIRS"], "--engine"),
     ],
 )
-def test_mistakes_are_a_sentence(
+def test_mistakes_give_a_one_sentence_error(
     arguments: list[str], named: str, parts: ModelFolder, folder: Path, monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:  # fmt: skip
@@ -129,7 +129,9 @@ def test_mistakes_are_a_sentence(
         ("translation.json", b"{}", "damaged"),
     ],
 )
-def test_a_damaged_folder_is_a_sentence(name: str, data: bytes, named: str, folder: Path, tmp_path: Path) -> None:
+def test_a_damaged_folder_gives_a_one_sentence_error(
+    name: str, data: bytes, named: str, folder: Path, tmp_path: Path
+) -> None:
     for path in folder.iterdir():
         (tmp_path / path.name).write_bytes(data if path.name == name else path.read_bytes())
     with pytest.raises(UserError, match=named):

@@ -15,7 +15,7 @@ def test_documents_are_translated_like_texts(translator: Translator) -> None:
 
 
 @pytest.mark.parametrize("layout", ["text", "markdown", "html", "srt", "tsv"])
-def test_pieces_are_the_document(translator: Translator, layout: str) -> None:
+def test_pieces_joined_are_the_document(translator: Translator, layout: str) -> None:
     (pieces,) = translate_documents(translator, [TEXT], layout)
     assert "".join(piece.text for piece, _ in pieces) == TEXT
     assert all((translation is not None) == piece.translate for piece, translation in pieces)

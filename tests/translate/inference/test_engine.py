@@ -47,14 +47,14 @@ def test_any_engine_translates(tokenizer: Tokenizer) -> None:
     ]
 
 
-def test_an_engine_with_few_positions_reads_less_at_once(tokenizer: Tokenizer) -> None:
+def test_an_engine_with_few_positions_lowers_the_length_limit(tokenizer: Tokenizer) -> None:
     assert Translator(Parrot(tokenizer)).limit == LIMIT - 1
     assert Translator(Parrot(tokenizer, max_positions=40)).limit == 20
     with pytest.raises(UserError, match="too short"):
         Translator(Parrot(tokenizer, max_positions=15))
 
 
-def test_the_own_engine_is_the_model_folder(parts: ModelFolder) -> None:
+def test_the_torch_engine_exposes_its_model_folder(parts: ModelFolder) -> None:
     engine = TorchEngine(parts)
     assert (engine.folder, engine.tokenizer, engine.spec) == (parts.folder, parts.tokenizer, parts.spec)
     assert engine.max_positions == parts.model.config.max_length
@@ -78,7 +78,7 @@ def test_the_batches_with_the_most_tokens_start_first() -> None:
 
 
 @pytest.mark.parametrize("n_threads", [1, 2, 3])
-def test_batches_side_by_side_are_those_one_after_another(
+def test_batches_searched_in_parallel_equal_those_searched_in_sequence(
     parts: ModelFolder, n_threads: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Each batch has a Python thread and a share of torch's threads; afterwards the number of threads is restored."""
@@ -114,7 +114,7 @@ def test_batches_side_by_side_are_those_one_after_another(
     ("n_tokens", "seconds", "expected"),
     [(100, {1: 0.3, 2: 0.2}, 2), (100, {1: 0.2, 2: 0.3}, 1), (200, {1: 0.2, 2: 0.3}, 2)],
 )
-def test_little_text_has_one_thread_where_others_make_it_wait(
+def test_a_small_batch_uses_one_thread_if_more_are_slower(
     parts: ModelFolder, n_tokens: int, seconds: dict[int, float], expected: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     before, inner = torch.get_num_threads(), []
@@ -133,7 +133,7 @@ def test_little_text_has_one_thread_where_others_make_it_wait(
 
 
 @pytest.mark.parametrize("precision", ["fp32", "bf16"])
-def test_what_threads_take_is_measured_once_a_second(
+def test_the_time_per_thread_count_is_measured_once_a_second(
     parts: ModelFolder, precision: Precision, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     before, asked, now = torch.get_num_threads(), [], [100.0]
@@ -174,14 +174,14 @@ def test_searches_that_overlap_leave_the_number_of_threads_as_it_was(parts: Mode
         torch.set_num_threads(before)
 
 
-def test_an_engine_in_half_precision_can_be_made_of_another(parts: ModelFolder) -> None:
+def test_a_half_precision_engine_can_be_made_from_another_engine(parts: ModelFolder) -> None:
     once = TorchEngine(parts, "bf16")
     twice = TorchEngine(once.model_folder, "bf16")
     source, config = [(5, 7, 9)], SearchConfig(beam_size=1)
     assert twice.search(source, [4], config) == once.search(source, [4], config)
 
 
-def test_a_mistake_in_one_of_the_batches_is_told(parts: ModelFolder) -> None:
+def test_an_error_in_one_of_the_batches_is_raised(parts: ModelFolder) -> None:
     def search(batch: Batch) -> Found:
         raise UserError(f"batch {batch[0][0]}")
 
@@ -189,7 +189,7 @@ def test_a_mistake_in_one_of_the_batches_is_told(parts: ModelFolder) -> None:
         TorchEngine(parts).each(search, [[(5,)], [(5,)]])
 
 
-def test_half_precision_says_nearly_the_same(parts: ModelFolder) -> None:
+def test_half_precision_gives_nearly_the_same_translations(parts: ModelFolder) -> None:
     sources = [(5, 7, 9), (8, 6), (11, 4, 5, 7, 8)]
     exact = TorchEngine(parts).search(sources, [4] * 3, SearchConfig(beam_size=1))
     engine = TorchEngine(parts, "bf16")

@@ -105,7 +105,7 @@ def test_shipped_models_translate_a_thousand_sentences_alike(name: str, beam_siz
     require_equal(ours, theirs, sentences(name, 1000))
 
 
-def test_a_sentence_is_translated_without_torch_first_and_later(tmp_path: Path) -> None:
+def test_neither_the_first_nor_a_later_translation_imports_torch(tmp_path: Path) -> None:
     """The first use converts the model, which needs numpy."""
     question = "Kannst du mir helfen, diesen Satz zu übersetzen?"
     for allowed in ({"numpy"}, set()):
@@ -163,7 +163,7 @@ def test_a_search_without_repetitions_is_scored_by_the_model(name: str) -> None:
         assert len({*pairs}) == len(pairs)
 
 
-def test_other_weights_are_another_entry(parts: ModelFolder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_other_weights_get_another_entry(parts: ModelFolder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     copy = tmp_path / "copy"
     copy.mkdir()
@@ -178,7 +178,7 @@ def test_other_weights_are_another_entry(parts: ModelFolder, tmp_path: Path, mon
     assert len([*cache.place().iterdir()]) == 2
 
 
-def test_what_is_asked_for_is_used(parts: ModelFolder) -> None:
+def test_the_requested_engine_and_precision_are_used(parts: ModelFolder) -> None:
     assert isinstance(open_engine(parts.folder, precision="bf16"), TorchEngine)
     assert isinstance(open_engine(parts.folder, device="cpu"), CTranslate2Engine)
     for precision in ("int8", "auto"):
@@ -191,7 +191,7 @@ def test_what_is_asked_for_is_used(parts: ModelFolder) -> None:
         open_engine(parts.folder, "ctranslate2", device="cuda")
 
 
-def test_a_damaged_folder_is_described_by_pytorch(parts: ModelFolder, tmp_path: Path) -> None:
+def test_a_damaged_folder_gives_the_error_of_the_pytorch_engine(parts: ModelFolder, tmp_path: Path) -> None:
     from transformer.checkpoint_io import CheckpointError
 
     for file in parts.folder.iterdir():
@@ -210,7 +210,7 @@ def test_an_engine_can_be_pickled(parts: ModelFolder) -> None:
     assert again.translator.compute_type == engine.translator.compute_type
 
 
-def test_the_engine_of_pytorch_is_at_hand(parts: ModelFolder) -> None:
+def test_the_pytorch_engine_of_an_engine_is_created_once(parts: ModelFolder) -> None:
     engine = open_engine(parts.folder)
     assert torch_engine(engine) is torch_engine(engine)
     assert torch_engine(torch_engine(engine)) is torch_engine(engine)

@@ -32,11 +32,13 @@ def other(parts: ModelFolder) -> ModelFolder:
     return replace(parts, model=random_model(parts.tokenizer, seed=8))
 
 
-def test_without_options_it_is_the_translator(parts: ModelFolder, translator: Translator) -> None:
+def test_without_options_results_equal_those_of_the_translator(parts: ModelFolder, translator: Translator) -> None:
     assert [best[0] for best in translate_lines(SearchEngine([parts]), LINES)] == translator.translate(LINES)
 
 
-def test_a_model_twice_is_the_model_and_another_one_changes_it(parts: ModelFolder, other: ModelFolder) -> None:
+def test_an_ensemble_of_two_equal_models_equals_the_model_and_of_different_ones_does_not(
+    parts: ModelFolder, other: ModelFolder
+) -> None:
     alone, twice, both = (translate_lines(SearchEngine(m), LINES) for m in ([parts], [parts, parts], [parts, other]))
     assert [best[0].tokens for best in twice] == [best[0].tokens for best in alone]
     assert [best[0].tokens for best in both] != [best[0].tokens for best in alone]
@@ -79,7 +81,7 @@ def test_a_term_appears_where_its_source_does(prefix: str, parts: ModelFolder) -
                 assert source not in line or target in translation.text, words
 
 
-def test_what_has_no_pieces_no_room_or_no_common_vocabulary_is_refused(parts: ModelFolder) -> None:
+def test_impossible_rules_and_ensembles_are_refused(parts: ModelFolder) -> None:
     small = train(SENTENCES, TokenizerConfig(vocab_size=60, byte_fallback=False))
     bare = replace(parts, tokenizer=small, model=random_model(small))
     with pytest.raises(UserError, match="another vocabulary"):
@@ -104,9 +106,7 @@ def test_what_has_no_pieces_no_room_or_no_common_vocabulary_is_refused(parts: Mo
 
 
 @pytest.mark.parametrize("terms", [(), (Term("Hund", "dog"),)])
-def test_coverage_ranks_and_is_part_of_the_score(
-    terms: tuple[Term, ...], parts: ModelFolder, other: ModelFolder
-) -> None:
+def test_coverage_affects_ranking_and_score(terms: tuple[Term, ...], parts: ModelFolder, other: ModelFolder) -> None:
     plain, covered = (SearchEngine([parts, other], SearchRules(terms=terms, coverage=beta)) for beta in (0.0, 0.8))
     before, after = (translate_lines(engine, SHORT, n_best=3, alpha=0.0) for engine in (plain, covered))
     for line, old, new in zip(SHORT, before, after, strict=True):

@@ -12,7 +12,7 @@ from translate.inference.translator import Translator
 from translate.models.folder import ModelFolder
 
 
-def test_each_of_the_n_best_scores_as_the_search_says(parts: ModelFolder, translator: Translator) -> None:
+def test_each_n_best_score_equals_that_of_the_search(parts: ModelFolder, translator: Translator) -> None:
     lines = ["der Hund singt", "  am See ", "die Katze läuft im Garten."]
     for line, best in zip(lines, translator.n_best(lines, 5), strict=True):
         scored = list(score(parts, [(line, t.text) for t in best]))
@@ -46,7 +46,9 @@ def test_a_pair_of_blank_lines_has_no_tokens_and_half_a_pair_has_a_score(parts: 
 
 
 @pytest.mark.parametrize(("pair", "side"), [(("Ja. " * 70, "Ja."), "source"), (("Ja.", "Ja. " * 70), "reference")])
-def test_what_is_too_long_is_refused_with_its_line(parts: ModelFolder, pair: tuple[str, str], side: str) -> None:
+def test_a_line_that_is_too_long_is_refused_with_its_number(
+    parts: ModelFolder, pair: tuple[str, str], side: str
+) -> None:
     with pytest.raises(
         UserError, match=rf"^line 2: the {side} has [\d,]+ tokens, and .* reads at most {MAX_LENGTH - 1};"
     ):

@@ -14,7 +14,7 @@ def test_a_term_is_a_whole_word() -> None:
     assert Term("", "").occurs_in("x")
 
 
-def test_terms_are_two_columns_or_one() -> None:
+def test_a_terms_file_has_one_or_two_columns() -> None:
     assert list(read_terms(["a\tb c", "", "d"], Path("terms"))) == [Term("a", "b c"), Term("", "d")]
     for line in ("a\tb\tc", "a\t"):
         with pytest.raises(UserError, match="line 1: not a term"):

@@ -51,7 +51,7 @@ def mixture(n: int, seed: int = 5) -> list[str]:
     return lines
 
 
-def test_a_thousand_mixed_lines_come_back_as_a_thousand_lines_in_order(translator: Translator) -> None:
+def test_a_thousand_mixed_lines_give_a_thousand_lines_in_order(translator: Translator) -> None:
     lines = mixture(1000)
     translations = translator.translate(lines)
     assert len(translations) == 1000
@@ -76,7 +76,7 @@ def test_no_translation_depends_on_its_batch(translator: Translator, monkeypatch
 
 
 @pytest.mark.parametrize("line", BLANK)
-def test_a_blank_line_comes_back_as_it_is(translator: Translator, line: str) -> None:
+def test_a_blank_line_stays_unchanged(translator: Translator, line: str) -> None:
     (translation,) = translator.translate([line])
     assert (translation.text, translation.tokens, translation.log_prob) == (line, (), 0.0)
 
@@ -99,11 +99,11 @@ def test_any_text_keeps_its_lines_and_the_white_space_around_them(translator: Tr
         assert line.strip() or text == line
 
 
-def test_line_ends_of_a_file_are_no_text(translator: Translator) -> None:
+def test_line_ends_of_a_file_are_not_part_of_the_text(translator: Translator) -> None:
     assert translator.translate(["Ja.\n", "\n", "Ja.\nJa."]) == translator.translate(["Ja.", "", "Ja. Ja."])
 
 
-def test_a_line_break_that_the_model_invents_becomes_a_space(parts: ModelFolder, tokenizer: Tokenizer) -> None:
+def test_a_line_break_in_the_model_output_becomes_a_space(parts: ModelFolder, tokenizer: Tokenizer) -> None:
     inventive = Translator(parts)
     inventive.sentences = Talker(inventive, "a\nb\r\u2028c")
     assert [t.text for t in inventive.translate([" x", "y"])] == [" a b c", "a b c"]
@@ -122,7 +122,7 @@ class Talker(SentenceSearch):
 
 
 @pytest.mark.parametrize("line", LONG)
-def test_a_line_beyond_the_limit_is_translated_in_parts_that_miss_nothing(translator: Translator, line: str) -> None:
+def test_a_line_beyond_the_limit_is_translated_in_parts_without_loss(translator: Translator, line: str) -> None:
     encode = translator.engine.tokenizer.encode
     pieces = [p.text for p in cut(line, lambda text: len(encode(text)) <= translator.limit) if p.translate]
     assert "".join("".join(pieces).split()) == "".join(line.split())
@@ -159,7 +159,7 @@ def test_streaming_reads_a_bounded_number_of_lines_ahead(
     assert len(list(lines)) == 1000 - 5
 
 
-def test_half_a_surrogate_pair_is_refused_with_its_line(translator: Translator) -> None:
+def test_an_unpaired_surrogate_is_refused_with_its_line(translator: Translator) -> None:
     with pytest.raises(UserError, match="line 3"):
         translator.translate(["Ja.", "", "x\ud800"])
 
@@ -171,7 +171,7 @@ def test_a_model_without_finite_probabilities_is_refused(parts: ModelFolder) -> 
         Translator(replace(parts, model=model)).translate(["Ja."])
 
 
-def test_a_length_penalty_has_its_scores_and_only_one_has_an_alpha(parts: ModelFolder) -> None:
+def test_each_length_penalty_scores_by_its_rule_and_only_gnmt_has_an_alpha(parts: ModelFolder) -> None:
     for rule in ("average", "none"):
         for found in Translator(parts, length_penalty=rule).translate(["der Hund", "die Katze singt. "]):
             n_tokens = len(found.tokens) + 1
@@ -181,7 +181,7 @@ def test_a_length_penalty_has_its_scores_and_only_one_has_an_alpha(parts: ModelF
             Translator(parts, length_penalty=rule, alpha=0.6)
 
 
-def test_the_length_penalty_of_the_folder_holds_unless_another_is_named(parts: ModelFolder) -> None:
+def test_the_length_penalty_of_the_folder_is_the_default(parts: ModelFolder) -> None:
     decoding = replace(parts.spec.decoding, length_penalty="average")
     averaging = replace(parts, spec=replace(parts.spec, decoding=decoding))
     assert Translator(averaging).translate(["am See"]) == Translator(parts, length_penalty="average").translate(
@@ -211,7 +211,7 @@ def test_loading_a_run_gives_the_model_in_it(parts: ModelFolder, translator: Tra
     assert loaded.translate(PLAIN) == translator.translate(PLAIN)
 
 
-def test_a_call_gives_back_text_for_text_a_list_for_a_list_and_lazily_what_comes_lazily(parts: ModelFolder) -> None:
+def test_a_call_returns_a_text_for_a_text_a_list_for_a_list_and_an_iterator_for_an_iterator(parts: ModelFolder) -> None:
     echo = Echo(parts)
     text = "der Hund singt. Ja!\n\n  am See {x}\n"
     assert echo(text) == "DER HUND SINGT. JA!\n\n  AM SEE {x}\n"
@@ -222,7 +222,7 @@ def test_a_call_gives_back_text_for_text_a_list_for_a_list_and_lazily_what_comes
     assert len(list(lines)) > 8_000
 
 
-def test_a_call_translates_as_passages_do(translator: Translator) -> None:
+def test_a_call_gives_the_same_translations_as_passages(translator: Translator) -> None:
     lines = mixture(60)
     found = translator("\n".join(line.replace("\n", " ") for line in lines))
     assert found.split("\n") == [t.text for t in translator.passages(lines)]
@@ -255,7 +255,7 @@ def test_passages_are_read_a_bounded_number_of_characters_ahead(translator: Tran
 
 
 @pytest.mark.parametrize("lengths", [(7, None), (7, 30), (30, 7), (None, 7)])
-def test_what_is_longer_than_a_model_reads_well_is_split_in_passages_and_not_in_the_papers_way(
+def test_long_sentences_are_split_in_passages_but_not_in_translate(
     lengths: tuple[int | None, int | None], parts: ModelFolder
 ) -> None:
     spec = replace(parts.spec, max_source_tokens=lengths[0], best_source_tokens=lengths[1])
@@ -278,7 +278,7 @@ def test_the_n_best_are_those_of_the_search_best_first(translator: Translator, p
         assert len({tuple(t.tokens) for t in best}) == len(best)
 
 
-def test_guards_bound_the_length_and_say_so(translator: Translator) -> None:
+def test_guards_limit_the_length_and_flag_it(translator: Translator) -> None:
     lines = ["Ja.", "am See", "der Hund singt im Haus"]
     for line, translation in zip(lines, translator.passages(lines), strict=True):
         assert len(translation.tokens) < longest_output(len(translator.engine.tokenizer.encode(line)))
@@ -313,7 +313,7 @@ def test_every_worker_has_its_share_of_the_batches(lengths: list[int], beam_size
     assert max(sizes, default=0) <= share + 60 + 1
 
 
-def test_one_text_is_no_list_of_letters(parts: ModelFolder) -> None:
+def test_a_single_text_is_not_taken_for_a_list(parts: ModelFolder) -> None:
     translator = Translator(parts, beam_size=2)
     for method in (translator.translate, translator.passages, translator.stream):
         with pytest.raises(TypeError, match="calling the translator"):

@@ -36,7 +36,7 @@ def test_back_is_the_score_of_the_source_given_the_translation(parts: ModelFolde
         assert "back" not in one.record()
 
 
-def test_what_the_other_model_cannot_read_stays_unchecked(parts: ModelFolder, opposite: ModelFolder) -> None:
+def test_text_that_the_other_model_cannot_read_stays_unchecked(parts: ModelFolder, opposite: ModelFolder) -> None:
     translator = Translator(parts, two_way=opposite)
     long = "der Hund " * MAX_LENGTH
     for line in ("", "42", long):
@@ -50,7 +50,7 @@ def test_a_model_of_the_same_direction_is_refused(parts: ModelFolder) -> None:
 
 
 @pytest.mark.parametrize(("back", "flags"), [(0.0, ()), (-3.0, ("confidence",))])
-def test_a_low_trust_is_flagged(
+def test_a_low_two_way_score_is_flagged(
     parts: ModelFolder, opposite: ModelFolder, monkeypatch: pytest.MonkeyPatch, back: float, flags: tuple[str, ...]
 ) -> None:
     found = Translation("x", log_prob=-1.4, tokens=("x",), n_searches=1)
@@ -62,7 +62,7 @@ def test_a_low_trust_is_flagged(
     assert tuple(flag for flag in translation.flags if flag == "confidence") == flags
 
 
-def test_parts_are_joined_by_their_tokens() -> None:
+def test_scores_of_parts_are_weighted_by_their_tokens() -> None:
     parts = [Translation("a", tokens=("a",) * n, n_searches=1, back=back) for n, back in ((2, -1.0), (4, -3.0))]
     assert join(parts).back == pytest.approx((3 * -1.0 + 5 * -3.0) / 8)
     assert join([parts[0], Translation("?")]).back == -1.0

@@ -26,7 +26,7 @@ def names(root: Path) -> set[str]:
     return {path.name for path in root.iterdir()}
 
 
-def test_what_is_stored_is_found_until_it_is_removed(root: Path) -> None:
+def test_a_stored_entry_is_found_until_it_is_removed(root: Path) -> None:
     assert cache.find("k") is None
     cache.store("k", FILES)
     assert contents(cache.find("k")) == FILES
@@ -49,7 +49,7 @@ def test_concurrent_first_uses_leave_one_whole_entry(root: Path) -> None:
     assert names(root) == {"k"}
 
 
-def test_the_entries_that_were_not_used_for_longest_go_first(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_least_recently_used_entries_are_removed_first(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(cache, "MAX_BYTES", 250)
     for age, key in enumerate(["new", "old"]):
         cache.store(key, FILES)
@@ -61,7 +61,7 @@ def test_the_entries_that_were_not_used_for_longest_go_first(root: Path, monkeyp
     assert names(root) == {"old", "third"}
 
 
-def test_what_a_killed_process_left_is_removed_later(root: Path) -> None:
+def test_leftovers_of_a_killed_process_are_removed_later(root: Path) -> None:
     for name, age in ((".partial-old", 1e9), (".partial-new", 2e10)):
         (root / name).mkdir(parents=True)
         os.utime(root / name, (age, age))
@@ -69,7 +69,7 @@ def test_what_a_killed_process_left_is_removed_later(root: Path) -> None:
     assert names(root) == {"k", ".partial-new"}
 
 
-def test_a_cache_that_cannot_be_written_is_no_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_unwritable_cache_is_not_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "file").write_text("in the way")
     for home in (tmp_path / "file", Path("/proc/none"), Path("/dev/full")):
         monkeypatch.setenv("XDG_CACHE_HOME", str(home))

@@ -24,7 +24,7 @@ def copy(parts: ModelFolder, folder: Path) -> Path:
     return folder
 
 
-def test_opening_gives_back_what_was_saved(parts: ModelFolder, tokenizer: Tokenizer) -> None:
+def test_opening_restores_the_saved_model(parts: ModelFolder, tokenizer: Tokenizer) -> None:
     assert sorted(path.name for path in parts.folder.iterdir()) == sorted(FILES)
     assert parts.tokenizer.serialized == tokenizer.serialized
     assert (parts.spec.source, parts.spec.target, parts.spec.decoding.beam_size) == ("de", "en", 2)
@@ -38,7 +38,7 @@ def test_saving_never_replaces_a_folder(parts: ModelFolder, tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize("error", [UserError("no"), KeyboardInterrupt()])
-def test_nothing_is_left_of_a_failure(tmp_path: Path, error: BaseException) -> None:
+def test_a_failure_leaves_no_files(tmp_path: Path, error: BaseException) -> None:
     def fail_half_way() -> None:
         with model_folder.writing(tmp_path / "model"), new_folder(tmp_path / "model") as folder:
             (folder / "a").write_text("b", encoding="utf-8")
@@ -49,7 +49,7 @@ def test_nothing_is_left_of_a_failure(tmp_path: Path, error: BaseException) -> N
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_disk_that_refuses_is_a_mistake_in_a_sentence(parts: ModelFolder, tmp_path: Path) -> None:
+def test_a_disk_error_gives_a_one_sentence_error(parts: ModelFolder, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("", encoding="utf-8")
     with pytest.raises(UserError, match="cannot write the model"):
         model_folder.save(parts.model, parts.tokenizer, parts.spec, tmp_path / "file" / "model")
@@ -91,21 +91,21 @@ def test_a_foreign_translation_file_is_refused(parts: ModelFolder, tmp_path: Pat
         ModelFolder.open(tmp_path / "x")
 
 
-def test_a_later_format_is_named(parts: ModelFolder, tmp_path: Path) -> None:
+def test_a_newer_format_is_named(parts: ModelFolder, tmp_path: Path) -> None:
     path = copy(parts, tmp_path / "x") / "translation.json"
     path.write_text(path.read_text(encoding="utf-8").replace('"format": 1', '"format": 7'), encoding="utf-8")
     with pytest.raises(UserError, match="format 7"):
         TranslationSpec.load(path)
 
 
-def test_a_run_means_its_final_model(parts: ModelFolder, tmp_path: Path) -> None:
+def test_a_run_directory_selects_its_final_model(parts: ModelFolder, tmp_path: Path) -> None:
     copy(parts, tmp_path / "model")
     copy(parts, tmp_path / "checkpoints" / "step-00000007")
     assert model_folder.resolve(tmp_path, fail) == tmp_path / "model"
     assert model_folder.resolve(tmp_path / "model", fail) == tmp_path / "model"
 
 
-def test_a_run_without_final_model_means_its_newest_complete_checkpoint(parts: ModelFolder, tmp_path: Path) -> None:
+def test_a_run_without_final_model_selects_its_newest_complete_checkpoint(parts: ModelFolder, tmp_path: Path) -> None:
     for step in (3, 70, 500):
         copy(parts, tmp_path / "checkpoints" / f"step-{step:08}")
     (tmp_path / "checkpoints" / "step-00000500" / "tokenizer.model").unlink()
@@ -140,7 +140,7 @@ def test_another_tokenizer_of_equal_size_does_not_belong_to_the_model(parts: Mod
         ModelFolder.open(folder)
 
 
-def test_a_later_format_is_never_called_damaged(parts: ModelFolder, tmp_path: Path) -> None:
+def test_a_newer_format_is_not_reported_as_damage(parts: ModelFolder, tmp_path: Path) -> None:
     path = copy(parts, tmp_path / "x") / "translation.json"
     path.write_text('{"format": 7, "languages": ["de", "en"]}', encoding="utf-8")
     with pytest.raises(UserError, match="has format 7, and this version reads 1"):
@@ -184,7 +184,7 @@ def test_a_replacement_that_was_killed_between_its_renames_is_undone(parts: Mode
     assert list(tmp_path.iterdir()) == [tmp_path / "x"]
 
 
-def test_the_longest_source_comes_back_and_need_not_be_known(parts: ModelFolder, tmp_path: Path) -> None:
+def test_the_longest_source_is_restored_and_may_be_unknown(parts: ModelFolder, tmp_path: Path) -> None:
     assert parts.spec.max_source_tokens is None
     path = tmp_path / "translation.json"
     known = replace(parts.spec, max_source_tokens=37)
@@ -194,7 +194,7 @@ def test_the_longest_source_comes_back_and_need_not_be_known(parts: ModelFolder,
 
 
 @pytest.mark.parametrize("longest", ["0", "-3", '"37"', "true", "1.5"])
-def test_a_longest_source_that_is_no_length_is_refused(parts: ModelFolder, tmp_path: Path, longest: str) -> None:
+def test_an_invalid_longest_source_is_refused(parts: ModelFolder, tmp_path: Path, longest: str) -> None:
     path = tmp_path / "translation.json"
     replace(parts.spec, max_source_tokens=37).save(path)
     path.write_text(path.read_text(encoding="utf-8").replace("37", longest), encoding="utf-8")

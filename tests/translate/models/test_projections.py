@@ -33,7 +33,7 @@ def affine(linear: nn.Linear) -> Affine:
 
 @pytest.mark.parametrize("biases", [False, True])
 @pytest.mark.parametrize(("d_k", "d_v"), [(7, 7), (5, 7), (7, 3), (2, 4)])
-def test_filling_up_the_heads_changes_nothing(d_k: int, d_v: int, biases: bool) -> None:
+def test_padding_the_heads_changes_nothing(d_k: int, d_v: int, biases: bool) -> None:
     config = ModelConfig(
         vocab_size=5, d_model=21, n_heads=3, d_k=d_k, d_v=d_v, attention_bias=biases, positions="learned"
     )

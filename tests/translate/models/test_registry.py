@@ -65,7 +65,7 @@ def test_a_name_is_a_path_then_a_run_then_an_installed_model(parts: ModelFolder)
         assert "user/small" in said[0]
 
 
-def test_an_unknown_name_is_answered_with_the_nearest(parts: ModelFolder) -> None:
+def test_an_unknown_name_gets_the_nearest_as_a_suggestion(parts: ModelFolder) -> None:
     model(parts, "shipped/de-en")
     model(parts, "runs/small/model")
     for wrong, right in (("de-em", "de-en"), ("smal", "small")):
@@ -75,7 +75,7 @@ def test_an_unknown_name_is_answered_with_the_nearest(parts: ModelFolder) -> Non
         locate(Path("qqq"), fail)
 
 
-def test_a_folder_at_hand_comes_before_an_installed_model_of_its_name(parts: ModelFolder) -> None:
+def test_a_local_folder_precedes_an_installed_model_of_the_same_name(parts: ModelFolder) -> None:
     model(parts, "shipped/de-en")
     model(parts, "de-en")
     said: list[str] = []
@@ -84,13 +84,13 @@ def test_a_folder_at_hand_comes_before_an_installed_model_of_its_name(parts: Mod
 
 
 @pytest.mark.parametrize("name", ["gone", "gone/away", "."])
-def test_a_name_that_means_nothing_is_one_sentence(name: str) -> None:
+def test_an_unknown_name_gives_a_one_sentence_error(name: str) -> None:
     with pytest.raises(UserError) as caught:
         locate(Path(name), fail)
     assert str(caught.value).startswith(f"{name}: ")
 
 
-def test_the_user_s_models_stand_where_the_environment_says(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_the_environment_sets_the_folder_of_the_users_models(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.undo()
     monkeypatch.setenv("TRANSLATE_HOME", str(tmp_path))
     assert registry.places()[1] == tmp_path / "models"
@@ -100,7 +100,7 @@ def test_the_user_s_models_stand_where_the_environment_says(monkeypatch: pytest.
     assert (registry.places()[0] / "de-en" / "translation.json").is_file()
 
 
-def test_the_newest_run_comes_before_the_installed_model_which_is_said(parts: ModelFolder) -> None:
+def test_the_newest_run_precedes_the_installed_model_and_is_reported(parts: ModelFolder) -> None:
     model(parts, "shipped/de-en")
     assert find_model(None, fail) == Path("shipped/de-en")
     model(parts, "runs/mine/model")
@@ -131,7 +131,7 @@ def test_languages_choose_an_installed_model_before_a_run(parts: ModelFolder) ->
 
 
 @pytest.mark.parametrize("verb", ["text --from de Ja", "decode Ja", "score a.de a.en", "evaluate --valid"])
-def test_every_verb_finds_a_name_in_the_same_places(
+def test_every_verb_looks_up_model_names_in_the_same_way(
     verb: str, parts: ModelFolder, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """All give the same message for an unknown name."""
@@ -181,7 +181,7 @@ def test_models_are_listed_with_the_first_line_of_their_cards(
     ]
 
 
-def test_a_card_is_shown_as_it_is(parts: ModelFolder, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_card_is_shown_unchanged(parts: ModelFolder, capsys: pytest.CaptureFixture[str]) -> None:
     folder = model(parts, "user/small")
     assert main(["models", "small"]) == 2
     assert "has no card" in capsys.readouterr().err

@@ -56,7 +56,7 @@ def test_layers_and_heads_count_from_one() -> None:
 @pytest.mark.parametrize(
     ("view", "said"), [(View(layer=4), "--layer 4: .*3 layers"), (View(head=3), "--head 3: .*2 heads")]
 )
-def test_a_layer_or_head_that_is_not_there_is_refused(view: View, said: str) -> None:
+def test_a_layer_or_head_that_does_not_exist_is_refused(view: View, said: str) -> None:
     with pytest.raises(UserError, match=said):
         picture_of(view)
 
@@ -79,7 +79,7 @@ def test_the_page_holds_all_weights_and_loads_nothing() -> None:
     torch.testing.assert_close(found[:, 0], picture.weights.mean(dim=1), atol=1e-4, rtol=0)
 
 
-def test_a_sentence_cannot_end_the_script_of_its_page() -> None:
+def test_text_of_a_sentence_cannot_close_the_script_of_its_page() -> None:
     picture = AttentionPicture("<b>", ["</script><b>"], ["&"], torch.ones(1, 1, 1, 1), View())
     assert picture.page().count("</script>") == 1
     assert "<b>" not in picture.page()

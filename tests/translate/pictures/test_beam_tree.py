@@ -32,7 +32,7 @@ def test_finished_nodes_are_the_hypotheses_of_the_search(seed: int, beam_size: i
         assert node.score == pytest.approx(hypothesis.score)
 
 
-def test_each_step_keeps_as_many_as_the_beam_holds_and_never_a_worse_one() -> None:
+def test_each_step_keeps_the_best_hypotheses_up_to_the_beam_size() -> None:
     config = SearchConfig(beam_size=3)
     step = RecordedStep(TableStep([1], vocab_size=7), config, max_length=6)
     beam_search(step, [6], config)

@@ -47,7 +47,7 @@ def test_without_bleu_there_is_one_chart() -> None:
     assert len(learning_curves({"one": LINES[:1], "two": []}).axes) == 1
 
 
-def test_a_grid_has_a_mean_for_each_row_and_says_where_there_is_none() -> None:
+def test_the_chart_of_a_grid_shows_each_mean_and_names_rows_without_one() -> None:
     (axes,) = grid_chart(TABLE).axes
     means = [container.lines[0].get_xydata().tolist() for container in axes.containers]
     assert means == [[[4.0, 0]], [[7.0, 1]]]
@@ -69,7 +69,9 @@ def test_files_are_written_beside_the_run_and_are_the_same_again(
     assert {name: (Path("other") / name).read_bytes() for name in first} == first
 
 
-def test_runs_of_one_name_are_told_apart_by_their_folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_runs_of_the_same_name_are_distinguished_by_their_folders(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(tmp_path)
     for place in (Path("a/toy"), Path("b/toy")):
         place.mkdir(parents=True)
@@ -79,14 +81,14 @@ def test_runs_of_one_name_are_told_apart_by_their_folders(tmp_path: Path, monkey
     assert all(f"{place}, train" in drawn for place in ("a/toy", "b/toy"))
 
 
-def test_a_grid_file_stands_for_its_folder(grid: Path) -> None:
+def test_a_grid_file_selects_its_folder(grid: Path) -> None:
     assert main(["plot", "configs/toy.toml"]) == 0
     assert (grid / "chart.svg").exists()
     assert (grid / "chart.png").exists()
 
 
 @pytest.mark.parametrize("words", [["nothing"], ["experiments/toy", "nothing"]])
-def test_a_place_without_a_run_is_one_sentence(
+def test_a_folder_without_a_run_gives_a_one_sentence_error(
     words: list[str], grid: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["plot", *words]) == 2

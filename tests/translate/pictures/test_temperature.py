@@ -8,14 +8,14 @@ from translate.models.folder import ModelFolder
 from translate.pictures.temperature import TEMPERATURES, temperature_picture, with_temperature
 
 
-def test_temperature_one_changes_nothing_low_ones_choose_the_best_and_high_ones_nothing() -> None:
+def test_temperature_one_changes_nothing_low_ones_favour_the_best_and_high_ones_are_uniform() -> None:
     log_prob = torch.randn(11, generator=torch.Generator().manual_seed(0)).log_softmax(dim=0)
     torch.testing.assert_close(with_temperature(log_prob, 1.0).float(), log_prob.exp())
     assert with_temperature(log_prob, 1e-3)[log_prob.argmax()] == pytest.approx(1.0)
     torch.testing.assert_close(with_temperature(log_prob, 1e6).float(), torch.full((11,), 1 / 11), atol=1e-5, rtol=0)
 
 
-def test_the_column_of_temperature_one_is_the_model(parts: ModelFolder) -> None:
+def test_the_column_of_temperature_one_has_the_models_probabilities(parts: ModelFolder) -> None:
     picture = temperature_picture(parts, "der Hund", prefix="the")
     step = ModelStep(parts.model, source_batch(parts.model, [parts.tokenizer.encode("der Hund")]))
     step(torch.tensor([parts.model.config.bos]))

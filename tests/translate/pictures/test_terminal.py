@@ -11,12 +11,12 @@ from translate.pictures import terminal
 
 
 @given(st.lists(st.floats(0, 1), min_size=2, max_size=7))
-def test_a_larger_value_is_never_lighter(values: list[float]) -> None:
+def test_a_larger_value_never_gets_a_lighter_character(values: list[float]) -> None:
     shades = [terminal._BLOCKS.index(terminal.shade(value)) for value in sorted(values)]
     assert shades == sorted(shades)
 
 
-def test_the_extremes_are_empty_and_full() -> None:
+def test_the_extremes_are_drawn_empty_and_full() -> None:
     assert (terminal.shade(-3.0, -3.0, 5.0), terminal.shade(5.0, -3.0, 5.0)) == (" ", "\u2588")
 
 
@@ -27,7 +27,7 @@ def test_a_terminal_without_unicode_gets_ascii(monkeypatch: pytest.MonkeyPatch) 
     assert "#" in drawn
 
 
-def test_cells_stand_under_their_words() -> None:
+def test_columns_are_aligned_with_their_words() -> None:
     assert terminal.grid(["a", "bc"], ["x", "long"], [[1, 0], [0, 1]], None).splitlines() == [
         "   x long",
         " a \u2588",

@@ -70,7 +70,7 @@ def test_curl_examples_work_unchanged(server: Live, translator: Translator, tmp_
     assert done.headers["content-disposition"] == 'attachment; filename="brief_en.txt"'
 
 
-def test_a_list_of_texts_has_lists(server: Live, translator: Translator) -> None:
+def test_a_list_of_texts_gives_lists(server: Live, translator: Translator) -> None:
     texts = [GERMAN, "", "die Katze singt.\n\n  das Kind läuft. der Hund singt.\n"]
     answer = server.translate(texts, alternatives=2).json()
     assert answer["translatedText"] == translator(texts)
@@ -85,7 +85,7 @@ def test_alternatives_differ_from_the_translation_and_from_each_other(server: Li
     assert len(set(texts)) == len(texts)
 
 
-def test_alternatives_keep_the_lines_and_what_needs_no_translation(server: Live) -> None:
+def test_alternatives_keep_the_lines_and_untranslated_text(server: Live) -> None:
     text = f"{GERMAN}\n\n  42\n"
     found = server.translate(text, alternatives=2).json()["alternatives"]
     assert found

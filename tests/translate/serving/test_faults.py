@@ -54,7 +54,7 @@ def request(q: str) -> bytes:
     return json.dumps({"q": q, "source": "de", "target": "en"}).encode()
 
 
-def test_the_work_of_a_client_that_goes_is_stopped(server: Live) -> None:
+def test_work_for_a_disconnected_client_is_stopped(server: Live) -> None:
     with server.connect() as connection:
         connection.sendall(message(request(book(LONG))))
         until(lambda: server.state.service.scheduler.n_waiting)
@@ -187,7 +187,7 @@ def test_a_file_must_have_a_known_format_and_size(options: Serve, tmp_path: Path
         assert answer.json() == {"error": "Invalid request: missing file parameter"}
 
 
-def test_scripts_of_a_page_stay_and_never_run_here(server: Live, translator: Translator) -> None:
+def test_scripts_in_a_page_are_kept_and_never_executed(server: Live, translator: Translator) -> None:
     page = f"<p>{GERMAN}</p>\n<script>alert('der Hund')</script>\n"
     done = httpx.get(upload(server, "page.html", page.encode()).json()["translatedFileUrl"])
     assert done.text == page.replace(GERMAN, translator(GERMAN))
@@ -230,7 +230,7 @@ def test_requests_per_minute_are_limited_for_each_client(options: Serve, tmp_pat
         assert server.http.get("/languages").status_code == 200
 
 
-def test_too_many_requests_are_told_to_come_back(options: Serve, tmp_path: Path) -> None:
+def test_too_many_requests_are_told_to_retry(options: Serve, tmp_path: Path) -> None:
     with live(replace(options, queue=1), tmp_path) as server, server.connect() as connection:
         connection.sendall(message(request(book(LONG))))
         until(lambda: server.state.work.n_active)
@@ -314,7 +314,7 @@ def test_attention_of_a_model_whose_files_are_gone_is_unavailable(
         assert str(tmp_path) not in refused.text
 
 
-def test_the_log_holds_no_text(
+def test_the_log_contains_no_text_of_requests(
     options: Serve, tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     secret = "Geheimnis"
@@ -375,7 +375,7 @@ def workers(parent: int) -> list[int]:
     return found
 
 
-def test_a_failure_of_tidying_does_not_end_it() -> None:
+def test_an_error_does_not_end_the_cleanup_loop() -> None:
     times = []
 
     def tidy() -> None:

@@ -155,7 +155,7 @@ def test_an_answer_that_is_out_of_date_is_dropped(page: Page) -> None:
     assert "das Kind" in aborted[0]
 
 
-def test_markup_of_a_text_stays_text(page: Page) -> None:
+def test_html_in_a_text_is_shown_as_text(page: Page) -> None:
     translated(page, f"<img src=x onerror=alert(1)> {GERMAN} <b>der Hund</b>")
     assert page.locator("#output img, #mirror img, #output b, #doubts b").count() == 0
 
@@ -164,7 +164,7 @@ def languages(page: Page) -> tuple[str, str]:
     return page.input_value("#source-language"), page.input_value("#target-language")
 
 
-def test_switching_takes_the_translation_for_the_text(page: Page) -> None:
+def test_switching_makes_the_translation_the_new_source(page: Page) -> None:
     translated(page, GERMAN)
     page.click("#swap")
     assert languages(page) == ("en", "de")
@@ -206,7 +206,7 @@ def test_the_translation_is_copied(page: Page) -> None:
     assert page.evaluate("navigator.clipboard.readText()") == ENGLISH
 
 
-def test_what_cannot_be_copied_is_selected(timed: Page) -> None:
+def test_text_is_selected_if_it_cannot_be_copied(timed: Page) -> None:
     page = timed
     page.evaluate("Object.defineProperty(navigator, 'clipboard', { value: undefined })")
     page.click("#alternatives summary")
@@ -245,7 +245,7 @@ def test_files_are_chosen_or_dropped(page: Page) -> None:
     expect(page.locator("#problem")).to_have_text("This kind of file cannot be translated.")
 
 
-def test_no_next_try_is_promised_for_a_file(page: Page) -> None:
+def test_no_retry_is_announced_for_a_file(page: Page) -> None:
     page.route("**/translate_file", lambda route: route.abort())
     letter = {"name": "a.txt", "mimeType": "text/plain", "buffer": GERMAN.encode()}
     page.set_input_files("#file", letter)  # type: ignore[arg-type]
@@ -366,7 +366,9 @@ def test_arrow_keys_move_through_the_words(page: Page) -> None:
 
 @pytest.mark.parametrize("theme", THEMES)
 @pytest.mark.parametrize("width", WIDTHS)
-def test_the_page_fits_and_can_be_read(page: Page, width: int, theme: Literal["light", "dark"]) -> None:
+def test_the_page_fits_the_window_and_has_enough_contrast(
+    page: Page, width: int, theme: Literal["light", "dark"]
+) -> None:
     page.set_viewport_size({"width": width, "height": 700})
     page.emulate_media(color_scheme=theme)
     low = {name: value for name, value in contrasts(page).items() if value < 4.5}

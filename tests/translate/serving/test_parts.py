@@ -44,7 +44,7 @@ def test_the_command_adds_lists_and_revokes_keys(tmp_path: Path, capsys: pytest.
         (["revoke", "bert"], "no valid key with this name"),
     ],
 )
-def test_mistakes_with_keys_are_one_sentence(
+def test_mistakes_with_keys_give_a_one_sentence_error(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], arguments: list[str], message: str
 ) -> None:
     KeyStore(tmp_path / "keys.sqlite").add("anna")
@@ -70,7 +70,7 @@ def test_a_file_that_holds_no_keys_is_refused(tmp_path: Path) -> None:
         (["--host", "192.0.2.1"], "choose another address"),
     ],
 )
-def test_mistakes_at_the_start_are_one_sentence(
+def test_mistakes_at_the_start_give_a_one_sentence_error(
     capsys: pytest.CaptureFixture[str], arguments: list[str], message: str
 ) -> None:
     assert main(["serve", *arguments]) == 2

@@ -56,7 +56,7 @@ def wait_for(scheduler: Scheduler, n: int) -> None:
 
 
 @given(st.lists(st.tuples(st.sampled_from("abc"), st.sampled_from("12"), st.integers(1, 5)), max_size=12))
-def test_everything_comes_back_once_and_each_request_in_order(pushes: list[tuple[str, str, int]]) -> None:
+def test_every_sentence_is_returned_once_and_each_request_in_order(pushes: list[tuple[str, str, int]]) -> None:
     queue: FairQueue[str, tuple[str, str, int]] = FairQueue()
     pushed: dict[tuple[str, str], int] = {}
     for client, request, n in pushes:
@@ -147,7 +147,7 @@ def test_two_engines_never_share_a_batch(scheduler: Scheduler) -> None:
     assert other.batches == [[(3,)]]
 
 
-def test_closing_finishes_what_waits() -> None:
+def test_closing_finishes_waiting_requests() -> None:
     scheduler, engine = Scheduler(2, batch_tokens=4), Recorder()
     engine.free.clear()
     with ThreadPoolExecutor(2) as pool:

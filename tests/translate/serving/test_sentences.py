@@ -27,14 +27,14 @@ def test_sentences_joined_are_the_text_and_its_translation(server: Live, lines: 
     assert "".join(sentence["text"] for sentence in answer["sentences"]) == answer["translatedText"]
 
 
-def test_the_answer_is_libretranslates_without_the_option(server: Live) -> None:
+def test_without_the_option_the_answer_is_that_of_libretranslate(server: Live) -> None:
     assert server.translate(GERMAN).json().keys() == {"translatedText"}
     assert server.translate(GERMAN, sentences=False).json().keys() == {"translatedText"}
     assert len(server.translate([GERMAN, FOREIGN], sentences=True).json()["sentences"]) == 2
     assert server.translate(f"<p>{GERMAN}</p>", format="html", sentences=True).json()["sentences"] == []
 
 
-def test_a_sentence_that_is_not_in_the_source_language_is_suspicious(server: Live) -> None:
+def test_a_sentence_in_another_language_is_flagged(server: Live) -> None:
     first, _, second = server.translate(f"{GERMAN} {FOREIGN}", sentences=True).json()["sentences"]
     assert "language" not in first["flags"]
     assert (second["suspicious"], second["flags"], second["text"]) == (True, ["language"], FOREIGN)
@@ -47,7 +47,7 @@ def align(server: Live, **body: object) -> object:
     return answer.json() if answer.status_code == 200 else (answer.status_code, answer.json()["error"])
 
 
-def test_each_word_of_a_translation_has_weights_for_the_words_of_its_source(server: Live) -> None:
+def test_each_translated_word_has_weights_over_the_source_words(server: Live) -> None:
     found = align(server, q="der Hund, z.B. (im) Haus!", translation="the dog 3,5 house.")
     assert isinstance(found, dict)
     assert found["source"] == ["der", "Hund", ",", "z.B", ".", "(", "im", ")", "Haus", "!"]

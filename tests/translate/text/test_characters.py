@@ -21,12 +21,12 @@ from translate.text.characters import capitalised, lowered, readable
         ("M&auml;dchen &amp; &lt;b&gt;", "Mädchen &amp; &lt;b&gt;"),
     ],
 )
-def test_what_looks_alike_is_alike(text, expected):
+def test_characters_that_look_the_same_are_normalised(text, expected):
     assert readable(text) == expected
 
 
 @given(st.text(max_size=20))
-def test_it_is_read_once_and_for_all(text):
+def test_normalising_twice_changes_nothing(text):
     assert readable(readable(text)) == readable(text)
 
 

@@ -26,7 +26,7 @@ def test_every_part_fits_and_the_parts_are_the_text(text, limit):
         ("aaaaaaaaaabbbbbbbbbb", ["aaaaaaaaaa", "bbbbbbbbbb"]),
     ],
 )
-def test_it_is_cut_where_it_costs_least(text, parts):
+def test_a_text_is_split_at_the_best_boundary(text, parts):
     limit = max(map(len, parts))
     assert [part.text for part in cut(text, lambda part: len(part) <= limit) if part.translate] == parts
 

@@ -36,7 +36,7 @@ def test_names_of_files_suggest_formats() -> None:
 
 
 @pytest.mark.parametrize("layout", ["text", "lines"])
-def test_a_line_is_a_piece_and_so_is_its_end(layout: str) -> None:
+def test_a_line_and_its_line_end_are_separate_pieces(layout: str) -> None:
     assert read(layout, "a b. c\n\n d") == [
         Piece("a b. c", True),
         Piece("\n", False),
@@ -47,11 +47,11 @@ def test_a_line_is_a_piece_and_so_is_its_end(layout: str) -> None:
 
 
 @pytest.mark.parametrize(("column", "expected"), [(1, ["a", "d", "g"]), (2, ["b", "e"]), (3, ["c", ""]), (4, [])])
-def test_one_column_is_language(column: int, expected: list[str]) -> None:
+def test_one_column_is_translated(column: int, expected: list[str]) -> None:
     assert language("tsv", "a\tb\tc\nd\te\t\ng\n", column) == expected
 
 
-def test_cues_are_language_sentence_by_sentence_and_speaker_by_speaker() -> None:
+def test_cues_are_split_into_sentences_and_speakers() -> None:
     text = (
         "WEBVTT - Titel\n\nNOTE\nnichts\n\n1\n00:01 --> 00:02 align:start\nEin Satz\nin zwei Zeilen.\nNoch einer.\n\n"
     )
@@ -59,7 +59,7 @@ def test_cues_are_language_sentence_by_sentence_and_speaker_by_speaker() -> None
     assert language("vtt", text) == ["Ein Satz\nin zwei Zeilen.", "Noch einer.", "- Ja?", "- Nein!"]
 
 
-def test_cues_without_a_blank_line_between_them_are_two() -> None:
+def test_cues_without_a_blank_line_between_them_are_separate() -> None:
     text = "1\n00:00:01,000 --> 00:00:02,000\nEs sind\n12\n2\n00:00:03,000 --> 00:00:04,000\nIch --> du\n"
     assert language("srt", text) == ["Es sind\n12", "Ich --> du"]
 
@@ -93,7 +93,7 @@ def test_cues_without_a_blank_line_between_them_are_two() -> None:
         ("---\n\na\n", ["a"]),
     ],
 )
-def test_of_markdown_the_paragraphs_are_language(text: str, expected: list[str]) -> None:
+def test_in_markdown_the_paragraphs_are_translated(text: str, expected: list[str]) -> None:
     assert language("markdown", text) == expected
 
 
@@ -122,7 +122,7 @@ def test_of_markdown_the_paragraphs_are_language(text: str, expected: list[str])
         ('<div class="x notranslate">a</div><div class="nottranslate">b</div>', ["b"]),
     ],
 )
-def test_of_html_the_runs_of_text_are_language(text: str, expected: list[str]) -> None:
+def test_in_html_the_runs_of_text_are_translated(text: str, expected: list[str]) -> None:
     assert language("html", text) == expected
 
 
@@ -165,7 +165,7 @@ def test_time_grows_in_proportion_to_the_text(layout: str, text: str) -> None:
 
 
 @pytest.mark.parametrize("opening", ["<!--", "<![CDATA["])
-def test_many_comments_without_an_end_take_no_longer_than_other_text(opening: str) -> None:
+def test_many_unclosed_comments_take_no_longer_than_other_text(opening: str) -> None:
     """A quadratic rule took 27 seconds for this text, which could block a server."""
     start = time.perf_counter()
     pieces = read("html", opening * 20_000)

@@ -16,7 +16,7 @@ GRAMMAR = generate("train", 300, 3)
 
 
 @pytest.mark.parametrize("text", ["", " ", "...", "?!", "3,50", "12.5.2024", "- 7 -", "🙂🙃", "§ 3", "→", "\0", "1️⃣"])
-def test_what_has_no_letter_has_no_words(text: str) -> None:
+def test_text_without_letters_has_no_words(text: str) -> None:
     assert not has_words(text)
 
 
@@ -36,7 +36,7 @@ def test_a_letter_of_any_script_is_a_word(text: str) -> None:
         ("Good morning. Good morning. Good morning.", "Guten Morgen."),
     ],
 )
-def test_repetition_that_the_source_has_not_is_a_loop(output: str, source: str) -> None:
+def test_repetition_that_is_not_in_the_source_is_a_loop(output: str, source: str) -> None:
     assert loops(output, source)
 
 
@@ -55,29 +55,29 @@ def test_repetition_that_the_source_has_not_is_a_loop(output: str, source: str) 
         ("A rose is a rose is a rose.", "Eine Rose ist eine Rose ist eine Rose."),
     ],
 )
-def test_repetition_that_a_sentence_may_have_is_none(output: str, source: str) -> None:
+def test_legitimate_repetition_is_not_a_loop(output: str, source: str) -> None:
     assert not loops(output, source)
 
 
 @given(st.lists(st.sampled_from(["ja", "nein", "der Hund", "3", "-"]), max_size=30).map(" ".join))
-def test_a_text_never_loops_beside_itself(text: str) -> None:
+def test_a_text_is_never_a_loop_compared_with_itself(text: str) -> None:
     assert not loops(text, text)
 
 
 @given(st.text(min_size=1, max_size=9).filter(has_words), st.integers(5, 30))
-def test_the_same_words_again_and_again_are_a_loop(text: str, n: int) -> None:
+def test_repeated_words_are_a_loop(text: str, n: int) -> None:
     if any(character.isalnum() for character in text):
         assert loops(" ".join([f"a{text}"] * n), "etwas anderes")
 
 
-def test_true_translations_are_no_loops_no_echoes_and_within_their_length() -> None:
+def test_correct_translations_are_neither_loops_nor_echoes_nor_too_long() -> None:
     for german, english in GRAMMAR:
         assert not echoes(english, german)
         assert not loops(english, german)
         assert len(english.split()) < longest_output(len(german.split()))
 
 
-def test_what_says_the_same_words_is_an_echo() -> None:
+def test_an_output_with_the_words_of_its_source_is_an_echo() -> None:
     for text in ("This is English", "qwe rtz uio pas", "Das ist Das hier"):
         assert echoes(text.upper(), text)
     assert echoes("The Hund schläft im Garten", "Der Hund schläft im Garten.")

@@ -52,16 +52,16 @@ def test_another_language_or_script_is_foreign(text: str, language: str) -> None
         "",
     ],
 )
-def test_what_may_be_german_is_not_foreign(text: str) -> None:
+def test_text_that_may_be_german_is_not_foreign(text: str) -> None:
     assert not is_foreign(text, "de")
 
 
-def test_an_unknown_language_is_never_missed() -> None:
+def test_no_text_is_foreign_to_an_unknown_language() -> None:
     assert not is_foreign("漢字", "xx")
     assert not is_foreign("The dog and the cat and the cow.", "xx")
 
 
-def test_a_language_is_guessed_among_those_asked_for_or_not_at_all() -> None:
+def test_a_language_is_guessed_only_among_the_given_ones() -> None:
     text = ["Der Hund ist nicht hier.", "The dog is not here, and that is that."]
     assert language_of(text[:1], ["de", "en"]) == "de"
     assert language_of(text[1:], ["de", "en"]) == "en"

@@ -46,11 +46,11 @@ def test_amounts_change_their_separators(german: str, english: str) -> None:
         "192.168.178.9",
     ],
 )
-def test_dates_versions_and_times_are_the_same_in_both(number: str) -> None:
+def test_dates_versions_and_times_are_unchanged_in_both_languages(number: str) -> None:
     assert written(number, *DE_EN) == written(number, *EN_DE) == number
 
 
-def test_the_name_of_a_unit_makes_an_amount_too() -> None:
+def test_a_number_with_a_unit_name_is_an_amount() -> None:
     assert written("19,99 Euro, 3,5 Prozent", *DE_EN) == "19.99 Euro, 3.5 Prozent"
     assert written("3.5 percent or 1,234 dollars", *EN_DE) == "3,5 percent or 1.234 dollars"
 
@@ -76,7 +76,7 @@ def test_the_name_of_a_unit_makes_an_amount_too() -> None:
         ("3 % in Zimmer Nr. 5", "three per cent in room number five"),
     ],
 )
-def test_nothing_is_missing(source: str, target: str) -> None:
+def test_numbers_in_any_correct_form_are_not_missing(source: str, target: str) -> None:
     assert not missing(target, source, *DE_EN)
 
 
@@ -90,7 +90,9 @@ def test_nothing_is_missing(source: str, target: str) -> None:
         ("30 people at 12:30 a.m.", "dreißig Leute um 0.30 Uhr, 3", EN_DE),
     ],
 )
-def test_separators_and_clocks_do_not_matter(text: str, output: str, languages: tuple[str, str]) -> None:
+def test_other_separators_and_clock_formats_are_not_missing_numbers(
+    text: str, output: str, languages: tuple[str, str]
+) -> None:
     assert not missing(output, text, *languages)
     assert missing(output.replace("3", "4"), text, *languages)
 
@@ -112,7 +114,7 @@ def test_separators_and_clocks_do_not_matter(text: str, output: str, languages: 
         ("8" * 5000, "8"),
     ],
 )
-def test_what_is_missing_is_noticed(source: str, target: str) -> None:
+def test_missing_numbers_are_detected(source: str, target: str) -> None:
     assert missing(target, source, *DE_EN)
 
 
@@ -121,7 +123,7 @@ def test_a_german_compound_contains_its_number() -> None:
     assert missing("eine tausendjährige Mauer", "a 100-year-old wall", *EN_DE)
 
 
-def test_symbols_are_counted_on_and_restored_wherever_they_went() -> None:
+def test_new_symbols_continue_the_numbering_and_are_restored_at_any_position() -> None:
     text = f"Am 30.11.2024 zahlt {symbol(0)} an {symbol(1)} 1.234,56 € und 3 Taler."
     protected = protect(text, *DE_EN)
     assert protected.text == f"Am {symbol(2)} zahlt {symbol(0)} an {symbol(1)} {symbol(3)} und 3 Taler."
@@ -132,7 +134,7 @@ def test_symbols_are_counted_on_and_restored_wherever_they_went() -> None:
 
 
 @given(st.text(max_size=60) | st.text("12 .,:/€%kU'\u27e6\u27e7\u0663", max_size=20))
-def test_any_text_holds_its_own_numbers_and_gets_them_back(text: str) -> None:
+def test_in_any_text_no_number_is_missing_and_all_can_be_restored(text: str) -> None:
     assert not missing(text, text, "de", "fr")
     protected = protect(text, "de", "fr")
     if protected.originals and "\u27e6" not in text:
@@ -140,7 +142,7 @@ def test_any_text_holds_its_own_numbers_and_gets_them_back(text: str) -> None:
 
 
 @given(st.lists(st.integers(13, 10**9), min_size=1, max_size=5), st.sampled_from([DE_EN, EN_DE]))
-def test_large_numbers_survive_both_ways_of_writing(values: list[int], languages: tuple[str, str]) -> None:
+def test_large_numbers_are_kept_in_both_formats(values: list[int], languages: tuple[str, str]) -> None:
     grouped = [f"{value:,} €" if languages == EN_DE else f"{value:,} €".replace(",", ".") for value in values]
     other = [number.translate(str.maketrans(".,", ",.")) for number in grouped]
     text = " und ".join(grouped)

@@ -53,7 +53,7 @@ def test_sentences_are_translated_one_by_one_and_the_space_between_them_stays() 
     assert (sentence.n_searches, len(sentence.tokens), sentence.confidence) == (2, 5, pytest.approx(-0.5))
 
 
-def test_a_sentence_that_stands_in_several_passages_is_translated_once() -> None:
+def test_a_sentence_in_several_passages_is_translated_once() -> None:
     model = Model(swapped)
     translated(model, "Ja. Nein.", "Nein. Ja.", "Ja.")
     assert sorted(model.asked) == ["Ja.", "Nein."]
@@ -61,14 +61,14 @@ def test_a_sentence_that_stands_in_several_passages_is_translated_once() -> None
 
 @pytest.mark.parametrize("text", ["", "  ", "...", "3,50 €", "🙂", "- 7 -", "{0} %s"])
 @pytest.mark.parametrize("n_symbols", [0, 16])
-def test_what_has_no_words_never_reaches_the_model(text: str, n_symbols: int) -> None:
+def test_text_without_words_never_reaches_the_model(text: str, n_symbols: int) -> None:
     model = Model(swapped)
     (sentence,) = translated(model, text, n_symbols=n_symbols)
     assert (sentence.text, model.asked, sentence.log_prob, sentence.confidence) == (text, [], 0.0, 0.0)
 
 
 @pytest.mark.parametrize("loads", [True, False])
-def test_what_is_in_another_language_is_left_and_flagged_alone(loads: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_only_text_in_another_language_is_kept_and_flagged(loads: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     """It reaches the model only while py3langid loads."""
     monkeypatch.setattr("translate.text.identification.is_loading", lambda: loads)
     model = Model(swapped)
@@ -92,7 +92,7 @@ def test_a_loop_that_cannot_be_broken_stays_as_it_was() -> None:
     assert (sentence.text, sentence.flags) == ("hahahahahahahahahaha", ("repetition",))
 
 
-def test_the_second_search_is_without_repetition() -> None:
+def test_the_second_search_forbids_repetition() -> None:
     seen: list[tuple[list[str], int]] = []
 
     def search(texts: Sequence[str], no_repeat: int) -> dict[str, Translation]:
@@ -106,14 +106,14 @@ def test_the_second_search_is_without_repetition() -> None:
 
 
 @pytest.mark.parametrize("text", ["guten morgen", "Guten morgen", "es war einmal ein kleiner hund im"])
-def test_a_few_german_words_in_small_letters_are_read_with_capitals_too(text: str) -> None:
+def test_a_few_lower_case_german_words_are_also_tried_with_capitals(text: str) -> None:
     model = Model(str, lambda text: -0.1 if text.istitle() else -0.9)
     (sentence,) = translated(model, text)
     few = text.islower() and len(text.split()) <= 6
     assert (sentence.text, "capitals" in sentence.flags) == (text.title() if few else text, few)
 
 
-def test_capitals_are_searched_in_lower_case_and_the_output_is_left_as_it_is() -> None:
+def test_text_in_capitals_is_searched_in_lower_case_and_the_output_is_unchanged() -> None:
     model = Model(str)
     shouted, abbreviation = translated(model, "HALLO!", "USA")
     assert model.asked == ["Hallo!", "USA"]
@@ -129,32 +129,32 @@ def test_placeholders_go_through_the_model_as_symbols() -> None:
 
 
 @pytest.mark.parametrize("loss", [lambda text: text.replace(SYMBOLS[0], ""), lambda text: text + SYMBOLS[1]])
-def test_a_lost_or_invented_placeholder_leaves_all_where_they_are(loss: Speak) -> None:
+def test_a_lost_or_invented_placeholder_keeps_all_at_their_source_positions(loss: Speak) -> None:
     model = Model(lambda text: loss(swapped(text)) if SYMBOLS[0] in text else swapped(text))
     (sentence,) = translated(model, "Hallo {name} und Tag")
     assert (sentence.text, sentence.flags) == ("hALLO {name} UND tAG", ("placeholders",))
 
 
-def test_a_placeholder_that_nobody_wrote_is_none_of_the_text() -> None:
+def test_a_placeholder_invented_by_the_model_is_removed() -> None:
     model = Model(lambda text: f"{swapped(text)} {SYMBOLS[2]}")
     plain, holding = translated(model, "Guten Tag", "Hallo {name}")
     assert (plain.text, plain.flags) == ("gUTEN tAG", ("placeholders",))
     assert (holding.text.split(), holding.flags) == (["hALLO", "{name}"], ("placeholders",))
 
 
-def test_a_quotation_of_two_sentences_keeps_both_marks() -> None:
+def test_a_quotation_of_two_sentences_keeps_both_quotation_marks() -> None:
     model = Model(lambda text: text.replace('"', "").upper())
     (sentence,) = translated(model, "Er sagte: \u201eIch gehe. Ich bin krank.\u201c Ja.")
     assert sentence.text == 'ER SAGTE: \u201eICH GEHE. ICH BIN KRANK." JA.'
 
 
-def test_a_line_that_is_one_sentence_leaves_its_marks_to_the_model() -> None:
+def test_without_sentence_splitting_the_model_translates_unpaired_marks() -> None:
     model = Model(str)
     (sentence,) = Passages(model.search, "de", "en", splits=False).translate(["Ich bin krank.\u201c"])
     assert (model.asked, sentence.text) == (["Ich bin krank.\u201c"], "Ich bin krank.\u201c")
 
 
-def test_a_model_without_symbols_translates_round_the_placeholders() -> None:
+def test_a_model_without_symbols_translates_the_text_between_placeholders() -> None:
     model = Model(
         lambda text: f"{text[: len(text) - len(text.lstrip())]}{swapped(text.strip())}{text[len(text.rstrip()) :]}"
     )
@@ -167,14 +167,14 @@ def forgetful(text: str) -> str:
     return re.sub(r"(?<!\u27e6)\b\d[\d.,:]*", "", swapped(text))
 
 
-def test_a_lost_number_is_put_where_the_model_puts_its_symbol() -> None:
+def test_a_lost_number_is_restored_at_the_position_of_its_symbol() -> None:
     model = Model(forgetful)
     (sentence,) = translated(model, "Am 30.11.2024 zahlt {name} 1.234,56 Euro")
     assert model.asked[1:] == [f"Am {SYMBOLS[1]} zahlt {SYMBOLS[0]} {SYMBOLS[2]} Euro"]
     assert (sentence.text, {*sentence.flags} - {"echo"}) == ("aM 30.11.2024 ZAHLT {name} 1,234.56 eURO", {"numbers"})
 
 
-def test_all_numbers_become_symbols_where_the_symbol_of_one_made_the_model_forget_another() -> None:
+def test_all_numbers_become_symbols_if_one_symbol_made_the_model_drop_another_number() -> None:
     def speak(text: str) -> str:
         return swapped(text.replace("2024 ", "") if SYMBOLS[0] in text else text.replace("365 ", ""))
 
@@ -186,7 +186,7 @@ def test_all_numbers_become_symbols_where_the_symbol_of_one_made_the_model_forge
 
 
 @pytest.mark.parametrize("n_symbols", [0, 1, 16])
-def test_a_number_that_stays_lost_makes_the_translation_suspicious(n_symbols: int) -> None:
+def test_a_number_that_stays_lost_is_flagged(n_symbols: int) -> None:
     model = Model(lambda text: re.sub(r"\S*\d\S*", "", swapped(text)).strip())
     (sentence,) = translated(model, "Im Jahr 2024 sind es 365 Tage", n_symbols=n_symbols)
     assert len(model.asked) == len(set(model.asked))
@@ -201,7 +201,7 @@ def test_a_translation_that_has_its_numbers_is_left_as_it_is(text: str) -> None:
     assert len(model.asked) == 1
 
 
-def test_numbers_of_shouted_text_are_looked_for_in_what_was_read_in_small_letters() -> None:
+def test_numbers_of_text_in_capitals_are_looked_for_in_its_lower_case_form() -> None:
     model = Model(lambda text: forgetful(text).lower())
     (sentence,) = translated(model, "WIR TREFFEN UNS AM 30.11.2024")
     assert (sentence.text, {*sentence.flags} - {"echo"}) == ("wir treffen uns am 30.11.2024", {"numbers", "capitals"})
@@ -222,7 +222,7 @@ MIXED = st.lists(
 
 
 @given(passages=st.lists(MIXED.map("".join), max_size=4), n_symbols=st.sampled_from([0, 2, 16]))
-def test_a_model_that_repeats_after_us_gives_back_any_text(passages: list[str], n_symbols: int) -> None:
+def test_a_model_that_copies_its_source_restores_any_text(passages: list[str], n_symbols: int) -> None:
     """Splitting, protecting and joining neither lose nor move anything."""
     found = translated(Model(str), *passages, n_symbols=n_symbols)
     for text, sentence in zip(passages, found, strict=True):

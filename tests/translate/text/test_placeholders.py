@@ -76,7 +76,7 @@ NOT_FOUND = [
 
 
 @pytest.mark.parametrize(("sentence", "originals"), FOUND)
-def test_each_kind_is_found_whole(sentence, originals):
+def test_each_kind_is_found_completely(sentence, originals):
     assert list(protect(sentence).originals) == originals
 
 
@@ -88,7 +88,7 @@ def test_each_kind_is_found_whole(sentence, originals):
         ("Siehe [Mein Link][] und [dies](a_(b).html 'x').", ["[Mein Link][]", "[", "](a_(b).html 'x')"]),
     ],
 )
-def test_of_markdown_more_is_kept(sentence, originals):
+def test_markdown_has_additional_placeholders(sentence, originals):
     assert list(protect(sentence, markdown.MARKUP).originals) == originals
 
 
@@ -98,7 +98,7 @@ def test_entities_of_letters_are_letters():
 
 
 @pytest.mark.parametrize("sentence", NOT_FOUND)
-def test_prose_is_left_alone(sentence):
+def test_ordinary_prose_has_no_placeholders(sentence):
     assert protect(sentence).originals == ()
 
 
@@ -110,7 +110,7 @@ def test_no_placeholder_is_overlooked(sentence):
 
 @given(st.text(max_size=40) | HARD)
 @example("⟦1⟧⟦01⟧⟦100⟧")
-def test_what_is_protected_is_restored(sentence):
+def test_protected_text_is_restored(sentence):
     protected = protect(sentence)
     assert restore(protected.text, protected.originals) == sentence
 
@@ -129,7 +129,7 @@ def test_symbols_may_move_but_none_may_be_lost_doubled_or_made_up(sentence, rng:
 
 
 @given(st.text(max_size=40) | HARD)
-def test_the_stretches_between_placeholders_hold_none(sentence):
+def test_text_between_placeholders_contains_none(sentence):
     pieces = between(sentence)
     assert "".join(piece.text for piece in pieces) == sentence
     fixed = "".join(piece.text for piece in pieces if not piece.translate)
@@ -165,7 +165,7 @@ def test_symbols_hold_no_spaces():
         ),
     ],
 )
-def test_a_quarter_of_a_megabyte_of_anything_takes_a_moment(unit):
+def test_a_quarter_of_a_megabyte_of_any_text_is_processed_quickly(unit):
     text = unit * (2**18 // len(unit))
     start = time.process_time()
     protected = protect(text, with_names(PLACEHOLDER, LETTERS))
@@ -178,7 +178,7 @@ PARTS = ["<i>", "</i>", "<b>", "</b>", "<br/>", "**", "*", "[", "](u)", "x", "y 
 
 
 @given(st.lists(st.sampled_from(PARTS), max_size=9).map("".join), st.sampled_from([PLACEHOLDER, markdown.MARKUP]))
-def test_a_frame_and_what_it_holds_are_the_sentence(sentence, pattern):
+def test_the_frame_and_the_inner_text_make_up_the_sentence(sentence, pattern):
     before, inner, after = unframed(protect(sentence, pattern))
     restored = restore(inner.text, inner.originals)
     assert restored is not None
@@ -198,17 +198,17 @@ def test_a_frame_and_what_it_holds_are_the_sentence(sentence, pattern):
         ("Schöner Tag #sonne #meer", "", "Schöner Tag", " #sonne #meer"),
     ],
 )
-def test_what_stands_round_a_sentence_is_no_part_of_it(sentence, before, inner, after):
+def test_marks_around_a_sentence_are_not_part_of_it(sentence, before, inner, after):
     found = unframed(protect(sentence))
     assert (found[0], found[1].text, found[2]) == (before, inner, after)
 
 
 @pytest.mark.parametrize("sentence", ["**Das** Haus und **der** Hof", "[a](b) und [c](d)", "*x* y", "x **y**", "~~"])
-def test_marks_that_are_no_pair_stay_where_they_are(sentence):
+def test_unpaired_marks_stay_at_their_positions(sentence):
     assert unframed(protect(sentence, markdown.MARKUP))[1] == protect(sentence, markdown.MARKUP)
 
 
-def test_marks_keep_to_the_words_that_they_stood_at():
+def test_marks_stay_attached_to_their_words():
     protected = protect("Das ist <b>wichtig</b>, sagt <br/>{x}.")
     assert tightened("That is ⟦1⟧ important ⟦2⟧, says ⟦3⟧ ⟦4⟧.", protected) == "That is ⟦1⟧important⟦2⟧, says ⟦3⟧⟦4⟧."
     link = protect("Sieh [hier](x).", markdown.MARKUP)
@@ -221,6 +221,6 @@ def test_foreign_names_are_kept(name):
     assert protect(f"Ich sehe {name} schon.", with_names(PLACEHOLDER, LETTERS)).originals == (name,)
 
 
-def test_words_of_both_languages_are_no_foreign_names():
+def test_words_of_both_languages_are_not_foreign_names():
     text = "Größe, Übung, Ägypten, Öl, café, naïve, José, señor, crème, fête, Élan"
     assert protect(text, with_names(PLACEHOLDER, LETTERS)).originals == ()

@@ -23,7 +23,7 @@ from translate.text.quotes import parted
         ("", "de", ("", "", "")),
     ],
 )
-def test_a_mark_alone_at_an_end_is_no_part_of_the_sentence(sentence, target, expected):
+def test_an_unpaired_mark_at_an_end_is_split_off(sentence, target, expected):
     assert parted(sentence, target) == expected
 
 

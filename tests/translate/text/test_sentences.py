@@ -109,7 +109,7 @@ def test_english_paragraphs(expected):
 
 
 @pytest.mark.parametrize(("text", "expected"), BULLETS)
-def test_what_stands_before_a_line_is_copied(text, expected):
+def test_bullets_at_the_start_of_a_line_are_copied(text, expected):
     assert sentences(text, "de") == expected
 
 
@@ -123,7 +123,7 @@ def test_what_stands_before_a_line_is_copied(text, expected):
         'Das <b translate="no">Haus. Und Hof</b> hat auf.',
     ],
 )
-def test_no_sentence_ends_in_what_stays_as_it_is(sentence):
+def test_no_sentence_ends_inside_untranslated_text(sentence):
     assert [piece.text for piece in split(f"{sentence} Gut so.", "de")] == [sentence, " ", "Gut so."]
 
 
@@ -141,7 +141,7 @@ def test_the_pieces_are_the_text(text, language):
 
 
 @pytest.mark.parametrize("unit", ["a", ".", ". ", "A. ", "„", "\n", " ", "!?", "1. ", "- ", "(", "…", "Dr. "])
-def test_a_quarter_of_a_megabyte_of_anything_takes_a_moment(unit):
+def test_a_quarter_of_a_megabyte_of_any_text_is_processed_quickly(unit):
     """A rule that is quadratic would take minutes."""
     text = unit * (2**18 // len(unit))
     start = time.process_time()
@@ -150,7 +150,7 @@ def test_a_quarter_of_a_megabyte_of_anything_takes_a_moment(unit):
 
 
 @pytest.mark.parametrize("language", ["de", "en"])
-def test_two_sentences_of_a_corpus_are_found_again(language):
+def test_two_joined_sentences_of_a_corpus_are_split_again(language):
     """For 99 of 100 pairs of everyday sentences; the rules do far better."""
     path = CORPORA / "tatoeba" / f"dev.{language}.gz"
     if not path.is_file():

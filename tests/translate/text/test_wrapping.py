@@ -10,7 +10,7 @@ WORDS = st.lists(st.sampled_from(["a", "der", "Hund", "-", "#", "1.", "{x}", "`a
 
 
 @given(words=WORDS, lines=st.lists(st.integers(1, 30), min_size=1, max_size=6))
-def test_lines_are_as_many_as_before_and_hold_the_same_words(words: list[str], lines: list[int]) -> None:
+def test_wrapping_keeps_the_number_of_lines_and_the_words(words: list[str], lines: list[int]) -> None:
     like = "\n".join("x" * n for n in lines)
     text = wrapped(" ".join(words), like)
     if text is None:
@@ -29,7 +29,7 @@ def test_lines_keep_their_indentation_and_their_proportion() -> None:
 
 
 @pytest.mark.parametrize("text", ["", " ", "\n", " \n a\nb \n", "...", "- x"])
-def test_a_paragraph_is_its_text(text: str) -> None:
+def test_a_paragraph_keeps_its_text(text: str) -> None:
     pieces = paragraph(text)
     assert "".join(piece.text for piece in pieces) == text
     assert [piece.text for piece in pieces if piece.translate] == (

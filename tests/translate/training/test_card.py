@@ -36,7 +36,7 @@ def metrics(run: Path, kind: str) -> list[dict]:
     return [line for line in lines if line["kind"] == kind]
 
 
-def test_training_ends_with_a_card_that_holds_what_the_files_hold(run):
+def test_training_writes_a_card_with_the_contents_of_the_files(run):
     page = (run / "card.md").read_text(encoding="utf-8")
     assert page == card(run)
     manifest = json.loads((run / "manifest.json").read_text(encoding="utf-8"))
@@ -55,7 +55,7 @@ def test_training_ends_with_a_card_that_holds_what_the_files_hold(run):
     assert f"{data['counts']['kept']:,} of {data['counts']['read']:,}" in chapter(page, "Data")
 
 
-def test_every_setting_stands_there_once_and_those_of_the_experiment_come_first(run):
+def test_every_setting_is_listed_once_with_those_of_the_experiment_first(run):
     text = chapter(card(run), "Settings")
     chosen, others = text.split("As by default:")
     config = json.loads((run / "config.json").read_text(encoding="utf-8"))
@@ -70,7 +70,7 @@ def test_every_setting_stands_there_once_and_those_of_the_experiment_come_first(
     assert "training.label_smoothing = 0.1" in others
 
 
-def test_evaluation_brings_scores_signatures_and_a_sample_into_the_card(run):
+def test_evaluation_adds_scores_signatures_and_a_sample_to_the_card(run):
     assert "BLEU " not in chapter(card(run), "Scores").split("greedy")[-1]
     assert main(["evaluate", str(run)]) == 0
     page = (run / "card.md").read_text(encoding="utf-8")
@@ -96,7 +96,7 @@ def test_evaluation_brings_scores_signatures_and_a_sample_into_the_card(run):
     assert "Not scored with the final model: held" in card(run)
 
 
-def test_a_run_that_has_not_ended_has_a_card_and_every_start_is_on_that_of_a_resumed_one(toy, monkeypatch):
+def test_an_unfinished_run_has_a_card_and_a_resumed_run_lists_every_start(toy, monkeypatch):
     monkeypatch.chdir(toy.folder)
     Path("toy.json").write_text(json.dumps(toy.settings), encoding="utf-8")
     with monkeypatch.context() as stopped:
@@ -128,7 +128,7 @@ def test_the_curve_is_short_and_has_the_best_and_the_last(n, best):
     assert n > CURVE or steps == list(range(n))
 
 
-def test_a_validation_stands_beside_the_training_loss_before_it():
+def test_a_validation_row_has_the_preceding_training_loss():
     records = [
         {"kind": "valid", "step": 1, "nll": 2.5},
         {"kind": "train", "step": 2, "loss": 7.0},
@@ -141,7 +141,7 @@ def test_a_validation_stands_beside_the_training_loss_before_it():
 
 
 @pytest.mark.parametrize(("best_by", "step"), [("loss", 3), ("bleu", 5)])
-def test_the_best_is_the_first_of_those_that_training_takes_for_the_best(best_by, step):
+def test_the_best_is_the_first_with_the_best_score(best_by, step):
     scores = [(1, None, 2.0), (3, 1.5, 2.5), (5, 1.5, 7.0), (7, 2.5, 7.0)]
     valid = [{"step": step, "nll": nll, "bleu": bleu} for step, nll, bleu in scores]
     assert module._best(valid, best_by)["step"] == step
@@ -158,7 +158,7 @@ def test_no_text_breaks_out_of_its_cell_or_line(text):
     assert len(module._line(text).splitlines()) <= 1
 
 
-def test_what_the_run_tells_of_trouble_is_on_the_card(run):
+def test_warnings_and_memory_splits_are_on_the_card(run):
     with (run / "metrics.jsonl").open("a", encoding="utf-8") as file:
         for record in ({"kind": "warning", "message": "50 % | more"}, {"kind": "memory", "halved": 3}):
             file.write(json.dumps({"step": 12, "epoch": 1, "seconds": 3.0, **record}) + "\n")
@@ -168,7 +168,7 @@ def test_what_the_run_tells_of_trouble_is_on_the_card(run):
     assert "- 3 times a batch did not fit" in text
 
 
-def test_a_damaged_run_has_no_card_and_says_why_and_its_scores_are_not_lost(run, capsys):
+def test_a_damaged_run_gets_a_reason_instead_of_a_card_and_keeps_its_scores(run, capsys):
     manifest = run / "manifest.json"
     values = json.loads(manifest.read_text(encoding="utf-8"))
     without_data = {key: value for key, value in values.items() if key != "data"}

@@ -35,7 +35,7 @@ NO_SPACE = "No space left on device"
 
 
 @pytest.mark.parametrize("error", [OSError(errno.ENOSPC, NO_SPACE), SafetensorError(f"IoError: {NO_SPACE}")])
-def test_a_full_disk_leaves_the_earlier_checkpoint_and_no_half_one(toy, monkeypatch, error):
+def test_a_full_disk_keeps_the_earlier_checkpoint_and_leaves_no_partial_one(toy, monkeypatch, error):
     trainer = toy.trainer("run")
     kept = save_at(trainer, 3)
 
@@ -69,7 +69,7 @@ def test_a_foreign_state_is_refused(toy, text):
         checkpoint.verify(folder)
 
 
-def test_everything_comes_back(toy):
+def test_a_checkpoint_restores_everything(toy):
     trainer = toy.trainer("run", max_steps=5, valid_every=2)
     trainer.train()
     drawn = torch.rand(7)
@@ -85,7 +85,7 @@ def test_everything_comes_back(toy):
             assert a[i][name].equal(b[i][name])
 
 
-def test_pruning_keeps_what_it_is_told_to(toy):
+def test_pruning_keeps_the_given_checkpoints(toy):
     trainer = toy.trainer("run")
     root = trainer.run.checkpoints
     folders = [save_at(trainer, step) for step in (1, 2, 3, 5, 7)]
@@ -93,7 +93,7 @@ def test_pruning_keeps_what_it_is_told_to(toy):
     assert names(root) == ["step-00000001", "step-00000005"]
 
 
-def test_a_leftover_of_a_killed_save_is_no_checkpoint_and_goes(toy):
+def test_a_leftover_of_a_killed_save_is_not_a_checkpoint_and_is_removed(toy):
     trainer = toy.trainer("run")
     kept = save_at(trainer, 3)
     root = trainer.run.checkpoints

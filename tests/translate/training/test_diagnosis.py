@@ -24,7 +24,7 @@ def gain_of(pairs, model):
     return SourceGain(pairs, 50, make)(model, torch.float32)
 
 
-def test_a_model_that_cannot_see_its_source_gains_exactly_nothing_by_it():
+def test_a_model_that_cannot_see_its_source_has_a_gain_of_exactly_zero():
     pairs = EncodedPairs.of([[3 + i] * (1 + i % 3) for i in range(11)], [[4 + i, 5] for i in range(11)])
     model = toy_model()
     assert abs(gain_of(pairs, model)) > 1e-4
@@ -35,12 +35,12 @@ def test_a_model_that_cannot_see_its_source_gains_exactly_nothing_by_it():
     assert gain_of(pairs, model) == pytest.approx(0.0, abs=1e-6)
 
 
-def test_where_all_sources_are_equal_there_is_no_gain_to_speak_of():
+def test_the_gain_is_undefined_if_all_sources_are_equal():
     assert gain_of(EncodedPairs.of([[5, 6]] * 3, [[7], [8], [9, 9]]), toy_model()) is None
     assert gain_of(EncodedPairs.of([[5, 6]], [[7]]), toy_model()) is None
 
 
-def test_the_warning_waits_until_a_model_should_know_better():
+def test_the_warning_is_given_only_after_enough_steps():
     assert source_warning(0.0, step=400, warmup_steps=5, last_step=900) is None
     assert source_warning(0.0, step=900, warmup_steps=500, last_step=1000) is None
     assert source_warning(None, step=900, warmup_steps=5, last_step=900) is None
@@ -49,7 +49,7 @@ def test_the_warning_waits_until_a_model_should_know_better():
         assert "ignores its source" in source_warning(0.0, step=step, warmup_steps=warmup, last_step=1200)
 
 
-def test_a_run_that_learns_gains_from_its_sources_and_one_on_shuffled_pairs_is_warned(toy):
+def test_training_on_shuffled_pairs_gets_a_warning_and_normal_training_does_not(toy):
     settings = {"max_steps": 300, "valid_every": 100, "lr": 0.03}
     toy.trainer("good", **settings).train()
     lines = (toy.folder / "good/metrics.jsonl").read_text(encoding="utf-8").splitlines()
@@ -69,7 +69,7 @@ def test_a_run_that_learns_gains_from_its_sources_and_one_on_shuffled_pairs_is_w
     assert sum("ignores its source" in line for line in toy.said) == 1
 
 
-def test_unknown_tokens_are_counted_and_one_is_shown():
+def test_unknown_tokens_are_counted_and_an_example_is_shown():
     pairs = EncodedPairs.of([[5]] * 5, [[5, 6], [7, 0], [8], [0, 0], [9]])
     assert "2 of 5 references of the training set, first in pair 2," in unknown_warning("training", pairs, unk=0)
     assert unknown_warning("training", pairs, unk=11) is None

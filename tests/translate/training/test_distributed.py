@@ -123,7 +123,9 @@ SHARDED = pytest.param({"parallel": "fsdp"}, marks=pytest.mark.slow, id="fsdp")
         pytest.param({"parallel": "fsdp", "checkpoint_activations": True}, marks=pytest.mark.slow, id="fsdp-again"),
     ],
 )
-def test_two_ranks_make_the_update_of_one_that_takes_the_same_batches(toy, write_experiment, torchrun, tmp_path, ranks):
+def test_two_ranks_make_the_same_update_as_one_process_with_the_same_batches(
+    toy, write_experiment, torchrun, tmp_path, ranks
+):
     """Three micro-batches each, against six: loss, gradient norm and parameters are equal up to rounding."""
     settings = {"max_steps": 3, "valid_every": 3, "lr": 0.001, "valid_bleu_sentences": 2}
     for model in (toy.settings["model"], (experiment := json.loads(write_experiment().read_text()))["model"]):
@@ -153,7 +155,9 @@ def test_two_ranks_make_the_update_of_one_that_takes_the_same_batches(toy, write
 
 
 @pytest.mark.slow
-def test_two_ranks_fine_tune_as_one_that_takes_the_same_batches(toy, write_experiment, torchrun, tmp_path, monkeypatch):
+def test_two_ranks_fine_tune_as_one_process_with_the_same_batches(
+    toy, write_experiment, torchrun, tmp_path, monkeypatch
+):
     """Both start with the parent's weights and tokenizer; otherwise every gradient would differ."""
     toy.trainer("parent", max_steps=4).train()
     experiment = json.loads(write_experiment(max_steps=3, valid_every=3, lr=0.001).read_text())
@@ -177,7 +181,7 @@ def test_two_ranks_fine_tune_as_one_that_takes_the_same_batches(toy, write_exper
 
 
 @pytest.mark.slow
-def test_two_ranks_repeat_what_two_ranks_trained(write_experiment, torchrun, tmp_path):
+def test_two_ranks_can_repeat_a_run_of_two_ranks(write_experiment, torchrun, tmp_path):
     """Rank 0's result reaches all ranks, which exit together; --reproduce expects the same number of processes."""
     config = str(write_experiment(max_steps=7, accumulate=3))
     assert torchrun(config, "--run", "a").end()[0] == 0
@@ -190,7 +194,7 @@ def test_two_ranks_repeat_what_two_ranks_trained(write_experiment, torchrun, tmp
 
 
 @pytest.mark.parametrize("ranks", [pytest.param({}, id="ddp"), SHARDED])
-def test_a_signal_to_one_rank_ends_both_after_the_same_step_and_they_go_on_to_the_same_bits(
+def test_a_signal_to_one_rank_ends_both_after_the_same_step_and_they_resume_bit_for_bit(
     write_experiment, torchrun, tmp_path, ranks
 ):
     """Dropout differs between ranks, so both random generators must be restored."""
@@ -216,7 +220,7 @@ def test_a_signal_to_one_rank_ends_both_after_the_same_step_and_they_go_on_to_th
 
 @pytest.mark.slow
 @pytest.mark.parametrize("rank", [0, 1])
-def test_a_lost_rank_is_named_and_its_replacement_goes_on_to_the_same_bits(rank, write_experiment, torchrun, tmp_path):
+def test_a_lost_rank_is_named_and_its_replacement_resumes_bit_for_bit(rank, write_experiment, torchrun, tmp_path):
     config = str(write_experiment(max_steps=150, valid_every=50, save_every=5))
     code, errors = torchrun(config, "--run", "whole").end()
     assert code == 0, errors
@@ -232,7 +236,7 @@ def test_a_lost_rank_is_named_and_its_replacement_goes_on_to_the_same_bits(rank,
 
 
 @pytest.mark.slow
-def test_a_mistake_that_rank_0_finds_ends_both_and_is_told_once(write_experiment, torchrun, tmp_path):
+def test_an_error_on_rank_0_ends_both_ranks_and_is_reported_once(write_experiment, torchrun, tmp_path):
     config = str(write_experiment())
     (tmp_path / "train.de").unlink()
     code, errors = torchrun(config, "--run", "run").end()
@@ -288,13 +292,13 @@ def watches(store, monkeypatch) -> Iterator[list[Watch]]:
         watch.stop()
 
 
-def test_who_falls_silent_is_suspected_and_who_lives_is_not(watches):
+def test_only_a_silent_rank_is_suspected(watches):
     assert watches[0].suspects() == []
     watches[1].stop()
     assert watches[0].suspects() == [1]
 
 
-def test_a_machine_without_power_is_noticed_by_its_silence_alone(watches, monkeypatch):
+def test_a_machine_without_power_is_detected_by_missing_heartbeats(watches, monkeypatch):
     """Its connections stay open, so no message fails; the watch thread must end a process that waits forever."""
     codes = []
     monkeypatch.setattr(os, "_exit", lambda code: (codes.append(code), watches[0]._stop.set()))
@@ -304,7 +308,7 @@ def test_a_machine_without_power_is_noticed_by_its_silence_alone(watches, monkey
     assert watches[0].said == ["rank 1 was lost, so this one stops; restart with the same command and --resume"]
 
 
-def test_a_process_that_stood_still_itself_blames_nobody(watches, monkeypatch):
+def test_a_process_that_was_paused_suspects_no_other(watches, monkeypatch):
     """As after Ctrl-Z: heartbeats missed during its own pause do not count."""
     codes = []
     monkeypatch.setattr(os, "_exit", codes.append)
@@ -318,7 +322,7 @@ def test_a_process_that_stood_still_itself_blames_nobody(watches, monkeypatch):
     assert watches[0].suspects() == [1]
 
 
-def test_one_process_needs_no_group_and_its_values_are_untouched():
+def test_a_single_process_needs_no_group_and_keeps_its_values():
     parameter = torch.nn.Parameter(torch.ones(3))
     parameter.grad = gradient = torch.tensor([1.0, 2.0, 5.0])
     ALONE.sum_gradients([parameter])
@@ -350,7 +354,7 @@ def test_every_batch_goes_to_one_rank_and_all_ranks_make_the_same_number_of_upda
     assert positions[0] != Position()
 
 
-def test_a_run_may_go_on_with_another_number_of_ranks_and_says_so(toy):
+def test_a_run_may_resume_with_another_number_of_ranks_and_reports_it(toy):
     first = toy.trainer("run", max_steps=8)
     first.train()
     folder = toy.folder / "run/checkpoints/step-00000008"
@@ -375,7 +379,7 @@ def test_ranks_draw_different_numbers_and_rank_0_those_of_a_single_process():
     assert len({tuple(draw(rank, step)) for rank in (1, 2) for step in (0, 7)}) == 4
 
 
-def test_a_run_may_change_between_whole_and_divided_models(toy):
+def test_a_run_may_change_between_whole_and_sharded_models(toy):
     toy.trainer("whole").train()
     toy.trainer("run", max_steps=5, parallel="fsdp").train()  # one process holds the whole model
     toy.trainer("run", resume=True, checkpoint_activations=True).train()

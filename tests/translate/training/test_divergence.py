@@ -16,7 +16,7 @@ GOOD, BAD = (StepStats(loss, loss, 1.0, 8) for loss in (2.0, float("nan")))
 
 
 @pytest.mark.parametrize(("lr", "precision"), [(1e3, "fp32"), (1e6, "bf16"), (1e38, "fp32")])
-def test_whatever_the_learning_rate_the_user_is_told_and_what_is_saved_is_finite(toy, lr, precision):
+def test_at_any_learning_rate_divergence_is_reported_and_saved_values_are_finite(toy, lr, precision):
     trainer = toy.trainer("run", lr=lr, precision=precision, max_steps=60)
     try:
         trainer.train()

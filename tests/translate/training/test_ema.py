@@ -13,7 +13,7 @@ from translate.training.checkpoint import TrainState
 from translate.training.ema import Ema
 
 
-def test_it_is_the_recurrence_written_out():
+def test_the_average_equals_its_recurrence_in_plain_python():
     torch.manual_seed(0)
     model, decay = nn.Linear(3, 5), 0.7
     ema = Ema(model, decay)
@@ -28,7 +28,7 @@ def test_it_is_the_recurrence_written_out():
         torch.testing.assert_close(model.weight.detach().double(), expected, rtol=1e-5, atol=1e-6)
 
 
-def test_applying_it_leaves_no_trace_even_where_validation_fails():
+def test_applying_the_average_has_no_side_effects_even_if_validation_fails():
     model = nn.Linear(3, 5)
     ema = Ema(model, 0.9)
     with torch.no_grad():
@@ -45,7 +45,7 @@ def test_applying_it_leaves_no_trace_even_where_validation_fails():
     assert all(model.state_dict()[name].equal(tensor) for name, tensor in before.items())
 
 
-def test_it_changes_no_update_and_becomes_the_final_model(toy):
+def test_the_average_changes_no_update_and_becomes_the_final_model(toy):
     toy.trainer("plain").train()
     toy.trainer("averaged", ema=0.9).train()
     last = "checkpoints/step-00000012"
@@ -58,7 +58,7 @@ def test_it_changes_no_update_and_becomes_the_final_model(toy):
     assert "ema.safetensors" in checkpoint.verify(toy.folder / "averaged" / last)["sha256"]
 
 
-def test_a_run_with_it_goes_on_to_the_same_bits(toy):
+def test_a_run_with_a_moving_average_resumes_bit_for_bit(toy):
     toy.trainer("whole", ema=0.9).train()
     toy.trainer("halves", ema=0.9, max_steps=7).train()
     toy.trainer("halves", ema=0.9, resume=True).train()

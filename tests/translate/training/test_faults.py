@@ -52,7 +52,7 @@ def files_limited_to(n_bytes: int) -> Iterator[None]:
 
 
 @pytest.mark.parametrize("name", FILES[-2:] + FILES[1:2])
-def test_a_disk_that_fills_during_a_save_costs_that_save_alone(toy, monkeypatch, name):
+def test_a_disk_that_fills_during_a_save_loses_only_that_save(toy, monkeypatch, name):
     toy.trainer("whole").train()
     size = (toy.folder / "whole/checkpoints/step-00000012" / name).stat().st_size
     trainer = toy.trainer("run")
@@ -82,9 +82,7 @@ cp -r "$1/run" "$4-run"
 
 
 @pytest.mark.slow
-def test_a_disk_that_is_really_full_is_a_sentence_and_the_run_goes_on_when_there_is_room(
-    toy, write_experiment, tmp_path
-):
+def test_a_really_full_disk_gives_a_one_sentence_error_and_the_run_resumes_later(toy, write_experiment, tmp_path):
     settings = {"keep_last": 12, "valid_every": 2}
     toy.trainer("whole", **settings).train()
     config = write_experiment(**settings)
@@ -110,7 +108,9 @@ def test_a_disk_that_is_really_full_is_a_sentence_and_the_run_goes_on_when_there
     assert same_end(toy, "whole", "run")
 
 
-def test_metrics_on_a_full_disk_are_a_sentence_and_half_a_line_breaks_no_resume(toy, monkeypatch):
+def test_metrics_on_a_full_disk_give_a_one_sentence_error_and_a_partial_line_does_not_prevent_a_resume(
+    toy, monkeypatch
+):
     toy.trainer("whole").train()
     trainer = toy.trainer("run")
     log = trainer.run.log
@@ -130,7 +130,7 @@ def test_metrics_on_a_full_disk_are_a_sentence_and_half_a_line_breaks_no_resume(
     assert same_end(toy, "whole", "run")
 
 
-def test_a_run_that_cannot_be_described_is_not_begun(toy):
+def test_a_run_whose_manifest_cannot_be_written_does_not_start(toy):
     trainer = toy.trainer("run")
     before = trainer.run.manifest.read_bytes()
     with files_limited_to(300), pytest.raises(UserError, match="run: cannot write the run: File too large"):
@@ -151,7 +151,7 @@ def flip(data: bytes) -> bytes:
 DAMAGES = (cut, flip, lambda data: b"", None)  # None deletes the file
 
 
-def test_a_damaged_file_is_named_and_the_checkpoint_before_leads_to_the_same_end(toy):
+def test_a_damaged_file_is_named_and_the_previous_checkpoint_gives_the_same_result(toy):
     toy.trainer("whole").train()
     toy.trainer("eight", max_steps=8).train()
     for name, damage in zip(FILES, itertools.cycle(DAMAGES), strict=False):
@@ -198,7 +198,7 @@ def test_no_flipped_bit_goes_unnoticed(saved, data):
         path.write_bytes(good)
 
 
-def test_a_file_too_many_harms_nobody(toy):
+def test_additional_files_do_not_disturb_a_resume(toy):
     toy.trainer("whole").train()
     toy.trainer("run", max_steps=8).train()
     (toy.folder / "run/checkpoints/step-00000008/notes.txt").write_text("mine", encoding="utf-8")
@@ -209,7 +209,7 @@ def test_a_file_too_many_harms_nobody(toy):
     assert (toy.folder / "run/checkpoints/notes.txt").exists()
 
 
-def test_a_damaged_older_checkpoint_ends_no_run(toy):
+def test_a_damaged_older_checkpoint_does_not_end_a_run(toy):
     """Saving checks every checkpoint for the average."""
     toy.trainer("run", max_steps=8).train()
     (toy.folder / "run/checkpoints/step-00000004/state.json").write_text("{", encoding="utf-8")
@@ -236,7 +236,7 @@ def test_a_damaged_checkpoint_is_left_out_of_the_average_and_named(toy, monkeypa
         assert tensor.equal(last[name])
 
 
-def test_a_run_whose_checkpoints_are_all_damaged_is_never_begun_anew(toy):
+def test_a_run_with_only_damaged_checkpoints_is_never_restarted(toy):
     """Not at the second attempt either, when the damaged ones have been moved aside."""
     toy.trainer("run").train()
     for folder in checkpoint.checkpoints(toy.folder / "run/checkpoints"):
@@ -259,7 +259,7 @@ def test_an_ended_run_that_is_resumed_has_one_final_record(toy):
 @pytest.mark.parametrize(
     "damage", [cut, lambda data: b"", lambda data: b"\x00\xff" * 50, None], ids=["cut", "empty", "foreign", "deleted"]
 )
-def test_a_damaged_final_model_is_one_line(saved, tmp_path, capsys, name, damage):
+def test_a_damaged_final_model_gives_a_one_line_error(saved, tmp_path, capsys, name, damage):
     folder = shutil.copytree(saved, tmp_path / "model")
     path = folder / name
     path.unlink() if damage is None else path.write_bytes(damage(path.read_bytes()))
@@ -325,7 +325,7 @@ def test_a_checkpoint_of_another_vocabulary_is_refused_with_both_sizes(toy):
     assert any("(step 8)" in line for line in toy.said)
 
 
-def test_ids_beyond_the_vocabulary_are_a_sentence(toy):
+def test_ids_beyond_the_vocabulary_give_a_one_sentence_error(toy):
     trainer = toy.trainer("run")
     ids = toy.folder / "prepared/train.src.ids.npy"
     data = bytearray(ids.read_bytes())

@@ -45,7 +45,7 @@ def states(run: Path) -> list[dict]:
 
 
 @pytest.mark.parametrize(("n_kills", "max_steps"), [(2, 60), pytest.param(30, 120, marks=pytest.mark.slow)])
-def test_runs_killed_at_random_moments_end_in_the_same_bits(write_experiment, tmp_path, n_kills, max_steps):
+def test_runs_killed_at_random_moments_end_bit_identical(write_experiment, tmp_path, n_kills, max_steps):
     """Model, optimizer, generators, position, best score and metrics, with dropout, bf16 and BLEU validation."""
     config = write_experiment(**SETTINGS, max_steps=max_steps)
     environment = {**os.environ, "OMP_NUM_THREADS": "1", "PYTHONPATH": os.pathsep.join(p for p in sys.path if p)}

@@ -34,7 +34,7 @@ def assert_same_weights(a: Path, b: Path) -> None:
         assert left[name].equal(right[name]), name
 
 
-def test_a_run_learns_and_explains_itself(toy):
+def test_a_run_learns_and_reports_its_progress(toy):
     toy.trainer("run", max_steps=60, valid_every=20).train()
     run = toy.folder / "run"
     losses = [record["loss"] for record in metrics(run, "train")]
@@ -52,7 +52,7 @@ def test_a_run_learns_and_explains_itself(toy):
     assert all(len(digest) == 64 for digest in manifest["data"]["inputs"].values())
 
 
-def test_the_learning_rate_falls_to_zero_in_the_last_share_of_the_steps_where_asked(toy):
+def test_the_learning_rate_falls_to_zero_during_the_cooldown(toy):
     toy.trainer("plain").train()
     toy.trainer("cooled", cooldown=0.25).train()
     plain, cooled = ([r["lr"] for r in metrics(toy.folder / run, "train")] for run in ("plain", "cooled"))
@@ -70,7 +70,7 @@ def test_the_final_model_is_the_mean_of_the_last_scheduled_checkpoints(toy):
 
 
 @pytest.mark.parametrize("subword_dropout", [0.0, 0.3])
-def test_a_stopped_run_goes_on_to_the_same_bits(toy, monkeypatch, subword_dropout):
+def test_a_stopped_run_resumes_bit_for_bit(toy, monkeypatch, subword_dropout):
     """SIGTERM ends the current step, saves outside the schedule, and does not change later steps."""
     toy.trainer("whole", subword_dropout=subword_dropout).train()
     trainer = toy.trainer("halves", subword_dropout=subword_dropout)
@@ -93,7 +93,7 @@ def test_a_stopped_run_goes_on_to_the_same_bits(toy, monkeypatch, subword_dropou
         assert a == b
 
 
-def test_a_run_killed_before_its_first_checkpoint_begins_with_the_same_draws(toy):
+def test_a_run_killed_before_its_first_checkpoint_restarts_with_the_same_random_numbers(toy):
     """Measuring the speed of precisions must not advance the random generators."""
     first = toy.trainer("run", precision="auto")
     drawn = torch.rand(5)
@@ -102,7 +102,7 @@ def test_a_run_killed_before_its_first_checkpoint_begins_with_the_same_draws(toy
     assert torch.rand(5).equal(drawn)
 
 
-def test_a_damaged_state_costs_only_its_checkpoint(toy):
+def test_a_damaged_state_loses_only_its_checkpoint(toy):
     toy.trainer("whole").train()
     toy.trainer("run", max_steps=8, keep_last=1, average_last=1).train()
     (toy.folder / "run/checkpoints/step-00000008/state.json").write_text("{", encoding="utf-8")
@@ -110,7 +110,7 @@ def test_a_damaged_state_costs_only_its_checkpoint(toy):
         toy.trainer("run", resume=True, keep_last=1, average_last=1)
 
 
-def test_a_first_start_that_failed_binds_nobody(toy):
+def test_settings_may_change_after_a_first_start_that_failed(toy):
     with pytest.raises(UserError, match="max_tokens = 20 exceeds"):
         toy.trainer("run", batch_tokens=10)
     toy.trainer("run").train()
@@ -129,7 +129,7 @@ def test_a_run_keeps_the_newest_the_best_and_the_last_of_the_schedule(toy):
     assert kept == {16, 19, best["step"]}
 
 
-def test_a_run_killed_after_its_last_save_drops_what_that_save_had_to_drop(toy, monkeypatch):
+def test_a_run_killed_after_its_last_save_still_prunes_old_checkpoints(toy, monkeypatch):
     def folders(name: str) -> set[int]:
         return {checkpoint.step_of(folder) for folder in checkpoint.checkpoints(toy.folder / name / "checkpoints")}
 
@@ -152,13 +152,13 @@ def test_a_run_killed_after_its_last_save_drops_what_that_save_had_to_drop(toy, 
     assert folders("killed") == folders("whole")
 
 
-def test_a_run_belongs_to_one_process(toy):
+def test_a_run_is_locked_by_one_process(toy):
     trainer = toy.trainer("run")
     with trainer.run.locked(), pytest.raises(UserError, match="another process trains there"), trainer.run.locked():
         pass
 
 
-def test_a_full_disk_at_the_end_costs_no_checkpoint(toy, monkeypatch):
+def test_a_full_disk_at_the_end_loses_no_checkpoint(toy, monkeypatch):
     trainer = toy.trainer("run")
 
     def full(*_: object) -> None:
@@ -179,7 +179,7 @@ def test_a_full_disk_at_the_end_costs_no_checkpoint(toy, monkeypatch):
     assert (toy.folder / "run/model/model.safetensors").exists()
 
 
-def test_time_saves_guard_between_those_of_the_schedule(toy):
+def test_timed_saves_come_between_scheduled_ones(toy):
     toy.trainer("run", max_steps=7, save_minutes=1e-9).train()
     assert [record["step"] for record in metrics(toy.folder / "run", "checkpoint")] == [1, 2, 3, 4, 5, 6, 7]
     assert metrics(toy.folder / "run", "final")[0]["averaged"] == [4, 7]
@@ -187,7 +187,7 @@ def test_time_saves_guard_between_those_of_the_schedule(toy):
     assert [record["step"] for record in metrics(toy.folder / "other", "checkpoint")] == [4, 7]
 
 
-def test_a_damaged_checkpoint_costs_only_itself(toy):
+def test_a_damaged_checkpoint_loses_no_other(toy):
     toy.trainer("whole").train()
     toy.trainer("run", max_steps=8).train()
     newest = toy.folder / "run/checkpoints/step-00000008/model.safetensors"
@@ -209,7 +209,7 @@ def test_without_a_usable_checkpoint_nothing_is_overwritten(toy):
         toy.trainer("run", resume=True)
 
 
-def test_a_run_that_exists_is_not_begun_again(toy):
+def test_an_existing_run_is_not_started_again(toy):
     toy.trainer("run").train()
     with pytest.raises(UserError, match=r"continue with --resume, or name another --run"):
         toy.trainer("run")
@@ -221,7 +221,7 @@ def test_a_run_with_other_settings_is_refused_by_name_of_the_setting(toy):
         toy.trainer("run", resume=True, lr=0.02, seed=2)
 
 
-def test_a_run_may_be_prolonged(toy):
+def test_a_run_may_be_extended(toy):
     toy.trainer("whole").train()
     toy.trainer("run", max_steps=10).train()
     toy.trainer("run", resume=True, max_steps=12).train()
@@ -238,7 +238,7 @@ def test_other_data_is_refused(toy):
         toy.trainer("run", resume=True)
 
 
-def test_a_folder_that_is_no_run_is_left_alone(toy):
+def test_a_folder_that_is_not_a_run_is_never_changed(toy):
     (toy.folder / "letters").mkdir()
     (toy.folder / "letters/to-mother.txt").write_text("Liebe Mutter", encoding="utf-8")
     with pytest.raises(UserError, match="is not a run"):
@@ -251,7 +251,7 @@ def test_patience_ends_a_run_that_no_longer_improves(toy):
     assert steps[-1] < 400
 
 
-def test_a_diverging_run_stops_with_advice_and_its_state(toy):
+def test_a_diverging_run_saves_its_state_and_stops_with_advice(toy):
     trainer = toy.trainer("run", max_steps=100)
     with torch.no_grad():
         trainer.model.src_embedding.weight_VD[:] = 1e38
@@ -261,7 +261,7 @@ def test_a_diverging_run_stops_with_advice_and_its_state(toy):
     assert trainer.state.n_skipped == 20
 
 
-def test_what_the_settings_make_pointless_is_said(toy):
+def test_pointless_settings_are_reported(toy):
     toy.trainer("run", warmup_steps=50).train()
     assert any("before the learning rate has risen to its peak" in line for line in toy.said)
     with pytest.raises(UserError, match="training has no end"):
@@ -280,7 +280,7 @@ def test_accumulation_trains_on_the_same_sentences_as_larger_batches(toy):
     assert seen >= trainer.prepared.train.n_pairs
 
 
-def test_a_folder_that_may_not_be_written_is_named(toy, monkeypatch):
+def test_an_unwritable_folder_is_named(toy, monkeypatch):
     mkdir = Path.mkdir
 
     def refuse(self: Path, *args: bool, **options: bool) -> None:
@@ -293,7 +293,7 @@ def test_a_folder_that_may_not_be_written_is_named(toy, monkeypatch):
         toy.trainer("run")
 
 
-def test_activations_that_are_not_kept_change_no_bit_of_a_run(toy):
+def test_recomputing_activations_changes_no_bit_of_a_run(toy):
     toy.settings["model"] |= {"dropout": 0.2}
     toy.trainer("kept").train()
     toy.trainer("computed-again", checkpoint_activations=True).train()

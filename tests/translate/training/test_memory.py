@@ -85,7 +85,7 @@ def test_batches_that_do_not_fit_are_halved_and_make_the_same_update(model, erro
     assert len(said) == 1, "it is said once"
 
 
-def test_what_failed_once_is_not_tried_again(model):
+def test_a_batch_size_that_failed_is_not_tried_again(model):
     tried, memory = holds_at_most(model, 2, OUT_OF_MEMORY[0]), Memory(0, print)
     updater = updater_of(model, memory)
     updater.step(BATCHES, lr=0.01)
@@ -95,7 +95,7 @@ def test_what_failed_once_is_not_tried_again(model):
     assert sum(tried) == sum(len(batch.src) for batch in BATCHES)
 
 
-def test_a_batch_that_is_smaller_than_what_failed_is_left_whole(model):
+def test_a_batch_smaller_than_one_that_failed_is_not_split(model):
     """Longer or more rows may need more memory; fewer or shorter ones might fit."""
     memory = Memory(0, print)
     holds_at_most(model, 4, OUT_OF_MEMORY[0])
@@ -106,7 +106,7 @@ def test_a_batch_that_is_smaller_than_what_failed_is_left_whole(model):
         assert len(sizes) == n_parts
 
 
-def test_a_sentence_that_does_not_fit_by_itself_is_refused_with_advice(model):
+def test_a_single_sentence_that_exceeds_memory_is_refused_with_advice(model):
     holds_at_most(model, 0, OUT_OF_MEMORY[1])
     with pytest.raises(
         UserError, match=r"4 and 4 tokens does not fit .* lower training.max_tokens, or set .*checkpoint"
@@ -114,7 +114,7 @@ def test_a_sentence_that_does_not_fit_by_itself_is_refused_with_advice(model):
         train_step(model, BATCHES, Memory(0, print))
 
 
-def test_another_error_is_no_lack_of_memory(model):
+def test_another_error_is_not_taken_for_a_lack_of_memory(model):
     holds_at_most(model, 0, RuntimeError("shapes do not match"))
     with pytest.raises(RuntimeError, match="shapes do not match"):
         train_step(model, BATCHES, Memory(0, print))
@@ -139,7 +139,7 @@ SENTENCES = st.lists(st.tuples(st.integers(1, 9), st.integers(1, 9)), min_size=1
 
 
 @given(SENTENCES, st.integers(0, 2**32))
-def test_the_largest_batch_is_that_which_collates_to_the_most_positions(lengths, seed):
+def test_the_largest_batch_is_the_one_with_the_most_positions(lengths, seed):
     src, tgt = ([[5] * n for n in side] for side in zip(*lengths, strict=True))
     pairs = EncodedPairs.of(src, tgt)
     rng = np.random.default_rng(seed)
@@ -153,7 +153,7 @@ def test_the_largest_batch_is_that_which_collates_to_the_most_positions(lengths,
     assert positions(largest(pairs, batches)) == max(map(positions, batches))
 
 
-def test_a_warm_up_leaves_no_trace(model):
+def test_a_warm_up_has_no_side_effects(model):
     model.train()
     model.encoder[0].residuals[0].dropout = 0.5
     updater = updater_of(model, Memory(0, print))
@@ -165,7 +165,7 @@ def test_a_warm_up_leaves_no_trace(model):
     assert all(value.equal(before[name]) for name, value in model.state_dict().items())
 
 
-def test_warming_up_memory_changes_no_bit_of_a_run(toy, monkeypatch):
+def test_a_memory_warm_up_changes_no_bit_of_a_run(toy, monkeypatch):
     toy.settings["model"] |= {"dropout": 0.2}
     met = []
     monkeypatch.setattr(Updater, "warm_up", lambda self, batch: met.append(batch))
@@ -181,7 +181,7 @@ def test_warming_up_memory_changes_no_bit_of_a_run(toy, monkeypatch):
     assert batch.src.numel() + batch.tgt_in.numel() == max(b.src.numel() + b.tgt_in.numel() for b in everyone)
 
 
-def test_a_run_short_of_memory_finds_out_before_its_first_update_and_says_how_often(toy):
+def test_a_lack_of_memory_is_found_before_the_first_update_and_splits_are_counted(toy):
     trainer = toy.trainer("run")
     holds_at_most(trainer.model, 9, OUT_OF_MEMORY[1])
     begin = trainer._begin
@@ -197,7 +197,7 @@ def test_a_run_short_of_memory_finds_out_before_its_first_update_and_says_how_of
     assert any(f"{trainer.memory.n_splits:,} times a batch" in line for line in toy.said)
 
 
-def test_the_allocators_own_refusal_is_understood():
+def test_a_real_out_of_memory_error_is_recognised():
     """A real error: every machine refuses a petabyte, with the message of this PyTorch version."""
 
     def act(batch: Batch) -> int:

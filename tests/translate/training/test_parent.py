@@ -66,7 +66,7 @@ def interrupt_at(step: int, monkeypatch) -> None:
     monkeypatch.setattr(Trainer, "_update", interrupted)
 
 
-def test_it_starts_from_the_weights_and_the_tokenizer_and_says_so_in_the_manifest(toy, parent, monkeypatch):
+def test_fine_tuning_starts_from_weights_and_tokenizer_and_records_the_parent(toy, parent, monkeypatch):
     Path("other.de").write_text("haus und haus\nkatze\nrot und blau\n", encoding="utf-8")
     Path("other.en").write_text("house and house\ncat\nred and blue\n", encoding="utf-8")
 
@@ -84,7 +84,7 @@ def test_it_starts_from_the_weights_and_the_tokenizer_and_says_so_in_the_manifes
     assert json.loads(Path("tuned/config.json").read_text(encoding="utf-8"))["tokenizer"]["vocab_size"] == 300
 
 
-def test_the_longest_source_is_that_of_both_trainings(toy, parent):
+def test_the_longest_source_is_the_maximum_of_both_trainings(toy, parent):
     """A fine-tuned model reads sources as long as its parent's or its own data, unless the former is unknown."""
     lengths = Prepared.open(toy.trainer("again").prepared.folder).train.src_lengths
     path = parent / "translation.json"
@@ -98,7 +98,7 @@ def test_the_longest_source_is_that_of_both_trainings(toy, parent):
 
 @pytest.mark.parametrize("named", [True, False])
 @pytest.mark.parametrize("stop", [2, 6])
-def test_it_goes_on_to_the_same_bits_whether_or_not_the_parent_is_named_again(toy, parent, monkeypatch, stop, named):
+def test_fine_tuning_resumes_bit_for_bit_with_or_without_naming_the_parent(toy, parent, monkeypatch, stop, named):
     """It needs the parent again before its first checkpoint (step 4), but not after."""
     whole = fine_tune(toy, "whole", parent)
     with monkeypatch.context() as stopped:
@@ -112,7 +112,7 @@ def test_it_goes_on_to_the_same_bits_whether_or_not_the_parent_is_named_again(to
     assert json.loads((halves / "manifest.json").read_text())["parent"]["path"] == str(parent.resolve())
 
 
-def test_going_on_from_another_model_is_refused(toy, parent, monkeypatch):
+def test_resuming_from_another_model_is_refused(toy, parent, monkeypatch):
     fine_tune(toy, "tuned", parent)
     with pytest.raises(UserError, match=r"tuned: its run began from .*parent.model, and .* is another .*weights_sha"):
         fine_tune(toy, "tuned", Path("tuned"), resume=True)
@@ -122,7 +122,7 @@ def test_going_on_from_another_model_is_refused(toy, parent, monkeypatch):
         fine_tune(toy, "tuned", parent)
 
 
-def test_without_a_checkpoint_a_changed_parent_is_no_start(toy, parent, monkeypatch):
+def test_without_a_checkpoint_a_changed_parent_is_refused(toy, parent, monkeypatch):
     with monkeypatch.context() as stopped:
         interrupt_at(2, stopped)
         with pytest.raises(KeyboardInterrupt):
@@ -147,7 +147,7 @@ def test_without_a_checkpoint_a_changed_parent_is_no_start(toy, parent, monkeypa
         ({"data": {"target": "fr"}}, 'data.target = "fr" in the experiment and "en" in'),
     ],
 )
-def test_what_does_not_fit_is_refused_by_key_and_both_values(toy, changes, words):
+def test_settings_that_differ_from_the_parent_are_refused_with_both_values(toy, changes, words):
     toy.trainer("parent", max_steps=1).train()
     with pytest.raises(UserError, match=words):
         fine_tune(toy, "tuned", Path("parent"), **changes)
@@ -155,7 +155,7 @@ def test_what_does_not_fit_is_refused_by_key_and_both_values(toy, changes, words
     assert not Path("tuned").exists()
 
 
-def test_the_other_direction_begins_with_the_same_weights(toy, parent, capsys, monkeypatch):
+def test_training_the_other_direction_starts_from_the_same_weights(toy, parent, capsys, monkeypatch):
     corpora = {name: {"source": f"{name}.en", "target": f"{name}.de"} for name in ("train", "valid")}
     data = {"source": "en", "target": "de", "train": [corpora["train"]], "valid": corpora["valid"]}
     run = fine_tune(toy, "back", parent, data=data)
@@ -168,14 +168,14 @@ def test_the_other_direction_begins_with_the_same_weights(toy, parent, capsys, m
     assert_same_weights(Path(), parent)
 
 
-def test_dropout_and_initialisation_may_differ_and_unused_settings_of_the_tokenizer_are_said(toy, parent, capsys):
+def test_dropout_and_initialisation_may_differ_and_unused_tokenizer_settings_are_reported(toy, parent, capsys):
     rates = {"dropout": 0.2, "attention_dropout": 0.1, "ffn_dropout": 0.3, "init_gain": 0.7}
     fine_tune(toy, "tuned", parent, model=rates, tokenizer={"vocab_size": 300, "algorithm": "unigram"})
     assert "[tokenizer] algorithm: without effect" in capsys.readouterr().err
     assert json.loads(Path("tuned/model/config.json").read_text())["model"]["dropout"] == 0.2
 
 
-def test_a_run_with_an_old_corpus_learns_from_both_and_goes_on_to_the_same_bits(toy, parent, monkeypatch):
+def test_a_run_with_replay_learns_from_both_corpora_and_resumes_bit_for_bit(toy, parent, monkeypatch):
     Path("new.de").write_text("haus katze haus katze\nrot und blau und rot\nhund und haus hund\n", encoding="utf-8")
     Path("new.en").write_text("house cat house cat\nred and blue and red\ndog and house dog\n", encoding="utf-8")
     old = {"sources": [{"source": "train.de", "target": "train.en"}], "share": 0.7}
@@ -195,7 +195,7 @@ def test_a_run_with_an_old_corpus_learns_from_both_and_goes_on_to_the_same_bits(
         fine_tune(toy, "other", parent, data=data)
 
 
-def test_a_corpus_may_be_prepared_for_a_fine_tuning_ahead(toy, parent, capsys):
+def test_a_corpus_may_be_prepared_before_fine_tuning(toy, parent, capsys):
     settings = {**toy.settings, "tokenizer": {}}
     Path("tuned.json").write_text(json.dumps(settings), encoding="utf-8")
     prepare.run(Prepare(config=Path("tuned.json"), from_model=parent))

@@ -53,7 +53,7 @@ def interrupted_before(step: int, monkeypatch) -> None:
     monkeypatch.setattr(Trainer, "_update", stop)
 
 
-def test_a_run_is_repeated_to_the_last_bit_and_that_is_said(toy, capsys):
+def test_a_run_is_repeated_bit_for_bit_and_the_result_is_reported(toy, capsys):
     run = trained(toy, "a", precision="auto")
     assert main(["train", "--reproduce", "runs/a"]) == 0
     again = Path("runs/a-again")
@@ -66,7 +66,7 @@ def test_a_run_is_repeated_to_the_last_bit_and_that_is_said(toy, capsys):
     assert not Path("prepared/a-again").exists()
 
 
-def test_a_killed_and_prolonged_run_is_repeated_by_one_that_is_killed_too(toy, monkeypatch):
+def test_a_killed_and_extended_run_can_be_repeated_by_a_killed_run(toy, monkeypatch):
     """Unscheduled checkpoints and an earlier end in the metrics do not count as a difference."""
     with monkeypatch.context() as stopped:
         interrupted_before(6, stopped)
@@ -83,7 +83,7 @@ def test_a_killed_and_prolonged_run_is_repeated_by_one_that_is_killed_too(toy, m
     assert weights(Path("b")) == weights(run)
 
 
-def test_a_run_that_went_another_way_is_told_by_its_first_difference(toy, monkeypatch, capsys):
+def test_a_run_that_differs_is_reported_with_the_first_difference(toy, monkeypatch, capsys):
     trained(toy, "a")
     update = Trainer._update
 
@@ -101,7 +101,7 @@ def test_a_run_that_went_another_way_is_told_by_its_first_difference(toy, monkey
     assert "not identical" in Path("runs/a-again/card.md").read_text(encoding="utf-8")
 
 
-def test_a_fine_tuned_run_is_repeated_from_its_parent_and_not_from_another(toy):
+def test_a_fine_tuned_run_is_repeated_only_from_its_own_parent(toy):
     parent = trained(toy, "parent", max_steps=4)
     run = trained(toy, "tuned", from_model=parent)
     assert main(["train", "--reproduce", "runs/tuned"]) == 0
@@ -111,14 +111,14 @@ def test_a_fine_tuned_run_is_repeated_from_its_parent_and_not_from_another(toy):
     assert main(["train", "--reproduce", "runs/tuned", "--run", "b"]) == EXIT_MISTAKE
 
 
-def test_the_products_are_those_of_the_run_whatever_this_machine_prefers(toy, monkeypatch):
+def test_reproducing_uses_the_precision_of_the_original_run(toy, monkeypatch):
     monkeypatch.setattr("translate.machine.bf16_pays", lambda device: True)
     trained(toy, "a", precision="auto")
     monkeypatch.setattr("translate.machine.bf16_pays", lambda device: False)
     assert main(["train", "--reproduce", "runs/a"]) == 0
 
 
-def test_a_corpus_that_has_gone_is_prepared_again_elsewhere(toy):
+def test_a_deleted_corpus_is_prepared_again_in_another_folder(toy):
     trained(toy, "a")
     shutil.rmtree("prepared/toy")
     assert main(["train", "--reproduce", "runs/a"]) == 0
@@ -126,7 +126,7 @@ def test_a_corpus_that_has_gone_is_prepared_again_elsewhere(toy):
     assert not Path("prepared/toy").exists()
 
 
-def test_a_corpus_of_another_experiment_in_its_place_is_left_alone(toy):
+def test_a_corpus_of_another_experiment_is_not_overwritten(toy):
     trained(toy, "a")
     shutil.rmtree("prepared/toy")
     toy.settings["cleaning"] = {"max_words": 2}
@@ -155,7 +155,7 @@ def _flip(path: Path) -> None:
 
 
 @pytest.mark.parametrize("change", REFUSED)
-def test_what_would_end_differently_is_refused_before_training(toy, change, capsys):
+def test_a_run_that_cannot_be_reproduced_is_refused_before_training(toy, change, capsys):
     trained(toy, "a", max_steps=2)
     act, words = REFUSED[change]
     act()
@@ -169,14 +169,14 @@ def test_what_would_end_differently_is_refused_before_training(toy, change, caps
 @pytest.mark.parametrize(
     "arguments", [["toy.json"], ["--set", "training.seed=2"], ["--from", "runs/a"], ["--run", "runs/a", "--resume"]]
 )
-def test_a_repetition_is_of_the_run_alone_and_stands_beside_it(toy, arguments):
+def test_reproduce_allows_no_other_settings_and_never_overwrites_the_run(toy, arguments):
     trained(toy, "a", max_steps=1)
     before = weights(Path("runs/a"))
     assert main(["train", "--reproduce", "runs/a", *arguments]) == EXIT_MISTAKE
     assert weights(Path("runs/a")) == before
 
 
-def test_what_may_change_bits_is_named_with_both_values(toy):
+def test_differences_that_may_change_bits_are_named_with_both_values(toy):
     original = Original.open(trained(toy, "a", max_steps=1))
     now = environment()
     original.manifest["starts"][0].update(uncommitted_changes=False)
@@ -198,7 +198,7 @@ def test_what_may_change_bits_is_named_with_both_values(toy):
     assert original.doubts({**now, "uncommitted_changes": True}) == ["there are uncommitted changes"]
 
 
-def test_a_difference_is_the_first_of_a_line_that_both_have_and_no_time():
+def test_the_first_difference_ignores_times_and_lines_of_one_run_only():
     train_line = {"kind": "train", "step": 3, "loss": 5.0, "seconds": 1.0, "mfu": 0.5}
     warnings = [{"kind": "warning", "step": 0, "about": about} for about in ("warm-up", "too long")]
     then = [
@@ -215,5 +215,5 @@ def test_a_difference_is_the_first_of_a_line_that_both_have_and_no_time():
     assert first_difference(then, now) == "loss of the train line of step 3, 5.0 then and 7.0 now"
 
 
-def test_the_metrics_of_a_run_without_any_are_none(tmp_path):
+def test_a_run_without_metrics_has_an_empty_list(tmp_path):
     assert Run(tmp_path).records() == []

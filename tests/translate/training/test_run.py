@@ -16,7 +16,7 @@ RECORDS = [
 ]
 
 
-def test_wherever_the_metrics_were_cut_the_lines_before_the_cut_stay(tmp_path):
+def test_complete_lines_before_a_cut_are_kept(tmp_path):
     run = Run(tmp_path)
     for record in RECORDS:
         run.log(record)
@@ -29,7 +29,7 @@ def test_wherever_the_metrics_were_cut_the_lines_before_the_cut_stay(tmp_path):
 
 
 @given(tail=st.binary(max_size=40), step=st.integers(0, 6))
-def test_no_bytes_at_the_end_break_a_resume(tmp_path_factory, tail, step):
+def test_no_trailing_bytes_prevent_a_resume(tmp_path_factory, tail, step):
     run = Run(tmp_path_factory.mktemp("run"))
     for record in RECORDS:
         run.log(record)
@@ -40,7 +40,7 @@ def test_no_bytes_at_the_end_break_a_resume(tmp_path_factory, tail, step):
     assert [record["step"] for record in kept] == [record["step"] for record in RECORDS if record["step"] <= step]
 
 
-def test_the_end_is_forgotten_where_it_will_be_written_again(tmp_path):
+def test_the_final_record_is_dropped_if_it_will_be_written_again(tmp_path):
     run = Run(tmp_path)
     for record in RECORDS:
         run.log(record)
@@ -49,7 +49,7 @@ def test_the_end_is_forgotten_where_it_will_be_written_again(tmp_path):
     assert kinds == ["train", "valid", "checkpoint", "train"]
 
 
-def test_what_survives_a_power_cut_is_told_to_the_disk(tmp_path, monkeypatch):
+def test_durable_records_are_synced_to_disk(tmp_path, monkeypatch):
     synced: list[int] = []
     monkeypatch.setattr("os.fsync", synced.append)
     Run(tmp_path).log({"step": 1})

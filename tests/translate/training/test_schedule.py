@@ -14,7 +14,7 @@ def schedule(n_batches: int, batches_per_update: int, **training: object) -> Sch
     return Schedule(config, d_model=16, n_batches=n_batches, batches_per_update=batches_per_update)
 
 
-def test_thirty_epochs_on_eight_ranks_are_thirty_epochs():
+def test_thirty_epochs_on_eight_ranks_are_complete():
     """Rounding down in each epoch would give 28.2."""
     assert schedule(119, 8, max_epochs=30).last_step == 447
 
@@ -25,7 +25,7 @@ def test_the_last_update_is_the_one_that_completes_the_last_epoch(n_batches, n_i
     assert last_step * n_in_update >= epochs * n_batches > (last_step - 1) * n_in_update
 
 
-def test_the_earlier_of_two_ends_counts_and_one_is_needed():
+def test_the_earlier_of_two_limits_applies_and_one_is_required():
     assert schedule(10, 2, max_epochs=3, max_steps=14).last_step == 14
     assert schedule(10, 2, max_epochs=3, max_steps=16).last_step == 15
     with pytest.raises(UserError, match="training has no end"):

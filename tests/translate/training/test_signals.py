@@ -39,7 +39,7 @@ def signals_itself(monkeypatch, trainer, method: str, *numbers: int, step: int) 
 
 @pytest.mark.parametrize("method", ["_scores", "_save"], ids=["validation", "save"])
 @pytest.mark.parametrize(("number", "exception"), [(signal.SIGTERM, Terminated), (signal.SIGINT, KeyboardInterrupt)])
-def test_a_signal_waits_for_the_step_in_hand(toy, monkeypatch, method, number, exception):
+def test_a_signal_waits_for_the_current_step(toy, monkeypatch, method, number, exception):
     toy.trainer("whole").train()
     trainer = toy.trainer("run")
     signals_itself(monkeypatch, trainer, method, number, step=8)
@@ -54,7 +54,7 @@ def test_a_signal_waits_for_the_step_in_hand(toy, monkeypatch, method, number, e
 
 @pytest.mark.parametrize("method", ["_scores", "_save"], ids=["validation", "save"])
 @pytest.mark.parametrize(("number", "exception"), [(signal.SIGTERM, Terminated), (signal.SIGINT, KeyboardInterrupt)])
-def test_a_second_signal_does_not_wait_and_costs_no_checkpoint(toy, monkeypatch, method, number, exception):
+def test_a_second_signal_ends_at_once_and_loses_no_checkpoint(toy, monkeypatch, method, number, exception):
     toy.trainer("whole").train()
     trainer = toy.trainer("run")
     signals_itself(monkeypatch, trainer, method, number, number, step=8)
@@ -67,7 +67,7 @@ def test_a_second_signal_does_not_wait_and_costs_no_checkpoint(toy, monkeypatch,
 
 
 @pytest.mark.parametrize(("number", "exception"), [(signal.SIGTERM, Terminated), (signal.SIGINT, KeyboardInterrupt)])
-def test_a_signal_while_checkpoints_are_averaged_ends_at_once_as_all_is_saved(toy, monkeypatch, number, exception):
+def test_a_signal_during_averaging_ends_at_once(toy, monkeypatch, number, exception):
     toy.trainer("whole").train()
     trainer = toy.trainer("run")
     signals_itself(monkeypatch, trainer, "_finish", number, step=12)
@@ -80,7 +80,7 @@ def test_a_signal_while_checkpoints_are_averaged_ends_at_once_as_all_is_saved(to
 
 
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGTERM, 143), (signal.SIGINT, 130)])
-def test_a_signal_during_preparation_leaves_no_half_corpus(
+def test_a_signal_during_preparation_leaves_no_partial_corpus(
     write_experiment, tmp_path, monkeypatch, capsys, number, code
 ):
     config = write_experiment()
@@ -103,7 +103,7 @@ def test_a_signal_during_preparation_leaves_no_half_corpus(
 
 
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGTERM, 143), (signal.SIGINT, 130)])
-def test_a_stopped_command_says_what_is_saved(write_experiment, tmp_path, monkeypatch, capsys, number, code):
+def test_a_stopped_command_reports_what_is_saved(write_experiment, tmp_path, monkeypatch, capsys, number, code):
     from translate.training.loop import Trainer
 
     scores = Trainer._scores

@@ -15,7 +15,7 @@ from translate.training.run import Run
 from translate.training.speed import Speed, update_flops
 
 
-def test_padding_is_no_work():
+def test_padding_is_not_counted_as_work():
     pairs = EncodedPairs.of([[5], [6, 7, 8], [9] * 7], [[5, 5], [6] * 5, [7]])
     batch = collate(pairs, np.arange(3), pad=TINY.pad, bos=TINY.bos, eos=TINY.eos)
     expected = 3 * sum(forward_flops(TINY, src, tgt) for src, tgt in ((2, 3), (4, 6), (8, 2)))
@@ -24,7 +24,7 @@ def test_padding_is_no_work():
     assert update_flops(TINY, [dataclasses.replace(batch, src=wide), batch]) == 2 * expected
 
 
-def test_a_steady_rate_is_the_recent_one():
+def test_a_constant_speed_is_reported_exactly():
     speed = Speed(peak=2e9)
     for _ in range(5):
         speed.add(tokens=30, flops=10**9, seconds=2.0)

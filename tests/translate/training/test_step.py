@@ -60,7 +60,7 @@ def test_any_split_into_micro_batches_makes_the_same_update(model, pairs, split)
         torch.testing.assert_close(a, b, rtol=1e-4, atol=2e-5)
 
 
-def test_the_loss_is_that_of_the_whole_logits(model, pairs):
+def test_the_fused_loss_equals_the_loss_over_all_logits(model, pairs):
     """The fused projection and loss over real tokens, against the definition over all logits."""
     batch = batch_of(pairs, 0, 1, 2, 3, 4)
     loss, nll = batch_loss(model, batch, 0.1, torch.float32)
@@ -102,7 +102,7 @@ def test_a_loss_that_is_not_finite_leaves_the_parameters_untouched(model, pairs,
         torch.testing.assert_close(a, b, rtol=0, atol=0, equal_nan=True)
 
 
-def test_clipping_bounds_the_gradient_and_reports_its_length_before(model, pairs):
+def test_clipping_bounds_the_gradient_and_reports_the_norm_before_clipping(model, pairs):
     """The size of Adam's first step does not depend on the gradient, so the first moments are compared."""
     batches = [batch_of(pairs, 0, 1, 2)]
     free, _ = step(model, batches)

@@ -53,7 +53,7 @@ def test_every_number_of_the_metrics_is_a_point(toy):
 
 
 @needs_the_extra
-def test_a_resumed_run_has_no_point_twice_and_none_that_it_took_back(toy, monkeypatch):
+def test_a_resumed_run_has_neither_duplicate_nor_discarded_points(toy, monkeypatch):
     """Steps 5 and 6 are lost with the process and repeated; so is the final model."""
     trainer = toy.trainer("run", tensorboard=True)
     update = trainer._update
@@ -84,7 +84,7 @@ def test_curves_may_begin_in_the_middle_of_a_run_and_are_whole(toy):
 
 
 @needs_the_extra
-def test_other_files_stay_and_numbers_that_are_none_are_no_points(tmp_path):
+def test_other_files_are_kept_and_values_that_are_not_finite_are_no_points(tmp_path):
     run = Run(tmp_path)
     run.tensorboard.mkdir()
     (run.tensorboard / "notes.txt").write_text("mine", encoding="utf-8")
@@ -95,14 +95,14 @@ def test_other_files_stay_and_numbers_that_are_none_are_no_points(tmp_path):
 
 
 @needs_the_extra
-def test_it_makes_no_difference_to_the_run(toy):
+def test_tensorboard_does_not_change_the_run(toy):
     toy.trainer("plain").train()
     toy.trainer("drawn", tensorboard=True).train()
     a, b = (toy.folder / name / "model/model.safetensors" for name in ("plain", "drawn"))
     assert a.read_bytes() == b.read_bytes()
 
 
-def test_a_missing_package_is_told_before_anything_is_prepared(toy, monkeypatch, capsys):
+def test_a_missing_package_is_reported_before_preparation(toy, monkeypatch, capsys):
     from translate.cli import main
 
     monkeypatch.setattr(tensorboard.importlib.util, "find_spec", lambda name: None)
