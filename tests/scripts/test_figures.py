@@ -29,9 +29,14 @@ def test_every_figure_is_shown_and_has_a_program() -> None:
 
 
 @pytest.mark.parametrize("name", ["masks", "smoothing", "initial"])
-def test_a_figure_can_be_drawn_again(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_figure_drawn_again_has_the_same_labels_and_points(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """matplotlib writes each label as a comment, and each curve as a group of its own."""
     pytest.importorskip("matplotlib")
     figures = program("figures")
     monkeypatch.setattr(figures, "FOLDER", tmp_path)
     assert figures.main([name]) == 0
-    assert (tmp_path / f"{name}.svg").read_text(encoding="utf-8").startswith("<?xml")
+    drawn, shown = ((folder / f"{name}.svg").read_text(encoding="utf-8") for folder in (tmp_path, GUIDE / "figures"))
+    for kind in (r"<!-- (.+?) -->", r'<g id="(line2d|patch|QuadMesh|image)_'):
+        assert re.findall(kind, drawn) == re.findall(kind, shown) != []
