@@ -69,7 +69,7 @@ def _text(name: str, content: bytes, max_bytes: int) -> str:
     if len(content) > max_bytes:
         raise ApiError(413, f"Invalid request: file ({len(content)}) exceeds size limit ({max_bytes})")
     try:
-        return content.decode("utf-8")
+        return content.decode("utf-8-sig")  # a byte order mark would hide front matter
     except UnicodeDecodeError as error:
         line = content.count(b"\n", 0, error.start) + 1
         raise invalid(f"Invalid request: the file is not UTF-8 text (line {line}); save it as UTF-8") from error

@@ -5,7 +5,8 @@ import time
 import uuid
 from pathlib import Path
 
-SUFFIXES = (".txt", ".md", ".html", ".htm", ".xhtml", ".srt", ".vtt", ".tsv")  # of files that can be translated
+# Of files that can be translated.
+SUFFIXES = (".txt", ".md", ".markdown", ".html", ".htm", ".xhtml", ".srt", ".vtt", ".tsv")
 KEPT_SECONDS = 30 * 60
 _MAX_BYTES = 2**30  # of all files; the oldest give way
 _NAME = re.compile(r"[0-9a-f]{32}\.[\w.-]{1,200}")
