@@ -2,6 +2,7 @@
 
 from translate.commands import systems
 from translate.commands.messages import say
+from translate.commands.paths import check_page
 from translate.commands.test_sets import find_sets
 from translate.corpus.lines import read_lines
 from translate.errors import UserError
@@ -14,7 +15,9 @@ from translate.pictures.page import comparison_page
 
 def run(options: Compare) -> None:
     """Write the page and print its verdict; UserError for wrong input."""
-    _check_files(options)
+    check_page(options.out, force=options.force)
+    if options.train:
+        next(read_lines(options.train), None)  # reports a file that cannot be read before anything is translated
     found = systems.find_systems([options.baseline, options.system])
     source, target = systems.languages(options, found)
     sets = find_sets(options, next((system.folder for system in found if system.folder), None), source, target)
@@ -44,16 +47,6 @@ def run(options: Compare) -> None:
     _write(options, comparison)
     print(comparison.verdict)
     say(f"wrote {options.out}")
-
-
-def _check_files(options: Compare) -> None:
-    """Raise UserError if the page cannot be written or the training text cannot be read."""
-    if options.out.exists() and not options.force:
-        raise UserError(f"{options.out}: exists already; name another file with --out, or add --force to overwrite it")
-    if not options.out.parent.is_dir():
-        raise UserError(f"{options.out}: its folder does not exist; make {options.out.parent} first")
-    if options.train:
-        next(read_lines(options.train), None)
 
 
 def _write(options: Compare, comparison: Comparison) -> None:

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from translate.commands.messages import say
+from translate.commands.paths import check_page
 from translate.config.load import load
 from translate.config.schema import ExperimentConfig
 from translate.corpus.examination import Examination, examine, histogram, quantile
@@ -37,7 +38,9 @@ class Chapter:
 
 
 def run(options: Data) -> None:
-    """Print the report, and write it as a page of HTML if asked to; UserError if a source cannot be read."""
+    """Print the report, and write it as a page of HTML if asked to; UserError for a file that cannot be used."""
+    if options.html is not None:
+        check_page(options.html, force=options.force)
     config = load(options.config, options.overrides or [])
     chapters = report(config, examine(config))
     print("\n\n".join(map(_text, chapters)))

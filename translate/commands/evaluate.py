@@ -60,6 +60,8 @@ def _check(options: Evaluate, found: Sequence[System], sets: TestSets, target: s
     for system in found:
         if system.folder is None:
             systems.check_saved(system, sets, ignore_case=options.ignore_case)
+    if options.out and not any(system.folder for system in found):
+        raise UserError("--out is for the translations of models and their scores; leave it out for saved outputs")
     if options.paired and len(found) < 2:
         raise UserError("--paired tests differences between systems; name at least two")
     if options.paper:

@@ -1,9 +1,18 @@
 """The files that a command reads and writes."""
 
 import os
+from pathlib import Path
 
 from translate.errors import UserError
 from translate.options.translating import Translating
+
+
+def check_page(page: Path, *, force: bool) -> None:
+    """Raise UserError unless a page can be written to this file; an existing one needs `force`."""
+    if page.exists() and not force:
+        raise UserError(f"{page}: exists already; name another file, or add --force to overwrite it")
+    if not page.parent.is_dir():
+        raise UserError(f"{page}: its folder does not exist; make {page.parent} first")
 
 
 def check_paths(options: Translating, *, resume: bool = False) -> None:

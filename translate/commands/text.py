@@ -39,6 +39,7 @@ _WINDOWS_TO_RELEASE = 100  # often enough to keep the heap compact, seldom enoug
 def run(options: Text) -> None:
     """Translate sentences, a file, stdin or typed lines, and keep the layout; UserError for wrong input."""
     options = with_format(options)
+    _check_column(options)
     if sharing.n_processes() > 1:
         _run_together(options)
         return
@@ -72,6 +73,17 @@ def with_format(options: Text) -> Text:
     if layout not in formats.FORMATS:
         raise UserError(f"--format {layout}: is unknown; choose one of {', '.join(formats.FORMATS)}")
     return dataclasses.replace(options, format=layout)
+
+
+def _check_column(options: Text) -> None:
+    """Raise UserError for a column that the format or the whole input file lacks; a pipe is not read twice."""
+    if options.format != "tsv" and options.column != 1:
+        raise UserError(f"--column belongs to --format tsv, and this is {options.format}; leave it out, or name both")
+    if options.format != "tsv" or options.input is None or not options.input.is_file():
+        return
+    with options.input.open("rb") as file:
+        if options.input.stat().st_size and all(line.count(b"\t") < options.column - 1 for line in file):
+            raise UserError(f"{options.input}: no line has a column {options.column}; choose another one with --column")
 
 
 def _run_together(options: Text) -> None:

@@ -59,10 +59,10 @@ class SearchEngine(TorchEngine):
     """An engine for `Translator` that searches by the given rules.
 
     Args:
-        members: open model folders with the same vocabulary; languages and decoding are those of the first.
+        members: open model folders with the same vocabulary and languages; decoding is that of the first.
         rules: how to search.
 
-    UserError if the members' vocabularies differ, or for a term that the vocabulary cannot write.
+    UserError if the members' vocabularies or languages differ, or for a term that the vocabulary cannot write.
     """
 
     def __init__(self, members: Sequence[ModelFolder], rules: SearchRules | None = None) -> None:
@@ -75,6 +75,12 @@ class SearchEngine(TorchEngine):
                 raise UserError(
                     f"{member.folder}: has another vocabulary than {self.folder}; an ensemble needs models that share "
                     "a tokenizer"
+                )
+            one, other = ((spec.source, spec.target) for spec in (members[0].spec, member.spec))
+            if one != other:
+                raise UserError(
+                    f"{member.folder}: translates from {other[0]} to {other[1]}, and {self.folder} from {one[0]} to "
+                    f"{one[1]}; an ensemble needs models for the same languages"
                 )
         for term in self.rules.terms:
             forced_ids(self.tokenizer, term.target)

@@ -70,6 +70,7 @@ class Data:
     config: Annotated[Path, argument("CONFIG", "Experiment file (TOML).")]
     overrides: declaring.Overrides = None
     html: Annotated[Path | None, value(OUTPUT, "FILE", "Also write a page of HTML.")] = None
+    force: Annotated[bool, flag(OUTPUT, "--force", "Overwrite the page.")] = False
 
 
 @dataclass(frozen=True, kw_only=True)

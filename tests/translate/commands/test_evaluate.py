@@ -307,6 +307,7 @@ SAVED_MISTAKES = {
     "a.txt --source src.de": "belong together",
     "a.txt a.txt --reference ref.en": "named twice",
     "a.txt --reference ref.en --paired ar": "at least two",
+    "a.txt --reference ref.en --out scores": "--out is for",
     "a.txt --reference ref.en --paper": "--to",
     "a.txt --reference ref.en --comet comet-score": "--source",
     "a.txt --test-set wmt14": "--from and --to",

@@ -129,3 +129,9 @@ def test_the_command_prints_a_report_and_writes_a_page_that_needs_no_network(
     assert "Wir haben 1945" in page
     assert "http" not in page
     assert "<script>" not in page
+    for existing in ("toy.toml", "page.html"):
+        before = Path(existing).read_bytes()
+        assert main(["data", "toy.toml", "--html", existing]) == 2
+        assert f"{existing}: exists already" in capsys.readouterr().err
+        assert Path(existing).read_bytes() == before
+    assert main(["data", "toy.toml", "--html", "page.html", "--force"]) == 0

@@ -86,6 +86,8 @@ def test_impossible_rules_and_ensembles_are_refused(parts: ModelFolder) -> None:
     bare = replace(parts, tokenizer=small, model=random_model(small))
     with pytest.raises(UserError, match="another vocabulary"):
         SearchEngine([parts, bare])
+    with pytest.raises(UserError, match="from en to de, and .* from de to en"):
+        SearchEngine([parts, replace(parts, spec=replace(parts.spec, source="en", target="de"))])
     with pytest.raises(UserError, match="no pieces for"):
         SearchEngine([bare], SearchRules(terms=[Term("", "漢")]))
     with pytest.raises(UserError, match="no pieces for"):
