@@ -76,8 +76,12 @@ def write_record(
         **origin,
         "sample": _sample(pairs, hypotheses),
     }
+    present = _read_scores(out)
+    before = present.get(result.test_set)
+    if isinstance(before, dict) and before.get("model_sha256", origin["model_sha256"]) != origin["model_sha256"]:
+        say(f"warning: {out / 'scores.json'} had scores of other weights on {result.test_set!r}, which were replaced")
     try:
-        write_json(out / "scores.json", _read_scores(out) | {result.test_set: values})
+        write_json(out / "scores.json", present | {result.test_set: values})
     except OSError as error:
         raise _unwritable(out, error) from error
 

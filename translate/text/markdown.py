@@ -18,6 +18,8 @@ MARKUP = re.compile(
     re.DOTALL,
 )
 
+_FRONT_MATTER = ("---", "+++")  # first lines of YAML and TOML; the former may also be a rule
+_METADATA = re.compile(r"""\s*(?:["']?[\w.-]+["']?\s*[:=]|[#\[]|---|\.\.\.|\+\+\+)""")  # the line after that
 _LONGEST = 256  # lines of a paragraph; a longer one is divided
 _FENCE = re.compile(r"[\s>]*(?:(?:[-*+]|\d+[.)])\s+)*(`{3,}|~{3,})")
 _RAW = re.compile(r"\s*<(script|style|pre|textarea)\b|\s*(<!--)", re.IGNORECASE)
@@ -37,9 +39,12 @@ def read(lines: Iterable[str]) -> Iterator[Piece]:
     open_lines: list[str] = []
     end: re.Pattern[str] | None = None  # of the current block of code or raw text
     previous_blank = True
+    is_marked = False  # whether the first line may begin front matter
     indent = 0  # of the text of the current list item
     for n, line in enumerate(lines):
-        if n == 1 and end is not None and not line.strip():
+        if n == 0:
+            is_marked = line.rstrip() in _FRONT_MATTER
+        if n == 1 and is_marked and not _METADATA.match(line):
             end = None  # a rule, not front matter
         if end is not None:
             yield Piece(line, translate=False)
@@ -81,7 +86,7 @@ def _indent(line: str, indent: int) -> int:
 
 def _opening(line: str, n: int) -> re.Pattern[str] | None:
     """Return the pattern of the end of the code or raw text that begins in this line, if any."""
-    if n == 0 and line.rstrip() in ("---", "+++"):
+    if n == 0 and line.rstrip() in _FRONT_MATTER:
         return re.compile(r"\A(?:---|\.\.\.|\+\+\+)\s*\Z")
     if line.strip() == "$$":
         return re.compile(r"\A\s*\$\$\s*\Z")

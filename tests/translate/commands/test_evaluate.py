@@ -177,6 +177,17 @@ def test_scores_of_another_text_are_not_silently_replaced(run: Path, capsys: pyt
         assert ("has scores of another text called 'small'" in capsys.readouterr().err) == warned
 
 
+def test_scores_of_other_weights_are_not_silently_replaced(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    scores = run / "scores.json"
+    for warned in (False, False, True):
+        if warned:
+            text = scores.read_text(encoding="utf-8")
+            digest = json.loads(text)["valid"]["model_sha256"]
+            scores.write_text(text.replace(digest, "of another model"), encoding="utf-8")
+        assert main(["evaluate", "runs/x", "--valid"]) == 0
+        assert ("had scores of other weights on 'valid'" in capsys.readouterr().err) == warned
+
+
 @pytest.mark.parametrize("damage", ["scores are a list", "scores are cut off", "folder is a file", "no tokenisation"])
 def test_errors_at_the_end_are_found_before_translation(
     run: Path, damage: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]

@@ -119,6 +119,13 @@ def test_parallel_files_of_unequal_length_are_refused_with_both_counts(
     assert f"a.en has {n_target}:" in message
 
 
+@pytest.mark.parametrize("suffix", [".gz", ".xz", ".bz2"])
+def test_a_compressed_file_without_its_suffix_is_named(tmp_path: Path, suffix: str) -> None:
+    (tmp_path / "a").write_bytes(COMPRESS[suffix](b"one\n"))
+    with pytest.raises(UserError, match=r"a: a \w+ file, not text; unpack it"):
+        list(read_lines(tmp_path / "a"))
+
+
 @pytest.mark.parametrize("suffix", COMPRESS)
 def test_undecodable_bytes_are_named_by_file_and_line(tmp_path: Path, suffix: str) -> None:
     write_text(tmp_path, PAIRS, suffix)

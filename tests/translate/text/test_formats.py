@@ -91,6 +91,9 @@ def test_cues_without_a_blank_line_between_them_are_separate() -> None:
         ("a\n$$\nx\n$$\nb\n", ["a", "b"]),
         ('+++\nx = "y"\n+++\na\n', ["a"]),
         ("---\n\na\n", ["a"]),
+        ("---\na b\n\nc\n", ["a b", "c"]),
+        ("+++\nx = 'y'\n+++\na\n", ["a"]),
+        ("```\n\na\n```\nb\n", ["b"]),
     ],
 )
 def test_in_markdown_the_paragraphs_are_translated(text: str, expected: list[str]) -> None:
