@@ -12,7 +12,8 @@ PROSE_ENTITIES = (
 
 _ENTITY = re.compile(f"&(?:{PROSE_ENTITIES});")
 
-_SPACES = re.compile("[\t\u00a0\u2000-\u200a\u202f\u205f]| {2,}")
+_BLANKS = "\t\u00a0\u2000-\u200a\u202f\u205f"
+_SPACES = re.compile(f"[{_BLANKS}][ {_BLANKS}]*| [ {_BLANKS}]+")
 # Soft hyphen, zero-width spaces and marks of writing direction: a model has seen few and invents words for them.
 _INVISIBLE = re.compile("[\u00ad\u200b\u200e\u200f\u202a-\u202e\u2060\u2066-\u2069\ufeff]")
 _MAX_SMALL_TALK = 6  # words; a longer sentence has enough context to tell nouns from verbs
