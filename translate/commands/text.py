@@ -17,7 +17,7 @@ from translate.commands.session import Session
 from translate.commands.writing import GrowingFile, Output, writable
 from translate.errors import UserError
 from translate.files import sha256
-from translate.machine import choose_device, release_memory
+from translate.machine import choose_device, release_memory, tune_malloc
 from translate.models import registry
 from translate.models.folder import ModelFolder
 from translate.options.translating import Text
@@ -114,6 +114,7 @@ def open_translator(options: Text) -> "Translator":
     from translate.inference.opening import open_engine
     from translate.inference.translator import Translator
 
+    tune_malloc()
     engine = open_engine(folder, options.engine, precision=options.precision, threads=options.threads)
     if options.two_way or isinstance(engine, TorchEngine):
         set_up_torch(options.threads)
