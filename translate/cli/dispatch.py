@@ -114,7 +114,7 @@ def _sentence(error: Exception) -> str:
         if verb == "text" and option in _options_of("decode") - _options_of("text"):
             return f"translate text has no option {option}; use translate decode, which has the options for research"
         command = context.command_path if context else "translate"
-        message = error.format_message().replace(": Value error, ", ": ")  # type: ignore[attr-defined]  # pydantic's
+        message = error.format_message().replace(": Value error, ", ": ")  # type: ignore[attr-defined]  # in typer's choices
         return f"{message} (see {command} --help)"
     if isinstance(error, OSError) and error.strerror:
         return f"{error.filename}: {error.strerror}" if error.filename else error.strerror

@@ -5,10 +5,9 @@ twice. An interrupted translation continues where it stopped.
 """
 
 import hashlib
-import itertools
 import json
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 from tqdm import tqdm
@@ -67,7 +66,7 @@ def _made(source: MonoSource, data: DataConfig, folder: Path, say: Say) -> MonoS
         with locked(folder, lambda: say(f"waiting for another process that translates text in {folder}")):
             if not place.exists():
                 say(f"translating {text} with {source.model}")
-                _translate(_translator(source, model, data), lambda: sample_lines(text, source.lines), place)
+                _translate(_translator(source, model, data), [*sample_lines(text, source.lines)], place)
     # Relative to the root, like the other paths, so that the experiment stays the same if the project moves. Resolved,
     # because the parent folder of a linked root is that of the link's target.
     synthetic = os.path.relpath(place.resolve(), root.expanduser().resolve())
@@ -97,17 +96,16 @@ def _translator(source: MonoSource, model: Path, data: DataConfig) -> Translator
     return Translator(engine, beam_size=None if source.method == "beam" else 1)
 
 
-def _translate(translator: Translator, text: Callable[[], Iterator[str]], place: Path) -> None:
-    """Write the translation of each line of the text to `place`; a partial file of an earlier process is continued."""
+def _translate(translator: Translator, lines: Sequence[str], place: Path) -> None:
+    """Write the translation of each line to `place`; a partial file of an earlier process is continued."""
     partial = place.with_name(f".{place.name}.partial")
     n_done = _cut_to_whole_lines(partial)
-    n_lines = sum(1 for _ in text())
     with (
         partial.open("a", encoding="utf-8", newline="\n") as file,
-        tqdm(desc="translating", total=n_lines, initial=n_done, unit=" lines", disable=None, leave=False) as bar,
+        tqdm(desc="translating", total=len(lines), initial=n_done, unit=" lines", disable=None, leave=False) as bar,
     ):
-        lines = itertools.islice(text(), n_done, None)
-        while window := list(itertools.islice(lines, WINDOW)):
+        for start in range(n_done, len(lines), WINDOW):
+            window = lines[start : start + WINDOW]
             file.writelines(f"{translation.text}\n" for translation in translator.stream(window))
             file.flush()
             os.fsync(file.fileno())
