@@ -69,7 +69,7 @@ def test_axes_that_act_after_training_are_known(write: Write) -> None:
         ('["post", "pre"]', "[]", "axes.model.norm needs one or more values, each once"),
         ('["post", "pre"]', '"post"', "axes.model.norm = post: write a list of values, or a table of settings"),
         ("[1, 2]", "[1, 1]", "seeds has 1 twice; name each seed once"),
-        ("[1, 2]", "[]", "seeds = []: tuple should have at least 1 item"),
+        ("[1, 2]", "[]", "seeds has 0 values; it needs 1 or more"),
         ('"pre"]', '"both"]', "row both, 1: model.norm = \"both\": input should be 'post' or 'pre'"),
         ("[axes]", 'score_on = ["wmt"]\n[axes]', "score_on has 'wmt', which is no set of the experiment: valid, toy"),
         ('config = "toy.toml"', "", "the key 'config' is missing"),
