@@ -93,7 +93,7 @@ from translate.cli import main
 for arguments in [["--help"], ["--version"], *([verb, "--help"] for verb in {list(VERBS)})]:
     assert main(arguments) == 0, arguments
 heavy = ("torch", "rich", "datasets", "sacrebleu", "matplotlib", "fastapi", "ctranslate2", "pandas", "pyarrow")
-heavy += ("py3langid", "text_to_num", "sentencepiece")
+heavy += ("fasttext", "text_to_num", "sentencepiece")
 assert not [name for name in heavy if name in sys.modules], sorted(sys.modules)
 assert not events, events
 """

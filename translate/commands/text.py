@@ -21,7 +21,7 @@ from translate.machine import choose_device, release_memory, tune_malloc
 from translate.models import registry
 from translate.models.folder import ModelFolder
 from translate.options.translating import Text
-from translate.text import formats, identification
+from translate.text import formats
 from translate.text.pieces import Piece
 
 if TYPE_CHECKING:
@@ -32,7 +32,6 @@ LINE_FORMATS = ("text", "lines")  # line n of the output is the translation of l
 
 _WINDOW_PIECES = 2048  # a line is two pieces: its text and its end
 _WINDOW_CHARACTERS = 2**18
-_LONG_TEXT = 2**15  # bytes; the language of some sentence will not show in its frequent words
 _WINDOWS_TO_RELEASE = 100  # often enough to keep the heap compact, seldom enough to cost no time
 
 
@@ -51,8 +50,6 @@ def run(options: Text) -> None:
             Session(options, open_translator, lambda who, what: _translate(who, what, out, options)).hold(lines)
         return
     translator = open_translator(options)
-    if not options.no_guards and isinstance(lines, ArrivingLines) and (lines.size or 0) >= _LONG_TEXT:
-        identification.load_early()
     start = time.perf_counter()
     if options.resume:
         assert options.input is not None  # ensured by `check_paths`

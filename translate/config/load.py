@@ -138,7 +138,9 @@ def _sentence(error: ValidationError, schema: type[Section]) -> str:
             kind, kinds = problem["ctx"]["tag"], problem["ctx"]["expected_tags"]
             return f"{key}.kind = {json.dumps(kind)}: must be one of {kinds}"
         case "too_short":
-            return f"{key} has {problem['ctx']['actual_length']} values; it needs {problem['ctx']['min_length']} or more"
+            return (
+                f"{key} has {problem['ctx']['actual_length']} values; it needs {problem['ctx']['min_length']} or more"
+            )
     message = problem["msg"]
     return f"{key} = {json.dumps(problem['input'], default=str)[:80]}: {message[:1].lower() + message[1:]}"
 

@@ -92,23 +92,21 @@ class Passages:
 
     def _plain(self, texts: Sequence[str]) -> dict[str, Translation]:
         """Translate sentences without placeholders; copy those that need no translation."""
-        copied = {text: "copied" for text in texts if self.guarded and not guards.has_words(text)}
-        # While py3langid loads, the search begins, and translations of foreign sentences are thrown away.
-        loads = identification.is_loading()
-        if not loads:
-            copied |= self._foreign(text for text in texts if text not in copied)
+        copied = {text: flag for text in texts if (flag := self._flag_of_copy(text))}
         prepared = {text: readable(text) for text in texts if text not in copied}
         distinct = _distinct(prepared.values())
         found = self._checked(distinct) if self.guarded else self.search(distinct, 0)
-        if loads:
-            copied |= self._foreign(prepared)
         return {text: found[clean] for text, clean in prepared.items()} | {
             text: Translation(text).flagged(flag) for text, flag in copied.items()
         }
 
-    def _foreign(self, texts: Iterable[str]) -> dict[str, str]:
-        """Return the flag of each sentence that is in another language; none without guards."""
-        return {text: "language" for text in texts if self.guarded and identification.is_foreign(text, self.source)}
+    def _flag_of_copy(self, text: str) -> str | None:
+        """Return the reason to copy a sentence instead of translating it; None without one, or without guards."""
+        if not self.guarded:
+            return None
+        if not guards.has_words(text):
+            return "copied"
+        return "language" if identification.is_foreign(text, self.source) else None
 
     def _checked(self, texts: Sequence[str]) -> dict[str, Translation]:
         """Translate sentences in the capitalisation that the model knows best; search again to correct mistakes."""

@@ -30,7 +30,7 @@ from translate.inference.ctranslate2_engine import CTranslate2Engine  # noqa: E4
 
 LINES = [*SENTENCES, "", "  {x} der Hund. Die Katze schläft!  ", "7 Hunde", "der Hund " * 700]
 MODELS = [name for name, _ in registry.installed() if name in ("de-en", "en-de")]
-HEAVY = {"torch", "pydantic", "datasets", "numpy", "tqdm", "pyarrow", "sacrebleu", "py3langid"}
+HEAVY = {"torch", "pydantic", "datasets", "numpy", "tqdm", "pyarrow", "sacrebleu", "fasttext"}
 
 SETUP = """
 import json, sys

