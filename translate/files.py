@@ -84,6 +84,7 @@ def new_folder(place: Path, *, replace: bool = False, durable: bool = False) -> 
             raise FileExistsError(f"{place} exists")
         partial.mkdir(parents=True)
         yield partial
+        _share(partial)
         if durable:
             for path in (*partial.rglob("*"), partial):
                 _flush(path)
@@ -113,6 +114,14 @@ def recover_folder(place: Path) -> None:
 def _beside(place: Path) -> tuple[Path, Path]:
     """Return the names of the unfinished and of the old folder."""
     return place.with_name(f".{place.name}.partial"), place.with_name(f".{place.name}.old")
+
+
+def _share(folder: Path) -> None:
+    """Let everyone read the files who may read the folder; safetensors 0.8 makes files that only their owner reads."""
+    readers = folder.stat().st_mode & 0o444
+    for path in folder.rglob("*"):
+        if path.is_file() and path.stat().st_mode & readers != readers:
+            path.chmod(path.stat().st_mode | readers)
 
 
 def _flush(path: Path) -> None:

@@ -1,6 +1,7 @@
 """Files are written completely or not at all."""
 
 import hashlib
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -62,6 +63,20 @@ def test_a_folder_appears_when_it_is_complete(tmp_path: Path, monkeypatch: pytes
     assert [path.name for path in place.iterdir()] == ["file"]
     assert [path.name for path in place.parent.iterdir()] == ["b"]
     assert len(synced) == (3 if durable else 0)  # the file, its folder, and the folder around them
+
+
+def test_who_may_read_a_new_folder_may_read_its_files(tmp_path: Path) -> None:
+    """Files of safetensors and tempfile are private at first, and a server often has another user than training."""
+    old = os.umask(0o027)
+    try:
+        with new_folder(tmp_path / "new") as partial:
+            (partial / "in").mkdir()
+            (partial / "in" / "private").touch(mode=0o600)
+            (partial / "program").touch(mode=0o700)
+    finally:
+        os.umask(old)
+    modes = [(tmp_path / "new" / name).stat().st_mode & 0o777 for name in ("in/private", "program")]
+    assert modes == [0o640, 0o740]
 
 
 def test_a_failure_leaves_no_new_folder(tmp_path: Path) -> None:
