@@ -21,6 +21,10 @@ def run(options: Import) -> None:
 
     folder, out, source, target = options.folder, options.out, options.source, options.target
     model_folder.refuse_existing(out)
+    if not folder.is_dir():
+        raise UserError(f"{folder}: no such folder; name one that holds a model of Marian, fairseq or JoeyNMT")
+    if model_folder.is_complete(folder):
+        raise UserError(f"{folder}: is a model of this toolkit already; use it without an import")
     if (folder / "config.json").is_file():
         texts = sentences_for_check(options.sentences, source or "de")
         proof = import_marian(folder, out, texts, say, source=source, target=target)

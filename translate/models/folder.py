@@ -229,5 +229,8 @@ def resolve(path: Path, say: Say, *, exported: bool = False) -> Path:
         )
     missing = [name for name in FILES if not (path / name).is_file()]
     if len(missing) < len(FILES) - 1:  # a run directory has a config.json too
-        raise UserError(f"{path}: not a complete model folder: {', '.join(missing)} is missing; copy it again")
+        raise UserError(
+            f"{path}: not a complete model folder: it has no {' and no '.join(missing)}; copy it again, or, if another "
+            "toolkit wrote it, import it with translate import"
+        )
     raise UserError(f"{path}: neither a model folder nor a run directory that holds a model or a checkpoint")

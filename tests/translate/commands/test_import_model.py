@@ -49,3 +49,10 @@ def test_folders_of_fairseq_and_joeynmt_are_known_by_their_files(
     (tmp_path / "empty").mkdir()
     assert main(["import", "empty", "--out", "other"]) == 2
     assert "has neither config.json" in capsys.readouterr().err
+    for name, problem in (
+        ("gone", "no such folder"),
+        ("fairseq/spm.model", "no such folder"),
+        ("joey-ours", "already"),
+    ):
+        assert main(["import", name, "--out", "other"]) == 2
+        assert problem in capsys.readouterr().err
