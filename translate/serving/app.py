@@ -65,7 +65,6 @@ def create_app(options: Serve, folder: Path) -> FastAPI:
     app.add_exception_handler(ApiError, _api_error)
     app.add_exception_handler(HTTPException, _http_error)
     app.add_exception_handler(ClientGoneError, _client_gone)
-    app.add_exception_handler(Exception, _internal_error)
     # The last one is the outermost.
     app.add_middleware(BodyLimit, max_bytes=_max_body(options), seconds=options.read_timeout)
     if options.cors:
@@ -112,7 +111,3 @@ async def _http_error(request: Request, error: Exception) -> Response:
 
 async def _client_gone(request: Request, error: Exception) -> Response:
     return Response(status_code=CLIENT_GONE)
-
-
-async def _internal_error(request: Request, error: Exception) -> Response:
-    return JSONResponse({"error": "Internal error"}, 500)

@@ -5,6 +5,7 @@ import time
 from starlette.datastructures import MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from translate.serving.errors import ApiError
 from translate.serving.events import event
 from translate.serving.metrics import Metrics
 
@@ -50,6 +51,10 @@ class RequestLog:
 
         try:
             await self._app(scope, receive, noted)
+        except Exception:
+            if status == CLIENT_GONE:  # nothing was sent; outside of this middleware the answer would not be counted
+                await ApiError(500, "Internal error").response()(scope, receive, noted)
+            raise
         finally:
             self._note(scope, status, time.monotonic() - start)
 

@@ -61,7 +61,7 @@ class Work:
             if gone.done():
                 raise ClientGoneError
             raise ApiError(504, f"The translation took more than {self._timeout:g} seconds and was stopped")
-        except CancelledError as error:  # the server stops
+        except (CancelledError, asyncio.CancelledError) as error:  # the server stops; uvicorn cancels after --grace
             raise busy(self._seconds_to_wait()) from error
         finally:
             gone.cancel()

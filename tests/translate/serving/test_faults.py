@@ -266,6 +266,17 @@ def test_running_requests_are_finished_when_the_server_stops(options: Serve, tmp
     assert threading.active_count() <= n_threads + 1
 
 
+def test_requests_that_outlast_the_grace_of_a_stopping_server_are_told_to_try_again(
+    options: Serve, tmp_path: Path
+) -> None:
+    with ThreadPoolExecutor(1) as pool, live(replace(options, grace=1), tmp_path) as server:
+        answer = pool.submit(server.translate, book(LONG))
+        until(lambda: server.state.service.scheduler.n_waiting)
+        server.uvicorn.should_exit = True
+        assert (answer.result().status_code, answer.result().json().keys()) == (503, {"error"})
+        assert int(answer.result().headers["retry-after"]) >= 1
+
+
 def test_the_folder_of_the_server_may_be_deleted(options: Serve, tmp_path: Path) -> None:
     folder = tmp_path / "server"
     with live(replace(options, requests=1000), folder) as server:
@@ -340,11 +351,14 @@ def test_the_log_contains_no_text_of_requests(
         monkeypatch.setattr(server.state.service, "translate", fail)
         answer = server.translate(secret)
         assert (answer.status_code, answer.json()) == (500, {"error": "Internal error"})
+        assert answer.headers["x-content-type-options"] == "nosniff"
+        assert 'route="/translate",status="500"} 1.0' in server.http.get("/metrics").text
     log = [json.loads(line) for line in capfd.readouterr().err.splitlines()]
     assert secret not in json.dumps(log)
     assert [entry["route"] for entry in log if entry["event"] == "request"] == [
         "/translate", "/translate", "/translate_file", "other", "/translate",
     ]  # fmt: skip
+    assert [entry["status"] for entry in log if entry["event"] == "request"][-1] == 500
     assert "ValueError" in {entry.get("exception") for entry in log}
     assert log[0].keys() >= {"time", "level", "event"}
 
