@@ -14,15 +14,30 @@ from translate.serving.keys import KeyStore
 def run(options: Keys) -> None:
     """Create, list or revoke API keys; UserError if the name is missing, taken or unknown."""
     store = KeyStore(options.file or registry.home() / "keys.sqlite")
+    _refuse_unused(options)
     if options.action == "list":
         _list(store, options.as_json)
     elif not options.name:
         raise UserError(f"name the key: translate keys {options.action} NAME")
+    elif not options.name.isprintable():
+        raise UserError(f"{options.name!r}: the name of a key is one line of printable characters; choose another name")
     elif options.action == "add":
         print(store.add(options.name, options.requests, options.characters))
         say(f"this is the only time that the key {options.name} is shown; {store.path} holds its hash")
     else:
         store.revoke(options.name)
+
+
+def _refuse_unused(options: Keys) -> None:
+    """Raise UserError for an argument that the action would ignore."""
+    if options.action == "list" and options.name is not None:
+        raise UserError(f"{options.name}: translate keys list shows all keys; leave the name out")
+    if options.action != "add":
+        for name, given in (("--requests", options.requests), ("--characters", options.characters)):
+            if given is not None:
+                raise UserError(f"{name}: is only for translate keys add; to change a limit, add a new key")
+    if options.action != "list" and options.as_json:
+        raise UserError("--json: is only for translate keys list; leave it out")
 
 
 def _list(store: KeyStore, as_json: bool) -> None:

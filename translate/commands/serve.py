@@ -1,5 +1,6 @@
 """`translate serve`: a server with LibreTranslate's API."""
 
+import re
 import tempfile
 from collections.abc import Sequence
 from dataclasses import replace
@@ -12,6 +13,7 @@ from translate.models.folder import TranslationSpec
 from translate.optional import optional_package
 from translate.options.serving import Serve
 
+_ORIGIN = re.compile(r"\*|null|[a-z][a-z0-9+.-]*://[^/\s]+")
 _PACKAGES = ("fastapi", "uvicorn", "python_multipart", "prometheus_client")
 
 
@@ -28,6 +30,9 @@ def run(options: Serve) -> None:
         KeyStore(options.keys).all()  # a wrong path is found now and not by the first client
     elif options.require_key:
         raise UserError("--require-key needs the file of the keys; name it with --keys")
+    _check_origins(options.cors or ())
+    if options.suggestions is not None:
+        _check_appendable(options.suggestions)
     with (
         server.listen(options.host, options.port) as listener,
         tempfile.TemporaryDirectory(prefix="translate-serve-", ignore_cleanup_errors=True) as folder,
@@ -35,6 +40,24 @@ def run(options: Serve) -> None:
         url = server.address(listener)
         options = replace(options, model=folders)
         server.serve(options, Path(folder), listener, lambda: say(f"serving {pairs} on {url}; Ctrl-C stops"))
+
+
+def _check_origins(origins: Sequence[str]) -> None:
+    """Raise UserError for an origin that no browser sends."""
+    for origin in origins:
+        if not _ORIGIN.fullmatch(origin):
+            raise UserError(
+                f"--cors {origin}: is not an origin; write *, or scheme, host and port without a path, such as "
+                "https://example.org"
+            )
+
+
+def _check_appendable(path: Path) -> None:
+    """Raise UserError if nothing can be appended to a file; creates it."""
+    try:
+        path.open("a").close()
+    except OSError as error:
+        raise UserError(f"--suggestions {path}: {error.strerror}; name a file that can be written") from error
 
 
 def _located(name: Path) -> Path:

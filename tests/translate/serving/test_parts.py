@@ -42,6 +42,11 @@ def test_the_command_adds_lists_and_revokes_keys(tmp_path: Path, capsys: pytest.
         (["add"], "name the key"),
         (["add", "anna"], "a key with this name already"),
         (["revoke", "bert"], "no valid key with this name"),
+        (["add", "a\nb"], "one line of printable characters"),
+        (["list", "anna"], "leave the name out"),
+        (["revoke", "anna", "--requests", "5"], "--requests: is only for translate keys add"),
+        (["list", "--characters", "5"], "--characters: is only for translate keys add"),
+        (["add", "carl", "--json"], "--json: is only for translate keys list"),
     ],
 )
 def test_mistakes_with_keys_give_a_one_sentence_error(
@@ -52,6 +57,7 @@ def test_mistakes_with_keys_give_a_one_sentence_error(
     said = capsys.readouterr().err
     assert message in said
     assert said.count("\n") == 1
+    assert [(key.name, key.revoked) for key in KeyStore(tmp_path / "keys.sqlite").all()] == [("anna", None)]
 
 
 def test_a_file_that_holds_no_keys_is_refused(tmp_path: Path) -> None:
@@ -68,6 +74,9 @@ def test_a_file_that_holds_no_keys_is_refused(tmp_path: Path) -> None:
         (["--port", "0", "--require-key"], "--require-key needs"),
         (["--port", "0", "--keys", "nowhere.sqlite"], "translate keys add"),
         (["--host", "192.0.2.1"], "choose another address"),
+        (["--port", "0", "--suggestions", "."], "name a file that can be written"),
+        (["--port", "0", "--cors", "https://example.org/"], "is not an origin"),
+        (["--port", "0", "--cors", "example.org"], "is not an origin"),
     ],
 )
 def test_mistakes_at_the_start_give_a_one_sentence_error(
