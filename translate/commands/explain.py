@@ -2,6 +2,7 @@
 
 import shutil
 import sys
+import warnings
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -28,7 +29,7 @@ def run(options: Explain) -> None:
     """Print a picture, or write it to a file. Raises UserError for wrong input."""
     kind = _checked(options)
     from translate.pictures.curves import SchedulePicture
-    from translate.pictures.picture import check_place, save
+    from translate.pictures.picture import check_place
 
     if options.out is not None:
         check_place(options.out, force=options.force)
@@ -36,7 +37,21 @@ def run(options: Explain) -> None:
     if options.out is None:
         print(picture.text())
     else:
-        save(picture, options.out)
+        _save(picture, options.out)
+
+
+def _save(picture: "Picture", out: Path) -> None:
+    """Write a picture; says in one sentence if the font lacks characters, for which matplotlib warns one by one."""
+    from translate.pictures.picture import save
+
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        save(picture, out)
+    others = [warning for warning in caught if "missing from font" not in str(warning.message)]
+    if len(others) < len(caught):
+        say(f"{out}: the font lacks some characters, which are drawn as boxes")
+    for warning in others:
+        warnings.warn(warning.message, stacklevel=1)
 
 
 def _checked(options: Explain) -> str:
@@ -48,6 +63,8 @@ def _checked(options: Explain) -> str:
     for name, owner in _BELONGS.items():
         if getattr(options, name) not in (None, False) and owner != chosen[0]:
             raise UserError(f"--{name.replace('_', '-')} belongs to --{owner}; leave it out")
+    if chosen[0] == "schedule" and options.model is not None:
+        raise UserError("--schedule is that of the paper and draws no model; leave out --model")
     if options.every_head and (options.layer or options.head):
         raise UserError("--every-head draws all layers and heads; leave out --layer and --head")
     return chosen[0]

@@ -41,7 +41,7 @@ class PositionsPicture:
         rows = self.encodings[:_LINES, ::stride].tolist()
         extent = self.encodings.abs().max().item()
         lines = [f"{t:3} " + "".join(shade(x, -extent, extent) for x in row) for t, row in enumerate(rows)]
-        return "\n".join([f"{self.title}; lines are positions, columns every {stride}. channel", "", *lines])
+        return "\n".join([f"{self.title}; lines are positions, a column is {stride} channels", "", *lines])
 
     def figure(self) -> "Figure":
         """Return a heat map of positions and channels."""

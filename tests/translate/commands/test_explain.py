@@ -45,6 +45,14 @@ def test_every_picture_is_a_file_without_a_display(name: str) -> None:
     assert not re.search(rb"src=|<link|@import", Path("a.html").read_bytes())
 
 
+def test_characters_that_the_font_lacks_are_named_in_one_sentence(capsys: pytest.CaptureFixture[str]) -> None:
+    pytest.importorskip("matplotlib")
+    assert main(["explain", "--steps", "漢字 ist Haus", "--out", "a.png"]) == 0
+    error = capsys.readouterr().err
+    assert "the font lacks some characters" in error
+    assert error.count("\n") == 1
+
+
 def test_the_same_picture_is_the_same_file() -> None:
     pytest.importorskip("matplotlib")
     for file in ("a.svg", "b.svg"):
@@ -62,6 +70,7 @@ def test_the_same_picture_is_the_same_file() -> None:
         (["--attention", SENTENCE, "--layer", "9"], "--layer 9: the model has 2 layers"),
         (["--attention", SENTENCE, "--every-head", "--head", "1"], "leave out --layer and --head"),
         (["--steps", SENTENCE, "--head", "1"], "--head belongs to --attention; leave it out"),
+        (["--schedule", "--model", "x"], "--schedule is that of the paper and draws no model"),
         (["--neighbours", "Haus", "--beam", "2"], "--beam belongs to --steps; leave it out"),
         (["--neighbours", "Quastenflosser"], "'Quastenflosser': is not one token of the model's vocabulary"),
         (["--analogy", "Haus", "house", "Quastenflosser"], "'Quastenflosser': is not one token"),
