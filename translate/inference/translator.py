@@ -117,8 +117,10 @@ class Translator:
     def __call__(self, text: str | Iterable[str]) -> str | list[str] | Iterator[str]:
         """Translate a text of any number of lines, each text of a list, or lazily each text of an iterable.
 
-        As `passages`; line n of a text is line n of its translation.
+        As `passages`; line n of a text is line n of its translation. TypeError for anything else.
         """
+        if isinstance(text, bytes) or not isinstance(text, Iterable):  # now, not at the first use of the iterator
+            raise TypeError(f"expected a text or an iterable of texts, not {type(text).__name__}")
         if isinstance(text, str):
             return next(self._texts([text]))
         return list(self._texts(text)) if isinstance(text, list | tuple) else self._texts(text)

@@ -211,6 +211,12 @@ def test_loading_a_run_gives_the_model_in_it(parts: ModelFolder, translator: Tra
     assert loaded.translate(PLAIN) == translator.translate(PLAIN)
 
 
+@pytest.mark.parametrize("wrong", [None, 5, b"der Hund"])
+def test_a_call_refuses_at_once_what_is_no_text(translator: Translator, wrong: object) -> None:
+    with pytest.raises(TypeError, match=f"not {type(wrong).__name__}"):
+        translator(wrong)  # type: ignore[call-overload]
+
+
 def test_a_call_returns_a_text_for_a_text_a_list_for_a_list_and_an_iterator_for_an_iterator(parts: ModelFolder) -> None:
     echo = Echo(parts)
     text = "der Hund singt. Ja!\n\n  am See {x}\n"
