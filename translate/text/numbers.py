@@ -17,6 +17,7 @@ from translate.text.placeholders import SYMBOL, Protected, symbol
 LARGEST_UNCHECKED = 12
 
 _DIGITS = re.compile(r"\d+(?:[.,:/]\d+)*")  # also within 15th
+_ALONE = re.compile(r"(?<![\w.,:/])\d++(?:[.,:/]\d++)*+(?!\w)")
 _GROUPS = re.compile(r"(?<![\d.,])\d{1,3}(?:[ \u00a0\u2009\u202f'\u2019]\d{3})+(?:[.,]\d+)?(?!\d)")  # 1 234 and 1'234
 _YEAR = re.compile(r"(?<![\d.,])(?:1\d|20) \d\d(?!\d|[.,]\d)")  # nineteen eighty-four
 _HYPHEN = re.compile(r"(?<=\w)-(?=\w)")  # twenty-year-old
@@ -63,6 +64,18 @@ def protect(text: str, source: str, target: str, only: Collection[int] | None = 
         originals.append(match[0].replace(match["digits"], _localised(match, source, target)))
         end = match.end()
     return Protected("".join([*parts, text[end:]]), tuple(originals))
+
+
+def converted(output: str, text: str, source: str, target: str) -> str:
+    """Return a translation in which the numbers that are copied from its source have the separators of the target.
+
+    Args:
+        output: the translation.
+        text: its source.
+        source, target: language codes.
+    """
+    forms = {match["digits"]: _localised(match, source, target) for match in _needed(text, source)}
+    return _ALONE.sub(lambda number: forms.get(number[0], number[0]), output)
 
 
 def _localised(match: re.Match[str], source: str, target: str) -> str:

@@ -149,7 +149,12 @@ class Passages:
                 if restored is not None and complete and not _is_bad(translation, text):
                     best[text] = replace(translation, text=restored).flagged("numbers")
                     del lost[text]
-        return best
+        return {text: self._converted(translation, text) for text, translation in best.items()}
+
+    def _converted(self, translation: Translation, source: str) -> Translation:
+        """Return the translation with the numbers that the model copied in the convention of the target language."""
+        text = numbers.converted(translation.text, source, self.source, self.target)
+        return translation if text == translation.text else replace(translation, text=text).flagged("numbers")
 
 
 def _joined(pairs: Sequence[tuple[str, Translation]]) -> Translation:

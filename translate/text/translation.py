@@ -8,7 +8,8 @@
     placeholders   the text between placeholders was translated piece by piece, or the model invented a placeholder
     repetition     the translation repeated itself, so a second search excluded repetitions
     length         the translation was cut off at the length limit for its source
-    numbers        a number was missing, so a second search kept all numbers fixed
+    numbers        a number was missing, so a second search kept all numbers fixed; or a number was a copy and got the
+                   separators of the target language
     missing        a number of the source, or its currency or per cent sign, is not in the translation
     echo           most words of the translation are those of the source
     confidence     the mean log-probability of a token is low, or with the two-way check `trust`

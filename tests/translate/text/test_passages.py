@@ -171,6 +171,14 @@ def test_a_lost_number_is_restored_at_the_position_of_its_symbol() -> None:
     assert (sentence.text, {*sentence.flags} - {"echo"}) == ("aM 30.11.2024 ZAHLT {name} 1,234.56 eURO", {"numbers"})
 
 
+def test_a_copied_number_is_written_as_in_the_target_language() -> None:
+    model = Model(swapped)
+    first, second = translated(model, "Es kostet 3.500 Euro", "Es ist 3.500 alt")
+    assert model.asked == ["Es kostet 3.500 Euro", "Es ist 3.500 alt"]
+    assert (first.text, {*first.flags} - {"echo"}) == ("eS KOSTET 3,500 eURO", {"numbers"})
+    assert (second.text, {*second.flags} - {"echo"}) == ("eS IST 3.500 ALT", set())
+
+
 def test_all_numbers_become_symbols_if_one_symbol_made_the_model_drop_another_number() -> None:
     def speak(text: str) -> str:
         return swapped(text.replace("2024 ", "") if SYMBOLS[0] in text else text.replace("365 ", ""))
@@ -190,7 +198,7 @@ def test_a_number_that_stays_lost_is_flagged(n_symbols: int) -> None:
     assert (sentence.text.split(), {*sentence.flags} - {"echo"}) == (["iM", "jAHR", "SIND", "ES", "tAGE"], {"missing"})
 
 
-@pytest.mark.parametrize("text", ["Es kostet 19,99 Euro, also 3 mal 6.66", "Das sind 20 Leute", "ISO 13.485 um 8 Uhr"])
+@pytest.mark.parametrize("text", ["Es kostet 19.99 Euro, also 3 mal 6.66", "Das sind 20 Leute", "ISO 13.485 um 8 Uhr"])
 def test_a_translation_that_has_its_numbers_is_left_as_it_is(text: str) -> None:
     model = Model(lambda text: swapped(text).replace("20", "twenty"))
     (sentence,) = translated(model, text)
