@@ -239,6 +239,7 @@ MISTAKES = {
     "damaged tokenizer": "--model cut-tokenizer Hallo",
     "unknown option": "text --modle MODEL Hallo",
     "option without value": "text Hallo --model",
+    "too few words": "explain --analogy Haus house",
     "beam out of range": "--model MODEL --beam 0 Hallo",
     "alpha is no number": "decode --model MODEL --alpha x Hallo",
     "no threads": "--model MODEL --threads 0 Hallo",
@@ -336,6 +337,7 @@ def test_every_mistake_is_one_line_on_stderr_and_exit_code_2(
 @pytest.mark.parametrize(
     ("mistake", "words"),
     [
+        ("too few words", ["--analogy", "3", "see translate explain --help"]),
         ("input is not UTF-8", ["bad.de, line 2", "0xff"]),
         ("unequal files", ["text.de has 2 lines", "short.en has 1"]),
         ("output exists", ["done.en", "--force"]),

@@ -39,7 +39,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     _settle_streams()
     arguments, debug = _without_debug(sys.argv[1:] if arguments is None else arguments)
     try:
-        code = _run(with_verb(arguments))
+        arguments = with_verb(arguments)
+        code = _run(arguments)
         if sys.stdout is not None:
             sys.stdout.flush()
         return code
@@ -52,7 +53,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except _mistakes() as error:
         if debug:
             raise
-        say(_sentence(error))
+        say(_sentence(error, arguments))
         return EXIT_MISTAKE
     finally:
         _settle_stdout()
@@ -106,14 +107,14 @@ def _mistakes() -> tuple[type[Exception], ...]:
     return (UserError, ConfigError, UsageError, OSError, *foreign)
 
 
-def _sentence(error: Exception) -> str:
-    """The message for the user, as one sentence."""
+def _sentence(error: Exception, arguments: Sequence[str]) -> str:
+    """The message for the user who gave these arguments, as one sentence."""
     if isinstance(error, UsageError):
         context = getattr(error, "ctx", None)
         verb, option = getattr(context, "info_name", "translate"), getattr(error, "option_name", None)
         if verb == "text" and option in _options_of("decode") - _options_of("text"):
             return f"translate text has no option {option}; use translate decode, which has the options for research"
-        command = context.command_path if context else "translate"
+        command = context.command_path if context else f"translate {arguments[0]}"  # typer may leave the context out
         message = error.format_message().replace(": Value error, ", ": ")  # type: ignore[attr-defined]  # in typer's choices
         return f"{message} (see {command} --help)"
     if isinstance(error, OSError) and error.strerror:

@@ -11,6 +11,7 @@ from starlette.exceptions import HTTPException
 from starlette.middleware.cors import CORSMiddleware
 from starlette.responses import FileResponse, HTMLResponse, JSONResponse, Response
 from starlette.staticfiles import StaticFiles
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from translate.options.serving import Serve
 from translate.serving import api, docs_page, file_api
@@ -70,7 +71,21 @@ def create_app(options: Serve, folder: Path) -> FastAPI:
     if options.cors:
         app.add_middleware(CORSMiddleware, allow_origins=options.cors, allow_methods=["*"], allow_headers=["*"])
     app.add_middleware(RequestLog, metrics=state.metrics)
+    app.add_middleware(HeadAsGet)
     return app
+
+
+class HeadAsGet:
+    """Middleware that answers HEAD as GET, as LibreTranslate does; the HTTP server leaves the body out."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a request."""
+        if scope.get("method") == "HEAD":
+            scope = {**scope, "method": "GET"}  # a copy: the server needs to know what was asked for
+        await self._app(scope, receive, send)
 
 
 def _max_body(options: Serve) -> int:

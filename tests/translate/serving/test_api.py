@@ -162,6 +162,13 @@ def test_other_routes_answer_as_documented(server: Live) -> None:
         assert answer.json().keys() == {"error"}
 
 
+@pytest.mark.parametrize("path", ["/", "/health", "/languages", "/docs", "/page/main.js", "/translate", "/nothing"])
+def test_head_is_answered_as_get_without_the_body(server: Live, path: str) -> None:
+    whole, head = server.http.get(path), server.http.head(path)
+    assert (head.status_code, head.headers["content-length"]) == (whole.status_code, str(len(whole.content)))
+    assert head.content == b""
+
+
 def test_the_api_describes_itself_without_external_files(server: Live) -> None:
     description = server.http.get("/openapi.json").json()
     assert {"/translate", "/detect", "/translate_file", "/suggest", "/languages"} <= description["paths"].keys()
