@@ -85,7 +85,7 @@ class Scheduler:
         self._changed = threading.Condition()
         self._n_tokens = 0  # waiting
         self._n_idle = n_workers
-        self._gather_until = 0.0
+        self._gather_until, self._n_expected = 0.0, 0
         self._closed = False
         self._threads = [threading.Thread(target=self._work, name=f"search-{i}", daemon=True) for i in range(n_workers)]
         for thread in self._threads:
@@ -151,13 +151,15 @@ class Scheduler:
             finally:
                 with self._changed:
                     self._n_idle += 1
-                    if len({item.call for item in batch}) > 1:
+                    n_calls = len({item.call for item in batch})
+                    if n_calls > 1:
                         self._gather_until = time.monotonic() + _GATHER_SECONDS
+                        self._n_expected = len(self._queue) + n_calls
 
     @property
     def _is_full(self) -> bool:
-        """Whether enough sentences wait for a full batch."""
-        return self._n_tokens >= self._batch_tokens
+        """Whether the sentences that wait fill a batch, or all clients that have had an answer are back."""
+        return self._n_tokens >= self._batch_tokens or len(self._queue) >= self._n_expected
 
     def _next_batch(self) -> list[_Item]:
         """Return the sentences of the next batch, in order of turns; the lock is held."""

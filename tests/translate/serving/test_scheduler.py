@@ -55,6 +55,25 @@ def wait_for(scheduler: Scheduler, n: int) -> None:
         threading.Event().wait(0.001)
 
 
+def test_a_batch_starts_as_soon_as_the_clients_of_the_last_one_are_back(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("translate.serving.scheduler._GATHER_SECONDS", 30.0)
+    engine, running = Recorder(), Scheduler(1, batch_tokens=99)
+    engine.free.clear()
+    with ThreadPoolExecutor(3) as pool:
+        alone = pool.submit(search, running, Ticket("c"), engine, [[9]])
+        while running._n_idle:
+            threading.Event().wait(0.001)
+        both = [pool.submit(search, running, Ticket(client), engine, [[5]]) for client in "ab"]
+        wait_for(running, 2)
+        engine.free.set()
+        for answered in (alone, *both):
+            answered.result(9)
+        for answered in [pool.submit(search, running, Ticket(client), engine, [[7]]) for client in "ab"]:
+            answered.result(9)
+    running.close()
+    assert engine.batches == [[(9,)], [(5,)] * 2, [(7,)] * 2]
+
+
 @given(st.lists(st.tuples(st.sampled_from("abc"), st.sampled_from("12"), st.integers(1, 5)), max_size=12))
 def test_every_sentence_is_returned_once_and_each_request_in_order(pushes: list[tuple[str, str, int]]) -> None:
     queue: FairQueue[str, tuple[str, str, int]] = FairQueue()
