@@ -53,7 +53,9 @@ class RequestLog:
             await self._app(scope, receive, noted)
         except Exception:
             if status == CLIENT_GONE:  # nothing was sent; outside of this middleware the answer would not be counted
-                await ApiError(500, "Internal error").response()(scope, receive, noted)
+                # After the exception uvicorn closes the connection, so the client must not send another request.
+                refusal = ApiError(500, "Internal error", {"Connection": "close"})
+                await refusal.response()(scope, receive, noted)
             raise
         finally:
             self._note(scope, status, time.monotonic() - start)

@@ -117,7 +117,7 @@ def test_a_run_without_final_model_selects_its_newest_complete_checkpoint(parts:
 
 def test_an_incomplete_folder_is_named_with_what_it_lacks(parts: ModelFolder, tmp_path: Path) -> None:
     (copy(parts, tmp_path / "x") / "tokenizer.model").unlink()
-    with pytest.raises(UserError, match=r"tokenizer\.model is missing"):
+    with pytest.raises(UserError, match=r"it has no tokenizer\.model"):
         model_folder.resolve(tmp_path / "x", fail)
     with pytest.raises(UserError, match="no such folder"):
         model_folder.resolve(tmp_path / "y", fail)

@@ -351,7 +351,7 @@ def test_the_log_contains_no_text_of_requests(
         monkeypatch.setattr(server.state.service, "translate", fail)
         answer = server.translate(secret)
         assert (answer.status_code, answer.json()) == (500, {"error": "Internal error"})
-        assert answer.headers["x-content-type-options"] == "nosniff"
+        assert (answer.headers["x-content-type-options"], answer.headers["connection"]) == ("nosniff", "close")
         assert 'route="/translate",status="500"} 1.0' in server.http.get("/metrics").text
     log = [json.loads(line) for line in capfd.readouterr().err.splitlines()]
     assert secret not in json.dumps(log)
