@@ -69,12 +69,17 @@ def protect(text: str, source: str, target: str, only: Collection[int] | None = 
 def converted(output: str, text: str, source: str, target: str) -> str:
     """Return a translation in which the numbers that are copied from its source have the separators of the target.
 
+    It stays as it is if the same digits stand for two numbers: 3.500 Euro and 3,500 %.
+
     Args:
         output: the translation.
         text: its source.
         source, target: language codes.
     """
-    forms = {match["digits"]: _localised(match, source, target) for match in _needed(text, source)}
+    pairs = {(match["digits"], _localised(match, source, target)) for match in _needed(text, source)}
+    forms = dict(pairs)
+    if len(forms) < len(pairs) or any(old != new and new in forms for old, new in pairs):
+        return output
     return _ALONE.sub(lambda number: forms.get(number[0], number[0]), output)
 
 
