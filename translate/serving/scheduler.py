@@ -15,7 +15,7 @@ from translate.inference.engine import Engine, Found, Sources
 from translate.serving.fair_queue import FairQueue
 
 # Clients that have just had an answer often send the next request; a batch of the first to arrive would be small.
-_GATHER_SECONDS = 0.03
+_GATHER_SECONDS = 0.05
 _LEAST_TOKENS = 128  # of a batch that is smaller than possible, so that another idle worker has one too
 
 
@@ -84,7 +84,7 @@ class Scheduler:
         self._queue: FairQueue[Ticket, _Item] = FairQueue()
         self._changed = threading.Condition()
         self._n_tokens = 0  # waiting
-        self._n_idle = n_workers
+        self._n_searching = 0  # tokens in the batches that are searched now
         self._gather_until, self._n_expected = 0.0, 0
         self._closed = False
         self._threads = [threading.Thread(target=self._work, name=f"search-{i}", daemon=True) for i in range(n_workers)]
@@ -145,12 +145,13 @@ class Scheduler:
                 batch = self._next_batch()
                 if not batch:
                     return  # closed
-                self._n_idle -= 1
+                n_tokens = sum(item.width for item in batch)
+                self._n_searching += n_tokens
             try:
                 self._search(batch)
             finally:
                 with self._changed:
-                    self._n_idle += 1
+                    self._n_searching -= n_tokens
                     n_calls = len({item.call for item in batch})
                     if n_calls > 1:
                         self._gather_until = time.monotonic() + _GATHER_SECONDS
@@ -162,8 +163,12 @@ class Scheduler:
         return self._n_tokens >= self._batch_tokens or len(self._queue) >= self._n_expected
 
     def _next_batch(self) -> list[_Item]:
-        """Return the sentences of the next batch, in order of turns; the lock is held."""
-        share = max(_LEAST_TOKENS, self._n_tokens / max(1, self._n_idle))
+        """Return the sentences of the next batch, in order of turns; the lock is held.
+
+        Batches of equal size are the fastest, so a worker leaves the others their shares, even those that still search:
+        clients send their next requests together, and a small batch would stay small.
+        """
+        share = max(_LEAST_TOKENS, (self._n_tokens + self._n_searching) / self.n_workers)
         batch: list[_Item] = []
         width = n_tokens = 0
 

@@ -63,8 +63,9 @@ def test_byte_fallback_leaves_no_unknown_token(tokenizer: Tokenizer, text: str) 
     assert not {PAD, BOS, EOS, UNK} & set(tokenizer.encode(text))
 
 
-@given(texts=st.lists(any_text | hard_text, max_size=5))
-def test_encoding_a_batch_equals_encoding_each_text(tokenizer: Tokenizer, texts: list[str]) -> None:
+@given(texts=st.lists(any_text | hard_text, max_size=5), n_copies=st.sampled_from([1, 71]))
+def test_encoding_a_batch_equals_encoding_each_text(tokenizer: Tokenizer, texts: list[str], n_copies: int) -> None:
+    texts = texts * n_copies  # few and many texts are encoded in different ways
     ids = tokenizer.encode_batch(texts)
     assert ids == [tokenizer.encode(text) for text in texts]
     assert [tokenizer.decode(one) for one in ids] == texts

@@ -55,14 +55,18 @@ def wait_for(scheduler: Scheduler, n: int) -> None:
         threading.Event().wait(0.001)
 
 
+def wait_for_search(scheduler: Scheduler, n_tokens: int) -> None:
+    while scheduler._n_searching < n_tokens:
+        threading.Event().wait(0.001)
+
+
 def test_a_batch_starts_as_soon_as_the_clients_of_the_last_one_are_back(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("translate.serving.scheduler._GATHER_SECONDS", 30.0)
     engine, running = Recorder(), Scheduler(1, batch_tokens=99)
     engine.free.clear()
     with ThreadPoolExecutor(3) as pool:
         alone = pool.submit(search, running, Ticket("c"), engine, [[9]])
-        while running._n_idle:
-            threading.Event().wait(0.001)
+        wait_for_search(running, 2)
         both = [pool.submit(search, running, Ticket(client), engine, [[5]]) for client in "ab"]
         wait_for(running, 2)
         engine.free.set()
@@ -72,6 +76,22 @@ def test_a_batch_starts_as_soon_as_the_clients_of_the_last_one_are_back(monkeypa
             answered.result(9)
     running.close()
     assert engine.batches == [[(9,)], [(5,)] * 2, [(7,)] * 2]
+
+
+def test_a_worker_leaves_the_other_its_share_although_it_still_searches(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("translate.serving.scheduler._LEAST_TOKENS", 1)
+    engine, running = Recorder(), Scheduler(2, batch_tokens=99)
+    engine.free.clear()
+    with ThreadPoolExecutor(2) as pool:
+        first = pool.submit(search, running, Ticket("a"), engine, [(1, 2, 3)])
+        wait_for_search(running, 4)
+        book = pool.submit(search, running, Ticket("b"), engine, [(5, 6, 7)] * 5)
+        wait_for_search(running, 5)
+        engine.free.set()
+        assert len(first.result()) == 1
+        assert len(book.result()) == 5
+    running.close()
+    assert sorted(map(len, engine.batches)) == [1, 2, 3]
 
 
 @given(st.lists(st.tuples(st.sampled_from("abc"), st.sampled_from("12"), st.integers(1, 5)), max_size=12))
