@@ -26,7 +26,7 @@ import torch
 from transformer.model import Transformer
 from translate import files
 from translate.config.load import parse
-from translate.config.schema import ExperimentConfig
+from translate.config.schema import DecodingSection, ExperimentConfig
 from translate.corpus.manifest import differing
 from translate.corpus.prepare import Prepared
 from translate.errors import UserError
@@ -34,6 +34,7 @@ from translate.training.environment import environment
 
 # Settings that may change when a run is resumed: they do not change the result of any update.
 FREE = {
+    *(f"decoding.{key}" for key in DecodingSection.model_fields),
     *("training.max_steps", "training.max_epochs", "training.patience", "training.log_every", "training.tensorboard"),
     *("training.checkpoint_activations", "training.parallel"),
 }

@@ -228,6 +228,16 @@ def test_a_run_may_be_extended(toy):
     assert_same_weights(toy.folder / "whole/model", toy.folder / "run/model")
 
 
+def test_the_settings_of_the_search_may_change_without_another_update(toy):
+    toy.trainer("run").train()
+    weights = (toy.folder / "run/model/model.safetensors").read_bytes()
+    toy.settings["decoding"] = {"beam_size": 7, "alpha": 1.5}
+    toy.trainer("run", resume=True).train()
+    decoding = json.loads((toy.folder / "run/model/translation.json").read_text(encoding="utf-8"))["decoding"]
+    assert (decoding["beam_size"], decoding["alpha"]) == (7, 1.5)
+    assert (toy.folder / "run/model/model.safetensors").read_bytes() == weights
+
+
 def test_other_data_is_refused(toy):
     toy.trainer("run").train()
     with (toy.folder / "train.de").open("a", encoding="utf-8") as german:
