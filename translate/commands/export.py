@@ -41,9 +41,15 @@ def run(options: Export) -> None:
 
 
 def sentences_for_check(path: Path | None, source: str) -> list[str]:
-    """The sentences of a file, or 100 of the embedded grammar: English ones if `source` is "en", else German ones."""
+    """The sentences of a file, or 100 of the embedded grammar: English ones if `source` is "en", else German ones.
+
+    Raises UserError if the file has no sentence.
+    """
     if path is None:
         side = 1 if source == "en" else 0
         return [pair[side] for pair in grammar.generate("test", _N_SENTENCES, _SEED)]
     with path.open("rb") as file:
-        return [line.strip() for line in ArrivingLines(file, str(path)) if line.strip()]
+        texts = [line.strip() for line in ArrivingLines(file, str(path)) if line.strip()]
+    if not texts:
+        raise UserError(f"{path}: has no sentence to check the model on; name a file with sentences")
+    return texts

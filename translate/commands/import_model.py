@@ -25,6 +25,11 @@ def run(options: Import) -> None:
         raise UserError(f"{folder}: no such folder; name one that holds a model of Marian, fairseq or JoeyNMT")
     if model_folder.is_complete(folder):
         raise UserError(f"{folder}: is a model of this toolkit already; use it without an import")
+    if (folder / model_folder.CTRANSLATE2_FILE).is_file():
+        raise UserError(
+            f"{folder}: is a CTranslate2 folder, which cannot be imported; import the model it was converted from, or, "
+            "if translate export wrote it, name it with --model of translate text or serve"
+        )
     if (folder / "config.json").is_file():
         texts = sentences_for_check(options.sentences, source or "de")
         proof = import_marian(folder, out, texts, say, source=source, target=target)

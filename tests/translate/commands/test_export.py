@@ -36,7 +36,7 @@ def test_a_model_is_exported_and_the_check_is_reported(
         ("--format onnx", "--format"),
         ("--format argos", "end in .argosmodel"),
         ("--format marian --sentences gone.de", "gone.de"),
-        ("--format marian --sentences blank.de", "no sentence"),
+        ("--format marian --sentences blank.de", "blank.de: has no sentence"),
     ],
 )
 def test_mistakes_give_a_one_sentence_error(

@@ -49,6 +49,10 @@ def test_folders_of_fairseq_and_joeynmt_are_known_by_their_files(
     (tmp_path / "empty").mkdir()
     assert main(["import", "empty", "--out", "other"]) == 2
     assert "has neither config.json" in capsys.readouterr().err
+    for file in ("config.json", "model.bin"):
+        (tmp_path / "empty" / file).write_text("{}", encoding="utf-8")
+    assert main(["import", "empty", "--out", "other"]) == 2
+    assert "is a CTranslate2 folder" in capsys.readouterr().err
     for name, problem in (
         ("gone", "no such folder"),
         ("fairseq/spm.model", "no such folder"),
