@@ -111,7 +111,7 @@ def find_folder(name: Path, say: Say) -> Path:
         return found[0]
     near = difflib.get_close_matches(str(name), [known for known, _ in named_models()], n=1)
     hint = f"did you mean {near[0]!r}?" if near else "translate models lists the names"
-    raise UserError(f"{name}: no such folder, run or installed model; {hint}")
+    raise UserError(f"{name}: no such file, folder, run or installed model; {hint}")
 
 
 def _runs() -> list[Path]:

@@ -325,7 +325,7 @@ SAVED_MISTAKES = {
     "short.txt --reference ref.en": "short.txt: has 40 lines, but the references have 41",
     "subwords.txt --reference ref.en": "subwords.txt, line 1: still holds subwords",
     "lower.txt --reference ref.en": "lower.txt: has no capital letter",
-    "a.txt gone.txt --reference ref.en": "no such folder",
+    "a.txt gone.txt --reference ref.en": "no such file, folder",
     "a.txt --source src.de --reference ref.en --comet /no/comet": "cannot be run",
 }
 

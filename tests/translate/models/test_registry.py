@@ -69,7 +69,9 @@ def test_an_unknown_name_gets_the_nearest_as_a_suggestion(parts: ModelFolder) ->
     model(parts, "shipped/de-en")
     model(parts, "runs/small/model")
     for wrong, right in (("de-em", "de-en"), ("smal", "small")):
-        with pytest.raises(UserError, match=f"{wrong}: no such folder, run or installed model; did you mean '{right}'"):
+        with pytest.raises(
+            UserError, match=f"{wrong}: no such file, folder, run or installed model; did you mean '{right}'"
+        ):
             locate(Path(wrong), fail)
     with pytest.raises(UserError, match="translate models lists the names"):
         locate(Path("qqq"), fail)
@@ -138,7 +140,7 @@ def test_every_verb_looks_up_model_names_in_the_same_way(
     model(parts, "user/small")
     monkeypatch.setenv("TRANSLATE_MODEL", "smal")
     assert main(verb.split()) == 2
-    assert "smal: no such folder, run or installed model; did you mean 'small'?" in capsys.readouterr().err
+    assert "smal: no such file, folder, run or installed model; did you mean 'small'?" in capsys.readouterr().err
 
 
 def test_the_header_of_a_file_tells_size_and_precision(parts: ModelFolder, tmp_path: Path) -> None:

@@ -70,7 +70,7 @@ def test_a_file_that_holds_no_keys_is_refused(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--port", "0", "--model", "nowhere"], "no such folder"),
+        (["--port", "0", "--model", "nowhere"], "no such file, folder"),
         (["--port", "0", "--require-key"], "--require-key needs"),
         (["--port", "0", "--keys", "nowhere.sqlite"], "translate keys add"),
         (["--host", "192.0.2.1"], "choose another address"),
