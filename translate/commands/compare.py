@@ -1,5 +1,7 @@
 """`translate compare`: one HTML page that shows where two systems differ."""
 
+from pathlib import Path
+
 from translate.commands import systems
 from translate.commands.messages import say
 from translate.commands.paths import check_page
@@ -17,7 +19,7 @@ def run(options: Compare) -> None:
     """Write the page and print its verdict; UserError for wrong input."""
     check_page(options.out, force=options.force)
     if options.train:
-        next(read_lines(options.train), None)  # reports a file that cannot be read before anything is translated
+        _check_text(options.train)
     found = systems.find_systems([options.baseline, options.system])
     source, target = systems.languages(options, found)
     sets = find_sets(options, next((system.folder for system in found if system.folder), None), source, target)
@@ -47,6 +49,12 @@ def run(options: Compare) -> None:
     _write(options, comparison)
     print(comparison.verdict)
     say(f"wrote {options.out}")
+
+
+def _check_text(path: Path) -> None:
+    """Raise UserError before anything is translated if a file cannot be read or has no words."""
+    if not any(line.strip() for line in read_lines(path)):
+        raise UserError(f"{path}: has no words to count; name the training text, or leave --train out")
 
 
 def _write(options: Compare, comparison: Comparison) -> None:

@@ -9,6 +9,8 @@ from translate.options.translating import Translating
 
 def check_page(page: Path, *, force: bool) -> None:
     """Raise UserError unless a page can be written to this file; an existing one needs `force`."""
+    if page.is_dir():
+        raise UserError(f"{page}: is a folder; name a file")
     if page.exists() and not force:
         raise UserError(f"{page}: exists already; name another file, or add --force to overwrite it")
     if not page.parent.is_dir():

@@ -22,7 +22,7 @@ def find_sets(options: Comparing, model: Path | None, source: str | None, target
             that references need no sources.
         source, target: language codes; None if unknown.
 
-    Raises UserError if a file cannot be used, if two sets have one name or if there is no set.
+    Raises UserError if a file cannot be used, if two sets have one name, if one is empty or if there is no set.
     """
     sets = _named_files(options, needs_source=model is not None)
     for name in options.test_set or ():
@@ -37,6 +37,9 @@ def find_sets(options: Comparing, model: Path | None, source: str | None, target
     for (name, _), (other, _) in itertools.combinations(sets, 2):
         if file_name(name) == file_name(other):
             raise UserError(f"two sets are called {name!r}; score them one at a time, each with a different --out")
+    for name, pairs in sets:
+        if not pairs:
+            raise UserError(f"the test set {name!r} has no lines to score")
     return dict(sets)
 
 

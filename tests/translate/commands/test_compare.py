@@ -116,15 +116,20 @@ def test_a_system_compared_with_itself_has_no_differences(saved: Path, capsys: p
         ("first.txt second.txt", "references"),
         ("first.txt second.txt --reference ref.en --out there.html", "exists already"),
         ("first.txt second.txt --reference ref.en --out gone/x.html", "does not exist"),
+        ("first.txt second.txt --reference ref.en --out . --force", ".: is a folder"),
         ("first.txt second.txt --reference src.de --train gone.en", "gone.en"),
+        ("first.txt second.txt --reference ref.en --train blank.en", "blank.en: has no words"),
+        ("first.txt second.txt --reference empty.en", "the test set 'empty' has no lines"),
         ("first.txt short.txt --reference ref.en", "short.txt: has 1 lines"),
-        ("first.txt nothing --reference ref.en", "no such folder"),
+        ("first.txt nothing --reference ref.en", "no such file, folder"),
     ],
 )
 def test_a_mistake_gives_a_one_sentence_error(
     saved: Path, arguments: str, reason: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     Path("there.html").write_text("precious", encoding="utf-8")
+    Path("blank.en").write_text("\n \n", encoding="utf-8")
+    Path("empty.en").write_text("", encoding="utf-8")
     Path("short.txt").write_text("One.\n", encoding="utf-8")
     assert main(["compare", *arguments.split()]) == 2
     captured = capsys.readouterr()
