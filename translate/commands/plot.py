@@ -25,7 +25,7 @@ def run(options: Plot) -> None:
         raise UserError("one grid, or several runs, can be drawn at a time; name either")
     out = options.out or folders[0]
     if grids:
-        _write(charts.grid_chart(_table(grids[0])), out, "chart")
+        _write(_chart(grids[0]), out, "chart")
     else:
         _write(_curves(folders), out, "curves")
 
@@ -37,6 +37,8 @@ def _find(place: Path) -> Path:
     for folder in candidates:
         if (folder / "metrics.jsonl").exists() or (folder / "table.json").exists():
             return folder
+    if grid := next((folder for folder in candidates if (folder / "grid.json").exists()), None):
+        raise UserError(f"{grid}: a grid without a table yet; make it with translate experiment GRID.toml --table")
     raise UserError(f"{place}: no run with metrics and no grid with a table; name a run, or run the grid first")
 
 
@@ -45,13 +47,17 @@ def _curves(folders: Sequence[Path]) -> "Figure":
 
     names = [folder.resolve().name for folder in folders]
     labels = (name if names.count(name) == 1 else str(folder) for name, folder in zip(names, folders, strict=True))
-    return charts.learning_curves({label: Run(folder).records() for label, folder in zip(labels, folders, strict=True)})
+    runs = {label: Run(folder).records() for label, folder in zip(labels, folders, strict=True)}
+    for label, records in runs.items():
+        if not any(record["kind"] in ("train", "valid") for record in records):
+            raise UserError(f"{label}: the run has no measurements yet; plot it after its first updates")
+    return charts.learning_curves(runs)
 
 
-def _table(folder: Path) -> dict[str, object]:
+def _chart(folder: Path) -> "Figure":
     try:
-        return read_json(folder / "table.json")
-    except ValueError as error:
+        return charts.grid_chart(read_json(folder / "table.json"))
+    except (ValueError, KeyError, TypeError) as error:
         raise UserError(f"{folder / 'table.json'}: damaged; make it again with `translate experiment`") from error
 
 

@@ -100,3 +100,31 @@ def test_a_folder_without_a_run_gives_a_one_sentence_error(
 def test_a_grid_and_another_place_cannot_share_a_chart(grid: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["plot", str(grid), str(grid)]) == 2
     assert "one grid, or several runs, can be drawn at a time" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("file", "content", "reason"),
+    [
+        ("metrics.jsonl", "", "the run has no measurements yet"),
+        ("metrics.jsonl", '{"kind": "start", "step": 0}\n{"kind": "tra', "the run has no measurements yet"),
+        ("grid.json", "{}", "--table"),
+        ("table.json", "{}", "damaged"),
+        ("table.json", '{"score_on', "damaged"),
+    ],
+)
+def test_a_place_with_nothing_to_draw_gives_a_one_sentence_error(
+    file: str,
+    content: str,
+    reason: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("new").mkdir()
+    Path("new", file).write_text(content, encoding="utf-8")
+    assert main(["plot", "new"]) == 2
+    error = capsys.readouterr().err
+    assert reason in error
+    assert error.count("\n") == 1
+    assert [path.name for path in Path("new").iterdir()] == [file]
