@@ -96,7 +96,8 @@ class TypedLines:
                     say("Ctrl-D ends, as does Ctrl-C once more")
                     continue
                 except UnicodeDecodeError as error:
-                    raise UserError(f"the typed text is not {error.encoding}; set the terminal to UTF-8") from error
+                    say(f"the typed text is not {error.encoding}; set the terminal to UTF-8")
+                    continue
                 except EOFError:
                     if is_shown:
                         print(file=sys.stderr)  # so that the shell's prompt begins a new line
@@ -115,14 +116,19 @@ Lines = ArrivingLines | TypedLines  # each ends with "\n"; only the last one may
 def open_lines(options: Translating) -> Lines:
     """Return the lines of the sentences, of the input file, or else of stdin; UserError if they cannot be read."""
     if options.sentences:
-        text = "".join(f"{sentence}\n" for sentence in options.sentences)
-        # Undecodable bytes of an argument are surrogates here; encoded, they are refused like those of a file.
-        return ArrivingLines(BytesIO(text.encode("utf-8", "surrogatepass")), "the text")
+        return given_lines(options.sentences)
     if options.input:
         return ArrivingLines(_opened(options.input), str(options.input))
     if sys.stdin is None:
         raise UserError("stdin is closed; give a sentence, or a file with --input")
     return TypedLines() if sys.stdin.isatty() else ArrivingLines(sys.stdin.buffer, "stdin")  # type: ignore[arg-type]
+
+
+def given_lines(texts: Iterable[str]) -> ArrivingLines:
+    """Return texts of the command line or of the prompt as lines."""
+    text = "".join(f"{text}\n" for text in texts)
+    # Undecodable bytes are surrogates here; encoded, they are refused like those of a file.
+    return ArrivingLines(BytesIO(text.encode("utf-8", sys.getfilesystemencodeerrors())), "the text")
 
 
 def ended(lines: Iterable[str]) -> Iterator[str]:

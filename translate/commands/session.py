@@ -2,12 +2,11 @@
 
 import dataclasses
 from collections.abc import Callable
-from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from translate.commands.messages import say
-from translate.commands.reading import ArrivingLines, TypedLines
+from translate.commands.reading import ArrivingLines, TypedLines, given_lines
 from translate.errors import UserError
 from translate.models import registry
 from translate.options.translating import Text
@@ -19,7 +18,7 @@ SWITCH = "/switch"  # typed at the prompt
 
 
 class Session:
-    """Translates typed lines, in both directions; Ctrl-C stops a translation and not the session.
+    """Translates typed lines, in both directions; Ctrl-C or a mistake stops a translation and not the session.
 
     Args:
         options: of the command.
@@ -48,10 +47,11 @@ class Session:
                     typed.name = _pair(translator)
                     say(f"translating {typed.name}")
                 else:
-                    lines = "".join(f"{line}\n" for line in entry).encode("utf-8", "surrogatepass")
-                    self._translate(translator, ArrivingLines(BytesIO(lines), "the text"))
+                    self._translate(translator, given_lines(entry))
             except KeyboardInterrupt:
                 say("stopped")
+            except UserError as error:
+                say(str(error))
 
     def _opened(self, options: Text) -> "Translator":
         translator = self._open(options)
