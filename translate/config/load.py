@@ -70,8 +70,10 @@ def toml_tables(path: Path, where: str) -> dict[str, Any]:
         raise UserError(f"{where}: cannot read the config file: {error.strerror}") from error
     except UnicodeDecodeError as error:
         raise UserError(f"{where}: not UTF-8 text (byte {error.start}); save it as UTF-8") from error
-    except (tomllib.TOMLDecodeError, json.JSONDecodeError) as error:
-        raise UserError(f"{where}: not valid {path.suffix.removeprefix('.').upper()}: {error}") from error
+    except tomllib.TOMLDecodeError as error:
+        raise UserError(f"{where}: not valid TOML: {error}") from error
+    except json.JSONDecodeError as error:
+        raise UserError(f"{where}: not valid JSON: {error}") from error
 
 
 def _laid_over(base: dict[str, Any], tables: dict[str, Any]) -> dict[str, Any]:

@@ -102,6 +102,8 @@ def test_a_base_with_invalid_toml_is_named(folder: Path) -> None:
     broken = write(folder / "broken.toml", "[data\n")
     heir = write(folder / "heir.toml", 'extends = "broken.toml"\n')
     assert message(heir).startswith(f"{heir} extends {broken}: not valid TOML: ")
+    text = broken.rename(folder / "train.de")  # another suffix does not make it another format
+    assert message(text).startswith(f"{text}: not valid TOML: ")
 
 
 def test_an_unknown_key_of_a_base_names_both_files(folder: Path) -> None:
