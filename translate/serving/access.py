@@ -54,6 +54,7 @@ class Access:
             limit = limit if key.requests_per_minute is None else key.requests_per_minute
             most = client.max_characters if key.max_characters is None else key.max_characters
             client = Client(f"key {key.name}", most)
+        request.state.client = client.name  # for the log, which names refused clients too
         self._count(client, limit)
         if secret and key is None:
             raise ApiError(403, "Invalid API key")

@@ -20,9 +20,7 @@ async def opened(request: Request) -> tuple[State, Parameters, Client]:
     """Return the server, the parameters and the client of a request; ApiError if it is not admitted."""
     state = state_of(request)
     given = await parameters(request)
-    client = state.access.admit(request, given)
-    request.state.client = client.name
-    return state, given, client
+    return state, given, state.access.admit(request, given)
 
 
 def required(given: Parameters, name: str) -> str:

@@ -239,6 +239,20 @@ def test_requests_per_minute_are_limited_for_each_client(options: Serve, tmp_pat
         assert server.http.get("/languages").status_code == 200
 
 
+def test_the_log_names_clients_that_are_refused(
+    options: Serve, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    store = KeyStore(tmp_path / "keys.sqlite")
+    key = store.add("dora", requests_per_minute=1)
+    with live(replace(options, keys=store.path), tmp_path) as server:
+        events.set_up()
+        for secret in (key, key, "wrong"):
+            server.http.post("/detect", json={"q": GERMAN, "api_key": secret})
+    log = [json.loads(line) for line in capfd.readouterr().err.splitlines()]
+    seen = [(entry["status"], entry["client"]) for entry in log if entry["event"] == "request"]
+    assert seen == [(200, "key dora"), (429, "key dora"), (403, "address 127.0.0.1")]
+
+
 def test_too_many_requests_are_told_to_retry(options: Serve, tmp_path: Path) -> None:
     with live(replace(options, queue=1), tmp_path) as server, server.connect() as connection:
         connection.sendall(message(request(book(LONG))))
