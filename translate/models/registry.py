@@ -177,8 +177,11 @@ def _spec(folder: Path) -> TranslationSpec:
 
 
 def card(folder: Path) -> str | None:
-    """The text of a model's card; None if it has none."""
-    path = next((folder / name for name in CARDS if (folder / name).is_file()), None)
+    """The text of a model's card, or of that of the run whose final model it is; None if there is none."""
+    paths = [folder / name for name in CARDS]
+    if folder.name == "model":
+        paths.append(folder.parent / "card.md")
+    path = next((path for path in paths if path.is_file()), None)
     return None if path is None else path.read_text(encoding="utf-8", errors="replace")
 
 

@@ -194,6 +194,17 @@ def test_a_card_is_shown_unchanged(parts: ModelFolder, capsys: pytest.CaptureFix
     assert json.loads(capsys.readouterr().out)["card"] == "# Small\n\nGrüße\n"
 
 
+def test_the_final_model_of_a_run_has_the_card_of_the_run(
+    parts: ModelFolder, capsys: pytest.CaptureFixture[str]
+) -> None:
+    model(parts, "runs/mine/model")
+    Path("runs/mine/card.md").write_text("# Run card: mine\n", encoding="utf-8")
+    assert main(["models", "runs/mine"]) == 0
+    assert capsys.readouterr().out == "# Run card: mine\n"
+    assert main(["models"]) == 0
+    assert "Run card: mine" in capsys.readouterr().out
+
+
 def test_a_compressed_model_translates_and_keeps_its_card(parts: ModelFolder) -> None:
     (model(parts, "user/small") / "README.md").write_text("# Small\n", encoding="utf-8")
     assert main(["compress", "small", "--out", "runs/tiny"]) == 0
