@@ -57,7 +57,7 @@ def notes(results: Sequence[Result], test: Test | None) -> list[str]:
     """Return sentences on how to read the table, and the signature of each metric once."""
     said = []
     if any(score.interval is not None for result in results for score in result.by_name().values()):
-        said.append("In brackets: mean of the bootstrap resamples ± half the width of the 95 % interval.")
+        said.append("(mean ± interval): mean of the bootstrap resamples, half the width of the 95 % interval.")
     if test:
         said.append(f"p: {TESTS[test]} against {results[0].system}; equal scores have p = 1.")
     return [*said, *dict.fromkeys(_signatures(results))]
