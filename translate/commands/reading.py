@@ -88,6 +88,7 @@ class TypedLines:
             while True:
                 try:
                     text = input(f"{self.name}> " if is_shown else "")
+                    text.encode("utf-8")  # some locales turn undecodable bytes into surrogates
                 except KeyboardInterrupt:
                     if is_interrupted:
                         raise
@@ -95,7 +96,7 @@ class TypedLines:
                     print(file=sys.stderr)
                     say("Ctrl-D ends, as does Ctrl-C once more")
                     continue
-                except UnicodeDecodeError as error:
+                except (UnicodeDecodeError, UnicodeEncodeError) as error:
                     say(f"the typed text is not {error.encoding}; set the terminal to UTF-8")
                     continue
                 except EOFError:

@@ -18,7 +18,7 @@ SWITCH = "/switch"  # typed at the prompt
 
 
 class Session:
-    """Translates typed lines, in both directions; Ctrl-C or a mistake stops a translation and not the session.
+    """Translates typed lines, in both directions; Ctrl-C stops a translation and not the session.
 
     Args:
         options: of the command.
@@ -50,8 +50,6 @@ class Session:
                     self._translate(translator, given_lines(entry))
             except KeyboardInterrupt:
                 say("stopped")
-            except UserError as error:
-                say(str(error))
 
     def _opened(self, options: Text) -> "Translator":
         translator = self._open(options)
