@@ -563,17 +563,23 @@ def test_a_name_with_invalid_bytes_can_be_printed(monkeypatch: pytest.MonkeyPatc
     assert written.getvalue() == b"x\\udcff.toml\n"
 
 
-def test_an_invalid_byte_at_the_prompt_is_a_one_line_error(
+def test_the_prompt_goes_on_after_an_invalid_byte(
     model: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    typed = iter([b"\xff", b"Hund"])
+
     def type_in(_: str) -> str:
-        return b"\xff".decode()
+        if (line := next(typed, None)) is None:
+            raise EOFError
+        return line.decode()
 
     pipe(monkeypatch, b"")
     monkeypatch.setattr(sys.stdin, "isatty", lambda: True, raising=False)
     monkeypatch.setattr("builtins.input", type_in)
-    assert main(["--model", model]) == 2
-    assert "the typed text is not utf-8" in capsys.readouterr().err
+    assert main(["--model", model]) == 0
+    found = capsys.readouterr()
+    assert "the typed text is not utf-8" in found.err
+    assert found.out.count("\n") == 1
 
 
 def test_force_overwrites(model: str, tmp_path: Path) -> None:
