@@ -69,7 +69,7 @@ def protect(text: str, source: str, target: str, only: Collection[int] | None = 
 def converted(output: str, text: str, source: str, target: str) -> str:
     """Return a translation in which the numbers that are copied from its source have the separators of the target.
 
-    It stays as it is if the same digits stand for two numbers: 3.500 Euro and 3,500 %.
+    If the same digits stand for two numbers, as in 3.500 Euro and 3,500 %, the translation is returned unchanged.
 
     Args:
         output: the translation.
