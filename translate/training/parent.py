@@ -14,6 +14,7 @@ from translate.models import folder as model_folder
 from translate.models import registry
 from translate.models.folder import ModelFolder, TranslationSpec
 from translate.training import checkpoint
+from translate.training.growth import grow, may_grow
 from translate.training.run import Record, Run
 
 _FILES = {"weights_sha256": "model.safetensors", "tokenizer_sha256": "tokenizer.model"}
@@ -55,9 +56,11 @@ class Parent:
         return Tokenizer.load(self.folder / "tokenizer.model")
 
     def give_weights(self, model: Transformer) -> None:
-        """Copy the weights into a model of the same architecture."""
-        path = self.folder / "model.safetensors"
-        load_weights(model, load_tensors(path), path)
+        """Copy the weights into a model of the same architecture, or grow them into a larger one."""
+        path, stored = self.folder / "model.safetensors", load_config(self.folder)
+        tensors = load_tensors(path)
+        load_weights(Transformer(stored), tensors, path)
+        model.load_state_dict(grow(tensors, model.state_dict(), stored, model.config))
 
     def settings(self, config: ExperimentConfig, say: Say) -> ExperimentConfig:
         """Return the experiment with the vocabulary size of this model.
@@ -65,7 +68,7 @@ class Parent:
         Args:
             config: the experiment. Its tokenizer.vocab_size, if set, must equal the model's. Other keys of [tokenizer]
                 have no effect, so that one experiment file serves a run and its fine-tuning.
-            say: receives a message about keys without effect.
+            say: receives a message about keys without effect and about growth.
 
         Raises UserError if languages, vocabulary or architecture do not fit this model.
         """
@@ -79,7 +82,7 @@ class Parent:
         if unused := sorted(section.model_fields_set - {"vocab_size"}):
             say(f"[tokenizer] {', '.join(unused)}: without effect, as the tokenizer is that of {self.folder}")
         config = config.model_copy(update={"tokenizer": section.model_copy(update={"vocab_size": size})})
-        self._check_architecture(config)
+        self._check_architecture(config, say)
         return config
 
     def _check_languages(self, config: ExperimentConfig, say: Say) -> None:
@@ -96,15 +99,19 @@ class Parent:
                 "of the same two languages"
             )
 
-    def _check_architecture(self, config: ExperimentConfig) -> None:
-        wanted = _architecture(config.model.architecture(config.tokenizer.vocab_size))
-        stored = _architecture(load_config(self.folder))
-        for key, value in stored.items():
-            if wanted[key] != value:
+    def _check_architecture(self, config: ExperimentConfig, say: Say) -> None:
+        large, small = config.model.architecture(config.tokenizer.vocab_size), load_config(self.folder)
+        wanted, stored = _architecture(large), _architecture(small)
+        differ = [key for key, value in stored.items() if wanted[key] != value]
+        for key in differ:
+            if not may_grow(key, small, large):
                 raise UserError(
-                    f"model.{key} = {wanted[key]} in the experiment and {value} in {self.folder}: set the key to "
-                    f"{value}, or start from another model"
+                    f"model.{key} = {wanted[key]} in the experiment and {stored[key]} in {self.folder}: set the key to "
+                    f"{stored[key]}, or start from another model"
                 )
+        if differ:
+            grown = ", ".join(f"model.{key} from {stored[key]} to {wanted[key]}" for key in differ)
+            say(f"{self.folder}: grows in {grown}, and at first computes the same")
 
 
 def parent_of(run: Run, path: Path | None, say: Say, *, resume: bool) -> Parent | None:

@@ -138,6 +138,7 @@ def test_without_a_checkpoint_a_changed_parent_is_refused(toy, parent, monkeypat
     [
         ({"model": {"d_model": 24}}, r"model.d_model = 24 in the experiment and 16 in .*set the key to 16"),
         ({"model": {"n_encoder_layers": 3}}, "model.n_encoder_layers = 3 in the experiment and 1 in"),
+        ({"model": {"d_ff": 7}}, "model.d_ff = 7 in the experiment and 24 in"),
         ({"model": {"d_k": 5}}, "model.d_k = 5 in the experiment and 8 in"),
         ({"model": {"norm": "pre"}}, "model.norm = pre in the experiment and post in"),
         ({"model": {"tying": "none"}}, "model.tying = none in the experiment and all in"),
@@ -166,6 +167,17 @@ def test_training_the_other_direction_starts_from_the_same_weights(toy, parent, 
     with pytest.raises(KeyboardInterrupt):
         fine_tune(toy, "again", parent, data=data)
     assert_same_weights(Path(), parent)
+
+
+def test_a_larger_model_grows_from_the_parent(toy, parent, capsys, monkeypatch):
+    monkeypatch.setattr(Trainer, "_update", keep_first_weights)
+    with pytest.raises(KeyboardInterrupt):
+        fine_tune(toy, "wide", parent, model={"d_ff": 53})
+    assert "parent/model: grows in model.d_ff from 24 to 53, and at first computes the same" in capsys.readouterr().err
+    trained, grown = load_file(parent / "model.safetensors"), load_file("model.safetensors")
+    name = "encoder.0.feed_forward.w_1.weight"
+    assert grown[name].shape == (53, 16)
+    assert grown[name][:24].equal(trained[name])
 
 
 def test_dropout_and_initialisation_may_differ_and_unused_tokenizer_settings_are_reported(toy, parent, capsys):
