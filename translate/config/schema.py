@@ -69,6 +69,7 @@ class AugmentationConfig(Section):
         ending: without the final punctuation of both sides, or with one.
         markup: with placeholders around a word and its translation, or replacing a shared word; the tokenizer needs
             two placeholders.
+        names: another name of the corpus in place of one that both sides share.
         joined: a pair of whole sentences and those that follow it in its source, 25 to 75 words in all, as one pair;
             the rate is the same for all lengths.
     """
@@ -76,6 +77,7 @@ class AugmentationConfig(Section):
     case: Rate = 0.0
     ending: Rate = 0.0
     markup: Rate = 0.0
+    names: Rate = 0.0
     joined: Rate = 0.0
 
 

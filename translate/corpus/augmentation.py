@@ -3,11 +3,13 @@
     case     HALLO! and hallo for Hallo!: both sides in upper or lower case
     ending   "Guten Morgen" for "Guten Morgen.": both sides without their final punctuation, or with one
     markup   a word and its translation, or the whole sentence, between placeholders, as between tags
+    names    "Merkel kommt." for "Tom kommt.": another name in place of one that both sides share
     joined   a pair and those that follow it in its source, as one long pair
 
 A rate is the probability for a pair whose source has 12 words. It is inversely proportional to the number of words, up
 to 1, since people type short sentences more often; that of `joined` is the same for all pairs. The variants of a pair
-depend on the pair alone, or on the pairs that are joined, not on the rest of the corpus.
+depend on the pair alone, or on the pairs that are joined, not on the rest of the corpus; but new names are those of
+earlier pairs.
 
 If the tokenizer has placeholders, text that a translation must keep unchanged is replaced by a symbol on both sides, as
 in translation.
@@ -31,6 +33,7 @@ _JOINED_WORDS = 25, 75  # the least and the greatest length of the source of a j
 
 _END = re.compile(r"[.!?]$")
 _WORD = re.compile(r"\b[^\W_]{2,}\b")
+_NAME = re.compile(r"\b[A-ZÀ-ÖØ-Þ][a-zß-öø-ÿ]{2,}\b")
 
 
 class Augmenter:
@@ -40,7 +43,7 @@ class Augmenter:
         config: the rates.
         n_symbols: placeholders of the tokenizer.
         dictionary: words and their translations, case-folded. Without them only names would occur between tags, and a
-            model would learn to copy everything there.
+            model would learn to copy everything there; and words of titles ("The", "New") would pass for names.
 
     Attributes:
         added: number of variants by kind.
@@ -56,7 +59,11 @@ class Augmenter:
             "case": _other_case,
             "ending": _other_ending,
             "markup": partial(_marked_up, dictionary, n_symbols),
+            "names": self._renamed,
         }
+        self._words = {*dictionary, *dictionary.values()}
+        self._names: list[str] = []
+        self._seen_names: set[str] = set()
 
     def __call__(self, pairs: Iterable[Pair]) -> Iterator[Pair]:
         """Yield each pair of a source with its placeholders, followed by its variants."""
@@ -65,6 +72,8 @@ class Augmenter:
             tag, pair = _untagged(tagged)
             source, target = with_symbols(pair, self._n_symbols)
             yield tag + source, target
+            if "names" in self._rates:
+                self._collect_names((source, target))
             for kind, variant in self._variants_of((source, target)):
                 self.added[kind] += 1
                 yield tag + variant[0], variant[1]
@@ -80,6 +89,24 @@ class Augmenter:
                 chance = min(1.0, rate * TYPICAL_WORDS / max(1, len(pair[0].split())))
                 if draw < chance and (variant := make(pair, draw / chance)) is not None:
                     yield kind, variant
+
+    def _collect_names(self, pair: Pair) -> None:
+        """Remember the names of a pair. The first word of a sentence has a capital in any case and may be none."""
+        first = _WORD.search(pair[1])
+        for name in _shared_names(pair):
+            is_known = name in self._seen_names or name.casefold() in self._words
+            if not is_known and not (first and first[0] == name):
+                self._names.append(name)
+                self._seen_names.add(name)
+
+    def _renamed(self, pair: Pair, choice: float) -> Pair | None:
+        """Return the pair with the name of an earlier pair in place of one that both sides share."""
+        shared = [name for name in _shared_names(pair) if name in self._seen_names]
+        i, j = divmod(int(choice * len(shared) * len(self._names)), max(1, len(self._names)))
+        if not shared or any(self._names[j] in side for side in pair):
+            return None
+        source, target = (_either([shared[i]]).sub(self._names[j], side) for side in pair)
+        return source, target
 
     def _joined(self, run: list[Pair], pair: Pair) -> Pair | None:
         """Add the pair to the run, which it may begin; return the joined run and empty it when it is long enough."""
@@ -158,6 +185,12 @@ def _links(pair: Pair, meaning: Callable[[str], str | None]) -> list[Pair]:
     links = [(word, target[there]) for key, word in source.items() if (there := meaning(key)) in target]
     by_target = {there: (word, there) for word, there in sorted(links, key=lambda link: (len(link[0]), link))}
     return sorted(by_target.values(), key=lambda link: (-len(link[0]), link))
+
+
+def _shared_names(pair: Pair) -> list[str]:
+    """Return the capitalised words that occur equally often on both sides, in the order of the source."""
+    source, target = (Counter(_NAME.findall(side)) for side in pair)
+    return [name for name, count in source.items() if count == target.get(name)]
 
 
 def _once(side: str) -> dict[str, str]:

@@ -35,6 +35,10 @@ def plan(config: ExperimentConfig, tokenizer: Tokenizer | None) -> Manifest:
     """
     settings = config.model_dump(mode="json", include={"data", "cleaning", "tokenizer", "augmentation"})
     del settings["data"]["root"]
+    if not settings["augmentation"]["names"]:
+        del settings["augmentation"][
+            "names"
+        ]  # a key of a later version must not change the fingerprints of old corpora
     if settings["data"]["replay"]:
         del settings["data"]["replay"]["share"]  # used in training alone
     if tokenizer is not None:

@@ -74,6 +74,40 @@ def test_markup_encloses_words_and_their_translations_not_only_identical_words(n
         assert list(source) == sorted(source)
 
 
+NAMES = ["Merkel", "Ødegård", "Zoph", "Gergovia", "Smits"]
+
+
+def test_a_new_name_takes_the_place_of_one_that_both_sides_share():
+    pairs = [(f"Hier wohnt {name}.", f"{name} lives here, {name}.") for name in NAMES]  # counts differ: not shared
+    pairs += [(f"Ja, {name} kam.", f"Yes, {name} came.") for name in NAMES]
+    pairs += [(f"Tom und Tom sahen {i} Hunde", f"Tom and Tom saw {i} dogs") for i in range(40)]
+    pairs += [("Sag es Tom.", "Tell Tom.")] + [(f"Tom sah {i} Katzen", f"Tom saw {i} cats") for i in range(40)]
+    added = [pair for pair in variants(pairs, AugmentationConfig(names=1), 0) if pair not in pairs]
+    frames = [[re.sub("|".join([*NAMES, "Tom"]), "X", side) for side in pair] for pair in pairs]
+    for pair in added:
+        here = [re.findall("|".join([*NAMES, "Tom"]), side) for side in pair]
+        assert here[0] == here[1]
+        assert len(set(here[0])) == 1
+        assert [re.sub(here[0][0], "X", side) for side in pair] in frames
+    assert {name for name in NAMES if any(name in side for pair in added for side in pair)} == set(NAMES)
+    assert any("cats" in target for _, target in added)
+    assert not any("dogs" in target for _, target in added)  # there, Tom begins the sentence and may be any word
+
+
+@pytest.mark.parametrize(
+    "pair",
+    [
+        ("Warm ist es.", "Warm it is."),  # the first word of a sentence
+        ("Sieh, die Hand.", "Look, the Hand."),  # in the dictionary
+        ("Sieh, der HUND.", "Look, the HUND."),
+        ("Sieh, Anna.", "Look, Ann."),
+    ],
+)
+def test_words_that_may_be_no_names_are_not_taken(pair):
+    pairs = [pair, ("Ja, Merkel kam.", "Yes, Merkel came.")]
+    assert list(Augmenter(AugmentationConfig(names=1), 0, {"hand": "hand"})(pairs)) == pairs
+
+
 @given(PAIRS)
 @example(("{a} {a} %s", "%s {a} und {a}"))
 @example(("⟦2⟧ {x}", "{x} ⟦2⟧"))

@@ -22,6 +22,7 @@ from translate.config.schema import ExperimentConfig
 from translate.corpus import tokenizer
 from translate.corpus.augmentation import Augmenter
 from translate.corpus.cleaning import Cleaner, HeldOut
+from translate.corpus.manifest import plan
 from translate.corpus.prepare import Prepared, prepare
 from translate.corpus.sources import Pair
 from translate.corpus.tokens import read_tokens
@@ -224,6 +225,24 @@ def test_a_changed_setting_is_named_and_rebuilt(root: Path, tmp_path: Path) -> N
     assert "cleaning.duplicates was true and is false" in said[0]
     assert prepared.train.n_pairs == 62
     assert prepared.tokenizer.vocab_size == 317
+
+
+def test_a_corpus_made_before_a_setting_existed_stays_up_to_date(root: Path) -> None:
+    """A new key must be absent from the fingerprint at its default: extend `manifest.plan`, not this test."""
+    first = {"data", "cleaning", "tokenizer", "augmentation"}
+    config = plan(experiment(root), None)["config"]
+    assert config.keys() == first
+    assert config["augmentation"].keys() == {"case", "ending", "markup", "joined"}
+    assert config["tokenizer"].keys() == {
+        "algorithm",
+        "byte_fallback",
+        "character_coverage",
+        "max_sentences",
+        "placeholders",
+        "vocab_size",
+    }
+    changed = parse({**experiment(root).model_dump(), "augmentation": {"names": 0.5}}, "test")
+    assert plan(changed, None)["config"]["augmentation"]["names"] == 0.5
 
 
 def test_a_failed_rebuild_leaves_the_old_corpus(root: Path, tmp_path: Path) -> None:
