@@ -26,6 +26,7 @@ def run(options: Compare) -> None:
     if len(sets) > 1:
         raise UserError(f"a page shows one test set, but there are {len(sets)}: {', '.join(sets)}; name one")
     metrics(target or "")  # reports a missing package before anything is translated
+    systems.check_search(options, found)
     ((name, pairs),) = sets.items()
     for system in found:
         if system.folder is None:

@@ -21,12 +21,10 @@ def run(options: Cost) -> None:
     plan = cost.Plan(_model(config), options.tokens or _tokens(config, manifest), options.length or _length(manifest))
     utilisation = options.utilisation or cost.base_utilisation(plan.length)
     found = cost.find_devices(options.hardware)
-    r = plan.model.window or cost.NEIGHBOURHOOD
+    sizes = f"n = {plan.length}, d = {plan.model.d_model}, k = {cost.KERNEL}, r = {plan.neighbourhood}"
     tables = {
         "Parameters": cost.parameter_rows(plan),
-        f"Table 1: one layer, n = {plan.length}, d = {plan.model.d_model}, k = {cost.KERNEL}, r = {r}": cost.layer_rows(
-            plan
-        ),
+        f"Table 1: one layer, {sizes}": cost.layer_rows(plan),
         "Training": cost.training_rows(plan),
         f"Hardware, at a utilisation of {utilisation:.0%}": cost.hardware_rows(plan, found, utilisation),
         "Table 2: the paper's figures, and this configuration counted as the paper counts": cost.comparison_rows(plan),

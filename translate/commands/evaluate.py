@@ -57,6 +57,7 @@ def run(options: Evaluate) -> None:
 def _check(options: Evaluate, found: Sequence[System], sets: TestSets, target: str | None) -> None:
     """Raise UserError for what would otherwise fail after the translation."""
     metrics(target or "")
+    systems.check_search(options, found)
     for system in found:
         if system.folder is None:
             systems.check_saved(system, sets, ignore_case=options.ignore_case)

@@ -1,7 +1,10 @@
 """`translate experiment`: run a grid of experiments, and print its table."""
 
+from functools import partial
 from pathlib import Path
 from typing import Any
+
+import typer
 
 from translate.commands.messages import say
 from translate.commands.prepare import complete
@@ -10,7 +13,7 @@ from translate.errors import UserError
 from translate.experiments.grid import load_grid
 from translate.experiments.layout import rendered
 from translate.files import locked, write_json, write_text
-from translate.options.researching import Experiment
+from translate.options.researching import EXIT_FAILED, Experiment
 
 FOLDER = Path("experiments")
 
@@ -19,7 +22,7 @@ def run(options: Experiment) -> None:
     """Run what is missing of a grid, then print its table and write it as table.md and table.json.
 
     With parameters for Slurm, the runs are submitted as an array and there is no table yet. Raises UserError for
-    mistakes in the grid, the data or the folder.
+    mistakes in the grid, the data or the folder; typer.Exit if a run fails.
     """
     grid, folder = load_grid(options.grid, options.overrides or []), options.out or FOLDER / options.grid.stem
     from translate.experiments import runner
@@ -31,7 +34,7 @@ def run(options: Experiment) -> None:
     open_folder(grid, folder)
     try:
         with locked(folder / ".lock"):
-            jobs = plan(grid, folder, complete, parent, options.runs)
+            jobs = plan(grid, folder, partial(complete, make=not options.table), parent, options.runs)
             missing = [] if options.table else runner.pending(jobs, retry=options.retry)
             if missing:
                 say(f"{len(missing)} of {len(jobs)} runs to do, for {len(grid.cells)} cells; logs in {folder / 'logs'}")
@@ -48,6 +51,8 @@ def run(options: Experiment) -> None:
     write_text(folder / "table.md", "\n\n".join(page) + "\n")
     write_json(folder / "table.json", table.as_dict())
     say(f"wrote {folder / 'table.md'} and {folder / 'table.json'}")
+    if not options.table and any(line.failed for line in table.lines):
+        raise typer.Exit(EXIT_FAILED)
 
 
 def _parameter(text: str) -> tuple[str, Any]:

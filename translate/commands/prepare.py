@@ -23,13 +23,16 @@ def run(options: Prepare) -> None:
     prepare(complete(config), options.out or default_folder(options.config), print, tokenizer)
 
 
-def complete(config: ExperimentConfig) -> ExperimentConfig:
-    """Return the experiment with the missing side of its monolingual sources, made if needed."""
+def complete(config: ExperimentConfig, *, make: bool = True) -> ExperimentConfig:
+    """Return the experiment with the missing side of its monolingual sources, made if needed.
+
+    With `make` false, UserError if a side would have to be made.
+    """
     if not any(isinstance(source, MonoSource) for source in (*config.data.train, *config.data.replay_sources)):
         return config
     from translate.inference.back_translation import with_synthetic
 
-    return with_synthetic(config, SYNTHETIC, say)
+    return with_synthetic(config, SYNTHETIC, say, make=make)
 
 
 def default_folder(config_path: Path) -> Path:

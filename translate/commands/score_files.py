@@ -78,12 +78,28 @@ def write_record(
     }
     present = _read_scores(out)
     before = present.get(result.test_set)
-    if isinstance(before, dict) and before.get("model_sha256", origin["model_sha256"]) != origin["model_sha256"]:
-        say(f"warning: {out / 'scores.json'} had scores of other weights on {result.test_set!r}, which were replaced")
+    if isinstance(before, dict) and (other := _differences(before, values)):
+        what = " and ".join(other)
+        say(f"warning: {out / 'scores.json'} had scores of {what} on {result.test_set!r}, which were replaced")
     try:
         write_json(out / "scores.json", present | {result.test_set: values})
     except OSError as error:
         raise _unwritable(out, error) from error
+
+
+def _differences(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
+    """Return what earlier scores of a set were made with that the new ones were not."""
+    origins = {"model_sha256": "other weights", "decoding": "another search", "engine": "another engine"}
+    found = [what for key, what in origins.items() if before.get(key, now[key]) != now[key]]
+    if any(_metric(before.get(name)) not in ("", _metric(part)) for name, part in now.items()):
+        found.append("other metrics")
+    return found
+
+
+def _metric(part: object) -> str:
+    """Return the signature of a score without what resampling adds to it; "" for anything else."""
+    signature = str(part.get("signature", "")) if isinstance(part, dict) else ""
+    return "|".join(field for field in signature.split("|") if not field.startswith(("bs:", "seed:")))
 
 
 def refresh_card(out: Path) -> None:

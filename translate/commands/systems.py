@@ -85,6 +85,14 @@ def languages(options: Comparing, systems: Sequence[System]) -> tuple[str | None
     return options.from_language or source, options.to_language or target
 
 
+def check_search(options: Comparing, systems: Sequence[System]) -> None:
+    """Raise UserError if there are settings of the search, but no model."""
+    if not any(system.folder for system in systems):
+        for name in ("beam", "alpha", "length_penalty", "threads"):
+            if getattr(options, name) is not None:
+                raise UserError(f"--{name.replace('_', '-')} is for models; leave it out for saved outputs")
+
+
 def check_saved(system: System, sets: TestSets, *, ignore_case: bool) -> None:
     """Raise UserError if a saved output cannot be scored on these test sets.
 

@@ -40,6 +40,8 @@ def find_sets(options: Comparing, model: Path | None, source: str | None, target
     for name, pairs in sets:
         if not pairs:
             raise UserError(f"the test set {name!r} has no lines to score")
+        if not any(reference.strip() for _, reference in pairs):
+            raise UserError(f"the references of the test set {name!r} have no words; name another file")
     return dict(sets)
 
 

@@ -18,6 +18,7 @@ def run(options: Train) -> None:
     if data, model or number of processes differ from those of the run; other versions or hardware only give a
     warning. typer.Exit if the final models are not identical to the last bit.
     """
+    from translate.evaluation.scores import metrics
     from translate.evaluation.validation import greedy_bleu
     from translate.training.reproduction import Original
     from translate.training.run import Run
@@ -35,6 +36,7 @@ def run(options: Train) -> None:
         corpus = options.prepared or default_folder(options.config)
     else:
         raise UserError("name an experiment file: translate train CONFIG; or a run to repeat with --reproduce")
+    metrics(config.data.target)  # reports a missing package before anything is trained
     is_same = train_experiment(
         config,
         Run(options.run or Path("runs") / name),

@@ -8,7 +8,6 @@ from typing import Any
 from translate.config.data import WordsSource
 from translate.config.schema import ExperimentConfig
 from translate.corpus.sources import identity
-from translate.corpus.tokenizer import Tokenizer
 from translate.corpus.words import LANGPAIRS
 from translate.errors import UserError
 from translate.files import read_json
@@ -22,14 +21,14 @@ _MAX_VALUE = 30  # characters of a setting or hash in that list
 Manifest = dict[str, Any]
 
 
-def plan(config: ExperimentConfig, tokenizer: Tokenizer | None) -> Manifest:
+def plan(config: ExperimentConfig, tokenizer_sha256: str | None = None) -> Manifest:
     """Return the part of the manifest that determines the corpus: settings, inputs and their fingerprint.
 
     Versions of libraries are excluded on purpose: an upgrade must not retrain the tokenizer of a trained model.
 
     Args:
         config: the experiment.
-        tokenizer: replaces the one that the section tokenizer describes, if given.
+        tokenizer_sha256: digest of the tokenizer that replaces the one of the section tokenizer, if there is one.
 
     Raises UserError if a source cannot be read.
     """
@@ -41,8 +40,8 @@ def plan(config: ExperimentConfig, tokenizer: Tokenizer | None) -> Manifest:
         ]  # a key of a later version must not change the fingerprints of old corpora
     if settings["data"]["replay"]:
         del settings["data"]["replay"]["share"]  # used in training alone
-    if tokenizer is not None:
-        settings["tokenizer"] = {"sha256": tokenizer.sha256}
+    if tokenizer_sha256 is not None:
+        settings["tokenizer"] = {"sha256": tokenizer_sha256}
     plan: Manifest = {"format": FORMAT, "config": settings, "inputs": input_hashes(config)}
     fingerprint = hashlib.sha256(json.dumps(plan, sort_keys=True).encode()).hexdigest()
     return {**plan, "fingerprint": fingerprint}

@@ -104,7 +104,7 @@ def _prepare(config: ExperimentConfig, folder: Path, place: Path, say: Say, toke
             f"{folder}: exists and is not a prepared corpus; choose another folder with --out, or remove it"
         )
     _check_test_names(config)
-    planned = plan(config, tokenizer)
+    planned = plan(config, tokenizer.sha256 if tokenizer else None)
     if (place / "manifest.json").exists():
         try:
             present = Prepared.open(folder)

@@ -4,6 +4,7 @@ Texts are detokenised and cased; sacreBLEU tokenises them itself.
 """
 
 import json
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -88,18 +89,17 @@ def metrics(target: str = "", *, ignore_case: bool = False) -> tuple["BLEU", "CH
     from sacrebleu import BLEU, CHRF, TER
 
     try:
-        bleu = BLEU(trg_lang=target, lowercase=ignore_case)
+        # sacreBLEU knows "zh", but not "zh-CN".
+        bleu = BLEU(trg_lang=re.split("[-_]", target)[0], lowercase=ignore_case)
     except (RuntimeError, ImportError) as error:
         raise UserError(f"sacreBLEU cannot tokenise the language {target!r}: {error}") from error
     return bleu, CHRF(word_order=2, lowercase=ignore_case), TER()
 
 
-def corpus_bleu(hypotheses: Sequence[str], references: Sequence[str]) -> float:
-    """Return BLEU with sacreBLEU's defaults; UserError as for `score`."""
-    from sacrebleu import BLEU
-
+def corpus_bleu(hypotheses: Sequence[str], references: Sequence[str], *, target: str = "") -> float:
+    """Return BLEU with sacreBLEU's defaults for a target language; UserError as for `score`."""
     check_counts(hypotheses, references)
-    return float(BLEU().corpus_score(hypotheses, [references]).score)
+    return float(metrics(target)[0].corpus_score(hypotheses, [references]).score)
 
 
 def check_counts(hypotheses: Sequence[str], references: Sequence[str]) -> None:

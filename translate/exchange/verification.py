@@ -149,7 +149,7 @@ def require_equal(proof: Proof, tolerance: float, what: str) -> None:
         tolerance: maximal difference of the values.
         what: the values, for the message.
     """
-    if proof.largest > tolerance or proof.n_same < proof.n_sentences:
+    if not proof.largest <= tolerance or proof.n_same < proof.n_sentences:
         raise UserError(
             f"the new model is not the original: {what} differ by up to {proof.largest:.1e} ({tolerance:.0e} is "
             f"allowed), and {proof.n_sentences - proof.n_same} of {proof.n_sentences} sentences translate differently; "

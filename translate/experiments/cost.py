@@ -22,7 +22,7 @@ KERNEL, NEIGHBOURHOOD = 3, 16  # k and r of table 1, for which the paper has no 
 HERE = "here"
 
 _VOCABULARY = 37_000  # of the paper's English-German runs (5.1)
-_SIZES = ("d_model", "d_ff", "n_heads", "n_encoder_layers", "n_decoder_layers")
+_SIZES = ("d_model", "d_ff", "n_heads", "d_key", "d_value", "n_encoder_layers", "n_decoder_layers")
 _DAY = 86_400
 
 Columns = dict[str, str]
@@ -63,6 +63,11 @@ class Plan:
     def forward_flops(self) -> float:
         """Operations of a forward pass per target token, those of the encoder included."""
         return cost.flops_per_token(self.model, self.length, self.length)
+
+    @property
+    def neighbourhood(self) -> int:
+        """Positions that restricted self-attention sees, r of table 1: `window` on each side, and the position."""
+        return NEIGHBOURHOOD if self.model.window is None else 2 * self.model.window + 1
 
     @property
     def training_flops(self) -> float:
@@ -133,8 +138,7 @@ def parameter_rows(plan: Plan) -> list[Columns]:
 
 def layer_rows(plan: Plan) -> list[Columns]:
     """Return table 1 with numbers for the width and the sentence length of this plan."""
-    n, d = plan.length, plan.model.d_model
-    r = plan.model.window or NEIGHBOURHOOD
+    n, d, r = plan.length, plan.model.d_model, plan.neighbourhood
     costs = (
         cost.self_attention_cost(n, d),
         cost.recurrent_cost(n, d),

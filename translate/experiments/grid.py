@@ -150,6 +150,8 @@ def load_grid(path: Path, overrides: list[str]) -> Grid:
         raise UserError(f"{path}: seeds has {min(repeated)} twice; name each seed once")
     values, _ = read(path.parent / file.config)
     for key, value in (*_flat(file.settings).items(), *map(setting, overrides)):
+        if key == SEED:
+            raise UserError(f"{path}: {SEED} = {value} has no effect; name the seeds in `seeds` instead")
         put(values, key, value, said=f"{path}: settings.{key}")
     base = validated(ExperimentConfig, copy.deepcopy(values), str(path))
     score_on = _sets(file, base, path)
@@ -229,6 +231,9 @@ def _config(values: Settings, axes: tuple[Axis, ...], row: Row, seed: int, path:
     for key, value in settings.items():
         put(varied, key, value, said=where)
     config = validated(ExperimentConfig, varied, where)
+    if AVERAGE in settings and (config.training.final == "best" or config.training.ema):
+        reason = 'training.final = "best"' if config.training.final == "best" else "training.ema"
+        raise UserError(f"{where}: {AVERAGE} has no effect with {reason}; take one of them out")
     config.model.architecture(config.tokenizer.vocab_size)  # raises ConfigError for fields that contradict each other
     return config
 

@@ -11,4 +11,7 @@ def rendered(rows: Sequence[Mapping[str, str]], form: Form) -> str:
     from tabulate import tabulate
 
     shown = [name for name in rows[0] if any(row[name] for row in rows)]
-    return str(tabulate([[row[name] for name in shown] for row in rows], shown, tablefmt=form, disable_numparse=True))
+    table = [shown, *([row[name] for name in shown] for row in rows)]
+    if form == "github":  # tabulate does not escape what separates its cells
+        table = [[cell.replace("|", r"\|") for cell in cells] for cells in table]
+    return str(tabulate(table[1:], table[0], tablefmt=form, disable_numparse=True))

@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from transformer.config import ModelConfig
+from translate.config.data import DataConfig
 from translate.config.schema import ExperimentConfig
 from translate.corpus.manifest import plan as corpus_plan
-from translate.corpus.tokenizer import Tokenizer
 from translate.errors import UserError
 from translate.experiments.grid import Cell, Grid, slug
 from translate.experiments.records import digest
@@ -58,6 +58,7 @@ class Job:
         grid: name of the grid.
         config: the experiment that is trained, as plain data.
         run, prepared: folders of the run and of its corpus.
+        corpus: fingerprint of the corpus.
         tasks: the cells.
         parent: folder and digests of the model to fine-tune, or None.
     """
@@ -67,8 +68,14 @@ class Job:
     config: dict[str, Any]
     run: str
     prepared: str
+    corpus: str
     tasks: tuple[Task, ...]
     parent: dict[str, Any] | None = None
+
+    @property
+    def digest(self) -> str:
+        """First digits of the digest of everything that determines the training; the end of `name`."""
+        return self.name.rpartition("-")[2]
 
     def save(self, path: Path) -> None:
         """Write the job to a file."""
@@ -120,13 +127,13 @@ def plan(
     not fit the parent.
     """
     keep = max(cell.config.training.average_last for cell in grid.cells)
-    corpora = _Corpora(parent.load_tokenizer() if parent else None)
     start = parent.record if parent else None
+    corpora = _Corpora(complete, start["tokenizer_sha256"] if start else None)
     trainings = trainings or folder
     jobs: dict[str, Job] = {}
     tasks: dict[str, list[Task]] = {}
     for cell in grid.cells:
-        config = complete(cell.config)
+        config = corpora.complete(cell.config)
         if parent:
             config = parent.settings(config, lambda unused_keys: None)  # the log of each run tells them
         trained, fingerprint = _trained(config, grid, keep), corpora.fingerprint(config)
@@ -134,17 +141,24 @@ def plan(
         if inputs not in jobs:
             varied = tuple(label for axis, label in zip(grid.axes, cell.row, strict=True) if axis.retrains)
             name = f"{slug(varied, cell.seed)}-{inputs[:_LENGTH]}"
-            run = _run_folder(trainings / "runs", name, inputs)
+            run = run_folder(trainings / "runs", name)
             prepared = trainings / "prepared" / fingerprint[:_LENGTH]
             Run(run).check(trained, resume=True)
-            jobs[inputs] = Job(name, grid.name, trained.model_dump(mode="json"), str(run), str(prepared), (), start)
+            jobs[inputs] = Job(
+                name, grid.name, trained.model_dump(mode="json"), str(run), str(prepared), fingerprint, (), start
+            )
         tasks.setdefault(inputs, []).append(_task(cell, config, trained, inputs, grid, folder))
     return [replace(job, tasks=tuple(tasks[inputs])) for inputs, job in jobs.items()]
 
 
-def _run_folder(runs: Path, name: str, inputs: str) -> Path:
-    """Return the folder of the run with these inputs, which another grid may have named after its own rows."""
-    return min(runs.glob(f"*-{inputs[:_LENGTH]}"), default=runs / name)
+def run_folder(runs: Path, name: str) -> Path:
+    """Return the folder of the run of this name; another grid may have named it after its own rows.
+
+    Args:
+        runs: the folder of runs.
+        name: ends with the digest of the inputs, like the names of other grids.
+    """
+    return min(runs.glob(f"*-{name.rpartition('-')[2]}"), default=runs / name)
 
 
 def _trained(config: ExperimentConfig, grid: Grid, keep: int) -> ExperimentConfig:
@@ -189,14 +203,22 @@ def _task(
 
 
 class _Corpora:
-    """Fingerprints of corpora; each is computed once, as it reads all files."""
+    """Sections `data` with synthetic text, and fingerprints of corpora; each is found once, as that reads all files."""
 
-    def __init__(self, tokenizer: Tokenizer | None) -> None:
-        self._tokenizer = tokenizer
-        self._known: dict[str, str] = {}
+    def __init__(self, complete: Callable[[ExperimentConfig], ExperimentConfig], tokenizer_sha256: str | None) -> None:
+        self._complete = complete
+        self._tokenizer_sha256 = tokenizer_sha256
+        self._data: dict[str, DataConfig] = {}
+        self._fingerprints: dict[str, str] = {}
+
+    def complete(self, config: ExperimentConfig) -> ExperimentConfig:
+        key = config.data.model_dump_json()
+        if key not in self._data:
+            self._data[key] = self._complete(config).data
+        return config.model_copy(update={"data": self._data[key]})
 
     def fingerprint(self, config: ExperimentConfig) -> str:
-        sections = config.model_dump_json(include={"data", "cleaning", "tokenizer", "augmentation"})
-        if sections not in self._known:
-            self._known[sections] = corpus_plan(config, self._tokenizer)["fingerprint"]
-        return self._known[sections]
+        key = config.model_dump_json(include={"data", "cleaning", "tokenizer", "augmentation"})
+        if key not in self._fingerprints:
+            self._fingerprints[key] = corpus_plan(config, self._tokenizer_sha256)["fingerprint"]
+        return self._fingerprints[key]

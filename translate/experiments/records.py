@@ -59,7 +59,7 @@ def read_text(folder: Path, name: str, record: Record) -> list[str]:
     """Return the lines of a text of a record; UserError if it is missing or was changed."""
     path = folder / name
     try:
-        lines = path.read_text(encoding="utf-8").split("\n")[:-1]
+        lines = path.read_bytes().decode("utf-8").split("\n")[:-1]  # read_text would change "\r"
     except (OSError, ValueError) as error:
         raise UserError(f"{path}: missing or damaged; remove {folder} to have the run scored again") from error
     if digest(lines) != record["texts"].get(name):

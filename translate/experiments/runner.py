@@ -100,7 +100,7 @@ def _close(process: "subprocess.Popen[bytes]", job: Job, folder: Path) -> None:
         number = -process.returncode
         by = f"killed by {signal.Signals(number).name}" if number > 0 else f"ended with code {process.returncode}"
         hint = ", as for want of memory" if number == signal.SIGKILL else ""
-        fail(job, KILLED, f"{by}{hint}; run the grid again to continue (log: {_log(job, folder)})")
+        fail(job, job.tasks, KILLED, f"{by}{hint}; run the grid again to continue (log: {_log(job, folder)})")
 
 
 def _failure(task: Task) -> str | None:

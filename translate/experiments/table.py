@@ -158,8 +158,10 @@ def spread(values: Sequence[float]) -> str:
     """Return mean and standard deviation of a sample; the mean alone for one value, nothing for none."""
     if not values:
         return MISSING
-    deviation = f" ± {statistics.stdev(values):.2f}" if len(values) > 1 else ""
-    return f"{statistics.fmean(values):.2f}{deviation}"
+    mean = statistics.fmean(values)
+    form = ".2f" if abs(mean) < 1e6 else ".2e"  # the perplexity of a diverged model has hundreds of digits
+    deviation = f" ± {statistics.stdev(values):{form}}" if len(values) > 1 and math.isfinite(mean) else ""
+    return f"{mean:{form}}{deviation}"
 
 
 def rank_correlation(a: Sequence[float], b: Sequence[float]) -> float:

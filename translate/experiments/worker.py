@@ -12,7 +12,8 @@ import signal
 import sys
 import threading
 import traceback
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -21,7 +22,7 @@ from translate.config.decoding import DecodingConfig
 from translate.config.load import parse
 from translate.errors import UserError
 from translate.experiments import records
-from translate.experiments.plan import Job, Task
+from translate.experiments.plan import Job, Task, run_folder
 from translate.experiments.records import DONE, FAILED, Record
 from translate.files import locked
 from translate.machine import limit_spinning
@@ -42,27 +43,34 @@ def work(path: Path) -> None:
     A failure is written as the record of each cell that has none. Another process with the same run is waited for.
     """
     job = Job.load(path)
-    run = Path(job.run)
-    run.parent.mkdir(parents=True, exist_ok=True)
-    with locked(
-        run.with_name(f".{run.name}.lock"), lambda: print("waiting for another process with this run", flush=True)
-    ):
-        try:
+    runs = Path(job.run).parent
+    runs.mkdir(parents=True, exist_ok=True)
+    with locked(runs / f".{job.digest}.lock", lambda: print("waiting for another process with this run", flush=True)):
+        job = dataclasses.replace(job, run=str(run_folder(runs, job.name)))  # another grid may have begun it meanwhile
+        with _failures(job, job.tasks):
             _work(job)
-        except Exception as error:
-            traceback.print_exc()
-            fail(job, FAILED, _reason(error))
 
 
-def fail(job: Job, status: str, reason: str) -> None:
-    """Write a failure as the record of each cell of the job that has no result.
+@contextmanager
+def _failures(job: Job, tasks: Sequence[Task]) -> Iterator[None]:
+    """Write an exception as the record of each of these cells that has no result."""
+    try:
+        yield
+    except Exception as error:
+        traceback.print_exc()
+        fail(job, tasks, FAILED, _reason(error))
+
+
+def fail(job: Job, tasks: Sequence[Task], status: str, reason: str) -> None:
+    """Write a failure as the record of each cell that has no result.
 
     Args:
         job: the job.
+        tasks: cells of the job.
         status: FAILED, or KILLED for a job that is repeated next time.
         reason: one sentence.
     """
-    for task in job.tasks:
+    for task in tasks:
         if not is_done(task):
             records.write(Path(task.record), _place(job, task) | {"status": status, "reason": reason}, {})
 
@@ -75,6 +83,7 @@ def is_done(task: Task) -> bool:
 
 def _work(job: Job) -> None:
     # Imported late, so that a process that only waits or fails starts fast.
+    from translate.corpus.manifest import plan
     from translate.corpus.prepare import Prepared
     from translate.evaluation.validation import greedy_bleu
     from translate.training.run import Run
@@ -83,17 +92,21 @@ def _work(job: Job) -> None:
     run, config = Run(Path(job.run)), parse(job.config, job.name)
     if not _is_trained(run):
         parent = None if run.has_begun else _parent(job)
+        _check_corpus(job, plan(config, job.parent["tokenizer_sha256"] if job.parent else None))
         train_experiment(
             config, run, Path(job.prepared), score_bleu=greedy_bleu, say=_say, resume=True, from_model=parent
         )
     prepared = Prepared.open(Path(job.prepared))
-    for average_last in dict.fromkeys(task.average_last for task in job.tasks):
-        tasks = [task for task in job.tasks if task.average_last == average_last and not is_done(task)]
-        if tasks:
+    _check_corpus(job, prepared.manifest)
+    missing = [task for task in job.tasks if not is_done(task)]
+    for average_last in dict.fromkeys(task.average_last for task in missing):
+        tasks = [task for task in missing if task.average_last == average_last]
+        with _failures(job, tasks):
             model = _model(run, average_last)
             perplexity = _perplexity(model, prepared.valid)
             for task in tasks:
-                _score(job, task, model, perplexity, prepared)
+                with _failures(job, [task]):
+                    _score(job, task, model, perplexity, prepared)
 
 
 def _parent(job: Job) -> Path | None:
@@ -106,6 +119,12 @@ def _parent(job: Job) -> Path | None:
     if Parent.open(folder, _say).record != job.parent:
         raise UserError(f"{folder}: has changed since the grid was planned; run the grid again")
     return folder
+
+
+def _check_corpus(job: Job, manifest: Record) -> None:
+    """Raise UserError if a manifest, or a plan of one, is not of the corpus that the grid was planned with."""
+    if manifest["fingerprint"] != job.corpus:
+        raise UserError("the corpus has changed since the grid was planned; run the grid again")
 
 
 def _is_trained(run: "Run") -> bool:

@@ -28,13 +28,14 @@ from translate.models.folder import FILES, ModelFolder
 from translate.models.registry import locate
 
 
-def with_synthetic(config: ExperimentConfig, folder: Path, say: Say) -> ExperimentConfig:
+def with_synthetic(config: ExperimentConfig, folder: Path, say: Say, *, make: bool = True) -> ExperimentConfig:
     """Make the missing side of each monolingual training source; return the experiment with the files in it.
 
     Args:
         config: the experiment.
         folder: the place of the files, one per source.
         say: receives each message to the user.
+        make: whether to translate what is not there yet; UserError if there is any otherwise.
 
     Raises UserError if a model or a text cannot be used, or if the model translates another language.
     """
@@ -42,7 +43,8 @@ def with_synthetic(config: ExperimentConfig, folder: Path, say: Say) -> Experime
 
     def made(sources: Sequence[Source]) -> tuple[Source, ...]:
         return tuple(
-            _made(source, data, folder, say) if isinstance(source, MonoSource) else source for source in sources
+            _made(source, data, folder, say, make=make) if isinstance(source, MonoSource) else source
+            for source in sources
         )
 
     changes: dict[str, object] = {"train": made(data.train)}
@@ -51,7 +53,7 @@ def with_synthetic(config: ExperimentConfig, folder: Path, say: Say) -> Experime
     return config.model_copy(update={"data": data.model_copy(update=changes)})
 
 
-def _made(source: MonoSource, data: DataConfig, folder: Path, say: Say) -> MonoSource:
+def _made(source: MonoSource, data: DataConfig, folder: Path, say: Say, *, make: bool) -> MonoSource:
     if source.synthetic is not None:
         return source
     root = Path(data.root)
@@ -62,6 +64,8 @@ def _made(source: MonoSource, data: DataConfig, folder: Path, say: Say) -> MonoS
     key = hashlib.sha256(json.dumps([digests, settings]).encode()).hexdigest()[:16]
     place = folder / f"{text.name.partition('.')[0]}.{key}.txt"
     if not place.exists():
+        if not make:
+            raise UserError(f"{text}: not translated with {source.model} yet; run the grid without --table first")
         folder.mkdir(parents=True, exist_ok=True)
         with locked(folder, lambda: say(f"waiting for another process that translates text in {folder}")):
             if not place.exists():

@@ -9,12 +9,15 @@ from translate.options.declaring import COMPUTING, FILES, OUTPUT, argument, flag
 
 RUNS, TRAINING = "Runs", "Training"
 
+EXIT_FAILED = 1  # of a grid with a run that fails
+
 
 @dataclass(frozen=True, kw_only=True)
 class Experiment:
     """Run a grid of experiments and print its table.
 
-    Run the same command again to continue after an interruption; finished runs are kept.
+    Run the same command again to continue after an interruption; finished runs are kept. The exit code is 1 if a run
+    fails.
     """
 
     grid: Annotated[Path, argument("GRID", "Grid file (TOML).")]

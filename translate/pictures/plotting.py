@@ -16,6 +16,7 @@ _DPI = 150
 _SETTINGS = {
     "svg.hashsalt": "translate",
     "font.size": 9.0,
+    "text.parse_math": False,  # "$" in a sentence begins no formula
     "axes.titlesize": 9.0,
     "axes.spines.top": False,
     "axes.spines.right": False,
@@ -71,8 +72,11 @@ def rendered(figure: "Figure", format: str) -> bytes:
         format: "svg" or "png".
     """
     from matplotlib import rc_context
+    from matplotlib.text import Text
 
     file = io.BytesIO()
     with rc_context(_SETTINGS):
+        for text in figure.findobj(Text):  # those that were written outside of this context
+            text.set_parse_math(False)
         figure.savefig(file, format=format, dpi=_DPI, metadata={"Date": None} if format == "svg" else {})
     return file.getvalue()

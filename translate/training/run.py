@@ -18,6 +18,7 @@ import math
 import os
 import sys
 from collections.abc import Iterator
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -32,8 +33,10 @@ from translate.corpus.prepare import Prepared
 from translate.errors import UserError
 from translate.training.environment import environment
 
-# Settings that may change when a run is resumed: they do not change the result of any update.
+# Settings that may change when a run is resumed: they do not change the result of any update. The corpus is compared by
+# its content, not by its place.
 FREE = {
+    "data.root",
     *(f"decoding.{key}" for key in DecodingSection.model_fields),
     *("training.max_steps", "training.max_epochs", "training.patience", "training.log_every", "training.tensorboard"),
     *("training.checkpoint_activations", "training.parallel"),
@@ -72,7 +75,7 @@ class Run:
         """Raise UserError if the folder cannot hold this experiment; the message names the settings that differ."""
         if self.has_begun:
             before = parse(load_json(self.config), str(self.config))
-            changed = sorted(differing(before.model_dump(), config.model_dump()).keys() - FREE)
+            changed = sorted(differing(_resolved(before), _resolved(config)).keys() - FREE)
             if changed:
                 raise UserError(
                     f"{self.folder}: its run has other settings ({', '.join(changed)}); name another --run, or "
@@ -195,6 +198,13 @@ class Run:
                 stay = [record for record in stay if record.get("kind") != "final" or record.get("step") != step]
             with writing(self.metrics, "the metrics"):
                 files.write_text(self.metrics, "".join(json.dumps(record) + "\n" for record in stay))
+
+
+def _resolved(config: ExperimentConfig) -> Record:
+    """Return the settings, with all fields of the architecture in place of a preset and the fields that differ."""
+    architecture = asdict(config.model.architecture(config.tokenizer.vocab_size))
+    del architecture["vocab_size"]  # tokenizer.vocab_size
+    return config.model_dump() | {"model": architecture}
 
 
 @contextlib.contextmanager

@@ -120,6 +120,8 @@ def test_a_system_compared_with_itself_has_no_differences(saved: Path, capsys: p
         ("first.txt second.txt --reference src.de --train gone.en", "gone.en"),
         ("first.txt second.txt --reference ref.en --train blank.en", "blank.en: has no words"),
         ("first.txt second.txt --reference empty.en", "the test set 'empty' has no lines"),
+        ("first.txt second.txt --reference blank.en", "the references of the test set 'blank' have no words"),
+        ("first.txt second.txt --reference ref.en --beam 3", "--beam is for models"),
         ("first.txt short.txt --reference ref.en", "short.txt: has 1 lines"),
         ("first.txt nothing --reference ref.en", "no such file, folder"),
     ],

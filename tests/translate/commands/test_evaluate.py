@@ -246,6 +246,31 @@ def test_saved_outputs_are_compared_without_a_model(saved: Path, capsys: pytest.
     assert second["bleu"]["score"] == pytest.approx(expected.score)
 
 
+def test_settings_of_a_search_without_a_model_are_refused(saved: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["evaluate", "a.txt", "--reference", "ref.en", "--alpha", "0.3"]) == 2
+    assert "--alpha is for models; leave it out for saved outputs" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("options", "warning"),
+    [
+        (["--beam", "3"], "scores of another search on 'small', which were replaced"),
+        (["--ignore-case"], "scores of other metrics on 'small', which were replaced"),
+        (["--beam", "3", "--ignore-case"], "scores of another search and other metrics"),
+        (["--confidence"], None),
+    ],
+)
+def test_replacing_scores_that_were_made_otherwise_is_reported(
+    run: Path, options: list[str], warning: str | None, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["evaluate", "runs/x"]) == 0
+    capsys.readouterr()
+    assert main(["evaluate", "runs/x", *options]) == 0
+    said = capsys.readouterr().err
+    assert (warning or "") in said
+    assert ("warning" in said) == (warning is not None)
+
+
 def test_systems_that_share_a_results_file_are_refused(
     run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -230,7 +230,7 @@ def test_a_changed_setting_is_named_and_rebuilt(root: Path, tmp_path: Path) -> N
 def test_a_corpus_made_before_a_setting_existed_stays_up_to_date(root: Path) -> None:
     """A new key must be absent from the fingerprint at its default: extend `manifest.plan`, not this test."""
     first = {"data", "cleaning", "tokenizer", "augmentation"}
-    config = plan(experiment(root), None)["config"]
+    config = plan(experiment(root))["config"]
     assert config.keys() == first
     assert config["augmentation"].keys() == {"case", "ending", "markup", "joined"}
     assert config["tokenizer"].keys() == {
@@ -242,7 +242,7 @@ def test_a_corpus_made_before_a_setting_existed_stays_up_to_date(root: Path) -> 
         "vocab_size",
     }
     changed = parse({**experiment(root).model_dump(), "augmentation": {"names": 0.5}}, "test")
-    assert plan(changed, None)["config"]["augmentation"]["names"] == 0.5
+    assert plan(changed)["config"]["augmentation"]["names"] == 0.5
 
 
 def test_a_failed_rebuild_leaves_the_old_corpus(root: Path, tmp_path: Path) -> None:

@@ -49,6 +49,14 @@ def test_chinese_is_not_split_at_spaces() -> None:
     assert scores.bleu.value > 0
 
 
+@pytest.mark.parametrize("target", ["zh", "zh-CN", "zh_Hans"])
+def test_chinese_is_split_into_characters(target):
+    references, hypotheses = ["我喜欢吃苹果和香蕉。"], ["我喜欢吃苹果和梨。"]
+    theirs = sacrebleu.corpus_bleu(hypotheses, [references], tokenize="zh").score
+    assert corpus_bleu(hypotheses, references, target=target) == pytest.approx(theirs)
+    assert theirs > corpus_bleu(hypotheses, references)
+
+
 @pytest.mark.parametrize("function", [score, corpus_bleu])
 def test_unequal_counts_are_an_error_with_both_counts(function) -> None:  # type: ignore[no-untyped-def]
     with pytest.raises(UserError, match="5 translations but 3 references"):

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from transformer.presets import PRESETS, model_config
+from transformer.presets import PRESETS, model_config, resolve
 from translate.cli import main
 from translate.errors import UserError
 from translate.experiments import cost
@@ -116,3 +116,15 @@ def test_this_machine_is_measured() -> None:
     (here,) = cost.find_devices("here")
     assert here.flops > 1e8
     assert here.watts is None
+
+
+def test_a_window_sees_its_position_and_as_many_on_each_side() -> None:
+    model = resolve("paper-base", {"window": 2}, 37_000)
+    assert Plan(model, 1e6, 30).neighbourhood == 5
+    restricted = next(row for row in cost.layer_rows(Plan(model, 1e6, 30)) if "restricted" in row["layer"])
+    assert float(restricted["operations"]) == pytest.approx(5 * 30 * 512, rel=1e-2)
+
+
+def test_a_run_with_narrower_keys_is_not_the_published_one() -> None:
+    model = resolve("paper-base", {"d_k": 16}, 37_000)
+    assert not Plan(model, 1e6, 30).is_published

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.translate.experiments.conftest import GRID, Write, jobs_of, run
+from translate.cli import main
 from translate.errors import UserError
 from translate.experiments import records
 from translate.experiments.plan import Job
@@ -96,6 +97,87 @@ def test_grids_share_the_runs_of_one_folder(write: Write, finished: Path, tmp_pa
     assert (Path(shared.run) / "metrics.jsonl").read_bytes() == state
 
 
+@pytest.mark.parametrize(("setting", "value"), [("model.preset", "small"), ("data.root", "elsewhere")])
+def test_another_way_to_write_the_same_experiment_finds_its_runs(
+    write: Write, finished: Path, tmp_path: Path, setting: str, value: str
+) -> None:
+    """The preset has no effect if all that it sets is written out, nor has the root without files."""
+    toy = GRID.replace("[axes]", "[settings]\nmodel.init_gain = 1.0\nmodel.dropout = 0.1\n\n[axes]")
+    _, before = jobs_of(write(toy), tmp_path / "out")
+    run = Path(before[0].run)
+    run.mkdir(parents=True)
+    (run / "metrics.jsonl").touch()
+    (run / "config.json").write_text(json.dumps(before[0].config), encoding="utf-8")
+    _, after = jobs_of(write(toy.replace("[settings]", f'[settings]\n{setting} = "{value}"')), tmp_path / "out")
+    assert [job.run for job in after] == [job.run for job in before]
+
+
+def test_grids_that_were_planned_before_their_common_run_began_train_it_once(
+    write: Write, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("translate.training.session.product_rate", lambda dtype, device: 1e9)
+    text = GRID.replace('"post", "pre"', '"post"').replace("[1, 2]", "[1]").replace("[1, 3]", "[1]")
+    other = (
+        text.replace("model.norm", "model.dropout")
+        .replace('["post"]', "[0.1]")
+        .replace('norm = "post"', "dropout = 0.1")
+    )
+    plans = [
+        jobs_of(write(grid).rename(tmp_path / f"{name}.toml"), tmp_path / name, tmp_path / "trainings")[1]
+        for name, grid in (("norm", text), ("dropout", other))
+    ]
+    assert plans[0][0].run != plans[1][0].run
+    for jobs in plans:
+        run(jobs, tmp_path)
+        record = records.read(Path(jobs[0].tasks[0].record))
+        assert record is not None
+        assert record["status"] == "done"
+    assert len([path for path in (tmp_path / "trainings/runs").iterdir() if path.is_dir()]) == 1
+
+
+def test_a_corpus_that_changed_after_planning_is_refused(
+    write: Write, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("translate.training.session.product_rate", lambda dtype, device: 1e9)
+    text = "".join(f"eins zwei {i} {7 * i} {i * i}\n" for i in range(90))
+    for name in ("a.de", "a.en"):
+        (tmp_path / name).write_text(text, encoding="utf-8")
+    train = f'data.train = [{{ source = "{tmp_path}/a.de", target = "{tmp_path}/a.en" }}]'
+    settings = f"[settings]\n{train}\ncleaning.identical = false\ntokenizer.vocab_size = 300\n\n[axes]"
+    _, jobs = jobs_of(write(GRID.replace("[axes]", settings)), tmp_path / "out")
+    run(jobs[:1], tmp_path)
+    (tmp_path / "a.en").write_text(text.replace("zwei", "drei"), encoding="utf-8")
+    run(jobs[1:2], tmp_path)
+    first, second = (records.read(Path(job.tasks[0].record)) for job in jobs[:2])
+    assert first is not None
+    assert second is not None
+    assert first["status"] == "done"
+    assert "the corpus has changed since the grid was planned; run the grid again" in second["reason"]
+    assert len([*(tmp_path / "out/runs").glob("*/metrics.jsonl")]) == 1
+
+
+def test_a_cell_that_fails_leaves_the_others_of_its_training(
+    write: Write, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("translate.training.session.product_rate", lambda dtype, device: 1e9)
+    text = GRID.replace('model.norm = ["post", "pre"]', "training.average_last = [10, 1]").replace("[1, 2]", "[1]")
+    path = write(text.replace('norm = "post"', "average_last = 1"))
+    _, jobs = jobs_of(path, tmp_path / "out")
+    run(jobs, tmp_path)
+    found = {
+        task.row: record
+        for job in jobs
+        for task in job.tasks
+        if (record := records.read(Path(task.record))) is not None
+    }
+    assert {row: record["status"] for row, record in found.items()} == {
+        ("10", "1"): "failed", ("10", "3"): "failed", ("1", "1"): "done", ("1", "3"): "done"
+    }  # fmt: skip
+    assert "average_last = 10, but the run has 3 checkpoints" in found["10", "1"]["reason"]
+    command = ["experiment", str(path), "--out", str(tmp_path / "out")]
+    assert (main(command), main([*command, "--table"])) == (1, 0)
+
+
 def test_a_run_directory_of_another_experiment_is_refused(write: Write, tmp_path: Path) -> None:
     _, jobs = jobs_of(write(GRID), tmp_path / "out")
     folder = Path(jobs[0].run)
@@ -135,9 +217,9 @@ def test_runs_start_from_the_model_that_the_grid_names(
     record = Run(Path(jobs[0].run)).recorded_parent()
     assert record is not None
     assert record["weights_sha256"] == sha256(first / "model.safetensors")
-    wider = text.replace("[axes]", "[settings]\nmodel.d_ff = 26\n\n[axes]")
-    with pytest.raises(UserError, match=r"model.d_ff = 26 in the experiment and 22"):
-        jobs_of(write(f'from = "{first}"\n{wider}'), tmp_path / "out")
+    narrower = text.replace("[axes]", "[settings]\nmodel.d_ff = 18\n\n[axes]")
+    with pytest.raises(UserError, match=r"model.d_ff = 18 in the experiment and 22"):
+        jobs_of(write(f'from = "{first}"\n{narrower}'), tmp_path / "out")
 
 
 def test_another_model_than_the_planned_one_is_refused(write: Write, finished: Path, tmp_path: Path) -> None:

@@ -104,8 +104,8 @@ def test_an_average_of_other_checkpoints_is_made_without_training(folder: Path) 
 def test_a_failure_is_a_row_with_its_reason(folder: Path) -> None:
     table, jobs = table_of(folder)
     shutil.rmtree(folder / "records")
-    fail(jobs[0], records.FAILED, "loss was not finite")
-    fail(jobs[1], records.KILLED, "killed by SIGKILL")
+    fail(jobs[0], jobs[0].tasks, records.FAILED, "loss was not finite")
+    fail(jobs[1], jobs[1].tasks, records.KILLED, "killed by SIGKILL")
     table, jobs = table_of(folder)
     assert table.rows()[1]["remarks"] == "seed 1: loss was not finite; seed 2: killed by SIGKILL"
     assert table.rows()[2]["remarks"] == "seed 1, 2: not run yet"
@@ -115,7 +115,7 @@ def test_a_failure_is_a_row_with_its_reason(folder: Path) -> None:
 
 def test_a_failure_does_not_replace_a_result(folder: Path) -> None:
     before, jobs = table_of(folder)
-    fail(jobs[0], records.FAILED, "a disk was full")
+    fail(jobs[0], jobs[0].tasks, records.FAILED, "a disk was full")
     assert table_of(folder)[0].rows() == before.rows()
 
 
@@ -189,6 +189,8 @@ def test_a_planted_difference_is_found() -> None:
 
 def test_spread() -> None:
     assert (spread([]), spread([2.0]), spread([1.0, 3.0])) == ("", "2.00", "2.00 ± 1.41")
+    assert (spread([math.nan, 3.0]), spread([math.inf, 3.0])) == ("nan", "inf")
+    assert spread([1e300, 3e300]) == "2.00e+300 ± 1.41e+300"
 
 
 @given(st.lists(st.integers(0, 9), min_size=2, max_size=8))
@@ -209,6 +211,12 @@ def test_rank_correlation_without_ties_is_spearmans_formula() -> None:
 def test_rank_correlation_with_ties_is_that_of_the_textbook() -> None:
     # Ranks 1, 2.5, 2.5, 4 and 1, 2, 3, 4: Pearson's correlation of these.
     assert rank_correlation([1, 5, 5, 9], [1, 2, 3, 4]) == pytest.approx(4.5 / (4.5 * 5) ** 0.5)
+
+
+def test_cells_of_markdown_tables_may_contain_what_separates_them() -> None:
+    table = rendered([{"a|b": "x|y", "c": "z"}], "github")
+    assert [line.replace(r"\|", "").count("|") for line in table.split("\n")] == [3, 3, 3]
+    assert "x|y" in rendered([{"a": "x|y"}], "simple")
 
 
 def test_empty_columns_are_left_out() -> None:

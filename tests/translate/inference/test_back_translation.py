@@ -161,3 +161,10 @@ def test_unusable_sources_give_a_one_sentence_error(experiment: ExperimentConfig
     other = experiment.data.train[1].model_copy(update={"synthetic": "x.en"})
     with pytest.raises(UserError, match="mono.de has 23 lines but .*x.en has 210"):
         list(read_pairs(other, Path(experiment.data.root)))
+
+
+def test_nothing_is_translated_where_only_a_table_is_wanted(experiment: ExperimentConfig, tmp_path: Path) -> None:
+    with pytest.raises(UserError, match="mono.de: not translated with .* yet; run the grid without --table first"):
+        with_synthetic(experiment, tmp_path / "synthetic", lambda message: None, make=False)
+    made = complete(experiment, tmp_path)
+    assert with_synthetic(experiment, tmp_path / "synthetic", lambda message: None, make=False) == made
