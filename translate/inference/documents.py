@@ -1,16 +1,19 @@
 """Translation of texts with a format: their pieces are translated or copied, and paragraphs keep their lines."""
 
 import dataclasses
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from io import StringIO
 
 from translate.inference.translator import Translator
 from translate.text import formats
-from translate.text.pieces import Piece
+from translate.text.pieces import Piece, pieces
 from translate.text.translation import Translation
 from translate.text.wrapping import wrapped
 
 TranslatedPiece = tuple[Piece, Translation | None]  # None for a piece that is copied
+
+_CUT = "\v"  # stands for a line break: white space that patterns of markup may contain, unlike "\n"
 
 
 def translate_pieces(
@@ -24,9 +27,10 @@ def translate_pieces(
         layout: one of `formats.FORMATS`; in "lines" a piece is one sentence.
         guarded: as for `Translator.passages`.
     """
+    markup = formats.markup(layout)
 
     def passages(pieces: Iterable[str]) -> Iterator[Translation]:
-        return translator.passages(pieces, guarded=guarded, splits=layout != "lines", markup=formats.markup(layout))
+        return translator.passages(pieces, guarded=guarded, splits=layout != "lines", markup=markup)
 
     for source, translation in zip(texts, passages(texts), strict=True):
         if "\n" not in source:
@@ -34,10 +38,19 @@ def translate_pieces(
             continue
         text = wrapped(translation.text, source)
         if text is None:  # too few words for this many lines
-            lines = source.split("\n")
-            translated = [found.text for found in passages(lines)]
-            text = "\n".join(new if new.strip() else old for new, old in zip(translated, lines, strict=True))
+            parts = _lines(source, markup)
+            found = passages([part.text for part in parts if part.translate])
+            # A line that is not blank must not become blank, which would begin a new paragraph.
+            text = "".join((part.translate and next(found).text.strip()) or part.text for part in parts)
         yield dataclasses.replace(translation, text=text)
+
+
+def _lines(text: str, markup: re.Pattern[str]) -> list[Piece]:
+    """Divide a text into the parts of its lines to translate, and line breaks and markup of several lines to copy."""
+    cut = markup.sub(
+        lambda match: re.sub(".", _CUT, match[0]) if _CUT in match[0] else match[0], text.replace("\n", _CUT)
+    )
+    return pieces(text, [line.span() for line in re.finditer(f"[^{_CUT}]+", cut)])
 
 
 def translate_documents(translator: Translator, texts: Sequence[str], layout: str) -> list[list[TranslatedPiece]]:

@@ -30,7 +30,7 @@ _RULE = re.compile(r"[\s>]*(?:[-*_=|:+]\s*){2,}\Z|[\s>]*=+\s*\Z|\s*-+\s*\Z")
 # Attributes, targets of links, and lines of tags.
 _ATTRIBUTES = re.compile(r"\s*(?:\[(?!\^)[^\]]+\]:\s*\S|:::|\{:[^{}]*\}\s*\Z|(?:<[^<>\n]{1,1000}>\s*)+\Z)")
 _ITEM = re.compile(r"\s*(?:[-*+]|\d{1,9}[.)])\s+|\[\^[^\]\s]{1,100}\]:\s")
-_HARD_BREAK = re.compile(r"(?: {2,}|\\)\n?\Z")
+_HARD_BREAK = re.compile(r"(?:(?<! ) {2,}|\\)\r?\n?\Z")
 _CELL = re.compile(r"((?:\\.|`[^`]*`|[^|\\`]|[\\`])+)|(\|)", re.DOTALL)
 
 

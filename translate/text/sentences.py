@@ -33,25 +33,33 @@ def split(text: str, language: str, markup: re.Pattern[str] = PLACEHOLDER) -> li
     """Divide `text` into sentences to translate and white space, bullets and numbering to copy.
 
     Args:
-        text: anything; a line break, a tab and three spaces end a sentence.
+        text: anything; a line break, and outside of markup a tab and three spaces, end a sentence.
         language: language code; a language without a module is treated as English.
         markup: matches text in which no sentence ends.
     """
     rules = languages.find(language) or languages.find("en")
     assert rules  # English has a module
-    return pieces(text, [span for line in _LINE.finditer(text) for span in _sentences(line, rules, markup)])
+    kept: list[tuple[int, int]] = []
+
+    def without_spaces(match: re.Match[str]) -> str:
+        if "\n" in match[0]:
+            return match[0]
+        kept.append(match.span())
+        return "x" * len(match[0])
+
+    lines = [line.span() for line in _LINE.finditer(markup.sub(without_spaces, text))]
+    return pieces(text, [span for start, stop in lines for span in _sentences(text[start:stop], start, rules, kept)])
 
 
-def _sentences(line: re.Match[str], language: Language, markup: re.Pattern[str]) -> list[tuple[int, int]]:
-    """Return the spans of the sentences of a line in the text."""
-    text, spans, start = line[0], [], _after_bullet(line[0], language)
-    kept = [match.span() for match in markup.finditer(text)]
-    for match in _MARK.finditer(text, start):
-        if _ends(text, match, language) and not _is_within(match.start("space"), kept):
+def _sentences(line: str, offset: int, language: Language, kept: list[tuple[int, int]]) -> list[tuple[int, int]]:
+    """Return the spans, in the text, of the sentences of a line that begins at `offset`; none ends within `kept`."""
+    spans, start = [], _after_bullet(line, language)
+    for match in _MARK.finditer(line, start):
+        if _ends(line, match, language) and not _is_within(offset + match.start("space"), kept):
             spans.append((start, match.start("space")))
             start = match.end()
-    spans.append((start, len(text)))
-    return [(line.start() + a, line.start() + b) for a, b in spans]
+    spans.append((start, len(line)))
+    return [(offset + a, offset + b) for a, b in spans]
 
 
 def _is_within(place: int, spans: list[tuple[int, int]]) -> bool:

@@ -21,6 +21,35 @@ def test_pieces_joined_are_the_document(translator: Translator, layout: str) -> 
     assert all((translation is not None) == piece.translate for piece, translation in pieces)
 
 
+@pytest.mark.parametrize(
+    ("layout", "text", "kept"),
+    [
+        (
+            "html",
+            '<nav>\n<a\n  class="der Hund"\n  href="haus"\n>singt</a>\n</nav>',
+            '<a\n  class="der Hund"\n  href="haus"\n>',
+        ),
+        ("markdown", "`der Hund\nsingt`\n", "`der Hund\nsingt`"),
+        ("markdown", "a\n`der\nHund`\nb\n", "`der\nHund`"),
+    ],
+)
+def test_markup_over_several_lines_is_kept_in_a_paragraph_of_few_words(
+    layout: str, text: str, kept: str, translator: Translator
+) -> None:
+    (pieces,) = translate_documents(translator, [text], layout)
+    assert kept in joined(pieces)
+    assert joined(pieces).count("\n") == text.count("\n")
+
+
+@pytest.mark.parametrize("layout", ["markdown", "html", "srt", "vtt"])
+def test_lines_that_end_in_crlf_are_translated_like_others(layout: str, translator: Translator) -> None:
+    text = "1\n00:01 --> 00:02\nder Hund\n  schläft im Haus\n\ndie Katze  \nsingt am See.\n"
+    plain, windows = (
+        joined(pieces) for pieces in translate_documents(translator, [text, text.replace("\n", "\r\n")], layout)
+    )
+    assert windows == plain.replace("\n", "\r\n")
+
+
 def test_variants_are_distinct_and_few_enough(translator: Translator) -> None:
     text = "der Hund schläft im Haus. die Katze singt am See."
     best = translator(text)

@@ -121,6 +121,9 @@ def test_bullets_at_the_start_of_a_line_are_copied(text, expected):
         "Das ist <code>a. B</code> und <kbd>Nein! Ja</kbd>.",
         "Setze {{ a. B }} ein.",
         'Das <b translate="no">Haus. Und Hof</b> hat auf.',
+        "Nutze `foo    bar\tx` hier.",
+        "Das ist <b\tid=x>gut</b>.",
+        "Setze {{   x   }} ein.",
     ],
 )
 def test_no_sentence_ends_inside_untranslated_text(sentence):
