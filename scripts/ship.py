@@ -188,8 +188,10 @@ def practical(small: Path) -> str:
 
 
 def score_rows(scores: dict[str, Record]) -> Iterator[dict[str, str]]:
-    """Yield one row for each test set and precision."""
+    """Yield one row for each test set and precision; SystemExit if a set was scored with one of them alone."""
     for name in scores["fp32"]:
+        if lacking := [weights for weights, of in scores.items() if name not in of]:
+            sys.exit(f"{name}: no scores of the {', '.join(lacking)} model; run `translate evaluate` for it")
         for weights, of in scores.items():
             yield {"set": name, "lines": f"{of[name]['lines']:,}", "weights": weights, **score_cells(of[name])}
 

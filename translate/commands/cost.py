@@ -1,10 +1,13 @@
 """`translate cost`: parameters, operations, time and energy of an experiment before it is run."""
 
+from pathlib import Path
+
 from transformer.config import ModelConfig
-from translate.commands.prepare import default_folder
+from translate.commands.messages import say
+from translate.commands.prepare import complete, default_folder
 from translate.config.load import load
 from translate.config.schema import ExperimentConfig
-from translate.corpus.manifest import Manifest, read_manifest
+from translate.corpus.manifest import Manifest, corpus_settings, differing, read_manifest
 from translate.errors import UserError
 from translate.experiments import cost
 from translate.experiments.layout import Form, rendered
@@ -16,8 +19,7 @@ DEFAULT_LENGTH = 30
 def run(options: Cost) -> None:
     """Print the tables of an experiment as text or Markdown; UserError if its number of tokens is not known."""
     config = load(options.config, options.overrides or [])
-    folder = default_folder(options.config)
-    manifest = read_manifest(folder) if (folder / "manifest.json").exists() else None
+    manifest = _manifest(config, default_folder(options.config))
     plan = cost.Plan(_model(config), options.tokens or _tokens(config, manifest), options.length or _length(manifest))
     utilisation = options.utilisation or cost.base_utilisation(plan.length)
     found = cost.find_devices(options.hardware)
@@ -32,6 +34,18 @@ def run(options: Cost) -> None:
     form: Form = "github" if options.markdown else "simple"
     heading = "## " if options.markdown else ""
     print("\n\n".join(f"{heading}{title}\n\n{rendered(rows, form)}" for title, rows in tables.items()))
+
+
+def _manifest(config: ExperimentConfig, folder: Path) -> Manifest | None:
+    """Return the manifest of the prepared corpus; None if there is none, or if it was made with other settings."""
+    if not (folder / "manifest.json").exists():
+        return None
+    manifest = read_manifest(folder)
+    tokenizer = manifest["config"]["tokenizer"].get("sha256")  # of the model that a run started from
+    changed = differing(manifest["config"], corpus_settings(complete(config, make=False), tokenizer))
+    if changed:
+        say(f"{folder} is not used, as it was made with other settings ({', '.join(sorted(changed))})")
+    return None if changed else manifest
 
 
 def _model(config: ExperimentConfig) -> ModelConfig:

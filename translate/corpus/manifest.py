@@ -32,6 +32,17 @@ def plan(config: ExperimentConfig, tokenizer_sha256: str | None = None) -> Manif
 
     Raises UserError if a source cannot be read.
     """
+    plan: Manifest = {
+        "format": FORMAT,
+        "config": corpus_settings(config, tokenizer_sha256),
+        "inputs": input_hashes(config),
+    }
+    fingerprint = hashlib.sha256(json.dumps(plan, sort_keys=True).encode()).hexdigest()
+    return {**plan, "fingerprint": fingerprint}
+
+
+def corpus_settings(config: ExperimentConfig, tokenizer_sha256: str | None = None) -> dict[str, Any]:
+    """Return the settings that determine the corpus; the arguments are those of `plan`."""
     settings = config.model_dump(mode="json", include={"data", "cleaning", "tokenizer", "augmentation"})
     del settings["data"]["root"]
     if not settings["augmentation"]["names"]:
@@ -42,9 +53,7 @@ def plan(config: ExperimentConfig, tokenizer_sha256: str | None = None) -> Manif
         del settings["data"]["replay"]["share"]  # used in training alone
     if tokenizer_sha256 is not None:
         settings["tokenizer"] = {"sha256": tokenizer_sha256}
-    plan: Manifest = {"format": FORMAT, "config": settings, "inputs": input_hashes(config)}
-    fingerprint = hashlib.sha256(json.dumps(plan, sort_keys=True).encode()).hexdigest()
-    return {**plan, "fingerprint": fingerprint}
+    return settings
 
 
 def input_hashes(config: ExperimentConfig) -> dict[str, str]:

@@ -65,7 +65,10 @@ def _made(source: MonoSource, data: DataConfig, folder: Path, say: Say, *, make:
     place = folder / f"{text.name.partition('.')[0]}.{key}.txt"
     if not place.exists():
         if not make:
-            raise UserError(f"{text}: not translated with {source.model} yet; run the grid without --table first")
+            raise UserError(
+                f"{text}: not translated with {source.model} yet; run `translate prepare`, or the grid without "
+                "--table, first"
+            )
         folder.mkdir(parents=True, exist_ok=True)
         with locked(folder, lambda: say(f"waiting for another process that translates text in {folder}")):
             if not place.exists():

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from transformer.presets import PRESETS, model_config, resolve
+from tests.translate.experiments.conftest import EXPERIMENT
 from translate.cli import main
 from translate.errors import UserError
 from translate.experiments import cost
@@ -128,3 +129,18 @@ def test_a_window_sees_its_position_and_as_many_on_each_side() -> None:
 def test_a_run_with_narrower_keys_is_not_the_published_one() -> None:
     model = resolve("paper-base", {"d_k": 16}, 37_000)
     assert not Plan(model, 1e6, 30).is_published
+
+
+def test_only_a_corpus_of_the_same_settings_gives_the_number_of_tokens(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("toy.toml").write_text(EXPERIMENT.replace("max_steps = 6", "max_epochs = 6"), encoding="utf-8")
+    assert main(["prepare", "toy.toml"]) == 0
+    command = ["cost", "toy.toml", "--hardware", "P100"]
+    assert main(command) == 0
+    capsys.readouterr()
+    assert main([*command, "--set", "cleaning.identical=false"]) == 2
+    said = capsys.readouterr().err
+    assert "prepared/toy is not used, as it was made with other settings (cleaning.identical)" in said
+    assert "give --tokens" in said

@@ -164,7 +164,7 @@ def test_unusable_sources_give_a_one_sentence_error(experiment: ExperimentConfig
 
 
 def test_nothing_is_translated_where_only_a_table_is_wanted(experiment: ExperimentConfig, tmp_path: Path) -> None:
-    with pytest.raises(UserError, match="mono.de: not translated with .* yet; run the grid without --table first"):
+    with pytest.raises(UserError, match="mono.de: not translated with .* yet; run `translate prepare`, or the grid"):
         with_synthetic(experiment, tmp_path / "synthetic", lambda message: None, make=False)
     made = complete(experiment, tmp_path)
     assert with_synthetic(experiment, tmp_path / "synthetic", lambda message: None, make=False) == made
