@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from transformer.presets import PRESETS, model_config, resolve
 from tests.translate.experiments.conftest import EXPERIMENT
+from transformer.presets import PRESETS, model_config, resolve
 from translate.cli import main
 from translate.errors import UserError
 from translate.experiments import cost
