@@ -89,11 +89,13 @@ def translate_ids(
 
     Args:
         model: should be in eval mode.
-        src: token ids of each source, without eos.
+        src: token ids of each source, without eos; may be empty.
         config: the settings of the search, with the model's bos and eos in place of its own; None for the defaults.
         max_extra: an output may have this many tokens more than its source, eos included.
         max_lengths: maximum number of tokens of each output, eos included; overrides `max_extra`.
     """
+    if not src:
+        return []
     config = replace(config or SearchConfig(), bos=model.config.bos, eos=model.config.eos)
     step: Step = ModelStep(model, source_batch(model, src))
     if config.no_repeat:

@@ -38,6 +38,11 @@ def test_scores_are_those_of_the_model(model: Transformer, beam_size: int) -> No
         assert h.score == h.log_prob / length_penalty(len(h.tokens) + 1, 0.6)
 
 
+@pytest.mark.parametrize("beam_size", [1, 4])
+def test_no_sentences_have_no_translations(beam_size: int) -> None:
+    assert translate_ids(MODELS["paper"], [], SearchConfig(beam_size=beam_size)) == []
+
+
 @EACH_VARIANT
 @pytest.mark.parametrize("alpha", [0.0, 0.6, 2.0])
 def test_beam_one_is_greedy(model: Transformer, alpha: float) -> None:
