@@ -234,8 +234,8 @@ def _cell(record: object, column: str, where: str) -> str:
             known = ", ".join(value) if isinstance(value, dict) else f"a value of type {type(value).__name__}"
             raise UserError(f"{where}: there is no {column!r}: at {key!r} it holds {known}")
         value = value[key]
-    if value is None:
-        return ""
+        if value is None:
+            return ""
     if not isinstance(value, str):
         raise UserError(f"{where}: {column!r} is {json.dumps(value, default=str)[:40]}, not text")
     try:

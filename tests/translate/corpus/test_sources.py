@@ -246,8 +246,8 @@ def test_json_lines_with_dotted_keys(tmp_path: Path) -> None:
 
 
 def test_a_null_is_an_empty_side_for_cleaning_to_count(tmp_path: Path) -> None:
-    source = write_jsonl(tmp_path, '{"translation": {"de": null, "en": "x"}}')
-    assert list(read_pairs(source, tmp_path)) == [("", "x")]
+    source = write_jsonl(tmp_path, '{"translation": {"de": null, "en": "x"}}', '{"translation": null}')
+    assert list(read_pairs(source, tmp_path)) == [("", "x"), ("", "")]
 
 
 @pytest.mark.parametrize(
@@ -257,6 +257,7 @@ def test_a_null_is_an_empty_side_for_cleaning_to_count(tmp_path: Path) -> None:
         ("", "not a JSON object"),
         ("[" * 9999, "not a JSON object"),
         ("[1, 2]", "there is no 'translation.de'"),
+        ("null", "there is no 'translation.de'"),
         ('{"text": "ja"}', "there is no 'translation.de'"),
         ('{"translation": "ja"}', "there is no 'translation.de'"),
         ('{"translation": {"de": "ja", "fr": "oui"}}', "there is no 'translation.en': at 'en' it holds de, fr"),
