@@ -226,10 +226,13 @@ class DataConfig(Section):
 
     @field_validator("valid", "test")
     @classmethod
-    def _score_each_pair_once(cls, value: Source | dict[str, Source]) -> Source | dict[str, Source]:
+    def _check_held_out(cls, value: Source | dict[str, Source]) -> Source | dict[str, Source]:
         for source in value.values() if isinstance(value, dict) else (value,):
             if source.upsample > 1:
                 raise PydanticCustomError("upsample", "upsample is for training; remove the key")
+            if isinstance(source, MonoSource) and source.synthetic is None:
+                message = "translations are made for training alone; name a source that has both sides"
+                raise PydanticCustomError("mono", message)
         return value
 
 

@@ -126,6 +126,7 @@ def test_a_value_of_the_wrong_type_is_named_with_its_key(path: Path, text: str, 
         ("[data.test.more]\nkind = 'grammar'\nsplit = 'test'\npairs = 0\n", "data.test.more.pairs = 0: "),
         ("[data.test.more]\nsource = 'a'\ntarget = 'b'\nupsample = 0\n", "data.test.more.upsample = 0: "),
         ("[data.test.more]\nsource = 'a'\ntarget = 'b'\nupsample = 2\n", "upsample is for training; remove the key"),
+        ("[data.test.more]\nkind = 'mono'\npath = 'a'\nmodel = 'en-de'\n", "name a source that has both sides"),
     ],
 )
 def test_a_value_out_of_range_is_named_with_its_bound(path: Path, text: str, words: str) -> None:
