@@ -6,10 +6,10 @@
     names    "Merkel kommt." for "Tom kommt.": another name in place of one that both sides share
     joined   a pair and those that follow it in its source, as one long pair
 
-A rate is the probability for a pair whose source has 12 words. It is inversely proportional to the number of words, up
-to 1, since people type short sentences more often; that of `joined` is the same for all pairs. The variants of a pair
-depend on the pair alone, or on the pairs that are joined, not on the rest of the corpus; but new names are those of
-earlier pairs.
+A rate is the probability for a pair whose source has 12 words; of scripts without spaces, two characters are a word. It
+is inversely proportional to the number of words, up to 1, since people type short sentences more often; that of
+`joined` is the same for all pairs. The variants of a pair depend on the pair alone, or on the pairs that are joined,
+not on the rest of the corpus; but new names are those of earlier pairs.
 
 If the tokenizer has placeholders, text that a translation must keep unchanged is replaced by a symbol on both sides, as
 in translation.
@@ -23,7 +23,8 @@ from hashlib import blake2b
 from types import MappingProxyType
 
 from translate.config.schema import AugmentationConfig
-from translate.corpus.monolingual import TAG
+from translate.corpus.counting import n_words
+from translate.corpus.monolingual import untagged
 from translate.corpus.sources import Pair
 from translate.text.placeholders import SYMBOL, protect, symbol
 
@@ -31,7 +32,10 @@ TYPICAL_WORDS = 12
 
 _JOINED_WORDS = 25, 75  # the least and the greatest length of the source of a joined pair
 
-_END = re.compile(r"[.!?]$")
+_END = re.compile("[.!?。！？؟।]$")  # of Latin, Chinese and Japanese, Arabic, and Hindi text
+# Full stop and exclamation mark by script: Chinese and Japanese, Hindi and Bengali; others have those of Latin text.
+_MARKS = ((re.compile("[\u3041-\u30ff\u3400-\u9fff]"), "。！"), (re.compile("[\u0900-\u09ff]"), "।!"))
+_WIDE_ENDS = "。", "！", "？"  # no space follows
 _WORD = re.compile(r"\b[^\W_]{2,}\b")
 _NAME = re.compile(r"\b[A-ZÀ-ÖØ-Þ][a-zß-öø-ÿ]{2,}\b")
 
@@ -69,7 +73,7 @@ class Augmenter:
         """Yield each pair of a source with its placeholders, followed by its variants."""
         run: list[Pair] = []  # the pairs to join
         for tagged in pairs:
-            tag, pair = _untagged(tagged)
+            tag, pair = untagged(tagged)
             source, target = with_symbols(pair, self._n_symbols)
             yield tag + source, target
             if "names" in self._rates:
@@ -86,7 +90,7 @@ class Augmenter:
         for kind, make in self._variants.items():
             if rate := self._rates.get(kind):
                 draw = _draw(kind, pair)
-                chance = min(1.0, rate * TYPICAL_WORDS / max(1, len(pair[0].split())))
+                chance = min(1.0, rate * TYPICAL_WORDS / max(1, n_words(pair[0])))
                 if draw < chance and (variant := make(pair, draw / chance)) is not None:
                     yield kind, variant
 
@@ -118,17 +122,11 @@ class Augmenter:
         run.append(pair)
         least, greatest = _JOINED_WORDS
         wanted = least + (greatest - least) * _draw("joined", run[0]) / rate
-        if sum(len(source.split()) for source, _ in run) < wanted:
+        if sum(n_words(source) for source, _ in run) < wanted:
             return None
-        source, target = (" ".join(sides) for sides in zip(*run, strict=True))
+        source, target = (_text(sides) for sides in zip(*run, strict=True))
         run.clear()
         return source, target
-
-
-def _untagged(pair: Pair) -> tuple[str, Pair]:
-    """Return the tag of a synthetic source with the space after it, or "", and the pair without it."""
-    tag = f"{TAG} "
-    return (tag, (pair[0][len(tag) :], pair[1])) if pair[0].startswith(tag) else ("", pair)
 
 
 def with_symbols(pair: Pair, n_symbols: int) -> Pair:
@@ -150,7 +148,8 @@ def with_symbols(pair: Pair, n_symbols: int) -> Pair:
 
 def _other_case(pair: Pair, choice: float) -> Pair | None:
     source, target = (side.upper() if choice < 0.5 else side.lower() for side in pair)
-    return (source, target) if (source, target) != pair else None
+    # A script without case cannot show the case that the other side should have.
+    return (source, target) if source != pair[0] and target != pair[1] else None
 
 
 def _other_ending(pair: Pair, choice: float) -> Pair | None:
@@ -159,9 +158,22 @@ def _other_ending(pair: Pair, choice: float) -> Pair | None:
     if all(ends) and len(source) > 1 and len(target) > 1:
         return source[:-1].rstrip(), target[:-1].rstrip()
     if not any(ends) and source[-1:].isalnum() and target[-1:].isalnum():
-        mark = "." if choice < 0.5 else "!"
-        return source + mark, target + mark
+        return _ended(source, choice), _ended(target, choice)
     return None
+
+
+def _ended(side: str, choice: float) -> str:
+    """Return the side with a full stop or an exclamation mark of its script."""
+    marks = next((marks for script, marks in _MARKS if script.match(side[-1])), ".!")
+    return side + marks[choice >= 0.5]
+
+
+def _text(sentences: Sequence[str]) -> str:
+    """Return sentences as one text, with a space between two unless the first ends with a wide mark."""
+    text = sentences[0]
+    for sentence in sentences[1:]:
+        text += sentence if text.endswith(_WIDE_ENDS) else f" {sentence}"
+    return text
 
 
 def _marked_up(dictionary: Mapping[str, str], n_symbols: int, pair: Pair, choice: float) -> Pair | None:

@@ -8,6 +8,9 @@
     duplicate     the same pair occurred before
     test_overlap  a side of 4 words or more is also a side of a validation or test pair, ignoring case and spacing
 
+The tag of a synthetic source counts for `duplicate` alone, so that a natural pair never gives way to a synthetic one.
+For `test_overlap`, two characters of a script without spaces are a word.
+
 Sentences are never changed. Pairs are remembered as 8-byte hashes, in 8 to 16 bytes of memory each. The probability of
 any collision is 3 in a million among ten million pairs, and 3 in ten thousand among a hundred million.
 """
@@ -20,6 +23,8 @@ from itertools import islice
 import numpy as np
 
 from translate.config.schema import CleaningConfig
+from translate.corpus.counting import n_words
+from translate.corpus.monolingual import untagged
 from translate.corpus.seen import Seen
 from translate.corpus.sources import Pair
 
@@ -39,7 +44,8 @@ class Report:
     Attributes:
         kept: number of pairs kept.
         dropped: number of pairs dropped, by rule.
-        examples: the first few dropped pairs of each rule: source, line (from 1) and the beginning of both sides.
+        examples: the first few dropped pairs of each rule: source, number of the pair in it (from 1; "line", which it
+            is in most sources) and the beginning of both sides.
         origins: number of pairs read and kept, by source.
     """
 
@@ -107,14 +113,15 @@ class Cleaner:
 
     def _rules_against(self, pairs: Sequence[Pair]) -> list[str | None]:
         """Return the first rule that drops each pair, or None; remembers the pairs."""
-        rules = [self._rule_against(*pair) for pair in pairs]
+        natural = [untagged(pair)[1] for pair in pairs]
+        rules = [self._rule_against(*pair) for pair in natural]
         passed = [i for i, rule in enumerate(rules) if rule is None]
         if self._config.duplicates:
             for i, repeated in zip(passed, self._are_repeated([pairs[i] for i in passed]), strict=True):
                 rules[i] = "duplicate" if repeated else None
         if self._config.test_overlap:
             for i in passed:
-                if rules[i] is None and any(side in self._held_out for side in pairs[i]):
+                if rules[i] is None and any(side in self._held_out for side in natural[i]):
                     rules[i] = "test_overlap"
         return rules
 
@@ -143,8 +150,7 @@ class Cleaner:
 
 def _overlap_key(side: str) -> bytes | None:
     """Return a hash that ignores case and spacing; None for fewer than 4 words."""
-    words = side.casefold().split()
-    return _digest(" ".join(words)) if len(words) >= _OVERLAP_WORDS else None
+    return _digest(" ".join(side.casefold().split())) if n_words(side) >= _OVERLAP_WORDS else None
 
 
 def _digest(text: str) -> bytes:

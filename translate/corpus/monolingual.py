@@ -29,6 +29,12 @@ def synthetic_pairs(source: MonoSource, translated: Iterable[tuple[str, str]]) -
         yield (f"{TAG} {noised}" if source.tag and noised else noised), natural
 
 
+def untagged(pair: tuple[str, str]) -> tuple[str, tuple[str, str]]:
+    """Return the tag of a synthetic source with the space after it, or "", and the pair without it."""
+    tag = f"{TAG} "
+    return (tag, (pair[0][len(tag) :], pair[1])) if pair[0].startswith(tag) else ("", pair)
+
+
 def noisy(text: str, rate: float, draw: random.Random) -> str:
     """Return the text with words dropped and moved (Edunov et al., 2018).
 

@@ -46,6 +46,25 @@ def test_a_variant_of_case_or_ending_changes_nothing_else(pair):
 
 
 @given(PAIRS)
+@example(("wir gehen heute", "I go today"))
+@example(("Nein", "不"))
+def test_a_variant_of_case_changes_both_sides(pair):
+    for variant in variants([pair], AugmentationConfig(case=1), 0)[1:]:
+        assert all(new != old for new, old in zip(variant, pair, strict=True))
+
+
+@pytest.mark.parametrize("marks", [".!", "。！", "।!"])
+def test_an_ending_has_the_mark_of_its_script(marks):
+    letter = {".": "a", "。": "天", "।": "क"}[marks[0]]
+    bare = [(f"Satz {i}", f"{i}{letter}") for i in range(30)]
+    config = AugmentationConfig(ending=1)
+    ended = [variant for pair in bare for variant in variants([pair], config, 0)[1:]]
+    assert {target[-1] for _, target in ended} == set(marks)
+    assert [tuple(side[:-1] for side in pair) for pair in ended] == bare
+    assert [variant for pair in ended for variant in variants([pair], config, 0)[1:]] == bare
+
+
+@given(PAIRS)
 @example(("Tom hat 17 Hunde", "Tom has 17 dogs"))
 def test_markup_puts_the_same_symbols_on_both_sides(pair):
     for source, target in variants([pair], AugmentationConfig(markup=1))[1:]:
@@ -131,11 +150,12 @@ def test_a_rate_applies_to_twelve_words_and_scales_inversely_with_length(kind):
     """Within five standard deviations of the binomial distribution."""
     config = AugmentationConfig(**{kind: 0.1})
     for n_words, rate in ((12, 0.1), (3, 0.4), (24, 0.05), (1, 1.0)):
-        pairs = [(" ".join(["Wort"] * (n_words - 1) + [f"Ort{i}"]) + ".", f"Word place{i}.") for i in range(4000)]
-        augmenter = Augmenter(config, 16)
-        n_added = len(list(augmenter(pairs))) - len(pairs)
-        assert augmenter.added == {kind: n_added}
-        assert abs(n_added - 4000 * rate) <= 5 * (4000 * rate * (1 - rate)) ** 0.5
+        for word, gap, place in (("Wort", " ", "Ort"), *([("天地", "", "Aa天地")] if n_words > 1 else [])):
+            pairs = [(gap.join([word] * (n_words - 1) + [f"{place}{i}"]) + ".", f"Word place{i}.") for i in range(4000)]
+            augmenter = Augmenter(config, 16)
+            n_added = len(list(augmenter(pairs))) - len(pairs)
+            assert augmenter.added == {kind: n_added}
+            assert abs(n_added - 4000 * rate) <= 5 * (4000 * rate * (1 - rate)) ** 0.5
 
 
 def sentences(n: int, mark: str = ".") -> list[Pair]:
@@ -163,6 +183,16 @@ def test_only_whole_sentences_in_a_row_are_joined():
     assert variants(sentences(40, ""), config, 0) == sentences(40, "")
     broken = [pair for four in zip(*[iter(sentences(40))] * 4, strict=True) for pair in (*four, title)]
     assert variants(broken, config, 0) == broken
+
+
+def test_sentences_without_spaces_are_joined_without_spaces():
+    pairs = [(f"我们今天去公园看书{i}。", f"This is the long sentence {i}!") for i in range(60)]
+    joined = [pair for pair in variants(pairs, AugmentationConfig(joined=1), 0) if pair not in pairs]
+    assert joined
+    for source, target in joined:
+        assert source in "".join(source for source, _ in pairs)
+        assert target in " ".join(target for _, target in pairs)
+        assert 25 <= len(re.findall(r"[^\d。]", source)) / 2 <= 75 + 5
 
 
 def test_symbols_are_numbered_through_a_joined_pair():

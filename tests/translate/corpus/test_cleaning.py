@@ -12,7 +12,14 @@ from translate.corpus.cleaning import RULES, Cleaner, HeldOut, Report
 from translate.corpus.sources import Pair
 
 CONFIG = CleaningConfig(max_words=7, max_characters=60, max_ratio=3.0)
-HELD_OUT = HeldOut([("Der Hund läuft nach Hause.", "The dog runs home now."), ("Ja bitte sehr", "yes please do")])
+HELD_OUT = HeldOut(
+    [
+        ("Der Hund läuft nach Hause.", "The dog runs home now."),
+        ("Ja bitte sehr", "yes please do"),
+        ("วันนี้อากาศดีมาก", "今天天气很好我们出去"),
+        ("Sag danke.", "请说谢谢。"),
+    ]
+)
 GOOD = ("Die Katze schläft.", "The cat sleeps.")
 
 
@@ -42,6 +49,11 @@ def dropped(pairs: Sequence[Pair], config: CleaningConfig = CONFIG) -> dict[str,
         (("DER  hund läuft\tnach hause. ", "Something else entirely"), "test_overlap"),
         (("Etwas ganz anderes", "the dog runs home now."), "test_overlap"),
         (("The dog runs home now.", "Seiten vertauscht"), "test_overlap"),
+        (("<BT> same text", "same text"), "identical"),
+        (("<BT>  ", "nothing was generated"), "empty"),
+        (("<BT> der Hund läuft nach Hause.", "Something else entirely"), "test_overlap"),
+        (("Etwas ganz anderes", "今天天气很好我们出去"), "test_overlap"),
+        (("วันนี้อากาศดีมาก", "something else"), "test_overlap"),
     ],
 )
 def test_each_rule_drops_what_it_says(pair: Pair, rule: str) -> None:
@@ -57,6 +69,8 @@ def test_each_rule_drops_what_it_says(pair: Pair, rule: str) -> None:
         ("a" * 30, "b" * 10),  # exactly the ratio
         ("Ja.", "Yes, of course I do"),  # 19 characters: too short for the ratio to mean anything
         ("Ja bitte sehr", "held out, but of three words"),
+        ("Sagt danke.", "请说谢谢。"),  # held out, but of two words
+        ("<BT> a b c d e f g", "seven words and a tag"),
         ("Der Hund läuft nach Hause!", "other punctuation is another sentence"),
         (" leading space stays ", "and  so  does  this"),
     ],
@@ -86,6 +100,12 @@ def test_a_repeated_pair_is_a_duplicate_but_a_shared_side_is_not() -> None:
     kept, report = clean([GOOD, (GOOD[0], "The cat is asleep."), ("Sie schläft.", GOOD[1]), GOOD, GOOD])
     assert len(kept) == 3
     assert report.dropped["duplicate"] == 2
+
+
+def test_a_synthetic_pair_does_not_take_the_place_of_a_natural_one() -> None:
+    pairs = [(f"<BT> {GOOD[0]}", GOOD[1]), GOOD]
+    assert clean(pairs)[0] == pairs
+    assert dropped([*pairs, *pairs]) == {"duplicate": 2}
 
 
 def test_duplicates_depend_on_the_boundary_between_the_sides() -> None:
