@@ -4,20 +4,23 @@ import html
 import re
 import unicodedata
 
-# HTML entities of letters and of punctuation in prose.
+# HTML entities of Latin letters and of punctuation in prose.
 PROSE_ENTITIES = (
     "[A-Za-z](?:uml|acute|grave|circ|tilde|cedil|ring|slash|caron)|szlig|[AO]Elig|[ao]elig|nbsp|shy|(?:en|em|thin)sp"
-    "|[lr][sd]quo|[sb][bd]quo|[lr]aquo|[nm]dash|hellip|#(?:160|173|19[2-9]|2[0-4][0-9]|25[0-5]|82(?:1[1-7]|2[0-2]|30))"
+    "|zwn?j|[lr][sd]quo|[sb][bd]quo|[lr]aquo|[nm]dash|hellip|apos"
+    "|#0{0,3}(?:39|160|173|19[2-9]|2[0-9]{2}|[34][0-9]{2}|5[0-8][0-9]|82(?:1[1-7]|2[0-2]|30))"
+    "|#[xX]0{0,3}(?:27|[aA][0dD]|[c-fC-F][0-9a-fA-F]|1[0-9a-fA-F]{2}|2[0-4][0-9a-fA-F]|201[3-9c-eC-E]|2026)"
 )
 
 _ENTITY = re.compile(f"&(?:{PROSE_ENTITIES});")
 
 _BLANKS = "\t\u00a0\u2000-\u200a\u202f\u205f"
 _SPACES = re.compile(f"[{_BLANKS}][ {_BLANKS}]*| [ {_BLANKS}]+")
-# Soft hyphen, zero-width spaces and marks of writing direction: a model has seen few and invents words for them.
-_INVISIBLE = re.compile("[\u00ad\u200b\u200e\u200f\u202a-\u202e\u2060\u2066-\u2069\ufeff]")
+# Soft hyphen, zero-width characters and marks of writing direction: a model has seen few and invents words for them.
+_INVISIBLE = re.compile("[\u00ad\u200b-\u200f\u202a-\u202e\u2060\u2066-\u2069\ufeff]")
 _MAX_SMALL_TALK = 6  # words; a longer sentence has enough context to tell nouns from verbs
 _MAX_ABBREVIATION = 4  # letters; a longer text in capitals is taken for shouted text
+_TOKEN = re.compile(r"\w+(?:-\d\w*)?")  # a word or a code, such as COVID-19
 _MINUS = str.maketrans({"\u2212": "-", "\u2010": "-", "\u2011": "-"})
 
 
@@ -35,14 +38,15 @@ def readable(text: str) -> str:
 
 
 def lowered(text: str) -> str:
-    """Return text all in capitals in lower case except for its first letter, other text and abbreviations unchanged.
+    """Return text all in capitals in lower case except for its first letter and codes, which have a digit.
 
-    A model has seen little text in capitals. The German sharp s counts as a capital.
+    Other text and abbreviations are unchanged. A model has seen little text in capitals. The German sharp s counts as a
+    capital.
     """
     letters = [character for character in text if character.upper() != character.lower() and character != "\u00df"]
     if len(letters) <= _MAX_ABBREVIATION or not all(map(str.isupper, letters)):
         return text
-    lower = text.lower()
+    lower = _TOKEN.sub(lambda match: match[0] if any(map(str.isdigit, match[0])) else match[0].lower(), text)
     first = next((i for i, character in enumerate(lower) if character.isalpha()), 0)
     return lower[:first] + lower[first : first + 1].upper() + lower[first + 1 :]
 

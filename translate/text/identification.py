@@ -36,8 +36,7 @@ def is_foreign(text: str, language: str) -> bool:
     rules = languages.find(language)
     words = _WORD.findall(text.lower())
     if rules:
-        letters = [character for character in text if character.isalpha()]
-        if 2 * sum(rules.script in unicodedata.name(letter, "") for letter in letters) < len(letters):
+        if not is_in_script(text, rules.script):
             return True
         if sum(word in rules.starters for word in words) >= _FREQUENT_WORDS * len(words):
             return False
@@ -45,6 +44,12 @@ def is_foreign(text: str, language: str) -> bool:
         return False
     ranked = _ranked(text)
     return ranked[0][1] >= _CERTAIN and dict(ranked)[language] <= _EXCLUDED
+
+
+def is_in_script(text: str, script: str) -> bool:
+    """Return whether half of the letters or more are of a script, given as the first word of their Unicode names."""
+    letters = [character for character in text if character.isalpha()]
+    return 2 * sum(script in unicodedata.name(letter, "") for letter in letters) >= len(letters)
 
 
 def language_of(texts: Iterable[str], candidates: Iterable[str]) -> str | None:

@@ -5,6 +5,7 @@ never edit it. `translate.text.translation` lists the flags.
 """
 
 import re
+import unicodedata
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -53,7 +54,7 @@ class Passages:
 
     def _sentences(self, texts: Sequence[str]) -> dict[str, Translation]:
         """Translate sentences that may contain placeholders."""
-        protected = {text: self._framed(placeholders.protect(text, self._markup())) for text in texts}
+        protected = {text: self._framed(self._protected(text)) for text in texts}
         usual = {text: frame for text, frame in protected.items() if len(frame[1].originals) <= self.n_symbols}
         translated = self._plain(_distinct(p.text for _, p, _ in usual.values()))
         found = {}
@@ -64,12 +65,23 @@ class Passages:
         lost = [text for text in texts if text not in found]
         return found | self._around(lost) if lost else found
 
-    def _markup(self) -> re.Pattern[str]:
-        """Return the pattern of placeholders, with names that neither language can spell."""
+    def _protected(self, text: str) -> Protected:
+        """Return the sentence with symbols, also for names that neither language can spell."""
+        clean, markup = self._marked(text)
         source, target = languages.find(self.source), languages.find(self.target)
-        if not (self.n_symbols and source and target):
-            return self.markup
-        return placeholders.with_names(self.markup, source.letters + target.letters)
+        if self.n_symbols and source and target:
+            markup = placeholders.with_names(markup, source.letters + target.letters)
+        return placeholders.protect(clean, markup)
+
+    def _marked(self, text: str) -> tuple[str, re.Pattern[str]]:
+        """Return the sentence with composed letters, and the pattern of its placeholders."""
+        clean = unicodedata.normalize("NFC", text)  # an accent by itself would end a name
+        if clean.isascii() or not placeholders.OTHER_SCRIPT.search(clean):
+            return clean, self.markup
+        rules = [languages.find(code) for code in (self.source, self.target)]
+        # A sentence that is all in another script is no name, but a mistake that the guards name.
+        is_latin = all(one and one.script == "LATIN" for one in rules) and identification.is_in_script(clean, "LATIN")
+        return clean, placeholders.with_other_scripts(self.markup) if is_latin else self.markup
 
     def _framed(self, protected: Protected) -> tuple[str, Protected, str]:
         """Return the layout before the sentence, the sentence, and the layout after it."""
@@ -81,7 +93,7 @@ class Passages:
 
     def _around(self, texts: Sequence[str]) -> dict[str, Translation]:
         """Translate the text between placeholders piece by piece; the placeholders stay in place."""
-        parted = {text: placeholders.between(text, self.markup) for text in texts}
+        parted = {text: placeholders.between(*self._marked(text)) for text in texts}
         translated = self._plain(_distinct(p.text for pieces in parted.values() for p in pieces if p.translate))
         found = {}
         for text, pieces in parted.items():

@@ -26,8 +26,11 @@ KEPT_ELEMENT = re.compile(f"{_KINDS['code_element']}|{_KINDS['kept_element']}")
 # Every placeholder contains one of these. Most sentences contain none, and this search is much faster.
 _SIGN = re.compile(rf"[\u27e6`<&@{{%$/\\#\d\u20e3{_PARTS['signs']}]|--|\*\*|\.\w")
 
+# Letters that are not Latin, with their accents: Greek, Cyrillic, Chinese, and the micro sign.
+OTHER_SCRIPT = re.compile("[\u00b5\u0370-\u1dff\u1f00-\u1fff\u2c00-\u2fff\u3040-\ud7ff\uf900-\ufdff\ufe70-\uffdc]")
+
 _ALONE = re.compile(rf"{_KINDS['signs']}|[\d#*]\ufe0f?\u20e3|#\w+")
-_TAG = re.compile(r"<(/?)([A-Za-z][\w:-]*)[^<>]*>")
+_TAG = re.compile(rf"<(/?)([A-Za-z][\w:-]*){_PARTS['tag_end']}")
 _EMPHASIS = frozenset(["*", "**", "***", "_", "__", "___", "~~"])
 _RULES = frozenset("*_=~#|-")
 
@@ -65,6 +68,13 @@ def with_names(pattern: re.Pattern[str], letters: str) -> re.Pattern[str]:
         rf"(?<![\w\u27e6])\w{{0,30}}[\u00c0-\u024f\u1e00-\u1eff](?<![{re.escape(letters)}])[\w'\u2019-]{{0,30}}(?!\w)"
     )
     return re.compile(f"{pattern.pattern}|{name}", pattern.flags)
+
+
+@cache
+def with_other_scripts(pattern: re.Pattern[str]) -> re.Pattern[str]:
+    """Return the pattern extended by words with a letter that is not Latin; adjacent ones are one placeholder."""
+    word = rf"\w{{0,30}}(?={OTHER_SCRIPT.pattern})[^\W\d_](?:\w|{OTHER_SCRIPT.pattern})*+"
+    return re.compile(rf"{pattern.pattern}|(?<![\w\u27e6]){word}(?:[ '\u2019-]{word}){{0,20}}", pattern.flags)
 
 
 def unframed(protected: Protected) -> tuple[str, Protected, str]:

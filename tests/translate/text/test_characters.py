@@ -18,6 +18,7 @@ from translate.text.characters import capitalised, lowered, readable
         ("\u22125 °C", "-5 °C"),
         ("a  b\tc \u00a0d\u2003 e", "a b c d e"),
         ("  a\u00a0 ", "  a\u00a0 "),
+        ("Auf\u200clage\u200d", "Auflage"),
         ("M&auml;dchen &amp; &lt;b&gt;", "Mädchen &amp; &lt;b&gt;"),
     ],
 )
@@ -42,6 +43,10 @@ def test_no_letter_is_lost(text):
         ("STRAßE", "Straße"),
         ("30 ÄPFEL", "30 Äpfel"),
         ("\u201eHALLO, DU!\u201c", "\u201eHallo, du!\u201c"),
+        ("IBAN: DE89 3704", "Iban: DE89 3704"),
+        ("PASSWORT: QWERTZ7", "Passwort: QWERTZ7"),
+        ("NACH COVID-19 UND A-7", "Nach COVID-19 und A-7"),
+        ("DIE 20-JÄHRIGE", "Die 20-jährige"),
         *((text, text) for text in ("Hallo", "USA", "NATO", "3 KM", "A", "")),
     ],
 )

@@ -1,6 +1,7 @@
 """Passages are restored completely; guards change only the sentences that need it, and flag them."""
 
 import re
+import unicodedata
 from collections.abc import Callable, Sequence
 
 import pytest
@@ -137,6 +138,22 @@ def test_a_placeholder_invented_by_the_model_is_removed() -> None:
     plain, holding = translated(model, "Guten Tag", "Hallo {name}")
     assert (plain.text, plain.flags) == ("gUTEN tAG", ("placeholders",))
     assert (holding.text.split(), holding.flags) == (["hALLO", "{name}"], ("placeholders",))
+
+
+@pytest.mark.parametrize("name", ["Übungsblätter.pdf", "#größe", "{größe}", "@jürgen"])
+def test_placeholders_may_have_decomposed_letters(name: str) -> None:
+    model = Model(swapped)
+    (sentence,) = translated(model, unicodedata.normalize("NFD", f"Hallo {name} dort"))
+    assert model.asked == [f"Hallo {SYMBOLS[0]} dort"]
+    assert sentence.text == f"hALLO {name} DORT"
+
+
+@pytest.mark.parametrize("n_symbols", [0, 16])
+def test_words_in_another_script_are_kept_in_a_sentence_in_latin_letters(n_symbols: int) -> None:
+    model = Model(lambda text: re.sub("[^\x00-\x7f\u27e6\u27e7]", "", text))
+    mixed, russian = translated(model, "Nimm 20 µg Водка!", "Привет Tom мир!", n_symbols=n_symbols)
+    assert mixed.text.split() == ["Nimm", "20", "µg", "Водка!"]
+    assert (russian.text, russian.flags) == ("Привет Tom мир!", ("language",))
 
 
 def test_a_quotation_of_two_sentences_keeps_both_quotation_marks() -> None:

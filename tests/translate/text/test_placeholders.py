@@ -21,10 +21,12 @@ from translate.text.placeholders import (
     tightened,
     unframed,
     with_names,
+    with_other_scripts,
 )
 
 LETTERS = "".join(language.letters for code in ("de", "en") if (language := find(code)))
 HARD = st.text(alphabet="a1 <>/{}%s$&;`.:@-_\\⟦⟧\n~ü", max_size=40)
+LONG = "aHR0" * 900  # characters of a long address
 
 FOUND = [
     ('ein<a href="x y">Wort</a>', ['<a href="x y">', "</a>"]),
@@ -51,6 +53,14 @@ FOUND = [
     ("Das **ist** 2 * 3.", ["**", "**"]),
     ("Am #Meer mit @anna", ["#Meer", "@anna"]),
     ("<!-- a > b --> Text <a href='x'>y</a>", ["<!-- a > b -->", "<a href='x'>", "</a>"]),
+    ('Ein<b title="<i>x</i> > y">Wort</b>', ['<b title="<i>x</i> > y">', "</b>"]),
+    ("Ein <b title=Hund's>Wort</b>", ["<b title=Hund's>", "</b>"]),
+    (f'Ein <img src="data:a/b;base64,{LONG}"> hier', [f'<img src="data:a/b;base64,{LONG}">']),
+    (f"Ein data:image/png;base64,{LONG}== hier", [f"data:image/png;base64,{LONG}=="]),
+    (f"Siehe https://x.de/{LONG}, dann", [f"https://x.de/{LONG}"]),
+    ("In s3://a/der/hund und git+ssh://git@x.de/y.", ["s3://a/der/hund", "git+ssh://git@x.de/y"]),
+    ("An 1A1zP1eP5QGefi2DMPTfTL5SLmv7DivfNa, bitte", ["1A1zP1eP5QGefi2DMPTfTL5SLmv7DivfNa"]),
+    ("Mit dGhpcyBpcyBhIDY0/GNoYXJh+Y3Rlcg== öffnen", ["dGhpcyBpcyBhIDY0/GNoYXJh+Y3Rlcg=="]),
 ]
 NOT_FOUND = [
     "a<b und c>d",
@@ -72,6 +82,7 @@ NOT_FOUND = [
     "Bei −5 °C kostet es 5–7 € – oder „mehr“ …",
     "Es kostet 5 € oder $5, £5, ¥ 5 bei 30° und 50 %",
     "Facade, decade, deadbeef und effaced",
+    "Ein 3D-Druckerhersteller, B2B-Vertriebsmitarbeiter und Weltmeisterschaftsfinale2006",
 ]
 
 
@@ -86,6 +97,7 @@ def test_each_kind_is_found_completely(sentence, originals):
         ("Tippe ``git `log` `` ein.", ["``git `log` ``"]),
         ("Es gilt $x_1 = 5$ und $$y$$ für 5 $ und $6.", ["$x_1 = 5$", "$$y$$"]),
         ("Siehe [Mein Link][] und [dies](a_(b).html 'x').", ["[Mein Link][]", "[", "](a_(b).html 'x')"]),
+        (f"Ein ![Bild](data:a/b;base64,{LONG}) hier", ["![", f"](data:a/b;base64,{LONG})"]),
     ],
 )
 def test_markdown_has_additional_placeholders(sentence, originals):
@@ -95,6 +107,15 @@ def test_markdown_has_additional_placeholders(sentence, originals):
 def test_entities_of_letters_are_letters():
     assert protect("M&auml;dchen &amp; Stra&szlig;e&nbsp;5 &#228; &lt;").originals == ("&amp;", "&lt;")
     assert readable("M&auml;dchen &amp; Stra&szlig;e&nbsp;5 &#228; &bdquo;so&ldquo;") == "Mädchen &amp; Straße 5 ä „so“"
+    assert readable("Auf&zwnj;lage") == "Auflage"
+
+
+@pytest.mark.parametrize("letter", "'’äßÀÿŁřŽȘ„“–…")
+@pytest.mark.parametrize("form", ["&#{:d};", "&#{:04d};", "&#x{:x};", "&#X{:04X};"])
+def test_numeric_entities_of_letters_and_apostrophes_are_letters(letter, form):
+    entity = form.format(ord(letter))
+    assert protect(f"sch{entity}n").originals == ()
+    assert readable(f"sch{entity}n") == f"sch{letter}n"
 
 
 @pytest.mark.parametrize("sentence", NOT_FOUND)
@@ -162,13 +183,27 @@ def test_symbols_hold_no_spaces():
             "é",
             "ř",
             "*",
+            '<a "',
+            "<a \"'",
+            "<a '\"<b",
+            "](",
+            "](a",
+            "](()",
+            "http://.",
+            "aA1",
+            "aaaaaaaaaa1Aaaaaaaaaaaaaaaaaaa.",
+            "data:a/b;base64,",
+            "α",
+            "α ",
+            "&#",
         ),
     ],
 )
 def test_a_quarter_of_a_megabyte_of_any_text_is_processed_quickly(unit):
     text = unit * (2**18 // len(unit))
     start = time.process_time()
-    protected = protect(text, with_names(PLACEHOLDER, LETTERS))
+    protect(text, markdown.MARKUP)
+    protected = protect(text, with_other_scripts(with_names(PLACEHOLDER, LETTERS)))
     assert unframed(protected)[1].text in protected.text
     assert time.process_time() - start < 5
     assert restore(protected.text, protected.originals) == text or len(protected.originals) > 99
@@ -224,3 +259,17 @@ def test_foreign_names_are_kept(name):
 def test_words_of_both_languages_are_not_foreign_names():
     text = "Größe, Übung, Ägypten, Öl, café, naïve, José, señor, crème, fête, Élan"
     assert protect(text, with_names(PLACEHOLDER, LETTERS)).originals == ()
+
+
+@pytest.mark.parametrize(
+    "words", ["20 µg", "5 Ω", "Winkel α", "α-Strahlung", "Москва", "Καλημέρα κόσμε", "हिन्दी", "東京"]
+)
+def test_words_in_another_script_are_kept(words):
+    foreign = "".join(protect(f"Das ({words}) hier", with_other_scripts(PLACEHOLDER)).originals)
+    assert foreign == re.sub(r"\A\d+ |[A-Za-z]{2,} |-[A-Za-z]+", "", words)
+
+
+@given(st.text(st.characters(max_codepoint=0x24F), max_size=40))
+def test_latin_text_has_no_words_in_another_script(text):
+    text = text.replace("µ", "")
+    assert protect(text, with_other_scripts(PLACEHOLDER)).originals == protect(text).originals
