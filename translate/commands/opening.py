@@ -20,16 +20,22 @@ def find_model(options: Translating, *, exported: bool = False) -> Path:
         options: the options of the verb.
         exported: whether a CTranslate2 folder is accepted.
     """
-    source = _guess(options) if options.from_language == "auto" else options.from_language
+    source = _guess(options, exported) if options.from_language == "auto" else options.from_language
     return registry.find_model(options.model, say, source=source, target=options.to_language, exported=exported)
 
 
-def _guess(options: Translating) -> str:
-    specs = [TranslationSpec.load(folder / "translation.json") for _, folder in registry.named_models()]
+def _guess(options: Translating, exported: bool) -> str | None:
+    """Return the source language of a model that the text seems to be in; None if no model has the target language."""
+    folders = [folder for _, folder in registry.named_models()]
+    if chosen := registry.chosen_model(options.model, lambda _: None, exported=exported):
+        folders.append(chosen)
+    specs = [TranslationSpec.load(folder / "translation.json") for folder in folders]
     known = sorted({spec.source for spec in specs if options.to_language in (None, spec.target)})
+    if not known:
+        return None
     guessed = identification.language_of(_sample(options), known)
     if guessed is None:
-        raise UserError(f"--from auto: cannot guess the language of the text; name one of {', '.join(known) or 'none'}")
+        raise UserError(f"--from auto: cannot guess the language of the text; name one of {', '.join(known)}")
     say(f"guessed the source language: {guessed}")
     return guessed
 
@@ -39,6 +45,8 @@ def _sample(options: Translating) -> list[str]:
     if options.sentences:
         return options.sentences
     if options.input is not None:
+        if not options.input.is_file():
+            raise UserError(f"--from auto: {options.input} can be read only once; name the language")
         with options.input.open("rb") as file:
             return [file.read(2**16).decode("utf-8", errors="replace")]
     if sys.stdin is None or sys.stdin.isatty():

@@ -154,7 +154,10 @@ def _size(file: BufferedReader | BytesIO) -> int | None:
 
 
 def history_file() -> Path:
-    """Return the path of the prompt's history, which follows the XDG base directory specification."""
+    """Return the path of the prompt's history, which follows the XDG base directory specification.
+
+    RuntimeError if there is no home folder.
+    """
     state = os.environ.get("XDG_STATE_HOME")
     return (Path(state) if state else Path.home() / ".local" / "state") / "translate" / "history"
 
@@ -164,11 +167,12 @@ def _history() -> Iterator[None]:
     """Line editing for `input`, with a history that is kept between sessions if it can be written."""
     try:
         import readline
-    except ImportError:  # Windows has no readline
+
+        readline.parse_and_bind("set enable-bracketed-paste on")  # several pasted lines are one entry
+        path = history_file()
+    except (ImportError, RuntimeError):  # Windows has no readline, and some users have no home folder
         yield
         return
-    readline.parse_and_bind("set enable-bracketed-paste on")  # several pasted lines are one entry
-    path = history_file()
     with contextlib.suppress(OSError):
         path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         readline.read_history_file(path)

@@ -200,7 +200,7 @@ def _translated(
 
 def _translations(translator: "Translator", texts: Sequence[str], options: Text) -> Iterator["Translation"]:
     """The translation of each text."""
-    if options.format == "lines" and options.no_guards:
+    if options.format == "lines" and options.no_guards and not options.two_way:
         return translator.stream(texts)
     from translate.inference.documents import translate_pieces
 

@@ -140,10 +140,10 @@ def writable(output: Path | None) -> AbstractContextManager[TextIO]:
         if isinstance(sys.stdout, TextIOWrapper):
             sys.stdout.reconfigure(encoding="utf-8", newline="\n")
         return nullcontext(sys.stdout)
-    place = output.resolve()  # a symbolic link stays one
     try:
-        if place.exists() and not place.is_file():  # a pipe or a device
-            return place.open("w", encoding="utf-8", newline="\n")
+        if output.exists() and not output.is_file():  # a pipe, which may have no other name, or a device
+            return output.open("w", encoding="utf-8", newline="\n")
+        place = output.resolve()  # a symbolic link stays one
         if place.exists():
             place.open("ab").close()  # fails if the file is read-only, which renaming would ignore
         partial = place.with_name(f".{place.name}.partial")

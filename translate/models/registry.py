@@ -18,13 +18,23 @@ RUNS = Path("runs")
 
 def places() -> list[Path]:
     """The folders of installed models: those that ship with the program, then the user's."""
-    return [Path(__file__).parent, home() / "models"]
+    shipped = Path(__file__).parent
+    try:
+        return [shipped, home() / "models"]
+    except UserError:
+        return [shipped]
 
 
 def home() -> Path:
-    """Return the folder of the user's models and keys: $TRANSLATE_HOME or ~/.local/share/translate."""
+    """Return the folder of the user's models and keys: $TRANSLATE_HOME or ~/.local/share/translate.
+
+    UserError if the user has no home folder.
+    """
     chosen = os.environ.get("TRANSLATE_HOME")
-    return Path(chosen) if chosen else Path.home() / ".local" / "share" / "translate"
+    try:
+        return Path(chosen) if chosen else Path.home() / ".local" / "share" / "translate"
+    except RuntimeError as error:
+        raise UserError("there is no home folder for models and keys; name one with $TRANSLATE_HOME") from error
 
 
 def named_models() -> list[tuple[str, Path]]:
@@ -60,9 +70,7 @@ def find_model(
 
     Raises UserError if there is no such model.
     """
-    chosen = name or os.environ.get("TRANSLATE_MODEL")
-    if chosen:
-        named = locate(Path(chosen), say, exported=exported)
+    if named := chosen_model(name, say, exported=exported):
         require_languages(named, source, target)
         return named
     if (source or target) and (fitting := _installed_for(source, target, say)):
@@ -82,6 +90,16 @@ def find_model(
             "`translate train CONFIG`"
         )
     return default
+
+
+def chosen_model(name: Path | None, say: Say, *, exported: bool = False) -> Path | None:
+    """Return the model folder of `name`, or else of $TRANSLATE_MODEL; None if neither is given.
+
+    Args:
+        name, say, exported: as for `locate`.
+    """
+    chosen = name or os.environ.get("TRANSLATE_MODEL")
+    return locate(Path(chosen), say, exported=exported) if chosen else None
 
 
 def locate(name: Path, say: Say, *, exported: bool = False) -> Path:

@@ -118,6 +118,15 @@ def test_the_next_prompt_remembers_what_was_typed(history: Path, monkeypatch: py
     assert [readline.get_history_item(i) for i in (1, 2)] == ["Guten Morgen", "Hallo"]
 
 
+def test_without_a_home_folder_there_is_no_history(history: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def no_home() -> Path:
+        raise RuntimeError("Could not determine home directory.")
+
+    monkeypatch.delenv("XDG_STATE_HOME", raising=False)
+    monkeypatch.setattr(Path, "home", no_home)
+    assert typed(monkeypatch, ["Hallo"]) == [("Hallo\n", False)]
+
+
 def test_without_a_writable_folder_there_is_no_history(
     history: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -1,5 +1,6 @@
 """Everyday text keeps its lines, its layout, and the parts that must not be translated."""
 
+import dataclasses
 import io
 import json
 import os
@@ -17,6 +18,7 @@ from hypothesis import strategies as st
 import translate
 from tests.translate.speakers import Echo
 from translate.cli import main
+from translate.commands.notes import Notes
 from translate.commands.text import LINE_FORMATS, _translations, windows
 from translate.config.decoding import DecodingConfig
 from translate.inference import opening
@@ -26,6 +28,7 @@ from translate.models.folder import ModelFolder
 from translate.options.translating import Text
 from translate.text.formats import FORMATS, reader
 from translate.text.pieces import Piece
+from translate.text.translation import SUSPICIOUS, Translation
 
 QUESTION = "Der Hund, den du siehst, ist nicht von hier."
 
@@ -439,6 +442,44 @@ def test_the_language_is_guessed_only_if_asked(
         assert main(arguments) == 0
     assert [folder.name for folder in asked] == ["de-en", "en-de", "de-en", "en-de", "en-de"]
     capsys.readouterr()
+
+
+def test_a_named_model_counts_when_the_language_is_guessed(
+    model: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(["--model", model, "--from", "auto", QUESTION], b"", monkeypatch, capsys).strip()
+    assert main(["--from", "auto", "--to", "fr", QUESTION]) == 2
+    assert "no model translates to fr" in capsys.readouterr().err
+
+
+def test_the_language_of_a_pipe_is_not_guessed_by_reading_it(model: str, capsys: pytest.CaptureFixture[str]) -> None:
+    read, write = os.pipe()
+    os.write(write, QUESTION.encode())
+    os.close(write)
+    assert main(["--model", model, "--from", "auto", "--input", f"/dev/fd/{read}"]) == 2
+    assert capsys.readouterr().err.endswith("can be read only once; name the language\n")
+    with open(read, encoding="utf-8") as file:
+        assert file.read() == QUESTION
+
+
+@pytest.mark.parametrize("options", [[], ["--no-guards"], ["--format", "lines"], ["--format", "lines", "--no-guards"]])
+def test_the_two_way_check_is_made_in_every_mode(
+    options: list[str], parts: ModelFolder, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    back = dataclasses.replace(parts, spec=dataclasses.replace(parts.spec, source="en", target="de"))
+    monkeypatch.setattr("translate.commands.text.open_translator", lambda _: Translator(parts, two_way=back))
+    assert main(["--two-way", "--json", *options, "der Hund"]) == 0
+    assert "back" in json.loads(capsys.readouterr().out)
+
+
+def test_every_reason_to_doubt_a_line_is_told(capsys: pytest.CaptureFixture[str]) -> None:
+    notes = Notes()
+    for n, flag in enumerate(sorted(SUSPICIOUS), start=1):
+        notes.add(Translation("x", flags=(flag,)), n)
+    notes.tell()
+    assert [line.split(":")[2] for line in capsys.readouterr().err.splitlines()] == [
+        f" line {n}" for n in range(1, len(SUSPICIOUS) + 1)
+    ]
 
 
 def test_translating_a_file_reports_the_speed(echo: Echo, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -1,11 +1,12 @@
 """Writing resumes exactly after the last complete window of a file, or refuses to."""
 
 import json
+import os
 from pathlib import Path
 
 import pytest
 
-from translate.commands.writing import GrowingFile
+from translate.commands.writing import GrowingFile, writable
 from translate.errors import UserError
 
 SETTINGS = {"model": "abc", "format": "text"}
@@ -83,3 +84,12 @@ def test_resuming_a_changed_file_is_refused_with_advice(place: Path, change: str
     with pytest.raises(UserError, match="--force"):
         write(place)
     assert write(place, force=True) == len(WINDOWS)
+
+
+def test_a_pipe_without_a_name_is_written_to() -> None:
+    read, write = os.pipe()
+    with writable(Path(f"/dev/fd/{write}")) as file:
+        file.write("eins\n")
+    os.close(write)
+    with open(read, encoding="utf-8") as pipe:
+        assert pipe.read() == "eins\n"

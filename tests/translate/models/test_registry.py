@@ -102,6 +102,18 @@ def test_the_environment_sets_the_folder_of_the_users_models(monkeypatch: pytest
     assert (registry.places()[0] / "de-en" / "translation.json").is_file()
 
 
+def test_a_user_without_a_home_folder_has_the_shipped_models(monkeypatch: pytest.MonkeyPatch) -> None:
+    def no_home() -> Path:
+        raise RuntimeError("Could not determine home directory.")
+
+    monkeypatch.undo()
+    monkeypatch.delenv("TRANSLATE_HOME", raising=False)
+    monkeypatch.setattr(Path, "home", no_home)
+    assert [place.name for place in registry.places()] == ["models"]
+    with pytest.raises(UserError, match="TRANSLATE_HOME"):
+        registry.home()
+
+
 def test_the_newest_run_precedes_the_installed_model_and_is_reported(parts: ModelFolder) -> None:
     model(parts, "shipped/de-en")
     assert find_model(None, fail) == Path("shipped/de-en")
