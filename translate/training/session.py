@@ -79,6 +79,8 @@ def train_experiment(
                 ranks.first(lambda: original.run.check_data(corpus, otherwise=otherwise))
             ranks.watch()
             ranks.first(lambda: held.enter_context(run.locked()))
+            # Another process may have trained there during the preparation.
+            ranks.first(lambda: _check(config, run, resume))
             # The type of matrix products is that of the original, as a new measurement might choose another.
             dtype = None if original is None else original.run.recorded_dtype()
             trainer = new_trainer(

@@ -248,6 +248,32 @@ def test_a_run_with_only_damaged_checkpoints_is_never_restarted(toy):
     assert (toy.folder / "run/metrics.jsonl").read_bytes() == metrics
 
 
+@pytest.mark.parametrize("lost", [["checkpoints", "model"], ["checkpoints"]])
+def test_a_run_without_its_checkpoints_is_not_begun_again(toy, lost):
+    toy.trainer("run").train()
+    for name in lost:
+        shutil.rmtree(toy.folder / "run" / name)
+    metrics = (toy.folder / "run/metrics.jsonl").read_bytes()
+    with pytest.raises(UserError, match="checkpoints: the checkpoints are gone; restore them"):
+        toy.trainer("run", resume=True)
+    assert (toy.folder / "run/metrics.jsonl").read_bytes() == metrics
+
+
+def test_a_run_killed_in_its_first_save_begins_again(toy, monkeypatch):
+    toy.trainer("whole").train()
+    trainer = toy.trainer("run")
+
+    def die(*_: object, **__: object) -> None:
+        raise InterruptedError
+
+    with monkeypatch.context() as killed:
+        killed.setattr(checkpoint, "save", die)
+        with pytest.raises(InterruptedError):
+            trainer.train()
+    toy.trainer("run", resume=True).train()
+    assert same_end(toy, "whole", "run")
+
+
 def test_an_ended_run_that_is_resumed_has_one_final_record(toy):
     toy.trainer("whole").train()
     toy.trainer("run").train()

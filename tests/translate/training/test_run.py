@@ -2,9 +2,14 @@
 
 import json
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from translate.corpus.prepare import Prepared, prepare
+from translate.errors import UserError
+from translate.evaluation.validation import greedy_bleu
+from translate.training import session
 from translate.training.run import Run
 
 RECORDS = [
@@ -47,6 +52,20 @@ def test_the_final_record_is_dropped_if_it_will_be_written_again(tmp_path):
     run.forget_after(5, end=True)
     kinds = [json.loads(line)["kind"] for line in run.metrics.read_text(encoding="utf-8").splitlines()]
     assert kinds == ["train", "valid", "checkpoint", "train"]
+
+
+def test_a_run_that_another_process_made_during_the_preparation_is_kept(toy, monkeypatch):
+    def prepared_meanwhile(*arguments: object) -> Prepared:
+        toy.trainer("run").train()
+        return prepare(*arguments)
+
+    monkeypatch.setattr(session, "prepare", prepared_meanwhile)
+    run = Run(toy.folder / "run")
+    with pytest.raises(UserError, match="already contains a run"):
+        session.train_experiment(
+            toy.config(), run, toy.folder / "prepared", score_bleu=greedy_bleu, say=toy.said.append
+        )
+    assert len(json.loads(run.manifest.read_text(encoding="utf-8"))["starts"]) == 1
 
 
 def test_durable_records_are_synced_to_disk(tmp_path, monkeypatch):
