@@ -44,6 +44,7 @@ class TrainState:
         best_score: the best BLEU of the validation set, or minus the best loss in nats a token.
         best_step: the step of the best score.
         stale_validations: validations since the best one.
+        n_batches: micro-batches of all updates, over all ranks.
         n_tokens: source and target tokens trained on, padding not counted.
         n_flops: floating-point operations of all updates up to the last save.
         seconds: time of training and validation, over all starts of the run.
@@ -57,6 +58,7 @@ class TrainState:
     best_score: float | None = None
     best_step: int = 0
     stale_validations: int = 0
+    n_batches: int = 0
     n_tokens: int = 0
     n_flops: int = 0
     seconds: float = 0.0
@@ -106,6 +108,7 @@ def save(
     state: TrainState,
     *,
     scheduled: bool,
+    at_end: bool = False,
     generators: Sequence[Generators] | None = None,
 ) -> Path:
     """Write one checkpoint and return its folder.
@@ -116,6 +119,7 @@ def save(
         optimizer: Adam, whose moments are saved.
         state: the rest of the state.
         scheduled: whether averaging may use this checkpoint; others only protect against loss.
+        at_end: whether it is scheduled only because the run ends; averaging ignores it if the run is prolonged.
         generators: random generators of each rank; None takes those of this process.
 
     Raises UserError if a file cannot be written; older checkpoints are then unchanged.
@@ -127,7 +131,13 @@ def save(
             tensors = _optimizer_tensors(optimizer, generators or [random_generators()])
             save_file(tensors, partial / "optimizer.safetensors")
             hashes = {path.name: sha256(path) for path in sorted(partial.iterdir())}
-            meta = {"format": FORMAT, "scheduled": scheduled, "state": asdict(state), "sha256": hashes}
+            meta = {
+                "format": FORMAT,
+                "scheduled": scheduled,
+                "at_end": at_end,
+                "state": asdict(state),
+                "sha256": hashes,
+            }
             write_json(partial / "state.json", {**meta, "digest": _digest(meta)})
     except (OSError, SafetensorError) as error:  # safetensors has its own error for a full disk
         raise UserError(f"{folder}: cannot save the checkpoint: {error}; earlier checkpoints are untouched") from error
@@ -154,7 +164,7 @@ def load(folder: Path, model: Transformer, optimizer: torch.optim.Optimizer, ran
 
 def verify(folder: Path) -> dict[str, Any]:
     """Return the metadata of a checkpoint; CheckpointError if a file is missing or was changed."""
-    meta = _metadata(folder)
+    meta = metadata(folder)
     for name, expected in meta["sha256"].items():
         if not (folder / name).is_file():
             raise CheckpointError(f"{folder / name}: the file is missing")
@@ -163,7 +173,7 @@ def verify(folder: Path) -> dict[str, Any]:
     return meta
 
 
-def _metadata(folder: Path) -> dict[str, Any]:
+def metadata(folder: Path) -> dict[str, Any]:
     """Return the content of state.json; CheckpointError if it is damaged or has another format."""
     path = folder / "state.json"
     try:
@@ -185,7 +195,7 @@ def _digest(meta: dict[str, Any]) -> str:
 
 def is_scheduled(folder: Path) -> bool:
     """Return whether averaging may use this checkpoint; CheckpointError if its state cannot be read."""
-    return bool(_metadata(folder)["scheduled"])
+    return bool(metadata(folder)["scheduled"])
 
 
 def prune(root: Path, keep: Collection[Path]) -> None:

@@ -55,7 +55,7 @@ class CheckpointManager:
             return None, TrainState()
         folder, state = newest
         if not ranks.is_first:
-            state = checkpoint.load(folder, model, optimizer, ranks.rank)
+            state = self._load(folder, model, optimizer, ranks.rank)
         self.saved_step, self._saved_seconds = state.step, state.seconds
         self._say(f"resuming from {folder} (step {state.step:,})")
         if state.n_ranks != ranks.size:
@@ -68,14 +68,25 @@ class CheckpointManager:
 
     def _restore_newest(self, model: Transformer, optimizer: torch.optim.Optimizer) -> tuple[Path, TrainState] | None:
         for folder in reversed(checkpoints(self._root)):
-            state = self._unless_damaged(folder, lambda folder: checkpoint.load(folder, model, optimizer))
+            state = self._unless_damaged(folder, lambda folder: self._load(folder, model, optimizer))
             if state is not None:
                 self._run.forget_after(state.step, end=self._schedule.has_ended(state))
                 return folder, state
         if any(self._root.glob("damaged-step-*")):  # see `checkpoint.set_aside`
             raise UserError(f"{self._root}: no checkpoint is usable; begin another run with --run")
+        # A run that was killed during its first save has the line of that save, but none after it.
+        if self._run.model.exists() or "checkpoint" in [record.get("kind") for record in self._run.records()[:-1]]:
+            raise UserError(f"{self._root}: the checkpoints are gone; restore them, or begin another run with --run")
         self._run.forget_after(0)
         return None
+
+    def _load(self, folder: Path, model: Transformer, optimizer: torch.optim.Optimizer, rank: int = 0) -> TrainState:
+        """Load a checkpoint, and adapt the schedule to it."""
+        state = checkpoint.load(folder, model, optimizer, rank)
+        if not state.n_batches:  # not in checkpoints of earlier versions
+            state.n_batches = state.step * self._config.accumulate * state.n_ranks
+        self._schedule.resume_from(state)
+        return state
 
     def _unless_damaged(self, folder: Path, read: Callable[[Path], T]) -> T | None:
         """Return `read(folder)`, or None if the checkpoint is damaged; it is then reported and renamed."""
@@ -111,9 +122,15 @@ class CheckpointManager:
         """
         generators = self._ranks.gather(checkpoint.random_generators())
         state.n_ranks = self._ranks.size
+        at_end = scheduled and state.step % self._schedule.save_every != 0
 
         def write() -> None:
-            checkpoint.save(self._root, write_model, optimizer, state, scheduled=scheduled, generators=generators)
+            checkpoint.save(
+                *(self._root, write_model, optimizer, state),
+                scheduled=scheduled,
+                at_end=at_end,
+                generators=generators,
+            )
             self._prune(state)
 
         self._ranks.first(write)
@@ -155,12 +172,14 @@ class CheckpointManager:
     def _scheduled(self, state: TrainState) -> list[Path]:
         """Return the scheduled checkpoints, oldest first.
 
-        The last checkpoint of a run that was later prolonged counts only if its step is a multiple of `save_every`.
+        The last checkpoint of a run that was later prolonged counts only if it was due in any case.
         """
 
         def counts(folder: Path) -> bool:
-            step = step_of(folder)
-            is_due = step % self._schedule.save_every == 0 or step == state.step
-            return is_due and self._unless_damaged(folder, checkpoint.is_scheduled) is True
+            step, meta = step_of(folder), self._unless_damaged(folder, checkpoint.metadata)
+            if meta is None or not meta["scheduled"]:
+                return False
+            # Checkpoints of earlier versions lack the key; `save_every` may depend on the number of ranks.
+            return step == state.step or not meta.get("at_end", step % self._schedule.save_every != 0)
 
         return [folder for folder in checkpoints(self._root) if counts(folder)]

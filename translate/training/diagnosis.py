@@ -1,6 +1,7 @@
 """Settings and data that do not fit, and problems that a falling loss hides: an ignored source, and `<unk>`."""
 
-from collections.abc import Callable
+import math
+from collections.abc import Callable, Sequence
 
 import numpy as np
 import torch
@@ -11,6 +12,7 @@ from translate.corpus.batches import Batch, Index, by_length
 from translate.corpus.tokens import EncodedPairs
 from translate.errors import UserError
 from translate.training.distributed import ALONE, Ranks
+from translate.training.run import Record
 from translate.training.step import mean_nll
 
 Collate = Callable[[EncodedPairs, Index], Batch]
@@ -73,6 +75,23 @@ def warmup_warning(last_step: int, warmup_steps: int) -> str | None:
     return (
         f"training ends at step {last_step:,}, before the learning rate has risen to its peak at "
         f"training.warmup_steps = {warmup_steps:,}"
+    )
+
+
+def rate_warning(records: Sequence[Record], lr: Callable[[int], float]) -> str | None:
+    """Return a message if the learning rate of the last update in the metrics is another one now, or None.
+
+    Args:
+        records: the lines of the metrics.
+        lr: the learning rate of a step.
+    """
+    update = next((record for record in reversed(records) if record.get("kind") == "train"), {})
+    before, step = update.get("lr"), update.get("step", 0)
+    if before is None or math.isclose(before, lr(step), rel_tol=1e-6):
+        return None
+    return (
+        f"the last step is another one than before, and training.cooldown counts from it: the learning rate was "
+        f"{before:.3g} at step {step:,}, and is {lr(step + 1):.3g} at the next"
     )
 
 

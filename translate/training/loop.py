@@ -25,6 +25,7 @@ from translate.training.data_files import Watched, change_message
 from translate.training.diagnosis import (
     check_positions,
     length_warning,
+    rate_warning,
     source_warning,
     unknown_warning,
     warmup_warning,
@@ -107,6 +108,9 @@ class Trainer:
         folder, self.state = self.checkpoints.restore(self.model, self.optimizer)
         if self.ema and folder:
             self.ema.load(folder / "ema.safetensors")
+        speaks = self.ranks.is_first and not self.schedule.has_ended(self.state)
+        if speaks and (message := rate_warning(self.run.records(), self.schedule.lr)):
+            self.say(f"warning: {message}")
 
     def train(self) -> None:
         """Update until the schedule ends, then make the final model."""
@@ -168,6 +172,7 @@ class Trainer:
         self._speed.add(stats.n_tokens, flops, time.monotonic() - start)
         self._new_flops += flops
         self.state.step += 1
+        self.state.n_batches += self.feed.batches_per_update
         self.state.n_tokens += stats.n_tokens
         self.state.n_skipped += not stats.finite
         self._n_skipped = 0 if stats.finite else self._n_skipped + 1
@@ -179,14 +184,16 @@ class Trainer:
 
     def _validate_and_save(self) -> None:
         """Validate and save if the schedule says so, or if the model is the best so far."""
-        if self.schedule.validates(self.state.step):
-            if changed := self.ranks.first(self._files.changed):
-                self._fail(change_message(changed, self.run.folder, self.state.step))
+        validates = self.schedule.validates(self.state.step)
+        if validates:
             self._validate()
             relieve_memory()
         scheduled = self.schedule.saves(self.state)
         if scheduled or self.state.best_step == self.state.step:
             self._save(scheduled=scheduled)
+        # A resumed run does not repeat this step, so it is validated and saved first.
+        if validates and (changed := self.ranks.first(self._files.changed)):
+            self._fail(change_message(changed, self.run.folder, self.state.step))
 
     def _validate(self) -> None:
         scores, state = self._scores(), self.state

@@ -33,8 +33,8 @@ from translate.corpus.prepare import Prepared
 from translate.errors import UserError
 from translate.training.environment import environment
 
-# Settings that may change when a run is resumed: they do not change the result of any update. The corpus is compared by
-# its content, not by its place.
+# Settings that may change when a run is resumed: they do not change the result of any update, except that the cooldown
+# depends on the last step; see `rate_warning`. The corpus is compared by its content, not by its place.
 FREE = {
     "data.root",
     *(f"decoding.{key}" for key in DecodingSection.model_fields),

@@ -9,7 +9,7 @@ from translate.training.checkpoint import TrainState
 
 
 class Schedule:
-    """The steps of one run.
+    """The steps of one run; `resume_from` adapts them to the updates before a resume.
 
     Args:
         config: the section [training].
@@ -27,14 +27,23 @@ class Schedule:
 
     def __init__(self, config: TrainingConfig, *, d_model: int, n_batches: int, batches_per_update: int) -> None:
         self._config, self._d_model = config, d_model
-        # Updates cross the ends of epochs, so only the total is rounded.
-        n_updates = config.max_epochs and math.ceil(config.max_epochs * n_batches / batches_per_update)
-        ends = [end for end in (config.max_steps, n_updates) if end]
-        if not ends:
+        self._n_batches, self._batches_per_update = n_batches, batches_per_update
+        if not (config.max_steps or config.max_epochs):
             raise UserError("training has no end: set training.max_steps or training.max_epochs")
-        self.last_step = min(ends)
+        self.resume_from(TrainState())
         self.valid_every = config.valid_every or max(1, n_batches // batches_per_update)
         self.save_every = config.save_every or self.valid_every
+
+    def resume_from(self, state: TrainState) -> None:
+        """Set `last_step` for the updates after `state`; those before may have had other numbers of batches."""
+        config, ends = self._config, []
+        if config.max_steps:
+            ends.append(config.max_steps)
+        if config.max_epochs:
+            # Updates cross the ends of epochs, so only the total is rounded.
+            n_left = config.max_epochs * self._n_batches - state.n_batches
+            ends.append(state.step + math.ceil(n_left / self._batches_per_update))
+        self.last_step = min(ends)
 
     def lr(self, step: int) -> float:
         """Return the learning rate of 5.3, with the peak and the cooldown of the configuration if it sets them."""

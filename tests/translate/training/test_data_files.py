@@ -6,6 +6,7 @@ import pytest
 
 from translate.errors import UserError
 from translate.training import checkpoint, data_files
+from translate.training.run import Run
 
 
 def flip(path):
@@ -25,7 +26,9 @@ def test_a_file_that_changed_between_starts_is_named(toy):
     toy.trainer("run", resume=True).train()
 
 
-def test_a_file_that_changes_in_training_ends_it_with_the_state_saved(toy, monkeypatch):
+def test_a_file_that_changes_in_training_ends_it_after_a_complete_step(toy, monkeypatch):
+    """The step is validated and saved, so that the run ends as if it had not been interrupted."""
+    toy.trainer("whole").train()
     trainer = toy.trainer("run")
     update = trainer._update
 
@@ -39,6 +42,11 @@ def test_a_file_that_changes_in_training_ends_it_with_the_state_saved(toy, monke
         trainer.train()
     steps = [checkpoint.step_of(folder) for folder in checkpoint.checkpoints(toy.folder / "run/checkpoints")]
     assert steps[-1] == trainer.state.step == 8
+    toy.trainer("run", resume=True).train()
+    weights = [(toy.folder / name / "model/model.safetensors").read_bytes() for name in ("whole", "run")]
+    assert weights[0] == weights[1]
+    scores = [[r["nll"] for r in Run(toy.folder / name).records() if r["kind"] == "valid"] for name in ("whole", "run")]
+    assert scores[0] == scores[1]
 
 
 def test_a_changed_input_is_named_at_resume(toy):

@@ -355,15 +355,21 @@ def test_every_batch_goes_to_one_rank_and_all_ranks_make_the_same_number_of_upda
 
 
 def test_a_run_may_resume_with_another_number_of_ranks_and_reports_it(toy):
+    """Like a checkpoint of earlier versions, this one has no number of batches."""
     first = toy.trainer("run", max_steps=8)
     first.train()
     folder = toy.folder / "run/checkpoints/step-00000008"
     state = json.loads((folder / "state.json").read_text())
     state["state"]["n_ranks"] = 3
+    assert state["state"].pop("n_batches") == 8
     del state["digest"]
     state["digest"] = checkpoint._digest(state)
     (folder / "state.json").write_text(json.dumps(state))
-    toy.trainer("run", resume=True).train()
+    trainer = toy.trainer("run", resume=True, max_steps=None, max_epochs=2)
+    trainer.train()
+    n_batches = len(trainer.feed.sampler.batches(0))
+    assert trainer.state.n_batches == 2 * n_batches
+    assert trainer.state.step == 8 + 2 * n_batches - 8 * 3
     assert any("3 processes wrote the checkpoint and 1 continue" in line for line in toy.said)
 
 

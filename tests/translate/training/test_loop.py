@@ -60,6 +60,47 @@ def test_the_learning_rate_falls_to_zero_during_the_cooldown(toy):
     assert cooled == pytest.approx([*plain[:10], plain[10] * 2 / 3, plain[11] / 3])
 
 
+def test_a_resume_that_moves_the_cooldown_is_reported(toy):
+    def warnings() -> list[str]:
+        found = [line for line in toy.said if "training.cooldown counts from it" in line]
+        toy.said.clear()
+        return found
+
+    toy.trainer("run", max_steps=10, cooldown=0.5).train()
+    toy.trainer("run", max_steps=10, cooldown=0.5, resume=True).train()
+    assert not warnings()
+    toy.trainer("run", max_steps=15, cooldown=0.5, resume=True).train()
+    (warning,) = warnings()
+    old, new = ([r["lr"] for r in metrics(toy.folder / "run", "train")][i] for i in (9, 10))
+    assert f"was {old:.3g} at step 10, and is {new:.3g} at the next" in warning
+    toy.trainer("run", max_steps=15, cooldown=0.5, resume=True).train()
+    toy.trainer("run", max_steps=12, cooldown=0.5, resume=True)  # has ended
+    toy.trainer("plain", max_steps=10).train()
+    toy.trainer("plain", max_steps=15, resume=True).train()
+    assert not warnings()
+
+
+@pytest.mark.parametrize(
+    ("first_end", "save_every", "last_step", "averaged", "multiples"),
+    [(8, 5, 15, [8, 10, 15], [10, 15]), (7, 7, 14, [4, 14], [7, 14]), (7, 4, 12, [4, 8, 12], [4, 8, 12])],
+)
+@pytest.mark.parametrize("recorded", [True, False])
+def test_checkpoints_count_by_the_schedule_that_saved_them(
+    toy, first_end, save_every, last_step, averaged, multiples, recorded
+):
+    """With another number of processes, an epoch has other steps. Earlier versions did not record the schedule."""
+    settings = {"keep_last": 3, "average_last": 3}
+    toy.trainer("run", max_steps=first_end, **settings).train()
+    for path in [] if recorded else toy.folder.glob("run/checkpoints/*/state.json"):
+        meta = json.loads(path.read_text(encoding="utf-8"))
+        del meta["at_end"], meta["digest"]
+        path.write_text(json.dumps({**meta, "digest": checkpoint._digest(meta)}), encoding="utf-8")
+    trainer = toy.trainer("run", resume=True, max_steps=last_step, **settings)
+    trainer.schedule.save_every = trainer.schedule.valid_every = save_every
+    trainer.train()
+    assert metrics(toy.folder / "run", "final")[-1]["averaged"] == (averaged if recorded else multiples)
+
+
 def test_the_final_model_is_the_mean_of_the_last_scheduled_checkpoints(toy):
     toy.trainer("run").train()
     (final,) = metrics(toy.folder / "run", "final")

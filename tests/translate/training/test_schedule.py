@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 
 from translate.config.schema import TrainingConfig
 from translate.errors import UserError
+from translate.training.checkpoint import TrainState
 from translate.training.schedule import Schedule
 
 
@@ -23,6 +24,23 @@ def test_thirty_epochs_on_eight_ranks_are_complete():
 def test_the_last_update_is_the_one_that_completes_the_last_epoch(n_batches, n_in_update, epochs):
     last_step = schedule(n_batches, n_in_update, max_epochs=epochs).last_step
     assert last_step * n_in_update >= epochs * n_batches > (last_step - 1) * n_in_update
+
+
+@given(
+    n_batches=st.integers(1, 500),
+    epochs=st.integers(1, 40),
+    sizes=st.lists(st.integers(1, 64), min_size=2),
+    data=st.data(),
+)
+def test_epochs_are_complete_after_resumes_with_other_numbers_of_batches(n_batches, epochs, sizes, data):
+    state = TrainState()
+    for size in sizes:
+        run = schedule(n_batches, size, max_epochs=epochs)
+        run.resume_from(state)
+        n_updates = data.draw(st.integers(0, run.last_step - state.step - 1))
+        state.step, state.n_batches = state.step + n_updates, state.n_batches + n_updates * size
+    n_left = run.last_step - state.step
+    assert state.n_batches + n_left * size >= epochs * n_batches > state.n_batches + (n_left - 1) * size
 
 
 def test_the_earlier_of_two_limits_applies_and_one_is_required():
