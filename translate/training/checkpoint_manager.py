@@ -12,6 +12,7 @@ from translate.config.schema import TrainingConfig
 from translate.errors import Say, UserError
 from translate.training import checkpoint
 from translate.training.checkpoint import TrainState, checkpoints, name_of, step_of
+from translate.training.diagnosis import rate_warning
 from translate.training.distributed import Ranks
 from translate.training.run import Run
 from translate.training.schedule import Schedule
@@ -58,6 +59,9 @@ class CheckpointManager:
             state = self._load(folder, model, optimizer, ranks.rank)
         self.saved_step, self._saved_seconds = state.step, state.seconds
         self._say(f"resuming from {folder} (step {state.step:,})")
+        goes_on = ranks.is_first and not self._schedule.has_ended(state)
+        if goes_on and (message := rate_warning(self._run.records(), self._schedule.lr)):
+            self._say(f"warning: {message}")
         if state.n_ranks != ranks.size:
             ranks.seed(self._config.seed, state.step)
             self._say(

@@ -25,7 +25,6 @@ from translate.training.data_files import Watched, change_message
 from translate.training.diagnosis import (
     check_positions,
     length_warning,
-    rate_warning,
     source_warning,
     unknown_warning,
     warmup_warning,
@@ -87,8 +86,7 @@ class Trainer:
             *(config.clip_norm, self.memory, self.ranks),
         )
         self.ema = None if config.ema is None else Ema(model, config.ema)
-        device = self.replica.device
-        self.feed = BatchFeed(self.prepared, config, model.config, device, self.ranks, self.replay_share)
+        self.feed = BatchFeed(self.prepared, config, model.config, self.replica.device, self.ranks, self.replay_share)
         n_batches, n_in_update = len(self.feed.sampler.batches(0)), self.feed.batches_per_update
         d_model = model.config.d_model
         self.schedule = Schedule(config, d_model=d_model, n_batches=n_batches, batches_per_update=n_in_update)
@@ -108,9 +106,6 @@ class Trainer:
         folder, self.state = self.checkpoints.restore(self.model, self.optimizer)
         if self.ema and folder:
             self.ema.load(folder / "ema.safetensors")
-        speaks = self.ranks.is_first and not self.schedule.has_ended(self.state)
-        if speaks and (message := rate_warning(self.run.records(), self.schedule.lr)):
-            self.say(f"warning: {message}")
 
     def train(self) -> None:
         """Update until the schedule ends, then make the final model."""
@@ -183,15 +178,13 @@ class Trainer:
         return stats
 
     def _validate_and_save(self) -> None:
-        """Validate and save if the schedule says so, or if the model is the best so far."""
-        validates = self.schedule.validates(self.state.step)
-        if validates:
+        """Validate and save if the schedule says so, or if the model is the best so far; then stop if data changed."""
+        if validates := self.schedule.validates(self.state.step):
             self._validate()
             relieve_memory()
         scheduled = self.schedule.saves(self.state)
         if scheduled or self.state.best_step == self.state.step:
             self._save(scheduled=scheduled)
-        # A resumed run does not repeat this step, so it is validated and saved first.
         if validates and (changed := self.ranks.first(self._files.changed)):
             self._fail(change_message(changed, self.run.folder, self.state.step))
 
