@@ -27,16 +27,17 @@ def translate_pieces(
         layout: one of `formats.FORMATS`; in "lines" a piece is one sentence.
         guarded: as for `Translator.passages`.
     """
-    markup = formats.markup(layout)
+    markup, indent = formats.markup(layout), formats.indent(layout)
+    plain = [re.sub(rf"\n{indent.pattern}", "\n", text) if "\n" in text else text for text in texts]
 
     def passages(pieces: Iterable[str]) -> Iterator[Translation]:
         return translator.passages(pieces, guarded=guarded, splits=layout != "lines", markup=markup)
 
-    for source, translation in zip(texts, passages(texts), strict=True):
+    for source, translation in zip(texts, passages(plain), strict=True):
         if "\n" not in source:
             yield translation
             continue
-        text = wrapped(translation.text, source)
+        text = wrapped(translation.text, source, indent)
         if text is None:  # too few words for this many lines
             parts = _lines(source, markup)
             found = passages([part.text for part in parts if part.translate])

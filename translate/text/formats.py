@@ -12,10 +12,11 @@ from pathlib import Path
 from translate.text import html, markdown
 from translate.text.pieces import Piece
 from translate.text.placeholders import PLACEHOLDER
-from translate.text.wrapping import paragraph
+from translate.text.wrapping import INDENT, paragraph
 
 _LONGEST = 256  # lines of a cue; a longer block is divided
 _TIMES = re.compile(r"\s*[\d:.,]+\s*-->\s*[\d:.,]+")
+_NO_CUE = re.compile(r"(?:NOTE|STYLE|REGION)\b")
 _SPEAKER = re.compile(r"\s*[-\u2013\u2014]")
 _END_OF_SENTENCE = re.compile(r"[.!?\u2026:][\"'\u201c\u201d\u2019\u00bb\u00ab)\]]*(</\w+>)*\s*\Z")
 
@@ -44,22 +45,27 @@ def _part(line: str, start: int, stop: int) -> list[Piece]:
 def _subtitles(lines: Iterable[str]) -> Iterator[Piece]:
     """Yield the pieces of SubRip or WebVTT: in a block of lines, the text of a cue follows its line of times."""
     block: list[str] = []
+    is_begun = False  # whether a cue has begun, whose text may have blank lines
     for line in lines:
         if _TIMES.match(line) and any(map(_TIMES.match, block)):  # no blank line between two cues
             number = [block.pop()] if block[-1].strip().isdecimal() else []
-            yield from _cue(block)
+            yield from _cue(block, is_begun)
             block = [*number, line]
         elif line.strip() and len(block) < _LONGEST:
             block.append(line)
         else:
-            yield from _cue(block)
+            yield from _cue(block, is_begun)
             yield Piece(line, translate=False)
+            is_begun = is_begun or any(map(_TIMES.match, block))
             block = []
-    yield from _cue(block)
+    yield from _cue(block, is_begun)
 
 
-def _cue(block: list[str]) -> Iterator[Piece]:
-    times = next((i for i, line in enumerate(block) if "-->" in line), len(block))
+def _cue(block: list[str], goes_on: bool) -> Iterator[Piece]:
+    """Yield the pieces of a block; without a line of times it may go on with the text of the cue before."""
+    is_number = len(block) == 1 and block[0].strip().isdecimal()
+    is_text = goes_on and block and not is_number and not _NO_CUE.match(block[0])
+    times = next((i for i, line in enumerate(block) if "-->" in line), -1 if is_text else len(block))
     yield from (Piece(line, translate=False) for line in block[: times + 1])
     sentence: list[str] = []
     for line in block[times + 1 :]:
@@ -94,6 +100,11 @@ def guess(path: Path) -> str:
 def markup(layout: str) -> re.Pattern[str]:
     """Return the pattern of placeholders in a format."""
     return markdown.MARKUP if layout == "markdown" else PLACEHOLDER
+
+
+def indent(layout: str) -> re.Pattern[str]:
+    """Return the pattern of what precedes the text of a line of a paragraph in a format."""
+    return markdown.QUOTE if layout == "markdown" else INDENT
 
 
 def reader(layout: str, *, column: int = 1) -> Callable[[Iterable[str]], Iterator[Piece]]:

@@ -26,6 +26,10 @@ _TOKEN = re.compile(
     re.DOTALL,
 )
 _OPEN_TAG = re.compile(r"<(?:[^\W\d_]|[/!?])[^<>]*\Z")
+# Elements whose end tag may be missing, and those that end them, as the end of the element around them does.
+_ENDED_BY = {"p": "p", "li": "li", "option": "option|optgroup", "tr": "tr"}
+_ENDED_BY |= dict.fromkeys(("dt", "dd"), "d[dt]") | dict.fromkeys(("td", "th"), "t[dhr]")
+_AROUND = re.compile("ul|ol|menu|dl|table|select|div|section|article|main|body")
 _NO = re.compile(
     r"\btranslate\s*=\s*[\"']?no\b|\bclass\s*=\s*(?:notranslate\b|[\"'](?:[^\"']*\s)?notranslate[\s\"'])", re.IGNORECASE
 )
@@ -36,10 +40,16 @@ def read(lines: Iterable[str]) -> Iterator[Piece]:
     """Yield the pieces of a page; a tag may span lines."""
     run = ""  # of text and inline tags, or the element that is being copied
     copied, depth = "", 0  # name of that element, and number of nested elements of that name
+    n_around = 0  # number of open elements inside it that may hold elements of that name
     for text, tag in _tokens(lines):
         run += text
         name = (tag[2] or "").lower() if tag else ""
         is_alone = tag is not None and tag[0].endswith("/>")
+        if tag and copied in _ENDED_BY:
+            n_around += (-1 if tag[1] else 1) if _AROUND.fullmatch(name) else 0
+            if n_around < 0 or (n_around == 0 and not tag[1] and re.fullmatch(_ENDED_BY[copied], name)):
+                yield Piece(run, translate=False)
+                run = copied = ""
         if copied:
             run += tag[0] if tag else ""
             if tag and name == copied and not is_alone:
@@ -59,7 +69,7 @@ def read(lines: Iterable[str]) -> Iterator[Piece]:
         placeholder = is_inline and KEPT_ELEMENT.match(tag.string, tag.start())
         if begins and not placeholder and (_COPIED.fullmatch(name) or _NO.search(tag[3] or "")):
             yield from paragraph(run)
-            run, copied, depth = tag[0], name, 1
+            run, copied, depth, n_around = tag[0], name, 1, 0
         elif is_inline:
             run += tag[0]
         else:

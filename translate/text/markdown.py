@@ -18,17 +18,23 @@ MARKUP = re.compile(
     re.DOTALL,
 )
 
+QUOTE = re.compile(r"[ \t]*(?:>[ \t]?)*")  # at the beginning of a line
+
 _FRONT_MATTER = ("---", "+++")  # first lines of YAML and TOML; the former may also be a rule
 _METADATA = re.compile(r"""\s*(?:["']?[\w.-]+["']?\s*[:=]|[#\[]|---|\.\.\.|\+\+\+)""")  # the line after that
 _LONGEST = 256  # lines of a paragraph; a longer one is divided
-_FENCE = re.compile(r"[\s>]*(?:(?:[-*+]|\d+[.)])\s+)*(`{3,}|~{3,})")
-_RAW = re.compile(r"\s*<(script|style|pre|textarea)\b|\s*(<!--)", re.IGNORECASE)
+_FENCE = re.compile(r"[\s>]*(?:(?:[-*+]|\d+[.)])\s+)*(`{3,}(?=[^`]*\Z)|~{3,})")
+_RAW = re.compile(r"<(script|style|pre|textarea)\b|(<!--)", re.IGNORECASE)
 # Marks that begin a block, and the check box of a list item.
 _MARKS = re.compile(r"(?:\s*(?:>|(?:#{1,6}|[-*+]|\d{1,9}[.)]|:|\[[ xX]\]|\[\^[^\]\s]{1,100}\]:)(?=\s)))*\s*")
 _BEGINS = re.compile(r"\s*(?:>|#{1,6}\s|[-*+]\s|\d{1,9}[.)]\s|\||\[[^\]]+\]:|:\s|<|:::|\{:|\$\$\s*$)")
 _RULE = re.compile(r"[\s>]*(?:[-*_=|:+]\s*){2,}\Z|[\s>]*=+\s*\Z|\s*-+\s*\Z")
 # Attributes, targets of links, and lines of tags.
-_ATTRIBUTES = re.compile(r"\s*(?:\[(?!\^)[^\]]+\]:\s*\S|:::|\{:[^{}]*\}\s*\Z|(?:<[^<>\n]{1,1000}>\s*)+\Z)")
+_TITLE = r"""(?:"[^"]*"|'[^']*'|\([^()]*\))"""
+_ATTRIBUTES = re.compile(
+    rf"\s*(?:\[(?!\^)[^\]]+\]:\s*(?:<[^<>]+>|[^\s<]\S*+)(?:\s+{_TITLE})?\s*\Z"
+    r"|:::|\{:[^{}]*\}\s*\Z|(?:<[^<>\n]{1,1000}>\s*)+\Z)"
+)
 _ITEM = re.compile(r"\s*(?:[-*+]|\d{1,9}[.)])\s+|\[\^[^\]\s]{1,100}\]:\s")
 _HARD_BREAK = re.compile(r"(?:(?<! ) {2,}|\\)\r?\n?\Z")
 _CELL = re.compile(r"((?:\\.|`[^`]*`|[^|\\`]|[\\`])+)|(\|)", re.DOTALL)
@@ -41,23 +47,28 @@ def read(lines: Iterable[str]) -> Iterator[Piece]:
     previous_blank = True
     is_marked = False  # whether the first line may begin front matter
     indent = 0  # of the text of the current list item
+    quote = 0  # number of marks of quotation before each line of the open paragraph
     for n, line in enumerate(lines):
         if n == 0:
             is_marked = line.rstrip() in _FRONT_MATTER
         if n == 1 and is_marked and not _METADATA.match(line):
             end = None  # a rule, not front matter
         if end is not None:
-            yield Piece(line, translate=False)
-            end = None if end.search(line) else end
+            found = end.search(line)
+            yield from _raw(line, found)
+            end = None if found else end
             continue
-        if not line.strip() or _BEGINS.match(line) or _FENCE.match(line) or _RULE.match(line):
+        marks = QUOTE.match(line)
+        depth, text = (marks[0].count(">"), line[marks.end() :]) if marks else (0, line)
+        begins = not text.strip() or _BEGINS.match(text) or _FENCE.match(line) or _RULE.match(line)
+        if begins or depth not in (0, quote):
             yield from paragraph("".join(open_lines))
             open_lines = []
         indent = _indent(line, indent)
         if end := _opening(line, n):
-            yield Piece(line, translate=False)
-            if not end.pattern.startswith(r"\A") and end.search(line):  # ends in the same line
-                end = None
+            found = None if end.pattern.startswith(r"\A") else end.search(line)  # in the same line
+            yield from _raw(line, found)
+            end = None if found else end
         elif _is_layout(line, indent if previous_blank and not open_lines else None):
             yield Piece(line, translate=False)
         elif line.lstrip().startswith("|"):
@@ -69,8 +80,8 @@ def read(lines: Iterable[str]) -> Iterator[Piece]:
             start = marks.end() if marks else 0
             if start:
                 yield Piece(line[:start], translate=False)
-            open_lines = [line[start:]]
-        if _HARD_BREAK.search(line) or line.lstrip().startswith("#") or len(open_lines) >= _LONGEST:
+            open_lines, quote = [line[start:]] if line[start:] else [], depth
+        if _HARD_BREAK.search(line) or text.lstrip().startswith("#") or len(open_lines) >= _LONGEST:
             yield from paragraph("".join(open_lines))
             open_lines = []
         previous_blank = not line.strip()
@@ -93,9 +104,15 @@ def _opening(line: str, n: int) -> re.Pattern[str] | None:
     if fence := _FENCE.match(line):
         mark = fence[1]
         return re.compile(rf"\A[\s>]*{re.escape(mark[0])}{{{len(mark)},}}\s*\Z")
-    if raw := _RAW.match(line):
+    if raw := _RAW.match(line.lstrip()):
         return re.compile("-->" if raw[2] else rf"</{raw[1]}\s*>", re.IGNORECASE)
     return None
+
+
+def _raw(line: str, end: re.Match[str] | None) -> list[Piece]:
+    """Return the pieces of a line of code or raw text: what follows its end is translated."""
+    stop = end.end() if end and not _RAW.search(line, end.end()) else len(line)
+    return [Piece(line[:stop], translate=False), *paragraph(line[stop:])]
 
 
 def _is_layout(line: str, indent: int | None) -> bool:

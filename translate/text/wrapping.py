@@ -7,6 +7,8 @@ import re
 from translate.text.pieces import Piece, pieces
 from translate.text.placeholders import PLACEHOLDER
 
+INDENT = re.compile(r"\s*")
+
 _WORD = re.compile(rf"(?:{PLACEHOLDER.pattern}|\S)+", re.DOTALL)
 # Would be a mark of Markdown, of a subtitle or of a list at the beginning of a line.
 _MARK = re.compile(r"[-+*#>|=~`_:]|\d+[.)]?\Z")
@@ -17,10 +19,15 @@ def paragraph(text: str) -> list[Piece]:
     return pieces(text, [(0, len(text))])
 
 
-def wrapped(text: str, like: str) -> str | None:
+def wrapped(text: str, like: str, indent: re.Pattern[str] = INDENT) -> str | None:
     """Divide the words of `text` into lines with the number, proportions and indentation of the lines of `like`.
 
     None if there are too few words. Only the first line may begin with a character that could be a mark of the layout.
+
+    Args:
+        text: the words.
+        like: lines of other words.
+        indent: matches the indentation of a line, which may contain marks of the layout.
     """
     lines = like.split("\n")
     words = [match[0] for match in _WORD.finditer(text)]
@@ -28,7 +35,7 @@ def wrapped(text: str, like: str) -> str | None:
     if breaks is None:
         return None
     parts = [words[i:j] for i, j in zip([0, *breaks], [*breaks, len(words)], strict=True)]
-    indents = [line[: len(line) - len(line.lstrip())] for line in lines]
+    indents = [match[0] if (match := indent.match(line)) else "" for line in lines]
     ends = [line[len(line.rstrip()) :] if line.strip() else "" for line in lines]
     return "\n".join(a + " ".join(part) + b for a, part, b in zip(indents, parts, ends, strict=True))
 

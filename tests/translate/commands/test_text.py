@@ -217,7 +217,7 @@ HTML = """\
 <p class="a"
    id="b">Ein Satz geht in
    die zweite <b>Zeile</b> weiter.<br>Noch einer.</p>
-<p translate="no">Nicht <p>dies</p> hier</p>
+<div translate="no">Nicht <p>dies</p> hier</div>
 <ul><li>Eins</li><li>Zwei <span translate="no">Marke</span> drei</li></ul>
 <pre>  Der Hund
 </pre>
@@ -276,7 +276,7 @@ def without_words(text: str) -> str:
                 "- EIN PUNKT",
                 "  1. NOCH EINER",
                 "- [ ] OFFEN",
-                "> EIN ZITAT",
+                "> EIN ZITAT\n> MIT ZWEI ZEILEN",
                 "| WORT | ZAHL |",
                 "| HUND | 3 |",
                 "![BILD](bild.png)",
@@ -291,7 +291,7 @@ def without_words(text: str) -> str:
                 "&amp;",
                 '<p class="a"\n   id="b">',
                 "  Der Hund\n",
-                '<p translate="no">Nicht <p>dies</p> hier</p>',
+                '<div translate="no">Nicht <p>dies</p> hier</div>',
                 '<span translate="no">Marke</span>',
                 "<code>hund()</code>",
                 'alt="Hund"',

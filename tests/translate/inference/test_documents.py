@@ -50,6 +50,13 @@ def test_lines_that_end_in_crlf_are_translated_like_others(layout: str, translat
     assert windows == plain.replace("\n", "\r\n")
 
 
+def test_a_quotation_of_several_lines_is_translated_as_a_whole(translator: Translator) -> None:
+    plain, quoted = "der Hund schläft im\nHaus am See.\n", "> der Hund schläft im\n> Haus am See.\n"
+    whole, lines = (joined(pieces) for pieces in translate_documents(translator, [plain, quoted], "markdown"))
+    assert lines.startswith("> ")
+    assert [line.removeprefix("> ") for line in lines.split("\n")] == whole.split("\n")
+
+
 def test_variants_are_distinct_and_few_enough(translator: Translator) -> None:
     text = "der Hund schläft im Haus. die Katze singt am See."
     best = translator(text)

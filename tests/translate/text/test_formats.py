@@ -59,6 +59,13 @@ def test_cues_are_split_into_sentences_and_speakers() -> None:
     assert language("vtt", text) == ["Ein Satz\nin zwei Zeilen.", "Noch einer.", "- Ja?", "- Nein!"]
 
 
+def test_the_text_of_a_cue_may_have_blank_lines() -> None:
+    cues = "1\n00:01 --> 00:02\nEin Satz\n\nin Teilen.\n\nNoch einer.\n\n2\n\n00:03 --> 00:04\nJa\n"
+    assert language("srt", cues) == ["Ein Satz", "in Teilen.", "Noch einer.", "Ja"]
+    notes = "WEBVTT\n\nTitel\n\n00:01 --> 00:02\nEin Satz\n\nNOTE nichts\nhier\n\nSTYLE\n::cue { color: red }\n"
+    assert language("vtt", notes) == ["Ein Satz"]
+
+
 def test_cues_without_a_blank_line_between_them_are_separate() -> None:
     text = "1\n00:00:01,000 --> 00:00:02,000\nEs sind\n12\n2\n00:00:03,000 --> 00:00:04,000\nIch --> du\n"
     assert language("srt", text) == ["Es sind\n12", "Ich --> du"]
@@ -70,7 +77,14 @@ def test_cues_without_a_blank_line_between_them_are_separate() -> None:
         ("# Titel\nText\n", ["Titel", "Text"]),
         ("a\nb\n\nc\n", ["a\nb", "c"]),
         ("a  \nb\\\nc\n", ["a", "b\\", "c"]),
-        ("- a\n  b\n* c\n1. d\n> e\n> f\n", ["a\n  b", "c", "d", "e", "f"]),
+        ("- a\n  b\n* c\n1. d\n> e\n> f\n", ["a\n  b", "c", "d", "e\n> f"]),
+        ("> a\n>\n> b\n> - c\n>   d\n> > e\n>> f\n> g\n\n> h\ni\n", ["a", "b", "c\n>   d", "e\n>> f", "g", "h\ni"]),
+        ("> # a\n> b\n> ```\n> c\n> ```\n> d\n", ["a", "b", "d"]),
+        ("```a``` b\nc\n", ["```a``` b\nc"]),
+        ("[Hans]: Hallo, wie geht es dir?\n", ["[Hans]: Hallo, wie geht es dir?"]),
+        ("[x]: <a b> 'der Hund'\n[y]: z (der Hund)\n[z]: x \"der Hund\"\n", []),
+        ("<!-- a --> b\n<pre>a</pre> b\n<pre>\na</pre> b\n", ["b", "b", "b"]),
+        ("<pre>a</pre> <pre>b\n</pre>\nc\n", ["c"]),
         ("```\ncode\n```\na\n", ["a"]),
         ("~~~ x\n```\ncode\n", []),
         ("a\n```\nb", ["a"]),
@@ -120,6 +134,12 @@ def test_in_markdown_the_paragraphs_are_translated(text: str, expected: list[str
         ('<p>a <b translate="no">b<i>c</i></b> d', ["a", "d"]),
         ("<pre><code>a</code></pre>", []),
         ("<p translate=no>a</p>", []),
+        ("<p translate=no>a<p>b", ["b"]),
+        ("<ul><li translate=no>a<ol><li>b</ol>c<li>d</ul>e", ["d", "e"]),
+        ("<ul><li translate=no>a</ul>e", ["e"]),
+        ("<table><tr><td translate=no>a<p>b</p><td>c<tr translate=no><td>d<tr><td>e", ["c", "e"]),
+        ("<dl><dt translate=no>a<dd>b</dl><select><option translate=no>a<option>b</select>c", ["b", "b", "c"]),
+        ("<div translate=no><p>a<p>b</div>c", ["c"]),
         ("<![CDATA[a]]>b", ["b"]),
         ("<p>a <time>b</time> <img src=x> c</p>", ["a <time>b</time> <img src=x> c"]),
         ('<div class="x notranslate">a</div><div class="nottranslate">b</div>', ["b"]),
