@@ -1,6 +1,10 @@
 """`translate serve`: a server with LibreTranslate's API."""
 
+import contextlib
+import ipaddress
 import re
+import shutil
+import sys
 import tempfile
 from collections.abc import Sequence
 from dataclasses import replace
@@ -8,12 +12,14 @@ from pathlib import Path
 
 from translate.commands.messages import say
 from translate.errors import UserError
+from translate.files import locked
 from translate.models import registry
 from translate.models.folder import TranslationSpec
 from translate.optional import optional_package
 from translate.options.serving import Serve
 
 _ORIGIN = re.compile(r"\*|null|[a-z][a-z0-9+.-]*://[^/\s]+")
+_PREFIX = "translate-serve-"  # of temporary folders
 _PACKAGES = ("fastapi", "uvicorn", "python_multipart", "prometheus_client")
 
 
@@ -31,15 +37,27 @@ def run(options: Serve) -> None:
     elif options.require_key:
         raise UserError("--require-key needs the file of the keys; name it with --keys")
     _check_origins(options.cors or ())
+    _check_proxies((options.proxy or "*").split(","))
     if options.suggestions is not None:
         _check_appendable(options.suggestions)
     with (
         server.listen(options.host, options.port) as listener,
-        tempfile.TemporaryDirectory(prefix="translate-serve-", ignore_cleanup_errors=True) as folder,
+        tempfile.TemporaryDirectory(prefix=_PREFIX, ignore_cleanup_errors=True) as folder,
+        locked(Path(folder)),
     ):
+        _remove_abandoned()
         url = server.address(listener)
         options = replace(options, model=folders)
         server.serve(options, Path(folder), listener, lambda: say(f"serving {pairs} on {url}; Ctrl-C stops"))
+
+
+def _remove_abandoned() -> None:
+    """Remove the folders of servers that were killed: they hold translated files of users."""
+    if sys.platform == "win32":  # without locks, the folder of a running server would be removed as well
+        return
+    for folder in Path(tempfile.gettempdir()).glob(f"{_PREFIX}*"):
+        with contextlib.suppress(OSError), locked(folder):  # of another user, or of a running server
+            shutil.rmtree(folder)
 
 
 def _check_origins(origins: Sequence[str]) -> None:
@@ -50,6 +68,19 @@ def _check_origins(origins: Sequence[str]) -> None:
                 f"--cors {origin}: is not an origin; write *, or scheme, host and port without a path, such as "
                 "https://example.org"
             )
+
+
+def _check_proxies(addresses: Sequence[str]) -> None:
+    """Raise UserError for a proxy that no address of a client equals."""
+    for address in addresses:
+        if address.strip() == "*":
+            continue
+        try:
+            ipaddress.ip_network(address.strip())
+        except ValueError as error:
+            raise UserError(
+                f"--proxy {address}: is not an address or network; write numbers, such as 127.0.0.1 or 10.0.0.0/8, or *"
+            ) from error
 
 
 def _check_appendable(path: Path) -> None:

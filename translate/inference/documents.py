@@ -2,7 +2,7 @@
 
 import dataclasses
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from io import StringIO
 
 from translate.inference.translator import Translator
@@ -17,7 +17,12 @@ _CUT = "\v"  # stands for a line break: white space that patterns of markup may 
 
 
 def translate_pieces(
-    translator: Translator, texts: Sequence[str], layout: str, *, guarded: bool = True
+    translator: Translator,
+    texts: Sequence[str],
+    layout: str,
+    *,
+    guarded: bool = True,
+    check: Callable[[], None] = lambda: None,
 ) -> Iterator[Translation]:
     """Yield the translation of each piece of text; a piece of several lines keeps its number of lines.
 
@@ -26,6 +31,7 @@ def translate_pieces(
         texts: pieces of documents.
         layout: one of `formats.FORMATS`; in "lines" a piece is one sentence.
         guarded: as for `Translator.passages`.
+        check: called for each piece; may raise an exception to give up.
     """
     markup, indent = formats.markup(layout), formats.indent(layout)
     plain = [re.sub(rf"\n{indent.pattern}", "\n", text) if "\n" in text else text for text in texts]
@@ -34,6 +40,7 @@ def translate_pieces(
         return translator.passages(pieces, guarded=guarded, splits=layout != "lines", markup=markup)
 
     for source, translation in zip(texts, passages(plain), strict=True):
+        check()
         if "\n" not in source:
             yield translation
             continue
@@ -54,17 +61,21 @@ def _lines(text: str, markup: re.Pattern[str]) -> list[Piece]:
     return pieces(text, [line.span() for line in re.finditer(f"[^{_CUT}]+", cut)])
 
 
-def translate_documents(translator: Translator, texts: Sequence[str], layout: str) -> list[list[TranslatedPiece]]:
+def translate_documents(
+    translator: Translator, texts: Sequence[str], layout: str, check: Callable[[], None] = lambda: None
+) -> list[list[TranslatedPiece]]:
     """Return the pieces of each text with their translations; the pieces of all texts are translated together.
 
     Args:
         translator: the model.
         texts: whole texts.
         layout: one of `formats.FORMATS`.
+        check: called for each piece; may raise an exception to give up.
     """
     read = formats.reader(layout)
     documents = [list(read(StringIO(text, newline="\n"))) for text in texts]
-    found = translate_pieces(translator, [p.text for pieces in documents for p in pieces if p.translate], layout)
+    texts = [piece.text for pieces in documents for piece in pieces if piece.translate]
+    found = translate_pieces(translator, texts, layout, check=check)
     return [[(piece, next(found) if piece.translate else None) for piece in pieces] for pieces in documents]
 
 

@@ -33,7 +33,8 @@ if TYPE_CHECKING:
 WINDOW = 1024  # lines read ahead: enough to find sentences of equal lengths
 
 _WINDOW_CHARACTERS = 2**18  # of a window, unless one text alone is longer
-_BREAK = re.compile(r"(?<![ \t])[ \t]*\r?\n[ \t]*")  # with the indentation of the next line
+# With the indentation of the next line. White space is tried from its beginning only, as it may be long.
+_BREAK = re.compile(r"(?:(?<![ \t])[ \t]+)?\r?\n[ \t]*")
 
 
 class Translator:

@@ -24,7 +24,8 @@ class Serve:
     host: Annotated[str, value(ADDRESS, "HOST", "Address to listen on; 0.0.0.0 is all.")] = "127.0.0.1"
     port: Annotated[int, value(ADDRESS, "PORT", "Port to listen on; 0 takes a free one.", min=0, max=65535)] = 5000
     proxy: Annotated[
-        str | None, value(ADDRESS, "HOSTS", "Trust X-Forwarded headers of these reverse proxies, comma-separated.")
+        str | None,
+        value(ADDRESS, "ADDRESSES", "Trust X-Forwarded headers of these reverse proxies, comma-separated; * is all."),
     ] = None
     keys: Annotated[Path | None, value(ACCESS, "FILE", "Accept the API keys in this file; see translate keys.")] = None
     require_key: Annotated[bool, flag(ACCESS, "--require-key", "Refuse requests without a key.")] = False

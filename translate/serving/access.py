@@ -1,5 +1,6 @@
 """Access: API keys, and limits of requests."""
 
+import logging
 from dataclasses import dataclass
 
 from starlette.requests import Request
@@ -8,6 +9,7 @@ from translate.errors import UserError
 from translate.options.serving import Serve
 from translate.serving.bodies import Parameters
 from translate.serving.errors import ApiError
+from translate.serving.events import event
 from translate.serving.keys import KeyStore
 from translate.serving.rates import Rates
 
@@ -37,6 +39,12 @@ class Access:
     def __init__(self, options: Serve, store: KeyStore | None, rates: Rates) -> None:
         self._options, self._store, self._rates = options, store, rates
 
+    @property
+    def most_characters(self) -> int:
+        """Characters of the longest request that a client may send: the limit of the server or of a key."""
+        limits = [key.max_characters or 0 for key in self._store.all()] if self._store else []
+        return max(self._options.characters, *limits, 0)
+
     def admit(self, request: Request, parameters: Parameters) -> Client:
         """Return the client of a request; ApiError if its key is wrong or missing, or its rate too high.
 
@@ -47,6 +55,7 @@ class Access:
         try:
             key = self._store.find(secret) if self._store and secret else None
         except UserError as error:
+            event("keys not read", {"problem": str(error)}, logging.ERROR)
             raise ApiError(500, "The API keys cannot be read") from error
         limit = self._options.requests
         client = Client(address, self._options.characters)

@@ -67,7 +67,9 @@ def create_app(options: Serve, folder: Path) -> FastAPI:
     app.add_exception_handler(HTTPException, _http_error)
     app.add_exception_handler(ClientGoneError, _client_gone)
     # The last one is the outermost.
-    app.add_middleware(BodyLimit, max_bytes=_max_body(options), seconds=options.read_timeout)
+    app.add_middleware(
+        BodyLimit, max_bytes=_max_body(options, state.access.most_characters), seconds=options.read_timeout
+    )
     if options.cors:
         app.add_middleware(CORSMiddleware, allow_origins=options.cors, allow_methods=["*"], allow_headers=["*"])
     app.add_middleware(RequestLog, metrics=state.metrics)
@@ -88,9 +90,9 @@ class HeadAsGet:
         await self._app(scope, receive, send)
 
 
-def _max_body(options: Serve) -> int:
+def _max_body(options: Serve, n_characters: int) -> int:
     """Return the size of the largest body: JSON and forms need up to 12 bytes for a character."""
-    return max(12 * options.characters, options.file_size) + 2**16
+    return max(12 * n_characters, options.file_size) + 2**16
 
 
 async def _tidy(state: State) -> None:

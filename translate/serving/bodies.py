@@ -1,6 +1,7 @@
 """Bodies of requests: read within limits of size and time, then parsed as JSON or as a form."""
 
 import asyncio
+import itertools
 import json
 from collections.abc import Mapping
 from contextlib import suppress
@@ -197,13 +198,14 @@ def _multipart(body: bytes, content_type: str) -> tuple[dict[str, str], dict[str
     """Return the values and the files of a multipart form."""
     fields: dict[bytes, bytes] = {}
     uploads: dict[bytes, tuple[bytes, bytes]] = {}
+    numbers = itertools.count(1)
 
     def on_field(part: Field) -> None:
-        _check_count(fields)
+        _check_count(next(numbers))
         fields.setdefault(part.field_name or b"", part.value or b"")
 
     def on_file(part: File) -> None:
-        _check_count(uploads)
+        _check_count(next(numbers))
         part.file_object.seek(0)
         uploads.setdefault(part.field_name or b"", (part.file_name or b"", part.file_object.read()))
         part.close()
@@ -218,6 +220,6 @@ def _multipart(body: bytes, content_type: str) -> tuple[dict[str, str], dict[str
     return values, files
 
 
-def _check_count(found: Mapping[bytes, object]) -> None:
-    if len(found) >= _MAX_FIELDS:
+def _check_count(n_parts: int) -> None:
+    if n_parts > _MAX_FIELDS:
         raise ValueError("too many parts")

@@ -30,13 +30,20 @@ class JsonLines(logging.Formatter):
 
 
 def set_up() -> None:
-    """Write the events of this package and the warnings of uvicorn to stderr as JSON lines."""
+    """Write the events of this package, the warnings of uvicorn and what it says of workers to stderr as JSON lines."""
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(JsonLines())
-    for name, level in (("translate.serving", logging.INFO), ("uvicorn", logging.WARNING)):
+    handler.addFilter(_is_shown)
+    for name, level in (("translate.serving", logging.INFO), ("uvicorn", logging.INFO)):
         logger = logging.getLogger(name)
         logger.handlers, logger.propagate = [handler], False
         logger.setLevel(level)
+
+
+def _is_shown(record: logging.LogRecord) -> bool:
+    """Return whether a record is shown. That a worker died is an information for uvicorn."""
+    is_own = record.name == _LOGGER.name
+    return is_own or record.levelno >= logging.WARNING or record.getMessage().startswith("Child process")
 
 
 def event(name: str, fields: Mapping[str, object], level: int = logging.INFO, exception: bool = False) -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 SUFFIXES = (".txt", ".md", ".markdown", ".html", ".htm", ".xhtml", ".srt", ".vtt", ".tsv")
 KEPT_SECONDS = 30 * 60
 _MAX_BYTES = 2**30  # of all files; the oldest give way
+_MAX_PART = 80  # bytes of the name and of the ending of a file
 _NAME = re.compile(r"[0-9a-f]{32}\.[\w.-]{1,200}")
 _UNSAFE = re.compile(r"[^\w.-]+")
 
@@ -22,6 +23,7 @@ class FileStore:
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
+        self._n_new = 0  # bytes since the last sweep
 
     def add(self, file_name: str, target: str, text: str) -> str:
         """Store a text and return its name.
@@ -32,10 +34,13 @@ class FileStore:
             text: the content.
         """
         path = Path(file_name.replace("\\", "/").rpartition("/")[2])
-        stem, suffix = (_UNSAFE.sub("_", part)[:80].strip(".") for part in (path.stem, path.suffix))
+        stem, suffix = (_cut(_UNSAFE.sub("_", part)).strip(".") for part in (path.stem, path.suffix))
         name = f"{uuid.uuid4().hex}.{stem or 'file'}_{target}" + (f".{suffix}" if suffix else "")
         self._folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         (self._folder / name).write_text(text, encoding="utf-8", newline="")
+        self._n_new += (self._folder / name).stat().st_size
+        if self._n_new > _MAX_BYTES // 8:  # do not wait for the next regular sweep
+            self.sweep()
         return name
 
     def find(self, name: str) -> Path | None:
@@ -47,6 +52,7 @@ class FileStore:
 
     def sweep(self) -> None:
         """Remove files that are too old, and the oldest ones if all are too large."""
+        self._n_new = 0
         found = []
         for path in self._folder.glob("*"):
             try:
@@ -59,3 +65,8 @@ class FileStore:
             n_bytes += size
             if time.time() - modified > KEPT_SECONDS or n_bytes > _MAX_BYTES:
                 path.unlink(missing_ok=True)
+
+
+def _cut(part: str) -> str:
+    """Return the part of a name, shortened if file systems would refuse it for its number of bytes."""
+    return part.encode()[:_MAX_PART].decode(errors="ignore")

@@ -35,6 +35,11 @@ class Ticket:
     client: str
     cancelled: bool = False
 
+    def check(self) -> None:
+        """Raise CancelledError if the request is cancelled; for long work without a search, such as blank lines."""
+        if self.cancelled:
+            raise CancelledError
+
 
 @dataclass(eq=False)
 class _Call:
@@ -113,7 +118,8 @@ class Scheduler:
         pairs = zip(sources, max_lengths, strict=True)
         items = [_Item(engine, config, ids, most, call, i) for i, (ids, most) in enumerate(pairs)]
         with self._changed:
-            if ticket.cancelled or self._closed:
+            ticket.check()
+            if self._closed:
                 raise CancelledError
             self._queue.push(ticket.client, ticket, items)
             self._n_tokens += sum(item.width for item in items)

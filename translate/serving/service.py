@@ -1,6 +1,6 @@
 """The services of the server, without HTTP: languages, detection, translation."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -118,13 +118,14 @@ class Service:
             source = str(detected["language"])
         self.check(source, target)
         if source == target:
-            same = [[_sentence(text, Translation(text))] for text in texts]
+            same = [[_sentence(text, Translation(text))] if layout != "html" else [] for text in texts]
             return Translated(list(texts), [[] for _ in texts], detected, same)
         try:
             with self.pool.engine((source, target)) as engine:
                 translator = Translator(SharedEngine(engine, self.scheduler, ticket), beam_size=self._beam_size)
-                documents = translate_documents(translator, texts, layout)
-                others = [_alternatives(translator, text, n_alternatives) if layout != "html" else [] for text in texts]
+                documents = translate_documents(translator, texts, layout, ticket.check)
+                n_others = n_alternatives if layout != "html" else 0
+                others = [_alternatives(translator, text, n_others, ticket.check) for text in texts]
         except ModelUnavailableError as error:
             raise _unavailable(error) from error
         sentences = [_sentences(pieces) if layout != "html" else [] for pieces in documents]
@@ -181,13 +182,29 @@ def _sentence(source: str, found: Translation) -> Sentence:
     return {"source": source, "text": found.text, "suspicious": found.suspicious, "flags": list(found.flags)}
 
 
-def _alternatives(translator: Translator, text: str, n: int) -> list[str]:
-    """Return other translations of a text; those of each line are joined in order of their ranks."""
+def _alternatives(translator: Translator, text: str, n: int, check: Callable[[], None]) -> list[str]:
+    """Return other translations of a text; those of each line are joined in order of their ranks.
+
+    Args:
+        translator: the model.
+        text: any number of lines.
+        n: number of other translations.
+        check: called for each line; may raise an exception to give up.
+    """
     if not n:
         return []
     lines = text.split("\n")
-    ranked = [variants(translator, line, n) for line in lines]
+
+    def others(line: str) -> list[str]:
+        check()
+        return variants(translator, line, n)
+
+    def alone(line: str) -> list[str]:
+        check()
+        return [translator(line)]
+
+    ranked = [others(line) for line in lines]
     n_ranks = max(map(len, ranked))
-    columns = [others or [translator(line)] for line, others in zip(lines, ranked, strict=True)] if n_ranks else []
+    columns = [found or alone(line) for line, found in zip(lines, ranked, strict=True)] if n_ranks else []
     wholes = ["\n".join(column[min(rank, len(column) - 1)] for column in columns) for rank in range(n_ranks)]
     return list(dict.fromkeys(wholes))

@@ -19,10 +19,10 @@ _INLINE = re.compile(
 _VOID = re.compile("area|base|br|col|embed|hr|img|input|link|meta|source|track|wbr")
 _FLAT = re.compile("script|style|textarea")  # a tag of the same name inside them is text
 _COPIED = re.compile("script|style|pre|code|textarea|kbd|samp|var|svg|math")
-# A comment without an end goes on to the end of the text, as in a browser. Otherwise the text behind each of many such
-# comments would be read once per comment.
+# A comment or declaration without an end goes on to the end of the text, as in a browser. Otherwise the text behind
+# each of many such comments would be read once per comment.
 _TOKEN = re.compile(
-    r"<!--.*?(?:-->|\Z)|<!\[CDATA\[.*?(?:\]\]>|\Z)|<[!?][^>]*>|<(/?)([A-Za-z][\w:-]*)((?:[^<>\"']|\"[^\"]*\"|'[^']*')*)>",
+    r"<!--.*?(?:-->|\Z)|<!\[CDATA\[.*?(?:\]\]>|\Z)|<[!?][^>]*(?:>|\Z)|<(/?)([A-Za-z][\w:-]*)((?:[^<>\"']|\"[^\"]*\"|'[^']*')*)>",
     re.DOTALL,
 )
 _OPEN_TAG = re.compile(r"<(?:[^\W\d_]|[/!?])[^<>]*\Z")

@@ -162,7 +162,16 @@ def test_names_of_files_do_not_lead_out_of_the_folder(server: Live, name: str) -
 
 
 @pytest.mark.parametrize(
-    "name", ["../../../evil.txt", "..\\evil.txt", "/tmp/evil.txt", "evil\r\nX-Bad: 1.txt", "....txt", "übel.txt"]
+    "name",
+    [
+        "../../../evil.txt",
+        "..\\evil.txt",
+        "/tmp/evil.txt",
+        "evil\r\nX-Bad: 1.txt",
+        "....txt",
+        "übel.txt",
+        "中" * 75 + ".txt",
+    ],
 )
 def test_an_uploaded_name_is_harmless(server: Live, name: str) -> None:
     answer = upload(server, name, GERMAN.encode())
@@ -207,7 +216,7 @@ def test_scripts_in_a_page_are_kept_and_never_executed(server: Live, translator:
     assert answer.headers["content-type"] == "application/json"
 
 
-def test_wrong_and_revoked_keys_are_refused(options: Serve, tmp_path: Path) -> None:
+def test_wrong_and_revoked_keys_are_refused(options: Serve, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     store = KeyStore(tmp_path / "keys.sqlite")
     key = store.add("anna", max_characters=30)
     assert key.encode() not in store.path.read_bytes()
@@ -223,7 +232,10 @@ def test_wrong_and_revoked_keys_are_refused(options: Serve, tmp_path: Path) -> N
         store.revoke("anna")
         assert server.translate(GERMAN, api_key=key).status_code == 403
         store.path.write_bytes(b"damaged")
+        events.set_up()
         assert server.translate(GERMAN, api_key=key).status_code == 500
+    log = [json.loads(line) for line in capfd.readouterr().err.splitlines()]
+    assert "keys.sqlite" in next(entry for entry in log if entry["event"] == "keys not read")["problem"]
 
 
 def test_requests_per_minute_are_limited_for_each_client(options: Serve, tmp_path: Path) -> None:
@@ -263,11 +275,31 @@ def test_too_many_requests_are_told_to_retry(options: Serve, tmp_path: Path) -> 
         assert server.http.get("/health").status_code == 200
 
 
-def test_a_request_that_takes_too_long_is_stopped(options: Serve, tmp_path: Path) -> None:
+@pytest.mark.parametrize(("text", "n_alternatives"), [(book(LONG), 0), ("\n" * 100_000, 3), ("1\n" * 100_000, 0)])
+def test_a_request_that_takes_too_long_is_stopped(
+    options: Serve, tmp_path: Path, text: str, n_alternatives: int
+) -> None:
+    """Blank and copied lines need no search, but time."""
     with live(replace(options, timeout=0.3), tmp_path) as server:
-        answer = server.translate(book(LONG))
+        answer = server.translate(text, alternatives=n_alternatives)
         assert (answer.status_code, answer.json().keys()) == (504, {"error"})
         until(lambda: not server.state.work.n_active)
+
+
+def test_a_key_may_allow_longer_requests_than_the_server(options: Serve, tmp_path: Path) -> None:
+    store = KeyStore(tmp_path / "keys.sqlite")
+    key = store.add("emil", max_characters=200_000)
+    with live(replace(options, keys=store.path, characters=1000, file_size=0), tmp_path) as server:
+        text = "\n" * 150_000
+        assert server.translate(text, api_key=key).status_code == 200
+        assert server.translate(text).status_code == 400
+
+
+def test_parts_of_one_name_are_counted(server: Live) -> None:
+    part = '--x\r\nContent-Disposition: form-data; name="a"\r\n\r\n\r\n'
+    headers = {"Content-Type": "multipart/form-data; boundary=x"}
+    answer = server.http.post("/translate", content=f"{part * 1001}--x--\r\n", headers=headers)
+    assert (answer.status_code, "too many parts" in answer.text or "damaged" in answer.text) == (400, True)
 
 
 def test_running_requests_are_finished_when_the_server_stops(options: Serve, tmp_path: Path) -> None:
@@ -383,7 +415,8 @@ def test_a_worker_that_is_killed_is_replaced(options: Serve, tmp_path: Path) -> 
     with subprocess.Popen(command, stderr=subprocess.PIPE, text=True, cwd=Path(__file__).parents[3]) as process:
         assert process.stderr is not None
         url = next(word for word in process.stderr.readline().split() if word.startswith("http")).rstrip(";")
-        threading.Thread(target=process.stderr.read, daemon=True).start()
+        said: list[str] = []
+        threading.Thread(target=lambda: said.extend(process.stderr or ()), daemon=True).start()
         try:
             with httpx.Client(base_url=url, timeout=30, transport=httpx.HTTPTransport(retries=3)) as http:
                 until(lambda: len(workers(process.pid)) >= 2, 60)
@@ -396,6 +429,7 @@ def test_a_worker_that_is_killed_is_replaced(options: Serve, tmp_path: Path) -> 
             process.terminate()
         assert process.wait(60) == 0
         assert workers(process.pid) == []
+        until(lambda: any(f"Child process [{before[0]}] died" in line for line in said))
 
 
 def workers(parent: int) -> list[int]:

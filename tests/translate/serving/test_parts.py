@@ -1,6 +1,7 @@
 """Keys, rate limits, stored files and the pool of models, without HTTP."""
 
 import os
+import tempfile
 import time
 from dataclasses import replace
 from pathlib import Path
@@ -8,10 +9,13 @@ from pathlib import Path
 import pytest
 
 from translate.cli import main
+from translate.commands.serve import _remove_abandoned
 from translate.errors import UserError
+from translate.files import locked
 from translate.inference.engine import TorchEngine
 from translate.models.folder import ModelFolder
 from translate.options.serving import Serve
+from translate.serving import file_store
 from translate.serving.file_store import KEPT_SECONDS, FileStore
 from translate.serving.keys import KeyStore
 from translate.serving.model_pool import ModelPool
@@ -77,6 +81,8 @@ def test_a_file_that_holds_no_keys_is_refused(tmp_path: Path) -> None:
         (["--port", "0", "--suggestions", "."], "name a file that can be written"),
         (["--port", "0", "--cors", "https://example.org/"], "is not an origin"),
         (["--port", "0", "--cors", "example.org"], "is not an origin"),
+        (["--port", "0", "--proxy", "127.0.0.1,nginx"], "--proxy nginx: is not an address or network"),
+        (["--port", "0", "--proxy", "10.0.0.1/8"], "--proxy 10.0.0.1/8: is not an address or network"),
     ],
 )
 def test_mistakes_at_the_start_give_a_one_sentence_error(
@@ -126,6 +132,25 @@ def test_files_are_removed_when_they_are_old(tmp_path: Path) -> None:
     for name in ("../a", "", "x", f"{old.name}/../a"):
         with pytest.raises(ValueError, match=".*"):
             store.find(name)
+
+
+def test_folders_of_killed_servers_are_removed_and_those_of_others_stay(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    for name in ("translate-serve-killed", "translate-serve-running", "other"):
+        (tmp_path / name / "files").mkdir(parents=True)
+    with locked(tmp_path / "translate-serve-running"):
+        _remove_abandoned()
+    assert {path.name for path in tmp_path.iterdir()} == {"translate-serve-running", "other"}
+
+
+def test_files_of_a_full_store_give_way_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(file_store, "_MAX_BYTES", 1000)
+    store = FileStore(tmp_path)
+    for _ in range(30):
+        store.add("a.txt", "en", "x" * 100)
+        assert sum(path.stat().st_size for path in tmp_path.iterdir()) <= 1200
 
 
 def test_models_are_loaded_on_first_use_and_unloaded_when_idle(parts: ModelFolder, folders: list[Path]) -> None:

@@ -32,6 +32,8 @@ def test_without_the_option_the_answer_is_that_of_libretranslate(server: Live) -
     assert server.translate(GERMAN, sentences=False).json().keys() == {"translatedText"}
     assert len(server.translate([GERMAN, FOREIGN], sentences=True).json()["sentences"]) == 2
     assert server.translate(f"<p>{GERMAN}</p>", format="html", sentences=True).json()["sentences"] == []
+    same = server.translate(f"<p>{GERMAN}</p>", target="de", format="html", sentences=True).json()
+    assert same["sentences"] == []
 
 
 def test_a_sentence_in_another_language_is_flagged(server: Live) -> None:
