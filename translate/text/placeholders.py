@@ -27,7 +27,8 @@ KEPT_ELEMENT = re.compile(f"{_KINDS['code_element']}|{_KINDS['kept_element']}")
 _SIGN = re.compile(rf"[\u27e6`<&@{{%$/\\#\d\u20e3{_PARTS['signs']}]|--|\*\*|\.\w")
 
 # Letters that are not Latin, with their accents: Greek, Cyrillic, Chinese, and the micro sign.
-OTHER_SCRIPT = re.compile("[\u00b5\u0370-\u1dff\u1f00-\u1fff\u2c00-\u2fff\u3040-\ud7ff\uf900-\ufdff\ufe70-\uffdc]")
+_OTHERS = "\u00b5\u0370-\u1dff\u1f00-\u1fff\u2c00-\u2fff\u3040-\ud7ff\uf900-\ufdff\ufe70-\uffdc"
+OTHER_SCRIPT = re.compile(f"[{_OTHERS}]")
 
 _ALONE = re.compile(rf"{_KINDS['signs']}|[\d#*]\ufe0f?\u20e3|#\w+")
 _TAG = re.compile(rf"<(/?)([A-Za-z][\w:-]*){_PARTS['tag_end']}")
@@ -73,7 +74,7 @@ def with_names(pattern: re.Pattern[str], letters: str) -> re.Pattern[str]:
 @cache
 def with_other_scripts(pattern: re.Pattern[str]) -> re.Pattern[str]:
     """Return the pattern extended by words with a letter that is not Latin; adjacent ones are one placeholder."""
-    word = rf"\w{{0,30}}(?={OTHER_SCRIPT.pattern})[^\W\d_](?:\w|{OTHER_SCRIPT.pattern})*+"
+    word = rf"\w{{0,30}}(?=[{_OTHERS}])[^\W\d_][\w{_OTHERS}]*+"
     return re.compile(rf"{pattern.pattern}|(?<![\w\u27e6]){word}(?:[ '\u2019-]{word}){{0,20}}", pattern.flags)
 
 
