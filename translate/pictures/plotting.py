@@ -16,7 +16,6 @@ _DPI = 150
 _SETTINGS = {
     "svg.hashsalt": "translate",
     "font.size": 9.0,
-    "text.parse_math": False,  # "$" in a sentence begins no formula
     "axes.titlesize": 9.0,
     "axes.spines.top": False,
     "axes.spines.right": False,
@@ -75,8 +74,10 @@ def rendered(figure: "Figure", format: str) -> bytes:
     from matplotlib.text import Text
 
     file = io.BytesIO()
+    scales = [axis for axes in figure.axes for axis in (axes.xaxis, axes.yaxis) if axis.get_scale() == "log"]
+    powers = {label for axis in scales for label in axis.get_ticklabels(which="both")}
     with rc_context(_SETTINGS):
-        for text in figure.findobj(Text):  # those that were written outside of this context
-            text.set_parse_math(False)
+        for text in figure.findobj(Text):
+            text.set_parse_math(text in powers)  # "$" in a sentence begins no formula
         figure.savefig(file, format=format, dpi=_DPI, metadata={"Date": None} if format == "svg" else {})
     return file.getvalue()
