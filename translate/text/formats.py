@@ -51,13 +51,15 @@ def _subtitles(lines: Iterable[str]) -> Iterator[Piece]:
             number = [block.pop()] if block[-1].strip().isdecimal() else []
             yield from _cue(block, is_begun)
             block = [*number, line]
-        elif line.strip() and len(block) < _LONGEST:
-            block.append(line)
-        else:
+            continue
+        if not line.strip() or len(block) >= _LONGEST:
             yield from _cue(block, is_begun)
-            yield Piece(line, translate=False)
             is_begun = is_begun or any(map(_TIMES.match, block))
             block = []
+        if line.strip():
+            block.append(line)
+        else:
+            yield Piece(line, translate=False)
     yield from _cue(block, is_begun)
 
 

@@ -187,6 +187,11 @@ def test_time_grows_in_proportion_to_the_text(layout: str, text: str) -> None:
     assert seconds([text * 4000 + "\n"]) < 1
 
 
+def test_every_line_of_a_very_long_cue_is_translated() -> None:
+    lines = [f"Satz {i}." for i in range(700)]
+    assert language("srt", "1\n00:01 --> 00:02\n" + "\n".join(lines) + "\n") == lines
+
+
 @pytest.mark.parametrize("opening", ["<!--", "<![CDATA[", "<!", "<?"])
 def test_many_unclosed_comments_take_no_longer_than_other_text(opening: str) -> None:
     """A quadratic rule took 27 seconds for this text, which could block a server."""
