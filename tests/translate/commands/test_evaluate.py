@@ -72,7 +72,8 @@ def test_both_engines_have_the_same_scores(run: Path) -> None:
         assert main(["evaluate", "runs/x", "--engine", engine]) == 0
         records.append(json.loads((run / "scores.json").read_text(encoding="utf-8"))["small"])
     assert [record.pop("engine") for record in records] == ["torch", "ctranslate2"]
-    assert [record.pop("seconds") > 0 for record in records] == [True, True]
+    for record in records:
+        del record["seconds"]  # rounded, 0 on a fast machine
     assert records[0] == records[1]
 
 
