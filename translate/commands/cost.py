@@ -42,7 +42,12 @@ def _manifest(config: ExperimentConfig, folder: Path) -> Manifest | None:
         return None
     manifest = read_manifest(folder)
     tokenizer = manifest["config"]["tokenizer"].get("sha256")  # of the model that a run started from
-    changed = differing(manifest["config"], corpus_settings(complete(config, make=False), tokenizer))
+    try:
+        settings = corpus_settings(complete(config, make=False), tokenizer)
+    except UserError as error:  # its text or its model is gone; --tokens may still say all that is needed
+        say(f"{folder} is not used: {error}")
+        return None
+    changed = differing(manifest["config"], settings)
     if changed:
         say(f"{folder} is not used, as it was made with other settings ({', '.join(sorted(changed))})")
     return None if changed else manifest

@@ -45,10 +45,8 @@ def corpus_settings(config: ExperimentConfig, tokenizer_sha256: str | None = Non
     """Return the settings that determine the corpus; the arguments are those of `plan`."""
     settings = config.model_dump(mode="json", include={"data", "cleaning", "tokenizer", "augmentation"})
     del settings["data"]["root"]
-    if not settings["augmentation"]["names"]:
-        del settings["augmentation"][
-            "names"
-        ]  # a key of a later version must not change the fingerprints of old corpora
+    if not settings["augmentation"]["names"]:  # a key of a later version must not change fingerprints of old corpora
+        del settings["augmentation"]["names"]
     if settings["data"]["replay"]:
         del settings["data"]["replay"]["share"]  # used in training alone
     if tokenizer_sha256 is not None:

@@ -212,12 +212,14 @@ class _Corpora:
         self._fingerprints: dict[str, str] = {}
 
     def complete(self, config: ExperimentConfig) -> ExperimentConfig:
+        """Return the experiment with synthetic text for its monolingual sources."""
         key = config.data.model_dump_json()
         if key not in self._data:
             self._data[key] = self._complete(config).data
         return config.model_copy(update={"data": self._data[key]})
 
     def fingerprint(self, config: ExperimentConfig) -> str:
+        """Return the fingerprint of the corpus of an experiment."""
         key = config.model_dump_json(include={"data", "cleaning", "tokenizer", "augmentation"})
         if key not in self._fingerprints:
             self._fingerprints[key] = corpus_plan(config, self._tokenizer_sha256)["fingerprint"]

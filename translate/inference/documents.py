@@ -74,8 +74,8 @@ def translate_documents(
     """
     read = formats.reader(layout)
     documents = [list(read(StringIO(text, newline="\n"))) for text in texts]
-    texts = [piece.text for pieces in documents for piece in pieces if piece.translate]
-    found = translate_pieces(translator, texts, layout, check=check)
+    wanted = [piece.text for pieces in documents for piece in pieces if piece.translate]
+    found = translate_pieces(translator, wanted, layout, check=check)
     return [[(piece, next(found) if piece.translate else None) for piece in pieces] for pieces in documents]
 
 

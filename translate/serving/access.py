@@ -43,7 +43,7 @@ class Access:
     def most_characters(self) -> int:
         """Characters of the longest request that a client may send: the limit of the server or of a key."""
         limits = [key.max_characters or 0 for key in self._store.all()] if self._store else []
-        return max(self._options.characters, *limits, 0)
+        return max([self._options.characters, *limits])
 
     def admit(self, request: Request, parameters: Parameters) -> Client:
         """Return the client of a request; ApiError if its key is wrong or missing, or its rate too high.

@@ -30,7 +30,7 @@ class JsonLines(logging.Formatter):
 
 
 def set_up() -> None:
-    """Write the events of this package, the warnings of uvicorn and what it says of workers to stderr as JSON lines."""
+    """Write the events of this package, and the warnings and worker messages of uvicorn, to stderr as JSON lines."""
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(JsonLines())
     handler.addFilter(_is_shown)
@@ -41,7 +41,7 @@ def set_up() -> None:
 
 
 def _is_shown(record: logging.LogRecord) -> bool:
-    """Return whether a record is shown. That a worker died is an information for uvicorn."""
+    """Return whether a record is shown. uvicorn logs the death of a worker with the level INFO."""
     is_own = record.name == _LOGGER.name
     return is_own or record.levelno >= logging.WARNING or record.getMessage().startswith("Child process")
 
