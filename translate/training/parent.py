@@ -3,6 +3,8 @@
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+import torch
+
 from transformer.checkpoint_io import load_config, load_tensors, load_weights
 from transformer.config import ModelConfig
 from transformer.model import Transformer
@@ -59,7 +61,8 @@ class Parent:
         """Copy the weights into a model of the same architecture, or grow them into a larger one."""
         path, stored = self.folder / "model.safetensors", load_config(self.folder)
         tensors = load_tensors(path)
-        load_weights(Transformer(stored), tensors, path)
+        with torch.random.fork_rng(devices=[]):  # checking the file must not change what training draws
+            load_weights(Transformer(stored), tensors, path)
         model.load_state_dict(grow(tensors, model.state_dict(), stored, model.config))
 
     def settings(self, config: ExperimentConfig, say: Say) -> ExperimentConfig:

@@ -6,14 +6,18 @@ import shutil
 from pathlib import Path
 
 import pytest
+import torch
 from safetensors.torch import load_file, save_file
 
+from transformer.checkpoint_io import load_config
+from transformer.model import Transformer
 from translate.commands import prepare, train
 from translate.corpus.prepare import Prepared
 from translate.errors import UserError
 from translate.models.folder import TranslationSpec
 from translate.options.training import Prepare, Train
 from translate.training.loop import Trainer
+from translate.training.parent import Parent
 
 
 @pytest.fixture(autouse=True)
@@ -178,6 +182,14 @@ def test_a_larger_model_grows_from_the_parent(toy, parent, capsys, monkeypatch):
     name = "encoder.0.feed_forward.w_1.weight"
     assert grown[name].shape == (53, 16)
     assert grown[name][:24].equal(trained[name])
+
+
+def test_taking_over_weights_draws_no_random_numbers(parent):
+    """Otherwise a run from a parent could not be repeated by a later version."""
+    model = Transformer(load_config(parent))
+    before = torch.get_rng_state()
+    Parent.open(parent, print).give_weights(model)
+    assert torch.get_rng_state().equal(before)
 
 
 def test_dropout_and_initialisation_may_differ_and_unused_tokenizer_settings_are_reported(toy, parent, capsys):
