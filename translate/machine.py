@@ -2,12 +2,15 @@
 
 import ctypes
 import ctypes.util
+import math
 import os
 import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from translate import control_group
 
 if TYPE_CHECKING:
     import torch
@@ -16,22 +19,33 @@ M_TRIM_THRESHOLD, M_TOP_PAD, M_MMAP_THRESHOLD = -1, -2, -3
 ALLOCATORS = ("tcmalloc_minimal", "tcmalloc", "jemalloc")
 
 
-def limit_spinning() -> None:
-    """Make idle OpenMP threads sleep soon; call it before torch is imported.
+def set_up_threads() -> None:
+    """Limit OpenMP's threads to the usable cores, and let idle ones sleep soon; call it before torch is imported.
 
     Threads of GNU OpenMP spin at every barrier, by default for milliseconds. If another process keeps one core busy,
     the others spin while one thread waits for its turn, and training falls to a third of its speed or less. An
-    environment that sets GOMP_SPINCOUNT or OMP_WAIT_POLICY is left alone.
+    environment that sets GOMP_SPINCOUNT, OMP_WAIT_POLICY or OMP_NUM_THREADS is left alone.
     """
     if "OMP_WAIT_POLICY" not in os.environ:
         os.environ.setdefault("GOMP_SPINCOUNT", "1000")
+    if (n_usable := usable_cores()) < assigned_cores():
+        os.environ.setdefault("OMP_NUM_THREADS", str(n_usable))
 
 
 def n_cores() -> int:
-    """Return the number of CPU cores that this process may use, or OMP_NUM_THREADS if that is set."""
+    """Return OMP_NUM_THREADS if that is set, or the number of cores that this process may use."""
     chosen = os.environ.get("OMP_NUM_THREADS", "")
-    if chosen.isdecimal() and int(chosen):
-        return int(chosen)
+    return int(chosen) if chosen.isdecimal() and int(chosen) else usable_cores()
+
+
+def usable_cores() -> int:
+    """Return the number of cores whose time this process may use; part of a core counts as one."""
+    limit = control_group.cpu_limit()
+    return assigned_cores() if limit is None else max(1, min(assigned_cores(), math.ceil(limit)))
+
+
+def assigned_cores() -> int:
+    """Return the number of cores on which this process may run, however little of their time."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
@@ -84,10 +98,10 @@ def keep_kernels() -> None:
     """Enlarge oneDNN's cache of kernels, which are made for every shape of a matrix product.
 
     By default oneDNN keeps 1,024 kernels. An epoch needs more, so kernels are made again and again, which takes a fifth
-    of the training time of a small model. A kernel takes up to 1 MB; all together may take a quarter of the machine's
-    memory. Has no effect after the first product, or if ONEDNN_PRIMITIVE_CACHE_CAPACITY is set.
+    of the training time of a small model. A kernel takes up to 1 MB; all together may take a quarter of the memory.
+    Has no effect after the first product, or if ONEDNN_PRIMITIVE_CACHE_CAPACITY is set.
     """
-    share = _memory("MemTotal") // 4 // int(os.environ.get("LOCAL_WORLD_SIZE", "1"))
+    share = memory()[0] // 4 // int(os.environ.get("LOCAL_WORLD_SIZE", "1"))
     os.environ.setdefault("ONEDNN_PRIMITIVE_CACHE_CAPACITY", str(max(1024, share // 2**20)))
 
 
@@ -102,17 +116,21 @@ def release_memory() -> None:
 
 def relieve_memory() -> None:
     """Call `release_memory` if less than a quarter of the memory is free: a tuned heap fragments and grows."""
-    if _memory("MemAvailable") < _memory("MemTotal") / 4:
+    total, free = memory()
+    if free < total / 4:
         release_memory()
 
 
-def _memory(key: str) -> int:
-    """Return the bytes under this name in /proc/meminfo, or 0 without that file."""
+def memory() -> tuple[int, int]:
+    """Return the bytes of main memory that this process may use, and how many of them are free; 0 if unknown."""
     try:
-        lines = Path("/proc/meminfo").read_text(encoding="ascii").split("\n")
+        words = [line.split() for line in Path("/proc/meminfo").read_text(encoding="ascii").splitlines()]
     except OSError:
-        return 0
-    return next((int(line.split()[1]) * 1024 for line in lines if line.startswith(f"{key}:")), 0)
+        return 0, 0
+    sizes = {name: int(kib) * 1024 for name, kib, *_ in words}
+    total, free = sizes["MemTotal:"], sizes.get("MemAvailable:", 0)
+    limit = control_group.free_memory()
+    return (total, free) if limit is None else (min(total, limit[0]), min(free, limit[1]))
 
 
 def product_rate(

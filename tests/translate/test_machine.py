@@ -35,7 +35,7 @@ def test_the_environment_variable_takes_precedence(monkeypatch):
 def test_kernels_may_take_a_quarter_of_the_memory_shared_by_the_ranks_of_a_machine(monkeypatch, gib, ranks, capacity):
     environment = {"LOCAL_WORLD_SIZE": str(ranks)}
     monkeypatch.setattr(machine.os, "environ", environment)
-    monkeypatch.setattr(machine, "_memory", lambda key: gib * 2**30)
+    monkeypatch.setattr(machine, "memory", lambda: (gib * 2**30, 0))
     machine.keep_kernels()
     assert environment["ONEDNN_PRIMITIVE_CACHE_CAPACITY"] == str(capacity)
 
@@ -95,7 +95,39 @@ def test_kernels_of_an_epoch_are_created_once():
 @pytest.mark.parametrize(("free", "released"), [(0.2, True), (0.3, False)])
 def test_memory_is_returned_to_the_system_only_if_it_is_scarce(monkeypatch, free, released):
     calls = []
-    monkeypatch.setattr(machine, "_memory", {"MemTotal": 1000, "MemAvailable": 1000 * free}.__getitem__)
+    monkeypatch.setattr(machine, "memory", lambda: (1000, 1000 * free))
     monkeypatch.setattr(machine, "release_memory", lambda: calls.append(1))
     machine.relieve_memory()
     assert bool(calls) == released
+
+
+@pytest.mark.parametrize(
+    ("limit", "environment", "threads"),
+    [
+        (None, {}, None),
+        (0.5, {}, "1"),
+        (2.3, {}, "3"),
+        (7.0, {}, None),
+        (64.0, {}, None),
+        (2.3, {"OMP_NUM_THREADS": "5"}, "5"),
+    ],
+)
+def test_threads_follow_the_limit_of_a_container(monkeypatch, limit, environment, threads):
+    monkeypatch.setattr(machine, "assigned_cores", lambda: 7)
+    monkeypatch.setattr(machine.control_group, "cpu_limit", lambda: limit)
+    monkeypatch.setattr(machine.os, "environ", environment)
+    machine.set_up_threads()
+    assert environment.get("OMP_NUM_THREADS") == threads
+    assert machine.n_cores() == int(threads or 7)
+
+
+def test_memory_follows_the_limit_of_a_container(monkeypatch):
+    monkeypatch.setattr(machine.control_group, "free_memory", lambda: None)
+    total, free = machine.memory()
+    if not total:
+        pytest.skip("no /proc/meminfo")
+    assert 0 < free < total
+    monkeypatch.setattr(machine.control_group, "free_memory", lambda: (2**20, 3))
+    assert machine.memory() == (2**20, 3)
+    monkeypatch.setattr(machine.control_group, "free_memory", lambda: (2**62, 2**61))
+    assert machine.memory()[0] == total

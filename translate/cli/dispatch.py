@@ -12,7 +12,7 @@ from transformer.config import ConfigError
 from translate.cli.verbs import VERBS, app, command_of
 from translate.commands.messages import say
 from translate.errors import Terminated, UserError
-from translate.machine import limit_spinning
+from translate.machine import set_up_threads
 from translate.options.training import EXIT_DIFFERENT
 
 __all__ = ["EXIT_DIFFERENT", "EXIT_MISTAKE", "main", "with_verb"]
@@ -35,7 +35,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """
     if _COMPLETE in os.environ:  # a shell asks how a line could continue
         app(prog_name="translate")
-    limit_spinning()
+    set_up_threads()
     _settle_streams()
     arguments, debug = _without_debug(sys.argv[1:] if arguments is None else arguments)
     try:

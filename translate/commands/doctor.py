@@ -2,7 +2,6 @@
 
 import importlib.metadata
 import json
-import os
 import platform
 import re
 
@@ -77,15 +76,17 @@ def _extras() -> dict[str, object]:
 def _machine() -> dict[str, object]:
     import torch
 
-    from translate.machine import choose_device
+    from translate.machine import choose_device, memory, usable_cores
 
     device = choose_device()
+    total, free = memory()
     facts: dict[str, object] = {
         "system": f"{platform.system()} {platform.machine()}",
         "device": torch.cuda.get_device_name(device) if device.type == "cuda" else device.type,
-        "cores": os.cpu_count(),
+        "cores": usable_cores(),
         "threads": torch.get_num_threads(),
-        **_memory(),
+        "memory_gib": round(total / 2**30, 1),
+        "memory_free_gib": round(free / 2**30, 1),
     }
     if device.type == "cuda":
         facts["device_memory_gib"] = round(torch.cuda.get_device_properties(device).total_memory / 2**30, 1)
@@ -101,16 +102,6 @@ def _allocator() -> str:
     library = better_allocator()
     faster = f"LD_PRELOAD={library}" if library else "tcmalloc or jemalloc"
     return f"the C library's; training on a CPU is faster with {faster}"
-
-
-def _memory() -> dict[str, object]:
-    """Total and free main memory in GiB, if the system reports them."""
-    try:
-        page = os.sysconf("SC_PAGE_SIZE") / 2**30
-        pages = {"memory_gib": os.sysconf("SC_PHYS_PAGES"), "memory_free_gib": os.sysconf("SC_AVPHYS_PAGES")}
-    except (AttributeError, ValueError, OSError):
-        return {}
-    return {name: round(page * n, 1) for name, n in pages.items()}
 
 
 def _precision() -> dict[str, object]:

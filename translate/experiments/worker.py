@@ -25,7 +25,7 @@ from translate.experiments import records
 from translate.experiments.plan import Job, Task, run_folder
 from translate.experiments.records import DONE, FAILED, Record
 from translate.files import locked
-from translate.machine import limit_spinning
+from translate.machine import set_up_threads
 
 if TYPE_CHECKING:
     from translate.corpus.prepare import Prepared
@@ -225,7 +225,7 @@ def _end_with_parent() -> None:
 
 def main() -> None:
     """Do the job that the command line names."""
-    limit_spinning()
+    set_up_threads()
     threading.Thread(target=_end_with_parent, daemon=True).start()
     try:
         work(Path(sys.argv[1]))

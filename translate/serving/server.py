@@ -12,7 +12,7 @@ from pydantic import TypeAdapter
 from uvicorn.supervisors import Multiprocess
 
 from translate.errors import UserError
-from translate.machine import limit_spinning
+from translate.machine import set_up_threads
 from translate.options.serving import Serve
 from translate.serving import events
 from translate.serving.app import create_app
@@ -68,7 +68,7 @@ def serve(options: Serve, folder: Path, listener: socket.socket, ready: Callable
 
 def worker_app() -> FastAPI:
     """Return the application of a worker process."""
-    limit_spinning()
+    set_up_threads()
     events.set_up()
     return create_app(*_ARGUMENTS.validate_json(os.environ[_ENVIRONMENT]))
 
