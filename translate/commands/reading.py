@@ -4,6 +4,7 @@ import contextlib
 import os
 import stat
 import sys
+from codecs import BOM_UTF8
 from collections import deque
 from collections.abc import Iterable, Iterator
 from io import BufferedReader, BytesIO
@@ -25,18 +26,21 @@ class ArrivingLines:
     Only "\\n" ends a line. A "\\r" before it is white space of the line, which translation keeps.
 
     Attributes:
+        mark: the byte order mark if the text begins with one, which is not part of the first line; else "".
         n_bytes: number of bytes read so far.
         size: number of bytes of a regular file, else None.
     """
 
     def __init__(self, file: BufferedReader | BytesIO, name: str) -> None:
-        self.n_bytes, self.size = 0, _size(file)
+        self.mark, self.n_bytes, self.size = "", 0, _size(file)
         self._file, self._name = file, name
         self._waiting: deque[bytes] = deque()
 
     def __iter__(self) -> Iterator[str]:
         n = 0
         for n, line in enumerate(self._raw(), start=1):
+            if n == 1 and line.startswith(BOM_UTF8):
+                self.mark = "\ufeff"
             ended = line.endswith(b"\n")
             yield decode_line(line[:-1] if ended else line, self._name, n) + ("\n" if ended else "")
 
@@ -67,6 +71,8 @@ class TypedLines:
     Attributes:
         name: shown before the prompt's angle bracket.
     """
+
+    mark = ""
 
     def __init__(self) -> None:
         self.name = ""

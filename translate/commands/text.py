@@ -129,6 +129,8 @@ def _translate(
     with _progress(total if shows_progress else None) as advance:
         for n_windows, window in enumerate(windows(_pieces(lines, options), lines.at_hand), start=1):
             if out.wants(n_windows):
+                if n_windows == 1 and not options.as_json:
+                    out.write(lines.mark)
                 for text in _translated(translator, window, options, notes, n_lines + 1):
                     out.write(text)
                 out.end_window()

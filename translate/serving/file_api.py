@@ -40,8 +40,9 @@ async def translate_file(request: Request) -> Response:
     state.metrics.characters.inc(len(text))
 
     def translated(ticket: Ticket) -> str:
-        done = state.service.translate(ticket, [text], source, target, formats.guess(Path(name)))
-        return state.files.add(name, target, done.texts[0])
+        mark = "\ufeff" if text.startswith("\ufeff") else ""  # it would hide front matter
+        done = state.service.translate(ticket, [text.removeprefix(mark)], source, target, formats.guess(Path(name)))
+        return state.files.add(name, target, mark + done.texts[0])
 
     stored = await state.work.run(request, client.name, translated)
     return JSONResponse({"translatedFileUrl": f"{request.base_url}download_file/{quote(stored)}"})
@@ -69,7 +70,7 @@ def _text(name: str, content: bytes, max_bytes: int) -> str:
     if len(content) > max_bytes:
         raise ApiError(413, f"Invalid request: file ({len(content)}) exceeds size limit ({max_bytes})")
     try:
-        return content.decode("utf-8-sig")  # a byte order mark would hide front matter
+        return content.decode("utf-8")
     except UnicodeDecodeError as error:
         line = content.count(b"\n", 0, error.start) + 1
         raise invalid(f"Invalid request: the file is not UTF-8 text (line {line}); save it as UTF-8") from error

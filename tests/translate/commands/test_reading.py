@@ -37,8 +37,11 @@ def test_lines_do_not_depend_on_the_portions_in_which_they_arrive(data: bytes) -
     assert list(ended(found)) == [line if line.endswith("\n") else line + "\n" for line in found]
 
 
-def test_a_byte_order_mark_is_dropped() -> None:
-    assert list(arriving("\ufeffeins\n\ufeffzwei".encode())) == ["eins\n", "\ufeffzwei"]
+def test_a_byte_order_mark_is_not_part_of_the_first_line() -> None:
+    lines = arriving("\ufeffeins\n\ufeffzwei".encode())
+    assert (list(lines), lines.mark) == (["eins\n", "\ufeffzwei"], "\ufeff")
+    lines = arriving("eins\n\ufeffzwei".encode())
+    assert (list(lines), lines.mark) == (["eins\n", "\ufeffzwei"], "")
 
 
 @pytest.mark.parametrize("data", [b"eins\nzw\xffei\n", "eins\nzwei".encode("utf-16"), bytes(range(256))])

@@ -101,6 +101,18 @@ def test_output_line_n_translates_input_line_n(
         assert line.strip() or translation == line
 
 
+@pytest.mark.parametrize("options", [[], ["--resume"], ["--format", "tsv"]])
+def test_a_byte_order_mark_stays_at_the_beginning(
+    options: list[str], echo: Echo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Some programs take a file without it for one in another encoding."""
+    monkeypatch.setattr("translate.commands.text._WINDOW_PIECES", 3)
+    lines = ["eins", "zwölf", "drei"] * 3
+    Path("x.de").write_text("\n".join(lines) + "\n", encoding="utf-8-sig")
+    assert main(["--input", "x.de", "--output", "x.en", *options]) == 0
+    assert Path("x.en").read_text(encoding="utf-8") == "\ufeff" + "".join(f"{line.upper()}\n" for line in lines)
+
+
 @pytest.mark.parametrize("options", [["text"], ["decode"]])
 def test_a_hyphen_is_stdin_and_stdout(
     options: list[str], model: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
@@ -395,7 +407,7 @@ def test_windows_are_bounded_and_lose_nothing(sizes: list[int], n_pieces: int, n
 
 def test_json_tells_the_flags_of_each_line(echo: Echo, capsys: pytest.CaptureFixture[str]) -> None:
     lines = ["der Hund", "", "3,50", "The dog that you have is not here.", "Ja {x}."]
-    assert main(["--json", *lines]) == 0
+    assert main(["--json", "\ufeff" + lines[0], *lines[1:]]) == 0
     records = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
     assert [record["source"] for record in records] == lines
     assert [record["flags"] for record in records] == [[], [], ["copied"], ["language"], ["placeholders"]]
