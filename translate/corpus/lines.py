@@ -69,7 +69,5 @@ def decode_line(line: bytes, name: Path | str, n: int) -> str:
 def cannot_read(path: Path, error: OSError) -> str:
     """Return the message for a file that cannot be read."""
     if isinstance(error, FileNotFoundError):
-        return (
-            f"{path}: no such file; correct the path (data.root is the folder of relative paths in an experiment file)"
-        )
+        return f"{path}: no such file; correct the path"
     return f"{path}: cannot be read: {error.strerror or error}"

@@ -45,11 +45,11 @@ def read_pairs(source: Source, root: Path, langpair: str = "de-en") -> Iterator[
     """
     match source:
         case data.TextSource():
-            return _parallel(locate(source.source, root), locate(source.target, root))
+            return _parallel(text_file(source.source, root), text_file(source.target, root))
         case data.TsvSource():
-            return _tsv(source, locate(source.path, root))
+            return _tsv(source, text_file(source.path, root))
         case data.RecordSource():
-            path = locate(source.path, root)
+            path = text_file(source.path, root)
             return _cells(source, _jsonl(path) if source.kind == "jsonl" else _parquet(path, source))
         case data.HubSource():
             dataset = _load_hub(source, root)
@@ -63,7 +63,7 @@ def read_pairs(source: Source, root: Path, langpair: str = "de-en") -> Iterator[
         case data.SacrebleuSource():
             return _parallel(*_sacrebleu_files(source, langpair))
         case data.MonoSource():
-            natural, made = locate(source.path, root), _synthetic_file(source, root)
+            natural, made = text_file(source.path, root), _synthetic_file(source, root)
             return synthetic_pairs(source, _parallel(natural, made, source.lines))
 
 
@@ -81,10 +81,10 @@ def identity(source: Source, root: Path, langpair: str = "de-en") -> dict[str, s
     """
     match source:
         case data.TextSource():
-            return {name: _digest(locate(name, root)) for name in (source.source, source.target)}
+            return {name: _digest(text_file(name, root)) for name in (source.source, source.target)}
         case data.TsvSource() | data.RecordSource():
-            return {source.path: _digest(locate(source.path, root))}
-        case data.HubSource() if (folder := locate(source.id, root)).is_dir():
+            return {source.path: _digest(text_file(source.path, root))}
+        case data.HubSource() if (folder := _below(source.id, root)).is_dir():
             files = sorted(path for path in folder.rglob("*") if path.is_file())
             return {f"{source.id}/{path.relative_to(folder).as_posix()}": _digest(path) for path in files}
         case data.HubSource():
@@ -100,7 +100,7 @@ def identity(source: Source, root: Path, langpair: str = "de-en") -> dict[str, s
             return {f"{describe(source)} src": _digest(source_file), f"{describe(source)} ref": _digest(reference)}
         case data.MonoSource():
             made = _synthetic_file(source, root)
-            return {source.path: _digest(locate(source.path, root)), made.name: _digest(made)}
+            return {source.path: _digest(text_file(source.path, root)), made.name: _digest(made)}
 
 
 def describe(source: Source) -> str:
@@ -122,7 +122,16 @@ def describe(source: Source) -> str:
             return f"{source.path} translated by {source.model}"
 
 
-def locate(path: str, root: Path) -> Path:
+def text_file(path: str, root: Path) -> Path:
+    """Return the path of an existing file; UserError if there is none. Arguments as for `_below`."""
+    found = _below(path, root)
+    if not found.exists():
+        hint = "" if root == Path() else ", or data.root, the folder of relative paths"
+        raise UserError(f"{found}: no such file; correct the path{hint}")
+    return found
+
+
+def _below(path: str, root: Path) -> Path:
     """Return `path` if it is absolute, else the path below `root`; "~" is the home folder."""
     try:
         return root.expanduser() / Path(path).expanduser()
@@ -147,7 +156,7 @@ def _parallel(source: Path, target: Path, n_lines: int | None = None) -> Iterato
 def _synthetic_file(source: data.MonoSource, root: Path) -> Path:
     if source.synthetic is None:
         raise UserError(f"{source.path}: has no synthetic side yet; make it with `translate prepare`")
-    return locate(source.synthetic, root)
+    return text_file(source.synthetic, root)
 
 
 def _tsv(source: data.TsvSource, path: Path) -> Iterator[Pair]:
@@ -209,7 +218,7 @@ def _load_hub(source: data.HubSource, root: Path) -> "Dataset":
     import datasets
 
     name = describe(source)
-    folder = locate(source.id, root)
+    folder = _below(source.id, root)
     try:
         return datasets.load_dataset(
             str(folder) if folder.is_dir() else source.id, source.config, split=source.split, revision=source.revision

@@ -16,7 +16,7 @@ from transformer.search.sampling import Sampling
 from translate.config.data import DataConfig, MonoSource, Source
 from translate.config.schema import ExperimentConfig
 from translate.corpus.lines import sample_lines
-from translate.corpus.sources import locate as locate_text
+from translate.corpus.sources import text_file
 from translate.errors import Say, UserError
 from translate.files import locked, sha256
 from translate.inference.engine import Engine
@@ -57,10 +57,10 @@ def _made(source: MonoSource, data: DataConfig, folder: Path, say: Say, *, make:
     if source.synthetic is not None:
         return source
     root = Path(data.root)
-    text, model = locate_text(source.path, root), locate(Path(source.model), say)
+    text, model = text_file(source.path, root), locate(Path(source.model), say)
     settings = source.model_dump(include={"method", "lines", *(["seed"] if source.method == "sampling" else [])})
     settings = {name: value for name, value in settings.items() if value is not None}
-    digests = [sha256(path) for path in (_readable(text), *(model / name for name in FILES))]
+    digests = [sha256(path) for path in (text, *(model / name for name in FILES))]
     key = hashlib.sha256(json.dumps([digests, settings]).encode()).hexdigest()[:16]
     place = folder / f"{text.name.partition('.')[0]}.{key}.txt"
     if not place.exists():
@@ -78,12 +78,6 @@ def _made(source: MonoSource, data: DataConfig, folder: Path, say: Say, *, make:
     # because the parent folder of a linked root is that of the link's target.
     synthetic = os.path.relpath(place.resolve(), root.expanduser().resolve())
     return source.model_copy(update={"synthetic": synthetic})
-
-
-def _readable(path: Path) -> Path:
-    if not path.is_file():
-        raise UserError(f"{path}: there is no such file; correct `path` or data.root")
-    return path
 
 
 def _translator(source: MonoSource, model: Path, data: DataConfig) -> Translator:

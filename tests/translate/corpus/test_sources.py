@@ -477,7 +477,7 @@ def test_identity_is_the_sha256_of_each_file_whatever_the_root(tmp_path: Path, h
     digests = {name: hashlib.sha256((tmp_path / name).read_bytes()).hexdigest() for name in ("a.de", "a.en")}
     assert identity(source, tmp_path) == digests
     assert list(identity(hub(), hub_folder)) == ["set/train.jsonl"]
-    with pytest.raises(UserError, match=r"a\.de: no such file"):
+    with pytest.raises(UserError, match=r"a\.de: no such file; correct the path, or data.root"):
         identity(source, tmp_path / "elsewhere")
 
 

@@ -156,7 +156,7 @@ def test_unusable_sources_give_a_one_sentence_error(experiment: ExperimentConfig
         complete(experiment.model_copy(update={"data": turned}), tmp_path)
     gone = experiment.data.train[1].model_copy(update={"path": "nowhere.de"})
     data = experiment.data.model_copy(update={"train": (gone,)})
-    with pytest.raises(UserError, match="nowhere.de: there is no such file; correct `path` or data.root"):
+    with pytest.raises(UserError, match="nowhere.de: no such file; correct the path, or data.root"):
         complete(experiment.model_copy(update={"data": data}), tmp_path)
     other = experiment.data.train[1].model_copy(update={"synthetic": "x.en"})
     with pytest.raises(UserError, match="mono.de has 23 lines but .*x.en has 210"):
