@@ -32,6 +32,9 @@ from translate.corpus.words import dictionary
 from translate.errors import Say, UserError
 from translate.files import locked, new_folder, recover_folder, write_json
 
+# Names of the files of a prepared corpus.
+_OWN = re.compile(r"manifest\.json|report\.json|tokenizer\.model|valid\.jsonl|test\..+\.jsonl|train\..+\.npy")
+
 
 @dataclass(frozen=True)
 class Prepared:
@@ -99,10 +102,6 @@ def prepare(config: ExperimentConfig, folder: Path, say: Say, tokenizer: Tokeniz
 def _prepare(config: ExperimentConfig, folder: Path, place: Path, say: Say, tokenizer: Tokenizer | None) -> Prepared:
     """Build the corpus in `place` while holding the lock; messages call it `folder`."""
     recover_folder(place)
-    if place.exists() and (not place.is_dir() or (any(place.iterdir()) and not (place / "manifest.json").exists())):
-        raise UserError(
-            f"{folder}: exists and is not a prepared corpus; choose another folder with --out, or remove it"
-        )
     _check_test_names(config)
     planned = plan(config, tokenizer.sha256 if tokenizer else None)
     if (place / "manifest.json").exists():
@@ -115,11 +114,21 @@ def _prepare(config: ExperimentConfig, folder: Path, place: Path, say: Say, toke
                 say(f"{folder} is up to date: {summary(present.manifest)}")
                 return present
             say(f"{folder} is out of date: {'; '.join(differences(present.manifest, planned))}")
+    _refuse_foreign(folder, place)
     with new_folder(place, replace=True) as partial:
         manifest = {**planned, **_build(config, partial, say, tokenizer)}
         write_json(partial / "manifest.json", manifest)
     say(f"wrote {folder}: {summary(manifest)}")
     return Prepared.open(folder)
+
+
+def _refuse_foreign(folder: Path, place: Path) -> None:
+    """Raise UserError if `place` holds anything but a prepared corpus, such as a run, whose manifest has that name."""
+    names = sorted(path.name for path in place.iterdir()) if place.is_dir() else []
+    foreign = [name for name in names if not _OWN.fullmatch(name)]
+    if foreign or (names and "manifest.json" not in names) or place.is_file():
+        what = f" (it has {foreign[0]})" if foreign else ""
+        raise UserError(f"{folder}: exists and is not a prepared corpus{what}; name another folder, or remove it")
 
 
 def _build(config: ExperimentConfig, folder: Path, say: Say, tokenizer: Tokenizer | None) -> Manifest:

@@ -86,7 +86,7 @@ class Run:
         elif self.folder.exists():
             known = {".lock", self.config.name, self.manifest.name, self.tensorboard.name}
             known |= {f".{path.name}.partial" for path in (self.config, self.manifest)}  # left by a killed process
-            if {path.name for path in self.folder.iterdir()} - known:
+            if not self.folder.is_dir() or {path.name for path in self.folder.iterdir()} - known:
                 raise UserError(f"{self.folder}: exists and is not a run; name another folder with --run")
 
     def begin(

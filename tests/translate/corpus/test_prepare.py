@@ -327,6 +327,28 @@ def test_a_folder_that_is_not_a_prepared_corpus_is_never_changed(
     assert folder.is_file() or [path.name for path in folder.iterdir()] == ["thesis.txt"]
 
 
+def test_a_run_is_never_replaced_by_a_corpus(root: Path, tmp_path: Path) -> None:
+    """Its manifest has the same name; `train my.toml --prepared runs/my` must not delete the run."""
+    run = tmp_path / "run"
+    run.mkdir()
+    for name in ("manifest.json", "config.json"):
+        (run / name).write_text("{}", encoding="utf-8")
+    before = snapshot(run)
+    with pytest.raises(UserError, match=r"is not a prepared corpus \(it has config\.json\)"):
+        prepare(experiment(root), run, silent)
+    assert snapshot(run) == before
+
+
+def test_a_file_of_the_user_in_a_prepared_corpus_is_kept(root: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "out"
+    prepare(experiment(root), folder, silent)
+    (folder / "notes.txt").write_text("mine", encoding="utf-8")
+    prepare(experiment(root), folder, silent)  # up to date, so nothing is replaced
+    with pytest.raises(UserError, match=r"is not a prepared corpus \(it has notes\.txt\)"):
+        prepare(experiment(root, vocab_size=317), folder, silent)
+    assert (folder / "notes.txt").exists()
+
+
 def test_an_empty_folder_may_be_filled(root: Path, tmp_path: Path) -> None:
     (tmp_path / "out").mkdir()
     assert prepare(experiment(root), tmp_path / "out", silent).train.n_pairs == 61
