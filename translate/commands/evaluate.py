@@ -14,7 +14,7 @@ from translate.commands.test_sets import TestSets, find_sets
 from translate.corpus.sources import Pair
 from translate.errors import UserError
 from translate.evaluation import report
-from translate.evaluation.comet import comet
+from translate.evaluation.comet import comet, program
 from translate.evaluation.pairwise import paired_scores
 from translate.evaluation.paper_bleu import paper_bleu
 from translate.evaluation.report import Result
@@ -69,8 +69,10 @@ def _check(options: Evaluate, found: Sequence[System], sets: TestSets, target: s
         if target is None:
             raise UserError("--paper needs the language of the references, whose words it tokenises; name it with --to")
         optional_package("sacremoses", "paper")
-    if options.comet and any(not any(source for source, _ in pairs) for pairs in sets.values()):
+    if options.comet is not None and any(not any(source for source, _ in pairs) for pairs in sets.values()):
         raise UserError("--comet needs the source sentences; name them with --source")
+    if options.comet is not None:
+        program(options.comet)
 
 
 def _place(options: Evaluate, system: System, *, several: bool) -> Path | None:
@@ -130,7 +132,7 @@ def _completed(
         others = {}
         if options.paper:
             others["BLEU of the paper"] = paper_bleu(hypotheses, references, target)
-        if options.comet:
+        if options.comet is not None:
             others["COMET"] = comet(options.comet, sources, hypotheses, references)
         completed.append(replace(result, scores=own, others=others))
     return completed

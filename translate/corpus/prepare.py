@@ -124,10 +124,10 @@ def _prepare(config: ExperimentConfig, folder: Path, place: Path, say: Say, toke
 
 def _refuse_foreign(folder: Path, place: Path) -> None:
     """Raise UserError if `place` holds anything but a prepared corpus, such as a run, whose manifest has that name."""
-    names = sorted(path.name for path in place.iterdir()) if place.is_dir() else []
+    names = [path.name for path in place.iterdir()] if place.is_dir() else []
     foreign = [name for name in names if not _OWN.fullmatch(name)]
     if foreign or (names and "manifest.json" not in names) or place.is_file():
-        what = f" (it has {foreign[0]})" if foreign else ""
+        what = f" (it has {max(foreign)})" if foreign else ""  # a hidden file only if there is no other
         raise UserError(f"{folder}: exists and is not a prepared corpus{what}; name another folder, or remove it")
 
 

@@ -2,6 +2,7 @@
 
 import re
 import shlex
+import shutil
 import subprocess
 import tempfile
 from collections.abc import Sequence
@@ -26,7 +27,7 @@ def comet(command: str, sources: Sequence[str], hypotheses: Sequence[str], refer
     """
     with tempfile.TemporaryDirectory() as place:
         files = {"-s": sources, "-t": hypotheses, "-r": references}
-        arguments = _split(command)
+        arguments = program(command)
         for option, lines in files.items():
             path = Path(place) / f"{option[1]}.txt"
             # A line break inside a sentence would shift all lines after it.
@@ -45,11 +46,14 @@ def comet(command: str, sources: Sequence[str], hypotheses: Sequence[str], refer
     return Score(float(found[-1]), f"command:{command}")
 
 
-def _split(command: str) -> list[str]:
+def program(command: str) -> list[str]:
+    """Return the program and its options; UserError if there is no such program."""
     try:
         words = shlex.split(command)
     except ValueError as error:
         raise UserError(f"--comet {command}: cannot be read as a command: {error}") from error
     if not words:
         raise UserError("--comet: cannot be read as a command; name comet-score or a program with its options")
+    if shutil.which(words[0]) is None:
+        raise UserError(f"--comet {command}: cannot be run: no such program; name comet-score by its path")
     return words

@@ -331,6 +331,16 @@ def test_comet_is_computed_by_an_external_program(saved: Path, capsys: pytest.Ca
     assert out.count("0.8125") == 2
 
 
+def test_a_missing_comet_is_reported_before_anything_is_translated(
+    run: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["evaluate", "runs/x", "--comet", "/no/comet"]) == 2
+    assert capsys.readouterr().err == (
+        "translate: --comet /no/comet: cannot be run: no such program; name comet-score by its path\n"
+    )
+    assert not (run / "hypotheses").exists()
+
+
 def test_case_is_ignored_on_demand_and_the_signature_says_so(saved: Path, capsys: pytest.CaptureFixture[str]) -> None:
     lower = Path("ref.en").read_text(encoding="utf-8").lower()
     Path("lower.txt").write_text(lower, encoding="utf-8")
