@@ -2,12 +2,12 @@
 
 import json
 import math
-import sys
 from dataclasses import asdict
 from pathlib import Path
 
 from translate.commands.messages import say
 from translate.commands.opening import set_up_torch
+from translate.commands.writing import writable
 from translate.config.data import TextSource
 from translate.corpus.sources import read_pairs
 from translate.models import registry
@@ -30,13 +30,14 @@ def run(options: Score) -> None:
     from translate.machine import choose_device
 
     log_prob, n_tokens = 0.0, 0
-    for scored in score(ModelFolder.open(folder, choose_device()), pairs):
-        if options.as_json:
-            record = asdict(scored) | {"normalised": scored.normalised}
-            sys.stdout.write(json.dumps(record, ensure_ascii=False) + "\n")
-        else:
-            sys.stdout.write(f"{scored.log_prob:.4f}\t{scored.n_tokens}\t{scored.normalised:.4f}\n")
-        log_prob += scored.log_prob
-        n_tokens += scored.n_tokens
+    with writable(None) as out:
+        for scored in score(ModelFolder.open(folder, choose_device()), pairs):
+            if options.as_json:
+                record = asdict(scored) | {"normalised": scored.normalised}
+                out.write(json.dumps(record, ensure_ascii=False) + "\n")
+            else:
+                out.write(f"{scored.log_prob:.4f}\t{scored.n_tokens}\t{scored.normalised:.4f}\n")
+            log_prob += scored.log_prob
+            n_tokens += scored.n_tokens
     if n_tokens:
         say(f"{n_tokens:,} tokens, perplexity {math.exp(min(700.0, -log_prob / n_tokens)):.4g}")

@@ -1,7 +1,9 @@
 """`translate score`: three columns or one JSON object per line, the perplexity, and errors."""
 
+import io
 import json
 import math
+import sys
 from pathlib import Path
 
 import pytest
@@ -58,3 +60,19 @@ def test_mistakes_give_a_one_sentence_error(reference: str, named: str, capsys: 
 def test_a_file_that_does_not_exist_is_named(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["score", "src", "gone"]) == 2
     assert "gone" in capsys.readouterr().err
+
+
+def test_the_output_is_utf_8_whatever_the_locale(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    stdout = io.TextIOWrapper(io.BytesIO(), encoding="latin-1", newline="\r\n")
+    monkeypatch.setattr(sys, "stdout", stdout)
+    Path("src").write_text("schläft \U0001f600\n", encoding="utf-8")
+    Path("ref").write_text("漢字\n", encoding="utf-8")
+    assert main(["score", "src", "ref", "--json"]) == 0
+    written = stdout.buffer.getvalue()  # type: ignore[attr-defined]
+    assert json.loads(written.decode("utf-8"))["source"] == "schläft \U0001f600"
+    assert b"\r" not in written
+    monkeypatch.setattr(sys, "stdout", None)
+    assert main(["score", "src", "ref"]) == 2
+    assert "stdout is closed" in capsys.readouterr().err
