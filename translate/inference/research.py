@@ -118,8 +118,8 @@ class SearchEngine(TorchEngine):
             found = constrained_search(step, max_lengths, phrases, config, device=device)
         else:
             found = beam_search(step, max_lengths, config, device=device)
-        for ids, hypotheses in zip(sources, found, strict=True):
-            if not hypotheses and (rules.prefixes or rules.terms or rules.no_repeat):
+        for ids, prefix, forced, hypotheses in zip(sources, prefixes, phrases, found, strict=True):
+            if not hypotheses and (prefix or forced):
                 self._refuse(ids, "no translation obeys all rules; ask for less")
         return found
 

@@ -1,5 +1,6 @@
 """Log-probabilities of given translations, line by line."""
 
+import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
@@ -7,7 +8,7 @@ from itertools import islice
 from translate.errors import UserError
 from translate.inference.engine import max_positions
 from translate.inference.sentence_search import LIMIT, divided
-from translate.models.folder import ModelFolder
+from translate.models.folder import ModelFolder, not_finite
 
 _WINDOW = 1024  # pairs read ahead, to find sentences of similar length
 _BATCH_TOKENS = 1024  # padded target tokens per batch; each has a score for the whole vocabulary
@@ -41,7 +42,8 @@ class Scored:
 def score(model_folder: ModelFolder, pairs: Iterable[tuple[str, str]]) -> Iterator[Scored]:
     """Score (source, reference) pairs in order, each as one sentence, without white space around it.
 
-    UserError for a pair that is longer than the model's limit: the score of its parts would be another.
+    UserError for a pair that is longer than the model's limit, as the score of its parts would be another, and if the
+    model's probabilities are not finite.
     """
     pairs = iter(pairs)
     n = 0
@@ -71,6 +73,8 @@ def _scored(model_folder: ModelFolder, window: Sequence[tuple[str, str]], n_befo
     for batch in divided(filled, lengths.__getitem__, _BATCH_TOKENS):
         found = score_ids(model_folder.model, [sources[i] for i in batch], [references[i] for i in batch])
         for i, values in zip(batch, found, strict=True):
+            if not all(map(math.isfinite, values)):
+                raise not_finite(model_folder.folder)
             log_probs[i] = values
     return [
         Scored(*pair, sum(values), len(values), tokenizer.pieces(ids), values)

@@ -13,6 +13,7 @@ from transformer.search.hypothesis import Hypothesis, SearchConfig, length_penal
 from translate.config.decoding import DecodingConfig
 from translate.errors import UserError
 from translate.inference.engine import Engine
+from translate.models.folder import not_finite
 from translate.text import clauses, guards
 from translate.text.translation import Translation, join
 
@@ -112,10 +113,7 @@ class SentenceSearch:
         for batch, results in zip(batches, self.engine.each(search, batches), strict=True):
             found |= zip(batch, results, strict=True)
         if not all(found.values()):
-            raise UserError(
-                f"{self.engine.folder}: the model's probabilities are not finite because its training diverged; use an "
-                "earlier checkpoint"
-            )
+            raise not_finite(self.engine.folder)
         return found
 
     def _parts(self, sentence: str, ids: Sequence[int], limit: int) -> list[Ids]:

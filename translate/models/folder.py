@@ -190,6 +190,13 @@ def refuse_existing(to: Path, *, replace: bool = False) -> None:
         raise UserError(f"{to}: exists already; name another one, or remove it")
 
 
+def not_finite(folder: Path) -> UserError:
+    """Return the error for a model whose probabilities are not finite."""
+    return UserError(
+        f"{folder}: the model's probabilities are not finite because its training diverged; use an earlier checkpoint"
+    )
+
+
 def is_complete(folder: Path) -> bool:
     """True if all files of a model folder are there."""
     return all((folder / name).is_file() for name in FILES)

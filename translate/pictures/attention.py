@@ -9,7 +9,7 @@ from torch import Tensor
 
 from transformer.search.model_step import source_batch, target_batch, translate_ids
 from translate.errors import UserError
-from translate.models.folder import ModelFolder
+from translate.models.folder import ModelFolder, not_finite
 from translate.pictures.page import attention_page
 from translate.pictures.plotting import heat_map, label_cells, new_axes, new_figure
 from translate.pictures.sentence import END, encoded, label, max_length, search_config
@@ -135,8 +135,10 @@ def attention_picture(
     """
     model, tokenizer = model_folder.model, model_folder.tokenizer
     src = encoded(model_folder, sentence)
-    found = translate_ids(model, [src], search_config(model_folder), max_lengths=[max_length(model_folder, src)])
-    tgt = found[0][0].tokens
+    (found,) = translate_ids(model, [src], search_config(model_folder), max_lengths=[max_length(model_folder, src)])
+    if not found:
+        raise not_finite(model_folder.folder)
+    tgt = found[0].tokens
     maps = model.attention_maps(source_batch(model, [src]), target_batch(model, [tgt]))
     source, target = [*tokenizer.pieces(src), END], [*tokenizer.pieces(tgt), END]
     queries = source if view.part == "encoder" else target

@@ -10,7 +10,7 @@ from torch import Tensor
 from transformer.search.beam import Step, beam_search
 from transformer.search.hypothesis import SearchConfig
 from transformer.search.model_step import ModelStep, source_batch
-from translate.models.folder import ModelFolder
+from translate.models.folder import ModelFolder, not_finite
 from translate.pictures.plotting import COLOURS, new_axes, new_figure
 from translate.pictures.sentence import END, encoded, label, max_length, search_config
 
@@ -210,7 +210,9 @@ def beam_picture(model_folder: ModelFolder, sentence: str, beam_size: int | None
     src = encoded(model_folder, sentence)
     config, limit = search_config(model_folder, beam_size), max_length(model_folder, src)
     step = RecordedStep(ModelStep(model, source_batch(model, [src])), config, limit)
-    beam_search(step, [limit], config, device=model.device)
+    (found,) = beam_search(step, [limit], config, device=model.device)
+    if not found:
+        raise not_finite(model_folder.folder)
     for node in _nodes(step.root):
         node.name = END if node.token == config.eos else label(tokenizer.pieces([node.token])[0])
     step.root.name = "<s>"

@@ -2,6 +2,8 @@
 
 from transformer.search.hypothesis import SearchConfig
 from translate.errors import UserError
+from translate.inference.engine import TorchEngine
+from translate.inference.sentence_search import SentenceSearch
 from translate.models.folder import ModelFolder
 
 MAX_TOKENS = 60  # more are too small to read in any form
@@ -9,14 +11,13 @@ END = "</s>"
 
 
 def encoded(model_folder: ModelFolder, sentence: str) -> list[int]:
-    """Return the token ids of a sentence, without eos; UserError if it is empty or too long to draw."""
+    """Return the token ids of a sentence, without eos; UserError if it is empty or too long to draw or to translate."""
     ids = model_folder.tokenizer.encode(sentence.strip())
+    limit = min(MAX_TOKENS, _search(model_folder).limit)
     if not ids:
         raise UserError("the sentence is empty; write one in quotation marks")
-    if len(ids) > MAX_TOKENS:
-        raise UserError(
-            f"{sentence.strip()[:30]!r}...: has {len(ids)} tokens, too long to draw; the limit is {MAX_TOKENS}"
-        )
+    if len(ids) > limit:
+        raise UserError(f"{sentence.strip()[:30]!r}...: has {len(ids)} tokens, too long to draw; the limit is {limit}")
     return ids
 
 
@@ -34,9 +35,12 @@ def search_config(model_folder: ModelFolder, beam_size: int | None = None) -> Se
 
 def max_length(model_folder: ModelFolder, ids: list[int]) -> int:
     """Return the maximum number of tokens of a translation, eos included."""
-    config = model_folder.model.config
-    longest = len(ids) + model_folder.spec.decoding.max_extra
-    return min(longest, config.max_length) if config.positions == "learned" else longest
+    return _search(model_folder).max_length(len(ids))
+
+
+def _search(model_folder: ModelFolder) -> SentenceSearch:
+    """Return the search whose limits a drawn sentence has."""
+    return SentenceSearch(TorchEngine(model_folder), model_folder.spec.decoding)
 
 
 def label(piece: str) -> str:

@@ -8,9 +8,11 @@ import torch
 from torch import Tensor
 
 from transformer.search.model_step import ModelStep, source_batch
-from translate.models.folder import ModelFolder
+from translate.errors import UserError
+from translate.inference.terms import forced_ids
+from translate.models.folder import ModelFolder, not_finite
 from translate.pictures.plotting import COLOURS, new_axes, new_figure
-from translate.pictures.sentence import END, encoded, label
+from translate.pictures.sentence import END, encoded, label, max_length
 from translate.pictures.terminal import table
 
 if TYPE_CHECKING:
@@ -66,12 +68,17 @@ def temperature_picture(model_folder: ModelFolder, sentence: str, prefix: str = 
     Args:
         model_folder: the model.
         sentence: the source; UserError if it is empty or too long to draw.
-        prefix: beginning of the translation.
+        prefix: beginning of the translation; UserError if it is too long for one of the sentence.
     """
     model, tokenizer = model_folder.model, model_folder.tokenizer
-    step = ModelStep(model, source_batch(model, [encoded(model_folder, sentence)]))
-    for token in (model.config.bos, *tokenizer.encode(prefix.strip())):
+    src, start = encoded(model_folder, sentence), forced_ids(tokenizer, prefix)
+    if len(start) >= (limit := max_length(model_folder, src)):
+        raise UserError(f"--prefix: has {len(start)} tokens, and a translation of this sentence may have {limit - 1}")
+    step = ModelStep(model, source_batch(model, [src]))
+    for token in (model.config.bos, *start):
         log_prob_1V = step(torch.tensor([token], device=model.device))
+    if log_prob_1V.isnan().any():
+        raise not_finite(model_folder.folder)
     best = log_prob_1V[0].topk(min(N_TOKENS, log_prob_1V.size(1) - 2)).indices
     columns = [with_temperature(log_prob_1V[0], t)[best].tolist() for t in TEMPERATURES]
     names = [END if i == model.config.eos else label(*tokenizer.pieces([i])) for i in best.tolist()]

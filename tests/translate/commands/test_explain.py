@@ -1,11 +1,15 @@
 """`translate explain`: pictures as text and files, and one sentence for every mistake."""
 
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
+import torch
 
+from transformer.model import Transformer
 from translate.cli import main
+from translate.models import folder as model_folder
 from translate.models.folder import ModelFolder
 
 SENTENCE = "der Hund schläft."
@@ -65,8 +69,9 @@ def test_the_same_picture_is_the_same_file() -> None:
     [
         ([], "nothing to draw: choose one of --attention, "),
         (["--positions", "--schedule"], "--positions and --schedule to draw: choose one of"),
-        (["--attention", SENTENCE * 20], r"has \d+ tokens, too long to draw; the limit is 60"),
+        (["--attention", SENTENCE * 20], r"has \d+ tokens, too long to draw; the limit is 56"),
         (["--attention", "  "], "the sentence is empty"),
+        (["--temperature", SENTENCE, "--prefix", SENTENCE * 5], r"--prefix: has \d+ tokens, and .* may have \d+$"),
         (["--attention", SENTENCE, "--layer", "9"], "--layer 9: the model has 2 layers"),
         (["--attention", SENTENCE, "--every-head", "--head", "1"], "leave out --layer and --head"),
         (["--steps", SENTENCE, "--head", "1"], "--head belongs to --attention; leave it out"),
@@ -109,3 +114,17 @@ def test_a_missing_matplotlib_names_the_extra(
     assert main(["explain", "--schedule", "--out", "a.svg"]) == 2
     assert "pip install 'transformer-translate[plots]'" in capsys.readouterr().err
     assert main(["explain", "--schedule"]) == 0  # text needs no matplotlib
+
+
+@pytest.mark.parametrize("option", ["--attention", "--steps", "--temperature"])
+def test_a_model_that_cannot_translate_the_sentence_gives_a_one_sentence_error(
+    option: str, parts: ModelFolder, capsys: pytest.CaptureFixture[str]
+) -> None:
+    short = Transformer(replace(parts.model.config, max_length=17))
+    diverged = Transformer(parts.model.config)
+    torch.nn.init.constant_(diverged.output_weight, float("nan"))
+    for model, name, said in ((short, "short", "the limit is 12"), (diverged, "diverged", "not finite")):
+        model_folder.save(model, parts.tokenizer, parts.spec, Path(name))
+        assert main(["explain", option, SENTENCE * 3, "--model", name]) == 2
+        out, err = capsys.readouterr()
+        assert (out, said in err, err.count("\n")) == ("", True, 1)

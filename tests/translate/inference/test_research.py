@@ -4,8 +4,10 @@ from dataclasses import replace
 from functools import partial
 
 import pytest
+import torch
 
 from tests.translate.conftest import SENTENCES, random_model
+from transformer.model import Transformer
 from transformer.search.sampling import Sampling
 from translate.config.schema import TokenizerConfig
 from translate.corpus.tokenizer import train
@@ -105,6 +107,14 @@ def test_impossible_rules_and_ensembles_are_refused(parts: ModelFolder) -> None:
             SearchEngine([parts], SearchRules(coverage=beta))
     with pytest.raises(UserError, match="ask for less"):
         translate_lines(SearchEngine([parts], SearchRules(no_repeat=1)), ["der Hund"], ["the the"])
+
+
+@pytest.mark.parametrize("rules", [SearchRules(sampling=Sampling()), SearchRules(coverage=0.1, no_repeat=2)])
+def test_a_model_without_finite_probabilities_is_refused(rules: SearchRules, parts: ModelFolder) -> None:
+    model = Transformer(parts.model.config).eval()
+    torch.nn.init.constant_(model.output_weight, float("nan"))
+    with pytest.raises(UserError, match="not finite"):
+        translate_lines(SearchEngine([replace(parts, model=model)], rules), ["Ja."])
 
 
 @pytest.mark.parametrize("terms", [(), (Term("Hund", "dog"),)])

@@ -1,11 +1,14 @@
 """Scores of text lines equal those of the search, keep the order, and do not depend on the batch."""
 
 import random
+from dataclasses import replace
 
 import pytest
+import torch
 
 import translate.inference.scoring
 from tests.translate.conftest import MAX_LENGTH, SENTENCES
+from transformer.model import Transformer
 from translate.errors import UserError
 from translate.inference.scoring import score
 from translate.inference.translator import Translator
@@ -53,3 +56,10 @@ def test_a_line_that_is_too_long_is_refused_with_its_number(
         UserError, match=rf"^line 2: the {side} has [\d,]+ tokens, and .* reads at most {MAX_LENGTH - 1};"
     ):
         list(score(parts, [("Ja.", "Ja."), pair]))
+
+
+def test_a_model_without_finite_probabilities_is_refused(parts: ModelFolder) -> None:
+    model = Transformer(parts.model.config).eval()
+    torch.nn.init.constant_(model.output_weight, float("nan"))
+    with pytest.raises(UserError, match="not finite"):
+        list(score(replace(parts, model=model), [("Ja.", "Yes.")]))
