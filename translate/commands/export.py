@@ -40,7 +40,7 @@ def run(options: Export) -> None:
     )
 
 
-def sentences_for_check(path: Path | None, source: str) -> list[str]:
+def sentences_for_check(path: Path | None, source: str | None) -> list[str]:
     """The sentences of a file, or 100 of the embedded grammar: English ones if `source` is "en", else German ones.
 
     Raises UserError if the file has no sentence.

@@ -16,6 +16,7 @@ def run(options: Import) -> None:
     or if the models differ; nothing is then left at `out`.
     """
     from translate.exchange.fairseq_import import import_fairseq
+    from translate.exchange.foreign_folder import ForeignFolder
     from translate.exchange.joeynmt_import import import_joeynmt
     from translate.exchange.marian_import import import_marian
 
@@ -31,7 +32,8 @@ def run(options: Import) -> None:
             "if translate export wrote it, name it with --model of translate text or serve"
         )
     if (folder / "config.json").is_file():
-        texts = sentences_for_check(options.sentences, source or "de")
+        named = ForeignFolder(folder, "Marian").read_json("tokenizer_config.json", optional=True).get("source_lang")
+        texts = sentences_for_check(options.sentences, source or named)
         proof = import_marian(folder, out, texts, say, source=source, target=target)
         say(
             f"wrote {out}: {proof.n_same} of {proof.n_sentences} sentences have the same greedy output; the logits "

@@ -126,9 +126,9 @@ class ForeignFolder:
             if (one := settings.get(encoder)) != (other := settings.get(decoder)):
                 raise self.unsupported(f"{encoder} = {one!r} with {decoder} = {other!r}")
 
-    def languages(self, source: str | None, target: str | None) -> tuple[str, str]:
-        """Return both languages; UserError if one is missing."""
-        if not source or not target:
+    def languages(self, source: object, target: object) -> tuple[str, str]:
+        """Return both languages; UserError if one is missing or is no text."""
+        if not (isinstance(source, str) and isinstance(target, str) and source and target):
             raise UserError(f"{self.path}: does not name its languages; name them with --source and --target")
         return source, target
 

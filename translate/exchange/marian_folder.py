@@ -229,7 +229,9 @@ class MarianFolder:
     def __init__(self, folder: Path) -> None:
         with quiet_transformers() as transformers:
             self.tokenizer = transformers.MarianTokenizer.from_pretrained(folder, local_files_only=True)
-            self.model = transformers.MarianMTModel.from_pretrained(folder, local_files_only=True).eval()
+            # In the precision of the comparison, whatever that of the stored weights is.
+            settings = {"local_files_only": True, "dtype": torch.float32}
+            self.model = transformers.MarianMTModel.from_pretrained(folder, **settings).eval()
         self.ids: Sequence[int] = range(self.model.config.vocab_size)
 
     def encode(self, texts: Sequence[str]) -> list[list[int]]:

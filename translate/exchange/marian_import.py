@@ -11,7 +11,8 @@ probability in the output.
 Dimension key: V vocabulary, T target positions.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -45,6 +46,11 @@ _SUPPORTED: dict[str, tuple[object, ...]] = {
     "static_position_embeddings": (True, None),
     "forced_bos_token_id": (None,),
 }
+_SUPPORTED_IN_SEARCH: dict[str, tuple[object, ...]] = {
+    "no_repeat_ngram_size": (0, None),
+    "encoder_no_repeat_ngram_size": (0, None),
+    "repetition_penalty": (1.0, None),
+}
 
 
 def import_marian(
@@ -67,11 +73,22 @@ def import_marian(
     vocabulary = _vocabulary(theirs, config, theirs.read_tokenizer("source.spm", "target.spm", say))
     model = _model(theirs, config, vocabulary)
     ours = ModelFolder(to, model, vocabulary.tokenizer, _spec(theirs, config, source, target))
-    original = _Original(folder, vocabulary)
+    with _loading(folder):
+        original = _Original(folder, vocabulary)
     proof = compare(ours, original, original.shared_logits, texts, config.max_position_embeddings)
     require_equal(proof, TOLERANCE, "logits")
     model_folder.save(ours.model, ours.tokenizer, ours.spec, to)
     return proof
+
+
+@contextmanager
+def _loading(folder: Path) -> Iterator[None]:
+    """Raise UserError if `transformers` cannot load the folder in this block; a damaged file can fail in any way."""
+    try:
+        yield
+    except Exception as error:
+        reason = " ".join(str(error).split())
+        raise UserError(f"{folder}: transformers cannot load it ({reason}); copy the folder again") from error
 
 
 def _config(theirs: ForeignFolder) -> Any:
@@ -79,7 +96,7 @@ def _config(theirs: ForeignFolder) -> Any:
     kind = theirs.read_json("config.json").get("model_type")
     if kind != "marian":
         raise UserError(f"{theirs.path}: is not a Hugging Face Marian folder: model_type = {kind!r}")
-    with quiet_transformers() as transformers:
+    with quiet_transformers() as transformers, _loading(theirs.path):
         config = transformers.MarianConfig.from_pretrained(theirs.path, local_files_only=True)
     theirs.require(vars(config), _SUPPORTED)
     theirs.require_equal(vars(config), ("attention_heads", "ffn_dim"), "{stack}_{name}")
@@ -93,7 +110,7 @@ def _vocabulary(theirs: ForeignFolder, config: Any, tokenizer: bytes) -> Vocabul
     if theirs.read_json("tokenizer_config.json", optional=True).get("separate_vocabs"):
         raise theirs.unsupported("separate_vocabs = true")
     ids: dict[str, int] = theirs.read_json("vocab.json")
-    if sorted(ids.values()) != list(range(config.vocab_size)):
+    if not _are_ids(*ids.values()) or sorted(ids.values()) != list(range(config.vocab_size)):
         raise UserError(f"{theirs.path}: vocab.json does not name the {config.vocab_size} tokens of config.json")
     codes = [piece for piece in ids if piece.startswith(">>") and piece.endswith("<<")]
     if codes:
@@ -102,9 +119,13 @@ def _vocabulary(theirs: ForeignFolder, config: Any, tokenizer: bytes) -> Vocabul
         raise theirs.unsupported("no piece <unk>")
     pad, start, end = config.pad_token_id, config.decoder_start_token_id, config.eos_token_id
     by_id = {i: piece for piece, i in ids.items()}
-    if len({pad, end, ids["<unk>"]}) < 3 or not {pad, start, end} <= by_id.keys():
+    if not _are_ids(pad, start, end) or len({pad, end, ids["<unk>"]}) < 3 or not {pad, start, end} <= by_id.keys():
         raise theirs.unsupported(f"pad_token_id = {pad}, decoder_start_token_id = {start} and eos_token_id = {end}")
     return joined(ids, ids, tokenizer, {PAD: by_id[pad], BOS: by_id[start], EOS: by_id[end], UNK: "<unk>"})
+
+
+def _are_ids(*values: object) -> bool:
+    return all(isinstance(value, int) for value in values)
 
 
 def _model(theirs: ForeignFolder, config: Any, vocabulary: Vocabulary) -> Transformer:
@@ -128,6 +149,7 @@ def _spec(theirs: ForeignFolder, config: Any, source: str | None, target: str | 
     tokenizer = theirs.read_json("tokenizer_config.json", optional=True)
     source, target = theirs.languages(source or tokenizer.get("source_lang"), target or tokenizer.get("target_lang"))
     settings = theirs.read_json("config.json") | theirs.read_json("generation_config.json", optional=True)
+    theirs.require(settings, _SUPPORTED_IN_SEARCH)
     default = DecodingConfig()
     beam_size, power = settings.get("num_beams") or default.beam_size, settings.get("length_penalty")
     # Marian divides scores by length^power, by default 1. The paper's ((5 + length) / 6)^alpha is similar for a

@@ -1,10 +1,12 @@
 """`translate import`: the folder, the result of the check, and errors."""
 
+import json
 from pathlib import Path
 
 import pytest
 
 from translate.cli import main
+from translate.exchange.verification import Proof
 
 
 def test_a_marian_folder_is_imported_and_the_check_is_reported(
@@ -28,6 +30,29 @@ def test_a_marian_folder_is_imported_and_the_check_is_reported(
     assert main(["import", "gone", "--out", "other"]) == 2
     assert capsys.readouterr().err.count("\n") == 1
     assert not Path("other").exists()
+
+
+def test_a_model_is_checked_on_sentences_of_its_source_language(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("transformers")
+    from tests.translate.exchange.test_marian_import import marian
+    from translate.commands import import_model
+    from translate.exchange import marian_import
+
+    seen: list[list[str]] = []
+
+    def note(folder: Path, out: Path, texts: list[str], *_: object, **__: object) -> Proof:
+        seen.append(texts)
+        return Proof(len(texts), 0.0, 0.0, len(texts))
+
+    monkeypatch.setattr(marian_import, "import_marian", note)
+    settings = marian(tmp_path / "theirs") / "tokenizer_config.json"
+    for named, arguments in (("en", []), ("de", []), ("de", ["--source", "en"])):
+        settings.write_text(json.dumps({"source_lang": named, "target_lang": "fr"}), encoding="utf-8")
+        assert main(["import", str(tmp_path / "theirs"), "--out", str(tmp_path / "ours"), *arguments]) == 0
+    english, german = (import_model.sentences_for_check(None, language) for language in ("en", "de"))
+    assert seen == [english, german, english]
 
 
 def test_folders_of_fairseq_and_joeynmt_are_known_by_their_files(

@@ -137,6 +137,27 @@ def test_a_decoding_setting_without_a_counterpart_is_refused(change: dict[str, A
     assert list(tmp_path.iterdir()) == [folder]
 
 
+def test_decoding_settings_that_forbid_tokens_are_named(tmp_path: Path) -> None:
+    folder = marian(tmp_path / "theirs")
+    generation = json.loads((folder / "generation_config.json").read_text(encoding="utf-8"))
+    for key, value in (("no_repeat_ngram_size", 2), ("repetition_penalty", 1.5)):
+        (folder / "generation_config.json").write_text(json.dumps(generation | {key: value}), encoding="utf-8")
+        with pytest.raises(UserError, match=f"{key} = {value}, which is not supported here"):
+            import_marian(folder, tmp_path / "ours", TEXTS_DE[:1], print)
+
+
+@pytest.mark.parametrize("safe", [True, False])
+def test_a_model_that_transformers_opens_in_16_bits_is_compared_in_32(safe: bool, tmp_path: Path) -> None:
+    folder = marian(tmp_path / "theirs", safe=safe)
+    config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
+    (folder / "config.json").write_text(json.dumps(config | {"dtype": "float16"}), encoding="utf-8")
+    if not safe:
+        state = torch.load(folder / "pytorch_model.bin")
+        halves = {name: tensor.half() for name, tensor in state.items() if "embed_positions" not in name}
+        torch.save(halves, folder / "pytorch_model.bin")  # without positions, as `save_pretrained` writes it
+    assert import_marian(folder, tmp_path / "ours", TEXTS_DE, print).n_same == len(TEXTS_DE)
+
+
 @pytest.mark.parametrize(
     "config",
     [
@@ -173,8 +194,10 @@ def test_an_exported_model_is_unchanged_after_import(config: ModelConfig, tokeni
         ("decoder_ffn_dim", 23, "encoder_ffn_dim = 22 with decoder_ffn_dim = 23"),
         ("decoder_vocab_size", 7, "decoder_vocab_size = 7"),
         ("decoder_start_token_id", 9999, "decoder_start_token_id = 9999"),
+        ("eos_token_id", [0], r"eos_token_id = \[0\]"),
         ("pad_token_id", 0, "pad_token_id = 0"),
         ("d_model", 32, "do not belong together|cannot be imported"),
+        ("d_model", "thirty", "cannot load it"),
         ("encoder_layers", 5, "no tensor model.encoder.layers.2"),
     ],
 )
@@ -196,10 +219,14 @@ def test_unsupported_features_are_named_and_no_files_are_left(
         ("config.json", b"{", "damaged"),
         ("source.spm", None, "cannot be read"),
         ("source.spm", b"no model", "not a SentencePiece model"),
+        ("target.spm", None, "cannot load it"),
+        ("target.spm", b"no model", "cannot load it"),
         ("vocab.json", b"{}", "does not name"),
+        ("vocab.json", b'{"a": "0", "b": 1}', "does not name"),
         ("model.safetensors", b"short", "damaged"),
         ("model.safetensors", None, "has none of model.safetensors"),
         ("tokenizer_config.json", None, "does not name its languages"),
+        ("tokenizer_config.json", b'{"source_lang": 5, "target_lang": "en"}', "does not name its languages"),
         ("tokenizer_config.json", b'{"separate_vocabs": true}', "separate_vocabs"),
     ],
 )
