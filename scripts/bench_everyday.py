@@ -4,8 +4,8 @@
     python scripts/bench_everyday.py de-en                # an installed model, a model folder or a run
     python scripts/bench_everyday.py runs/mine --list scripts/data/everyday.en-de.tsv
 
-A line of the list is an item and its accepted answers, separated by tabs, the best one first. Case, punctuation at
-either end, an article before an answer and the "to" of an infinitive are ignored. An answer loops if the same
+A line of the list is an item and its accepted answers, separated by tabs, the best one first. Case, commas, punctuation
+at either end, an article before an answer and the "to" of an infinitive are ignored. An answer loops if the same
 characters occur four times or the same words three times in a row. It is too long if it has more than three times the
 characters of the longest accepted answer. Failures are printed; the last line is a JSON record.
 """
@@ -58,8 +58,8 @@ def read(path: Path) -> dict[str, list[str]]:
 
 
 def plain(text: str) -> str:
-    """Return a text for comparison: case-folded, without punctuation at the ends and without an article."""
-    text = " ".join(unicodedata.normalize("NFC", text).replace("\u2019", "'").casefold().split())
+    """Return a text for comparison: case-folded, without commas, punctuation at the ends and an article."""
+    text = " ".join(unicodedata.normalize("NFC", text).replace("\u2019", "'").replace(",", " ").casefold().split())
     return _IN_FRONT.sub("", _IGNORED.sub("", text))
 
 
