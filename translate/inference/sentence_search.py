@@ -117,9 +117,12 @@ class SentenceSearch:
         return found
 
     def _parts(self, sentence: str, ids: Sequence[int], limit: int) -> list[Ids]:
-        """Return the token ids of a sentence, or of its parts if it is longer than `limit` tokens."""
+        """Return the token ids of a sentence, or of its parts if it is longer than `limit` tokens.
+
+        The tokenizer of an imported model may drop characters; a sentence without tokens has no parts.
+        """
         if len(ids) <= limit:
-            return [tuple(ids)]
+            return [tuple(ids)] if ids else []
         encode = self.engine.tokenizer.encode
         parts = clauses.cut(sentence, lambda text: len(encode(text)) <= limit)
         return [tuple(encode(part.text)) for part in parts if part.text.strip()]

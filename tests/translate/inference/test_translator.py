@@ -1,5 +1,6 @@
 """Output line n is the translation of input line n, for any content of the lines."""
 
+import io
 import random
 import re
 import time
@@ -7,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+import sentencepiece
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -159,6 +161,21 @@ def test_streaming_reads_a_bounded_number_of_lines_ahead(
     lines = iter(["Ja."] * 1000)
     next(translator.stream(lines))
     assert len(list(lines)) == 1000 - 5
+
+
+def test_a_line_without_tokens_is_copied(parts: ModelFolder) -> None:
+    """Tokenizers of imported models drop some invisible characters."""
+    file = io.BytesIO()
+    sentencepiece.SentencePieceTrainer.train(
+        sentence_iterator=iter(SENTENCES), model_writer=file, vocab_size=41, normalization_rule_name="nmt_nfkc",
+        pad_id=0, bos_id=1, eos_id=2, unk_id=3, minloglevel=2,
+    )  # fmt: skip
+    tokenizer = Tokenizer(file.getvalue())
+    assert tokenizer.encode("\u200b") == []
+    translator = Translator(replace(parts, tokenizer=tokenizer, model=random_model(tokenizer)))
+    blank, other = translator.translate(["\u200b", "der Hund"])
+    assert blank == Translation("\u200b")
+    assert other.n_searches == 1
 
 
 def test_an_unpaired_surrogate_is_refused_with_its_line(translator: Translator) -> None:
