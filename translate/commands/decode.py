@@ -90,7 +90,7 @@ class _Decoder:
 
     def decode(self, lines: Sequence[str], beginnings: Sequence[str]) -> Iterator[tuple["Translation", str]]:
         """Yield the best translation of each line, and the line of output for it."""
-        from translate.inference.alignment import align, pharaoh
+        from translate.inference.alignment import pharaoh
         from translate.inference.consensus import consensus
         from translate.inference.terms import forced_ids
 
@@ -100,12 +100,22 @@ class _Decoder:
             found = [[consensus(samples)] for samples in found]
         records = self._records(lines, prefixes, found)
         for line, (best, *_), record in zip(lines, found, records, strict=True):
-            pairs = align(self._engine.members[0], line, best.tokens) if self._options.align else []
+            pairs = self._aligned(line, best) if self._options.align else []
             if self._options.as_json:
                 record |= {"alignment": pairs} if self._options.align else {}
                 yield best, json.dumps(record, ensure_ascii=False)
             else:
                 yield best, best.text + (f" ||| {pharaoh(pairs)}" if self._options.align else "")
+
+    def _aligned(self, line: str, translation: "Translation") -> list[tuple[int, int]]:
+        """The word alignment of a line; UserError for a line that was translated in parts."""
+        from translate.inference.alignment import align
+
+        if translation.split:
+            raise UserError(
+                f"{line.strip()[:30]!r}...: is longer than the model's limit, so it has no alignment; shorten it"
+            )
+        return align(self._engine.members[0], line, translation.tokens)
 
     def _found(self, lines: Sequence[str], prefixes: Sequence[Ids]) -> list[list["Translation"]]:
         """The translations of each line, best first, or its samples."""

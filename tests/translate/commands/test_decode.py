@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.translate.conftest import SENTENCES, random_model
+from transformer.model import Transformer
 from translate.cli import main
 from translate.config.decoding import DecodingConfig
 from translate.config.schema import TokenizerConfig
@@ -67,6 +68,18 @@ def test_a_prefix_may_come_from_a_column_of_the_line(tmp_path: Path, capsys: pyt
     assert records[0]["text"].startswith("the dog")
     (plain,) = [json.loads(line) for line in out("--prefix-column --json", capsys)[1:]]
     assert records[2] == plain
+
+
+def test_a_line_in_parts_has_no_alignment(
+    parts: ModelFolder, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    config = replace(parts.model.config, positions="sinusoidal")
+    model_folder.save(Transformer(config), parts.tokenizer, parts.spec, Path("endless"))
+    monkeypatch.setattr("translate.inference.sentence_search.LIMIT", 17)
+    arguments = ["decode", "--align", "--model", "endless"]
+    assert main([*arguments, LINES[1]]) == 0
+    assert main([*arguments, " ".join(LINES * 2)]) == 2
+    assert "is longer than the model's limit, so it has no alignment" in capsys.readouterr().err
 
 
 def test_alternatives_are_tokens_and_translations(capsys: pytest.CaptureFixture[str]) -> None:
