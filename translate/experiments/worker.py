@@ -44,11 +44,12 @@ def work(path: Path) -> None:
     """
     job = Job.load(path)
     runs = Path(job.run).parent
-    runs.mkdir(parents=True, exist_ok=True)
-    with locked(runs / f".{job.digest}.lock", lambda: print("waiting for another process with this run", flush=True)):
-        job = dataclasses.replace(job, run=str(run_folder(runs, job.name)))  # another grid may have begun it meanwhile
-        with _failures(job, job.tasks):
-            _work(job)
+    lock = runs / f".{job.digest}.lock"
+    with _failures(job, job.tasks):
+        runs.mkdir(parents=True, exist_ok=True)
+        with locked(lock, lambda: print("waiting for another process with this run", flush=True)):
+            # Another grid may have begun the run meanwhile.
+            _work(dataclasses.replace(job, run=str(run_folder(runs, job.name))))
 
 
 @contextmanager

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sacrebleu.significance import PairedTest
 
-from tests.translate.experiments.conftest import GRID, jobs_of, run
+from tests.translate.experiments.conftest import GRID, Write, jobs_of, run
 from translate.cli import main
 from translate.errors import UserError
 from translate.evaluation.scores import metrics
@@ -125,6 +125,15 @@ def test_a_mistake_during_training_becomes_the_reason(folder: Path) -> None:
     _, jobs = table_of(folder)
     run(jobs[:1], folder.parent)
     assert "training.max_tokens = 301 exceeds training.batch_tokens" in table_of(folder)[0].lines[0].failed[1]
+
+
+def test_a_run_directory_that_cannot_be_made_becomes_the_reason(write: Write, tmp_path: Path) -> None:
+    trainings = tmp_path / "trainings"
+    grid, jobs = jobs_of(write(GRID), tmp_path / "out", trainings)
+    trainings.write_text("a file", encoding="utf-8")
+    run(jobs[:1], tmp_path)
+    rows = Table.build(grid, jobs, "bootstrap").rows()
+    assert any("seed 1: NotADirectoryError" in row["remarks"] for row in rows)
 
 
 def test_records_edited_by_hand_are_refused(folder: Path) -> None:
