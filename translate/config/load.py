@@ -139,12 +139,21 @@ def _sentence(error: ValidationError, schema: type[Section]) -> str:
         case "union_tag_invalid":
             kind, kinds = problem["ctx"]["tag"], problem["ctx"]["expected_tags"]
             return f"{key}.kind = {json.dumps(kind)}: must be one of {kinds}"
+        case "tuple_type":
+            return f"{key} = {_shown(problem['input'])}: must be a list, in square brackets"
+        case "model_type" | "model_attributes_type" | "dict_type":
+            return f"{key} = {_shown(problem['input'])}: must be a table, such as {{ key = value }}"
         case "too_short":
             return (
                 f"{key} has {problem['ctx']['actual_length']} values; it needs {problem['ctx']['min_length']} or more"
             )
     message = problem["msg"]
-    return f"{key} = {json.dumps(problem['input'], default=str)[:80]}: {message[:1].lower() + message[1:]}"
+    return f"{key} = {_shown(problem['input'])}: {message[:1].lower() + message[1:]}"
+
+
+def _shown(value: object) -> str:
+    """Return the beginning of a value for a message."""
+    return json.dumps(value, default=str)[:80]
 
 
 def _place(location: tuple[int | str, ...], schema: type[Section]) -> tuple[str, list[str]]:

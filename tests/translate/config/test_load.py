@@ -51,6 +51,22 @@ def message(path: Path) -> str:
     return str(caught.value)
 
 
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ('train = "train.de"', 'data.train = "train.de": must be a list, in square brackets'),
+        ('train = ["train.de"]', 'data.train.0 = "train.de": must be a table, such as { key = value }'),
+        ('valid = "valid.de"', 'data.valid = "valid.de": must be a table'),
+        ('test = "test.de"', 'data.test = "test.de": must be a table'),
+        ("replay = 0.5", "data.replay = 0.5: must be a table"),
+    ],
+)
+def test_a_value_in_place_of_a_list_or_table_is_refused_in_the_terms_of_toml(
+    folder: Path, line: str, said: str
+) -> None:
+    assert said in message(write(folder / "wrong.toml", f'extends = "base.toml"\n[data]\n{line}\n'))
+
+
 def test_missing_values_come_from_the_base(folder: Path) -> None:
     base, child = load(folder / "base.toml"), load(folder / "child.toml")
     assert child.training == base.training.model_copy(update={"warmup_steps": 50})
