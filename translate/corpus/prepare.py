@@ -219,6 +219,8 @@ def _write_clean(config: ExperimentConfig, cleaner: Cleaner, augmenter: Augmente
 
 def _check_not_empty(config: ExperimentConfig, report: Report, n_new: int, n_replayed: int) -> None:
     for name, n_pairs in (("data.train", n_new), ("data.replay", n_replayed if config.data.replay else 1)):
+        if not n_pairs and not any(report.dropped.values()):
+            raise UserError(f"{name} has no pairs; see its sources")
         if not n_pairs:
             raise UserError(f"{name} is empty after cleaning: {_dropped(report)}; see its sources and [cleaning]")
 
