@@ -17,9 +17,8 @@ def run(options: Compress) -> None:
     folder, out = registry.locate(options.model, say), options.out
     original = model_folder.ModelFolder.open(folder)
     model_folder.save(original.model, original.tokenizer, original.spec, out, dtype=options.dtype)
-    for name in registry.CARDS:
-        if (folder / name).is_file():
-            shutil.copyfile(folder / name, out / name)
+    for card in registry.card_files(folder):
+        shutil.copyfile(card, out / card.name)
     before, after = (registry.Weights.read(place / "model.safetensors") for place in (folder, out))
     say(
         f"wrote {out}: {after.n_parameters / 1e6:.2f} M parameters, {before.precision} to {after.precision}, "

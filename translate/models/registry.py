@@ -196,11 +196,16 @@ def _spec(folder: Path) -> TranslationSpec:
 
 def card(folder: Path) -> str | None:
     """The text of a model's card, or of that of the run whose final model it is; None if there is none."""
+    path = next(iter(card_files(folder)), None)
+    return None if path is None else path.read_text(encoding="utf-8", errors="replace")
+
+
+def card_files(folder: Path) -> list[Path]:
+    """The cards of a model, or that of the run whose final model it is; the first one is shown."""
     paths = [folder / name for name in CARDS]
     if folder.name == "model":
         paths.append(folder.parent / "card.md")
-    path = next((path for path in paths if path.is_file()), None)
-    return None if path is None else path.read_text(encoding="utf-8", errors="replace")
+    return [path for path in paths if path.is_file()]
 
 
 @dataclass(frozen=True)

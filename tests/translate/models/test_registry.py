@@ -217,6 +217,13 @@ def test_the_final_model_of_a_run_has_the_card_of_the_run(
     assert "Run card: mine" in capsys.readouterr().out
 
 
+def test_a_compressed_run_keeps_the_card_of_the_run(parts: ModelFolder) -> None:
+    model(parts, "runs/mine/model")
+    Path("runs/mine/card.md").write_text("# Run card: mine\n", encoding="utf-8")
+    assert main(["compress", "runs/mine", "--out", "small"]) == 0
+    assert registry.card(Path("small")) == "# Run card: mine\n"
+
+
 def test_a_compressed_model_translates_and_keeps_its_card(parts: ModelFolder) -> None:
     (model(parts, "user/small") / "README.md").write_text("# Small\n", encoding="utf-8")
     assert main(["compress", "small", "--out", "runs/tiny"]) == 0
