@@ -8,6 +8,7 @@ import typer
 from translate.commands.prepare import complete, default_folder, experiment_name
 from translate.config.load import load
 from translate.errors import UserError
+from translate.models import registry
 from translate.options.training import EXIT_DIFFERENT, Train
 
 
@@ -28,8 +29,8 @@ def run(options: Train) -> None:
     if options.original is not None:
         if options.config is not None or options.overrides or options.from_model is not None:
             raise UserError("--reproduce takes all settings from the run; leave out CONFIG, --set and --from")
-        original = Original.open(options.original)
-        config, name = original.config, f"{options.original.resolve().name}-again"
+        original = Original.open(registry.find_folder(options.original, _say))
+        config, name = original.config, f"{original.run.folder.resolve().name}-again"
         corpus = options.prepared or original.corpus_folder(Path("prepared") / name)
     elif options.config is not None:
         config, name = complete(load(options.config, options.overrides or [])), experiment_name(options.config)

@@ -28,8 +28,8 @@ class Original:
     def open(cls, folder: Path) -> "Original":
         """Open a run directory; UserError if the run has not ended, or if a file is missing or damaged."""
         run, so = Run(folder), "the run cannot be repeated"
+        manifest = load_json(run.manifest, so=so)  # first, as a model folder has a config.json too
         config = parse(load_json(run.config, so=so), str(run.config))
-        manifest = load_json(run.manifest, so=so)
         if _final(run) is None or not (run.model / "model.safetensors").is_file():
             raise UserError(f"{folder}: has no final model to compare with; finish it with --resume first")
         return cls(run, config, manifest)

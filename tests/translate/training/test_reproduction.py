@@ -136,6 +136,14 @@ def test_a_corpus_of_another_experiment_is_not_overwritten(toy):
     assert Path("prepared/toy/manifest.json").read_bytes() == before
 
 
+def test_a_run_may_be_named_without_its_folder_like_other_runs(toy, capsys):
+    trained(toy, "a", max_steps=2)
+    assert main(["train", "--reproduce", "a"]) == 0
+    assert Path("runs/a-again/reproduction.json").exists()
+    assert main(["train", "--reproduce", "runs/a/model"]) == 2
+    assert "manifest.json: missing or damaged, so the run cannot be repeated" in capsys.readouterr().err
+
+
 REFUSED = {
     "a changed source": (lambda: Path("train.de").write_text("\n"), "train.de: not what runs/a was trained on"),
     "a changed prepared file": (lambda: _flip(Path("prepared/toy/train.src.ids.npy")), "train.src.ids.npy: changed"),
