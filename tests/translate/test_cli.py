@@ -140,6 +140,13 @@ def test_a_lower_case_word_similar_to_a_verb_is_taken_for_a_misspelt_verb(word: 
             with_verb(arguments)
 
 
+@pytest.mark.parametrize("arguments", [["help"], ["version"], ["help", "train"]])
+def test_a_word_that_other_programs_take_as_a_verb_is_not_translated(arguments: list[str]) -> None:
+    with pytest.raises(UserError, match=f"did you mean '--{arguments[0]}'"):
+        with_verb(arguments)
+    assert with_verb([arguments[0], "me"]) == ["text", arguments[0], "me"]
+
+
 @pytest.mark.parametrize(
     "arguments",
     [
@@ -243,6 +250,7 @@ MISTAKES = {
     "beam out of range": "--model MODEL --beam 0 Hallo",
     "alpha is no number": "decode --model MODEL --alpha x Hallo",
     "no threads": "--model MODEL --threads 0 Hallo",
+    "too many threads": "--model MODEL --threads 100000 Hallo",
     "input is missing": "--model MODEL --input gone.de",
     "input is a folder": "--model MODEL --input empty",
     "input is not UTF-8": "--model MODEL --input bad.de",

@@ -63,11 +63,14 @@ def with_verb(arguments: list[str]) -> list[str]:
     """Return the arguments with the verb `text` in front, unless they begin with a verb.
 
     A single lower-case word that differs from a verb by one letter or two swapped ones is a misspelt verb, for which
-    UserError suggests the verb. Words with capitals and arguments of several words are sentences.
+    UserError suggests the verb; so are "help" and "version", alone or before verbs. Words with capitals and arguments
+    of several words are sentences.
     """
     first = arguments[0] if arguments else ""
     if first in VERBS or first in _ALONE:
         return arguments
+    if first in ("help", "version") and VERBS.keys() >= {*arguments[1:]}:
+        raise UserError(f"{first!r} is not a verb; did you mean '--{first}'? To translate it: translate text {first}")
     near = difflib.get_close_matches(first, VERBS, n=1, cutoff=0.8) if first.isalpha() and first.islower() else []
     if near and abs(len(near[0]) - len(first)) <= 1:
         raise UserError(f"{first!r} is not a verb; did you mean {near[0]!r}? To translate it: translate text {first}")

@@ -69,7 +69,7 @@ LengthPenalty = Annotated[
 Engine = Annotated[
     Literal["auto", "ctranslate2", "torch"], value(COMPUTING, "NAME", "ctranslate2, torch, or auto: chooses.")
 ]
-Threads = Annotated[int | None, value(COMPUTING, "N", "CPU threads [default: one per core].", min=1)]
+Threads = Annotated[int | None, value(COMPUTING, "N", "CPU threads [default: one per core].", min=1, max=1024)]
 Overrides = Annotated[
     list[str] | None,
     value("Settings", "KEY=VALUE", "Replace a setting, such as training.lr=0.001; repeatable.", "--set"),
