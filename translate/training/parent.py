@@ -145,16 +145,16 @@ def parent_of(run: Run, path: Path | None, say: Say, *, resume: bool) -> Parent 
 
 
 def recorded(began: Run, run: Run) -> Parent | None:
-    """Return the parent that `began` names, or None; if it is gone, a checkpoint of `run` takes its place.
+    """Return the parent that `began` names, or None; if it is gone or has changed, a checkpoint of `run` replaces it.
 
-    Raises UserError if there is neither, or if the parent has changed.
+    Raises UserError if there is neither.
     """
     if (record := began.recorded_parent()) is None:
         return None
     steps = checkpoint.checkpoints(run.checkpoints)
-    needed = ["tokenizer_sha256"] if steps else list(_FILES)
-    for folder in (Path(record["path"]), *reversed(steps)):
-        if model_folder.is_complete(folder) and all(sha256(folder / _FILES[key]) == record[key] for key in needed):
+    candidates = [(Path(record["path"]), [*_FILES]), *((step, ["tokenizer_sha256"]) for step in reversed(steps))]
+    for folder, same in candidates:
+        if model_folder.is_complete(folder) and all(sha256(folder / _FILES[key]) == record[key] for key in same):
             return Parent(folder, record)
     raise UserError(f"{record['path']}: the model that {began.folder} began from is gone or has changed; restore it")
 

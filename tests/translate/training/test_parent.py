@@ -1,5 +1,6 @@
 """Fine-tuning takes the parent's weights and tokenizer, resumes by itself, and refuses a mismatch."""
 
+import dataclasses
 import hashlib
 import json
 import shutil
@@ -14,7 +15,8 @@ from transformer.model import Transformer
 from translate.commands import prepare, train
 from translate.corpus.prepare import Prepared
 from translate.errors import UserError
-from translate.models.folder import TranslationSpec
+from translate.models import folder as model_folder
+from translate.models.folder import ModelFolder, TranslationSpec
 from translate.options.training import Prepare, Train
 from translate.training.loop import Trainer
 from translate.training.parent import Parent
@@ -137,6 +139,17 @@ def test_without_a_checkpoint_a_changed_parent_is_refused(toy, parent, monkeypat
         fine_tune(toy, "tuned", None, resume=True)
 
 
+def test_after_a_checkpoint_another_model_in_the_place_of_the_parent_does_not_matter(toy, parent, monkeypatch):
+    with monkeypatch.context() as stopped:
+        interrupt_at(6, stopped)
+        with pytest.raises(KeyboardInterrupt):
+            fine_tune(toy, "tuned", parent)
+    old = ModelFolder.open(parent)
+    narrow = Transformer(dataclasses.replace(old.model.config, d_model=12))
+    model_folder.save(narrow, old.tokenizer, old.spec, parent, replace=True)
+    assert load_config(fine_tune(toy, "tuned", None, resume=True) / "model") == old.model.config
+
+
 @pytest.mark.parametrize(
     ("changes", "words"),
     [
@@ -185,10 +198,10 @@ def test_a_larger_model_grows_from_the_parent(toy, parent, capsys, monkeypatch):
 
 
 def test_taking_over_weights_draws_no_random_numbers(parent):
-    """Otherwise a run from a parent could not be repeated by a later version."""
-    model = Transformer(load_config(parent))
+    """Otherwise a run from a parent could not be repeated by a later version; training opens it before it seeds."""
+    model, opened = Transformer(load_config(parent)), Parent.open(parent, print)
     before = torch.get_rng_state()
-    Parent.open(parent, print).give_weights(model)
+    opened.give_weights(model)
     assert torch.get_rng_state().equal(before)
 
 
