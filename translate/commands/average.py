@@ -20,8 +20,7 @@ def run(options: Average) -> None:
     from translate.training import checkpoint
 
     out = options.out
-    if out.exists():
-        raise UserError(f"{out}: exists already; name another folder with --out, or remove it")
+    model_folder.refuse_existing(out)
     members = [member for folder in options.folders for member in _members(folder, options.last)]
     first = members[0]
 
@@ -53,7 +52,7 @@ def _members(name: Path, last: int) -> list[Path]:
     folder = registry.find_folder(name, say)
     if model_folder.is_complete(folder):
         return [folder]
-    scheduled = [step for step in checkpoint.checkpoints(folder / "checkpoints") if checkpoint.is_scheduled(step)]
+    scheduled = checkpoint.scheduled(folder / "checkpoints")
     if not scheduled:
         raise UserError(f"{folder}: neither a model folder nor a run with checkpoints to average")
     if len(scheduled) < last:

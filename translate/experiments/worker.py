@@ -141,7 +141,7 @@ def _model(run: "Run", average_last: int | None) -> "ModelFolder":
 
     model = ModelFolder.open(run.model, choose_device())
     if average_last is not None:
-        scheduled = [step for step in checkpoint.checkpoints(run.checkpoints) if checkpoint.is_scheduled(step)]
+        scheduled = checkpoint.scheduled(run.checkpoints)
         if len(scheduled) < average_last:
             raise UserError(
                 f"training.average_last = {average_last}, but the run has {len(scheduled)} checkpoints to average; set "

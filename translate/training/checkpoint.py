@@ -193,9 +193,18 @@ def _digest(meta: dict[str, Any]) -> str:
     return hashlib.sha256(json.dumps(meta, sort_keys=True).encode()).hexdigest()
 
 
-def is_scheduled(folder: Path) -> bool:
-    """Return whether averaging may use this checkpoint; CheckpointError if its state cannot be read."""
-    return bool(metadata(folder)["scheduled"])
+def scheduled(root: Path) -> list[Path]:
+    """Return the checkpoints that averaging may use, oldest first; CheckpointError if a state cannot be read.
+
+    The last checkpoint of a run that was later prolonged is none of them.
+    """
+    steps = checkpoints(root)
+    states = [metadata(step) for step in steps]
+    return [
+        step
+        for step, meta in zip(steps, states, strict=True)
+        if meta["scheduled"] and (step == steps[-1] or not meta.get("at_end", False))
+    ]
 
 
 def prune(root: Path, keep: Collection[Path]) -> None:

@@ -18,13 +18,13 @@ from translate.models.folder import ModelFolder
 from translate.training import checkpoint
 
 
-def member(parts: ModelFolder, folder: Path, seed: int, scheduled: bool = True) -> Path:
+def member(parts: ModelFolder, folder: Path, seed: int, scheduled: bool = True, **more: bool) -> Path:
     """Write a checkpoint with random weights."""
     torch.manual_seed(seed)
     folder.mkdir(parents=True)
     model_folder.write_model(Transformer(parts.model.config), parts.tokenizer, parts.spec, folder)
     hashes = {path.name: checkpoint.sha256(path) for path in folder.iterdir()}
-    state = {"format": checkpoint.FORMAT, "scheduled": scheduled, "state": {}, "sha256": hashes}
+    state = {"format": checkpoint.FORMAT, "scheduled": scheduled, "state": {}, "sha256": hashes, **more}
     state["digest"] = checkpoint._digest(state)
     (folder / "state.json").write_text(json.dumps(state), encoding="utf-8")
     return folder
@@ -51,6 +51,16 @@ def test_a_run_directory_selects_its_last_scheduled_checkpoints(
     torch.testing.assert_close(load_file(tmp_path / "mean" / "model.safetensors"), mean(steps[1:3]))
     assert main(["average", str(tmp_path / "run"), "--last", "9", "--out", str(tmp_path / "all")]) == 0
     assert "fewer than --last 9" in capsys.readouterr().err
+
+
+def test_an_earlier_end_of_a_prolonged_run_is_left_out_as_in_training(parts: ModelFolder, tmp_path: Path) -> None:
+    ends = {2: False, 3: True, 5: False, 7: True}
+    steps = [
+        member(parts, tmp_path / "run" / "checkpoints" / f"step-{n:08}", n, at_end=at_end) for n, at_end in ends.items()
+    ]
+    assert main(["average", str(tmp_path / "run"), "--last", "3", "--out", str(tmp_path / "mean")]) == 0
+    expected = mean([steps[0], steps[2], steps[3]])
+    torch.testing.assert_close(load_file(tmp_path / "mean" / "model.safetensors"), expected)
 
 
 def test_other_models_are_refused(parts: ModelFolder, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
