@@ -349,6 +349,17 @@ def test_a_file_of_the_user_in_a_prepared_corpus_is_kept(root: Path, tmp_path: P
     assert (folder / "notes.txt").exists()
 
 
+def test_a_report_that_nobody_reads_is_not_an_error_of_the_corpus(root: Path, tmp_path: Path) -> None:
+    """`translate prepare my.toml | head -1` ends like other commands whose output is closed."""
+
+    def closed(message: str) -> None:
+        raise BrokenPipeError(errno.EPIPE, os.strerror(errno.EPIPE))
+
+    with pytest.raises(BrokenPipeError):
+        prepare(experiment(root), tmp_path / "out", closed)
+    only(tmp_path / "out")
+
+
 def test_an_empty_folder_may_be_filled(root: Path, tmp_path: Path) -> None:
     (tmp_path / "out").mkdir()
     assert prepare(experiment(root), tmp_path / "out", silent).train.n_pairs == 61
