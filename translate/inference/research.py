@@ -13,11 +13,12 @@ from transformer.search.beam import Step, beam_search
 from transformer.search.constraints import ForcedPrefix, WithoutRepeats, constrained_search
 from transformer.search.coverage import with_coverage
 from transformer.search.ensemble import EnsembleStep, Mean
-from transformer.search.hypothesis import SearchConfig
+from transformer.search.hypothesis import Hypothesis, SearchConfig
 from transformer.search.model_step import ModelStep, source_batch
 from transformer.search.sampling import Sampling, sample
 from translate.errors import UserError
 from translate.inference.engine import Found, Sources, TorchEngine, max_positions
+from translate.inference.sentence_search import BATCH_HYPOTHESES
 from translate.inference.terms import Term, forced_ids
 from translate.inference.translator import Translator
 from translate.models.folder import ModelFolder
@@ -102,10 +103,32 @@ class SearchEngine(TorchEngine):
         return [hypotheses[: config.n_best] for hypotheses in ranked]
 
     def _search(self, sources: Sources, max_lengths: Sequence[int], config: SearchConfig) -> Found:
-        """Return the result of `search` without the coverage penalty."""
+        """Return the result of `search` without the coverage penalty.
+
+        Sources with equally many forced tokens are searched together: the others need another search or beam.
+        """
+        phrases = [self._phrases(ids) for ids in sources]
+        n_forced = [sum(map(len, forced)) for forced in phrases]
+        found: dict[int, list[Hypothesis]] = {}
+        for n in sorted(set(n_forced)):
+            group = [i for i in range(len(sources)) if n_forced[i] == n]
+            size = max(1, BATCH_HYPOTHESES // (config.beam_size * (n + 1)))
+            for start in range(0, len(group), size):
+                part = group[start : start + size]
+                own, lengths = [sources[i] for i in part], [max_lengths[i] for i in part]
+                found |= zip(part, self._searched(own, lengths, [phrases[i] for i in part], config), strict=True)
+        return [found[i] for i in range(len(sources))]
+
+    def _searched(
+        self,
+        sources: Sources,
+        max_lengths: Sequence[int],
+        phrases: Sequence[Sequence[Sequence[int]]],
+        config: SearchConfig,
+    ) -> Found:
+        """Return the result of `_search` for sources that all have phrases or all have none."""
         rules = self.rules
         prefixes = [rules.prefixes.get(tuple(ids), ()) for ids in sources]
-        phrases = [self._phrases(ids) for ids in sources]
         for ids, prefix, forced, length in zip(sources, prefixes, phrases, max_lengths, strict=True):
             if (needed := len(prefix) + sum(map(len, forced)) + 1) > length:
                 self._refuse(ids, f"forced words need {needed} tokens, but it may have {length}; force less")

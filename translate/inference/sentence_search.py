@@ -18,11 +18,11 @@ from translate.text import clauses, guards
 from translate.text.translation import Translation, join
 
 LIMIT = 1024  # tokens of a source sentence, eos included, if the model has no lower limit
+BATCH_HYPOTHESES = 512  # sentences times beam size; bounds the matrix of scores, which is as wide as the vocabulary
 
 _MIN_POSITIONS = 16
 _BATCH_TOKENS = 8192  # padded source tokens of one batch; greedy search took 1.2 times as long with half of it
 _LEAST_TOKENS = 256  # of a batch that is smaller than possible, so that another worker has one too
-_BATCH_HYPOTHESES = 512  # sentences times beam size; bounds the matrix of scores, which is as wide as the vocabulary
 # Every character that some program takes for the end of a line.
 _LINE_BREAKS = re.compile("[\n\r\v\f\x1c-\x1e\x85\u2028\u2029]+")
 
@@ -180,7 +180,7 @@ def _batches(sources: Sequence[Ids], beam_size: int, n_workers: int) -> list[lis
     If possible, each worker gets equally many batches with equally many tokens, so that all finish at about the same
     time.
     """
-    most = max(1, _BATCH_HYPOTHESES // beam_size)
+    most = max(1, BATCH_HYPOTHESES // beam_size)
     n_batches = len(divided(sources, len, _BATCH_TOKENS, most=most))
     n_tokens = sum(len(ids) + 1 for ids in sources)
     share = max(_LEAST_TOKENS, n_tokens / max(1, -(-n_batches // n_workers) * n_workers))

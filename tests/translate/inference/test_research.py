@@ -6,6 +6,7 @@ from functools import partial
 import pytest
 import torch
 
+import translate.inference.research
 from tests.translate.conftest import SENTENCES, random_model
 from transformer.model import Transformer
 from transformer.search.sampling import Sampling
@@ -81,6 +82,20 @@ def test_a_term_appears_where_its_source_does(prefix: str, parts: ModelFolder) -
             words = " ".join(translation.tokens)
             for source, target in (("Hund", "dog"), ("See", "lake")):
                 assert source not in line or target in translation.text, words
+
+
+@pytest.mark.parametrize("most", [512, 1])
+def test_a_translation_does_not_depend_on_the_terms_of_other_lines(
+    most: int, parts: ModelFolder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    terms = [Term("Hund", "dog"), Term("Katze", "the cat"), Term("Garten", "garden")]
+    engine = SearchEngine([parts], SearchRules(terms=terms))
+    lines = ["das Kind läuft.", "der Hund singt im Garten.", "ein Vogel singt.", "die Katze schläft.", "der Hund"]
+    alone = [translate_lines(engine, [line], n_best=2)[0] for line in lines]
+    monkeypatch.setattr(translate.inference.research, "BATCH_HYPOTHESES", most)
+    for found, expected in zip(translate_lines(engine, lines, n_best=2), alone, strict=True):
+        assert [t.tokens for t in found] == [t.tokens for t in expected]
+        assert [t.score for t in found] == pytest.approx([t.score for t in expected], abs=1e-4)
 
 
 def test_impossible_rules_and_ensembles_are_refused(parts: ModelFolder) -> None:

@@ -73,7 +73,7 @@ def test_translating_shuffled_lines_shuffles_the_translations(translator: Transl
 def test_no_translation_depends_on_its_batch(translator: Translator, monkeypatch: pytest.MonkeyPatch) -> None:
     lines = mixture(53)
     together = translator.translate(lines)
-    monkeypatch.setattr(translate.inference.sentence_search, "_BATCH_HYPOTHESES", 1)
+    monkeypatch.setattr(translate.inference.sentence_search, "BATCH_HYPOTHESES", 1)
     alone = translator.translate(lines)
     assert [t.tokens for t in alone] == [t.tokens for t in together]
     assert [t.score for t in alone] == pytest.approx([t.score for t in together], abs=1e-5)
@@ -262,7 +262,7 @@ def test_no_passage_depends_on_its_neighbours_or_its_batch(
     together = list(translator.passages(lines))
     order = random.Random(5).sample(range(len(lines)), len(lines))
     assert list(translator.passages([lines[i] for i in order])) == [together[i] for i in order]
-    monkeypatch.setattr(translate.inference.sentence_search, "_BATCH_HYPOTHESES", 1)
+    monkeypatch.setattr(translate.inference.sentence_search, "BATCH_HYPOTHESES", 1)
     monkeypatch.setattr(translate.inference.translator, "WINDOW", 7)
     alone = list(translator.passages(lines))
     assert [(t.text, t.tokens, t.flags) for t in alone] == [(t.text, t.tokens, t.flags) for t in together]
