@@ -21,6 +21,8 @@ class Term:
 
     def occurs_in(self, sentence: str) -> bool:
         """Return whether the sentence contains the source as whole words."""
+        if self.source not in sentence:  # most terms are in few sentences, and to compile a pattern takes long
+            return False
         pattern = rf"(?<![^\W_]){re.escape(self.source)}(?![^\W_])"
         return not self.source or re.search(pattern, sentence) is not None
 
