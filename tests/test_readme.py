@@ -160,7 +160,8 @@ def test_options_and_settings_that_are_named_exist(name: str):
         "--nnodes",
         "--help",
         "--gpus",
-    }  # options of torchrun, typer, comet-score
+        "--cpus",
+    }  # options of torchrun, typer, comet-score, docker
     code = re.findall(r"`([^`\n]+)`", page(name))
     known = options()
     for option in {option for text in code for option in re.findall(r"(?<![\w-])--[a-z][\w-]*", text)} - foreign:
