@@ -77,9 +77,9 @@ class Run:
             before = parse(load_json(self.config), str(self.config))
             changed = sorted(differing(_resolved(before), _resolved(config)).keys() - FREE)
             if changed:
+                same = f"continue with those in {self.config}, --set included, or " if resume else ""
                 raise UserError(
-                    f"{self.folder}: its run has other settings ({', '.join(changed)}); name another --run, or "
-                    "remove it"
+                    f"{self.folder}: its run has other settings ({', '.join(changed)}); {same}name another --run"
                 )
             if not resume:
                 raise UserError(f"{self.folder}: already contains a run; continue with --resume, or name another --run")

@@ -258,8 +258,12 @@ def test_an_existing_run_is_not_started_again(toy):
 
 def test_a_run_with_other_settings_is_refused_by_name_of_the_setting(toy):
     toy.trainer("run").train()
-    with pytest.raises(UserError, match=r"other settings \(training.lr, training.seed\)"):
+    with pytest.raises(
+        UserError, match=r"other settings \(training.lr, training.seed\); continue with those in .*json"
+    ):
         toy.trainer("run", resume=True, lr=0.02, seed=2)
+    with pytest.raises(UserError, match=r"other settings \(training.lr\); name another --run$"):
+        toy.trainer("run", lr=0.02)
 
 
 def test_a_run_may_be_extended(toy):
