@@ -68,7 +68,8 @@ def remove(key: str) -> None:
 def _shrink(root: Path) -> None:
     """Remove what killed processes left, and the oldest entries until the rest is small enough."""
     n_bytes = 0
-    for entry in sorted(root.iterdir(), key=lambda path: -path.stat().st_mtime):
+    entries = filter(Path.is_dir, root.iterdir())  # some systems add files of their own, such as .DS_Store
+    for entry in sorted(entries, key=lambda path: -path.stat().st_mtime):
         if entry.name.startswith(_UNFINISHED):
             if time.time() - entry.stat().st_mtime > _ABANDONED_AFTER:
                 shutil.rmtree(entry, ignore_errors=True)

@@ -69,6 +69,15 @@ def test_leftovers_of_a_killed_process_are_removed_later(root: Path) -> None:
     assert names(root) == {"k", ".partial-new"}
 
 
+def test_a_foreign_file_stays_and_does_not_stop_the_removal(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cache, "MAX_BYTES", 150)
+    cache.store("old", FILES)
+    os.utime(root / "old", (1000, 1000))
+    (root / ".DS_Store").write_text("foreign", encoding="utf-8")
+    cache.store("new", FILES)
+    assert names(root) == {"new", ".DS_Store"}
+
+
 def test_an_unwritable_cache_is_not_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "file").write_text("in the way")
     for home in (tmp_path / "file", Path("/proc/none"), Path("/dev/full")):
