@@ -77,12 +77,14 @@ def compare(
         exported: the exported model.
         original: returns the values of our model, source and target ids that `exported.values` must equal; the targets
             are our greedy outputs.
-        texts: sentences that are not blank.
+        texts: sentences; those without tokens are left out.
         n_positions: number of positions of the exported model.
 
     Raises UserError if a sentence has other token ids or is too long, or if there is no sentence.
     """
-    src = folder.tokenizer.encode_batch(texts)
+    encoded = zip(texts, folder.tokenizer.encode_batch(texts), strict=True)
+    some = [pair for pair in encoded if pair[1]]  # without tokens, CTranslate2 does not run the model
+    texts, src = [text for text, _ in some], [ids for _, ids in some]
     _check_tokens(folder, exported, texts, src, n_positions)
     limit = min(max(map(len, src)) + folder.spec.decoding.max_extra, n_positions - 1)
     differences, n_same = [], 0

@@ -6,12 +6,15 @@ from pathlib import Path
 import pytest
 import torch
 
+from tests.translate.conftest import SENTENCES
 from tests.translate.exchange.engines import BASE, TEXTS, tiny_parts
+from tests.translate.exchange.plain import spm
 from transformer.config import ModelConfig
 from translate.corpus.tokenizer import Tokenizer
 from translate.errors import UserError
 from translate.exchange import ctranslate2_folder
 from translate.exchange.ctranslate2_folder import export
+from translate.exchange.sentencepiece_model import produced, rearranged
 from translate.models import ctranslate2_files
 
 ctranslate2 = pytest.importorskip("ctranslate2")
@@ -59,6 +62,17 @@ def test_text_through_ctranslate2_alone_is_our_greedy_translation(tokenizer: Tok
     assert [processor.decode(result.hypotheses[0]) for result in results] == [
         tokenizer.decode(best[0].tokens) for best in expected
     ]
+
+
+def test_sentences_without_tokens_are_left_out_of_the_check(tmp_path: Path) -> None:
+    """A tokenizer with SentencePiece's default normalisation, as imported models have, drops zero-width spaces."""
+    serialized = spm(SENTENCES, 60)
+    tokenizer = Tokenizer(rearranged(serialized, ["<pad>", "<s>", "</s>", "<unk>", *produced(serialized)]))
+    config = dataclasses.replace(BASE, vocab_size=tokenizer.vocab_size)
+    parts = tiny_parts(config, tokenizer, tmp_path / "ours")
+    assert export(parts, tmp_path / "theirs", [SENTENCES[0], "\u200b", SENTENCES[1]]).n_sentences == 2
+    with pytest.raises(UserError, match="there is no sentence"):
+        export(parts, tmp_path / "other", ["\u200b"])
 
 
 def test_int8_is_smaller_and_close_and_the_original_stays_as_it_was(tokenizer: Tokenizer, tmp_path: Path) -> None:
