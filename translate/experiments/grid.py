@@ -139,7 +139,8 @@ def load_grid(path: Path, overrides: list[str]) -> Grid:
 
     Args:
         path: the file.
-        overrides: `section.key=value` settings of all runs, which take precedence over the file but not over its axes.
+        overrides: `section.key=value` settings of all runs, which take precedence over the file but not over its axes;
+            one that an axis sets in every row is refused.
 
     Raises UserError or ConfigError for the first mistake.
     """
@@ -149,7 +150,9 @@ def load_grid(path: Path, overrides: list[str]) -> Grid:
     if repeated := {seed for seed in file.seeds if file.seeds.count(seed) > 1}:
         raise UserError(f"{path}: seeds has {min(repeated)} twice; name each seed once")
     values, _ = read(path.parent / file.config)
-    for key, value in (*_flat(file.settings).items(), *map(setting, overrides)):
+    given = [setting(override) for override in overrides]
+    _check_overrides(given, axes, path)
+    for key, value in (*_flat(file.settings).items(), *given):
         if key == SEED:
             raise UserError(f"{path}: {SEED} = {value} has no effect; name the seeds in `seeds` instead")
         put(values, key, value, said=f"{path}: settings.{key}")
@@ -210,6 +213,17 @@ def _check_axes(axes: tuple[Axis, ...], path: Path) -> None:
         if axis.name in names:
             raise UserError(f"{path}: two axes are called {axis.name}; write one as a table of named settings")
         names.add(axis.name)
+
+
+def _check_overrides(given: list[tuple[str, Any]], axes: tuple[Axis, ...], path: Path) -> None:
+    """Raise UserError for a setting of the command line that an axis sets in every row."""
+    for key, value in given:
+        for axis in axes:
+            if all(key in settings for settings in axis.values.values()):
+                raise UserError(
+                    f"{path}: --set {key}={_label(value)} has no effect, as the axis {axis.name} sets it in every row; "
+                    "leave it out"
+                )
 
 
 def _flat(sections: Mapping[str, Any]) -> Settings:

@@ -42,8 +42,10 @@ def test_an_axis_may_set_several_keys_and_settings_hold_for_all_rows(write: Writ
 
 
 def test_a_setting_of_the_command_line_does_not_change_an_axis(write: Write) -> None:
-    grid = load_grid(write(GRID), ["model.norm=pre"])
-    assert {c.config.model.norm for c in grid.cells} == {"post", "pre"}
+    with pytest.raises(UserError, match=r"--set model.norm=pre has no effect, as the axis norm sets it in every row"):
+        load_grid(write(GRID), ["model.norm=pre"])
+    grid = load_grid(write(TWO_SETTINGS), ["model.n_encoder_layers=3"])
+    assert [c.config.model.n_encoder_layers for c in grid.cells] == [3, 2]
 
 
 def test_axes_that_act_after_training_are_known(write: Write) -> None:
