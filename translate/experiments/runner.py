@@ -14,6 +14,7 @@ from translate.experiments import records
 from translate.experiments.plan import Job, Task
 from translate.experiments.records import DONE, FAILED, KILLED
 from translate.experiments.worker import fail, is_done, work
+from translate.machine import n_cores, usable_cores
 
 _POLL = 0.1  # seconds
 
@@ -66,17 +67,22 @@ def run_here(jobs: Sequence[Job], folder: Path, *, side_by_side: int, say: Say) 
 
 def _start(job: Job, folder: Path, side_by_side: int) -> "subprocess.Popen[bytes]":
     """Start the process of a job, whose output goes to its log."""
-    n_threads = max(1, (os.cpu_count() or 1) // side_by_side)
-    environment = {"OMP_NUM_THREADS": str(n_threads), **os.environ} if side_by_side > 1 else {**os.environ}
-    environment["PYTHONPATH"] = os.pathsep.join(path for path in sys.path if path)
     with _log(job, folder).open("ab") as log:
         return subprocess.Popen(
             [sys.executable, "-m", "translate.experiments.worker", str(job_file(job, folder))],
             stdin=subprocess.PIPE,
             stdout=log,
             stderr=log,
-            env=environment,
+            env=environment(side_by_side),
         )
+
+
+def environment(side_by_side: int) -> dict[str, str]:
+    """Return the environment of each of several processes, which share the cores."""
+    variables = {**os.environ, "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
+    if side_by_side > 1 and n_cores() >= usable_cores():  # fewer are the user's choice for each process
+        variables["OMP_NUM_THREADS"] = str(max(1, usable_cores() // side_by_side))
+    return variables
 
 
 def job_file(job: Job, folder: Path) -> Path:
