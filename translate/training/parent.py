@@ -1,5 +1,6 @@
 """Fine-tuning: the model whose weights and tokenizer a run starts from."""
 
+import json
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -108,9 +109,11 @@ class Parent:
         differ = [key for key, value in stored.items() if wanted[key] != value]
         for key in differ:
             if not may_grow(key, small, large):
+                mine, theirs = ("none" if value is None else json.dumps(value) for value in (wanted[key], stored[key]))
+                mend = "take the key out" if stored[key] is None else f"set the key to {theirs}"
                 raise UserError(
-                    f"model.{key} = {wanted[key]} in the experiment and {stored[key]} in {self.folder}: set the key to "
-                    f"{stored[key]}, or start from another model"
+                    f"model.{key} = {mine} in the experiment and {theirs} in {self.folder}: {mend}, or start from "
+                    "another model"
                 )
         if differ:
             grown = ", ".join(f"model.{key} from {stored[key]} to {wanted[key]}" for key in differ)
