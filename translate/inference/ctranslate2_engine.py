@@ -36,6 +36,8 @@ _CONVERSION = 1  # changes with the contents of converted files
 _UNLOADABLE = (RuntimeError, ValueError, IndexError)  # of CTranslate2, for files that are damaged or absent
 _NO_PENALTY = 1e-9  # of CTranslate2, which with 0 would stop at another time
 
+_Output = tuple[list[str], float]  # pieces with the end token, if the output has ended, and their log-probability
+
 
 def package() -> Any:
     """Import the package `ctranslate2`; UserError if it is missing or broken."""
@@ -157,18 +159,19 @@ class CTranslate2Engine:
         limit = max(max_lengths)
         for ids, most, result in zip(sources, max_lengths, self._results(sources, limit, config), strict=True):
             # CTranslate2 has one limit for a batch, and a search that comes near its own limit depends on it.
-            is_near = any(len(output) >= most or output[-1] != eos for output in result.hypotheses)
+            is_near = any(len(output) >= most or output[-1] != eos for output, _ in result)
             own = self._results([ids], most, config)[0] if is_near and most < limit else result
             found.append(self._best(ids, own, most, config, eos))
         return found
 
-    def _results(self, sources: Sources, limit: int, config: SearchConfig) -> list[Any]:
-        """Return CTranslate2's results, whose hypotheses have at most limit - 1 tokens, and eos if they have ended."""
-        results: list[Any] = self.translator.translate_batch(
+    def _results(self, sources: Sources, limit: int, config: SearchConfig) -> list[list[_Output]]:
+        """Return CTranslate2's outputs of at most limit - 1 tokens, and eos if they have ended."""
+        power = _power(config, 1 + sum(map(len, sources)) / len(sources))
+        results = self.translator.translate_batch(
             [self.tokenizer.pieces(ids) for ids in sources],
             beam_size=config.beam_size,
             num_hypotheses=config.beam_size,
-            length_penalty=_power(config),
+            length_penalty=power,
             no_repeat_ngram_size=config.no_repeat,
             max_input_length=0,
             min_decoding_length=0,
@@ -176,16 +179,21 @@ class CTranslate2Engine:
             return_scores=True,
             return_end_token=True,  # so that no hypothesis has the length 0, by which the score is divided
         )
-        return results
+        return [
+            [(output, score * len(output) ** power) for output, score in zip(r.hypotheses, r.scores, strict=True)]
+            for r in results
+        ]
 
-    def _best(self, source: Sequence[int], result: Any, most: int, config: SearchConfig, eos: str) -> list[Hypothesis]:
+    def _best(
+        self, source: Sequence[int], result: Sequence[_Output], most: int, config: SearchConfig, eos: str
+    ) -> list[Hypothesis]:
         """Return the n_best hypotheses of a result, best first; fewer if a probability is not finite."""
-        finite = [pair for pair in zip(result.hypotheses, result.scores, strict=True) if math.isfinite(pair[1])]
+        finite = [pair for pair in result if math.isfinite(pair[1])]
         outputs = [output[: most - 1] if output[-1] != eos else output[:-1] for output, _ in finite]
         if finite and (config.no_repeat or any(output[-1] != eos for output, _ in finite)):
             log_probs = self._log_probs(source, outputs)
         else:
-            log_probs = [score * len(output) ** _power(config) for output, score in finite]
+            log_probs = [log_prob for _, log_prob in finite]
         ranked = sorted(
             zip(log_probs, outputs, strict=True), key=lambda pair: -pair[0] / config.penalty(len(pair[1]) + 1)
         )
@@ -214,12 +222,14 @@ class TorchTwin:
             return self._engine
 
 
-def _power(config: SearchConfig) -> float:
-    """Return CTranslate2's length penalty, length^power.
+def _power(config: SearchConfig, length: float) -> float:
+    """Return CTranslate2's length penalty, length^power, for outputs of about this length, eos included.
 
-    It only decides which hypotheses are kept if more have finished than the beam is wide.
+    It only decides which hypotheses are kept if more have finished than the beam is wide. The power is the slope of the
+    paper's penalty on logarithmic axes: an output of this length that is the best by that penalty is the best by this.
     """
-    return {"gnmt": config.alpha, "average": 1.0, "none": 0.0}[config.length_rule] or _NO_PENALTY
+    slope = config.alpha * length / (5 + length)
+    return {"gnmt": slope, "average": 1.0, "none": 0.0}[config.length_rule] or _NO_PENALTY
 
 
 def _parts(folder: Path) -> tuple[TranslationSpec, Tokenizer]:

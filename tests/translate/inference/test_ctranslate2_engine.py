@@ -10,15 +10,17 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import translate
 from tests.translate.exchange.engines import BASE, TEXTS, tiny_parts
-from transformer.search.hypothesis import SearchConfig
+from transformer.search.hypothesis import SearchConfig, length_penalty
 from translate.cli import main
 from translate.corpus.tokenizer import Tokenizer
 from translate.errors import UserError
 from translate.exchange.ctranslate2_folder import export
-from translate.inference.ctranslate2_engine import CTranslate2Engine
+from translate.inference.ctranslate2_engine import CTranslate2Engine, _power
 from translate.inference.engine import Engine
 from translate.inference.opening import open_engine
 from translate.inference.translator import Translator
@@ -55,6 +57,25 @@ def test_translations_and_log_probabilities_are_those_of_our_own_search(
         assert (a.text, a.tokens, a.flags) == (b.text, b.tokens, b.flags)
         assert b.log_prob == pytest.approx(a.log_prob, rel=1e-6, abs=1e-4)
         assert b.score == pytest.approx(a.score, rel=1e-6, abs=1e-4)
+
+
+@given(
+    outputs=st.lists(st.tuples(st.floats(-90, -1), st.integers(1, 70)), min_size=2, max_size=9),
+    alpha=st.sampled_from([0.6, 1.0, 2.0]),
+)
+def test_the_best_output_is_the_best_of_its_length_penalty(outputs: list[tuple[float, int]], alpha: float) -> None:
+    best, length = max(outputs, key=lambda output: output[0] / length_penalty(output[1], alpha))
+    power = _power(SearchConfig(alpha=alpha), length)
+    assert best / length**power >= max(log_prob / n**power for log_prob, n in outputs) - 1e-9
+
+
+def test_short_outputs_are_kept_if_more_finish_than_the_beam_is_wide() -> None:
+    """With alpha 2, by length^alpha the best output would be dropped."""
+    ours, theirs = (
+        next(Translator.load("de-en", engine=engine, alpha=2.0, beam_size=5).n_best(["regnet"], 1))[0]
+        for engine in ("torch", "ctranslate2")
+    )
+    assert (ours.text, ours.tokens) == (theirs.text, theirs.tokens)
 
 
 def test_no_output_is_longer_than_its_own_source_allows(folder: Path) -> None:
