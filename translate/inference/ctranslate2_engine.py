@@ -34,6 +34,7 @@ ComputeType = Literal["float32", "int8", "default"]
 
 _CONVERSION = 1  # changes with the contents of converted files
 _UNLOADABLE = (RuntimeError, ValueError, IndexError)  # of CTranslate2, for files that are damaged or absent
+_SHORT, _TYPICAL = 8, 20  # tokens: below the first, the slope of the length penalty changes most
 _NO_PENALTY = 1e-9  # of CTranslate2, which with 0 would stop at another time
 
 _Output = tuple[list[str], float]  # pieces with the end token, if the output has ended, and their log-probability
@@ -166,23 +167,26 @@ class CTranslate2Engine:
 
     def _results(self, sources: Sources, limit: int, config: SearchConfig) -> list[list[_Output]]:
         """Return CTranslate2's outputs of at most limit - 1 tokens, and eos if they have ended."""
-        power = _power(config, 1 + sum(map(len, sources)) / len(sources))
-        results = self.translator.translate_batch(
-            [self.tokenizer.pieces(ids) for ids in sources],
-            beam_size=config.beam_size,
-            num_hypotheses=config.beam_size,
-            length_penalty=power,
-            no_repeat_ngram_size=config.no_repeat,
-            max_input_length=0,
-            min_decoding_length=0,
-            max_decoding_length=max(1, limit - 1),
-            return_scores=True,
-            return_end_token=True,  # so that no hypothesis has the length 0, by which the score is divided
-        )
-        return [
-            [(output, score * len(output) ** power) for output, score in zip(r.hypotheses, r.scores, strict=True)]
-            for r in results
-        ]
+        found: dict[int, list[_Output]] = {}
+        powers = [_power(config, len(ids) + 1) for ids in sources]
+        for power in set(powers):
+            chosen = [i for i, other in enumerate(powers) if other == power]
+            results = self.translator.translate_batch(
+                [self.tokenizer.pieces(sources[i]) for i in chosen],
+                beam_size=config.beam_size,
+                num_hypotheses=config.beam_size,
+                length_penalty=power,
+                no_repeat_ngram_size=config.no_repeat,
+                max_input_length=0,
+                min_decoding_length=0,
+                max_decoding_length=max(1, limit - 1),
+                return_scores=True,
+                return_end_token=True,  # so that no hypothesis has the length 0, by which the score is divided
+            )
+            for i, result in zip(chosen, results, strict=True):
+                outputs = zip(result.hypotheses, result.scores, strict=True)
+                found[i] = [(output, score * len(output) ** power) for output, score in outputs]
+        return [found[i] for i in range(len(sources))]
 
     def _best(
         self, source: Sequence[int], result: Sequence[_Output], most: int, config: SearchConfig, eos: str
@@ -222,12 +226,14 @@ class TorchTwin:
             return self._engine
 
 
-def _power(config: SearchConfig, length: float) -> float:
-    """Return CTranslate2's length penalty, length^power, for outputs of about this length, eos included.
+def _power(config: SearchConfig, n_source: int) -> float:
+    """Return CTranslate2's length penalty, length^power, for a source of `n_source` tokens, eos included.
 
     It only decides which hypotheses are kept if more have finished than the beam is wide. The power is the slope of the
-    paper's penalty on logarithmic axes: an output of this length that is the best by that penalty is the best by this.
+    paper's penalty on logarithmic axes: an output of typical length that is the best by that penalty is the best by
+    this. There are two typical lengths, as a batch has one power, and the other sentences of a batch must not matter.
     """
+    length = _SHORT / 2 if n_source < _SHORT else _TYPICAL
     slope = config.alpha * length / (5 + length)
     return {"gnmt": slope, "average": 1.0, "none": 0.0}[config.length_rule] or _NO_PENALTY
 

@@ -2,6 +2,7 @@
 
 import dataclasses
 import json
+import math
 import os
 import pickle
 import subprocess
@@ -10,8 +11,6 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 import translate
 from tests.translate.exchange.engines import BASE, TEXTS, tiny_parts
@@ -59,14 +58,19 @@ def test_translations_and_log_probabilities_are_those_of_our_own_search(
         assert b.score == pytest.approx(a.score, rel=1e-6, abs=1e-4)
 
 
-@given(
-    outputs=st.lists(st.tuples(st.floats(-90, -1), st.integers(1, 70)), min_size=2, max_size=9),
-    alpha=st.sampled_from([0.6, 1.0, 2.0]),
-)
-def test_the_best_output_is_the_best_of_its_length_penalty(outputs: list[tuple[float, int]], alpha: float) -> None:
-    best, length = max(outputs, key=lambda output: output[0] / length_penalty(output[1], alpha))
-    power = _power(SearchConfig(alpha=alpha), length)
-    assert best / length**power >= max(log_prob / n**power for log_prob, n in outputs) - 1e-9
+def test_the_power_of_a_source_follows_the_paper_s_penalty() -> None:
+    """Measured by finite differences at the typical lengths."""
+    for n_source, length in ((3, 4), (20, 20), (70, 20)):
+        config, step = SearchConfig(alpha=0.7), 1e-4
+        rise = math.log(length_penalty(length * math.exp(step), 0.7)) - math.log(length_penalty(length, 0.7))  # type: ignore[arg-type]
+        assert _power(config, n_source) == pytest.approx(rise / step, rel=1e-3)
+
+
+def test_short_and_long_sources_of_a_batch_are_searched_as_if_alone() -> None:
+    translator = Translator.load("de-en", engine="ctranslate2", alpha=2.0, beam_size=5)
+    texts = ["regnet", "Der Zug nach Hamburg fährt heute leider erst um halb neun ab.", "Rosen", "Ja, das stimmt."]
+    together = [[best.text for best in found] for found in translator.n_best(texts, 3)]
+    assert together == [[best.text for best in found] for text in texts for found in translator.n_best([text], 3)]
 
 
 def test_short_outputs_are_kept_if_more_finish_than_the_beam_is_wide() -> None:
