@@ -141,6 +141,7 @@ def restricted_self_attention_cost(n: int, d: int, r: int) -> LayerCost:
     Args:
         n: number of positions.
         d: width of a position.
-        r: number of positions that each position reads.
+        r: number of positions that each position reads; there are never more than `n`.
     """
+    r = min(r, n)
     return LayerCost(r * n * d, 1, n / r)

@@ -86,7 +86,7 @@ class CTranslate2Engine:
         spec, tokenizer = _parts(folder)
         try:
             max_positions = json.loads((folder / "config.json").read_text(encoding="utf-8"))["max_positions"]
-        except (OSError, ValueError, KeyError) as error:
+        except (OSError, ValueError, KeyError, TypeError) as error:
             raise UserError(
                 f"{folder}: its config.json is damaged or was written by another program; export it again"
             ) from error

@@ -149,6 +149,7 @@ def test_mistakes_give_a_one_sentence_error(
     ("name", "data", "named"),
     [
         ("config.json", b"{}", "written by another program"),
+        ("config.json", b"[]", "written by another program"),
         ("model.bin", b"short", "cannot load"),
         ("tokenizer.model", b"none", "cannot be used"),
         ("translation.json", b"{}", "damaged"),
