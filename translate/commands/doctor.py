@@ -85,9 +85,9 @@ def _machine() -> dict[str, object]:
         "device": torch.cuda.get_device_name(device) if device.type == "cuda" else device.type,
         "cores": usable_cores(),
         "threads": torch.get_num_threads(),
-        "memory_gib": round(total / 2**30, 1),
-        "memory_free_gib": round(free / 2**30, 1),
     }
+    if total:  # known on Linux only
+        facts |= {"memory_gib": round(total / 2**30, 1), "memory_free_gib": round(free / 2**30, 1)}
     if device.type == "cuda":
         facts["device_memory_gib"] = round(torch.cuda.get_device_properties(device).total_memory / 2**30, 1)
     return facts | {"allocator": _allocator()}

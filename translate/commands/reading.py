@@ -69,6 +69,7 @@ class TypedLines:
     """Lines typed or pasted at a prompt, until Ctrl-D; Ctrl-C discards what is typed, and ends if repeated.
 
     Attributes:
+        mark: "", as typed text has no byte order mark.
         name: shown before the prompt's angle bracket.
     """
 

@@ -95,7 +95,7 @@ def prepare(config: ExperimentConfig, folder: Path, say: Say, tokenizer: Tokeniz
         place.parent.mkdir(parents=True, exist_ok=True)
         with locked(place.parent, lambda: say(f"waiting for another process that prepares a corpus in {place.parent}")):
             return _prepare(config, folder, place, say, tokenizer)
-    except BrokenPipeError:  # of `say`: nobody reads the report any more
+    except BrokenPipeError:  # of `say`: stdout was closed
         raise
     except OSError as error:
         raise UserError(f"{folder}: cannot write the prepared corpus: {error.strerror or error}") from error

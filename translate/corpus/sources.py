@@ -123,7 +123,12 @@ def describe(source: Source) -> str:
 
 
 def text_file(path: str, root: Path) -> Path:
-    """Return the path of an existing file; UserError if there is none. Arguments as for `_below`."""
+    """Return the path of an existing file of a source; UserError if there is none.
+
+    Args:
+        path: absolute, or below `root`; "~" is the home folder.
+        root: folder that relative paths start at.
+    """
     found = _below(path, root)
     if not found.exists():
         hint = "" if root == Path() else ", or data.root, the folder of relative paths"

@@ -229,7 +229,7 @@ class MarianFolder:
     def __init__(self, folder: Path) -> None:
         with quiet_transformers() as transformers:
             self.tokenizer = transformers.MarianTokenizer.from_pretrained(folder, local_files_only=True)
-            # In the precision of the comparison, whatever that of the stored weights is.
+            # The comparison is in float32, also for weights that are stored in 16 bits.
             settings = {"local_files_only": True, "dtype": torch.float32}
             self.model = transformers.MarianMTModel.from_pretrained(folder, **settings).eval()
         self.ids: Sequence[int] = range(self.model.config.vocab_size)

@@ -196,7 +196,7 @@ def _digest(meta: dict[str, Any]) -> str:
 def scheduled(root: Path) -> list[Path]:
     """Return the checkpoints that averaging may use, oldest first; CheckpointError if a state cannot be read.
 
-    The last checkpoint of a run that was later prolonged is none of them.
+    If a run was prolonged, the checkpoint at its earlier end is left out.
     """
     steps = checkpoints(root)
     states = [metadata(step) for step in steps]
