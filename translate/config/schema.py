@@ -119,6 +119,8 @@ class TrainingConfig(Section):
         lr: peak learning rate; None is the paper's d_model^-0.5 * warmup_steps^-0.5 (5.3).
         warmup_steps: steps of linear rise, before the decay with the inverse square root (5.3).
         cooldown: share of all steps, at the end, in which the learning rate falls linearly to zero; the paper has 0.
+        optimizer: "adam": the paper's (5.3); "muon": matrices of layers follow their orthogonalised momentum (Jordan et
+            al., 2024), with the same `lr`, and all else follows Adam.
         adam_betas, adam_eps, weight_decay: parameters of Adam (5.3); weight decay is decoupled.
         label_smoothing: probability mass spread over the vocabulary (5.4).
         clip_norm: largest gradient norm; None does not clip, like the paper.
@@ -151,6 +153,7 @@ class TrainingConfig(Section):
     lr: float | None = Field(default=None, gt=0)
     warmup_steps: int = Field(default=4000, ge=1)
     cooldown: float = Field(default=0.0, ge=0, le=1)
+    optimizer: Literal["adam", "muon"] = "adam"
     adam_betas: tuple[Beta, Beta] = Field(default=(0.9, 0.98), strict=False)
     adam_eps: float = Field(default=1e-9, gt=0)
     weight_decay: float = Field(default=0.0, ge=0)

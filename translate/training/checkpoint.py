@@ -116,7 +116,7 @@ def save(
     Args:
         root: the folder of all checkpoints.
         write_model: writes the model folder's files, and others, into a folder.
-        optimizer: Adam, whose moments are saved.
+        optimizer: its state is saved.
         state: the rest of the state.
         scheduled: whether averaging may use this checkpoint; others only protect against loss.
         at_end: whether it is scheduled only because the run ends; averaging ignores it if the run is prolonged.
@@ -225,7 +225,7 @@ def random_generators() -> Generators:
 
 
 def _optimizer_tensors(optimizer: torch.optim.Optimizer, generators: Sequence[Generators]) -> dict[str, Tensor]:
-    """Return Adam's state by parameter number, and the generators of every rank, as named tensors."""
+    """Return the optimizer's state by parameter number, and the generators of every rank, as named tensors."""
     tensors = {
         f"{i}.{name}": value.detach().cpu().contiguous()
         for i, moments in optimizer.state_dict()["state"].items()

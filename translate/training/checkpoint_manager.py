@@ -119,7 +119,7 @@ class CheckpointManager:
         Args:
             state: the state besides tensors.
             write_model: writes the files of a model folder, and others, into a folder.
-            optimizer: Adam, whose moments are saved.
+            optimizer: its state is saved.
             scheduled: whether averaging may use this checkpoint.
 
         Raises UserError if a file cannot be written.

@@ -77,7 +77,7 @@ class Trainer:
         config, model = self.config, self.model
         self.state = TrainState()
         model.keeps_activations = not config.checkpoint_activations
-        self.optimizer = new_optimizer(model, config)
+        self.optimizer = new_optimizer(model, config, self.dtype)
         self.replica = replica_of(model, self.optimizer, config, self.ranks)
         # Sharded ranks exchange parameters in every layer of every batch, so no rank can split a batch on its own.
         self.memory = None if self.replica.is_sharded else Memory(model.config.pad, self.say)

@@ -132,8 +132,13 @@ def replica_of(model: Transformer, optimizer: torch.optim.Optimizer, config: Tra
     """
     if config.parallel == "ddp" or ranks.size == 1:
         return Replica(model, optimizer)
-    for key, conflicts in (("ema", config.ema is not None), ("best_by", config.best_by == "bleu")):
-        if conflicts:
+    conflicts = {
+        "ema": config.ema is not None,
+        "best_by": config.best_by == "bleu",
+        "optimizer": config.optimizer == "muon",
+    }
+    for key, is_one in conflicts.items():
+        if is_one:
             raise UserError(
                 f"training.{key} = {json.dumps(getattr(config, key))} needs the whole model on every process; set "
                 'training.parallel = "ddp", or change the key'

@@ -8,6 +8,7 @@ import math
 from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -18,6 +19,7 @@ from translate.config.schema import TrainingConfig
 from translate.corpus.batches import Batch
 from translate.training.distributed import ALONE, Ranks, full
 from translate.training.memory import Memory
+from translate.training.muon import Muon
 
 
 @dataclass(frozen=True)
@@ -41,16 +43,24 @@ class StepStats:
         return math.isfinite(self.loss) and math.isfinite(self.grad_norm)
 
 
-def new_optimizer(model: nn.Module, config: TrainingConfig) -> torch.optim.AdamW:
-    """Return Adam as in 5.3 with decoupled weight decay; `Updater.step` sets the learning rate of each step."""
-    return torch.optim.AdamW(
-        model.parameters(),
-        lr=0.0,
-        betas=config.adam_betas,
-        eps=config.adam_eps,
-        weight_decay=config.weight_decay,
-        fused=True,
-    )
+def new_optimizer(model: nn.Module, config: TrainingConfig, dtype: torch.dtype = torch.float32) -> torch.optim.AdamW:
+    """Return Adam as in 5.3 with decoupled weight decay, or Muon; `Updater.step` sets the learning rate of each step.
+
+    Args:
+        model: the model.
+        config: the section [training].
+        dtype: type of matrix products; see `precision`.
+    """
+    settings: dict[str, Any] = {
+        "lr": 0.0,
+        "betas": config.adam_betas,
+        "eps": config.adam_eps,
+        "weight_decay": config.weight_decay,
+        "fused": True,
+    }
+    if config.optimizer == "muon":
+        return Muon(model, dtype, **settings)
+    return torch.optim.AdamW(model.parameters(), **settings)
 
 
 def precision(device: torch.device, dtype: torch.dtype) -> AbstractContextManager[object]:

@@ -110,11 +110,11 @@ def test_the_final_model_is_the_mean_of_the_last_scheduled_checkpoints(toy):
         torch.testing.assert_close(tensor, (parts[0][name] + parts[1][name]) / 2)
 
 
-@pytest.mark.parametrize("subword_dropout", [0.0, 0.3])
-def test_a_stopped_run_resumes_bit_for_bit(toy, monkeypatch, subword_dropout):
+@pytest.mark.parametrize("settings", [{}, {"subword_dropout": 0.3}, {"optimizer": "muon"}], ids=str)
+def test_a_stopped_run_resumes_bit_for_bit(toy, monkeypatch, settings):
     """SIGTERM ends the current step, saves outside the schedule, and does not change later steps."""
-    toy.trainer("whole", subword_dropout=subword_dropout).train()
-    trainer = toy.trainer("halves", subword_dropout=subword_dropout)
+    toy.trainer("whole", **settings).train()
+    trainer = toy.trainer("halves", **settings)
     update = trainer._update
 
     def stop_at_six(batches):
@@ -126,7 +126,7 @@ def test_a_stopped_run_resumes_bit_for_bit(toy, monkeypatch, subword_dropout):
     with pytest.raises(KeyboardInterrupt):
         trainer.train()
     assert trainer.state.step == 6
-    toy.trainer("halves", resume=True, subword_dropout=subword_dropout).train()
+    toy.trainer("halves", resume=True, **settings).train()
     assert "(step 6)" in "".join(toy.said)
     assert_same_weights(toy.folder / "whole/model", toy.folder / "halves/model")
     for kind in ("train", "valid", "final"):

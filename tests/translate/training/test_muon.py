@@ -1,0 +1,104 @@
+"""Muon against singular value decomposition and PyTorch's own; what is not a matrix of a layer follows Adam."""
+
+import copy
+
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+from torch import Tensor
+
+from transformer.config import ModelConfig
+from transformer.model import Transformer
+from translate.config.schema import TrainingConfig
+from translate.training.muon import MOMENTUM, matrices, orthogonalised
+from translate.training.step import new_optimizer
+
+CONFIG = TrainingConfig(optimizer="muon", weight_decay=0.3)
+LR = 0.01
+
+
+@pytest.fixture
+def model() -> Transformer:
+    torch.manual_seed(5)
+    config = ModelConfig(
+        vocab_size=29, d_model=12, n_heads=3, d_ff=20, d_v=3, n_encoder_layers=2, n_decoder_layers=1, dropout=0.0
+    )
+    return Transformer(config)
+
+
+def gradients(model: Transformer, seed: int) -> list[Tensor]:
+    generator = torch.Generator().manual_seed(seed)
+    return [torch.randn(parameter.shape, generator=generator) for parameter in model.parameters()]
+
+
+def updated(model: Transformer, n_steps: int = 3, config: TrainingConfig = CONFIG) -> Transformer:
+    """A copy of the model after some updates with random gradients."""
+    model = copy.deepcopy(model)
+    optimizer = new_optimizer(model, config)
+    for group in optimizer.param_groups:
+        group["lr"] = LR
+    for step in range(n_steps):
+        for parameter, gradient in zip(model.parameters(), gradients(model, step), strict=True):
+            parameter.grad = gradient
+        optimizer.step()
+    return model
+
+
+@given(n=st.integers(1, 3), a=st.integers(1, 7), extra=st.integers(0, 5), seed=st.integers(0, 2**32))
+def test_singular_vectors_stay_and_singular_values_come_near_1(n: int, a: int, extra: int, seed: int) -> None:
+    torch.manual_seed(seed)
+    u, values, vh = torch.linalg.svd(torch.randn(n, a, a + extra, dtype=torch.float64), full_matrices=False)
+    values = values.clamp(min=0.01 * values.norm(dim=1, keepdim=True))
+    new = u.mT @ orthogonalised(u @ values.diag_embed() @ vh, torch.float64) @ vh.mT
+    diagonal = new.diagonal(dim1=1, dim2=2)
+    torch.testing.assert_close(new, diagonal.diag_embed(), rtol=0, atol=1e-8)
+    assert diagonal.min() >= 0.68
+    assert diagonal.max() <= 1.21
+
+
+def test_a_matrix_of_zeros_stays_zero() -> None:
+    assert not orthogonalised(torch.zeros(1, 3, 5), torch.float32).any()
+
+
+def test_matrices_of_layers_move_as_with_the_muon_of_pytorch(model: Transformer) -> None:
+    """W^Q, W^K and W^V are given to PyTorch's as matrices of their own; it multiplies in bf16, hence the tolerance."""
+    after = updated(model)
+    for name, heights in named_matrices(model).items():
+        parts = [torch.nn.Parameter(part.clone()) for part in model.get_parameter(name).detach().split(heights)]
+        reference = torch.optim.Muon(parts, lr=LR, weight_decay=0.3, momentum=MOMENTUM, adjust_lr_fn="match_rms_adamw")
+        position = [key for key, _ in model.named_parameters()].index(name)
+        for step in range(3):
+            for part, gradient in zip(parts, gradients(model, step)[position].split(heights), strict=True):
+                part.grad = gradient
+            reference.step()
+        moved = torch.cat([part.detach() for part in parts]) - model.get_parameter(name).detach()
+        mine = after.get_parameter(name).detach() - model.get_parameter(name).detach()
+        assert torch.cosine_similarity(mine.flatten(), moved.flatten(), dim=0) > 0.999, name
+        assert float(mine.norm() / moved.norm()) == pytest.approx(1, abs=0.02), name
+
+
+def named_matrices(model: Transformer) -> dict[str, list[int]]:
+    heights = matrices(model)
+    return {name: heights[parameter] for name, parameter in model.named_parameters() if parameter in heights}
+
+
+def test_everything_else_moves_as_with_adam(model: Transformer) -> None:
+    adam = updated(model, config=CONFIG.model_copy(update={"optimizer": "adam"}))
+    muon = updated(model)
+    own = named_matrices(model)
+    assert set(own) == {name for name, p in model.named_parameters() if p.ndim == 2 and "embedding" not in name}
+    assert own["encoder.1.self_attn.w_qkv.weight"] == [12, 12, 9]
+    for name, parameter in muon.named_parameters():
+        assert torch.equal(parameter, adam.get_parameter(name)) == (name not in own), name
+
+
+def test_a_parameter_without_gradient_is_left_alone(model: Transformer) -> None:
+    before = copy.deepcopy(model.state_dict())
+    optimizer = new_optimizer(model, CONFIG)
+    optimizer.param_groups[0]["lr"] = LR
+    weight = model.encoder[0].feed_forward.w_1.weight
+    weight.grad = torch.randn_like(weight)
+    optimizer.step()
+    changed = {name for name, value in model.state_dict().items() if not torch.equal(value, before[name])}
+    assert changed == {"encoder.0.feed_forward.w_1.weight"}

@@ -1,0 +1,103 @@
+"""Muon: orthogonalised momentum for the matrices of layers (Jordan et al., 2024); Adam for everything else.
+
+Adam treats a matrix as so many numbers. Muon moves it by the orthogonal matrix nearest to its momentum, U V^T for the
+momentum U S V^T, so that directions with small gradients are learned as fast as the others. Updates are scaled to the
+root mean square that Adam's have (Liu et al., 2025, section 2.2), so both share one learning rate.
+
+Dimension key: N matrices of one shape, A rows, B columns, A <= B.
+"""
+
+from collections import defaultdict
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from transformer.attention import MultiHeadAttention
+from transformer.kernels.packed_linear import Linear
+
+MOMENTUM = 0.95
+RMS = 0.2  # of Adam's updates, in units of the learning rate
+
+# Each step maps every singular value s to a s + b s^3 + c s^5. With these coefficients, five steps map 0.002 to 1 to
+# values between 0.68 and 1.21; coefficients that converge to 1 need more steps.
+STEPS = 5
+COEFFICIENTS = (3.4445, -4.7750, 2.0315)
+
+
+class Muon(torch.optim.AdamW):
+    """Muon for the matrices of `model`'s layers; AdamW for embeddings, norms and biases.
+
+    W^Q, W^K and W^V share a parameter but are orthogonalised each on its own.
+
+    Args:
+        model: the model.
+        dtype: type of the products in `orthogonalised`.
+        **adam: arguments of AdamW; `weight_decay` is that of the matrices too.
+    """
+
+    def __init__(self, model: nn.Module, dtype: torch.dtype, **adam: Any) -> None:
+        self._heights = matrices(model)
+        self._dtype = dtype
+        rest = [parameter for parameter in model.parameters() if parameter not in self._heights]
+        groups: list[dict[str, Any]] = [{"params": list(self._heights)}, {"params": rest}]
+        super().__init__(groups, **adam)
+
+    @torch.no_grad()
+    def step(self, closure: Callable[[], float] | None = None) -> None:  # type: ignore[override]
+        """Update all parameters; the gradients of the matrices are discarded.
+
+        Args:
+            closure: must be None.
+        """
+        assert closure is None
+        group = self.param_groups[0]
+        updates = defaultdict(list)
+        for parameter in group["params"]:
+            if parameter.grad is None:
+                continue
+            state = self.state[parameter]
+            if not state:  # AdamW looks for `step` in every state that it loads
+                state.update(momentum=torch.zeros_like(parameter), step=torch.zeros(()))
+            momentum = state["momentum"].lerp_(parameter.grad, 1 - MOMENTUM)
+            ahead = parameter.grad.lerp(momentum, MOMENTUM)  # Nesterov's
+            parameter.mul_(1 - group["lr"] * group["weight_decay"])
+            for matrix, update in zip(*(x.split(self._heights[parameter]) for x in (parameter, ahead)), strict=True):
+                is_tall = matrix.size(0) > matrix.size(1)
+                pair = (matrix.T, update.T) if is_tall else (matrix, update)
+                updates[pair[0].shape].append(pair)
+            parameter.grad = None  # so that AdamW leaves it alone
+        for (_, n_columns), pairs in updates.items():
+            directions_NAB = orthogonalised(torch.stack([update for _, update in pairs]), self._dtype)
+            for (matrix, _), direction in zip(pairs, directions_NAB, strict=True):
+                matrix.sub_(direction, alpha=group["lr"] * RMS * n_columns**0.5)
+        super().step()
+
+
+def matrices(model: nn.Module) -> dict[Tensor, list[int]]:
+    """Return the weights of linear maps in layers, each with the rows of the matrices that it holds.
+
+    Args:
+        model: the model.
+    """
+    heights = {part.weight: [part.weight.size(0)] for part in model.modules() if isinstance(part, Linear)}
+    attentions = (part for part in model.modules() if isinstance(part, MultiHeadAttention))
+    return heights | {attention.w_qkv.weight: attention.widths for attention in attentions}
+
+
+def orthogonalised(matrices_NAB: Tensor, dtype: torch.dtype) -> Tensor:
+    """Return matrices with the same singular vectors and singular values near 1, by a Newton-Schulz iteration.
+
+    Args:
+        matrices_NAB: the matrices, no taller than wide.
+        dtype: type of the products.
+    """
+    a, b, c = COEFFICIENTS
+    norms_N11 = matrices_NAB.norm(dim=(1, 2), keepdim=True).clamp(min=1e-7)
+    x_NAB: Tensor = (matrices_NAB / norms_N11).to(dtype)
+    for _ in range(STEPS):
+        square_NAA = x_NAB @ x_NAB.mT
+        polynomial_NAA = torch.baddbmm(square_NAA, square_NAA, square_NAA, beta=b, alpha=c)
+        x_NAB = torch.baddbmm(x_NAB, polynomial_NAA, x_NAB, beta=a)
+    return x_NAB
