@@ -33,7 +33,7 @@ class Muon(torch.optim.AdamW):
 
     Args:
         model: the model.
-        dtype: type of the products in `orthogonalised`.
+        dtype: type of matrix products.
         **adam: arguments of AdamW; `weight_decay` is that of the matrices too.
     """
 
@@ -61,7 +61,7 @@ class Muon(torch.optim.AdamW):
             if not state:  # AdamW looks for `step` in every state that it loads
                 state.update(momentum=torch.zeros_like(parameter), step=torch.zeros(()))
             momentum = state["momentum"].lerp_(parameter.grad, 1 - MOMENTUM)
-            ahead = parameter.grad.lerp(momentum, MOMENTUM)  # Nesterov's
+            ahead = parameter.grad.lerp(momentum, MOMENTUM).to(self._dtype)  # Nesterov's
             parameter.mul_(1 - group["lr"] * group["weight_decay"])
             for matrix, update in zip(*(x.split(self._heights[parameter]) for x in (parameter, ahead)), strict=True):
                 is_tall = matrix.size(0) > matrix.size(1)
@@ -69,7 +69,7 @@ class Muon(torch.optim.AdamW):
                 updates[pair[0].shape].append(pair)
             parameter.grad = None  # so that AdamW leaves it alone
         for (_, n_columns), pairs in updates.items():
-            directions_NAB = orthogonalised(torch.stack([update for _, update in pairs]), self._dtype)
+            directions_NAB = orthogonalised(torch.stack([update for _, update in pairs]))
             for (matrix, _), direction in zip(pairs, directions_NAB, strict=True):
                 matrix.sub_(direction, alpha=group["lr"] * RMS * n_columns**0.5)
         super().step()
@@ -86,16 +86,15 @@ def matrices(model: nn.Module) -> dict[Tensor, list[int]]:
     return heights | {attention.w_qkv.weight: attention.widths for attention in attentions}
 
 
-def orthogonalised(matrices_NAB: Tensor, dtype: torch.dtype) -> Tensor:
+def orthogonalised(matrices_NAB: Tensor) -> Tensor:
     """Return matrices with the same singular vectors and singular values near 1, by a Newton-Schulz iteration.
 
     Args:
-        matrices_NAB: the matrices, no taller than wide.
-        dtype: type of the products.
+        matrices_NAB: the matrices, no taller than wide; products have their type.
     """
     a, b, c = COEFFICIENTS
     norms_N11 = matrices_NAB.norm(dim=(1, 2), keepdim=True).clamp(min=1e-7)
-    x_NAB: Tensor = (matrices_NAB / norms_N11).to(dtype)
+    x_NAB: Tensor = matrices_NAB / norms_N11
     for _ in range(STEPS):
         square_NAA = x_NAB @ x_NAB.mT
         polynomial_NAA = torch.baddbmm(square_NAA, square_NAA, square_NAA, beta=b, alpha=c)
