@@ -1,6 +1,7 @@
 """Run one verb: find it, catch mistakes, and return the exit code."""
 
 import difflib
+import errno
 import os
 import sys
 from collections.abc import Sequence
@@ -21,6 +22,11 @@ EXIT_MISTAKE = 2
 EXIT_INTERRUPTED, EXIT_PIPE_CLOSED, EXIT_TERMINATED = 130, 141, 143  # 128 + the signal, as in a shell
 
 _COMPLETE = "_TRANSLATE_COMPLETE"  # set by the script of `--install-completion`
+# How to mend errors of the operating system whose text does not say it.
+_MENDS = {
+    errno.EEXIST: "it is not a folder; name another",
+    errno.ENOTDIR: "a part of the path is not a folder; name another",
+}
 _ALONE = ("-h", "--help", "--version", "--install-completion", "--show-completion")
 
 # typer has no public name for the class of all usage errors, the parent of BadParameter.
@@ -121,7 +127,9 @@ def _sentence(error: Exception, arguments: Sequence[str]) -> str:
         message = error.format_message().replace(": Value error, ", ": ")  # type: ignore[attr-defined]  # in typer's choices
         return f"{message} (see {command} --help)"
     if isinstance(error, OSError) and error.strerror:
-        return f"{error.filename}: {error.strerror}" if error.filename else error.strerror
+        place = f"{error.filename}: " if error.filename else ""
+        mend = f"; {_MENDS[error.errno]}" if error.errno in _MENDS else ""
+        return f"{place}{error.strerror}{mend}"
     return str(error)
 
 

@@ -24,6 +24,7 @@ def run(options: Experiment) -> None:
     With parameters for Slurm, the runs are submitted as an array and there is no table yet. Raises UserError for
     mistakes in the grid, the data or the folder; typer.Exit if a run fails.
     """
+    parameters = dict(map(_parameter, options.slurm or []))
     grid, folder = load_grid(options.grid, options.overrides or []), options.out or FOLDER / options.grid.stem
     from translate.experiments import runner
     from translate.experiments.plan import open_folder, plan
@@ -38,8 +39,8 @@ def run(options: Experiment) -> None:
             missing = [] if options.table else runner.pending(jobs, retry=options.retry)
             if missing:
                 say(f"{len(missing)} of {len(jobs)} runs to do, for {len(grid.cells)} cells; logs in {folder / 'logs'}")
-            if missing and options.slurm:
-                submitted = runner.submit(missing, folder, dict(map(_parameter, options.slurm)))
+            if missing and parameters:
+                submitted = runner.submit(missing, folder, parameters)
                 say(f"submitted {len(submitted)} jobs, {submitted[0].job_id} first; see the table with --table")
                 return
             runner.run_here(missing, folder, side_by_side=options.side_by_side, say=say)

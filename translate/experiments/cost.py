@@ -117,15 +117,15 @@ def this_machine() -> Device:
 
 
 def find_devices(name: str | None) -> list[Device]:
-    """Return one device by name, or all of them and this machine; UserError for an unknown name."""
+    """Return one device by name in any case, or all of them and this machine; UserError for an unknown name."""
     known = devices()
     if name is None:
         return [*known.values(), this_machine()]
-    if name == HERE:
+    if name.casefold() == HERE.casefold():
         return [this_machine()]
-    if name not in known:
-        raise UserError(f"--hardware {name}: not known; choose {', '.join([*known, HERE])}")
-    return [known[name]]
+    if found := [device for device in known.values() if device.name.casefold() == name.casefold()]:
+        return found
+    raise UserError(f"--hardware {name}: not known; choose {', '.join([*known, HERE])}")
 
 
 def parameter_rows(plan: Plan) -> list[Columns]:

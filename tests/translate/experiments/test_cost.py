@@ -113,6 +113,11 @@ def test_unknown_hardware_is_refused() -> None:
         cost.find_devices("H300")
 
 
+@pytest.mark.parametrize("name", ["P100", "p100"])
+def test_hardware_is_known_in_any_case(name: str) -> None:
+    assert [device.name for device in cost.find_devices(name)] == ["P100"]
+
+
 def test_this_machine_is_measured() -> None:
     (here,) = cost.find_devices("here")
     assert here.flops > 1e8

@@ -69,6 +69,19 @@ def test_files_are_written_beside_the_run_and_are_the_same_again(
     assert {name: (Path("other") / name).read_bytes() for name in first} == first
 
 
+@pytest.mark.parametrize(
+    ("out", "reason"),
+    [("file", "it is not a folder; name another"), ("file/in", "a part of the path is not a folder; name another")],
+)
+def test_a_chart_is_not_written_over_a_file(
+    out: str, reason: str, grid: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    Path("file").touch()
+    assert main(["plot", str(grid), "--out", out]) == 2
+    assert capsys.readouterr().err.strip().endswith(reason)
+    assert not Path("file").read_bytes()
+
+
 def test_runs_of_the_same_name_are_distinguished_by_their_folders(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
