@@ -14,7 +14,7 @@ from translate.experiments import records
 from translate.experiments.plan import Job, Task
 from translate.experiments.records import DONE, FAILED, KILLED
 from translate.experiments.worker import fail, is_done, work
-from translate.machine import n_cores, usable_cores
+from translate.machine import better_allocator, n_cores, usable_cores
 
 _POLL = 0.1  # seconds
 
@@ -78,10 +78,15 @@ def _start(job: Job, folder: Path, side_by_side: int) -> "subprocess.Popen[bytes
 
 
 def environment(side_by_side: int) -> dict[str, str]:
-    """Return the environment of each of several processes, which share the cores."""
+    """Return the environment of each of several processes: they share the cores and use the best allocator there is.
+
+    Variables that the user has set stay.
+    """
     variables = {**os.environ, "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
     if side_by_side > 1 and n_cores() >= usable_cores():  # fewer are the user's choice for each process
         variables["OMP_NUM_THREADS"] = str(max(1, usable_cores() // side_by_side))
+    if library := better_allocator():
+        variables.setdefault("LD_PRELOAD", library)
     return variables
 
 

@@ -1,10 +1,11 @@
-"""Processes that run side by side share the cores."""
+"""The environment of the processes of a grid."""
 
 import os
 
 import pytest
 
 from translate import machine
+from translate.experiments import runner
 from translate.experiments.runner import environment
 
 
@@ -20,4 +21,15 @@ def test_processes_share_the_usable_cores(
     monkeypatch.setattr(machine.control_group, "cpu_limit", lambda: 6.5)
     variables = {} if chosen is None else {"OMP_NUM_THREADS": chosen}
     monkeypatch.setattr(os, "environ", variables)
+    monkeypatch.setattr(runner, "better_allocator", lambda: None)
     assert environment(side_by_side).get("OMP_NUM_THREADS") == threads
+    assert "LD_PRELOAD" not in environment(side_by_side)
+
+
+@pytest.mark.parametrize(("own", "library"), [(None, "libjemalloc.so.2"), ("libmine.so", "libmine.so")])
+def test_processes_use_an_installed_allocator_unless_the_user_has_chosen_one(
+    monkeypatch: pytest.MonkeyPatch, own: str | None, library: str
+) -> None:
+    monkeypatch.setattr(os, "environ", {} if own is None else {"LD_PRELOAD": own})
+    monkeypatch.setattr(runner, "better_allocator", lambda: "libjemalloc.so.2")
+    assert environment(1)["LD_PRELOAD"] == library
