@@ -34,15 +34,18 @@ class Muon(torch.optim.AdamW):
     Args:
         model: the model.
         dtype: type of matrix products.
-        **adam: arguments of AdamW; `weight_decay` is that of the matrices too.
+        betas, eps: of AdamW.
+        weight_decay: of AdamW and of the matrices.
     """
 
-    def __init__(self, model: nn.Module, dtype: torch.dtype, **adam: Any) -> None:
+    def __init__(
+        self, model: nn.Module, dtype: torch.dtype, *, betas: tuple[float, float], eps: float, weight_decay: float
+    ) -> None:
         self._heights = matrices(model)
         self._dtype = dtype
         rest = [parameter for parameter in model.parameters() if parameter not in self._heights]
         groups: list[dict[str, Any]] = [{"params": list(self._heights)}, {"params": rest}]
-        super().__init__(groups, **adam)
+        super().__init__(groups, lr=0.0, betas=betas, eps=eps, weight_decay=weight_decay, fused=True)
 
     @torch.no_grad()
     def step(self, closure: Callable[[], float] | None = None) -> None:  # type: ignore[override]

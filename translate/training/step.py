@@ -8,7 +8,6 @@ import math
 from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
-from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -51,16 +50,10 @@ def new_optimizer(model: nn.Module, config: TrainingConfig, dtype: torch.dtype =
         config: the section [training].
         dtype: type of matrix products; see `precision`.
     """
-    settings: dict[str, Any] = {
-        "lr": 0.0,
-        "betas": config.adam_betas,
-        "eps": config.adam_eps,
-        "weight_decay": config.weight_decay,
-        "fused": True,
-    }
+    betas, eps, weight_decay = config.adam_betas, config.adam_eps, config.weight_decay
     if config.optimizer == "muon":
-        return Muon(model, dtype, **settings)
-    return torch.optim.AdamW(model.parameters(), **settings)
+        return Muon(model, dtype, betas=betas, eps=eps, weight_decay=weight_decay)
+    return torch.optim.AdamW(model.parameters(), lr=0.0, betas=betas, eps=eps, weight_decay=weight_decay, fused=True)
 
 
 def precision(device: torch.device, dtype: torch.dtype) -> AbstractContextManager[object]:
