@@ -22,7 +22,7 @@ EXIT_MISTAKE = 2
 EXIT_INTERRUPTED, EXIT_PIPE_CLOSED, EXIT_TERMINATED = 130, 141, 143  # 128 + the signal, as in a shell
 
 _COMPLETE = "_TRANSLATE_COMPLETE"  # set by the script of `--install-completion`
-# How to mend errors of the operating system whose text does not say it.
+# Remedies for errors of the operating system, whose own text names none.
 _MENDS = {
     errno.EEXIST: "it is not a folder; name another",
     errno.ENOTDIR: "a part of the path is not a folder; name another",

@@ -152,7 +152,7 @@ def load(folder: Path, model: Transformer, optimizer: torch.optim.Optimizer, ran
         model, optimizer: receive the saved values.
         rank: whose random generators to restore; a rank that did not exist at the save keeps its own.
 
-    Raises CheckpointError if a file differs from what was saved.
+    Raises CheckpointError if a file is not the one that was saved.
     """
     meta = verify(folder)
     path = folder / "model.safetensors"

@@ -1,14 +1,13 @@
 """Muon: orthogonalised momentum for the matrices of layers (Jordan et al., 2024); Adam for everything else.
 
-Adam treats a matrix as so many numbers. Muon moves it by the orthogonal matrix nearest to its momentum, U V^T for the
-momentum U S V^T, so that directions with small gradients are learned as fast as the others. Updates are scaled to the
+Adam scales each number of a matrix by itself. Muon moves it by the orthogonal matrix nearest to its momentum, U V^T for the
+momentum U S V^T: directions with small gradients are learned as fast as the others. Updates are scaled to the
 root mean square that Adam's have (Liu et al., 2025, section 2.2), so both share one learning rate.
 
 Dimension key: N matrices of one shape, A rows, B columns, A <= B.
 """
 
 from collections import defaultdict
-from collections.abc import Callable
 from typing import Any
 
 import torch
@@ -48,13 +47,8 @@ class Muon(torch.optim.AdamW):
         super().__init__(groups, lr=0.0, betas=betas, eps=eps, weight_decay=weight_decay, fused=True)
 
     @torch.no_grad()
-    def step(self, closure: Callable[[], float] | None = None) -> None:  # type: ignore[override]
-        """Update all parameters; the gradients of the matrices are discarded.
-
-        Args:
-            closure: must be None.
-        """
-        assert closure is None
+    def step(self) -> None:  # type: ignore[override]
+        """Update all parameters; the gradients of the matrices are discarded."""
         group = self.param_groups[0]
         updates = defaultdict(list)
         for parameter in group["params"]:
@@ -65,12 +59,13 @@ class Muon(torch.optim.AdamW):
                 state.update(momentum=torch.zeros_like(parameter), step=torch.zeros(()))
             momentum = state["momentum"].lerp_(parameter.grad, 1 - MOMENTUM)
             ahead = parameter.grad.lerp(momentum, MOMENTUM).to(self._dtype)  # Nesterov's
-            parameter.mul_(1 - group["lr"] * group["weight_decay"])
+            if group["weight_decay"]:
+                parameter.mul_(1 - group["lr"] * group["weight_decay"])
             for matrix, update in zip(*(x.split(self._heights[parameter]) for x in (parameter, ahead)), strict=True):
                 is_tall = matrix.size(0) > matrix.size(1)
                 pair = (matrix.T, update.T) if is_tall else (matrix, update)
                 updates[pair[0].shape].append(pair)
-            parameter.grad = None  # so that AdamW leaves it alone
+            parameter.grad = None  # AdamW skips parameters without a gradient
         for (_, n_columns), pairs in updates.items():
             directions_NAB = orthogonalised(torch.stack([update for _, update in pairs]))
             for (matrix, _), direction in zip(pairs, directions_NAB, strict=True):
