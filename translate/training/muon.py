@@ -1,8 +1,8 @@
 """Muon: orthogonalised momentum for the matrices of layers (Jordan et al., 2024); Adam for everything else.
 
-Adam scales each number of a matrix by itself. Muon moves it by the orthogonal matrix nearest to its momentum, U V^T for the
-momentum U S V^T: directions with small gradients are learned as fast as the others. Updates are scaled to the
-root mean square that Adam's have (Liu et al., 2025, section 2.2), so both share one learning rate.
+Adam scales each number of a matrix by itself. Muon moves it by the orthogonal matrix nearest to its momentum, U V^T for
+the momentum U S V^T: directions with small gradients are learned as fast as the others. Updates are scaled to the root
+mean square that Adam's have (Liu et al., 2025, section 2.2), so both share one learning rate.
 
 Dimension key: N matrices of one shape, A rows, B columns, A <= B.
 """
