@@ -7,7 +7,6 @@ import pytest
 
 from tests.programs import SCRIPTS, program
 from translate.cli import main
-from translate.errors import UserError
 from translate.models.folder import ModelFolder
 
 CONFIG = """
@@ -109,11 +108,12 @@ def test_the_card_of_a_fine_tuned_model_names_its_parent(place: Path, monkeypatc
     less = CONFIG.replace('replay = { sources = [{ kind = "words" }] }\n', "")
     (place / "z.toml").write_text(less, encoding="utf-8")
     assert main(["train", "z.toml", "--from", "runs/y"]) == 0
-    with pytest.raises(UserError, match="trained on words, whose"):
-        ship.ship(Path("runs/z"), Path("models/z"), "int8", Path("bad.md"), None)
+    assert ship.main(["runs/z", "--to", "models/z", "--weaknesses", "bad.md"]) == 0
     assert main(["train", "z.toml", "--from", "models/y", "--run", "runs/z2"]) == 0
-    with pytest.raises(UserError, match="trained on word list, whose"):
-        ship.ship(Path("runs/z2"), Path("models/z"), "int8", Path("bad.md"), None)
+    assert ship.main(["runs/z2", "--to", "models/z2", "--weaknesses", "bad.md"]) == 0
+    tables = [ship.lines_of("Data", (place / "models" / name / "README.md").read_text()) for name in ("y", "z", "z2")]
+    assert tables[0] == tables[1] == tables[2]
+    assert [line.split(" | ")[0] for line in tables[0]] == ["| corpus", "| ---", "| grammar", "| word list"]
 
 
 def test_a_corpus_without_a_licence_does_not_ship(
@@ -135,7 +135,8 @@ def test_every_corpus_of_the_shipped_experiments_has_a_licence() -> None:
     chosen = [path for path in names if path.name.startswith(("de-", "en-", "general-", "permissive-"))]
     assert len(chosen) >= 9
     for config in map(load_config, chosen):
-        assert len(ship.corpora(config)) == len(ship.titles(config)) >= 11
+        corpora = ship.corpora(config)
+        assert len(corpora) == len({ship.licence_of(name)["title"] for name in corpora}) >= 11
 
 
 def test_the_record_of_a_run_holds_its_data_cost_and_scores(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
