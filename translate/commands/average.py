@@ -1,5 +1,6 @@
 """`translate average`: the mean of several checkpoints as one model (6.1)."""
 
+from collections import Counter
 from pathlib import Path
 
 from translate.commands.messages import say
@@ -22,6 +23,9 @@ def run(options: Average) -> None:
     out = options.out
     model_folder.refuse_existing(out)
     members = [member for folder in options.folders for member in _members(folder, options.last)]
+    counts = Counter(member.resolve() for member in members)
+    if twice := [member for member in members if counts[member.resolve()] > 1]:
+        raise UserError(f"{twice[0]}: would count twice in the mean; name each model once")
     first = members[0]
 
     def properties(member: Path) -> dict[str, object]:

@@ -4,6 +4,7 @@ import difflib
 import math
 import os
 from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -62,6 +63,8 @@ def find_model(
       3. the newest run in runs/ with a final model for these languages, which `say` names;
       4. the installed model `DEFAULT`.
 
+    Rules 2 and 3 pass over damaged models, which `say` names, too.
+
     Args:
         name: a path or a name; None chooses by the rules above.
         say: receives a note if the choice is not obvious.
@@ -75,7 +78,7 @@ def find_model(
         return named
     if (source or target) and (fitting := _installed_for(source, target, say)):
         return fitting
-    if runs := [folder for folder in _runs() if _speaks(folder, source, target)]:
+    if runs := _fitting(_runs(), source, target, say):
         count = f"the newest of {len(runs)} runs" if len(runs) > 1 else "the newest run"
         say(f"using {runs[0].parent}, {count}; choose another model with --model")
         return runs[0]
@@ -140,7 +143,7 @@ def _runs() -> list[Path]:
 
 def _installed_for(source: str | None, target: str | None, say: Say) -> Path | None:
     """The first installed model for these languages, or None; UserError if they leave a choice between pairs."""
-    models = [folder for _, folder in installed() if _speaks(folder, source, target)]
+    models = _fitting([folder for _, folder in installed()], source, target, say)
     pairs = sorted({(spec.source, spec.target) for spec in map(_spec, models)})
     if len(pairs) > 1:
         known = ", ".join(f"{one} to {other}" for one, other in pairs)
@@ -148,6 +151,18 @@ def _installed_for(source: str | None, target: str | None, say: Say) -> Path | N
     if len(models) > 1:
         say(f"using {models[0]}, the first of {len(models)} models {_wanted(source, target)}")
     return models[0] if models else None
+
+
+def _fitting(folders: Iterable[Path], source: str | None, target: str | None, say: Say) -> list[Path]:
+    """The model folders for these languages; `say` receives a note for each that is damaged, as nobody named it."""
+    fitting = []
+    for folder in folders:
+        try:
+            if _speaks(folder, source, target):
+                fitting.append(folder)
+        except UserError as error:
+            say(f"{error}; until then it is not used")
+    return fitting
 
 
 def opposite(folder: Path, say: Say) -> Path:

@@ -43,6 +43,16 @@ def test_the_weights_are_the_mean(parts: ModelFolder, tmp_path: Path) -> None:
     torch.testing.assert_close(load_file(tmp_path / "mean" / "model.safetensors"), mean(folders))
 
 
+def test_a_model_that_is_named_twice_is_refused(
+    parts: ModelFolder, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    steps = [member(parts, tmp_path / "run" / "checkpoints" / f"step-{n:08}", n) for n in (3, 5)]
+    monkeypatch.chdir(tmp_path)
+    assert main(["average", "run", str(steps[1]), "--out", "mean"]) == 2
+    assert "step-00000005: would count twice" in capsys.readouterr().err
+    assert not Path("mean").exists()
+
+
 def test_a_run_directory_selects_its_last_scheduled_checkpoints(
     parts: ModelFolder, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

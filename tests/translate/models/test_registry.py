@@ -124,6 +124,24 @@ def test_the_newest_run_precedes_the_installed_model_and_is_reported(parts: Mode
     assert find_model(Path("de-en"), fail) == Path("shipped/de-en")
 
 
+def test_a_damaged_model_is_passed_over_with_a_note_unless_it_is_named(parts: ModelFolder) -> None:
+    model(parts, "runs/whole/model", time=1000)
+    model(parts, "shipped/first")
+    model(parts, "user/second")
+    for folder in (model(parts, "runs/newer/model", time=2000), Path("shipped/first")):
+        (folder / "translation.json").write_text("{", encoding="utf-8")
+    said: list[str] = []
+    assert find_model(None, said.append) == Path("runs/whole/model")
+    assert len(said) == 2
+    assert "runs/newer/model/translation.json: damaged" in said[0]
+    said.clear()
+    assert find_model(None, said.append, target="en") == Path("user/second")
+    assert len(said) == 1
+    assert "shipped/first/translation.json: damaged" in said[0]
+    with pytest.raises(UserError, match="damaged"):
+        find_model(Path("runs/newer"), fail, target="en")
+
+
 def test_languages_choose_an_installed_model_before_a_run(parts: ModelFolder) -> None:
     model(parts, "shipped/de-en")
     model(parts, "shipped/en-de", "en", "de")
