@@ -155,7 +155,7 @@ def settings() -> str:
             for source in SOURCES:
                 kinds = source.model_fields["kind"].annotation.__args__  # type: ignore[union-attr]
                 names = " or ".join(f'"{kind}"' for kind in kinds)
-                parts += [f"#### kind = {names}", *section_parts(source, leave_out=("kind", "upsample"))]
+                parts += [f"#### kind = {names}", *section_parts(source, leave_out=("kind", *data.Origin.model_fields))]
     return page("Settings", *parts)
 
 

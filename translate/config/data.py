@@ -19,9 +19,11 @@ class Origin(Section):
 
     Attributes:
         upsample: copies of each pair and of its variants in the training corpus; above 1 for small, important sources.
+        keep_identical: keep pairs whose sides are equal, such as names in a dictionary, also with `cleaning.identical`.
     """
 
     upsample: int = Field(default=1, ge=1, le=1000)
+    keep_identical: bool = False
 
 
 class TextSource(Origin):
@@ -228,8 +230,9 @@ class DataConfig(Section):
     @classmethod
     def _check_held_out(cls, value: Source | dict[str, Source]) -> Source | dict[str, Source]:
         for source in value.values() if isinstance(value, dict) else (value,):
-            if source.upsample > 1:
-                raise PydanticCustomError("upsample", "upsample is for training; remove the key")
+            for key in Origin.model_fields:
+                if getattr(source, key) != Origin.model_fields[key].default:
+                    raise PydanticCustomError(key, f"{key} is for training; remove the key")
             if isinstance(source, MonoSource) and source.synthetic is None:
                 message = "translations are made for training alone; name a source that has both sides"
                 raise PydanticCustomError("mono", message)

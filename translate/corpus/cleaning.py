@@ -89,12 +89,18 @@ class Cleaner:
         self._held_out = held_out
         self._seen = Seen()
 
-    def clean(self, pairs: Iterable[Pair], origin: str = "") -> Iterator[Pair]:
-        """Yield the pairs that pass all rules; `origin` names the source in the report."""
+    def clean(self, pairs: Iterable[Pair], origin: str = "", *, keep_identical: bool = False) -> Iterator[Pair]:
+        """Yield the pairs that pass all rules.
+
+        Args:
+            pairs: the pairs.
+            origin: name of the source in the report.
+            keep_identical: whether the rule `identical` does not apply to this source.
+        """
         counts = self.report.origins.setdefault(origin, {"read": 0, "kept": 0})
         lines = enumerate(pairs, start=1)
         while chunk := list(islice(lines, _CHUNK)):
-            rules = self._rules_against([pair for _, pair in chunk])
+            rules = self._rules_against([pair for _, pair in chunk], keep_identical)
             for (line, pair), rule in zip(chunk, rules, strict=True):
                 counts["read"] += 1
                 if rule is None:
@@ -111,10 +117,12 @@ class Cleaner:
             source, target = (side[:_EXAMPLE_CHARACTERS] for side in pair)
             examples.append({"origin": origin, "line": line, "source": source, "target": target})
 
-    def _rules_against(self, pairs: Sequence[Pair]) -> list[str | None]:
+    def _rules_against(self, pairs: Sequence[Pair], keep_identical: bool) -> list[str | None]:
         """Return the first rule that drops each pair, or None; remembers the pairs."""
         natural = [untagged(pair)[1] for pair in pairs]
         rules = [self._rule_against(*pair) for pair in natural]
+        if keep_identical:  # the last of these rules
+            rules = [None if rule == "identical" else rule for rule in rules]
         passed = [i for i, rule in enumerate(rules) if rule is None]
         if self._config.duplicates:
             for i, repeated in zip(passed, self._are_repeated([pairs[i] for i in passed]), strict=True):

@@ -45,10 +45,16 @@ def corpus_settings(config: ExperimentConfig, tokenizer_sha256: str | None = Non
     """Return the settings that determine the corpus; the arguments are those of `plan`."""
     settings = config.model_dump(mode="json", include={"data", "cleaning", "tokenizer", "augmentation"})
     del settings["data"]["root"]
-    if not settings["augmentation"]["names"]:  # a key of a later version must not change fingerprints of old corpora
+    data = settings["data"]
+    # Keys of later versions must not change fingerprints of old corpora.
+    if not settings["augmentation"]["names"]:
         del settings["augmentation"]["names"]
-    if settings["data"]["replay"]:
-        del settings["data"]["replay"]["share"]  # used in training alone
+    replayed = data["replay"]["sources"] if data["replay"] else ()
+    for source in (*data["train"], data["valid"], *data["test"].values(), *replayed):
+        if not source["keep_identical"]:
+            del source["keep_identical"]
+    if data["replay"]:
+        del data["replay"]["share"]  # used in training alone
     if tokenizer_sha256 is not None:
         settings["tokenizer"] = {"sha256": tokenizer_sha256}
     return settings

@@ -211,7 +211,8 @@ def _write_clean(config: ExperimentConfig, cleaner: Cleaner, augmenter: Augmente
             n_new = n_pairs
             for source in sources:
                 pairs = read_pairs(source, Path(data.root), data.langpair)
-                for pair in augmenter(cleaner.clean(pairs, describe(source))):
+                clean = cleaner.clean(pairs, describe(source), keep_identical=source.keep_identical)
+                for pair in augmenter(clean):
                     n_pairs += source.upsample
                     yield from itertools.repeat(pair, source.upsample)
 

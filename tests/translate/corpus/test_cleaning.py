@@ -126,6 +126,16 @@ def test_rules_that_are_turned_off_drop_nothing() -> None:
     assert clean(pairs, config)[0] == pairs
 
 
+def test_a_source_of_names_keeps_identical_pairs_and_no_others() -> None:
+    tested = "Der Hund läuft nach Hause."
+    cleaner = Cleaner(CONFIG, HELD_OUT)
+    pairs = [("Berlin", "Berlin"), ("Berlin", "Berlin"), ("", ""), ("x" * 61, "x" * 61), (tested, tested)]
+    assert list(cleaner.clean(pairs, "names", keep_identical=True)) == [("Berlin", "Berlin")]
+    dropped = {rule: n for rule, n in cleaner.report.dropped.items() if n}
+    assert dropped == {"duplicate": 1, "empty": 1, "too_long": 1, "test_overlap": 1}
+    assert list(cleaner.clean([("Bonn", "Bonn")], "text")) == []
+
+
 # Few letters and few lengths, so that every rule is met.
 sides = st.text(alphabet="ab ", max_size=9) | st.sampled_from(
     ["Der Hund läuft nach Hause.", "x" * 61, "a a a a a a a a"]

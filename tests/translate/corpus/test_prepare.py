@@ -243,6 +243,10 @@ def test_a_corpus_made_before_a_setting_existed_stays_up_to_date(root: Path) -> 
     }
     changed = parse({**experiment(root).model_dump(), "augmentation": {"names": 0.5}}, "test")
     assert plan(changed)["config"]["augmentation"]["names"] == 0.5
+    assert "keep_identical" not in str(config)
+    values = experiment(root).model_dump()
+    values["data"]["train"][0]["keep_identical"] = True
+    assert "keep_identical" in plan(parse(values, "test"))["config"]["data"]["train"][0]
 
 
 def test_a_failed_rebuild_leaves_the_old_corpus(root: Path, tmp_path: Path) -> None:
