@@ -1,6 +1,10 @@
 """Source tokens that target tokens come from, by cross-attention (3.2.3).
 
-Dimension key: B sentences, H heads, S source positions, T target positions.
+A layer that aligns attends to one word of the source; others rest on its eos or on many words. So the sharpest layer is
+found without labels. Where words that both sides share are to be linked, it does so more often than the last layer but
+one (Garg et al., 2019), and in a stack that has grown it may be any.
+
+Dimension key: B sentences, L layers, H heads, S source positions, T target positions.
 """
 
 from collections.abc import Sequence
@@ -23,16 +27,20 @@ def cross_attention(
     Args:
         model: should be in eval mode.
         src, tgt: token ids of each pair, without bos and eos.
-        layer: index of the decoder layer. None is the last but one, which aligns best (Garg et al., 2019). IndexError
-            if there is no such layer.
+        layer: index of the decoder layer; None is `aligning_layer` of each pair. IndexError if there is no such layer.
     """
     if not src:
         return []
-    if layer is None:
-        layer = max(0, model.config.n_decoder_layers - 2)
     maps = model.attention_maps(source_batch(model, src), target_batch(model, tgt))
-    weights_BTS = maps.cross[layer].mean(dim=1)
-    return [weights[: len(t), : len(s)].cpu() for weights, s, t in zip(weights_BTS, src, tgt, strict=True)]
+    chosen = maps.cross if layer is None else [maps.cross[layer]]
+    weights_BLTS = torch.stack([weights_BHTS.mean(dim=1) for weights_BHTS in chosen], dim=1)
+    pairs = [w_LTS[:, : len(t), : len(s)] for w_LTS, s, t in zip(weights_BLTS, src, tgt, strict=True)]
+    return [w_LTS[aligning_layer(w_LTS)].cpu() for w_LTS in pairs]
+
+
+def aligning_layer(weights_LTS: Tensor) -> int:
+    """Return the index of the layer whose target tokens attend most to one source token each, eos left out."""
+    return int(weights_LTS.amax(dim=2).sum(dim=1).argmax()) if weights_LTS.numel() else 0
 
 
 def alignment(weights_TS: Tensor) -> list[tuple[int, int]]:

@@ -28,7 +28,7 @@ class Explain:
         value(DETAILS, "PART", "Attention: cross, or self-attention of the encoder or decoder [default: cross]."),
     ] = None
     layer: Annotated[
-        int | None, value(DETAILS, "N", "Attention: layer, from 1 [default: the last but one].", min=1)
+        int | None, value(DETAILS, "N", "Attention: layer, from 1 [default: the one that aligns best].", min=1)
     ] = None
     head: Annotated[int | None, value(DETAILS, "N", "Attention: head, from 1 [default: their mean].", min=1)] = None
     every_head: Annotated[bool, flag(DETAILS, "--every-head", "Attention: all heads of all layers.")] = False

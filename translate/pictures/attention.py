@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Literal
 import torch
 from torch import Tensor
 
+from transformer.search.alignment import aligning_layer
 from transformer.search.model_step import source_batch, target_batch, translate_ids
 from translate.errors import UserError
 from translate.models.folder import ModelFolder, not_finite
@@ -28,7 +29,7 @@ class View:
 
     Attributes:
         part: "cross" is the decoder reading the source, the others are self-attention.
-        layer: counted from 1; None is the last but one layer, which aligns best (Garg et al., 2019).
+        layer: counted from 1; None is the layer that aligns best, or with self-attention the last but one.
         head: counted from 1; None is the mean of the heads.
         every_head: show every head of every layer instead.
     """
@@ -67,7 +68,11 @@ class AttentionPicture:
     @property
     def layer(self) -> int:
         """Index of the layer that is shown."""
-        return max(0, len(self.weights) - 2) if self.view.layer is None else self.view.layer - 1
+        if self.view.layer is not None:
+            return self.view.layer - 1
+        if self.view.part == "cross":
+            return aligning_layer(self.weights.mean(dim=1)[:, :, :-1])
+        return max(0, len(self.weights) - 2)
 
     def panels(self) -> Iterator[tuple[str, Tensor]]:
         """Yield the name and the weights, by query and key, of each grid that is shown."""
