@@ -1,8 +1,8 @@
 """Source tokens that target tokens come from, by cross-attention (3.2.3).
 
-A layer that aligns attends to one word of the source; others rest on its eos or on many words. So the sharpest layer is
-found without labels. Where words that both sides share are to be linked, it does so more often than the last layer but
-one (Garg et al., 2019), and in a stack that has grown it may be any.
+A layer that aligns attends to one word of the source; other layers attend to its eos or to many words. The sharpest
+layer is therefore the best one, and no labels are needed to find it. The last layer but one (Garg et al., 2019) links
+fewer of the words that both sides share; in a decoder that has grown it may not align at all.
 
 Dimension key: B sentences, L layers, H heads, S source positions, T target positions.
 """

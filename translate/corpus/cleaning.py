@@ -120,9 +120,7 @@ class Cleaner:
     def _rules_against(self, pairs: Sequence[Pair], keep_identical: bool) -> list[str | None]:
         """Return the first rule that drops each pair, or None; remembers the pairs."""
         natural = [untagged(pair)[1] for pair in pairs]
-        rules = [self._rule_against(*pair) for pair in natural]
-        if keep_identical:  # the last of these rules
-            rules = [None if rule == "identical" else rule for rule in rules]
+        rules = [self._rule_against(*pair, keep_identical) for pair in natural]
         passed = [i for i, rule in enumerate(rules) if rule is None]
         if self._config.duplicates:
             for i, repeated in zip(passed, self._are_repeated([pairs[i] for i in passed]), strict=True):
@@ -133,7 +131,7 @@ class Cleaner:
                     rules[i] = "test_overlap"
         return rules
 
-    def _rule_against(self, source: str, target: str) -> str | None:
+    def _rule_against(self, source: str, target: str, keep_identical: bool) -> str | None:
         """Return the first rule that drops the pair regardless of other pairs, or None."""
         config = self._config
         words = len(source.split()), len(target.split())
@@ -144,7 +142,7 @@ class Cleaner:
             return "too_long"
         if max(characters) >= _EXEMPT_CHARACTERS and max(characters) > config.max_ratio * min(characters):
             return "ratio"
-        if config.identical and source == target:
+        if config.identical and not keep_identical and source == target:
             return "identical"
         return None
 

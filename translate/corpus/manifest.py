@@ -49,12 +49,13 @@ def corpus_settings(config: ExperimentConfig, tokenizer_sha256: str | None = Non
     # Keys of later versions must not change fingerprints of old corpora.
     if not settings["augmentation"]["names"]:
         del settings["augmentation"]["names"]
-    replayed = data["replay"]["sources"] if data["replay"] else ()
-    for source in (*data["train"], data["valid"], *data["test"].values(), *replayed):
-        if not source["keep_identical"]:
-            del source["keep_identical"]
+    sources = [*data["train"], data["valid"], *data["test"].values()]
     if data["replay"]:
         del data["replay"]["share"]  # used in training alone
+        sources += data["replay"]["sources"]
+    for source in sources:
+        if not source["keep_identical"]:
+            del source["keep_identical"]
     if tokenizer_sha256 is not None:
         settings["tokenizer"] = {"sha256": tokenizer_sha256}
     return settings

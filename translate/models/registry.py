@@ -154,7 +154,7 @@ def _installed_for(source: str | None, target: str | None, say: Say) -> Path | N
 
 
 def _fitting(folders: Iterable[Path], source: str | None, target: str | None, say: Say) -> list[Path]:
-    """The model folders for these languages; `say` receives a note for each that is damaged, as nobody named it."""
+    """The model folders for these languages; `say` receives a note for each damaged one, which is left out."""
     fitting = []
     for folder in folders:
         try:
