@@ -27,9 +27,7 @@ class Explain:
         Literal["cross", "encoder", "decoder"] | None,
         value(DETAILS, "PART", "Attention: cross, or self-attention of the encoder or decoder [default: cross]."),
     ] = None
-    layer: Annotated[
-        int | None, value(DETAILS, "N", "Attention: layer, from 1 [default: the one that aligns best].", min=1)
-    ] = None
+    layer: Annotated[int | None, value(DETAILS, "N", "Attention: layer, from 1 [default: the sharpest].", min=1)] = None
     head: Annotated[int | None, value(DETAILS, "N", "Attention: head, from 1 [default: their mean].", min=1)] = None
     every_head: Annotated[bool, flag(DETAILS, "--every-head", "Attention: all heads of all layers.")] = False
     beam: Annotated[

@@ -29,7 +29,7 @@ class View:
 
     Attributes:
         part: "cross" is the decoder reading the source, the others are self-attention.
-        layer: counted from 1; None is the layer that aligns best, or with self-attention the last but one.
+        layer: counted from 1; None is the layer whose attention is sharpest.
         head: counted from 1; None is the mean of the heads.
         every_head: show every head of every layer instead.
     """
@@ -70,9 +70,7 @@ class AttentionPicture:
         """Index of the layer that is shown."""
         if self.view.layer is not None:
             return self.view.layer - 1
-        if self.view.part == "cross":
-            return aligning_layer(self.weights.mean(dim=1)[:, :, :-1])
-        return max(0, len(self.weights) - 2)
+        return aligning_layer(self.weights.mean(dim=1)[:, :, :-1])  # the last key is eos
 
     def panels(self) -> Iterator[tuple[str, Tensor]]:
         """Yield the name and the weights, by query and key, of each grid that is shown."""
