@@ -70,7 +70,7 @@ class AttentionPicture:
         """Index of the layer that is shown."""
         if self.view.layer is not None:
             return self.view.layer - 1
-        return aligning_layer(self.weights.mean(dim=1)[:, :, :-1])  # the last key is eos
+        return aligning_layer(self.weights.mean(dim=1)[:, :, :-1])  # without the last key: eos, on the source side
 
     def panels(self) -> Iterator[tuple[str, Tensor]]:
         """Yield the name and the weights, by query and key, of each grid that is shown."""
