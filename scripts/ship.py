@@ -102,7 +102,8 @@ def chapters(run: Path, small: Path, weaknesses: str) -> Iterator[str]:
     source, target = (NAMES.get(code, code) for code in (config.data.source, config.data.target))
     yield (
         f"# {source} to {target}, {weights.n_parameters / 1e6:.1f} M parameters, {weights.precision}\n\n"
-        f'Trained from scratch by this project. `translate "..."` uses it, and so does '
+        "Trained by this project, without third-party weights, in the runs listed under Training; a run may start "
+        'from a model of the other direction. `translate "..."` uses it, and so does '
         f'`Translator.load("{config.data.source}-{config.data.target}")`.'
     )
     yield "## Data\n\n" + table(data_rows(run))

@@ -11,4 +11,5 @@ def optional_package(name: str, extra: str) -> Any:  # Any: mypy checks alike wh
     try:
         return import_module(name)
     except (ImportError, OSError) as error:  # OSError: a shared library is missing
-        raise UserError(f"this needs the package {name}: pip install 'transformer-translate[{extra}]'") from error
+        command = f"pip install '.[{extra}]'"
+        raise UserError(f"this needs the package {name}: {command} in a clone of this project") from error

@@ -68,7 +68,7 @@ def _extras() -> dict[str, object]:
     findings: dict[str, object] = {}
     for extra in extras:
         missing = [name for name in _required(extra) if _versions([name])[name] is None]
-        command = f"pip install '{DISTRIBUTION}[{extra}]'"
+        command = f"pip install '.[{extra}]' in a clone of this project"
         findings[extra] = f"missing {', '.join(missing)}: {command}" if missing else "complete"
     return findings
 

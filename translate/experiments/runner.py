@@ -133,7 +133,7 @@ def submit(jobs: Sequence[Job], folder: Path, parameters: Mapping[str, Any], clu
     try:
         import submitit
     except ImportError as error:
-        raise UserError("--slurm needs submitit: pip install 'transformer-translate[slurm]'") from error
+        raise UserError("--slurm needs submitit: pip install '.[slurm]' in a clone of this project") from error
     try:
         executor = submitit.AutoExecutor(folder=folder / "logs", cluster=cluster)
         executor.update_parameters(**parameters)

@@ -20,7 +20,7 @@ def require() -> None:
     if importlib.util.find_spec("tensorboard") is None:
         raise UserError(
             "training.tensorboard = true needs the package tensorboard; install it with "
-            "`pip install 'transformer-translate[tensorboard]'`, or set it to false"
+            "`pip install '.[tensorboard]'` in a clone of this project, or set it to false"
         )
 
 

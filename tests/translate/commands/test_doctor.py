@@ -36,7 +36,7 @@ def test_a_missing_package_is_named_with_its_install_command(monkeypatch: pytest
     extras = module._extras()
     assert extras["dev"] == "complete"
     assert "no-such-package" in str(extras["plots"])
-    assert "transformer-translate[plots]" in str(extras["plots"])
+    assert "pip install '.[plots]'" in str(extras["plots"])
     assert module._required(None) == ["torch"]
 
 

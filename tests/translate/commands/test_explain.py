@@ -112,7 +112,7 @@ def test_a_missing_matplotlib_names_the_extra(
 
     monkeypatch.setattr("translate.optional.import_module", missing)
     assert main(["explain", "--schedule", "--out", "a.svg"]) == 2
-    assert "pip install 'transformer-translate[plots]'" in capsys.readouterr().err
+    assert "pip install '.[plots]'" in capsys.readouterr().err
     assert main(["explain", "--schedule"]) == 0  # text needs no matplotlib
 
 

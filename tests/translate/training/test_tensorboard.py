@@ -106,7 +106,7 @@ def test_a_missing_package_is_reported_before_preparation(toy, monkeypatch, caps
     from translate.cli import main
 
     monkeypatch.setattr(tensorboard.importlib.util, "find_spec", lambda name: None)
-    with pytest.raises(UserError, match=r"pip install 'transformer-translate\[tensorboard\]'"):
+    with pytest.raises(UserError, match=r"pip install '\.\[tensorboard\]'"):
         tensorboard.require()
     monkeypatch.chdir(toy.folder)
     (toy.folder / "toy.json").write_text(json.dumps(toy.settings), encoding="utf-8")
