@@ -13,6 +13,7 @@ from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
+from contenders import layers
 from tqdm import tqdm
 
 from translate.corpus.lines import read_lines
@@ -30,7 +31,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     args = parser.parse_args(argv)
     translator = Translator.load(args.model)
     sets = {f"{path.parent.name}/{path.name}": compare(translator, path) for path in tqdm(args.sets, unit=" sets")}
-    print(json.dumps({"kind": "bench_guards", "commit": commit(), "model": args.model, "sets": sets}))
+    model = {"model": args.model, "layers": layers(Path(args.model))}
+    print(json.dumps({"kind": "bench_guards", "commit": commit(), **model, "sets": sets}))
     return 0
 
 

@@ -27,7 +27,7 @@ from http.client import HTTPConnection
 from itertools import cycle, islice
 from pathlib import Path
 
-from contenders import machine
+from contenders import layers, machine
 
 from translate.corpus import grammar
 from translate.models import registry
@@ -44,7 +44,8 @@ def main() -> int:
     spec = TranslationSpec.load(folder / "translation.json")
     lines = read(args.source, args.lines) if args.source else generated(args.lines)
     book = list(islice(cycle(lines), args.book))
-    record: dict[str, object] = {"kind": "bench_serve", "model": args.model.name, "lines": len(lines), **machine()}
+    model = {"model": args.model.name, "layers": layers(folder)}
+    record: dict[str, object] = {"kind": "bench_serve", **model, "lines": len(lines), **machine()}
     per_second = file_speed(folder, lines, args.threads)
     record["file_per_second"] = round(per_second, 1)
     with serving(folder, args) as (process, port):

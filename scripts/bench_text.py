@@ -24,7 +24,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from contenders import machine
+from contenders import layers, machine
 
 from translate.corpus.lines import read_lines
 from translate.inference.translator import Translator
@@ -45,6 +45,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     record = {
         "kind": "bench_text",
         "model": args.model,
+        "layers": layers(Path(args.model)),
         **machine(),
         "start": starts(args.model, args.rounds),
         "sentence": sentences(args.model, next(iter(texts.values()))[:100], args.rounds),

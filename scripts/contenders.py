@@ -12,6 +12,8 @@ from typing import Any
 import torch
 from tqdm import tqdm
 
+from translate.files import read_json
+from translate.models.registry import locate
 from translate.training.environment import commit, processor_name
 
 Answer = dict[str, float]
@@ -70,6 +72,12 @@ def peak_mb(pid: int | str = "self") -> int:
     except OSError:
         return 0
     return next((round(int(line.split()[1]) / 1e3) for line in lines if line.startswith("VmHWM")), 0)
+
+
+def layers(model: Path) -> str:
+    """Return the numbers of encoder and decoder layers of a model, such as "6 + 2"."""
+    config = read_json(locate(model, print) / "config.json")["model"]
+    return f"{config['n_encoder_layers']} + {config['n_decoder_layers']}"
 
 
 def machine() -> dict[str, Any]:

@@ -5,11 +5,12 @@
     python scripts/results.py experiments/norm        # grid -> scripts/results/grid-norm.json
     python scripts/results.py                         # scripts/results/*.json -> the tables of RESULTS.md
 
-Score a run with `translate evaluate` before adding it. A parent that is null in a record is a run whose
-cost is not known.
+Score a run with `translate evaluate` before adding it. The parents of a run that began with a shipped model are those
+on the card of the model. A parent that is null in a record is a run whose cost is not known.
 """
 
 import argparse
+import re
 import sys
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -51,7 +52,6 @@ def record_of(run: Path) -> Record:
     """Return the settings, data, cost and scores of a run."""
     manifest, config, end = read_json(run / "manifest.json"), read_json(run / "config.json"), state_of(run)
     *parents, own = (history(*part) for part in lineage(run))
-    unknown = [None] if card_before(run) else []
     return {
         "kind": "training",
         "name": run.name,
@@ -62,7 +62,7 @@ def record_of(run: Path) -> Record:
         "date": manifest["starts"][0]["time"][:10],
         "pairs": manifest["data"]["counts"]["kept"],
         "inputs": manifest["data"]["inputs"],
-        "parents": [*unknown, *parents],
+        "parents": [*recorded(card_before(run)), *parents],
         "valid": {key: end[key] for key in ("nll", "perplexity", "bleu")},
         "averaged": end["averaged"],
         # Corpora keep their licences, so records hold no sentences.
@@ -123,6 +123,15 @@ def card_before(run: Path) -> str:
     first, _ = lineage(run)[0]
     parent = read_json(first / "manifest.json").get("parent")
     return (Path(parent["path"]) / "README.md").read_text(encoding="utf-8") if parent else ""
+
+
+def recorded(card: str) -> list[Record | None]:
+    """Return command, commit, machine and cost of each run on a card, oldest first; None for one without a record."""
+    keys = ("command", "commit", "machine", "steps", "tokens", "seconds")
+    records = [record for record in map(read_json, sorted(RECORDS.glob("*.json"))) if record["kind"] == "training"]
+    known = {(of["command"], of["commit"][:9]): {key: of[key] for key in keys} for of in records}
+    runs = re.findall(r"^- `(translate .*?)`, commit (\w+), ", card, re.MULTILINE)
+    return [known.get((command, commit[:9])) for command, commit in runs] or [None] * bool(card)
 
 
 def rebuilt(page: str) -> str:
@@ -273,8 +282,8 @@ def decoding_table(records: Iterable[Record]) -> str:
             "beam": str(record["beam"]),
             "engine": name,
             "sentences/s": f"{contender['sentences_per_s']:,.0f}",
-            "ours is": f"{contender['ours_is_times']:.2f} times as fast",
-            "in bf16": f"{contender['ours_bf16_is_times']:.2f} times",
+            "ours (fp32) / this": f"{contender['ours_is_times']:.2f}",
+            "ours (bf16) / this": f"{contender['ours_bf16_is_times']:.2f}",
             "one sentence": f"{contender['single_ms']:.0f} ms",
             "from start": f"{contender['cold_s']:.1f} s" if "cold_s" in contender else "",
             "BLEU": f"{contender['bleu']:.1f}",
@@ -284,11 +293,16 @@ def decoding_table(records: Iterable[Record]) -> str:
     )
 
 
+def model_name(record: Record) -> str:
+    """Return the model of a benchmark with its layers and the commit that had it; later commits may have another."""
+    return f"{record['model']} of commit {record['commit'][:9]}, {record.get('layers', UNKNOWN)} layers"
+
+
 def text_table(records: Iterable[Record]) -> str:
     """Return one row for each benchmark of `translate text`; rates are sentences/s, in the order of the column."""
     return table(
         {
-            "model": record["model"],
+            "model": model_name(record),
             "machine": machine_name(record),
             "start to output": f"{record['start']['later_s']:.2f} s",
             "at the first use": f"{record['start']['first_s']:.2f} s",
@@ -307,7 +321,7 @@ def server_table(records: Iterable[Record]) -> str:
     """Return one row for each benchmark of the server."""
     return table(
         {
-            "model": record["model"],
+            "model": model_name(record),
             "machine": machine_name(record),
             "clients": str(record["clients"]["n"]),
             "sentences/s": f"{record['clients']['per_second']:.0f}",

@@ -92,6 +92,27 @@ def test_a_record_has_the_data_size_and_the_cost_of_each_parent(tmp_path: Path) 
     assert "sample" not in record["scores"]["news"]
 
 
+def test_parents_before_a_shipped_model_are_those_on_its_card(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(results, "RECORDS", tmp_path / "records")
+    (tmp_path / "records").mkdir()
+    known = run("known", command="translate train b.toml --from runs/a")
+    (tmp_path / "records" / "known.json").write_text(json.dumps(known), encoding="utf-8")
+    shipped = tmp_path / "models" / "de-en"
+    shipped.mkdir(parents=True)
+    commands = ["translate train a", known["command"]]
+    lines = [f"- `{command}`, commit 012345678, seed 1: 5 updates" for command in commands]
+    (shipped / "README.md").write_text("\n".join(["## Training", "", *lines]), encoding="utf-8")
+    write_run(tmp_path / "runs" / "c", shipped)
+    record = results.record_of(tmp_path / "runs" / "c")
+    assert [parent and parent["command"] for parent in record["parents"]] == [None, known["command"]]
+    assert results.total_compute(record) == "over 3.2 core h"
+
+
+def test_a_benchmark_names_the_model_that_its_commit_had() -> None:
+    record = {"model": "de-en", "commit": "0123456789abcdef", "layers": "6 + 2"}
+    assert results.model_name(record) == "de-en of commit 012345678, 6 + 2 layers"
+
+
 def test_a_parent_without_a_run_is_an_error(tmp_path: Path) -> None:
     write_run(tmp_path / "a", tmp_path / "gone" / "model")
     with pytest.raises(UserError, match="belongs to no run"):
