@@ -1,20 +1,33 @@
 """Quotation marks at one end of a sentence, whose partner stands in another sentence."""
 
-from translate.text import languages
+import html
+import re
 
-_MARKS = frozenset('"\u201c\u201d\u201e\u201f\u00ab\u00bb')
+from translate.text import languages
+from translate.text.characters import PROSE_ENTITIES
+
+_MARK = re.compile('["\u201c\u201d\u201e\u201f\u00ab\u00bb]')
+_CHARACTER = re.compile(f"&(?:{PROSE_ENTITIES});|.", re.DOTALL)
+_INCHES = re.compile(r'\d"\Z')
 
 
 def parted(sentence: str, target: str) -> tuple[str, str, str]:
     """Return opening mark, sentence and closing mark, the marks as `target` writes them; "" if there is none.
 
-    A mark that has a partner in the sentence, or is not at an end, stays in the sentence.
+    A mark that has a partner in the sentence, or is not at an end, stays in the sentence. So does a sign of inches. A
+    mark apart from the words, as in "Next \u00bb", is no quotation mark and is returned unchanged with its space.
     """
-    if sum(character in _MARKS for character in sentence) != 1 or len(sentence) < 2:
+    characters = _CHARACTER.findall(sentence)
+    read = "".join(map(html.unescape, characters))  # as many characters
+    if len(_MARK.findall(read)) != 1 or len(read) < 2 or _INCHES.search(read):
         return "", sentence, ""
     rules = languages.find(target)
-    if sentence[0] in _MARKS:
-        return rules.quotes[0] if rules else sentence[0], sentence[1:], ""
-    if sentence[-1] in _MARKS:
-        return "", sentence[:-1], rules.quotes[1] if rules else sentence[-1]
+    if _MARK.match(read):
+        stop = len(read) - len(read[1:].lstrip())
+        mark, rest = "".join(characters[:stop]), "".join(characters[stop:])
+        return rules.quotes[0] if rules and stop == 1 else mark, rest, ""
+    if _MARK.match(read[-1]):
+        start = len(read[:-1].rstrip())
+        rest, mark = "".join(characters[:start]), "".join(characters[start:])
+        return "", rest, rules.quotes[1] if rules and start == len(read) - 1 else mark
     return "", sentence, ""

@@ -6,6 +6,8 @@ from hypothesis import strategies as st
 
 from translate.text.quotes import parted
 
+SPACE = st.text(" \t\u00a0\u202f", min_size=1, max_size=3)
+
 
 @pytest.mark.parametrize(
     ("sentence", "target", "expected"),
@@ -19,6 +21,12 @@ from translate.text.quotes import parted
         ("„Ja“, sagte er", "en", ("", "„Ja“, sagte er", "")),
         ("„Ja.“", "en", ("", "„Ja.“", "")),
         ("Er sagte: „Ja.", "en", ("", "Er sagte: „Ja.", "")),
+        ("» Weiter", "en", ("» ", "Weiter", "")),
+        ("Mehr erfahren\u00a0»", "en", ("", "Mehr erfahren", "\u00a0»")),
+        ("Read more&nbsp;&raquo;", "de", ("", "Read more", "&nbsp;&raquo;")),
+        ("Ich bin krank.&ldquo;", "en", ("", "Ich bin krank.", '"')),
+        ('Der Monitor hat 27"', "en", ("", 'Der Monitor hat 27"', "")),
+        ("« Ja »", "en", ("", "« Ja »", "")),
         ('"', "de", ("", '"', "")),
         ("", "de", ("", "", "")),
     ],
@@ -30,3 +38,9 @@ def test_an_unpaired_mark_at_an_end_is_split_off(sentence, target, expected):
 @given(st.text('"„“a. ', max_size=9))
 def test_other_languages_keep_the_marks_as_they_are(sentence):
     assert "".join(parted(sentence, "fr")) == sentence
+
+
+@given(st.sampled_from('"«»„“”'), SPACE, st.sampled_from(["de", "en", "fr"]))
+def test_a_mark_apart_from_the_words_is_kept_unchanged(mark, space, target):
+    assert parted(f"{mark}{space}Ja", target) == (mark + space, "Ja", "")
+    assert parted(f"Ja{space}{mark}", target) == ("", "Ja", space + mark)
