@@ -18,6 +18,7 @@ _BLANKS = "\t\u00a0\u2000-\u200a\u202f\u205f"
 _SPACES = re.compile(f"[{_BLANKS}][ {_BLANKS}]*| [ {_BLANKS}]+")
 # Soft hyphen, zero-width characters and marks of writing direction: a model has seen few and invents words for them.
 _INVISIBLE = re.compile("[\u00ad\u200b-\u200f\u202a-\u202e\u2060\u2066-\u2069\ufeff]")
+_LIGATURE = re.compile("[\u017f\ufb00-\ufb06]")  # of Latin letters, as in text copied from a PDF; and the long s
 _MAX_SMALL_TALK = 6  # words; a longer sentence has enough context to tell nouns from verbs
 _MAX_ABBREVIATION = 4  # letters; a longer text in capitals is taken for shouted text
 _TOKEN = re.compile(r"\w+(?:-\d\w*)?")  # a word or a code, such as COVID-19
@@ -27,12 +28,13 @@ _MINUS = str.maketrans({"\u2212": "-", "\u2010": "-", "\u2011": "-"})
 def readable(text: str) -> str:
     """Return the text with composed letters (NFC), single plain spaces, plain hyphens and no invisible characters.
 
-    Entities of letters and punctuation are decoded. White space at either end stays.
+    Entities of letters and punctuation are decoded, and ligatures spelled out. White space at either end stays.
     """
     body = text.strip()
     start = text.index(body)
     before, after = text[:start], text[start + len(body) :]
     body = _ENTITY.sub(lambda match: html.unescape(match[0]), body)
+    body = _LIGATURE.sub(lambda match: unicodedata.normalize("NFKC", match[0]), body)
     body = unicodedata.normalize("NFC", _INVISIBLE.sub("", body)).translate(_MINUS)
     return before + _SPACES.sub(" ", body) + after
 

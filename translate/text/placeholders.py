@@ -27,7 +27,7 @@ KEPT_ELEMENT = re.compile(f"{_KINDS['code_element']}|{_KINDS['kept_element']}")
 _SIGN = re.compile(rf"[\u27e6`<&@{{%$/\\#\d\u20e3{_PARTS['signs']}]|--|\*\*|\.\w")
 
 # Letters that are not Latin, with their accents: Greek, Cyrillic, Chinese, and the micro sign.
-_OTHERS = "\u00b5\u0370-\u1dff\u1f00-\u1fff\u2c00-\u2fff\u3040-\ud7ff\uf900-\ufdff\ufe70-\uffdc"
+_OTHERS = "\u00b5\u0370-\u1dff\u1f00-\u1fff\u2c00-\u2fff\u3040-\ud7ff\uf900-\ufaff\ufb07-\ufdff\ufe70-\uffdc"
 OTHER_SCRIPT = re.compile(f"[{_OTHERS}]")
 
 _ALONE = re.compile(rf"{_KINDS['signs']}|[\d#*]\ufe0f?\u20e3|#\w+")
