@@ -21,10 +21,10 @@ _OPENING = r"[\"'\u2018-\u201f\u00bb\u00ab(\[\u00bf\u00a1\u2013\u2014*_-]{0,4}\s
 _NEXT = re.compile(rf"(?P<open>{_OPENING})(?P<word>\w[\w'\u2019]{{0,40}})?")
 _WORD_BEFORE = re.compile(r"[^\s(\[\"\u201a-\u201f\u00bb\u00ab/\u2013\u2014-]*$")
 _REACH = 40  # characters before a full stop that are checked
-# Columns (three spaces or a tab apart) and control characters separate sentences too.
-_LINE = re.compile(r"(?:[^\x00-\x20\x7f\x85\u2028\u2029]| {1,2}(?! ))+")
+# Columns (a bar, three spaces or a tab apart) and control characters separate sentences too.
+_LINE = re.compile(r"(?:[^\x00-\x20\x7f\x85\u2028\u2029|]|(?<=\S)\||\|(?=\S)| {1,2}(?! ))+")
 _BULLET = re.compile(
-    r"\s*(?:(?:[-*+\u2013\u2014>]|#{1,6}|\(?\d{1,3}[.)]|\(?[A-Za-z]\))\s+"
+    r"\s*(?:(?:[-*+\u2013\u2014>\u2039\u203a]|#{1,6}|\(?\d{1,3}(?:\.?\)|\.)|\(?[A-Za-z]\.?\))\s+"
     r"|[\u2022\u2023\u25aa\u25cf\u25b6\u25ba\u25e6\u2713\u2714\u27a4]\s*)+"
 )
 
