@@ -104,11 +104,12 @@ class Passages:
 
     def _plain(self, texts: Sequence[str]) -> dict[str, Translation]:
         """Translate sentences without placeholders; copy those that need no translation."""
-        copied = {text: flag for text in texts if (flag := self._flag_of_copy(text))}
-        prepared = {text: readable(text) for text in texts if text not in copied}
+        clean = {text: readable(text) for text in texts}
+        copied = {text: flag for text in texts if (flag := self._flag_of_copy(clean[text]))}
+        prepared = {text: clean[text] for text in texts if text not in copied}
         distinct = _distinct(prepared.values())
         found = self._checked(distinct) if self.guarded else self.search(distinct, 0)
-        return {text: found[clean] for text, clean in prepared.items()} | {
+        return {text: found[read] for text, read in prepared.items()} | {
             text: Translation(text).flagged(flag) for text, flag in copied.items()
         }
 

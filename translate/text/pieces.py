@@ -3,6 +3,8 @@
 import re
 from dataclasses import dataclass
 
+from translate.text.characters import readable
+
 
 @dataclass(frozen=True)
 class Piece:
@@ -26,7 +28,7 @@ def pieces(text: str, spans: list[tuple[int, int]]) -> list[Piece]:
     done = 0
     for start, stop in spans:
         part = text[start:stop]
-        if not re.search(r"\w", part):
+        if not re.search(r"\w", readable(part)):  # the letters of &nbsp; are no word
             continue
         start, stop = start + len(part) - len(part.lstrip()), stop - len(part) + len(part.rstrip())
         if done < start:

@@ -60,7 +60,9 @@ def test_a_sentence_in_several_passages_is_translated_once() -> None:
     assert sorted(model.asked) == ["Ja.", "Nein."]
 
 
-@pytest.mark.parametrize("text", ["", "  ", "...", "3,50 €", "🙂", "- 7 -", "{0} %s"])
+@pytest.mark.parametrize(
+    "text", ["", "  ", "...", "3,50 €", "🙂", "- 7 -", "{0} %s", "&nbsp;", "&laquo;", "<b>&nbsp;</b>"]
+)
 @pytest.mark.parametrize("n_symbols", [0, 16])
 def test_text_without_words_never_reaches_the_model(text: str, n_symbols: int) -> None:
     model = Model(swapped)
