@@ -37,6 +37,8 @@ _ATTRIBUTES = re.compile(
 )
 _ITEM = re.compile(r"\s*(?:[-*+]|\d{1,9}[.)])\s+|\[\^[^\]\s]{1,100}\]:\s")
 _HARD_BREAK = re.compile(r"(?:(?<! ) {2,}|\\)\r?\n?\Z")
+# The line below the names of the columns; a bar at the beginning or end of a row may be missing.
+_DELIMITER = re.compile(r"\|?(?:\s*:?-+:?\s*\|)+(?:\s*:?-+:?)?\s*\Z")
 _CELL = re.compile(r"((?:\\.|`[^`]*`|[^|\\`]|[\\`])+)|(\|)", re.DOTALL)
 
 
@@ -44,7 +46,8 @@ def read(lines: Iterable[str]) -> Iterator[Piece]:
     """Yield the pieces of a page; a paragraph is one piece with its line breaks, except hard ones."""
     open_lines: list[str] = []
     end: re.Pattern[str] | None = None  # of the current block of code or raw text
-    previous_blank = True
+    previous = ""  # line
+    in_table = False
     is_marked = False  # whether the first line may begin front matter
     indent = 0  # of the text of the current list item
     quote = 0  # number of marks of quotation before each line of the open paragraph
@@ -61,17 +64,23 @@ def read(lines: Iterable[str]) -> Iterator[Piece]:
         marks = QUOTE.match(line)
         depth, text = (marks[0].count(">"), line[marks.end() :]) if marks else (0, line)
         begins = not text.strip() or _BEGINS.match(text) or _FENCE.match(line) or _RULE.match(line)
-        if begins or depth not in (0, quote):
+        if "|" in previous and _DELIMITER.match(text):
+            in_table = True
+            yield from paragraph("".join(open_lines[:-1]))
+            yield from _row("".join(open_lines[-1:]))
+            open_lines = []
+        elif begins or depth not in (0, quote):
             yield from paragraph("".join(open_lines))
             open_lines = []
+            in_table = in_table and text.startswith("|")
         indent = _indent(line, indent)
         if end := _opening(line, n):
             found = None if end.pattern.startswith(r"\A") else end.search(line)  # in the same line
             yield from _raw(line, found)
             end = None if found else end
-        elif _is_layout(line, indent if previous_blank and not open_lines else None):
+        elif _is_layout(line, indent if not previous.strip() and not open_lines else None):
             yield Piece(line, translate=False)
-        elif line.lstrip().startswith("|"):
+        elif in_table or text.startswith("|"):
             yield from _row(line)
         elif open_lines:
             open_lines.append(line)
@@ -84,7 +93,7 @@ def read(lines: Iterable[str]) -> Iterator[Piece]:
         if _HARD_BREAK.search(line) or text.lstrip().startswith("#") or len(open_lines) >= _LONGEST:
             yield from paragraph("".join(open_lines))
             open_lines = []
-        previous_blank = not line.strip()
+        previous = line
     yield from paragraph("".join(open_lines))
 
 
@@ -129,8 +138,12 @@ def _is_layout(line: str, indent: int | None) -> bool:
 
 
 def _row(line: str) -> Iterator[Piece]:
-    """Yield the cells and bars of a row of a table."""
-    for cell, bar in _CELL.findall(line):
+    """Yield the cells and bars of a row of a table, which may stand in a quotation."""
+    marks = QUOTE.match(line)
+    start = marks.end() if marks else 0
+    if start:
+        yield Piece(line[:start], translate=False)
+    for cell, bar in _CELL.findall(line[start:]):
         if bar:
             yield Piece(bar, translate=False)
         else:

@@ -33,7 +33,8 @@ def split(text: str, language: str, markup: re.Pattern[str] = PLACEHOLDER) -> li
     """Divide `text` into sentences to translate and white space, bullets and numbering to copy.
 
     Args:
-        text: anything; a line break, and outside of markup a tab and three spaces, end a sentence.
+        text: anything; a line break ends a sentence; so do, outside of markup, a bar between spaces, a tab and three
+            spaces.
         language: language code; a language without a module is treated as English.
         markup: matches text in which no sentence ends.
     """
@@ -42,7 +43,7 @@ def split(text: str, language: str, markup: re.Pattern[str] = PLACEHOLDER) -> li
     kept: list[tuple[int, int]] = []
 
     def without_spaces(match: re.Match[str]) -> str:
-        if "\n" in match[0]:
+        if "\n" in match[0] or match[0] == "|":
             return match[0]
         kept.append(match.span())
         return "x" * len(match[0])

@@ -116,6 +116,12 @@ def test_bullets_at_the_start_of_a_line_are_copied(text, expected):
     assert sentences(text, "de") == expected
 
 
+@given(st.lists(st.sampled_from(["Name", "a|b", "`a | b`", "<b>ja</b>", "3"]), min_size=1))
+def test_bars_between_spaces_separate_columns(cells):
+    assert sentences(" | ".join(cells), "de") == cells
+    assert sentences(f"| {' | '.join(cells)} |", "de") == cells
+
+
 @pytest.mark.parametrize(
     "sentence",
     [
