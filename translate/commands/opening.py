@@ -8,10 +8,12 @@ from translate.errors import UserError
 from translate.models import registry
 from translate.models.folder import TranslationSpec
 from translate.options.translating import Translating
-from translate.text import identification
+from translate.text import formats, identification
+
+_BEGINNING = 2**20  # bytes of a file that are read to guess its language; the head of a web page may be long
 
 
-def find_model(options: Translating, *, exported: bool = False) -> Path:
+def find_model(options: Translating, *, exported: bool = False, layout: str = "lines", column: int = 1) -> Path:
     """Return the model folder for a translation; UserError if there is none.
 
     The text is read only to guess its language.
@@ -19,12 +21,14 @@ def find_model(options: Translating, *, exported: bool = False) -> Path:
     Args:
         options: the options of the verb.
         exported: whether a CTranslate2 folder is accepted.
+        layout: format of the text; only what is to be translated counts for the guess.
+        column: of a "tsv" file.
     """
-    source = _guess(options, exported) if options.from_language == "auto" else options.from_language
+    source = _guess(options, exported, layout, column) if options.from_language == "auto" else options.from_language
     return registry.find_model(options.model, say, source=source, target=options.to_language, exported=exported)
 
 
-def _guess(options: Translating, exported: bool) -> str | None:
+def _guess(options: Translating, exported: bool, layout: str, column: int) -> str | None:
     """Return the source language of a model that the text seems to be in; None if no model has the target language."""
     folders = [folder for _, folder in registry.named_models()]
     if chosen := registry.chosen_model(options.model, lambda _: None, exported=exported):
@@ -33,7 +37,7 @@ def _guess(options: Translating, exported: bool) -> str | None:
     known = sorted({spec.source for spec in specs if options.to_language in (None, spec.target)})
     if not known:
         return None
-    guessed = identification.language_of(_sample(options), known)
+    guessed = identification.language_of(_prose(_sample(options), layout, column), known)
     if guessed is None:
         raise UserError(f"--from auto: cannot guess the language of the text; name one of {', '.join(known)}")
     say(f"guessed the source language: {guessed}")
@@ -48,10 +52,17 @@ def _sample(options: Translating) -> list[str]:
         if not options.input.is_file():
             raise UserError(f"--from auto: {options.input} can be read only once; name the language")
         with options.input.open("rb") as file:
-            return [file.read(2**16).decode("utf-8", errors="replace")]
+            return [file.read(_BEGINNING).decode("utf-8", errors="replace")]
     if sys.stdin is None or sys.stdin.isatty():
         raise UserError("--from auto: there is no text yet to guess from; name the language")
     return [sys.stdin.buffer.peek().decode("utf-8", errors="replace")]  # type: ignore[union-attr]
+
+
+def _prose(texts: list[str], layout: str, column: int) -> list[str]:
+    """Return what of the texts is to be translated, without markup; all of them if that is nothing."""
+    lines = (line for text in texts for line in text.splitlines(keepends=True))
+    pieces = formats.reader(layout, column=column)(lines)
+    return [formats.markup(layout).sub(" ", piece.text) for piece in pieces if piece.translate] or texts
 
 
 def set_up_torch(threads: int | None) -> None:

@@ -106,7 +106,7 @@ def _say_speed(n_lines: int, seconds: float) -> None:
 
 def open_translator(options: Text) -> "Translator":
     """Return a translator with the chosen model and engine."""
-    folder = find_model(options, exported=True)
+    folder = find_model(options, exported=True, layout=options.format or "lines", column=options.column)
     from translate.inference.engine import TorchEngine
     from translate.inference.opening import open_engine
     from translate.inference.translator import Translator

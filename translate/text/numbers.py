@@ -26,7 +26,7 @@ _REACH = 10  # characters before a number that are checked for words such as "Nr
 
 
 def missing(output: str, text: str, source: str, target: str) -> set[int]:
-    """Return the positions of the numbers of `text` that its translation lacks, or whose units it lacks.
+    """Return the positions of the numbers of `text` that its translation lacks, also without unit or power of ten.
 
     It does not matter which separators a number has, but 12,50 is not 1250. 6 p.m. is 18 Uhr, and a spelled-out number
     is a number.
@@ -41,7 +41,11 @@ def missing(output: str, text: str, source: str, target: str) -> set[int]:
     lost = _not_in(found, needed, source)
     if lost:
         lost = _not_in(found | _counts(_with_digits(SYMBOL.sub(" ", output), target)), needed, source)
-    return lost | {match.start() for match in needed if not _has_units(output, match, source, target)}
+    return lost | {
+        match.start()
+        for match in needed
+        if not (_has_units(output, match, source, target) and _has_scale(output, match, source, target))
+    }
 
 
 def protect(text: str, source: str, target: str, only: Collection[int] | None = None) -> Protected:
@@ -97,14 +101,21 @@ def _localised(match: re.Match[str], source: str, target: str) -> str:
 
 @cache
 def _pattern(language: str) -> re.Pattern[str]:
-    """Return the pattern of a number. Signs and codes of units belong to it; the name of a unit follows it."""
-    units = _rules(language).units
+    """Return the pattern of a number.
+
+    Signs and codes of units belong to it. The name of a power of ten or of a unit follows it, and so does a sign after
+    a power of ten: "3 Mio. €".
+    """
+    rules = _rules(language)
+    units = rules.units
     signs = "|".join(map(re.escape, [*units, *(name for names in units.values() for name in names if name.isupper())]))
     names = "|".join(name for names in units.values() for name in names if name.islower())
+    scales = "|".join(name for names in rules.scales.values() for name in names)
     return re.compile(
         # Possessive, so that no part of 19,5kg is a number.
         rf"(?<![\w.,:/\u27e6])(?P<before>(?!%)(?:{signs})\s?)?(?P<digits>\d++(?:[.,:/]\d++)*+)"
-        rf"(?P<after>\s?(?:{signs}))?(?![\w\u27e7])(?:(?=\s?(?P<name>(?i:{names}))))?"
+        rf"(?(before)(?:[kKmM]|bn)?)(?P<after>\s?(?:{signs}))?(?![\w\u27e7])"
+        rf"(?=(?:\s?(?P<scale>(?i:{scales}))\w*\.?)?(?:\s?(?P<name>(?i:{names})|{signs}))?)"
     )
 
 
@@ -128,6 +139,30 @@ def _has_units(output: str, match: re.Match[str], source: str, target: str) -> b
         any(name in output or name in output.casefold() for name in (sign, *rules.units.get(sign, ())))
         for sign in (signs[unit.casefold()] for unit in _units(match))
     )
+
+
+def _has_scale(output: str, match: re.Match[str], source: str, target: str) -> bool:
+    """Return whether the output names the power of ten of a number, or writes it out, as 3,000,000 for 3 Millionen."""
+    rules = languages.find(target)
+    if rules is None or not match["scale"]:
+        return True
+    scale = _scale(match, source)
+    names = rules.scales.get(scale, ())
+    return any(name in output.casefold() for name in names) or _times(match, scale, source) in _counts(output)
+
+
+def _scale(match: re.Match[str], source: str) -> str:
+    """Return the power of ten that follows a number."""
+    scales = _rules(source).scales.items()
+    return next(scale for scale, names in scales if match["scale"].casefold() in names)
+
+
+def _times(match: re.Match[str], scale: str, source: str) -> str:
+    """Return the product of a number and a power of ten, without separators; "" if the number is no decimal."""
+    rules = _rules(source)
+    whole, _, decimals = match["digits"].replace(rules.grouping, "").partition(rules.decimal)
+    n_zeros = len(scale) - 1 - len(decimals)
+    return f"{whole}{decimals}{'0' * n_zeros}".lstrip("0") if (whole + decimals).isdigit() and n_zeros >= 0 else ""
 
 
 def _needed(text: str, source: str) -> list[re.Match[str]]:
@@ -191,4 +226,6 @@ def _forms(match: re.Match[str], source: str) -> list[str]:
         forms += [hour + end for hour in same for end in ("".join(minutes), *([""] if minutes == ["00"] else []))]
     elif rules and re.fullmatch(rf"[\d{re.escape(rules.grouping)}]+{re.escape(rules.decimal)}\d\d?", match["digits"]):
         forms = [_with_point([hours, *minutes])]
+    if match["scale"]:
+        forms.append(_times(match, _scale(match, source), source))
     return forms

@@ -464,6 +464,16 @@ def test_a_named_model_counts_when_the_language_is_guessed(
     assert "no model translates to fr" in capsys.readouterr().err
 
 
+def test_code_does_not_count_when_the_language_is_guessed(
+    model: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    style = "body { color: white; margin: 0; font-family: sans-serif; display: block }\n" * 200
+    page = tmp_path / "page.html"
+    page.write_text(f"<style>\n{style}</style>\n<p>{QUESTION}</p>\n", encoding="utf-8")
+    assert main(["--model", model, "--from", "auto", "--input", str(page)]) == 0
+    assert "guessed the source language: de" in capsys.readouterr().err
+
+
 def test_the_language_of_a_pipe_is_not_guessed_by_reading_it(model: str, capsys: pytest.CaptureFixture[str]) -> None:
     read, write = os.pipe()
     os.write(write, QUESTION.encode())

@@ -192,6 +192,25 @@ def test_a_number_without_its_unit_is_missing(text: str) -> None:
     assert not missing("3 et 20", text, "de", "fr")
 
 
+@pytest.mark.parametrize("text", ["Es sind 3,4 Milliarden Euro.", "Es sind 3,4 Mrd. €.", "Es sind 3,4 Mrd. EUR."])
+def test_a_power_of_ten_may_stand_between_a_number_and_its_unit(text: str) -> None:
+    assert protect(text, *DE_EN).originals == ("3.4",)
+    for lacking in ("It is 3.4 billion.", "It is 3.4 million euros.", "It is 3.4 euros."):
+        assert missing(lacking, text, *DE_EN) == {8}
+    for complete in ("It is 3.4 billion euros.", "It is €3.4 billion.", "It is 3,400,000,000 euros."):
+        assert not missing(complete, text, *DE_EN)
+
+
+def test_spelled_out_millions_are_not_missing() -> None:
+    assert not missing("twenty million people", "20 Millionen Menschen", *DE_EN)
+    assert missing("twenty people", "20 Millionen Menschen", *DE_EN) == {0}
+
+
+def test_an_abbreviated_amount_stays_whole() -> None:
+    assert protect("The budget is £50k or $3bn.", *EN_DE).originals == ("£50k", "$3bn")
+    assert missing("Der Haushalt ist 50k.", "The budget is £50k.", *EN_DE) == {14}
+
+
 def test_a_code_is_kept_with_its_number_and_a_name_is_translated() -> None:
     text = "1.234,56 EUR, USD 20 und 1.234,56 Euro"
     protected = protect(text, *DE_EN)

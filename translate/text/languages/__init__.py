@@ -22,6 +22,7 @@ class Language:
         grouping: separator between groups of three digits.
         decimal: decimal separator.
         units: names and codes of currencies and per cent by their sign; codes are in capitals.
+        scales: names of powers of ten that follow a number, as in "3 million", without their endings.
         numbered: matches at the end of a text after which a number stays in digits, such as "Nr.".
         clock: matches after a time of day, such as "Uhr".
         number_endings: matches the empty text before the ending of a number word, such as "fach" in "zwanzigfach".
@@ -39,6 +40,7 @@ class Language:
     grouping: str
     decimal: str
     units: dict[str, tuple[str, ...]]
+    scales: dict[str, tuple[str, ...]]
     numbered: re.Pattern[str]
     clock: re.Pattern[str]
     number_endings: re.Pattern[str]
