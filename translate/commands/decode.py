@@ -83,6 +83,7 @@ class _Decoder:
             no_repeat=options.no_repeat,
             coverage=options.coverage,
             terms=list(read_terms(read_lines(options.constrain), options.constrain)) if options.constrain else (),
+            terms_alpha=options.alpha if options.constrain else None,
         )
         self._engine = SearchEngine([engine.model_folder for engine in engines], rules)
         self._has_rules = rules != SearchRules() or len(members) > 1

@@ -37,6 +37,8 @@ class SearchRules:
         seed: of the samples. A sample depends only on the seed, its sentence and its number.
         no_repeat: no n-gram of this many tokens may occur twice; 0 allows all.
         terms: words that must occur.
+        terms_alpha: exponent of the length penalty of sentences with terms; None is the model's, but at most the paper's.
+            A forced word may be improbable, and with a greater exponent a longer output makes up for it.
         coverage: weight of the coverage penalty, by which finished hypotheses are ranked; 0 does not use it.
         prefixes: token ids of a source, and the token ids that its translation must start with.
     """
@@ -46,6 +48,7 @@ class SearchRules:
     seed: int = 0
     no_repeat: int = 0
     terms: Sequence[Term] = ()
+    terms_alpha: float | None = None
     coverage: float = 0.0
     prefixes: dict[Ids, Ids] = field(default_factory=dict)
 
@@ -138,6 +141,8 @@ class SearchEngine(TorchEngine):
             seeds = [[f"{rules.seed} {k} {list(ids)}" for k in range(config.n_best)] for ids in sources]
             found = sample(step, max_lengths, seeds, config, sampling=rules.sampling, device=device)
         elif any(phrases):
+            alpha = rules.terms_alpha
+            config = replace(config, alpha=min(config.alpha, SearchConfig().alpha) if alpha is None else alpha)
             found = constrained_search(step, max_lengths, phrases, config, device=device)
         else:
             found = beam_search(step, max_lengths, config, device=device)
