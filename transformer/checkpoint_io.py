@@ -17,10 +17,8 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 from torch import Tensor
 
-from transformer.config import ConfigError, ModelConfig
+from transformer.config import FORMAT, ConfigError, ModelConfig
 from transformer.model import Transformer
-
-FORMAT = 1
 
 Storage = Literal["fp32", "bf16", "int8"]
 _SCALE = ".scale"

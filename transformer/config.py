@@ -11,6 +11,7 @@ Positions = Literal["sinusoidal", "sinusoidal-blocks", "learned"]
 Tying = Literal["all", "target", "none"]
 Activation = Literal["relu", "swish"]
 
+FORMAT = 1  # of config.json
 _SIZES = ("vocab_size", "d_model", "n_heads", "d_ff", "n_encoder_layers", "n_decoder_layers", "max_length")
 
 

@@ -12,7 +12,7 @@ from translate.commands.test_sets import TestSets, file_name, run_of
 from translate.corpus.sources import Pair
 from translate.errors import UserError
 from translate.evaluation.report import Result
-from translate.files import read_json, write_json, write_text
+from translate.files import locked, read_json, write_json, write_text
 from translate.models import registry
 
 SAMPLE = 3  # lines of each set that scores.json shows
@@ -76,15 +76,17 @@ def write_record(
         **origin,
         "sample": _sample(pairs, hypotheses),
     }
-    present = _read_scores(out)
+    try:
+        # Another evaluation may write at the same time. The folder `out` itself is locked while its run trains.
+        with locked(out / "hypotheses", lambda: None):
+            present = _read_scores(out)
+            write_json(out / "scores.json", present | {result.test_set: values})
+    except OSError as error:
+        raise _unwritable(out, error) from error
     before = present.get(result.test_set)
     if isinstance(before, dict) and (other := _differences(before, values)):
         what = " and ".join(other)
         say(f"warning: {out / 'scores.json'} had scores of {what} on {result.test_set!r}, which were replaced")
-    try:
-        write_json(out / "scores.json", present | {result.test_set: values})
-    except OSError as error:
-        raise _unwritable(out, error) from error
 
 
 def _differences(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:

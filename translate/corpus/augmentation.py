@@ -122,11 +122,13 @@ class Augmenter:
         run.append(pair)
         least, greatest = _JOINED_WORDS
         wanted = least + (greatest - least) * _draw("joined", run[0]) / rate
-        if sum(n_words(source) for source, _ in run) < wanted:
+        total = sum(n_words(source) for source, _ in run)
+        if total < wanted:
             return None
+        is_joined = len(run) > 1 and total <= greatest
         source, target = (_text(sides) for sides in zip(*run, strict=True))
         run.clear()
-        return source, target
+        return (source, target) if is_joined else None
 
 
 def with_symbols(pair: Pair, n_symbols: int) -> Pair:

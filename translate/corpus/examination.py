@@ -116,7 +116,8 @@ def examine(config: ExperimentConfig) -> Examination:
             yield pair
 
     for source in sources:
-        for _ in cleaner.clean(measured(read_pairs(source, root, data.langpair)), describe(source)):
+        pairs = measured(read_pairs(source, root, data.langpair))
+        for _ in cleaner.clean(pairs, describe(source), keep_identical=source.keep_identical):
             pass
     n = cleaner.report.read
     if not n:

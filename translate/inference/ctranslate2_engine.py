@@ -18,7 +18,7 @@ from pathlib import Path
 from threading import Lock
 from typing import Any, Literal
 
-from transformer.config import ConfigError, ModelConfig
+from transformer.config import FORMAT, ConfigError, ModelConfig
 from transformer.search.hypothesis import Hypothesis, SearchConfig
 from translate import files
 from translate.corpus.tokenizer import Tokenizer
@@ -266,7 +266,10 @@ def _load(
 def _config(folder: Path) -> ModelConfig:
     """Return the architecture of a model folder; UserError if its config.json is damaged."""
     try:
-        return ModelConfig.from_dict(files.read_json(folder / "config.json")["model"])
+        description = files.read_json(folder / "config.json")
+        if description["format"] != FORMAT:
+            raise ConfigError(f"format {description['format']} is unknown; this version reads {FORMAT}")
+        return ModelConfig.from_dict(description["model"])
     except (OSError, KeyError, TypeError, AttributeError, ValueError) as error:
         reason = error if isinstance(error, ConfigError) else "it is damaged or belongs to another program"
         raise UserError(f"{folder / 'config.json'}: not a config of this toolkit: {reason}") from error

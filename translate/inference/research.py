@@ -37,8 +37,8 @@ class SearchRules:
         seed: of the samples. A sample depends only on the seed, its sentence and its number.
         no_repeat: no n-gram of this many tokens may occur twice; 0 allows all.
         terms: words that must occur.
-        terms_alpha: exponent of the length penalty of sentences with terms; None is the model's, but at most the paper's.
-            A forced word may be improbable, and with a greater exponent a longer output makes up for it.
+        terms_alpha: exponent of the length penalty of sentences with terms; None is the model's, at most the paper's. A
+            forced word may be improbable, and with a greater exponent a longer output makes up for it.
         coverage: weight of the coverage penalty, by which finished hypotheses are ranked; 0 does not use it.
         prefixes: token ids of a source, and the token ids that its translation must start with.
     """

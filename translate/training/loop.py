@@ -123,8 +123,9 @@ class Trainer:
                 if message := failure(self._n_skipped):
                     self._fail(f"{self.run.folder}: {message}")
                 # Clocks and signals differ between ranks, but all ranks must decide the same.
-                due = self.checkpoints.is_due(self.state, stopping=bool(stop))
-                stopping, saving = self.ranks.any(bool(stop), due)
+                stopped = bool(stop)  # read once: a signal may come at any time
+                due = self.checkpoints.is_due(self.state, stopping=stopped)
+                stopping, saving = self.ranks.any(stopped, due)
                 if saving:
                     self._save(scheduled=False)
                 if stopping:

@@ -173,8 +173,17 @@ def test_joined_pairs_are_adjacent_in_order_and_within_the_length_range(n, rate)
         assert source in sources
         assert target in targets
         assert re.findall(r"\d+", source) == re.findall(r"\d+", target)
-        assert 25 <= len(source.split()) <= 75 + 6
+        assert 25 <= len(source.split()) <= 75
     assert n < 60 or rate < 1 or joined
+
+
+@given(st.lists(st.integers(1, 200), min_size=1, max_size=12))
+def test_a_long_pair_is_not_repeated_and_does_not_lead_out_of_the_length_range(lengths: list[int]):
+    pairs = [(f"{'ja ' * n}{i}.", f"{'yes ' * n}{i}.") for i, n in enumerate(lengths)]
+    found = variants(pairs, AugmentationConfig(joined=1), 0)
+    joined = [pair for pair in found if pair not in pairs]
+    assert len(found) == len(pairs) + len(joined)
+    assert all(25 <= len(source.split()) <= 75 for source, _ in joined)
 
 
 def test_only_whole_sentences_in_a_row_are_joined():

@@ -63,6 +63,14 @@ def test_pairs_that_prepare_would_drop_are_counted_by_rule(found: Examination) -
     assert found.cleaning.read == found.n_checked == len(CLEAN) + len(PLANTED) + 3
 
 
+def test_equal_sides_that_prepare_keeps_are_not_counted_as_dropped(tmp_path: Path) -> None:
+    config = experiment(tmp_path, [*CLEAN, ("Oslo", "Oslo")], CLEAN[:2])
+    assert examine(config).cleaning.dropped["identical"] == 1
+    kept = [source.model_copy(update={"keep_identical": True}) for source in config.data.train]
+    config = config.model_copy(update={"data": config.data.model_copy(update={"train": kept})})
+    assert not examine(config).cleaning.dropped["identical"]
+
+
 def test_lengths_are_those_of_all_pairs(found: Examination) -> None:
     assert [counts.total() for counts in found.lengths] == [found.cleaning.read] * 2
     assert found.lengths[1][0] == 1

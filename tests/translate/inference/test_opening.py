@@ -14,12 +14,13 @@ import pytest
 import translate
 from tests.conftest import CORPORA
 from tests.translate.conftest import SENTENCES
+from transformer.checkpoint_io import CheckpointError
 from transformer.search.hypothesis import SearchConfig
 from transformer.search.scoring import score_ids
 from translate.corpus.grammar import generate
 from translate.errors import UserError
 from translate.inference.engine import TorchEngine
-from translate.inference.opening import open_engine, torch_engine
+from translate.inference.opening import EngineName, open_engine, torch_engine
 from translate.inference.translator import Translator
 from translate.models import cache, registry
 from translate.models.folder import ModelFolder
@@ -191,9 +192,17 @@ def test_the_requested_engine_and_precision_are_used(parts: ModelFolder) -> None
         open_engine(parts.folder, "ctranslate2", device="cuda")
 
 
-def test_a_damaged_folder_gives_the_error_of_the_pytorch_engine(parts: ModelFolder, tmp_path: Path) -> None:
-    from transformer.checkpoint_io import CheckpointError
+@pytest.mark.parametrize("name", ["auto", "ctranslate2", "torch"])
+def test_a_folder_of_a_later_format_is_refused(name: EngineName, parts: ModelFolder, tmp_path: Path) -> None:
+    for file in parts.folder.iterdir():
+        (tmp_path / file.name).write_bytes(file.read_bytes())
+    description = json.loads((parts.folder / "config.json").read_text(encoding="utf-8"))
+    (tmp_path / "config.json").write_text(json.dumps(description | {"format": 2}), encoding="utf-8")
+    with pytest.raises((UserError, CheckpointError), match="format 2 is unknown; this version reads 1"):
+        open_engine(tmp_path, name)
 
+
+def test_a_damaged_folder_gives_the_error_of_the_pytorch_engine(parts: ModelFolder, tmp_path: Path) -> None:
     for file in parts.folder.iterdir():
         (tmp_path / file.name).write_bytes(file.read_bytes())
     (tmp_path / "model.safetensors").write_bytes(b"short")
