@@ -17,6 +17,7 @@ WARNINGS = {
     "echo": "mostly copied by the model, as it does with text that is not in its source language",
     "length": "the translation did not end and was cut off",
     "missing": "a number is missing from the translation",
+    "empty": "the model gave no translation, so another was searched or the text was left unchanged",
     "repetition": "the model repeated itself, so the translation may be wrong",
     "confidence": "the translation has a low probability and may be wrong",
 }

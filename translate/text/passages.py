@@ -126,7 +126,8 @@ class Passages:
         rules = languages.find(self.source)
         capitalise = capitalised if rules and rules.capitalises_nouns else str
         readings = {text: _distinct([(lower := lowered(text)), capitalise(lower)]) for text in texts}
-        found = self._with_numbers(self._without_loops(_distinct(chain.from_iterable(readings.values()))))
+        distinct = _distinct(chain.from_iterable(readings.values()))
+        found = self._with_numbers(self._with_words(self._without_loops(distinct)))
         best = {}
         for text, variants in readings.items():
             chosen = max(variants, key=lambda variant: found[variant].confidence)
@@ -142,6 +143,14 @@ class Passages:
         for text in bad:
             best = found[text] if _is_bad(again[text], text) else again[text]
             found[text] = best.flagged("repetition")
+        return found
+
+    def _with_words(self, found: dict[str, Translation]) -> dict[str, Translation]:
+        """Search again, with another first letter, for what got an empty translation; copy what gets one again."""
+        others = {text: text[:1].swapcase() + text[1:] for text in found if not found[text].text.strip()}
+        again = self.search(_distinct(others.values()), 0) if others else {}
+        for text, other in others.items():
+            found[text] = (again[other] if again[other].text.strip() else Translation(text)).flagged("empty")
         return found
 
     def _with_numbers(self, found: dict[str, Translation]) -> dict[str, Translation]:

@@ -6,6 +6,8 @@
     capitals       the source was searched with other capital letters: text in capitals in lower case, or a few German
                    words in lower case with capitals
     placeholders   the text between placeholders was translated piece by piece, or the model invented a placeholder
+    empty          the model gave no translation, so the first letter was changed for a second search, or the source was
+                   copied
     repetition     the translation repeated itself, so a second search excluded repetitions
     length         the translation was cut off at the length limit for its source
     numbers        a number was missing, so a second search kept all numbers fixed; or a number was a copy and got the
@@ -20,7 +22,7 @@ The flags in `SUSPICIOUS` say that the translation may be wrong.
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-SUSPICIOUS = frozenset({"language", "repetition", "length", "missing", "echo", "confidence"})
+SUSPICIOUS = frozenset({"language", "empty", "repetition", "length", "missing", "echo", "confidence"})
 
 # Chosen on development sets so that of the suspicious sentences at least 70 % have a chrF below the median; see
 # scripts/bench_confidence.py.

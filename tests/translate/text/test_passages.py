@@ -92,6 +92,16 @@ def test_a_loop_that_cannot_be_broken_stays_as_it_was() -> None:
     assert (sentence.text, sentence.flags) == ("hahahahahahahahahaha", ("repetition",))
 
 
+def test_no_sentence_gets_an_empty_translation() -> None:
+    model = Model(lambda text: "" if text[0].islower() else text.upper())
+    found, lost = translated(model, "oder nicht", "ja"), translated(Model(lambda _: " "), "Das ist gut.")
+    assert [(one.text, one.flags, one.suspicious) for one in found] == [
+        ("ODER NICHT", ("empty",), True),
+        ("JA", ("empty",), True),
+    ]
+    assert [(one.text, one.flags) for one in lost] == [("Das ist gut.", ("empty",))]
+
+
 def test_the_second_search_forbids_repetition() -> None:
     seen: list[tuple[list[str], int]] = []
 
