@@ -84,7 +84,6 @@ def test_a_term_appears_where_its_source_does(prefix: str, parts: ModelFolder) -
                 assert source not in line or target in translation.text, words
 
 
-@pytest.mark.parametrize("most", [512, 1])
 @pytest.mark.parametrize(("alpha", "searched"), [(None, 0.6), (1.1, 1.1)])
 def test_the_length_penalty_of_lines_with_terms_is_limited(
     alpha: float | None, searched: float, parts: ModelFolder
@@ -94,10 +93,11 @@ def test_the_length_penalty_of_lines_with_terms_is_limited(
     engine = SearchEngine([parts], SearchRules(terms=terms, terms_alpha=alpha))
     found = translate_lines(engine, lines, beam_size=3, alpha=2.0)
     same = SearchEngine([parts], SearchRules(terms=terms, terms_alpha=searched))
-    assert found[0] == translate_lines(same, lines, beam_size=3, alpha=searched)[0]
+    assert found[0][0].tokens == translate_lines(same, lines, beam_size=3, alpha=searched)[0][0].tokens
     assert found[1] == translate_lines(SearchEngine([parts]), lines, beam_size=3, alpha=2.0)[1]
 
 
+@pytest.mark.parametrize("most", [512, 1])
 def test_a_translation_does_not_depend_on_the_terms_of_other_lines(
     most: int, parts: ModelFolder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
