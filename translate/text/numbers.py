@@ -104,7 +104,7 @@ def _pattern(language: str) -> re.Pattern[str]:
     """Return the pattern of a number.
 
     Signs and codes of units belong to it. The name of a power of ten or of a unit follows it, and so does a sign after
-    a power of ten: "3 Mio. €".
+    a power of ten: "3 Mio. $".
     """
     rules = _rules(language)
     units = rules.units

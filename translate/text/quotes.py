@@ -14,8 +14,8 @@ _INCHES = re.compile(r'\d"\Z')
 def parted(sentence: str, target: str) -> tuple[str, str, str]:
     """Return opening mark, sentence and closing mark, the marks as `target` writes them; "" if there is none.
 
-    A mark that has a partner in the sentence, or is not at an end, stays in the sentence. So does a sign of inches. A
-    mark apart from the words, as in "Next \u00bb", is no quotation mark and is returned unchanged with its space.
+    A mark that has a partner in the sentence, or is not at an end, stays in the sentence. So does a sign of inches. An
+    angle mark apart from the words, as after "Next", is no quotation mark and is returned unchanged with its space.
     """
     characters = _CHARACTER.findall(sentence)
     read = "".join(map(html.unescape, characters))  # as many characters

@@ -123,8 +123,7 @@ class Trainer:
                 if message := failure(self._n_skipped):
                     self._fail(f"{self.run.folder}: {message}")
                 # Clocks and signals differ between ranks, but all ranks must decide the same.
-                stopped = bool(stop)  # read once: a signal may come at any time
-                due = self.checkpoints.is_due(self.state, stopping=stopped)
+                due = self.checkpoints.is_due(self.state, stopping=(stopped := bool(stop)))
                 stopping, saving = self.ranks.any(stopped, due)
                 if saving:
                     self._save(scheduled=False)
