@@ -21,7 +21,7 @@ def find_model(options: Translating, *, exported: bool = False, layout: str = "l
     Args:
         options: the options of the verb.
         exported: whether a CTranslate2 folder is accepted.
-        layout: format of the text; only what is to be translated counts for the guess.
+        layout: format of the text; the guess uses only the parts that are translated.
         column: of a "tsv" file.
     """
     source = _guess(options, exported, layout, column) if options.from_language == "auto" else options.from_language
@@ -59,7 +59,7 @@ def _sample(options: Translating) -> list[str]:
 
 
 def _prose(texts: list[str], layout: str, column: int) -> list[str]:
-    """Return what of the texts is to be translated, without markup; all of them if that is nothing."""
+    """Return the parts of the texts that are translated, without markup; the texts themselves if there are none."""
     lines = (line for text in texts for line in text.splitlines(keepends=True))
     pieces = formats.reader(layout, column=column)(lines)
     return [formats.markup(layout).sub(" ", piece.text) for piece in pieces if piece.translate] or texts

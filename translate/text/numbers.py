@@ -146,9 +146,8 @@ def _has_scale(output: str, match: re.Match[str], source: str, target: str) -> b
     rules = languages.find(target)
     if rules is None or not match["scale"]:
         return True
-    scale = _scale(match, source)
-    names = rules.scales.get(scale, ())
-    return any(name in output.casefold() for name in names) or _times(match, scale, source) in _counts(output)
+    names = rules.scales.get(_scale(match, source), ())
+    return any(name in output.casefold() for name in names) or _written_out(match, source) in _counts(output)
 
 
 def _scale(match: re.Match[str], source: str) -> str:
@@ -157,11 +156,11 @@ def _scale(match: re.Match[str], source: str) -> str:
     return next(scale for scale, names in scales if match["scale"].casefold() in names)
 
 
-def _times(match: re.Match[str], scale: str, source: str) -> str:
-    """Return the product of a number and a power of ten, without separators; "" if the number is no decimal."""
+def _written_out(match: re.Match[str], source: str) -> str:
+    """Return a number times the power of ten that follows it, without separators; "" if the number is no decimal."""
     rules = _rules(source)
     whole, _, decimals = match["digits"].replace(rules.grouping, "").partition(rules.decimal)
-    n_zeros = len(scale) - 1 - len(decimals)
+    n_zeros = len(_scale(match, source)) - 1 - len(decimals)
     return f"{whole}{decimals}{'0' * n_zeros}".lstrip("0") if (whole + decimals).isdigit() and n_zeros >= 0 else ""
 
 
@@ -227,5 +226,5 @@ def _forms(match: re.Match[str], source: str) -> list[str]:
     elif rules and re.fullmatch(rf"[\d{re.escape(rules.grouping)}]+{re.escape(rules.decimal)}\d\d?", match["digits"]):
         forms = [_with_point([hours, *minutes])]
     if match["scale"]:
-        forms.append(_times(match, _scale(match, source), source))
+        forms.append(_written_out(match, source))
     return forms

@@ -5,6 +5,8 @@ import json
 import shlex
 import shutil
 import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -12,9 +14,13 @@ import pytest
 import sacrebleu
 
 from translate.cli import main
+from translate.commands import score_files
 from translate.commands.systems import Output
 from translate.config.load import parse
 from translate.corpus.prepare import prepare
+from translate.evaluation.report import Result
+from translate.evaluation.scores import score
+from translate.files import write_json
 from translate.inference.translator import Translator
 from translate.models.folder import ModelFolder
 
@@ -399,3 +405,23 @@ def test_a_model_without_capitals_is_scored_with_a_warning(
     assert main(["evaluate", "runs/x", *files]) == 0
     assert "warning: x: has no capital letter" in capsys.readouterr().err
     assert json.loads((run / "scores.json").read_text(encoding="utf-8"))["cased"]["bleu"]["score"] < 50
+
+
+def test_evaluations_that_write_at_the_same_time_all_keep_their_scores(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pairs = [("Ein Hund.", "A dog.")]
+    scores = score(["A dog."], ["A dog."])
+    (tmp_path / "hypotheses").mkdir()
+
+    def slow_write(path: Path, content: object) -> None:
+        time.sleep(0.02)  # so that without a lock all have read the file before one writes it
+        write_json(path, content)
+
+    monkeypatch.setattr(score_files, "write_json", slow_write)
+    names = {f"set-{i}" for i in range(7)}
+    results = [Result(name, "model", scores, {}, 1.0) for name in names]
+    origin = {"model_sha256": "0", "decoding": {}, "engine": "torch"}
+    with ThreadPoolExecutor(len(names)) as pool:
+        list(pool.map(lambda result: score_files.write_record(tmp_path, result, origin, pairs, ["A dog."]), results))
+    assert json.loads((tmp_path / "scores.json").read_text(encoding="utf-8")).keys() == names
