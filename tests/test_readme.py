@@ -11,7 +11,6 @@ import shlex
 import shutil
 import sys
 import tomllib
-from collections.abc import Iterator
 from pathlib import Path
 from types import CodeType
 from unittest import mock
@@ -20,9 +19,12 @@ import pytest
 import torch
 import typer
 
+from tests.programs import program
 from transformer import layers
 from translate.cli import app, main
 from translate.corpus.grammar import generate
+
+outputs = program("outputs")
 
 ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -265,7 +267,9 @@ def run_page(name: str, languages: tuple[str, ...] = ("toml", "sh", "python")) -
             run_commands(code, unwritten)
         elif language == "python" and "import ray" not in code:
             printed = output_of(compile(code, f"{name}: {code}", "exec"), namespace)
-            assert not shown or printed is None or is_like(printed, shown.removesuffix("\n")), f"{code}\n{printed}"
+            assert not shown or printed is None or outputs.is_like(printed.rstrip("\n"), shown.rstrip("\n")), (
+                f"{code}\n{printed}"
+            )
 
 
 def steps(text: str) -> list[tuple[str, str, str]]:
@@ -336,37 +340,6 @@ def test_the_experiments_of_the_readme_and_of_the_guide_are_made_smaller():
         assert len(set(experiment.split("\n")) - set(smaller(experiment).split("\n"))) == 3
 
 
-def session(text: str) -> Iterator[tuple[str, str]]:
-    """Each command of the `console` blocks, and the lines below it."""
-    for block in blocks(text, "console"):
-        for part in block.removeprefix("$ ").split("\n$ "):
-            command, _, output = part.partition("\n")
-            yield command.strip(), output.removesuffix("\n")
-
-
-def is_like(said: str, shown: str) -> bool:
-    """True if an output matches the one shown, where a line of dots stands for any lines."""
-    return re.fullmatch(re.escape(shown).replace(r"\.\.\.", "(?s:.*)"), said.removesuffix("\n")) is not None
-
-
 @EVERY_PAGE
-def test_sessions_show_what_the_shipped_models_say(
-    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-):
-    monkeypatch.chdir(tmp_path)
-    shutil.copy(ROOT / "tests" / "documents" / "page.md", tmp_path)
-    Path("corpus.de").write_text("Guten Morgen\n", encoding="utf-8")
-    for command, shown in session(page(name)):
-        if command.startswith("cat "):
-            Path(command.removeprefix("cat ")).write_text(f"{shown}\n", encoding="utf-8")
-            continue
-        command, _, pipe = command.partition(" | ")
-        words = shlex.split(command)
-        if words[0] != "translate":
-            continue
-        assert main(words[1:]) == 0, f"{command}\n{capsys.readouterr().err}"
-        said = capsys.readouterr().out
-        if pipe:
-            assert pipe == "jq -r '.alternatives[].text'"
-            said = "\n".join(other["text"] for other in json.loads(said)["alternatives"])
-        assert not shown or is_like(said, shown), f"{command}\n{said}"
+def test_sessions_show_what_the_shipped_models_say(name: str):
+    assert outputs.with_outputs(page(name)) == page(name)
