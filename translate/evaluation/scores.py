@@ -114,9 +114,25 @@ def check_counts(hypotheses: Sequence[str], references: Sequence[str]) -> None:
 
 
 def _corpus_score(metric: "Metric", hypotheses: Sequence[str], references: Sequence[str], n_resamples: int) -> Score:
+    _return_floats(metric)
     result = metric.corpus_score(hypotheses, [references], n_bootstrap=n_resamples)
     signature = str(metric.get_signature())
     if n_resamples == 1:
         return Score(float(result.score), signature)
     record = json.loads(result.format(width=4, signature=signature, is_json=True))
     return Score(float(result.score), signature, record.get("confidence_mean", 0.0), record.get("confidence_var", 0.0))
+
+
+def _return_floats(metric: "Metric") -> None:
+    """Let a metric of sacreBLEU compute all scores as `float`.
+
+    Resamples without a match score 0.0, others a `numpy.float32`; the mean of both types is a TypeError.
+    """
+    compute = metric._compute_score_from_stats
+
+    def compute_float(stats: list[float]) -> object:
+        result = compute(stats)
+        result.score = float(result.score)
+        return result
+
+    vars(metric)["_compute_score_from_stats"] = compute_float

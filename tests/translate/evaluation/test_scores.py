@@ -43,6 +43,12 @@ def test_intervals_surround_the_score_and_are_the_same_every_time() -> None:
     assert scores.bleu.value == score(hypotheses, references).bleu.value
 
 
+def test_resamples_without_a_match_count_in_the_intervals() -> None:
+    bleu = score(["a b c d e", "q"], ["a b c d e", "z"], confidence=True).bleu
+    assert bleu.interval == pytest.approx(50, abs=0.1)  # from 0, where only the second line was drawn, to 100
+    assert 0 < bleu.mean < 100
+
+
 def test_chinese_is_not_split_at_spaces() -> None:
     scores = score(["你好世界吗"], ["你好世界呢"], target="zh")
     assert "tok:zh" in scores.bleu.signature
