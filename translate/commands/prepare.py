@@ -1,6 +1,7 @@
 """`translate prepare`: clean and tokenize the corpus of an experiment."""
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from translate.commands.messages import say
 from translate.config.data import MonoSource
@@ -8,6 +9,9 @@ from translate.config.load import load
 from translate.config.schema import ExperimentConfig
 from translate.corpus.prepare import prepare
 from translate.options.training import Prepare
+
+if TYPE_CHECKING:
+    from translate.inference.back_translation import BackTranslations
 
 SYNTHETIC = Path("prepared") / "synthetic"  # translations of monolingual sources
 
@@ -28,11 +32,23 @@ def complete(config: ExperimentConfig, *, make: bool = True) -> ExperimentConfig
 
     With `make` false, UserError if a side would have to be made.
     """
-    if not any(isinstance(source, MonoSource) for source in (*config.data.train, *config.data.replay_sources)):
+    sides = back_translations(config)
+    if sides is None:
         return config
-    from translate.inference.back_translation import with_synthetic
+    if make:
+        sides.make()
+    else:
+        sides.require()
+    return sides.config
 
-    return with_synthetic(config, SYNTHETIC, say, make=make)
+
+def back_translations(config: ExperimentConfig) -> "BackTranslations | None":
+    """Return the synthetic sides of the experiment's monolingual sources, or None if it has no such sources."""
+    if not any(isinstance(source, MonoSource) for source in (*config.data.train, *config.data.replay_sources)):
+        return None
+    from translate.inference.back_translation import BackTranslations
+
+    return BackTranslations(config, SYNTHETIC, say)
 
 
 def default_folder(config_path: Path) -> Path:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import typer
 
-from translate.commands.prepare import complete, default_folder, experiment_name
+from translate.commands.prepare import back_translations, default_folder, experiment_name
 from translate.config.load import load
 from translate.errors import UserError
 from translate.models import registry
@@ -33,13 +33,14 @@ def run(options: Train) -> None:
         config, name = original.config, f"{original.run.folder.resolve().name}-again"
         corpus = options.prepared or original.corpus_folder(Path("prepared") / name)
     elif options.config is not None:
-        config, name = complete(load(options.config, options.overrides or [])), experiment_name(options.config)
+        config, name = load(options.config, options.overrides or []), experiment_name(options.config)
         corpus = options.prepared or default_folder(options.config)
     else:
         raise UserError("name an experiment file: translate train CONFIG; or a run to repeat with --reproduce")
     metrics(config.data.target)  # reports a missing package before anything is trained
+    sides = None if original is not None else back_translations(config)
     is_same = train_experiment(
-        config,
+        config if sides is None else sides.config,
         Run(options.run or Path("runs") / name),
         corpus,
         score_bleu=greedy_bleu,
@@ -47,6 +48,7 @@ def run(options: Train) -> None:
         resume=options.resume,
         from_model=options.from_model,
         original=original,
+        translate_back=None if sides is None else sides.make,
     )
     if not is_same:
         raise typer.Exit(EXIT_DIFFERENT)

@@ -8,6 +8,7 @@ import hashlib
 import json
 import os
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from tqdm import tqdm
@@ -24,77 +25,109 @@ from translate.inference.opening import open_engine
 from translate.inference.research import SearchEngine, SearchRules
 from translate.inference.translator import WINDOW, Translator
 from translate.machine import choose_device
-from translate.models.folder import FILES, ModelFolder
+from translate.models.folder import FILES, ModelFolder, TranslationSpec
 from translate.models.registry import locate
 
 
-def with_synthetic(config: ExperimentConfig, folder: Path, say: Say, *, make: bool = True) -> ExperimentConfig:
-    """Make the missing side of each monolingual training source; return the experiment with the files in it.
+@dataclass(frozen=True)
+class _Job:
+    """A text to translate: a source of an experiment, its text and model, and the place of the translation."""
 
-    Args:
-        config: the experiment.
-        folder: the place of the files, one per source.
-        say: receives each message to the user.
-        make: whether to translate what is not there yet; UserError if there is any otherwise.
+    source: MonoSource
+    text: Path
+    model: Path
+    place: Path
 
-    Raises UserError if a model or a text cannot be used, or if the model translates another language.
+
+class BackTranslations:
+    """The synthetic sides of an experiment's monolingual training sources.
+
+    Attributes:
+        config: the experiment with the file of each side, which `make` writes if it does not exist.
     """
-    data = config.data
 
-    def made(sources: Sequence[Source]) -> tuple[Source, ...]:
-        return tuple(
-            _made(source, data, folder, say, make=make) if isinstance(source, MonoSource) else source
-            for source in sources
-        )
+    def __init__(self, config: ExperimentConfig, folder: Path, say: Say) -> None:
+        """Find the place of each side and check texts and models, all before the first translation.
 
-    changes: dict[str, object] = {"train": made(data.train)}
-    if data.replay is not None:
-        changes["replay"] = data.replay.model_copy(update={"sources": made(data.replay.sources)})
-    return config.model_copy(update={"data": data.model_copy(update=changes)})
+        Args:
+            config: the experiment.
+            folder: the place of the files, one per source.
+            say: receives each message to the user.
 
+        Raises UserError if a text or a model cannot be used, or if a model translates other languages.
+        """
+        self._folder, self._say = folder, say
+        self._jobs: list[_Job] = []
+        data = config.data
+        changes: dict[str, object] = {"train": self._with_sides(data.train, data)}
+        if data.replay is not None:
+            changes["replay"] = data.replay.model_copy(update={"sources": self._with_sides(data.replay.sources, data)})
+        self.config = config.model_copy(update={"data": data.model_copy(update=changes)})
 
-def _made(source: MonoSource, data: DataConfig, folder: Path, say: Say, *, make: bool) -> MonoSource:
-    if source.synthetic is not None:
-        return source
-    root = Path(data.root)
-    text, model = text_file(source.path, root), locate(Path(source.model), say)
-    settings = source.model_dump(include={"method", "lines", *(["seed"] if source.method == "sampling" else [])})
-    settings = {name: value for name, value in settings.items() if value is not None}
-    digests = [sha256(path) for path in (text, *(model / name for name in FILES))]
-    key = hashlib.sha256(json.dumps([digests, settings]).encode()).hexdigest()[:16]
-    place = folder / f"{text.name.partition('.')[0]}.{key}.txt"
-    if not place.exists():
-        if not make:
+    def make(self) -> None:
+        """Translate what is not there yet; another process that translates into the folder is waited for."""
+        for job in self._missing():
+            self._folder.mkdir(parents=True, exist_ok=True)
+            with locked(
+                self._folder, lambda: self._say(f"waiting for another process that translates text in {self._folder}")
+            ):
+                if not job.place.exists():
+                    self._say(f"translating {job.text} with {job.source.model}")
+                    _translate(_translator(job), [*sample_lines(job.text, job.source.lines)], job.place)
+
+    def require(self) -> None:
+        """Raise UserError if a side is not there yet."""
+        for job in self._missing():
             raise UserError(
-                f"{text}: not translated with {source.model} yet; run `translate prepare`, or the grid without "
+                f"{job.text}: not translated with {job.source.model} yet; run `translate prepare`, or the grid without "
                 "--table, first"
             )
-        folder.mkdir(parents=True, exist_ok=True)
-        with locked(folder, lambda: say(f"waiting for another process that translates text in {folder}")):
-            if not place.exists():
-                say(f"translating {text} with {source.model}")
-                _translate(_translator(source, model, data), [*sample_lines(text, source.lines)], place)
-    # Relative to the root, like the other paths, so that the experiment stays the same if the project moves. Resolved,
-    # because the parent folder of a linked root is that of the link's target.
-    synthetic = os.path.relpath(place.resolve(), root.expanduser().resolve())
-    return source.model_copy(update={"synthetic": synthetic})
+
+    def _missing(self) -> list[_Job]:
+        return [job for job in self._jobs if not job.place.exists()]
+
+    def _with_sides(self, sources: Sequence[Source], data: DataConfig) -> tuple[Source, ...]:
+        return tuple(self._with_side(s, data) if isinstance(s, MonoSource) else s for s in sources)
+
+    def _with_side(self, source: MonoSource, data: DataConfig) -> MonoSource:
+        if source.synthetic is not None:
+            return source
+        root = Path(data.root)
+        text, model = text_file(source.path, root), locate(Path(source.model), self._say)
+        _check_languages(source, model, data)
+        settings = source.model_dump(include={"method", "lines", *(["seed"] if source.method == "sampling" else [])})
+        settings = {name: value for name, value in settings.items() if value is not None}
+        digests = [sha256(path) for path in (text, *(model / name for name in FILES))]
+        key = hashlib.sha256(json.dumps([digests, settings]).encode()).hexdigest()[:16]
+        place = self._folder / f"{text.name.partition('.')[0]}.{key}.txt"
+        self._jobs.append(_Job(source, text, model, place))
+        # Relative to the root, like the other paths, so that the experiment stays the same if the project moves.
+        # Resolved, because the parent folder of a linked root is that of the link's target.
+        synthetic = os.path.relpath(place.resolve(), root.expanduser().resolve())
+        return source.model_copy(update={"synthetic": synthetic})
 
 
-def _translator(source: MonoSource, model: Path, data: DataConfig) -> Translator:
-    """Return the translator from the natural to the synthetic side; UserError for a model of other languages."""
-    engine: Engine
-    if source.method == "sampling":
-        folder = ModelFolder.open(model, choose_device())
-        engine = SearchEngine([folder], SearchRules(sampling=Sampling(), seed=source.seed))
-    else:
-        engine = open_engine(model, precision="auto" if source.method == "greedy" else "fp32")
+def _check_languages(source: MonoSource, model: Path, data: DataConfig) -> None:
+    """UserError if the model does not translate from the natural to the synthetic side."""
+    spec = TranslationSpec.load(model / "translation.json")
     languages = (data.source, data.target) if source.side == "source" else (data.target, data.source)
-    if (engine.spec.source, engine.spec.target) != languages:
+    if (spec.source, spec.target) != languages:
         raise UserError(
             f"{source.path}: needs a model from {languages[0]} to {languages[1]}, and {source.model} translates "
-            f"{engine.spec.source} to {engine.spec.target}; name another model"
+            f"{spec.source} to {spec.target}; name another model"
         )
-    return Translator(engine, beam_size=None if source.method == "beam" else 1)
+
+
+def _translator(job: _Job) -> Translator:
+    """Return the translator from the natural to the synthetic side."""
+    engine: Engine
+    method = job.source.method
+    if method == "sampling":
+        folder = ModelFolder.open(job.model, choose_device())
+        engine = SearchEngine([folder], SearchRules(sampling=Sampling(), seed=job.source.seed))
+    else:
+        engine = open_engine(job.model, precision="auto" if method == "greedy" else "fp32")
+    return Translator(engine, beam_size=None if method == "beam" else 1)
 
 
 def _translate(translator: Translator, lines: Sequence[str], place: Path) -> None:

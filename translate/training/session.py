@@ -38,6 +38,7 @@ def train_experiment(
     resume: bool = False,
     from_model: Path | None = None,
     original: Original | None = None,
+    translate_back: Callable[[], None] | None = None,
 ) -> bool:
     """Prepare the corpus if needed, train, and write the run directory; every process of torchrun calls this.
 
@@ -51,6 +52,7 @@ def train_experiment(
         from_model: run directory or model folder to fine-tune; None starts from random weights or, when a run is
             resumed, from the model that it began with.
         original: the run to repeat, or None.
+        translate_back: makes the synthetic text of the corpus, which takes long; None if there is none to make.
 
     Returns whether the final model equals that of `original`; True if there is no `original`.
 
@@ -72,6 +74,8 @@ def train_experiment(
                 ranks.first(lambda: original.check(run, ranks.size, say))
             _tune_machine(say)
             tokenizer = None if parent is None else parent.load_tokenizer()
+            if translate_back is not None:
+                ranks.first(translate_back)
             ranks.first(lambda: bool(prepare(config, corpus_folder, say, tokenizer)))  # a corpus is too large to send
             corpus = Prepared.open(corpus_folder)
             if original is not None:

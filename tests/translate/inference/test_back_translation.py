@@ -15,7 +15,7 @@ from translate.corpus.prepare import prepare
 from translate.corpus.sources import read_pairs
 from translate.errors import UserError
 from translate.inference import back_translation
-from translate.inference.back_translation import with_synthetic
+from translate.inference.back_translation import BackTranslations
 from translate.inference.translator import Translator
 from translate.models.folder import ModelFolder, save
 
@@ -44,8 +44,14 @@ def experiment(model: Path, tmp_path: Path) -> ExperimentConfig:
     return parse(values, "experiment")
 
 
+def planned(config: ExperimentConfig, tmp_path: Path) -> BackTranslations:
+    return BackTranslations(config, tmp_path / "synthetic", lambda message: None)
+
+
 def complete(config: ExperimentConfig, tmp_path: Path) -> ExperimentConfig:
-    return with_synthetic(config, tmp_path / "synthetic", lambda message: None)
+    sides = planned(config, tmp_path)
+    sides.make()
+    return sides.config
 
 
 def pairs(config: ExperimentConfig) -> list[tuple[str, str]]:
@@ -163,8 +169,18 @@ def test_unusable_sources_give_a_one_sentence_error(experiment: ExperimentConfig
         list(read_pairs(other, Path(experiment.data.root)))
 
 
+def test_everything_is_checked_before_the_first_translation(experiment: ExperimentConfig, tmp_path: Path) -> None:
+    real, mono = experiment.data.train
+    gone = mono.model_copy(update={"path": "nowhere.de"})
+    data = experiment.data.model_copy(update={"train": (real, mono, gone)})
+    with pytest.raises(UserError, match="nowhere.de: no such file"):
+        complete(experiment.model_copy(update={"data": data}), tmp_path)
+    assert not (tmp_path / "synthetic").exists()
+
+
 def test_nothing_is_translated_where_only_a_table_is_wanted(experiment: ExperimentConfig, tmp_path: Path) -> None:
+    sides = planned(experiment, tmp_path)
     with pytest.raises(UserError, match="mono.de: not translated with .* yet; run `translate prepare`, or the grid"):
-        with_synthetic(experiment, tmp_path / "synthetic", lambda message: None, make=False)
-    made = complete(experiment, tmp_path)
-    assert with_synthetic(experiment, tmp_path / "synthetic", lambda message: None, make=False) == made
+        sides.require()
+    assert complete(experiment, tmp_path) == sides.config
+    sides.require()

@@ -68,6 +68,25 @@ def test_a_run_that_another_process_made_during_the_preparation_is_kept(toy, mon
     assert len(json.loads(run.manifest.read_text(encoding="utf-8"))["starts"]) == 1
 
 
+def test_text_is_translated_back_only_where_the_run_can_begin(toy):
+    made: list[bool] = []
+
+    def start() -> None:
+        session.train_experiment(
+            toy.config(),
+            Run(toy.folder / "run"),
+            toy.folder / "prepared",
+            score_bleu=greedy_bleu,
+            say=toy.said.append,
+            translate_back=lambda: made.append((toy.folder / "prepared").exists()),
+        )
+
+    start()
+    with pytest.raises(UserError, match="already contains a run"):
+        start()
+    assert made == [False]  # once, before the corpus was prepared
+
+
 def test_durable_records_are_synced_to_disk(tmp_path, monkeypatch):
     synced: list[int] = []
     monkeypatch.setattr("os.fsync", synced.append)
