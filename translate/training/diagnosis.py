@@ -60,11 +60,12 @@ class SourceGain:
 
 
 def check_positions(config: ModelConfig, longest: int) -> None:
-    """Raise UserError if the model has fewer learned positions than the longest sentence needs."""
+    """Raise UserError if the model has fewer learned positions than the longest sentence may need."""
     if config.positions == "learned" and config.max_length < longest:
         raise UserError(
-            f"model.max_length = {config.max_length}, but the data has sentences of up to {longest} tokens; raise it, "
-            "or lower training.max_tokens and shorten the validation set"
+            f"model.max_length = {config.max_length} is too small for sentences of up to {longest} tokens, which "
+            "training.max_tokens or the validation set allows; raise it, or lower training.max_tokens and shorten the "
+            "validation set"
         )
 
 

@@ -159,7 +159,7 @@ def test_settings_may_change_after_a_first_start_that_failed(toy):
 
 def test_learned_positions_must_reach_the_longest_sentence(toy):
     toy.settings["model"] |= {"positions": "learned", "max_length": 7}
-    with pytest.raises(UserError, match="max_length = 7, but the data has sentences of up to 20 tokens"):
+    with pytest.raises(UserError, match="max_length = 7 is too small for sentences of up to 20 tokens, which"):
         toy.trainer("run")
 
 
