@@ -64,13 +64,21 @@ def _tokens(config: ExperimentConfig, manifest: Manifest | None) -> float:
     if training.max_steps:
         limits.append(training.max_steps * training.accumulate * training.batch_tokens)
     if training.max_epochs and manifest:
-        counts = manifest["counts"]
-        limits.append(training.max_epochs * max(counts["tokens"].values()))
+        tokens = max(manifest["counts"]["tokens"].values())
+        limits.append(training.max_epochs * tokens * _shown(config, manifest["counts"]))
     if not limits:
         raise UserError(
             "training.max_epochs alone gives no number of tokens; run `translate prepare` first, or give --tokens"
         )
     return min(limits)
+
+
+def _shown(config: ExperimentConfig, counts: Manifest) -> float:
+    """Return the pairs of an epoch over those of the prepared corpus: an epoch uses a sample of data.replay."""
+    if config.data.replay is None:
+        return 1.0
+    n_pairs = counts["kept"] + sum(counts.get("added", {}).values()) + counts.get("upsample", 0)
+    return float((n_pairs - counts["replay"]) / (1 - config.data.replay.share) / n_pairs)
 
 
 def _length(manifest: Manifest | None) -> int:
