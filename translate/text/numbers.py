@@ -6,7 +6,7 @@ letters, such as 19,5kg, are not checked either. Spelled-out numbers count as nu
 """
 
 import re
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Collection, Sequence
 from functools import cache
 
@@ -71,20 +71,34 @@ def protect(text: str, source: str, target: str, only: Collection[int] | None = 
 
 
 def converted(output: str, text: str, source: str, target: str) -> str:
-    """Return a translation in which the numbers that are copied from its source have the separators of the target.
+    """Return a translation in which the numbers of its source have the separators of the target.
 
-    If the same digits stand for two numbers, as in 3.500 Euro and 3,500 %, the translation is returned unchanged.
+    Numbers are recognised by their digits, so 1.250,5 km becomes 1,250.5 km also where the model wrote 1.250.5. Numbers
+    without separators stay, and so do those whose digits stand for two numbers, as in 3.500 Euro and 3,500 %.
 
     Args:
         output: the translation.
         text: its source.
         source, target: language codes.
     """
-    pairs = {(match["digits"], _localised(match, source, target)) for match in _needed(text, source)}
-    forms = dict(pairs)
-    if len(forms) < len(pairs) or any(old != new and new in forms for old, new in pairs):
-        return output
-    return _ALONE.sub(lambda number: forms.get(number[0], number[0]), output)
+    forms: defaultdict[str, set[str]] = defaultdict(set)
+    changed = set()
+    for match in _needed(text, source):
+        new = _localised(match, source, target)
+        forms[_plain(match["digits"])].add(new)
+        if new != match["digits"]:
+            changed.add(new)
+
+    def form(number: re.Match[str]) -> str:
+        found = forms.get(_plain(number[0]), set())
+        return next(iter(found)) if len(found) == 1 and found <= changed and not number[0].isdigit() else number[0]
+
+    return _ALONE.sub(form, output)
+
+
+def _plain(number: str) -> str:
+    """Return a number without separators."""
+    return _SEPARATORS.sub("", number)
 
 
 def _localised(match: re.Match[str], source: str, target: str) -> str:
@@ -94,9 +108,14 @@ def _localised(match: re.Match[str], source: str, target: str) -> str:
         return match["digits"]
     decimals = rf"{re.escape(old.decimal)}\d+"
     grouped = rf"[1-9]\d{{0,2}}(?:{re.escape(old.grouping)}\d{{3}})+"
-    certain = rf"{grouped}{decimals}" + (rf"|{grouped}|\d+{decimals}" if _units(match) else "")
+    certain = rf"{grouped}{decimals}" + (rf"|{grouped}|\d+{decimals}" if _is_measure(match, old) else "")
     swapped = str.maketrans(old.grouping + old.decimal, new.grouping + new.decimal)
     return match["digits"].translate(swapped) if re.fullmatch(certain, match["digits"]) else match["digits"]
+
+
+def _is_measure(match: re.Match[str], language: Language) -> bool:
+    """Return whether a number has a unit or a power of ten, so that its separators can be read with certainty."""
+    return bool(_units(match) or match["scale"] or language.measures.match(match.string, match.end("digits")))
 
 
 @cache

@@ -110,7 +110,7 @@ class Passages:
         distinct = _distinct(prepared.values())
         found = self._checked(distinct) if self.guarded else self.search(distinct, 0)
         return {text: found[read] for text, read in prepared.items()} | {
-            text: Translation(text).flagged(flag) for text, flag in copied.items()
+            text: self._converted(Translation(text).flagged(flag), text) for text, flag in copied.items()
         }
 
     def _flag_of_copy(self, text: str) -> str | None:

@@ -24,7 +24,7 @@ _KINDS = {name: re.sub(r"<<(\w+)>>", lambda part: _PARTS[part[1]], kind) for nam
 PLACEHOLDER = re.compile("|".join(_KINDS.values()), re.DOTALL)
 KEPT_ELEMENT = re.compile(f"{_KINDS['code_element']}|{_KINDS['kept_element']}")
 # Every placeholder contains one of these. Most sentences contain none, and this search is much faster.
-_SIGN = re.compile(rf"[\u27e6`<&@{{[_%$/\\#\d\u20e3{_PARTS['signs']}]|--|\*\*|\.(?:\w|\.{{6}})")
+_SIGN = re.compile(rf"[\u27e6`<&@{{[_%$/\\#\d\u20e3{_PARTS['signs']}]|BIC|SWIFT|--|\*\*|\.(?:\w|\.{{6}})")
 
 # Letters that are not Latin, with their accents: Greek, Cyrillic, Chinese, and the micro sign.
 _OTHERS = "\u00b5\u0370-\u1dff\u1f00-\u1fff\u2c00-\u2fff\u3040-\ud7ff\uf900-\ufaff\ufb07-\ufdff\ufe70-\uffdc"

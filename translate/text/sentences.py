@@ -20,6 +20,7 @@ _MARK = re.compile(
 _OPENING = r"[\"'\u2018-\u201f\u00bb\u00ab(\[\u00bf\u00a1\u2013\u2014*_-]{0,4}\s?"
 _NEXT = re.compile(rf"(?P<open>{_OPENING})(?P<word>\w[\w'\u2019]{{0,40}})?")
 _WORD_BEFORE = re.compile(r"[^\s(\[\"\u201a-\u201f\u00bb\u00ab/\u2013\u2014-]*$")
+_APOSTROPHE = re.compile("['\u2019]")  # it's, I'm
 _REACH = 40  # characters before a full stop that are checked
 # Columns (a bar, three spaces or a tab apart) and control characters separate sentences too.
 _LINE = re.compile(r"(?:[^\x00-\x20\x7f\x85\u2028\u2029|]|(?<=\S)\||\|(?=\S)| {1,2}(?! ))+")
@@ -54,9 +55,9 @@ def split(text: str, language: str, markup: re.Pattern[str] = PLACEHOLDER) -> li
 
 def _sentences(line: str, offset: int, language: Language, kept: list[tuple[int, int]]) -> list[tuple[int, int]]:
     """Return the spans, in the text, of the sentences of a line that begins at `offset`; none ends within `kept`."""
-    spans, start = [], _after_bullet(line, language)
+    spans, start, is_chat = [], _after_bullet(line, language), line.islower()
     for match in _MARK.finditer(line, start):
-        if _ends(line, match, language) and not _is_within(offset + match.start("space"), kept):
+        if _ends(line, match, language, is_chat) and not _is_within(offset + match.start("space"), kept):
             spans.append((start, match.start("space")))
             start = match.end()
     spans.append((start, len(line)))
@@ -78,27 +79,38 @@ def _after_bullet(text: str, language: Language) -> int:
     return 0 if is_date else bullet.end()
 
 
-def _ends(text: str, match: re.Match[str], language: Language) -> bool:
-    """Return whether a sentence ends at this mark."""
+def _ends(text: str, match: re.Match[str], language: Language, is_chat: bool) -> bool:
+    """Return whether a sentence ends at this mark; `is_chat` for a line without capitals, as in chats."""
     after = _NEXT.match(text, match.end())
     word = after["word"] if after else None
-    if not after or not word or word[0].islower():
+    if not after or not word:
+        return False
+    reach = text[max(0, match.start() - _REACH) : match.start()]
+    last = _WORD_BEFORE.findall(reach)[0].lstrip("'\u2018\u2019")
+    if word[0].islower() and not (is_chat and _ends_in_chat(match["mark"], last, language)):
         return False
     if match["mark"] != ".":
         return True
-    reach = text[max(0, match.start() - _REACH) : match.start()]
-    last = _WORD_BEFORE.findall(reach)[0].lstrip("'\u2018\u2019")
     if match["close"] and not match["close"].startswith(")"):
         return True  # an abbreviation at the end of a quotation is rarer than a sentence there
     return _full_stop_ends(last, word, text[match.end() : match.end() + 12], language)
 
 
+def _ends_in_chat(mark: str, last: str, language: Language) -> bool:
+    """Return whether a mark after the word `last` ends a sentence although the next one begins in lower case."""
+    if mark == ".":
+        return last.isalpha() and len(last) > 2 and last not in language.final_abbreviations
+    return mark[0] in "!?"
+
+
 def _full_stop_ends(last: str, word: str, rest: str, language: Language) -> bool:
     """Return whether the full stop between `last` and `word` ends the sentence; `rest` begins with `word`."""
-    begins = word.lower() in language.starters
+    begins = _APOSTROPHE.split(word.lower())[0] in language.starters
     key = last.lower()
     if last.isdigit():
         return language.ordinal_nouns is None or (not language.ordinal_nouns.match(rest) and (begins or len(last) > 2))
+    if word[0].isdigit() and (key in language.numbered_abbreviations or _is_street(key, language)):
+        return False
     if key in language.final_abbreviations:
         return begins
     if re.fullmatch(r"(?:[^\W\d_]{1,2}\.)+[^\W\d_]{1,2}", last):  # z.B. d.h. e.g. i.e. J.S.
@@ -106,3 +118,8 @@ def _full_stop_ends(last: str, word: str, rest: str, language: Language) -> bool
     if len(last) == 1 and last.isalpha():  # z. B., u. a., J. S. Bach; but English "I." and "Plan B. Then"
         return begins and last.isupper() and language.letter_ends_sentence and word != "I"
     return key not in language.abbreviations
+
+
+def _is_street(word: str, language: Language) -> bool:
+    """Return whether a word before a full stop is the name of a street."""
+    return language.street is not None and word.endswith(language.street)

@@ -90,8 +90,9 @@ class Translation:
 
     def doubted(self) -> "Translation":
         """Return the same translation with the flag "confidence" where it is improbable: the whole, each sentence."""
-        found = self.flagged("confidence") if self.improbable else self
-        return replace(found, sentences=tuple((source, one.doubted()) for source, one in self.sentences))
+        sentences = tuple((source, one.doubted()) for source, one in self.sentences)
+        is_doubted = self.improbable or any("confidence" in one.flags for _, one in sentences)
+        return replace(self.flagged("confidence") if is_doubted else self, sentences=sentences)
 
     def record(self) -> dict[str, object]:
         """Return the public values, for JSON."""

@@ -65,6 +65,14 @@ def test_a_number_with_a_unit_name_is_an_amount() -> None:
         ("3.500 Euro", "3,500 euros", "3,500 euros"),
         ("3.500 Euro", "x3.500, 3.500m, 13.500 and 3.500.1", "x3.500, 3.500m, 13.500 and 3.500.1"),
         ("Version 3.500", "version 3.500", "version 3.500"),
+        ("Etwa 1,5 Millionen Menschen", "About 1,5 million people", "About 1.5 million people"),
+        (
+            "12,5 kg, 3,75 m, 38,5 °C und 2,5 Stunden",
+            "12,5 kg, 3,75 m, 38,5 °C, 2,5 h",
+            "12.5 kg, 3.75 m, 38.5 °C, 2.5 h",
+        ),
+        ("Abschnitt 3,5 Minus", "section 3,5 minus", "section 3,5 minus"),
+        ("Es sind 1.250,5 km.", "It is 1.250.5 km or 12505 m.", "It is 1,250.5 km or 12505 m."),
     ],
 )
 def test_a_copied_number_gets_the_separators_of_the_target(source: str, output: str, expected: str) -> None:

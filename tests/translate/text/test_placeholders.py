@@ -122,6 +122,23 @@ def test_numeric_entities_of_letters_and_apostrophes_are_letters(letter, form):
     assert readable(f"sch{entity}n") == f"sch{letter}n"
 
 
+@pytest.mark.parametrize(
+    ("sentence", "originals"),
+    [
+        ("Das <00:06.000>Auto", ("<00:06.000>",)),
+        ("Hallo {first name}, {user name} hat {code}", ("{first name}", "{user name}", "{code}")),
+        ("{count, plural, one {# file} other {# files}} da", ("{count, plural, one {# file} other {# files}}",)),
+        ("%d%% fertig, %@ und %1$@", ("%d", "%%", "%@", "%1$@")),
+        (r"Zeile\nNoch eine\tSpalte", (r"\n", r"\t")),
+        ("BIC: DEUTDEFF und SWIFT/BIC DEUTDEFF500", ("BIC: DEUTDEFF", "SWIFT/BIC DEUTDEFF500")),
+        ("{bitte lesen Sie das alles} und {}", ("{}",)),
+        (r"C:\neu und BIC: folgt", (r"C:\neu",)),
+    ],
+)
+def test_variables_times_and_codes_are_placeholders(sentence, originals):
+    assert protect(sentence).originals == originals
+
+
 @pytest.mark.parametrize("sentence", NOT_FOUND)
 def test_ordinary_prose_has_no_placeholders(sentence):
     assert protect(sentence).originals == ()

@@ -24,10 +24,13 @@ class Language:
         units: names and codes of currencies and per cent by their sign; codes are in capitals.
         scales: names of powers of ten that follow a number, as in "3 million", without their endings.
         numbered: matches at the end of a text after which a number stays in digits, such as "Nr.".
+        measures: matches units of measurement after a number.
         clock: matches after a time of day, such as "Uhr".
         number_endings: matches the empty text before the ending of a number word, such as "fach" in "zwanzigfach".
         abbreviations: without their full stop; the sentence goes on after it.
         final_abbreviations: the sentence ends after these if the next word begins one.
+        numbered_abbreviations: the sentence goes on after these if a number follows.
+        street: the ending of streets before a number, as in "Hauptstr. 12"; None without one.
         starters: frequent words that begin sentences and are no nouns.
         ordinal_nouns: matches nouns after an ordinal such as "3."; None if a full stop after digits is no ordinal.
         letter_ends_sentence: whether a sentence may end in a single capital letter, as in "Plan B."
@@ -42,11 +45,14 @@ class Language:
     units: dict[str, tuple[str, ...]]
     scales: dict[str, tuple[str, ...]]
     numbered: re.Pattern[str]
+    measures: re.Pattern[str]
     clock: re.Pattern[str]
     number_endings: re.Pattern[str]
     abbreviations: Words
     final_abbreviations: Words
+    numbered_abbreviations: Words
     starters: Words
+    street: str | None = None
     ordinal_nouns: re.Pattern[str] | None = None
     letter_ends_sentence: bool
 
