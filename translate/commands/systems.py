@@ -71,8 +71,11 @@ def find_systems(names: Sequence[Path]) -> list[System]:
 def languages(options: Comparing, systems: Sequence[System]) -> tuple[str | None, str | None]:
     """Return source and target: those that the user names, or else those of the models; None if unknown.
 
-    Raises UserError if the models translate between different languages.
+    Raises UserError if the models translate between different languages, or not between those that the user names.
     """
+    for system in systems:
+        if system.folder:
+            registry.require_languages(system.folder, options.from_language, options.to_language)
     specs = {system.name: spec for system in systems if (spec := system.spec)}
     pairs = {(spec.source, spec.target): name for name, spec in specs.items()}
     if len(pairs) > 1:

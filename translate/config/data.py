@@ -158,6 +158,14 @@ class MonoSource(Origin):
     seed: int = 0
     synthetic: str | None = None
 
+    @model_validator(mode="after")
+    def _noise_needs_synthetic_sources(self) -> "MonoSource":
+        if self.noise and self.side == "source":
+            raise ValueError(
+                'noise: is for synthetic sources, and side = "source" makes synthetic targets; leave it out'
+            )
+        return self
+
 
 def _with_kind(value: object) -> object:
     """Return a source table with its kind, "text" by default."""

@@ -66,7 +66,11 @@ def run_here(jobs: Sequence[Job], folder: Path, *, side_by_side: int, say: Say) 
 
 
 def _start(job: Job, folder: Path, side_by_side: int) -> "subprocess.Popen[bytes]":
-    """Start the process of a job, whose output goes to its log."""
+    """Start the process of a job, whose output goes to its log.
+
+    It has a session of its own, so that Ctrl-C reaches it only once, as the signal of `run_here`: a second one would
+    stop it before its state is saved.
+    """
     with _log(job, folder).open("ab") as log:
         return subprocess.Popen(
             [sys.executable, "-m", "translate.experiments.worker", str(job_file(job, folder))],
@@ -74,6 +78,7 @@ def _start(job: Job, folder: Path, side_by_side: int) -> "subprocess.Popen[bytes
             stdout=log,
             stderr=log,
             env=environment(side_by_side),
+            start_new_session=True,
         )
 
 

@@ -78,7 +78,7 @@ def find_model(
         return named
     if (source or target) and (fitting := _installed_for(source, target, say)):
         return fitting
-    if runs := _fitting(_runs(), source, target, say):
+    if runs := fitting(_runs(), source, target, say):
         count = f"the newest of {len(runs)} runs" if len(runs) > 1 else "the newest run"
         say(f"using {runs[0].parent}, {count}; choose another model with --model")
         return runs[0]
@@ -143,7 +143,7 @@ def _runs() -> list[Path]:
 
 def _installed_for(source: str | None, target: str | None, say: Say) -> Path | None:
     """The first installed model for these languages, or None; UserError if they leave a choice between pairs."""
-    models = _fitting([folder for _, folder in installed()], source, target, say)
+    models = fitting([folder for _, folder in installed()], source, target, say)
     pairs = sorted({(spec.source, spec.target) for spec in map(_spec, models)})
     if len(pairs) > 1:
         known = ", ".join(f"{one} to {other}" for one, other in pairs)
@@ -153,8 +153,14 @@ def _installed_for(source: str | None, target: str | None, say: Say) -> Path | N
     return models[0] if models else None
 
 
-def _fitting(folders: Iterable[Path], source: str | None, target: str | None, say: Say) -> list[Path]:
-    """The model folders for these languages; `say` receives a note for each damaged one, which is left out."""
+def fitting(folders: Iterable[Path], source: str | None, target: str | None, say: Say) -> list[Path]:
+    """Return the model folders for these languages.
+
+    Args:
+        folders: model folders.
+        source, target: language codes; None accepts any.
+        say: receives a note for each damaged one, which is left out.
+    """
     fitting = []
     for folder in folders:
         try:

@@ -387,6 +387,16 @@ def test_a_mistake_with_saved_outputs_gives_a_one_sentence_error(
     assert SAVED_MISTAKES[arguments] in captured.err
 
 
+@pytest.mark.parametrize("command", ["evaluate", "compare"])
+def test_a_model_is_not_scored_in_the_other_direction(
+    run: Path, command: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write(Path(), "other", PAIRS["valid"])
+    arguments = ["--source", "other.en", "--reference", "other.de", "--from", "en", "--to", "de"]
+    assert main([command, "runs/x", "other.en", *arguments]) == 2
+    assert "translates from de to en, not from en to de" in capsys.readouterr().err
+
+
 def test_a_saved_output_belongs_to_one_test_set(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
     write(Path(), "other", PAIRS["valid"])
     files = ["--source", "other.de", "--reference", "other.en"]

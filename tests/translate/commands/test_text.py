@@ -3,6 +3,7 @@
 import dataclasses
 import io
 import json
+import shutil
 import os
 import re
 import signal
@@ -462,6 +463,17 @@ def test_a_named_model_counts_when_the_language_is_guessed(
     assert run(["--model", model, "--from", "auto", QUESTION], b"", monkeypatch, capsys).strip()
     assert main(["--from", "auto", "--to", "fr", QUESTION]) == 2
     assert "no model translates to fr" in capsys.readouterr().err
+
+
+def test_a_damaged_model_does_not_prevent_a_guess(
+    model: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    damaged = tmp_path / "runs" / "bad" / "model"
+    shutil.copytree(model, damaged)
+    (damaged / "translation.json").write_text("{", encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    assert main(["--model", model, "--from", "auto", QUESTION]) == 0
+    assert "damaged" in capsys.readouterr().err
 
 
 def test_code_does_not_count_when_the_language_is_guessed(

@@ -24,8 +24,10 @@ def test_text_in_the_target_language_gets_a_marked_synthetic_source() -> None:
 
 
 def test_text_in_the_source_language_gets_a_synthetic_target_as_the_model_wrote_it() -> None:
-    pairs = list(synthetic_pairs(source(side="source", noise=0.5), TRANSLATED))
+    pairs = list(synthetic_pairs(source(side="source"), TRANSLATED))
     assert pairs == list(zip(NATURAL, MADE, strict=True))
+    with pytest.raises(ValueError, match="noise: is for synthetic sources"):
+        source(side="source", noise=0.5)
 
 
 WORDS = st.lists(st.integers(0, 99).map(str), max_size=11)

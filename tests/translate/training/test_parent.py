@@ -173,6 +173,17 @@ def test_settings_that_differ_from_the_parent_are_refused_with_both_values(toy, 
     assert not Path("tuned").exists()
 
 
+@pytest.mark.parametrize("learned", ["parent", "tuned"])
+def test_learned_positions_and_sinusoids_are_named_if_they_differ(toy, learned):
+    settings = {"positions": "learned", "max_length": 70}
+    before = dict(toy.settings["model"])
+    toy.settings["model"] |= settings if learned == "parent" else {}
+    toy.trainer("parent", max_steps=1).train()
+    toy.settings["model"] = before
+    with pytest.raises(UserError, match=r'model.positions = "(learned|sinusoidal)" in the experiment and "(?!\1)'):
+        fine_tune(toy, "tuned", Path("parent"), model=settings if learned == "tuned" else {})
+
+
 def test_training_the_other_direction_starts_from_the_same_weights(toy, parent, capsys, monkeypatch):
     corpora = {name: {"source": f"{name}.en", "target": f"{name}.de"} for name in ("train", "valid")}
     data = {"source": "en", "target": "de", "train": [corpora["train"]], "valid": corpora["valid"]}
