@@ -3,9 +3,9 @@
 import dataclasses
 import io
 import json
-import shutil
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
