@@ -76,8 +76,8 @@ def find_model(
     if named := chosen_model(name, say, exported=exported):
         require_languages(named, source, target)
         return named
-    if (source or target) and (fitting := _installed_for(source, target, say)):
-        return fitting
+    if (source or target) and (first := _installed_for(source, target, say)):
+        return first
     if runs := fitting(_runs(), source, target, say):
         count = f"the newest of {len(runs)} runs" if len(runs) > 1 else "the newest run"
         say(f"using {runs[0].parent}, {count}; choose another model with --model")
@@ -161,14 +161,14 @@ def fitting(folders: Iterable[Path], source: str | None, target: str | None, say
         source, target: language codes; None accepts any.
         say: receives a note for each damaged one, which is left out.
     """
-    fitting = []
+    found = []
     for folder in folders:
         try:
             if _speaks(folder, source, target):
-                fitting.append(folder)
+                found.append(folder)
         except UserError as error:
             say(f"{error}; until then it is not used")
-    return fitting
+    return found
 
 
 def opposite(folder: Path, say: Say) -> Path:
