@@ -61,13 +61,24 @@ def test_a_sentence_in_several_passages_is_translated_once() -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["", "  ", "...", "3,50 €", "🙂", "- 7 -", "{0} %s", "&nbsp;", "&laquo;", "<b>&nbsp;</b>"]
+    "text", ["", "  ", "...", "3,50", "🙂", "- 7 -", "{0} %s", "&nbsp;", "&laquo;", "<b>&nbsp;</b>"]
 )
 @pytest.mark.parametrize("n_symbols", [0, 16])
 def test_text_without_words_never_reaches_the_model(text: str, n_symbols: int) -> None:
     model = Model(swapped)
     (sentence,) = translated(model, text, n_symbols=n_symbols)
     assert (sentence.text, model.asked, sentence.log_prob, sentence.confidence) == (text, [], 0.0, 0.0)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [("1.234,50 €", "1,234.50 €"), ("12,5 %", "12.5 %"), ("1.234", "1.234"), ("7.3.2024", "7.3.2024")],
+)
+def test_an_amount_alone_gets_the_separators_of_the_target(text: str, expected: str) -> None:
+    model = Model(swapped)
+    (amount,) = translated(model, text)
+    assert (amount.text, model.asked) == (expected, [])
+    assert amount.flags == (("copied", "numbers") if text != expected else ("copied",))
 
 
 def test_only_text_in_another_language_is_kept_and_flagged() -> None:
