@@ -51,8 +51,8 @@ def missing(output: str, text: str, source: str, target: str) -> set[int]:
 def protect(text: str, source: str, target: str, only: Collection[int] | None = None) -> Protected:
     """Return the text with symbols in place of its numbers, numbered after the symbols that it already contains.
 
-    The original of a number is written in the convention of `target` if it is unambiguous in `source`: 1.234,56 and
-    3,5 % in German are 1,234.56 and 3.5 % in English, but 13.485 may be a version.
+    The original of a number is written in the convention of `target` if it is unambiguous in `source`: 1.234,56,
+    3,5 % and 12,5 kg in German are 1,234.56, 3.5 % and 12.5 kg in English, but 13.485 may be a version.
 
     Args:
         text: a sentence, which may contain symbols.
