@@ -125,7 +125,8 @@ class Passages:
         """Translate sentences in the capitalisation that the model knows best; search again to correct mistakes."""
         rules = languages.find(self.source)
         capitalise = capitalised if rules and rules.capitalises_nouns else str
-        readings = {text: _distinct([(lower := lowered(text)), capitalise(lower)]) for text in texts}
+        # As written last: it wins only with a higher confidence, as a name or a code does.
+        readings = {text: _distinct([(lower := lowered(text)), capitalise(lower), text]) for text in texts}
         distinct = _distinct(chain.from_iterable(readings.values()))
         found = self._with_numbers(self._with_words(self._without_loops(distinct)))
         best = {}

@@ -134,11 +134,12 @@ def test_a_few_lower_case_german_words_are_also_tried_with_capitals(text: str) -
     assert (sentence.text, "capitals" in sentence.flags) == (text.title() if few else text, few)
 
 
-def test_text_in_capitals_is_searched_in_lower_case_and_the_output_is_unchanged() -> None:
-    model = Model(str)
-    shouted, abbreviation = translated(model, "HALLO!", "USA")
-    assert model.asked == ["Hallo!", "USA"]
+def test_text_in_capitals_is_searched_in_lower_case_too_and_the_output_is_unchanged() -> None:
+    model = Model(str, lambda text: -0.1 if text == "UNESCO" else -0.5)
+    shouted, name, abbreviation = translated(model, "HALLO!", "UNESCO", "USA")
+    assert model.asked == ["Hallo!", "HALLO!", "Unesco", "UNESCO", "USA"]
     assert (shouted.text, shouted.flags) == ("Hallo!", ("capitals",))
+    assert (name.text, name.flags) == ("UNESCO", ())
     assert (abbreviation.text, abbreviation.flags) == ("USA", ())
 
 
