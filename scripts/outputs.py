@@ -58,27 +58,34 @@ def with_outputs(page: str) -> str:
     """
 
     def rerun(block: re.Match[str]) -> str:
-        parts = block[1].removeprefix("$ ").split("\n$ ")
-        return "```console\n" + "\n".join(f"$ {_with_output(part)}" for part in parts) + "\n```"
+        parts = (f"$ {_with_output(command, shown)}" for command, shown in session(block[1]))
+        return "```console\n" + "\n".join(parts) + "\n```"
 
     with _in_examples():
         return re.sub(r"^```console\n(.*?)\n```$", rerun, page, flags=re.DOTALL | re.MULTILINE)
 
 
-def _with_output(part: str) -> str:
+def session(block: str) -> Iterator[tuple[str, str]]:
+    """Yield each command of a `console` block and the lines below it."""
+    for part in block.removeprefix("$ ").split("\n$ "):
+        command, _, shown = part.partition("\n")
+        yield command, shown
+
+
+def _with_output(command: str, shown: str) -> str:
     """Return a command with its present output below it."""
-    command, _, shown = part.partition("\n")
     if command.startswith("cat "):
         Path(command.removeprefix("cat ")).write_text(f"{shown}\n", encoding="utf-8")
+    before = f"{command}\n{shown}" if shown else command
     if not command.startswith("translate "):
-        return part
+        return before
     words, _, pipe = command.partition(" | ")
     said = said_by(shlex.split(words)[1:])
     if pipe == _JQ:
         said = "\n".join(other["text"] for other in json.loads(said)["alternatives"])
     elif pipe:
         raise ValueError(f"{command}: only {_JQ} is known after a bar")
-    return f"{command}\n{shown if is_like(said, shown) else said}" if shown else part
+    return before if not shown or is_like(said, shown) else f"{command}\n{said}"
 
 
 def with_printed(page: str) -> str:

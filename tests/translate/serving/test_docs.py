@@ -4,14 +4,17 @@ import subprocess
 from pathlib import Path
 
 import translate
-from tests.test_readme import page, session
+from tests.programs import program
+from tests.test_readme import blocks, page
 from tests.translate.serving.live import live
 from translate.options.serving import Serve
 
 
 def test_the_examples_answer_what_the_page_shows(tmp_path: Path) -> None:
     models = Path(translate.__file__).parent / "models"
-    examples = [(command, shown) for command, shown in session(page("serve.md")) if command.startswith("curl ")]
+    session = program("outputs").session
+    shown_blocks = [block.removesuffix("\n") for block in blocks(page("serve.md"), "console")]
+    examples = [step for block in shown_blocks for step in session(block) if step[0].startswith("curl ")]
     assert len(examples) >= 3
     with live(Serve(model=[models / "de-en", models / "en-de"], threads=1), tmp_path) as server:
         for command, shown in examples:
