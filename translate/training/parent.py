@@ -107,8 +107,8 @@ class Parent:
         large, small = config.model.architecture(config.tokenizer.vocab_size), load_config(self.folder)
         wanted, stored = _architecture(large), _architecture(small)
         # A model without learned positions has no max_length; then `positions` differs, which is named first.
-        keys = sorted(stored.keys() & wanted.keys(), key="positions".__ne__)
-        differ = [key for key in keys if wanted[key] != stored[key]]
+        keys = sorted(stored, key="positions".__ne__)
+        differ = [key for key in keys if key in wanted and wanted[key] != stored[key]]
         for key in differ:
             if not may_grow(key, small, large):
                 mine, theirs = ("none" if value is None else json.dumps(value) for value in (wanted[key], stored[key]))
