@@ -91,8 +91,8 @@ def languages(options: Comparing, systems: Sequence[System]) -> tuple[str | None
 def check_search(options: Comparing, systems: Sequence[System]) -> None:
     """Raise UserError if there are settings of the search, but no model."""
     if not any(system.folder for system in systems):
-        for name in ("beam", "alpha", "length_penalty", "threads"):
-            if getattr(options, name) is not None:
+        for name in ("beam", "alpha", "length_penalty", "two_way", "threads"):
+            if getattr(options, name) not in (None, False):
                 raise UserError(f"--{name.replace('_', '-')} is for models; leave it out for saved outputs")
 
 
@@ -160,6 +160,7 @@ class LoadedModel:
         from translate.inference.engine import TorchEngine
         from translate.inference.translator import Translator
 
+        opposite = registry.opposite(folder, say) if options.two_way else None
         self._translator = Translator.load(
             folder,
             beam_size=options.beam,
@@ -167,9 +168,10 @@ class LoadedModel:
             length_penalty=options.length_penalty,
             engine=options.engine,
             threads=options.threads,
+            two_way=opposite,
         )
         is_torch = isinstance(self._translator.engine, TorchEngine)
-        if is_torch:
+        if is_torch or opposite:
             set_up_torch(options.threads)
         self.origin: dict[str, object] = {
             "decoding": asdict(self._translator.decoding),
@@ -177,6 +179,8 @@ class LoadedModel:
             "model": str(folder),
             "model_sha256": sha256(folder / "model.safetensors"),
         }
+        if opposite:
+            self.origin["two_way_sha256"] = sha256(opposite / "model.safetensors")
 
     def output(self, name: str, pairs: Sequence[Pair]) -> Output:
         """Translate a test set, with a progress bar of this name."""

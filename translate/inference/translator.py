@@ -7,7 +7,7 @@ sentences, keeps placeholders and applies the guards; calling the translator doe
 
 import re
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import islice
 from pathlib import Path
@@ -19,7 +19,7 @@ from translate.errors import Say, UserError
 from translate.inference.engine import Engine, TorchEngine
 from translate.inference.opening import AnyPrecision, EngineName, open_engine
 from translate.inference.sentence_search import SentenceSearch
-from translate.inference.two_way import checked, require_opposite
+from translate.inference.two_way import ranked, require_opposite
 from translate.machine import choose_device
 from translate.models.folder import ModelFolder
 from translate.models.registry import locate
@@ -45,8 +45,9 @@ class Translator:
         beam_size, alpha: of the search (section 6.1); None takes the folder's. UserError if out of range.
         length_penalty: "gnmt" as in section 6.1, the only one with an alpha; "average" divides by the length, "none" by
             1; None takes the folder's.
-        two_way: an open folder with a model of the opposite direction, which `passages` asks for the probability of
-            each source given its translation. UserError if it is for other languages.
+        two_way: an open folder with a model of the opposite direction, for the probability of each source given its
+            translation; of the hypotheses in the beam, the one with the highest `Translation.trust` is the best.
+            UserError if it is for other languages.
 
     Attributes:
         limit: tokens of the longest sentence that is translated as a whole.
@@ -150,9 +151,18 @@ class Translator:
         A line that is translated in parts joins the second best translations of its parts in its second, and so on.
         """
         for window in _windows(_clean(lines)):
-            found = self.sentences.translate(window, self.limit, self.sentences.max_length, n_best=n)
+            found = self._found(window, self.limit, self.sentences.max_length, n_best=n)
             for line in window:
-                yield [self.sentences.scored(translation) for translation in found[line]]
+                yield [self.sentences.scored(translation) for translation in found[line][:n]]
+
+    def _found(
+        self, lines: Sequence[str], limit: int, max_length: Callable[[int], int], *, n_best: int = 1, no_repeat: int = 0
+    ) -> dict[str, list[Translation]]:
+        """Return at least the n best translations of each line; with the two-way check, the best of the whole beam."""
+        if self.two_way is None:
+            return self.sentences.translate(lines, limit, max_length, n_best=n_best, no_repeat=no_repeat)
+        n = max(n_best, self.decoding.beam_size)
+        return ranked(self.two_way, self.sentences.translate(lines, limit, max_length, n_best=n, no_repeat=no_repeat))
 
     def passages(
         self, texts: Iterable[str], *, guarded: bool = True, splits: bool = True, markup: re.Pattern[str] = PLACEHOLDER
@@ -173,9 +183,8 @@ class Translator:
         max_length = sentences.guarded_length if guarded else sentences.max_length
 
         def search(lines: Sequence[str], no_repeat: int) -> dict[str, Translation]:
-            found = sentences.translate(lines, sentences.best_limit, max_length, no_repeat=no_repeat)
-            best = {line: translations[0] for line, translations in found.items()}
-            return best if self.two_way is None else checked(self.two_way, best)
+            found = self._found(lines, sentences.best_limit, max_length, no_repeat=no_repeat)
+            return {line: translations[0] for line, translations in found.items()}
 
         n_symbols = self.engine.tokenizer.n_placeholders
         passages = Passages(search, spec.source, spec.target, n_symbols, guarded, splits, markup)

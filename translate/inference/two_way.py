@@ -1,10 +1,12 @@
 """The two-way check: the probability of a source given its translation, from a model of the opposite direction.
 
 A translation that lost or changed the meaning makes its source unlikely, also where the model that wrote it was sure.
-So it predicts errors better than the model's own probability does; scripts/bench_confidence.py measures by how much.
+So the check predicts errors better than the model's own probability does, and among the hypotheses of a beam it finds
+better ones (noisy channel reranking; Yee, Dauphin and Auli 2019).
 """
 
-from collections.abc import Mapping
+import math
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from translate.errors import UserError
@@ -24,23 +26,39 @@ def require_opposite(model: ModelFolder, spec: TranslationSpec) -> None:
         )
 
 
-def checked(model: ModelFolder, found: Mapping[str, Translation]) -> dict[str, Translation]:
-    """Return the translation of each source with `back`: the mean log-probability of a token of the source, given it.
+def ranked(model: ModelFolder, found: Mapping[str, Sequence[Translation]]) -> dict[str, list[Translation]]:
+    """Return the translations of each source with `back`, in descending order of `trust`.
 
-    Pairs with a blank side and pairs longer than the model reads stay without.
+    Pairs with a blank side and pairs longer than the model reads stay without `back`, after the others in their order.
 
     Args:
         model: translates in the opposite direction.
-        found: each source, one sentence, and its translation.
+        found: each source, one sentence, and its translations.
     """
+    pairs = dict.fromkeys((one.text.strip(), source.strip()) for source, several in found.items() for one in several)
+    known = _normalised(model, list(pairs))
+
+    def checked(source: str, one: Translation) -> Translation:
+        return replace(one, back=known.get((one.text.strip(), source.strip())))
+
+    return {
+        source: sorted((checked(source, one) for one in several), key=_trust, reverse=True)
+        for source, several in found.items()
+    }
+
+
+def _trust(translation: Translation) -> float:
+    return -math.inf if translation.back is None else translation.trust
+
+
+def _normalised(model: ModelFolder, pairs: Sequence[tuple[str, str]]) -> dict[tuple[str, str], float]:
+    """Return the mean log-probability of a token of the second text given the first, of pairs that the model reads."""
     from translate.inference.scoring import score  # imports torch
 
     limit = min(LIMIT, max_positions(model) or LIMIT)
-    pairs = [(translation.text.strip(), source.strip()) for source, translation in found.items()]
-    lengths = zip(*(map(len, model.tokenizer.encode_batch(side)) for side in zip(*pairs, strict=True)), strict=True)
-    fits = [min(pair) > 0 and max(pair) < limit for pair in lengths]
-    scored = score(model, [pair for pair, fit in zip(pairs, fits, strict=True) if fit])
-    return {
-        source: replace(translation, back=next(scored).normalised) if fit else translation
-        for (source, translation), fit in zip(found.items(), fits, strict=True)
-    }
+    lengths = (map(len, model.tokenizer.encode_batch(side)) for side in zip(*pairs, strict=True))
+    both = zip(pairs, zip(*lengths, strict=True), strict=True)
+    fitting = [
+        pair for pair, (n_given, n_scored) in both if min(n_given, n_scored) > 0 and max(n_given, n_scored) < limit
+    ]
+    return {pair: one.normalised for pair, one in zip(fitting, score(model, fitting), strict=True)}

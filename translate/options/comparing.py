@@ -28,6 +28,7 @@ class Comparing:
     beam: declaring.Beam = None
     alpha: declaring.Alpha = None
     length_penalty: declaring.LengthPenalty = None
+    two_way: declaring.TwoWay = False
     engine: declaring.Engine = "torch"
     threads: declaring.Threads = None
 

@@ -66,6 +66,9 @@ LengthPenalty = Annotated[
     Literal["gnmt", "average", "none"] | None,
     value(SEARCH, "RULE", "gnmt (the paper's), average (divide by the length) or none [default: the model's]."),
 ]
+TwoWay = Annotated[
+    bool, flag(SEARCH, "--two-way", "Choose among the hypotheses with the model of the other direction.")
+]
 Engine = Annotated[
     Literal["auto", "ctranslate2", "torch"], value(COMPUTING, "NAME", "ctranslate2, torch, or auto: chooses.")
 ]

@@ -50,7 +50,7 @@ class Text(Translating):
         False
     )
     two_way: Annotated[
-        bool, flag(OUTPUT, "--two-way", "Check each sentence with the model of the other direction.")
+        bool, flag(OUTPUT, "--two-way", "Choose and check each sentence with the model of the other direction.")
     ] = False
     engine: declaring.Engine = "auto"
     precision: Annotated[

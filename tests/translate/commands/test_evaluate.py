@@ -20,7 +20,7 @@ from translate.config.load import parse
 from translate.corpus.prepare import prepare
 from translate.evaluation.report import Result
 from translate.evaluation.scores import score
-from translate.files import write_json
+from translate.files import sha256, write_json
 from translate.inference.translator import Translator
 from translate.models.folder import ModelFolder
 
@@ -256,6 +256,29 @@ def test_saved_outputs_are_compared_without_a_model(saved: Path, capsys: pytest.
 def test_settings_of_a_search_without_a_model_are_refused(saved: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["evaluate", "a.txt", "--reference", "ref.en", "--alpha", "0.3"]) == 2
     assert "--alpha is for models; leave it out for saved outputs" in capsys.readouterr().err
+    assert main(["evaluate", "a.txt", "--reference", "ref.en", "--two-way"]) == 2
+    assert "--two-way is for models; leave it out for saved outputs" in capsys.readouterr().err
+
+
+def test_a_two_way_evaluation_scores_the_most_trusted_translations(
+    run: Path, parts: ModelFolder, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    back = run.parent / "back"
+    shutil.copytree(parts.folder, back)
+    spec = json.loads((back / "translation.json").read_text(encoding="utf-8"))
+    (back / "translation.json").write_text(json.dumps(spec | {"source": "en", "target": "de"}), encoding="utf-8")
+    monkeypatch.setattr("translate.commands.systems.registry.opposite", lambda folder, say: back)
+    assert main(["evaluate", "runs/x", "--beam", "5", "--two-way"]) == 0
+    sources = [source for source, _ in PAIRS["test"]]
+    expected = Translator.load(run / "model", beam_size=5, two_way=back).translate(sources)
+    found = (run / "hypotheses" / "small.txt").read_text(encoding="utf-8").splitlines()
+    assert found == [one.text for one in expected]
+    assert [one.back is None for one in expected] == [False, True, False]  # a blank line has no tokens to score
+    digest = json.loads((run / "scores.json").read_text(encoding="utf-8"))["small"]["two_way_sha256"]
+    assert digest == sha256(back / "model.safetensors")
+    capsys.readouterr()
+    assert main(["evaluate", "runs/x", "--beam", "5"]) == 0
+    assert "had scores of another two-way check on 'small'" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

@@ -11,6 +11,7 @@ from tests.translate.conftest import MAX_LENGTH
 from translate.errors import UserError
 from translate.inference.scoring import score
 from translate.inference.translator import Translator
+from translate.inference.two_way import ranked
 from translate.models.folder import ModelFolder
 from translate.text.translation import Translation, join
 
@@ -25,7 +26,7 @@ def opposite(parts: ModelFolder) -> ModelFolder:
 def test_back_is_the_score_of_the_source_given_the_translation(parts: ModelFolder, opposite: ModelFolder) -> None:
     alone, checked = (
         list(translator.passages(LINES, splits=False))
-        for translator in (Translator(parts), Translator(parts, two_way=opposite))
+        for translator in (Translator(parts, beam_size=1), Translator(parts, beam_size=1, two_way=opposite))
     )
     for line, one, other in zip(LINES, alone, checked, strict=True):
         assert (one.text, one.confidence, one.back) == (other.text, other.confidence, None)
@@ -34,6 +35,43 @@ def test_back_is_the_score_of_the_source_given_the_translation(parts: ModelFolde
         assert other.trust == pytest.approx(other.confidence + other.back / 4)
         assert other.record()["back"] == other.back
         assert "back" not in one.record()
+
+
+def test_the_translation_is_the_hypothesis_of_the_beam_with_the_highest_trust(
+    parts: ModelFolder, opposite: ModelFolder
+) -> None:
+    beam = 7
+    lines = [*LINES, *(f"Hund {i}" for i in range(17))]
+    hypotheses = list(Translator(parts, beam_size=beam).n_best(lines, beam))
+    translator = Translator(parts, beam_size=beam, two_way=opposite)
+    n_changed = 0
+    for line, several, best, passage in zip(
+        lines, hypotheses, translator.stream(lines), translator.passages(lines, guarded=False), strict=True
+    ):
+        trust = [
+            one.confidence + scored.normalised / 4
+            for one, scored in zip(several, score(opposite, [(one.text, line) for one in several]), strict=True)
+        ]
+        expected = several[trust.index(max(trust))]
+        assert (best.text, best.trust) == (expected.text, pytest.approx(max(trust), abs=1e-3))
+        assert passage.text == best.text
+        n_changed += best.text != several[0].text
+    assert n_changed  # otherwise the beam's own order would pass as well
+    (three,) = translator.n_best(LINES[:1], 3)
+    assert [one.trust for one in three] == sorted((one.trust for one in three), reverse=True)
+    assert len(three) == 3
+
+
+def test_what_the_other_model_cannot_read_comes_last(opposite: ModelFolder) -> None:
+    def translation(text: str) -> Translation:
+        return Translation(text, log_prob=-1.0, tokens=("x",), n_searches=1)
+
+    blank, long, read = map(translation, ("", "word " * MAX_LENGTH, "the dog"))
+    found = ranked(opposite, {"der Hund": [blank, long, read], "": [blank]})
+    assert [one.text for one in found["der Hund"]] == [read.text, blank.text, long.text]
+    assert [one.back is None for one in found["der Hund"]] == [False, True, True]
+    assert found[""] == [blank]
+    assert ranked(opposite, {}) == {}
 
 
 def test_text_that_the_other_model_cannot_read_stays_unchecked(parts: ModelFolder, opposite: ModelFolder) -> None:
@@ -56,7 +94,8 @@ def test_a_low_two_way_score_is_flagged(
     found = Translation("x", log_prob=-1.4, tokens=("x",), n_searches=1)
     assert not found.improbable
     monkeypatch.setattr(
-        "translate.inference.translator.checked", lambda model, best: {k: replace(found, back=back) for k in best}
+        "translate.inference.translator.ranked",
+        lambda model, several: {k: [replace(found, back=back)] for k in several},
     )
     (translation,) = Translator(parts, two_way=opposite).passages(["der Hund singt"])
     assert tuple(flag for flag in translation.flags if flag == "confidence") == flags
