@@ -5,7 +5,8 @@
 
 A set is a path without ".LANGUAGE" and the suffix. For each score: Spearman's rank correlation with the sentence chrF.
 For the guards of `translate text`: how many sentences they call suspicious, and the share of those whose chrF is below
-the median of the set, without and with the two-way check. The last line is a JSON record.
+the median of the set. BLEU and chrF of the whole set. Each is measured without the two-way check ("alone") and with it
+("two_way"), which also chooses other translations. The last line is a JSON record.
 
     mean       mean log-probability of a token: `Translation.confidence`
     sum        log-probability of the translation
@@ -18,8 +19,7 @@ import argparse
 import json
 import statistics
 import sys
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import sacrebleu
@@ -41,9 +41,11 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--suffix", default=".gz", help="end of the file names (default: .gz)")
     parser.add_argument("--lines", type=int, help="use only the first lines of each set")
     args = parser.parse_args(argv)
-    translator = Translator.load(args.model, two_way=args.back)
+    translators = {"alone": Translator.load(args.model)}
+    if args.back:
+        translators["two_way"] = Translator.load(args.model, two_way=args.back)
     sets = {
-        f"{path.parent.name}/{path.name}": measure(translator, path, args.suffix, args.lines)
+        f"{path.parent.name}/{path.name}": measure(translators, path, args.suffix, args.lines)
         for path in tqdm(args.sets, unit=" sets")
     }
     record = {"kind": "bench_confidence", "commit": commit(), "model": args.model, "back": args.back, "sets": sets}
@@ -51,30 +53,37 @@ def main(argv: Sequence[str] | None = None) -> int:
     return 0
 
 
-def measure(translator: Translator, path: Path, suffix: str, n_lines: int | None) -> dict[str, object]:
-    """Return the correlations and the counts of one set.
+def measure(
+    translators: Mapping[str, Translator], path: Path, suffix: str, n_lines: int | None
+) -> dict[str, dict[str, object]]:
+    """Return the measurements of one set with each translator.
 
     Args:
-        translator: with guards, and with the two-way check to measure `back` and `two_way`.
+        translators: without and with the two-way check.
         path, suffix: the names of both files without the language.
         n_lines: number of lines to use, from the first; None uses all.
     """
-    spec = translator.engine.spec
+    spec = translators["alone"].engine.spec
     sources, references = (
         list(read_lines(Path(f"{path}.{side}{suffix}")))[:n_lines] for side in (spec.source, spec.target)
     )
-    found = list(translator.passages(sources, splits=False))
-    metric = sacrebleu.CHRF()
-    chrf = [
-        metric.sentence_score(one.text, [reference]).score for one, reference in zip(found, references, strict=True)
-    ]
-    median = statistics.median(chrf)
-    below = [score < median for score in chrf]
-    checks = {"alone": [replace(one, back=None) for one in found]} | ({"two_way": found} if translator.two_way else {})
     return {
-        "lines": len(sources),
+        name: measured(list(translator.passages(sources, splits=False)), references)
+        for name, translator in translators.items()
+    }
+
+
+def measured(found: Sequence[Translation], references: Sequence[str]) -> dict[str, object]:
+    """Return the scores of the translations, the counts and the correlations."""
+    texts, metric = [one.text for one in found], sacrebleu.CHRF()
+    chrf = [metric.sentence_score(text, [reference]).score for text, reference in zip(texts, references, strict=True)]
+    median = statistics.median(chrf)
+    return {
+        "lines": len(found),
+        "bleu": round(sacrebleu.corpus_bleu(texts, [references]).score, 2),
+        "chrf": round(metric.corpus_score(texts, [references]).score, 2),
         "median_chrf": round(median, 1),
-        "suspicious": {name: suspicious(translations, below) for name, translations in checks.items()},
+        "suspicious": suspicious(found, [score < median for score in chrf]),
         "spearman": {name: round(rank_correlation(values, chrf), 3) for name, values in scores_of(found).items()},
     }
 

@@ -1,10 +1,12 @@
 """Two-way check: `back` is the log-probability of the source given the translation; a low value adds a flag."""
 
 import json
+import shutil
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
+import sacrebleu
 
 from tests.programs import program
 from tests.translate.conftest import MAX_LENGTH
@@ -115,12 +117,22 @@ def test_the_benchmark_counts_what_is_below_the_median(
     path = tmp_path / "dev"
     for side in ("de", "en"):
         (tmp_path / f"dev.{side}").write_text("\n".join([*LINES, *LINES[:2]]) + "\n", encoding="utf-8")
-    assert bench.main([str(parts.folder), "--suffix", "", "--lines", "3", str(path)]) == 0
+    back = tmp_path / "back"
+    shutil.copytree(parts.folder, back)
+    opposite.spec.save(back / "translation.json")
+    assert bench.main([str(parts.folder), "--back", str(back), "--suffix", "", "--lines", "3", str(path)]) == 0
     record = json.loads(capsys.readouterr().out.splitlines()[-1])
     (measured,) = record["sets"].values()
-    assert measured["lines"] == 3
-    assert {"mean", "sum", "gnmt"} == measured["spearman"].keys()
-    assert measured["suspicious"].keys() == {"alone"}
+    assert {name: (values["lines"], set(values["spearman"])) for name, values in measured.items()} == {
+        "alone": (3, {"mean", "sum", "gnmt"}),
+        "two_way": (3, {"mean", "sum", "gnmt", "back", "two_way"}),
+    }
+    references = ["the dog sings", "a cat runs", "x"]
+    translations = [Translation(text, log_prob=-1, n_searches=1) for text in ("the dog sings", "a cat sings", "y")]
+    values = bench.measured(translations, references)
+    hypotheses = [one.text for one in translations]
+    assert values["bleu"] == round(sacrebleu.corpus_bleu(hypotheses, [references]).score, 2)
+    assert values["chrf"] == round(sacrebleu.corpus_chrf(hypotheses, [references]).score, 2)
     doubtful, sure = Translation("a", log_prob=-3, n_searches=1), Translation("b", log_prob=-0.1, n_searches=1, back=-9)
     lost = replace(sure, flags=("missing",), back=None)
     found = bench.suspicious([doubtful, sure, lost, replace(sure, back=-1)], [True, True, False, True])
