@@ -89,7 +89,11 @@ def languages(options: Comparing, systems: Sequence[System]) -> tuple[str | None
 
 
 def check_search(options: Comparing, systems: Sequence[System]) -> None:
-    """Raise UserError if there are settings of the search, but no model."""
+    """Raise UserError if there are settings of the search, but no model, or no model for the two-way check."""
+    if options.two_way:
+        for system in systems:
+            if system.folder:
+                registry.opposite(system.folder, lambda _: None)
     if not any(system.folder for system in systems):
         for name in ("beam", "alpha", "length_penalty", "two_way", "threads"):
             if getattr(options, name) not in (None, False):

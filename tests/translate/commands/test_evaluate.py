@@ -18,6 +18,7 @@ from translate.commands import score_files
 from translate.commands.systems import Output
 from translate.config.load import parse
 from translate.corpus.prepare import prepare
+from translate.errors import UserError
 from translate.evaluation.report import Result
 from translate.evaluation.scores import score
 from translate.files import sha256, write_json
@@ -279,6 +280,19 @@ def test_a_two_way_evaluation_scores_the_most_trusted_translations(
     capsys.readouterr()
     assert main(["evaluate", "runs/x", "--beam", "5"]) == 0
     assert "had scores of another two-way check on 'small'" in capsys.readouterr().err
+
+
+def test_a_missing_model_for_the_two_way_check_is_reported_before_anything_is_translated(
+    run: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def none(folder: Path, say: object) -> Path:
+        raise UserError("no installed model translates en-de")
+
+    monkeypatch.setattr("translate.commands.systems.registry.opposite", none)
+    monkeypatch.setattr("translate.commands.systems.LoadedModel.output", lambda *_: pytest.fail("translated"))
+    assert main(["evaluate", "runs/x", "--two-way"]) == 2
+    assert "no installed model translates en-de" in capsys.readouterr().err
+    assert not (run / "scores.json").exists()
 
 
 @pytest.mark.parametrize(
