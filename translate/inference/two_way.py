@@ -1,8 +1,8 @@
 """The two-way check: the probability of a source given its translation, from a model of the opposite direction.
 
 A translation that lost or changed the meaning makes its source unlikely, also where the model that wrote it was sure.
-So the check predicts errors better than the model's own probability does, and among the hypotheses of a beam it finds
-better ones (noisy channel reranking; Yee, Dauphin and Auli 2019).
+So both probabilities together find better hypotheses in a beam than the model's own does (noisy channel reranking; Yee,
+Dauphin and Auli 2019), and bad translations; scripts/bench_confidence.py measures by how much.
 """
 
 import math

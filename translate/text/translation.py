@@ -65,7 +65,7 @@ class Translation:
 
     @property
     def trust(self) -> float:
-        """The confidence, with the two-way check also a quarter of `back`, the weight that predicts chrF best."""
+        """The confidence, with the two-way check plus a quarter of `back`."""
         return self.confidence + 0.25 * (self.back or 0.0)
 
     @property
