@@ -157,7 +157,8 @@ class LoadedModel:
     """A model with search options.
 
     Attributes:
-        origin: the settings of the search, the engine, the folder and the digest of the weights.
+        origin: the settings of the search, the engine, the folder, and the digests of its weights and of those of the
+            model for the two-way check.
     """
 
     def __init__(self, folder: Path, options: Comparing) -> None:
