@@ -42,7 +42,7 @@ FREE = {
     *("training.checkpoint_activations", "training.parallel"),
 }
 
-DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16}
+DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16, "int8": torch.int8}
 
 Record = dict[str, Any]
 

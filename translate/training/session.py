@@ -24,6 +24,7 @@ from translate.training.parent import Parent, parent_of, recorded
 from translate.training.reproduction import Original
 from translate.training.run import Run
 from translate.training.signals import terminable
+from translate.training.step import require_products
 
 ScoreBleu = Callable[[ModelFolder, Sequence[Pair]], float]
 
@@ -129,6 +130,7 @@ def new_trainer(
     device, section = choose_device(), config.training
     # Measured before the seed is set, as measuring draws random numbers.
     dtype = ranks.first(lambda: dtype or run.recorded_dtype() or choose_dtype(section.precision, device))
+    require_products(dtype, device)
     peak = product_rate(dtype, device)
     torch.manual_seed(section.seed)
     model = Transformer(config.model.architecture(prepared.tokenizer.vocab_size))

@@ -12,10 +12,13 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor, nn
 
+from transformer.kernels.int8_linear import int8_works
+from transformer.kernels.packed_linear import Linear
 from transformer.loss import linear_smoothed_nll
 from transformer.model import Transformer
 from translate.config.schema import TrainingConfig
 from translate.corpus.batches import Batch
+from translate.errors import UserError
 from translate.training.distributed import ALONE, Ranks, full
 from translate.training.memory import Memory
 from translate.training.muon import Muon
@@ -52,16 +55,29 @@ def new_optimizer(model: nn.Module, config: TrainingConfig, dtype: torch.dtype =
     """
     betas, eps, weight_decay = config.adam_betas, config.adam_eps, config.weight_decay
     if config.optimizer == "muon":
-        return Muon(model, dtype, betas=betas, eps=eps, weight_decay=weight_decay)
+        return Muon(model, activation_dtype(dtype), betas=betas, eps=eps, weight_decay=weight_decay)
     return torch.optim.AdamW(model.parameters(), lr=0.0, betas=betas, eps=eps, weight_decay=weight_decay, fused=True)
+
+
+def activation_dtype(dtype: torch.dtype) -> torch.dtype:
+    """Return the type of what stands between products of `dtype`: float32 for int8, and otherwise the same."""
+    return torch.float32 if dtype == torch.int8 else dtype
+
+
+def require_products(dtype: torch.dtype, device: torch.device) -> None:
+    """UserError if `device` cannot train with matrix products of `dtype`."""
+    if dtype == torch.int8 and not (device.type == "cpu" and int8_works()):
+        raise UserError('training.precision = "int8" needs a CPU that multiplies int8 exactly (VNNI); use "auto"')
 
 
 def precision(device: torch.device, dtype: torch.dtype) -> AbstractContextManager[object]:
     """Return a context that computes in `dtype`; parameters, gradients and Adam's moments stay float32.
 
     With bfloat16 on a CPU, all activations are bfloat16: the residual stream, norms, and in `batch_loss` the logits and
-    their softmax. CUDA computes norms in float32. Sums over tokens are float32 everywhere.
+    their softmax. CUDA computes norms in float32. Sums over tokens are float32 everywhere. With int8, only the products
+    of the layers' linear maps are in int8 (see `Linear.int8`), and everything else is float32.
     """
+    dtype = activation_dtype(dtype)
     return nullcontext() if dtype == torch.float32 else torch.autocast(device.type, dtype=dtype)
 
 
@@ -78,7 +94,11 @@ def batch_loss(model: Transformer, batch: Batch, smoothing: float, dtype: torch.
         states_BTD = model.decode_states(batch.tgt_in, model.encode(batch.src))
     tokens = batch.tgt_out != model.config.pad
     return linear_smoothed_nll(
-        states_BTD[tokens].to(dtype), model.output_weight, batch.tgt_out[tokens], smoothing, model.output_bias_V
+        states_BTD[tokens].to(activation_dtype(dtype)),
+        model.output_weight,
+        batch.tgt_out[tokens],
+        smoothing,
+        model.output_bias_V,
     )
 
 
@@ -102,6 +122,11 @@ class Updater:
     clip_norm: float | None = None
     memory: Memory | None = None
     ranks: Ranks = ALONE
+
+    def __post_init__(self) -> None:
+        for part in self.model.modules():
+            if isinstance(part, Linear):
+                part.int8 = self.dtype == torch.int8
 
     def step(self, micro_batches: Sequence[Batch], lr: float) -> StepStats:
         """Update the parameters once; if loss or gradient is not finite, leave them unchanged.
