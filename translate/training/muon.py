@@ -90,11 +90,36 @@ def orthogonalised(matrices_NAB: Tensor) -> Tensor:
     Args:
         matrices_NAB: the matrices, no taller than wide; products have their type.
     """
-    a, b, c = COEFFICIENTS
     norms_N11 = matrices_NAB.norm(dim=(1, 2), keepdim=True).clamp(min=1e-7)
     x_NAB: Tensor = matrices_NAB / norms_N11
+    # In half precision, rounding of x x^T would hide the squares of small singular values.
+    if x_NAB.size(2) >= 2 * x_NAB.size(1) and x_NAB.element_size() >= 4:
+        return _product_of_steps(x_NAB @ x_NAB.mT) @ x_NAB
     for _ in range(STEPS):
-        square_NAA = x_NAB @ x_NAB.mT
-        polynomial_NAA = torch.baddbmm(square_NAA, square_NAA, square_NAA, beta=b, alpha=c)
-        x_NAB = torch.baddbmm(x_NAB, polynomial_NAA, x_NAB, beta=a)
+        x_NAB = torch.baddbmm(x_NAB, _polynomial(x_NAB @ x_NAB.mT), x_NAB, beta=COEFFICIENTS[0])
     return x_NAB
+
+
+def _product_of_steps(square_NAA: Tensor) -> Tensor:
+    """Return Q with Q x = x after all steps; each step needs x x^T alone, so wide matrices are multiplied only twice.
+
+    A step is x -> (a + P) x with P = `_polynomial(x x^T)`, and so x x^T -> (a + P) x x^T (a + P).
+
+    Args:
+        square_NAA: x x^T before the first step.
+    """
+    a = COEFFICIENTS[0]
+    product_NAA = torch.eye(square_NAA.size(1), dtype=square_NAA.dtype, device=square_NAA.device).expand_as(square_NAA)
+    for i in range(STEPS):
+        polynomial_NAA = _polynomial(square_NAA)
+        product_NAA = torch.baddbmm(product_NAA, polynomial_NAA, product_NAA, beta=a)
+        if i < STEPS - 1:
+            half_NAA = torch.baddbmm(square_NAA, polynomial_NAA, square_NAA, beta=a)
+            square_NAA = torch.baddbmm(half_NAA, half_NAA, polynomial_NAA, beta=a)
+    return product_NAA
+
+
+def _polynomial(square_NAA: Tensor) -> Tensor:
+    """Return b S + c S^2."""
+    _, b, c = COEFFICIENTS
+    return torch.baddbmm(square_NAA, square_NAA, square_NAA, beta=b, alpha=c)
