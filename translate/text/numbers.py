@@ -1,8 +1,8 @@
 """Numbers that a translation must contain: dates, times, amounts, years.
 
 A small model may drop or garble a number. Numbers up to twelve are not checked, because they may be translated by an
-article or a pronoun, unless they are amounts ("3 %", "3 Euro") or follow a word such as "Nr.". Numbers joined to
-letters, such as 19,5kg, are not checked either. Spelled-out numbers count as numbers: "twenty people" contains 20.
+article or a pronoun, unless they are amounts ("3 %", "3 Euro"), times ("3 Uhr") or follow a word such as "Nr.".
+Numbers joined to letters, such as 19,5kg, are not checked either. Spelled-out numbers count as numbers: "twenty people" contains 20.
 """
 
 import re
@@ -10,7 +10,7 @@ from collections import Counter, defaultdict
 from collections.abc import Collection, Sequence
 from functools import cache
 
-from translate.text import languages
+from translate.text import clock, languages
 from translate.text.languages import Language
 from translate.text.placeholders import SYMBOL, Protected, symbol
 
@@ -28,8 +28,8 @@ _REACH = 10  # characters before a number that are checked for words such as "Nr
 def missing(output: str, text: str, source: str, target: str) -> set[int]:
     """Return the positions of the numbers of `text` that its translation lacks, also without unit or power of ten.
 
-    It does not matter which separators a number has, but 12,50 is not 1250. 6 p.m. is 18 Uhr, and a spelled-out number
-    is a number.
+    It does not matter which separators a number has, but 12,50 is not 1250. 6 p.m. is 18 Uhr and not 6 Uhr, and a
+    spelled-out number is a number.
 
     Args:
         output: the translation.
@@ -44,7 +44,7 @@ def missing(output: str, text: str, source: str, target: str) -> set[int]:
     return lost | {
         match.start()
         for match in needed
-        if not (_has_units(output, match, source, target) and _has_scale(output, match, source, target))
+        if not all(has(output, match, source, target) for has in (_has_units, _has_scale, _has_time))
     }
 
 
@@ -65,9 +65,23 @@ def protect(text: str, source: str, target: str, only: Collection[int] | None = 
         if only is not None and match.start() not in only:
             continue
         parts += [text[end : match.start()], symbol(len(originals))]
-        originals.append(match[0].replace(match["digits"], _localised(match, source, target)))
-        end = match.end()
+        original, end = _original(match, source, target)
+        originals.append(original)
     return Protected("".join([*parts, text[end:]]), tuple(originals))
+
+
+def _original(match: re.Match[str], source: str, target: str) -> tuple[str, int]:
+    """Return a number as the target language writes it, and where it ends in its text; times include their clock."""
+    rules = languages.find(target)
+    if rules is not None and (time := _time(match, source)):
+        return clock.written(time[0], rules), time[1]
+    return match[0].replace(match["digits"], _localised(match, source, target)), match.end()
+
+
+def _time(number: re.Match[str], language: str) -> tuple[int, int] | None:
+    """Return `clock.time_of` a number; None in languages without rules."""
+    rules = languages.find(language)
+    return clock.time_of(number, rules) if rules is not None else None
 
 
 def converted(output: str, text: str, source: str, target: str) -> str:
@@ -133,7 +147,7 @@ def _pattern(language: str) -> re.Pattern[str]:
     return re.compile(
         # Possessive, so that no part of 19,5kg is a number.
         rf"(?<![\w.,:/\u27e6])(?P<before>(?!%)(?:{signs})\s?)?(?P<digits>\d++(?:[.,:/]\d++)*+)"
-        rf"(?(before)(?:[kKmM]|bn)?)(?P<after>\s?(?:{signs}))?(?![\w\u27e7])"
+        rf"(?(before)(?:[kKmM]|bn)?)(?P<after>\s?(?:{signs}))?(?:(?![\w\u27e7])|(?={rules.clock.pattern}))"
         rf"(?=(?:\s?(?P<scale>(?i:{scales}))\w*\.?)?(?:\s?(?P<name>(?i:{names})|{signs}))?)"
     )
 
@@ -169,6 +183,15 @@ def _has_scale(output: str, match: re.Match[str], source: str, target: str) -> b
     return any(name in output.casefold() for name in names) or _written_out(match, source) in _counts(output)
 
 
+def _has_time(output: str, match: re.Match[str], source: str, target: str) -> bool:
+    """Return whether the hours of a time of day are not followed by the wrong half of the day in the output."""
+    if (time := _time(match, source)) is None:
+        return True
+    forms = _forms(match, source)
+    found = [_time(number, target) for number in _DIGITS.finditer(output) if _plain(number[0]) in forms]
+    return not found or any(other is None or other[0] == time[0] for other in found)
+
+
 def _scale(match: re.Match[str], source: str) -> str:
     """Return the power of ten that follows a number."""
     scales = _rules(source).scales.items()
@@ -192,6 +215,7 @@ def _needed(text: str, source: str) -> list[re.Match[str]]:
         if _units(match)
         or not (len(match["digits"]) <= 2 and int(match["digits"]) <= LARGEST_UNCHECKED)
         or (rules and rules.numbered.search(text, max(0, match.start() - _REACH), match.start()))
+        or _time(match, source)
     ]
 
 
@@ -222,8 +246,11 @@ def _with_digits(text: str, language: str) -> str:
     """Return the text with spelled-out numbers in digits, for languages known to text2num."""
     from text_to_num import alpha2digit
 
-    rules = languages.find(language)
-    text = _HYPHEN.sub(" ", rules.number_endings.sub(" ", text) if rules else text)
+    if rules := languages.find(language):
+        text = rules.number_endings.sub(" ", text)
+        for hour, names in rules.hour_names.items():
+            text = re.sub(rf"(?i)\b(?:{'|'.join(names)})\b", hour, text)
+    text = _HYPHEN.sub(" ", text)
     try:
         return str(alpha2digit(text, language, threshold=0))
     except ValueError:

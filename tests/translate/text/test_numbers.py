@@ -105,6 +105,10 @@ def test_a_copy_of_the_source_gets_the_numbers_that_a_second_search_would_insert
         ("Am 20. Mai", "On the twentieth of May"),
         ("Ein 30-jähriger hat das 20-fache.", "A thirty-year-old man has it twentyfold."),
         ("3 % in Zimmer Nr. 5", "three per cent in room number five"),
+        ("Von 8 bis 20 Uhr", "From 8 to 8 pm"),
+        ("Um 12 Uhr und um 0 Uhr", "At noon and at midnight"),
+        ("Um 9 Uhr", "At nine o'clock"),
+        ("Um 8 Uhr abends oder 11 Uhr nachts", "At 8 pm or 11 pm"),
     ],
 )
 def test_numbers_in_any_correct_form_are_not_missing(source: str, target: str) -> None:
@@ -142,6 +146,9 @@ def test_other_separators_and_clock_formats_are_not_missing_numbers(
         ("21 Leute", "twenty people"),
         ("50 und 50", "50 und 1 234"),
         ("Um 18.30 Uhr", "At 7:30 p.m."),
+        ("Um 18.30 Uhr", "At 6:30 a.m."),
+        ("Um 8 Uhr abends", "At 8am"),
+        ("Um 3 Uhr", "At the hour"),
         ("8" * 5000, "8"),
     ],
 )

@@ -25,7 +25,10 @@ class Language:
         scales: names of powers of ten that follow a number, as in "3 million", without their endings.
         numbered: matches at the end of a text after which a number stays in digits, such as "Nr.".
         measures: matches units of measurement after a number.
-        clock: matches after a time of day, such as "Uhr".
+        clock: matches after a time of day, such as "Uhr"; its groups morning, afternoon and night tell the half of the
+            day, and whether neither is certain.
+        clock_words: written after a time of day; two if hours are counted to 12.
+        hour_names: names of hours of the day.
         number_endings: matches the empty text before the ending of a number word, such as "fach" in "zwanzigfach".
         abbreviations: without their full stop; the sentence goes on after it.
         final_abbreviations: the sentence ends after these if the next word begins one.
@@ -47,6 +50,8 @@ class Language:
     numbered: re.Pattern[str]
     measures: re.Pattern[str]
     clock: re.Pattern[str]
+    clock_words: tuple[str, ...]
+    hour_names: dict[str, tuple[str, ...]]
     number_endings: re.Pattern[str]
     abbreviations: Words
     final_abbreviations: Words

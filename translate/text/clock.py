@@ -1,0 +1,42 @@
+"""Times of day after which a clock word stands: 20 Uhr is 8 pm."""
+
+import re
+
+from translate.text.languages import Language
+
+HALF_DAY = 12 * 60  # minutes
+
+
+def time_of(number: re.Match[str], rules: Language) -> tuple[int, int] | None:
+    """Return a time of day in minutes since midnight, and where its clock words end; None if it is not certain.
+
+    Args:
+        number: a number in a text, whose group "digits", if there is one, has no units.
+        rules: the rules of the text's language.
+    """
+    group = "digits" if "digits" in number.re.groupindex else 0
+    clock = rules.clock.match(number.string, number.end(group))
+    hours, _, minutes = number[group].replace(".", ":").partition(":")
+    if clock is None or clock["night"] or not hours.isdigit() or not (minutes or "0").isdigit():
+        return None
+    time = int(hours) * 60 + int(minutes or 0)
+    if int(hours) > 24 or int(minutes or 0) > 59:
+        return None
+    if clock["morning"] or clock["afternoon"]:
+        time = time % HALF_DAY + (HALF_DAY if clock["afternoon"] else 0)
+    return time % (2 * HALF_DAY), clock.end()
+
+
+def written(time: int, rules: Language) -> str:
+    """Return a time of day as a language writes it.
+
+    Args:
+        time: minutes since midnight.
+        rules: the rules of the language.
+    """
+    hours, minutes = divmod(time, 60)
+    if len(rules.clock_words) == 2:
+        hours, word = hours % 12 or 12, rules.clock_words[time >= HALF_DAY]
+    else:
+        (word,) = rules.clock_words
+    return f"{hours}:{minutes:02} {word}" if minutes else f"{hours} {word}"
