@@ -2,7 +2,8 @@
 
 A small model may drop or garble a number. Numbers up to twelve are not checked, because they may be translated by an
 article or a pronoun, unless they are amounts ("3 %", "3 Euro"), times ("3 Uhr") or follow a word such as "Nr.".
-Numbers joined to letters, such as 19,5kg, are not checked either. Spelled-out numbers count as numbers: "twenty people" contains 20.
+Numbers joined to letters, such as 19,5kg, are not checked either. Spelled-out numbers count as numbers: "twenty
+people" contains 20.
 """
 
 import re
