@@ -14,10 +14,10 @@ from translate.text.pieces import Piece, pieces
 from translate.text.placeholders import PLACEHOLDER
 
 _MARK = re.compile(
-    r"""(?P<mark>\.{2,6}|\u2026|\.|[!?][!?.\u2026]{0,20})(?P<close>["'\u2018-\u201f\u00bb\u00ab)\]]{0,4})(?P<space>\s{1,100})""",
+    r"""(?P<mark>\.{2,6}|\u2026|\.|[!?][!?.\u2026]{0,20})(?P<close>["'\u2018-\u201f\u00bb\u00ab)\]*_]{0,60})(?P<space>\s{1,100})""",
     re.VERBOSE,
 )
-_OPENING = r"[\"'\u2018-\u201f\u00bb\u00ab(\[\u00bf\u00a1\u2013\u2014*_-]{0,4}\s?"
+_OPENING = r"[\"'\u2018-\u201f\u00bb\u00ab(\[\u00bf\u00a1\u2013\u2014*_-]{0,60}\s?"
 _NEXT = re.compile(rf"(?P<open>{_OPENING})(?P<word>\w[\w'\u2019]{{0,40}})?")
 _WORD_BEFORE = re.compile(r"[^\s(\[\"\u201a-\u201f\u00bb\u00ab/\u2013\u2014-]*$")
 _APOSTROPHE = re.compile("['\u2019]")  # it's, I'm
@@ -50,7 +50,14 @@ def split(text: str, language: str, markup: re.Pattern[str] = PLACEHOLDER) -> li
         return "x" * len(match[0])
 
     lines = [line.span() for line in _LINE.finditer(markup.sub(without_spaces, text))]
-    return pieces(text, [span for start, stop in lines for span in _sentences(text[start:stop], start, rules, kept)])
+    shown = markup.sub(_as_sign, text)
+    return pieces(text, [span for start, stop in lines for span in _sentences(shown[start:stop], start, rules, kept)])
+
+
+def _as_sign(match: re.Match[str]) -> str:
+    """Return tags, marks of emphasis and emoji as asterisks, which may stand between a mark and the next word."""
+    is_sign = match[0].startswith("<") or not re.search(r"\w", match[0])
+    return "*" * len(match[0]) if is_sign else match[0]
 
 
 def _sentences(line: str, offset: int, language: Language, kept: list[tuple[int, int]]) -> list[tuple[int, int]]:
@@ -86,12 +93,12 @@ def _ends(text: str, match: re.Match[str], language: Language, is_chat: bool) ->
     if not after or not word:
         return False
     reach = text[max(0, match.start() - _REACH) : match.start()]
-    last = _WORD_BEFORE.findall(reach)[0].lstrip("'\u2018\u2019")
+    last = _WORD_BEFORE.findall(reach)[0].lstrip("'\u2018\u2019*_")
     if word[0].islower() and not (is_chat and _ends_in_chat(match["mark"], last, language)):
         return False
     if match["mark"] != ".":
         return True
-    if match["close"] and not match["close"].startswith(")"):
+    if match["close"] and not match["close"].startswith((")", "*", "_")):
         return True  # an abbreviation at the end of a quotation is rarer than a sentence there
     return _full_stop_ends(last, word, text[match.end() : match.end() + 12], language)
 

@@ -54,6 +54,10 @@ GERMAN = [
     ["ich kaufe brot, milch usw. und z.b. käse bzw. wurst."],
     ["ach... na ja… vielleicht."],
     ["Mach das so. und nicht anders."],
+    ["Das ist <b>sehr schnell.</b>", "Es übersetzt gut."],
+    ["Es kommt.", "**Danach geht es.**", "Es war **gut!**", "<i>Sehr</i> gut."],
+    ["Siehe **z. B.** Haus und <i>Prof.</i> Müller."],
+    ["Danke!\U0001f600", "Bis morgen."],
 ]
 ENGLISH = [
     ["Good morning!", "How are you?", "I'm fine."],
