@@ -30,7 +30,7 @@ def missing(output: str, text: str, source: str, target: str) -> set[int]:
     """Return the positions of the numbers of `text` that its translation lacks, also without unit or power of ten.
 
     It does not matter which separators a number has, but 12,50 is not 1250. 6 p.m. is 18 Uhr and not 6 Uhr, and a
-    spelled-out number is a number.
+    spelled-out number is a number. If the translation names a unit that the source does not name, all are missing.
 
     Args:
         output: the translation.
@@ -38,6 +38,8 @@ def missing(output: str, text: str, source: str, target: str) -> set[int]:
         source, target: language codes.
     """
     needed = _needed(text, source)
+    if needed and _has_other_units(output, text, source, target):
+        return {match.start() for match in needed}
     found = _counts(SYMBOL.sub(" ", output))
     lost = _not_in(found, needed, source)
     if lost:
@@ -163,6 +165,25 @@ def _rules(language: str) -> Language:
 def _units(match: re.Match[str]) -> list[str]:
     """Return the signs, codes and names of units of a number."""
     return [unit.strip() for unit in match.group("before", "after", "name") if unit]
+
+
+def _has_other_units(output: str, text: str, source: str, target: str) -> bool:
+    """Return whether the output names a unit that its source does not contain, not even within a word."""
+    here, there = languages.find(source), languages.find(target)
+    if here is None or there is None:
+        return False
+    return any(
+        _unit(target, sign).search(output)
+        and not any(name in text or name in text.casefold() for name in (sign, *here.units.get(sign, ())))
+        for sign in there.units
+    )
+
+
+@cache
+def _unit(language: str, sign: str) -> re.Pattern[str]:
+    """Return the pattern of a unit: its sign, code, or name."""
+    names = [rf"(?i:\b{name}[sn]?\b)" if name.islower() else rf"\b{name}\b" for name in _rules(language).units[sign]]
+    return re.compile("|".join([rf"\b{sign}\b" if sign.isalpha() else re.escape(sign), *names]))
 
 
 def _has_units(output: str, match: re.Match[str], source: str, target: str) -> bool:
