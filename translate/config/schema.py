@@ -137,6 +137,9 @@ class TrainingConfig(Section):
             the mean.
         ema: decay of a moving average of the parameters, such as 0.999; the average is validated and becomes the
             final model. None turns it off.
+        parent_share: share of the weights of the model after --from in the final model; the mean of a model and its
+            parent is often better than both on text that is unlike the new corpus (Wortsman et al., 2022, "Robust
+            fine-tuning of zero-shot models").
         patience: validations without a better score before training stops; None never stops early.
         log_every: steps between lines of metrics.jsonl.
         tensorboard: also write metrics for TensorBoard; needs the extra `tensorboard`.
@@ -170,6 +173,7 @@ class TrainingConfig(Section):
     best_by: Literal["loss", "bleu"] = "loss"
     final: Literal["average", "best"] = "average"
     ema: float | None = Field(default=None, gt=0, lt=1)
+    parent_share: float = Field(default=0.0, ge=0, lt=1)
     patience: int | None = Field(default=None, ge=1)
     log_every: int = Field(default=50, ge=1)
     tensorboard: bool = False

@@ -33,6 +33,7 @@ from translate.training.distributed import ALONE, Ranks
 from translate.training.divergence import broken_message, failure, guessing_warning, has_finite_parameters, skip_warning
 from translate.training.ema import Ema
 from translate.training.memory import Memory
+from translate.training.parent import Parent
 from translate.training.reporting import Reporter
 from translate.training.run import Run
 from translate.training.schedule import Schedule
@@ -59,6 +60,7 @@ class Trainer:
         peak: measured FLOP/s of this process's device.
         ranks: the processes that train together.
         replay_share: share of the old corpus in every epoch, if the prepared corpus holds one.
+        parent: the model that the run began with, if there is one.
     """
 
     run: Run
@@ -72,6 +74,7 @@ class Trainer:
     peak: float
     ranks: Ranks = ALONE
     replay_share: float = 0.0
+    parent: Parent | None = None
 
     def __post_init__(self) -> None:
         config, model = self.config, self.model
@@ -224,7 +227,7 @@ class Trainer:
 
     def _finish(self) -> None:
         """Average the last scheduled checkpoints (6.1), or what the configuration asks for, and score the result."""
-        steps = self.ranks.first(lambda: self.checkpoints.load_final(self.model, self.state))
+        steps = self.ranks.first(self._load_final)
         self.ranks.copy_from_first(self.model.parameters())
         self.replica.scatter(moments=False)
         scores = self._scores(averaged=False)
@@ -233,11 +236,23 @@ class Trainer:
         )
         self.reporter.scores(self.state, "final", scores, {"averaged": steps, **self.state.totals})
         made_of = ", ".join(f"{step:,}" for step in steps)
-        self.say(f"final model: {self.run.model}, made of the checkpoints of steps {made_of}")
+        share = self.config.parent_share
+        self.say(
+            f"final model: {self.run.model}, made of the checkpoints of steps {made_of}"
+            + (f" and, for {share:.0%}, of the model that the run began with" if share else "")
+        )
         (n_splits,) = map(int, self.ranks.sum(self.memory.n_splits if self.memory else 0))
         if n_splits:
             self.reporter.log(self.state, "memory", {"halved": n_splits})
             self.say(f"{n_splits:,} times a batch did not fit into memory and was halved")
+
+    def _load_final(self) -> list[int]:
+        """Load the weights of the final model; return the steps of its checkpoints."""
+        steps = self.checkpoints.load_final(self.model, self.state)
+        if self.config.parent_share:
+            assert self.parent is not None  # `session.train` refuses such a run
+            self.parent.mix_into(self.model, self.config.parent_share)
+        return steps
 
     def _fail(self, message: str) -> NoReturn:
         """Save the state, unless it is saved, and raise UserError."""

@@ -66,6 +66,22 @@ class Parent:
             load_weights(Transformer(stored), tensors, path)
         model.load_state_dict(grow(tensors, model.state_dict(), stored, model.config))
 
+    def mix_into(self, model: Transformer, share: float) -> None:
+        """Add this model's weights to those of a model trained from it: (1 - share) * trained + share * parent.
+
+        UserError if this is another model than the run began with.
+        """
+        path = self.folder / "model.safetensors"
+        if sha256(path) != self.record["weights_sha256"]:
+            raise UserError(
+                f"{self.record['path']}: the model that the run began from is gone or has changed; restore it, or set "
+                "training.parent_share to 0"
+            )
+        trained = {name: tensor.clone() for name, tensor in model.state_dict().items()}
+        self.give_weights(model)
+        for name, tensor in model.state_dict().items():  # the tensors are the model's own
+            tensor.lerp_(trained[name], 1 - share)
+
     def settings(self, config: ExperimentConfig, say: Say) -> ExperimentConfig:
         """Return the experiment with the vocabulary size of this model.
 

@@ -39,6 +39,7 @@ FREE = {
     "data.root",
     *(f"decoding.{key}" for key in DecodingSection.model_fields),
     *("training.max_steps", "training.max_epochs", "training.patience", "training.log_every", "training.tensorboard"),
+    "training.parent_share",
     *("training.checkpoint_activations", "training.parallel"),
 }
 

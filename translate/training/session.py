@@ -14,7 +14,7 @@ from translate.config.schema import ExperimentConfig
 from translate.corpus.batches import longest_source
 from translate.corpus.prepare import Prepared, prepare
 from translate.corpus.sources import Pair
-from translate.errors import Say
+from translate.errors import Say, UserError
 from translate.machine import better_allocator, choose_device, choose_dtype, keep_kernels, product_rate, tune_malloc
 from translate.models.folder import ModelFolder, TranslationSpec
 from translate.training import card, checkpoint, tensorboard
@@ -70,6 +70,8 @@ def train_experiment(
             )
             if parent is not None:
                 config = parent.settings(config, _discard if run.has_begun or original else say)
+            elif config.training.parent_share:
+                raise UserError("training.parent_share needs a model to start from; name one with --from")
             ranks.first(lambda: _check(config, run, resume))
             if original is not None:
                 ranks.first(lambda: original.check(run, ranks.size, say))
@@ -154,6 +156,7 @@ def new_trainer(
         peak=peak,
         ranks=ranks,
         replay_share=data.replay.share if data.replay is not None else 0.0,
+        parent=parent,
     )
     ranks.first(lambda: run.begin(config, prepared, model, dtype, peak, None if parent is None else parent.record))
     ranks.seed(section.seed, step=0)

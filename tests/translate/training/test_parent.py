@@ -216,6 +216,28 @@ def test_taking_over_weights_draws_no_random_numbers(parent):
     assert torch.get_rng_state().equal(before)
 
 
+def test_the_final_model_may_keep_a_share_of_its_parent(toy, parent):
+    run = fine_tune(toy, "tuned", parent, training={"parent_share": 0.0, "max_steps": 4})
+    alone = load_file(run / "model/model.safetensors")
+    fine_tune(toy, "tuned", parent, resume=True, training={"parent_share": 0.25, "max_steps": 4})
+    before, mixed = load_file(parent / "model.safetensors"), load_file(run / "model/model.safetensors")
+    for name, tensor in mixed.items():
+        torch.testing.assert_close(tensor, 0.75 * alone[name] + 0.25 * before[name])
+    assert not all(mixed[name].equal(alone[name]) for name in mixed)
+    assert "share of 0.25" in (run / "card.md").read_text()
+
+
+def test_a_share_of_a_parent_that_is_missing_or_has_changed_is_refused(toy, parent, capsys):
+    with pytest.raises(UserError, match="--from"):
+        fine_tune(toy, "alone", None, training={"parent_share": 0.5})
+    settings = {"parent_share": 0.5, "max_steps": 4}
+    run = fine_tune(toy, "tuned", parent, training=settings)
+    shutil.rmtree(parent)
+    with pytest.raises(UserError, match="parent_share"):
+        fine_tune(toy, "tuned", None, resume=True, training=settings)
+    assert (run / "model").exists()
+
+
 def test_dropout_and_initialisation_may_differ_and_unused_tokenizer_settings_are_reported(toy, parent, capsys):
     rates = {"dropout": 0.2, "attention_dropout": 0.1, "ffn_dropout": 0.3, "init_gain": 0.7}
     fine_tune(toy, "tuned", parent, model=rates, tokenizer={"vocab_size": 300, "algorithm": "unigram"})
