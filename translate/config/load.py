@@ -147,8 +147,10 @@ def _sentence(error: ValidationError, schema: type[Section]) -> str:
             return (
                 f"{key} has {problem['ctx']['actual_length']} values; it needs {problem['ctx']['min_length']} or more"
             )
-    message = problem["msg"]
-    return f"{key} = {_shown(problem['input'])}: {message[:1].lower() + message[1:]}"
+    message = problem["msg"][:1].lower() + problem["msg"][1:]
+    if isinstance(problem["input"], dict):  # keys of a table that do not go together
+        return f"{key}: {message}"
+    return f"{key} = {_shown(problem['input'])}: {message}"
 
 
 def _shown(value: object) -> str:

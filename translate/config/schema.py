@@ -6,7 +6,7 @@ load.py reads a file, applies `--set section.key=value` and validates; a config 
 from dataclasses import fields
 from typing import Annotated, Any, Literal, get_type_hints
 
-from pydantic import Field, ValidationInfo, create_model, field_validator
+from pydantic import Field, ValidationInfo, create_model, field_validator, model_validator
 from pydantic_core import PydanticCustomError
 
 from transformer.config import ModelConfig
@@ -185,6 +185,17 @@ class TrainingConfig(Section):
         if best_by == "bleu" and others.data.get("valid_bleu_sentences") == 0:
             raise PydanticCustomError("best_by", "needs translations; set training.valid_bleu_sentences above 0")
         return best_by
+
+    @model_validator(mode="after")
+    def _longest_sentence_fits(self) -> "TrainingConfig":
+        if self.max_tokens > self.batch_tokens:
+            raise PydanticCustomError(
+                "max_tokens",
+                "max_tokens = {longest} exceeds batch_tokens = {batch}, so the longest sentence would not fit into a "
+                "batch; lower the former or raise the latter",
+                {"longest": self.max_tokens, "batch": self.batch_tokens},
+            )
+        return self
 
 
 def _declared(hint: Any, default: object) -> tuple[Any, Any]:

@@ -72,7 +72,7 @@ class Sampler:
         replay_share: share of the older corpus in each epoch, which uses a new sample of it. If the corpus is smaller
             than the sample, its pairs occur equally often, up to a difference of one.
 
-    Raises UserError if max_tokens exceeds batch_tokens, or if no pair is short enough.
+    Raises UserError if no pair is short enough.
     """
 
     pairs: EncodedPairs
@@ -85,11 +85,6 @@ class Sampler:
     _latest: dict[int, list[Index]] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        if self.max_tokens > self.batch_tokens:
-            raise UserError(
-                f"training.max_tokens = {self.max_tokens} exceeds training.batch_tokens = {self.batch_tokens}: "
-                "the longest sentence would not fit into a batch; lower the former or raise the latter"
-            )
         new, old = self._new_and_replayed()
         if not len(new) or (self.replay_share and not len(old)):
             raise UserError(
