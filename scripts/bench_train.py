@@ -10,13 +10,15 @@ slow moment of the machine affects them all. Tokens are those of source and targ
 times those of the forward pass, without padding. Without --prepared, sentences are random, with lengths like captions.
 
     ours        this toolkit's update
+    ours-int8   the same with `training.precision = "int8"`
     torch       torch.nn.Transformer in a plain loop, malloc tuned as ours is
     hf          MarianMTModel of Hugging Face transformers in a plain loop, as it comes
     hf-malloc   the same with malloc tuned
 
 Precision: parameters, gradients and Adam's state are float32. In bf16, all run under autocast, and matrix products are
 bf16. On a CPU, ours also keeps the residual stream, the norms and the softmax of the loss in bf16; the softmax of
-attention is float32. The others keep the residual stream, the norms and the softmax of the loss in float32.
+attention is float32. The others keep the residual stream, the norms and the softmax of the loss in float32. In
+ours-int8, the products of the layers' linear maps are int8 and everything else is float32.
 """
 
 import argparse
@@ -97,15 +99,17 @@ def report(args: argparse.Namespace, facts: dict[str, Answer], seconds: dict[str
     """
     device = choose_device()
     dtype = choose_dtype(args.precision, device)
-    rate = product_rate(dtype, device)
+    types = {name: torch.int8 if name == "ours-int8" else dtype for name in facts}
+    rates = {dtype: product_rate(dtype, device) for dtype in {dtype, *types.values()}}
     contenders = {}
     for name, fact in facts.items():
         median = statistics.median(seconds[name])
         contenders[name] = {
+            "products": str(types[name]).removeprefix("torch."),
             "tokens_per_s": round(fact["tokens"] / median),
             "tokens_per_s_range": [round(fact["tokens"] / f(seconds[name])) for f in (max, min)],
             "gflops": round(fact["flops"] / median / 1e9, 1),
-            "share_of_product_rate": round(fact["flops"] / median / rate, 3),
+            "share_of_product_rate": round(fact["flops"] / median / rates[types[name]], 3),
             "parameters": fact["parameters"],
             "peak_mb": fact["peak_mb"],
             "ours_is_times": median_ratio(seconds[name], seconds["ours"]),
@@ -117,7 +121,7 @@ def report(args: argparse.Namespace, facts: dict[str, Answer], seconds: dict[str
         **({"processor": torch.cuda.get_device_name()} if device.type == "cuda" else {}),
         "products": str(dtype).removeprefix("torch."),
         "optimizer": "fused AdamW",
-        "product_gflops": round(rate / 1e9, 1),
+        "product_gflops": round(rates[dtype] / 1e9, 1),
         "padding": facts["ours"]["padding"],
         "contenders": contenders,
     }
@@ -246,8 +250,14 @@ class HuggingFace(nn.Module):
         return found.loss  # type: ignore[no-any-return]
 
 
+def ours_int8(config: ModelConfig, device: torch.device, dtype: torch.dtype) -> tuple[nn.Module, Update]:
+    """Return `ours` with products in int8, whatever `dtype` the others have."""
+    return ours(config, device, torch.int8)
+
+
 MAKERS: dict[str, Maker] = {
     "ours": ours,
+    "ours-int8": ours_int8,
     "torch": partial(plain_loop, PlainTorch),
     "hf": partial(plain_loop, HuggingFace),
     "hf-malloc": partial(plain_loop, HuggingFace),

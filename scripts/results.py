@@ -259,7 +259,7 @@ def speed_table(records: Iterable[Record]) -> str:
         {
             "sizes": record["preset"],
             "machine": machine_name(record),
-            "products": record["products"],
+            "products": contender.get("products", record["products"]),
             "contender": name,
             "tokens/s": f"{contender['tokens_per_s']:,}",
             "GFLOP/s": f"{contender['gflops']:,.0f}",

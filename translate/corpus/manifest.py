@@ -70,7 +70,7 @@ def input_hashes(config: ExperimentConfig) -> dict[str, str]:
     inputs: dict[str, str] = {}
     for source in (*data.train, *data.replay_sources, data.valid, *data.test.values()):
         inputs |= identity(source, root, data.langpair)
-    if config.augmentation.markup and data.langpair in LANGPAIRS:
+    if (config.augmentation.markup or config.augmentation.names) and data.langpair in LANGPAIRS:
         inputs |= identity(WordsSource(kind="words"), root)
     return inputs
 
