@@ -176,7 +176,7 @@ class LoadedModel:
             two_way=opposite,
         )
         is_torch = isinstance(self._translator.engine, TorchEngine)
-        if is_torch or opposite:
+        if is_torch or isinstance(self._translator.two_way, TorchEngine):
             set_up_torch(options.threads)
         self.origin: dict[str, object] = {
             "decoding": asdict(self._translator.decoding),

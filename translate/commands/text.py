@@ -17,9 +17,8 @@ from translate.commands.session import Session
 from translate.commands.writing import GrowingFile, Output, writable
 from translate.errors import UserError
 from translate.files import sha256
-from translate.machine import choose_device, release_memory, tune_malloc
+from translate.machine import release_memory, tune_malloc
 from translate.models import registry
-from translate.models.folder import ModelFolder
 from translate.options.translating import Text
 from translate.text import formats
 from translate.text.pieces import Piece
@@ -108,14 +107,17 @@ def open_translator(options: Text) -> "Translator":
     """Return a translator with the chosen model and engine."""
     folder = find_model(options, exported=True, layout=options.format or "lines", column=options.column)
     from translate.inference.engine import TorchEngine
-    from translate.inference.opening import open_engine
+    from translate.inference.opening import open_engine, open_scorer
     from translate.inference.translator import Translator
 
     tune_malloc()
-    engine = open_engine(folder, options.engine, precision=options.precision, threads=options.threads)
-    if options.two_way or isinstance(engine, TorchEngine):
+    precision, threads = options.precision, options.threads
+    engine, back = open_engine(folder, options.engine, precision=precision, threads=threads), None
+    if options.two_way:
+        opposite = registry.opposite(folder, say)
+        back = open_scorer(opposite, options.engine, precision=precision, threads=threads)
+    if isinstance(engine, TorchEngine) or isinstance(back, TorchEngine):
         set_up_torch(options.threads)
-    back = ModelFolder.open(registry.opposite(folder, say), choose_device()) if options.two_way else None
     return Translator(engine, beam_size=options.beam, two_way=back)
 
 

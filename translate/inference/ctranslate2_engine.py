@@ -27,7 +27,7 @@ from translate.inference.engine import Batch, Found, Search, Sources, TorchEngin
 from translate.inference.sentence_search import LIMIT
 from translate.machine import n_cores
 from translate.models import cache
-from translate.models.folder import ModelFolder, TranslationSpec, check_tokenizer
+from translate.models.folder import ModelFolder, TranslationSpec, check_tokenizer, not_finite
 from translate.optional import optional_package
 
 ComputeType = Literal["float32", "int8", "default"]
@@ -35,6 +35,7 @@ ComputeType = Literal["float32", "int8", "default"]
 _CONVERSION = 1  # changes with the contents of converted files
 _UNLOADABLE = (RuntimeError, ValueError, IndexError)  # of CTranslate2, for files that are damaged or absent
 _SHORT, _TYPICAL = 8, 20  # tokens: below the first, the slope of the length penalty changes most
+_SCORED_TOKENS = 1024  # in one batch
 _NO_PENALTY = 1e-9  # of CTranslate2, which with 0 would stop at another time
 
 _Output = tuple[list[str], float]  # pieces with the end token, if the output has ended, and their log-probability
@@ -163,6 +164,17 @@ class CTranslate2Engine:
             is_near = any(len(output) >= most or output[-1] != eos for output, _ in result)
             own = self._results([ids], most, config)[0] if is_near and most < limit else result
             found.append(self._best(ids, own, most, config, eos))
+        return found
+
+    def score(self, sources: Sources, targets: Sources) -> list[float]:
+        """Return the natural log-probability of each target; see `Scorer.score`. UserError if one is not finite."""
+        pieces = [[self.tokenizer.pieces(ids) for ids in side] for side in (sources, targets)]
+        scored = self.translator.score_batch(
+            *pieces, max_batch_size=_SCORED_TOKENS, batch_type="tokens", max_input_length=0
+        )
+        found = [math.fsum(target.log_probs) for target in scored]
+        if not all(map(math.isfinite, found)):
+            raise not_finite(self.folder)
         return found
 
     def _results(self, sources: Sources, limit: int, config: SearchConfig) -> list[list[_Output]]:

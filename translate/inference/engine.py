@@ -62,6 +62,26 @@ class Engine(Protocol):
         """
 
 
+class Scorer(Protocol):
+    """A model folder that scores given translations.
+
+    Attributes:
+        folder, tokenizer, spec, max_positions: as of an engine.
+    """
+
+    folder: Path
+    tokenizer: Tokenizer
+    spec: TranslationSpec
+    max_positions: int | None
+
+    def score(self, sources: Sources, targets: Sources) -> list[float]:
+        """Return the natural log-probability of each target given its source, eos included.
+
+        Args:
+            sources, targets: token ids of each pair, without eos.
+        """
+
+
 def side_by_side(
     search: Search, batches: Sequence[Batch], n_workers: int, initializer: Callable[[], None] | None = None
 ) -> list[Found]:
@@ -193,3 +213,9 @@ class TorchEngine:
         from transformer.search.model_step import translate_ids
 
         return translate_ids(self.model_folder.model, sources, config, max_lengths=max_lengths)
+
+    def score(self, sources: Sources, targets: Sources) -> list[float]:
+        """Return the natural log-probability of each target; see `Scorer.score`."""
+        from translate.inference.scoring import token_log_probs
+
+        return list(map(sum, token_log_probs(self.model_folder, sources, targets)))

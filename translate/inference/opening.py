@@ -11,6 +11,8 @@ from translate.models.folder import CTRANSLATE2_FILE, ModelFolder
 if TYPE_CHECKING:
     import torch
 
+    from translate.inference.ctranslate2_engine import CTranslate2Engine
+
 EngineName = Literal["auto", "ctranslate2", "torch"]
 AnyPrecision = Literal["fp32", "bf16", "int8", "auto"]
 
@@ -22,7 +24,7 @@ def open_engine(
     device: "torch.device | str | None" = None,
     precision: AnyPrecision = "fp32",
     threads: int | None = None,
-) -> Engine:
+) -> "CTranslate2Engine | TorchEngine":
     """Load a model folder, or a CTranslate2 folder of `translate export`.
 
     Args:
@@ -59,6 +61,22 @@ def open_engine(
     model = ModelFolder.open(folder, where)
     is_half = precision == "bf16" or (precision == "auto" and bf16_pays(model.model.device))
     return TorchEngine(model, "bf16" if is_half else "fp32")
+
+
+def open_scorer(
+    folder: Path,
+    name: EngineName,
+    *,
+    device: "torch.device | str | None" = None,
+    precision: AnyPrecision = "fp32",
+    threads: int | None = None,
+) -> "CTranslate2Engine | TorchEngine":
+    """Open a model that scores given translations; the arguments are those of `open_engine`.
+
+    Scores are never in bf16, whose rounding would change which sentences are flagged.
+    """
+    precision = "fp32" if precision == "bf16" else precision
+    return open_engine(folder, name, device=device, precision=precision, threads=threads)
 
 
 def torch_engine(engine: Engine) -> TorchEngine | None:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from itertools import islice
 
 from translate.errors import UserError
-from translate.inference.engine import max_positions
+from translate.inference.engine import Sources, max_positions
 from translate.inference.sentence_search import LIMIT, divided
 from translate.models.folder import ModelFolder, not_finite
 
@@ -53,8 +53,6 @@ def score(model_folder: ModelFolder, pairs: Iterable[tuple[str, str]]) -> Iterat
 
 
 def _scored(model_folder: ModelFolder, window: Sequence[tuple[str, str]], n_before: int) -> list[Scored]:
-    from transformer.search.scoring import score_ids
-
     tokenizer = model_folder.tokenizer
     sources, references = (
         tokenizer.encode_batch([text.strip() for text in side]) for side in zip(*window, strict=True)
@@ -67,16 +65,31 @@ def _scored(model_folder: ModelFolder, window: Sequence[tuple[str, str]], n_befo
                     f"line {n}: the {name} has {len(ids):,} tokens, and this model reads at most {limit - 1:,}; only "
                     "whole sentences have a score, so shorten the line or leave it out"
                 )
+    log_probs = token_log_probs(model_folder, sources, references)
+    return [
+        Scored(*pair, sum(values), len(values), tokenizer.pieces(ids), values)
+        for pair, ids, values in zip(window, references, log_probs, strict=True)
+    ]
+
+
+def token_log_probs(model_folder: ModelFolder, sources: Sources, references: Sources) -> list[list[float]]:
+    """Return the log-probability of each token of each reference and of eos; none for a pair of blank lines.
+
+    UserError if a probability is not finite.
+
+    Args:
+        model_folder: an open model folder.
+        sources, references: token ids of each pair, without eos.
+    """
+    from transformer.search.scoring import score_ids
+
     lengths = [max(map(len, pair)) for pair in zip(sources, references, strict=True)]
     filled = sorted((i for i, length in enumerate(lengths) if length), key=lengths.__getitem__)
-    log_probs: list[list[float]] = [[] for _ in window]
+    log_probs: list[list[float]] = [[] for _ in lengths]
     for batch in divided(filled, lengths.__getitem__, _BATCH_TOKENS):
         found = score_ids(model_folder.model, [sources[i] for i in batch], [references[i] for i in batch])
         for i, values in zip(batch, found, strict=True):
             if not all(map(math.isfinite, values)):
                 raise not_finite(model_folder.folder)
             log_probs[i] = values
-    return [
-        Scored(*pair, sum(values), len(values), tokenizer.pieces(ids), values)
-        for pair, ids, values in zip(window, references, log_probs, strict=True)
-    ]
+    return log_probs

@@ -16,11 +16,10 @@ from typing import TYPE_CHECKING, Any, overload
 from transformer.search.hypothesis import LengthRule
 from translate.config.decoding import DecodingConfig
 from translate.errors import Say, UserError
-from translate.inference.engine import Engine, TorchEngine
-from translate.inference.opening import AnyPrecision, EngineName, open_engine
+from translate.inference.engine import Engine, Scorer, TorchEngine
+from translate.inference.opening import AnyPrecision, EngineName, open_engine, open_scorer
 from translate.inference.sentence_search import SentenceSearch
 from translate.inference.two_way import ranked, require_opposite
-from translate.machine import choose_device
 from translate.models.folder import ModelFolder
 from translate.models.registry import locate
 from translate.text.passages import Passages
@@ -45,9 +44,9 @@ class Translator:
         beam_size, alpha: of the search (section 6.1); None takes the folder's. UserError if out of range.
         length_penalty: "gnmt" as in section 6.1, the only one with an alpha; "average" divides by the length, "none" by
             1; None takes the folder's.
-        two_way: an open folder with a model of the opposite direction, for the probability of each source given its
-            translation; of the hypotheses in the beam, the one with the highest `Translation.trust` is the best.
-            UserError if it is for other languages.
+        two_way: an open folder with a model of the opposite direction, or its engine, for the probability of each
+            source given its translation; of the hypotheses in the beam, the one with the highest `Translation.trust` is
+            the best. UserError if it is for other languages.
 
     Attributes:
         limit: tokens of the longest sentence that is translated as a whole.
@@ -60,15 +59,15 @@ class Translator:
         beam_size: int | None = None,
         alpha: float | None = None,
         length_penalty: LengthRule | None = None,
-        two_way: ModelFolder | None = None,
+        two_way: ModelFolder | Scorer | None = None,
     ) -> None:
         self.engine: Engine = TorchEngine(model) if isinstance(model, ModelFolder) else model
         self.decoding = _decoding(model.spec.decoding, beam_size, alpha, length_penalty)
         self.sentences = SentenceSearch(self.engine, self.decoding)
         self.limit = self.sentences.limit
-        self.two_way = two_way
-        if two_way is not None:
-            require_opposite(two_way, self.engine.spec)
+        self.two_way: Scorer | None = TorchEngine(two_way) if isinstance(two_way, ModelFolder) else two_way
+        if self.two_way is not None:
+            require_opposite(self.two_way, self.engine.spec)
 
     @classmethod
     def load(
@@ -104,7 +103,7 @@ class Translator:
         opened = open_engine(path, engine, device=device, precision=precision, threads=threads)
         back = None
         if two_way is not None:
-            back = ModelFolder.open(locate(Path(two_way), say), choose_device() if device is None else device)
+            back = open_scorer(locate(Path(two_way), say), engine, device=device, precision=precision, threads=threads)
         return cls(opened, beam_size=beam_size, alpha=alpha, length_penalty=length_penalty, two_way=back)
 
     @overload

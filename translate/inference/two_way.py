@@ -10,13 +10,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from translate.errors import UserError
-from translate.inference.engine import max_positions
+from translate.inference.engine import Scorer
 from translate.inference.sentence_search import LIMIT
-from translate.models.folder import ModelFolder, TranslationSpec
+from translate.models.folder import TranslationSpec
 from translate.text.translation import Translation
 
 
-def require_opposite(model: ModelFolder, spec: TranslationSpec) -> None:
+def require_opposite(model: Scorer, spec: TranslationSpec) -> None:
     """Raise UserError if `model` does not translate in the direction opposite to `spec`."""
     back = model.spec
     if (back.source, back.target) != (spec.target, spec.source):
@@ -26,7 +26,7 @@ def require_opposite(model: ModelFolder, spec: TranslationSpec) -> None:
         )
 
 
-def ranked(model: ModelFolder, found: Mapping[str, Sequence[Translation]]) -> dict[str, list[Translation]]:
+def ranked(model: Scorer, found: Mapping[str, Sequence[Translation]]) -> dict[str, list[Translation]]:
     """Return the translations of each source with `back`, in descending order of `trust`.
 
     Pairs with a blank side and pairs longer than the model reads stay without `back`, after the others in their order.
@@ -51,14 +51,15 @@ def _trust(translation: Translation) -> float:
     return -math.inf if translation.back is None else translation.trust
 
 
-def _normalised(model: ModelFolder, pairs: Sequence[tuple[str, str]]) -> dict[tuple[str, str], float]:
+def _normalised(model: Scorer, pairs: Sequence[tuple[str, str]]) -> dict[tuple[str, str], float]:
     """Return the mean log-probability of a token of the second text given the first, of pairs that the model reads."""
-    from translate.inference.scoring import score  # imports torch
-
-    limit = min(LIMIT, max_positions(model) or LIMIT)
-    lengths = (map(len, model.tokenizer.encode_batch(side)) for side in zip(*pairs, strict=True))
-    both = zip(pairs, zip(*lengths, strict=True), strict=True)
-    fitting = [
-        pair for pair, (n_given, n_scored) in both if min(n_given, n_scored) > 0 and max(n_given, n_scored) < limit
-    ]
-    return {pair: one.normalised for pair, one in zip(fitting, score(model, fitting), strict=True)}
+    limit = min(LIMIT, model.max_positions or LIMIT)
+    encoded = zip(*(model.tokenizer.encode_batch(side) for side in zip(*pairs, strict=True)), strict=True)
+    fitting = {
+        pair: ids for pair, ids in zip(pairs, encoded, strict=True) if all(0 < len(side) < limit for side in ids)
+    }
+    if not fitting:
+        return {}
+    given, scored = zip(*fitting.values(), strict=True)
+    log_probs = model.score(given, scored)
+    return {pair: p / (len(ids) + 1) for pair, ids, p in zip(fitting, scored, log_probs, strict=True)}

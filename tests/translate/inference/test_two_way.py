@@ -1,6 +1,7 @@
 """Two-way check: `back` is the log-probability of the source given the translation; a low value adds a flag."""
 
 import json
+import random
 import shutil
 from dataclasses import replace
 from pathlib import Path
@@ -11,6 +12,8 @@ import sacrebleu
 from tests.programs import program
 from tests.translate.conftest import MAX_LENGTH
 from translate.errors import UserError
+from translate.inference.ctranslate2_engine import CTranslate2Engine
+from translate.inference.engine import TorchEngine
 from translate.inference.scoring import score
 from translate.inference.translator import Translator
 from translate.inference.two_way import ranked
@@ -69,11 +72,12 @@ def test_what_the_other_model_cannot_read_comes_last(opposite: ModelFolder) -> N
         return Translation(text, log_prob=-1.0, tokens=("x",), n_searches=1)
 
     blank, long, read = map(translation, ("", "word " * MAX_LENGTH, "the dog"))
-    found = ranked(opposite, {"der Hund": [blank, long, read], "": [blank]})
+    model = TorchEngine(opposite)
+    found = ranked(model, {"der Hund": [blank, long, read], "": [blank]})
     assert [one.text for one in found["der Hund"]] == [read.text, blank.text, long.text]
     assert [one.back is None for one in found["der Hund"]] == [False, True, True]
     assert found[""] == [blank]
-    assert ranked(opposite, {}) == {}
+    assert ranked(model, {}) == {}
 
 
 def test_text_that_the_other_model_cannot_read_stays_unchecked(parts: ModelFolder, opposite: ModelFolder) -> None:
@@ -82,6 +86,18 @@ def test_text_that_the_other_model_cannot_read_stays_unchecked(parts: ModelFolde
     for line in ("", "42", long):
         (found,) = translator.passages([line])
         assert found.back is None or line == long  # a long line is searched, and so checked, in parts
+
+
+@pytest.mark.parametrize("n", [0, 1, 7, 300])
+def test_both_engines_give_the_same_scores(parts: ModelFolder, n: int) -> None:
+    pytest.importorskip("ctranslate2")
+    rng = random.Random(n)
+    sources, targets = (
+        [[rng.randrange(4, parts.tokenizer.vocab_size) for _ in range(rng.randrange(1, 9))] for _ in range(n)]
+        for _ in range(2)
+    )
+    one, other = TorchEngine(parts), CTranslate2Engine.convert(parts.folder)
+    assert other.score(sources, targets) == pytest.approx(one.score(sources, targets), abs=1e-3)
 
 
 def test_a_model_of_the_same_direction_is_refused(parts: ModelFolder) -> None:
