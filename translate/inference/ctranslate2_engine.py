@@ -35,7 +35,7 @@ ComputeType = Literal["float32", "int8", "default"]
 _CONVERSION = 1  # changes with the contents of converted files
 _UNLOADABLE = (RuntimeError, ValueError, IndexError)  # of CTranslate2, for files that are damaged or absent
 _SHORT, _TYPICAL = 8, 20  # tokens: below the first, the slope of the length penalty changes most
-_SCORED_TOKENS = 1024  # in one batch
+_SCORED_TOKENS = 512  # in one batch
 _NO_PENALTY = 1e-9  # of CTranslate2, which with 0 would stop at another time
 
 _Output = tuple[list[str], float]  # pieces with the end token, if the output has ended, and their log-probability
