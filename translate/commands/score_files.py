@@ -93,6 +93,8 @@ def _differences(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]
     """Return what earlier scores of a set were made with that the new ones were not."""
     origins = {"model_sha256": "other weights", "decoding": "another search", "engine": "another engine"}
     found = [what for key, what in origins.items() if before.get(key, now[key]) != now[key]]
+    if before.get("precision") != now.get("precision"):
+        found.append("another precision")
     if before.get("two_way_sha256") != now.get("two_way_sha256"):
         found.append("another two-way check")
     if any(_metric(before.get(name)) not in ("", _metric(part)) for name, part in now.items()):

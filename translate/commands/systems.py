@@ -95,7 +95,7 @@ def check_search(options: Comparing, systems: Sequence[System]) -> None:
             if system.folder:
                 registry.opposite(system.folder, lambda _: None)
     if not any(system.folder for system in systems):
-        for name in ("beam", "alpha", "length_penalty", "two_way", "threads"):
+        for name in ("beam", "alpha", "length_penalty", "two_way", "precision", "threads"):
             if getattr(options, name) not in (None, False):
                 raise UserError(f"--{name.replace('_', '-')} is for models; leave it out for saved outputs")
 
@@ -157,11 +157,12 @@ class LoadedModel:
     """A model with search options.
 
     Attributes:
-        origin: the settings of the search, the engine, the folder, and the digests of its weights and of those of the
-            model for the two-way check.
+        origin: the settings of the search, the engine, its precision if it is not fp32, the folder, and the digests of
+            its weights and of those of the model for the two-way check.
     """
 
     def __init__(self, folder: Path, options: Comparing) -> None:
+        from translate.inference.ctranslate2_engine import CTranslate2Engine
         from translate.inference.engine import TorchEngine
         from translate.inference.translator import Translator
 
@@ -172,10 +173,12 @@ class LoadedModel:
             alpha=options.alpha,
             length_penalty=options.length_penalty,
             engine=options.engine,
+            precision=options.precision,
             threads=options.threads,
             two_way=opposite,
         )
-        is_torch = isinstance(self._translator.engine, TorchEngine)
+        engine = self._translator.engine
+        is_torch = isinstance(engine, TorchEngine)
         if is_torch or isinstance(self._translator.two_way, TorchEngine):
             set_up_torch(options.threads)
         self.origin: dict[str, object] = {
@@ -184,6 +187,8 @@ class LoadedModel:
             "model": str(folder),
             "model_sha256": sha256(folder / "model.safetensors"),
         }
+        if isinstance(engine, TorchEngine | CTranslate2Engine) and engine.precision != "fp32":
+            self.origin["precision"] = engine.precision
         if opposite:
             self.origin["two_way_sha256"] = sha256(opposite / "model.safetensors")
 

@@ -5,6 +5,7 @@ import json
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from translate.commands import sharing
@@ -106,6 +107,7 @@ def _say_speed(n_lines: int, seconds: float) -> None:
 def open_translator(options: Text) -> "Translator":
     """Return a translator with the chosen model and engine."""
     folder = find_model(options, exported=True, layout=options.format or "lines", column=options.column)
+    from translate.inference.ctranslate2_engine import CTranslate2Engine
     from translate.inference.engine import TorchEngine
     from translate.inference.opening import open_engine, open_scorer
     from translate.inference.translator import Translator
@@ -113,12 +115,18 @@ def open_translator(options: Text) -> "Translator":
     tune_malloc()
     precision, threads = options.precision, options.threads
     engine, back = open_engine(folder, options.engine, precision=precision, threads=threads), None
-    if options.two_way:
-        opposite = registry.opposite(folder, say)
+    if opposite := _opposite(folder, isinstance(engine, CTranslate2Engine), options):
         back = open_scorer(opposite, options.engine, precision=precision, threads=threads)
     if isinstance(engine, TorchEngine) or isinstance(back, TorchEngine):
         set_up_torch(options.threads)
     return Translator(engine, beam_size=options.beam, two_way=back)
+
+
+def _opposite(folder: Path, is_fast: bool, options: Text) -> Path | None:
+    """Return the model for the two-way check; None for no check. By default it is made where it takes little time."""
+    if options.two_way is None:
+        return registry.installed_opposite(folder) if is_fast else None
+    return registry.opposite(folder, say) if options.two_way else None
 
 
 def _translate(
@@ -204,7 +212,7 @@ def _translated(
 
 def _translations(translator: "Translator", texts: Sequence[str], options: Text) -> Iterator["Translation"]:
     """The translation of each text."""
-    if options.format == "lines" and options.no_guards and not options.two_way:
+    if options.format == "lines" and options.no_guards and translator.two_way is None:
         return translator.stream(texts)
     from translate.inference.documents import translate_pieces
 
@@ -218,11 +226,19 @@ def _as_json(source: str, translation: "Translation") -> str:
 
 def _settings(translator: "Translator", options: Text) -> dict[str, object]:
     """Everything that the translation of a file depends on, except the file."""
-    folder = translator.engine.folder
-    files = [folder / name for name in ("model.safetensors", "model.bin", "tokenizer.model")]
-    chosen = {
-        name: getattr(options, name) for name in ("format", "column", "no_guards", "two_way", "as_json", "precision")
+    engine, back = translator.engine, translator.two_way
+    chosen = {name: getattr(options, name) for name in ("format", "column", "no_guards", "as_json", "precision")}
+    return {
+        "model": _digests(engine.folder),
+        "two_way": None if back is None else _digests(back.folder),
+        "limits": [engine.spec.max_source_tokens, engine.spec.best_source_tokens],
+        "decoding": dataclasses.asdict(translator.decoding),
+        "engine": type(engine).__name__,
+        **chosen,
     }
-    model = [sha256(file) for file in files if file.is_file()]
-    chosen["engine"] = type(translator.engine).__name__
-    return {"model": model, "decoding": dataclasses.asdict(translator.decoding), **chosen}
+
+
+def _digests(folder: Path) -> list[str]:
+    """The SHA-256 of the files of a model that its translations depend on."""
+    files = [folder / name for name in ("model.safetensors", "model.bin", "tokenizer.model")]
+    return [sha256(file) for file in files if file.is_file()]

@@ -31,7 +31,7 @@ class ColumnTranslator:
         *,
         beam_size: int | None = None,
         device: str | None = None,
-        precision: AnyPrecision = "fp32",
+        precision: AnyPrecision | None = None,
     ) -> None:
         self.translator = Translator.load(model, beam_size=beam_size, device=device, precision=precision)
         self.column, self.into = column, into

@@ -136,6 +136,13 @@ class CTranslate2Engine:
         limit = config.max_length if config.positions == "learned" else None
         return cls(folder, tokenizer, spec, limit, translator, n_workers, TorchTwin(folder))
 
+    @property
+    def precision(self) -> Literal["fp32", "int8", "bf16", "fp16"]:
+        """Type of the matrix products."""
+        kinds: dict[str, Literal["fp32", "int8", "bf16", "fp16"]] = {"int8": "int8", "bflo": "bf16", "floa": "fp32"}
+        compute_type: str = self.translator.compute_type
+        return "fp16" if compute_type == "float16" else kinds.get(compute_type[:4], "fp32")
+
     def __reduce__(self) -> tuple[object, ...]:
         """Pickle the way to open the engine again, as `datasets` and Ray Data ask for."""
         if self.twin is None:

@@ -151,6 +151,7 @@ class TorchEngine:
         self.model_folder = model_folder
         self.folder, self.tokenizer, self.spec = model_folder.folder, model_folder.tokenizer, model_folder.spec
         self.max_positions = max_positions(model_folder)
+        self.precision: Precision = precision
         self._on_cpu = model_folder.model.device.type == "cpu"
         self._fastest = (float("-inf"), 0, 0)  # time of the measurement, threads available, threads chosen
 

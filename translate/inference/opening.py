@@ -7,6 +7,7 @@ from translate.errors import UserError
 from translate.inference.engine import Engine, TorchEngine
 from translate.machine import bf16_pays, choose_device
 from translate.models.folder import CTRANSLATE2_FILE, ModelFolder
+from translate.models.registry import Weights
 
 if TYPE_CHECKING:
     import torch
@@ -22,7 +23,7 @@ def open_engine(
     name: EngineName = "auto",
     *,
     device: "torch.device | str | None" = None,
-    precision: AnyPrecision = "fp32",
+    precision: AnyPrecision | None = None,
     threads: int | None = None,
 ) -> "CTranslate2Engine | TorchEngine":
     """Load a model folder, or a CTranslate2 folder of `translate export`.
@@ -33,7 +34,7 @@ def open_engine(
             models that CTranslate2 cannot load, else CTranslate2.
         device: where to compute; None chooses CUDA if available.
         precision: "fp32" gives the same translations in both engines, if no repetitions are forbidden; "auto" is the
-            fastest one of the engine.
+            fastest one of the engine; None is int8 in CTranslate2 if the weights are stored in it, or else fp32.
         threads: batches that CTranslate2 translates at a time; None is one for each core.
 
     Raises UserError or CheckpointError if the folder cannot be used, or if the engine has no such precision or device.
@@ -41,7 +42,7 @@ def open_engine(
     from translate.inference.ctranslate2_engine import CTranslate2Engine
 
     if (folder / CTRANSLATE2_FILE).is_file():
-        if name == "torch" or precision != "fp32":
+        if name == "torch" or precision not in (None, "fp32"):
             raise UserError(f"{folder}: a CTranslate2 folder has an engine and a precision of its own; leave them out")
         return CTranslate2Engine.open(folder, threads, "auto" if device is None else str(device))
     for engine, impossible, other in (("ctranslate2", "bf16", "int8"), ("torch", "int8", "bf16")):
@@ -51,7 +52,8 @@ def open_engine(
         raise UserError(f"the engine ctranslate2 computes on the CPU, not on {device}; leave one of them out")
     if name == "ctranslate2" or (name == "auto" and precision != "bf16" and _on_cpu(device)):
         try:
-            return CTranslate2Engine.convert(folder, threads, "float32" if precision == "fp32" else "int8")
+            chosen = precision or ("int8" if _is_stored_in_int8(folder) else "fp32")
+            return CTranslate2Engine.convert(folder, threads, "float32" if chosen == "fp32" else "int8")
         except UserError:  # PyTorch says better what is wrong with a folder
             if name == "ctranslate2" or precision == "int8":
                 raise
@@ -68,7 +70,7 @@ def open_scorer(
     name: EngineName,
     *,
     device: "torch.device | str | None" = None,
-    precision: AnyPrecision = "fp32",
+    precision: AnyPrecision | None = None,
     threads: int | None = None,
 ) -> "CTranslate2Engine | TorchEngine":
     """Open a model that scores given translations; the arguments are those of `open_engine`.
@@ -85,6 +87,10 @@ def torch_engine(engine: Engine) -> TorchEngine | None:
         return engine
     twin = getattr(engine, "twin", None)
     return None if twin is None else twin.engine
+
+
+def _is_stored_in_int8(folder: Path) -> bool:
+    return Weights.read(folder / "model.safetensors").precision == "int8"
 
 
 def _on_cpu(device: "torch.device | str | None") -> bool:

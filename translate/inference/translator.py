@@ -78,7 +78,7 @@ class Translator:
         alpha: float | None = None,
         length_penalty: LengthRule | None = None,
         device: "torch.device | str | None" = None,
-        precision: AnyPrecision = "fp32",
+        precision: AnyPrecision | None = None,
         engine: EngineName = "auto",
         threads: int | None = None,
         two_way: Path | str | None = None,
@@ -90,7 +90,8 @@ class Translator:
             path: the name or the folder.
             beam_size, alpha, length_penalty: as for the class.
             device: where to compute; None chooses CUDA if available.
-            precision: "fp32" is exact; "int8" needs CTranslate2, "bf16" PyTorch; "auto" is the fastest of the engine.
+            precision: "fp32" is exact; "int8" needs CTranslate2, "bf16" PyTorch; "auto" is the fastest of the engine;
+                None is int8 in CTranslate2 if the weights are stored in it, or else fp32.
             engine: "ctranslate2" (on a CPU), "torch", or "auto", which takes CTranslate2 on a CPU if possible.
             threads: number of batches that CTranslate2 translates at a time; None is one for each core.
             two_way: name or folder of a model of the opposite direction, as for the class.

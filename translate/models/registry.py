@@ -1,12 +1,14 @@
 """Models and their names: one function finds the model that a verb should use."""
 
 import difflib
+import json
 import math
 import os
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from translate.errors import Say, UserError
 from translate.models import folder as model_folder
@@ -187,6 +189,14 @@ def opposite(folder: Path, say: Say) -> Path:
     )
 
 
+def installed_opposite(folder: Path) -> Path | None:
+    """Return the model folder of the opposite direction if it is installed, and `folder` too; None otherwise."""
+    if folder.resolve() not in [model.resolve() for _, model in installed()]:
+        return None
+    spec = _spec(folder)
+    return _installed_for(spec.target, spec.source, lambda _: None)
+
+
 def require_languages(folder: Path, source: str | None, target: str | None) -> None:
     """Raise UserError if the model in `folder` translates between other languages.
 
@@ -246,18 +256,31 @@ class Weights:
     @classmethod
     def read(cls, path: Path) -> "Weights":
         """Read the header; UserError if `path` is not a safetensors file."""
-        from safetensors import SafetensorError, safe_open
-
         sizes: Counter[str] = Counter()
         try:
-            with safe_open(path, framework="numpy") as file:
-                names = set(file.keys())
-                for name in names:
-                    if name.removesuffix(".scale") not in names - {name}:
-                        tensor = file.get_slice(name)
-                        sizes[tensor.get_dtype()] += math.prod(tensor.get_shape())
-        except (OSError, SafetensorError) as error:
+            tensors = _header(path)
+            for name, tensor in tensors.items():
+                if name.removesuffix(".scale") not in tensors.keys() - {name}:
+                    sizes[tensor["dtype"]] += math.prod(tensor["shape"])
+        except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
             raise UserError(f"{path}: damaged, truncated or unreadable; copy the model folder again") from error
         ((dtype, _),) = sizes.most_common(1) or [("", 0)]
         precision = {"F32": "fp32", "BF16": "bf16", "I8": "int8"}.get(dtype, dtype)
         return cls(sizes.total(), precision, path.stat().st_size)
+
+
+def _header(path: Path) -> dict[str, Any]:
+    """Return type, shape and place of each tensor of a safetensors file; ValueError if it has another length.
+
+    The library would do it too, but imports numpy, which takes longer than the translation of a sentence.
+    """
+    with path.open("rb") as file:
+        n_bytes = int.from_bytes(file.read(8), "little")
+        if not 0 < n_bytes < path.stat().st_size:
+            raise ValueError("no header")
+        header: dict[str, Any] = json.loads(file.read(n_bytes))
+    header.pop("__metadata__", None)
+    end = max((tensor["data_offsets"][1] for tensor in header.values()), default=0)
+    if path.stat().st_size != 8 + n_bytes + end:
+        raise ValueError("truncated")
+    return header

@@ -30,6 +30,7 @@ class Comparing:
     length_penalty: declaring.LengthPenalty = None
     two_way: declaring.TwoWay = False
     engine: declaring.Engine = "torch"
+    precision: declaring.Precision = None
     threads: declaring.Threads = None
 
 

@@ -72,6 +72,10 @@ TwoWay = Annotated[
 Engine = Annotated[
     Literal["auto", "ctranslate2", "torch"], value(COMPUTING, "NAME", "ctranslate2, torch, or auto: chooses.")
 ]
+Precision = Annotated[
+    Literal["fp32", "bf16", "int8", "auto"] | None,
+    value(COMPUTING, "TYPE", "fp32, bf16, int8, or auto: the fastest [default: int8 if stored so, or else fp32]."),
+]
 Threads = Annotated[int | None, value(COMPUTING, "N", "CPU threads [default: one per core].", min=1, max=1024)]
 Overrides = Annotated[
     list[str] | None,

@@ -50,12 +50,16 @@ class Text(Translating):
         False
     )
     two_way: Annotated[
-        bool, flag(OUTPUT, "--two-way", "Choose and check each sentence with the model of the other direction.")
-    ] = False
+        bool | None,
+        flag(
+            OUTPUT,
+            "--two-way/--no-two-way",
+            "Choose and check each sentence with the model of the other direction [default: if both models are "
+            "installed and computed by CTranslate2].",
+        ),
+    ] = None
     engine: declaring.Engine = "auto"
-    precision: Annotated[
-        Literal["fp32", "bf16", "int8", "auto"], value(COMPUTING, "TYPE", "fp32, bf16, int8, or auto: the fastest.")
-    ] = "fp32"
+    precision: declaring.Precision = None
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -11,6 +11,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from hypothesis import given, settings
@@ -506,6 +507,37 @@ def test_the_two_way_check_is_made_in_every_mode(
     assert "back" in json.loads(capsys.readouterr().out)
 
 
+@pytest.fixture
+def pair(parts: ModelFolder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[Path, Path]:
+    """Two installed models, one for each direction."""
+    for name, spec in (("there", parts.spec), ("back", dataclasses.replace(parts.spec, source="en", target="de"))):
+        shutil.copytree(parts.folder, tmp_path / "models" / name)
+        spec.save(tmp_path / "models" / name / "translation.json")
+    monkeypatch.setattr("translate.models.registry.places", lambda: [tmp_path / "models"])
+    return tmp_path / "models/there", tmp_path / "models/back"
+
+
+@pytest.mark.parametrize(
+    ("options", "checked"),
+    [([], True), (["--no-two-way"], False), (["--engine", "torch"], False), (["--engine", "torch", "--two-way"], True)],
+)
+def test_installed_models_check_each_other_where_that_is_fast(
+    options: list[str], checked: bool, pair: tuple[Path, Path], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["--model", str(pair[0]), "--json", *options, "der Hund"]) == 0
+    assert ("back" in json.loads(capsys.readouterr().out)) == checked
+
+
+def test_a_model_that_is_not_installed_is_not_checked_by_default(
+    model: str, pair: tuple[Path, Path], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["--model", model, "--json", "der Hund"]) == 0
+    assert "back" not in json.loads(capsys.readouterr().out)
+    shutil.rmtree(pair[1])
+    assert main(["--model", str(pair[0]), "--json", "der Hund"]) == 0
+    assert "back" not in json.loads(capsys.readouterr().out)
+
+
 def test_every_reason_to_doubt_a_line_is_told(capsys: pytest.CaptureFixture[str]) -> None:
     notes = Notes()
     for n, flag in enumerate(sorted(SUSPICIOUS), start=1):
@@ -564,7 +596,7 @@ def test_a_resumed_translation_is_the_same(
     assert not list(tmp_path.glob(".parts*"))
 
 
-@pytest.mark.parametrize("change", ["source", "beam", "--format lines", "--two-way"])
+@pytest.mark.parametrize("change", ["source", "beam", "limit", "two-way", "--format lines"])
 def test_resuming_with_another_input_or_setting_is_refused(
     change: str, echo: Echo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -579,6 +611,12 @@ def test_resuming_with_another_input_or_setting_is_refused(
         (tmp_path / "x.de").write_text("Ja.\nNein.\n" * 20, encoding="utf-8")
     if change == "beam":
         echo.decoding = DecodingConfig(beam_size=7)
+    if change == "limit":
+        echo.engine.spec = dataclasses.replace(echo.engine.spec, best_source_tokens=3)
+    if change == "two-way":
+        (tmp_path / "back").mkdir()
+        (tmp_path / "back/model.bin").write_bytes(b"other weights")
+        echo.two_way = SimpleNamespace(folder=tmp_path / "back")
     assert main([*arguments, *(change.split() if change.startswith("-") else [])]) == 2
     assert "--force" in capsys.readouterr().err
     assert (tmp_path / "x.en").read_bytes() == begun
