@@ -29,14 +29,15 @@ _LOOP = re.compile(r"([^\s\d]+?)\1{3,}|\b(\w+(?:\W+\w+){0,4}?)(?:\W+\2\b){2,}")
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Translate the list, print failures and the record."""
-    from translate.inference.translator import Translator
+    from translate.commands.text import open_translator
+    from translate.options.translating import Text
 
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("model", help="name of an installed model, or a folder")
     parser.add_argument("--list", type=Path, help="items and answers; by default those of the model's languages")
     parser.add_argument("--unguarded", action="store_true", help="translate without the guards of `text`")
     args = parser.parse_args(argv)
-    translator = Translator.load(args.model)
+    translator = open_translator(Text(model=Path(args.model)))
     spec = translator.engine.spec
     path = args.list or DATA / f"everyday.{spec.source}-{spec.target}.tsv"
     items = read(path)

@@ -19,8 +19,9 @@ from pathlib import Path
 
 from sacrebleu import corpus_chrf
 
+from translate.commands.text import open_translator
 from translate.files import write_json
-from translate.inference.translator import Translator
+from translate.options.translating import Text
 from translate.training.environment import commit
 
 DATA = Path(__file__).resolve().parent / "data"
@@ -65,9 +66,9 @@ def sentences(langpair: str) -> Path:
     return DATA / f"practical.{langpair}.tsv"
 
 
-def answers(model: Path | str) -> list[Answer]:
-    """Return the practical sentences of the model's languages with its translations."""
-    translator = Translator.load(model)
+def answers(model: Path | str, two_way: bool | None = None) -> list[Answer]:
+    """Return the practical sentences of the model's languages with its translations, as `translate text` makes them."""
+    translator = open_translator(Text(model=Path(model), two_way=two_way))
     spec = translator.engine.spec
     lines = sentences(f"{spec.source}-{spec.target}").read_text(encoding="utf-8").splitlines()
     topics, sources, references = zip(*(line.split("\t") for line in lines), strict=True)

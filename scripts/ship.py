@@ -4,9 +4,10 @@
     python scripts/ship.py runs/de-en --to translate/models/de-en --weaknesses weaknesses.md
     python scripts/ship.py runs/de-en --to translate/models/de-en --weaknesses weaknesses.md --dtype bf16
 
-The run is compressed into RUN/DTYPE and scored there on the run's test sets; the run itself is scored if it has no
-scores. The card names every corpus of the run and of the runs before it, with its licence from
-scripts/data/licences.toml; a corpus that is not listed there is an error. A person writes the weaknesses of the model.
+The run is compressed into RUN/DTYPE and scored there on the run's test sets, without and with the two-way check by the
+installed model of the other direction; the run itself is scored if it has no scores. The card names every corpus of
+the run and of the runs before it, with its licence from scripts/data/licences.toml; a corpus that is not listed there
+is an error. A person writes the weaknesses of the model.
 """
 
 import argparse
@@ -34,6 +35,7 @@ from translate.options.comparing import Evaluate
 from translate.options.managing import Compress
 
 DATA = Path(__file__).resolve().parent / "data"
+CHECKED = "two-way"  # folder of the scores with the two-way check, in that of the compressed model
 SAMPLES = 20  # lines of the first test set on the card, evenly spaced, not selected
 
 
@@ -78,7 +80,9 @@ def ship(run: Path, to: Path, dtype: str, weaknesses: Path, best_source_tokens: 
         compress.run(Compress(model=run, out=small, dtype=dtype))  # type: ignore[arg-type]
     for model in (run, small):
         if not (model / "scores.json").exists():
-            evaluate.run(Evaluate(systems=[model], out=model, engine="auto"))  # as users run it
+            evaluate.run(Evaluate(systems=[model], out=model, engine="auto"))
+    if not (small / CHECKED / "scores.json").exists():  # as users run it
+        evaluate.run(Evaluate(systems=[small], out=small / CHECKED, engine="auto", two_way=True))
     card = "\n\n".join(chapters(run, small, weaknesses.read_text(encoding="utf-8").strip())) + "\n"
     to.mkdir(parents=True)
     for name in FILES:
@@ -98,7 +102,11 @@ def chapters(run: Path, small: Path, weaknesses: str) -> Iterator[str]:
         weaknesses: Markdown text.
     """
     config, weights = load(run / "config.json"), Weights.read(small / "model.safetensors")
-    scores = {"fp32": read_json(run / "scores.json"), weights.precision: read_json(small / "scores.json")}
+    scores = {
+        "fp32": read_json(run / "scores.json"),
+        weights.precision: read_json(small / "scores.json"),
+        f"{weights.precision}, two-way check": read_json(small / CHECKED / "scores.json"),
+    }
     source, target = (NAMES.get(code, code) for code in (config.data.source, config.data.target))
     yield (
         f"# {source} to {target}, {weights.n_parameters / 1e6:.1f} M parameters, {weights.precision}\n\n"
@@ -182,7 +190,7 @@ def lines_of(title: str, card: str) -> list[str]:
 
 def practical(small: Path) -> str:
     """Return the chapter with the scores and translations of the practical sentences."""
-    found = answers(small)
+    found = answers(small, two_way=True)
     rows = [{"topic": topic, "chrF": str(value)} for topic, value in [*by_topic(found).items(), ("all", chrf(found))]]
     about = f"{len(found)} sentences written for this project, translated with the settings of `translate text`."
     said = "\n\n".join(f"    {one.source}\n    {one.reference}\n    {one.translation}" for one in found)
@@ -211,7 +219,7 @@ def samples(config: ExperimentConfig, small: Path, run: Path) -> Iterator[str]:
     pairs = [
         json.loads(line) for line in (prepared / f"test.{name}.jsonl").read_text(encoding="utf-8").split("\n") if line
     ]
-    translations = (small / "hypotheses" / f"{name}.txt").read_text(encoding="utf-8").split("\n")
+    translations = (small / CHECKED / "hypotheses" / f"{name}.txt").read_text(encoding="utf-8").split("\n")
     for i in sorted({(2 * k + 1) * len(pairs) // (2 * SAMPLES) for k in range(SAMPLES)}):
         source, reference = pairs[i]
         yield f"    {source}\n    {reference}\n    {translations[i]}"

@@ -9,7 +9,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.programs import SCRIPTS, program
-from translate.inference.translator import Translator
 
 bench = program("bench_everyday")
 HOUSE = ["house", "home"]
@@ -69,7 +68,9 @@ def test_the_list_for_the_models_languages_is_used_and_failures_are_shown(
         return [SimpleNamespace(text="Wasser" if text == "water" else "?") for text in texts]
 
     parts = SimpleNamespace(spec=SimpleNamespace(source="en", target="de"))
-    monkeypatch.setattr(Translator, "load", lambda _: SimpleNamespace(engine=parts, passages=passages))
+    monkeypatch.setattr(
+        "translate.commands.text.open_translator", lambda _: SimpleNamespace(engine=parts, passages=passages)
+    )
     assert bench.main(["any", "--unguarded"]) == 0
     *failures, record = capsys.readouterr().out.splitlines()
     assert "milk -> ?  (accepted: Milch)" in failures

@@ -8,7 +8,6 @@ from types import SimpleNamespace
 import pytest
 
 from tests.programs import program
-from translate.inference.translator import Translator
 
 bench = program("bench_practical")
 TOPICS = {"letter", "health", "travel", "work", "shop", "bank", "household", "school", "news"}
@@ -37,7 +36,7 @@ class Rewriter:
 def test_topics_are_scored_apart(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
-    monkeypatch.setattr(Translator, "load", lambda model: Rewriter())
+    monkeypatch.setattr(bench, "open_translator", lambda options: Rewriter())
     assert bench.main(["x", "--out", str(tmp_path / "record.json")]) == 0
     record = json.loads((tmp_path / "record.json").read_text(encoding="utf-8"))
     assert json.loads(capsys.readouterr().out.splitlines()[-1]) == record
