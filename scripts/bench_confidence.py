@@ -48,7 +48,14 @@ def main(argv: Sequence[str] | None = None) -> int:
         f"{path.parent.name}/{path.name}": measure(translators, path, args.suffix, args.lines)
         for path in tqdm(args.sets, unit=" sets")
     }
-    record = {"kind": "bench_confidence", "commit": commit(), "model": args.model, "back": args.back, "sets": sets}
+    record = {
+        "kind": "bench_confidence",
+        "commit": commit(),
+        "model": args.model,
+        "back": args.back,
+        "precision": getattr(translators["alone"].engine, "precision", None),
+        "sets": sets,
+    }
     print(json.dumps(record))
     return 0
 

@@ -146,6 +146,7 @@ def rebuilt(page: str) -> str:
     tables = {
         "BLEU": score_table(runs, [row for record in of_kind["published"] for row in record["rows"]]),
         "chrF and TER": other_metrics(runs),
+        "Models as `translate text` uses them": check_table(of_kind["bench_confidence"]),
         "Training runs": run_table(runs),
         "Training speed": speed_table(of_kind["bench_train"]),
         "Decoding speed": decoding_table(of_kind["bench_decode"]),
@@ -177,6 +178,29 @@ def score_table(runs: Sequence[Record], published: Sequence[Record]) -> str:
             row | {head: bleu(scores[name]) + note if name in scores else "" for name, head in test_sets.items()}
         )
     return table(rows)
+
+
+def check_table(records: Iterable[Record]) -> str:
+    """Return one row for each set that a shipped model translated, without and with the two-way check."""
+    return table(
+        {
+            "model": record["model"],
+            "set": name,
+            "lines": f"{found['alone']['lines']:,}",
+            "BLEU alone": f"{found['alone']['bleu']:.1f}",
+            "BLEU": f"{found['two_way']['bleu']:.1f}",
+            "chrF alone": f"{found['alone']['chrf']:.1f}",
+            "chrF": f"{found['two_way']['chrf']:.1f}",
+            "suspicious": f"{found['two_way']['suspicious']['sentences']:,}",
+            "of these below the median chrF": _share(found["two_way"]["suspicious"]),
+        }
+        for record in records
+        for name, found in record["sets"].items()
+    )
+
+
+def _share(suspicious: Record) -> str:
+    return f"{suspicious['below_median']:.0%}" if suspicious["sentences"] else ""
 
 
 def bleu(score: float | Record) -> str:
