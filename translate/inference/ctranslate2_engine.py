@@ -137,11 +137,10 @@ class CTranslate2Engine:
         return cls(folder, tokenizer, spec, limit, translator, n_workers, TorchTwin(folder))
 
     @property
-    def precision(self) -> Literal["fp32", "int8", "bf16", "fp16"]:
-        """Type of the matrix products."""
-        kinds: dict[str, Literal["fp32", "int8", "bf16", "fp16"]] = {"int8": "int8", "bflo": "bf16", "floa": "fp32"}
-        compute_type: str = self.translator.compute_type
-        return "fp16" if compute_type == "float16" else kinds.get(compute_type[:4], "fp32")
+    def precision(self) -> str:
+        """Type of the matrix products: int8, bf16, fp16 or fp32."""
+        kind = self.translator.compute_type.partition("_")[0]  # such as int8_float32
+        return {"int8": "int8", "bfloat16": "bf16", "float16": "fp16"}.get(kind, "fp32")
 
     def __reduce__(self) -> tuple[object, ...]:
         """Pickle the way to open the engine again, as `datasets` and Ray Data ask for."""
