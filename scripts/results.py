@@ -68,9 +68,15 @@ def record_of(run: Path) -> Record:
         # Corpora keep their licences, so records hold no sentences.
         "scores": {
             name: {key: value for key, value in scores.items() if key != "sample"}
-            for name, scores in read_json(run / "scores.json").items()
+            for name, scores in read_json(_scores(run)).items()
         },
     }
+
+
+def _scores(run: Path) -> Path:
+    """Return the scores of a run, or those of its model in int8."""
+    own, small = run / "scores.json", run / "int8" / "scores.json"
+    return small if small.exists() and not own.exists() else own
 
 
 def history(run: Path, last_step: int | None = None) -> Record:
@@ -204,8 +210,10 @@ def _share(suspicious: Record) -> str:
 
 
 def bleu(score: float | Record) -> str:
-    """Return a run's BLEU with one decimal place, or a published BLEU unchanged."""
-    return f"{score['bleu']['score']:.1f}" if isinstance(score, dict) else str(score)
+    """Return a run's BLEU with one decimal place and its precision if that is not fp32; a published BLEU unchanged."""
+    if not isinstance(score, dict):
+        return str(score)
+    return f"{score['bleu']['score']:.1f}" + (f" ({score['precision']})" if "precision" in score else "")
 
 
 def other_metrics(runs: Sequence[Record]) -> str:

@@ -5,9 +5,9 @@
     python scripts/ship.py runs/de-en --to translate/models/de-en --weaknesses weaknesses.md --dtype bf16
 
 The run is compressed into RUN/DTYPE and scored there on the run's test sets, without and with the two-way check by the
-installed model of the other direction; the run itself is scored if it has no scores. The card names every corpus of
-the run and of the runs before it, with its licence from scripts/data/licences.toml; a corpus that is not listed there
-is an error. A person writes the weaknesses of the model.
+installed model of the other direction. The card names every corpus of the run and of the runs before it, with its
+licence from scripts/data/licences.toml; a corpus that is not listed there is an error. A person writes the weaknesses
+of the model.
 """
 
 import argparse
@@ -78,9 +78,8 @@ def ship(run: Path, to: Path, dtype: str, weaknesses: Path, best_source_tokens: 
     small = run / dtype
     if not small.exists():
         compress.run(Compress(model=run, out=small, dtype=dtype))  # type: ignore[arg-type]
-    for model in (run, small):
-        if not (model / "scores.json").exists():
-            evaluate.run(Evaluate(systems=[model], out=model, engine="auto"))
+    if not (small / "scores.json").exists():
+        evaluate.run(Evaluate(systems=[small], out=small, engine="auto"))
     if not (small / CHECKED / "scores.json").exists():  # as users run it
         evaluate.run(Evaluate(systems=[small], out=small / CHECKED, engine="auto", two_way=True))
     card = "\n\n".join(chapters(run, small, weaknesses.read_text(encoding="utf-8").strip())) + "\n"
@@ -103,7 +102,6 @@ def chapters(run: Path, small: Path, weaknesses: str) -> Iterator[str]:
     """
     config, weights = load(run / "config.json"), Weights.read(small / "model.safetensors")
     scores = {
-        "fp32": read_json(run / "scores.json"),
         weights.precision: read_json(small / "scores.json"),
         f"{weights.precision}, two-way check": read_json(small / CHECKED / "scores.json"),
     }
@@ -116,7 +114,7 @@ def chapters(run: Path, small: Path, weaknesses: str) -> Iterator[str]:
     )
     yield "## Data\n\n" + table(data_rows(run))
     yield "## Training\n\n" + "\n".join(f"- {line}" for line in training(run))
-    yield f"## Scores\n\n{table(score_rows(scores))}\n\n" + "  \n".join(signatures(scores["fp32"].values()))
+    yield f"## Scores\n\n{table(score_rows(scores))}\n\n" + "  \n".join(signatures(scores[weights.precision].values()))
     if sentences(config.data.langpair).exists():
         yield practical(small)
     yield f"## Weaknesses\n\n{weaknesses}"
@@ -198,8 +196,8 @@ def practical(small: Path) -> str:
 
 
 def score_rows(scores: dict[str, Record]) -> Iterator[dict[str, str]]:
-    """Yield one row for each test set and precision; SystemExit if a set was scored with one of them alone."""
-    for name in scores["fp32"]:
+    """Yield one row for each test set and way to translate; SystemExit if a set was not scored in all of them."""
+    for name in dict.fromkeys(name for of in scores.values() for name in of):
         if lacking := [weights for weights, of in scores.items() if name not in of]:
             sys.exit(f"{name}: no scores of the {', '.join(lacking)} model; run `translate evaluate` for it")
         for weights, of in scores.items():

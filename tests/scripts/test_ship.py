@@ -73,7 +73,7 @@ def test_a_run_ships_with_its_card(
     assert (spec.source, spec.best_source_tokens) == ("de", 17)
     assert card.startswith("# German to English, ")
     assert f"| one | 30 | {dtype} | {small['one']['bleu']['score']:.1f} |" in card
-    assert "| one | 30 | fp32 |" in card
+    assert f"| one | 30 | {dtype}, two-way check |" in card
     assert small["one"]["bleu"]["signature"] in card
     assert "- It has learned nothing." in card
     assert "| travel | " in card
