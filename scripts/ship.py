@@ -176,8 +176,11 @@ def training(run: Path) -> Iterator[str]:
             f"epoch {cost['epochs']:,}, {cost['tokens']:,} tokens of both sides; {cost['seconds'] / 3600:.1f} hours on "
             f"{machine_name(cost['machine'])}, in {cost['starts']} start{'s' * (cost['starts'] > 1)}"
         )
-    end = state_of(run)
-    yield f"mean of the checkpoints of updates {', '.join(f'{step:,}' for step in end['averaged'])}"
+    end, share = state_of(run), load(run / "config.json").training.parent_share
+    yield (
+        f"mean of the checkpoints of updates {', '.join(f'{step:,}' for step in end['averaged'])}"
+        + (f"; {share:.0%} of the final weights are those of the model that the last run began with" if share else "")
+    )
     yield f"validation: {end['nll']:.3f} nats a token"
 
 
