@@ -66,7 +66,7 @@ def sentences(langpair: str) -> Path:
     return DATA / f"practical.{langpair}.tsv"
 
 
-def answers(model: Path | str, two_way: bool | None = None) -> list[Answer]:
+def answers(model: Path | str, two_way: bool = False) -> list[Answer]:
     """Return the practical sentences of the model's languages with its translations, as `translate text` makes them."""
     translator = open_translator(Text(model=Path(model), two_way=two_way))
     spec = translator.engine.spec

@@ -124,9 +124,11 @@ def open_translator(options: Text) -> "Translator":
 
 def _opposite(folder: Path, is_fast: bool, options: Text) -> Path | None:
     """Return the model for the two-way check; None for no check. By default it is made where it takes little time."""
-    if options.two_way is None:
-        return registry.installed_opposite(folder) if is_fast else None
-    return registry.opposite(folder, say) if options.two_way else None
+    if options.one_way and options.two_way:
+        raise UserError("--one-way and --two-way exclude each other; keep one of them")
+    if options.two_way:
+        return registry.opposite(folder, say)
+    return registry.installed_opposite(folder) if is_fast and not options.one_way else None
 
 
 def _translate(

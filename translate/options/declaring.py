@@ -74,7 +74,7 @@ Engine = Annotated[
 ]
 Precision = Annotated[
     Literal["fp32", "bf16", "int8", "auto"] | None,
-    value(COMPUTING, "TYPE", "fp32, bf16, int8, or auto: the fastest [default: int8 if stored so, or else fp32]."),
+    value(COMPUTING, "TYPE", "fp32, bf16, int8 or auto (fastest) [default: as stored]."),
 ]
 Threads = Annotated[int | None, value(COMPUTING, "N", "CPU threads [default: one per core].", min=1, max=1024)]
 Overrides = Annotated[

@@ -49,15 +49,8 @@ class Text(Translating):
     no_guards: Annotated[bool, flag(OUTPUT, "--no-guards", "Turn off the checks of language, copies and numbers.")] = (
         False
     )
-    two_way: Annotated[
-        bool | None,
-        flag(
-            OUTPUT,
-            "--two-way/--no-two-way",
-            "Choose and check each sentence with the model of the other direction [default: if both models are "
-            "installed and computed by CTranslate2].",
-        ),
-    ] = None
+    two_way: Annotated[bool, flag(OUTPUT, "--two-way", "Check with the model of the other direction.")] = False
+    one_way: Annotated[bool, flag(OUTPUT, "--one-way", "Do not [default: check where it is fast].")] = False
     engine: declaring.Engine = "auto"
     precision: declaring.Precision = None
 

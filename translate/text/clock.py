@@ -7,12 +7,14 @@ from translate.text.languages import Language
 HALF_DAY = 12 * 60  # minutes
 
 
-def time_of(number: re.Match[str], rules: Language) -> tuple[int, int] | None:
+def time_of(number: re.Match[str], rules: Language, *, assumes: bool = False) -> tuple[int, int] | None:
     """Return a time of day in minutes since midnight, and where its clock words end; None if it is not certain.
 
     Args:
         number: a number in a text, whose group "digits", if there is one, has no units.
         rules: the rules of the text's language.
+        assumes: in languages that count to 24, 8 Uhr may be in the evening. If true, it is 8 am unless the text names
+            another part of the day; if false, it is not certain.
     """
     group = "digits" if "digits" in number.re.groupindex else 0
     clock = rules.clock.match(number.string, number.end(group))
@@ -24,6 +26,8 @@ def time_of(number: re.Match[str], rules: Language) -> tuple[int, int] | None:
         return None
     if clock["morning"] or clock["afternoon"]:
         time = time % HALF_DAY + (HALF_DAY if clock["afternoon"] else 0)
+    elif 1 <= int(hours) < 12 and not (assumes and not rules.afternoon.search(number.string)):
+        return None
     return time % (2 * HALF_DAY), clock.end()
 
 

@@ -81,10 +81,10 @@ def _original(match: re.Match[str], source: str, target: str) -> tuple[str, int]
     return match[0].replace(match["digits"], _localised(match, source, target)), match.end()
 
 
-def _time(number: re.Match[str], language: str) -> tuple[int, int] | None:
+def _time(number: re.Match[str], language: str, *, assumes: bool = False) -> tuple[int, int] | None:
     """Return `clock.time_of` a number; None in languages without rules."""
     rules = languages.find(language)
-    return clock.time_of(number, rules) if rules is not None else None
+    return clock.time_of(number, rules, assumes=assumes) if rules is not None else None
 
 
 def converted(output: str, text: str, source: str, target: str) -> str:
@@ -210,7 +210,7 @@ def _has_time(output: str, match: re.Match[str], source: str, target: str) -> bo
     if (time := _time(match, source)) is None:
         return True
     forms = _forms(match, source)
-    found = [_time(number, target) for number in _DIGITS.finditer(output) if _plain(number[0]) in forms]
+    found = [_time(number, target, assumes=True) for number in _DIGITS.finditer(output) if _plain(number[0]) in forms]
     return not found or any(other is None or other[0] == time[0] for other in found)
 
 

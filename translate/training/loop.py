@@ -227,7 +227,7 @@ class Trainer:
 
     def _finish(self) -> None:
         """Average the last scheduled checkpoints (6.1), or what the configuration asks for, and score the result."""
-        steps = self.ranks.first(self._load_final)
+        steps = self.ranks.first(lambda: _load_final(self))
         self.ranks.copy_from_first(self.model.parameters())
         self.replica.scatter(moments=False)
         scores = self._scores(averaged=False)
@@ -236,26 +236,29 @@ class Trainer:
         )
         self.reporter.scores(self.state, "final", scores, {"averaged": steps, **self.state.totals})
         made_of = ", ".join(f"{step:,}" for step in steps)
-        share = self.config.parent_share
         self.say(
-            f"final model: {self.run.model}, made of the checkpoints of steps {made_of}"
-            + (f" and, for {share:.0%}, of the model that the run began with" if share else "")
+            f"final model: {self.run.model}, made of the checkpoints of steps {made_of}{_parents_part(self.config)}"
         )
         (n_splits,) = map(int, self.ranks.sum(self.memory.n_splits if self.memory else 0))
         if n_splits:
             self.reporter.log(self.state, "memory", {"halved": n_splits})
             self.say(f"{n_splits:,} times a batch did not fit into memory and was halved")
 
-    def _load_final(self) -> list[int]:
-        """Load the weights of the final model; return the steps of its checkpoints."""
-        steps = self.checkpoints.load_final(self.model, self.state)
-        if self.config.parent_share:
-            assert self.parent is not None  # `session.train` refuses such a run
-            self.parent.mix_into(self.model, self.config.parent_share)
-        return steps
-
     def _fail(self, message: str) -> NoReturn:
         """Save the state, unless it is saved, and raise UserError."""
         if self.checkpoints.saved_step < self.state.step:
             self._save(scheduled=False)
         raise UserError(message)
+
+
+def _load_final(trainer: Trainer) -> list[int]:
+    """Load the weights of the final model; return the steps of its checkpoints."""
+    steps = trainer.checkpoints.load_final(trainer.model, trainer.state)
+    if trainer.config.parent_share:
+        assert trainer.parent is not None  # `session.train` refuses such a run
+        trainer.parent.mix_into(trainer.model, trainer.config.parent_share)
+    return steps
+
+
+def _parents_part(config: TrainingConfig) -> str:
+    return f" and, for {config.parent_share:.0%}, of the model that the run began with" if config.parent_share else ""

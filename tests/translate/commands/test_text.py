@@ -519,7 +519,7 @@ def pair(parts: ModelFolder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
 
 @pytest.mark.parametrize(
     ("options", "checked"),
-    [([], True), (["--no-two-way"], False), (["--engine", "torch"], False), (["--engine", "torch", "--two-way"], True)],
+    [([], True), (["--one-way"], False), (["--engine", "torch"], False), (["--engine", "torch", "--two-way"], True)],
 )
 def test_installed_models_check_each_other_where_that_is_fast(
     options: list[str], checked: bool, pair: tuple[Path, Path], capsys: pytest.CaptureFixture[str]

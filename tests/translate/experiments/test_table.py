@@ -121,10 +121,12 @@ def test_a_failure_does_not_replace_a_result(folder: Path) -> None:
 
 def test_a_mistake_during_training_becomes_the_reason(folder: Path) -> None:
     path = folder.parent / "norm.toml"
-    path.write_text(GRID.replace("[axes]", "[settings]\ntraining.max_tokens = 301\n\n[axes]"), encoding="utf-8")
+    path.write_text(GRID.replace("[axes]", "[settings]\ntraining.max_tokens = 2\n\n[axes]"), encoding="utf-8")
     _, jobs = table_of(folder)
     run(jobs[:1], folder.parent)
-    assert "training.max_tokens = 301 exceeds training.batch_tokens" in table_of(folder)[0].lines[0].failed[1]
+    assert (
+        "no sentence pair of data.train has at most training.max_tokens = 2" in table_of(folder)[0].lines[0].failed[1]
+    )
 
 
 def test_a_run_directory_that_cannot_be_made_becomes_the_reason(write: Write, tmp_path: Path) -> None:

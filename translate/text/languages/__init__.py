@@ -28,6 +28,7 @@ class Language:
         clock: matches after a time of day, such as "Uhr"; its groups morning, afternoon and night tell the half of the
             day, and whether neither is certain.
         clock_words: written after a time of day; two if hours are counted to 12.
+        afternoon: matches words after which an hour up to 12 may be one after noon.
         hour_names: names of hours of the day.
         number_endings: matches the empty text before the ending of a number word, such as "fach" in "zwanzigfach".
         abbreviations: without their full stop; the sentence goes on after it.
@@ -51,6 +52,7 @@ class Language:
     measures: re.Pattern[str]
     clock: re.Pattern[str]
     clock_words: tuple[str, ...]
+    afternoon: re.Pattern[str]
     hour_names: dict[str, tuple[str, ...]]
     number_endings: re.Pattern[str]
     abbreviations: Words
