@@ -99,8 +99,7 @@ class Trainer:
         self.reporter = Reporter(self.run, self.say, config.log_every, is_first=self.ranks.is_first)
         self._clock = 0.0  # seconds; set when training begins
         self._new_flops = 0  # of this rank since the last save
-        self._n_skipped = 0  # in a row
-        self._speed = Speed(self.peak)
+        self._n_skipped, self._speed = 0, Speed(self.peak)  # skipped updates in a row
         self._files = Watched(self.prepared.folder, self.prepared.manifest["files"])
         check_positions(model.config, max(width(config.max_tokens), self.validator.longest))
 
@@ -235,10 +234,7 @@ class Trainer:
             lambda: model_folder.save(self.model, self.prepared.tokenizer, self.spec, self.run.model, replace=True)
         )
         self.reporter.scores(self.state, "final", scores, {"averaged": steps, **self.state.totals})
-        made_of = ", ".join(f"{step:,}" for step in steps)
-        self.say(
-            f"final model: {self.run.model}, made of the checkpoints of steps {made_of}{_parents_part(self.config)}"
-        )
+        self.say(f"final model: {self.run.model}, made of {_parts(steps, self.config)}")
         (n_splits,) = map(int, self.ranks.sum(self.memory.n_splits if self.memory else 0))
         if n_splits:
             self.reporter.log(self.state, "memory", {"halved": n_splits})
@@ -260,5 +256,7 @@ def _load_final(trainer: Trainer) -> list[int]:
     return steps
 
 
-def _parents_part(config: TrainingConfig) -> str:
-    return f" and, for {config.parent_share:.0%}, of the model that the run began with" if config.parent_share else ""
+def _parts(steps: list[int], config: TrainingConfig) -> str:
+    """Return what the final model is made of."""
+    parent = f" and, for {config.parent_share:.0%}, of the model that the run began with" if config.parent_share else ""
+    return f"the checkpoints of steps {', '.join(f'{step:,}' for step in steps)}{parent}"
