@@ -251,7 +251,7 @@ class HuggingFace(nn.Module):
 
 
 def ours_int8(config: ModelConfig, device: torch.device, dtype: torch.dtype) -> tuple[nn.Module, Update]:
-    """Return `ours` with products in int8, whatever `dtype` the others have."""
+    """Return `ours` with products in int8 instead of `dtype`."""
     return ours(config, device, torch.int8)
 
 

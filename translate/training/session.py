@@ -130,7 +130,6 @@ def new_trainer(
         dtype: type of matrix products; None is that of the run so far, or what the experiment asks for.
     """
     device, section = choose_device(), config.training
-    # Measured before the seed is set, as measuring draws random numbers.
     dtype = ranks.first(lambda: dtype or run.recorded_dtype() or choose_dtype(section.precision, device))
     require_products(dtype, device)
     peak = product_rate(dtype, device)

@@ -60,7 +60,7 @@ def new_optimizer(model: nn.Module, config: TrainingConfig, dtype: torch.dtype =
 
 
 def activation_dtype(dtype: torch.dtype) -> torch.dtype:
-    """Return the type of what stands between products of `dtype`: float32 for int8, and otherwise the same."""
+    """Return the type of activations between products of `dtype`: float32 for int8, else `dtype`."""
     return torch.float32 if dtype == torch.int8 else dtype
 
 
