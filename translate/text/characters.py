@@ -23,12 +23,14 @@ _MAX_SMALL_TALK = 6  # words; a longer sentence has enough context to tell nouns
 _MAX_ABBREVIATION = 4  # letters; a longer text in capitals is taken for shouted text
 _TOKEN = re.compile(r"\w+(?:-\d\w*)?")  # a word or a code, such as COVID-19
 _MINUS = str.maketrans({"\u2212": "-", "\u2010": "-", "\u2011": "-"})
+_ACCENT = re.compile(r"(?<=\w)[\u00b4`](?=\w)")  # typed for an apostrophe
+_SINGLE_QUOTE = re.compile("[\u2018\u201a\u201b\u2039\u203a]")  # a model has seen few
 
 
 def readable(text: str) -> str:
     """Return the text with composed letters (NFC), single plain spaces, plain hyphens and no invisible characters.
 
-    Entities of letters and punctuation are decoded, and ligatures spelled out. White space at either end stays.
+    Single quotation marks, and accents typed for an apostrophe, become plain apostrophes. Entities of letters and punctuation are decoded, and ligatures spelled out. White space at either end stays.
     """
     body = text.strip()
     start = text.index(body)
@@ -36,6 +38,9 @@ def readable(text: str) -> str:
     body = _ENTITY.sub(lambda match: html.unescape(match[0]), body)
     body = _LIGATURE.sub(lambda match: unicodedata.normalize("NFKC", match[0]), body)
     body = unicodedata.normalize("NFC", _INVISIBLE.sub("", body)).translate(_MINUS)
+    body = _ACCENT.sub("'", body)
+    if _SINGLE_QUOTE.search(body):
+        body = _SINGLE_QUOTE.sub("'", body.replace("\u2019", "'"))
     return before + _SPACES.sub(" ", body) + after
 
 

@@ -7,7 +7,8 @@ from translate.text.pieces import Piece, pieces
 
 # In order of preference; a match ends where the next part may begin.
 _CUTS = (
-    re.compile(r"[.!?;:\u2026][\"'\u201c\u201d\u00bb\u00ab)\]]*\s+|\s[\u2013\u2014]\s"),
+    # No full stop after one or two letters, which may be an abbreviation.
+    re.compile(r"(?:(?<=\w\w\w)\.|[!?;:\u2026])[\"'\u201c\u201d\u00bb\u00ab)\]]*\s+|\s[\u2013\u2014]\s"),
     re.compile(r",\s+"),
     re.compile(r"\s+"),
 )

@@ -24,13 +24,18 @@ _KINDS = {name: re.sub(r"<<(\w+)>>", lambda part: _PARTS[part[1]], kind) for nam
 PLACEHOLDER = re.compile("|".join(_KINDS.values()), re.DOTALL)
 KEPT_ELEMENT = re.compile(f"{_KINDS['code_element']}|{_KINDS['kept_element']}")
 # Every placeholder contains one of these. Most sentences contain none, and this search is much faster.
-_SIGN = re.compile(rf"[\u27e6`<&@{{[_%$/\\#\d\u20e3{_PARTS['signs']}]|BIC|SWIFT|--|\*\*|\.(?:\w|\.{{6}})")
+_SIGN = re.compile(
+    rf"[\u27e6`<&@{{[_%$/\\#\d\u20e3{_PARTS['signs']}]|BIC|SWIFT|--|\*\*|\.(?:\w|\.{{6}})"
+    r"|(?<!\S)[\u2039\u203a:;=xX^]"
+)
 
 # Letters that are not Latin, with their accents: Greek, Cyrillic, Chinese, and the micro sign.
 _OTHERS = "\u00b5\u0370-\u1dff\u1f00-\u1fff\u2c00-\u2fff\u3040-\ud7ff\uf900-\ufaff\ufb07-\ufdff\ufe70-\uffdc"
 OTHER_SCRIPT = re.compile(f"[{_OTHERS}]")
 
-_ALONE = re.compile(rf"{_KINDS['signs']}|{_KINDS['box']}|{_KINDS['empty_element']}|[\d#*]\ufe0f?\u20e3|#\w+")
+_ALONE = re.compile(
+    "|".join(_KINDS[kind] for kind in ("signs", "box", "empty_element", "emoticon")) + r"|[\d#*]\ufe0f?\u20e3|#\w+"
+)
 _TAG = re.compile(rf"<(/?)([A-Za-z][\w:-]*){_PARTS['tag_end']}")
 _EMPHASIS = frozenset(["*", "**", "***", "_", "__", "___", "~~"])
 _RULES = frozenset("*_=~#|-")

@@ -97,7 +97,7 @@ def _ends(text: str, match: re.Match[str], language: Language, is_chat: bool) ->
     if word[0].islower() and not (is_chat and _ends_in_chat(match["mark"], last, language)):
         return False
     if match["mark"] != ".":
-        return True
+        return not (language.speech and match["close"] and language.speech.match(text, match.end()))
     if match["close"] and not match["close"].startswith((")", "*", "_")):
         return True  # an abbreviation at the end of a quotation is rarer than a sentence there
     return _full_stop_ends(last, word, text[match.end() : match.end() + 12], language)

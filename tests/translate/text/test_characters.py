@@ -20,6 +20,9 @@ from translate.text.characters import capitalised, lowered, readable
         ("  a\u00a0 ", "  a\u00a0 "),
         ("Auf\u200clage\u200d", "Auflage"),
         ("Oﬃziere ﬁelen ﬂach, ſtark", "Offiziere fielen flach, stark"),
+        ("\u203aNein\u2039, \u201aJa\u2018", "'Nein', 'Ja'"),
+        ("It\u00b4s \u2018here\u2019, isn`t it?", "It's 'here', isn't it?"),
+        ("isn\u2019t, a \u00b4 b", "isn\u2019t, a \u00b4 b"),
         ("M&auml;dchen &amp; &lt;b&gt;", "Mädchen &amp; &lt;b&gt;"),
     ],
 )

@@ -79,6 +79,8 @@ ENGLISH = [
     ["Version 2.0.1 is out.", "Get it at https://example.org/a.b?c=d.", "Enjoy!"],
     ['He said, "Stop!"', "I stopped."],
     ['"Stop!" he said.'],
+    ['"Are you well?" I asked.', "“Yes!” Dr. Miller said."],
+    ['"Are you well?"', "I did not know.", '"Yes!"', "Anna stood up."],
     ["See Fig. 3 and No. 7.", "Both are old."],
     ["The answer is no.", "The question was bad."],
     ["Wait...", "What was that?"],
