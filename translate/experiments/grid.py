@@ -177,7 +177,7 @@ def slug(row: Row, seed: int) -> str:
 
 
 def _label(value: object) -> str:
-    return value if isinstance(value, str) else json.dumps(value)
+    return value if isinstance(value, str) else json.dumps(value, default=str)  # a date of TOML is no JSON
 
 
 def _axes(tables: Mapping[str, Any], where: str, prefix: str = "") -> Iterator[Axis]:

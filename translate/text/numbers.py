@@ -206,12 +206,23 @@ def _has_scale(output: str, match: re.Match[str], source: str, target: str) -> b
 
 
 def _has_time(output: str, match: re.Match[str], source: str, target: str) -> bool:
-    """Return whether the hours of a time of day are not followed by the wrong half of the day in the output."""
-    if (time := _time(match, source)) is None:
+    """Return whether the output tells the half of the day of a time; 7:30 alone is not 19:30 Uhr."""
+    rules = languages.find(target)
+    if rules is None or (time := _time(match, source)) is None:
         return True
     forms = _forms(match, source)
-    found = [_time(number, target, assumes=True) for number in _DIGITS.finditer(output) if _plain(number[0]) in forms]
-    return not found or any(other is None or other[0] == time[0] for other in found)
+    found = [number for number in _DIGITS.finditer(output) if _plain(number[0]) in forms]
+    names_afternoon = time[0] >= clock.HALF_DAY and rules.afternoon.search(output) is not None
+    read = [_time(number, target, assumes=True) for number in found]
+    return not found or any(
+        other[0] == time[0] if other else names_afternoon or _hours(number[0]) in (time[0] // 60, time[0] // 60 or 24)
+        for number, other in zip(found, read, strict=True)
+    )
+
+
+def _hours(digits: str) -> int:
+    """Return the first group of digits of a time."""
+    return int(_SEPARATORS.split(digits)[0])
 
 
 def _scale(match: re.Match[str], source: str) -> str:
