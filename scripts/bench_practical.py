@@ -2,11 +2,12 @@
 """Score a model on 120 practical sentences: letters, health, travel, work, shop, bank, household, school, news.
 
     python scripts/bench_practical.py de-en --out scripts/results/practical-de-en.json   # an installed model
-    python scripts/bench_practical.py runs/mine
+    python scripts/bench_practical.py runs/mine --phrases
 
 A line of the list is a topic, a sentence and its reference, separated by tabs. The sentences were written for this
 project and are in no corpus. `translate text` translates them with its settings. The last line is the JSON record,
-which also has every translation.
+which also has every translation. With --phrases, the sentences are those that the phrase book leaves out, in either
+direction.
 """
 
 import argparse
@@ -42,14 +43,16 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("model", help="name of an installed model, or a folder")
     parser.add_argument("--out", type=Path, metavar="FILE", help="write the record here, too")
+    parser.add_argument("--phrases", action="store_true", help="sentences that the phrase book leaves out")
     args = parser.parse_args(argv)
-    found = answers(args.model)
+    found = answers(args.model, phrases=args.phrases)
     for one in found:
         print(f"{one.topic}\t{one.source}\t{one.translation}")
     record = {
         "kind": "bench_practical",
         "commit": commit(),
         "model": args.model,
+        "list": "phrases" if args.phrases else "practical",
         "sentences": len(found),
         "chrf": chrf(found),
         "topics": by_topic(found),
@@ -66,12 +69,18 @@ def sentences(langpair: str) -> Path:
     return DATA / f"practical.{langpair}.tsv"
 
 
-def answers(model: Path | str, two_way: bool = False) -> list[Answer]:
-    """Return the practical sentences of the model's languages with its translations, as `translate text` makes them."""
+def rows(langpair: str, phrases: bool = False) -> list[list[str]]:
+    """Return topic, source and reference of each practical sentence, or of each that the phrase book leaves out."""
+    file = DATA / "phrases.tsv" if phrases else sentences(langpair)
+    found = [line.split("\t") for line in file.read_text(encoding="utf-8").splitlines()]
+    return [[topic, english, german] for topic, german, english in found] if phrases and langpair == "en-de" else found
+
+
+def answers(model: Path | str, two_way: bool = False, phrases: bool = False) -> list[Answer]:
+    """Return the sentences of the model's languages with its translations, as `translate text` makes them."""
     translator = open_translator(Text(model=Path(model), two_way=two_way))
     spec = translator.engine.spec
-    lines = sentences(f"{spec.source}-{spec.target}").read_text(encoding="utf-8").splitlines()
-    topics, sources, references = zip(*(line.split("\t") for line in lines), strict=True)
+    topics, sources, references = zip(*rows(f"{spec.source}-{spec.target}", phrases), strict=True)
     translations = (translation.text for translation in translator.passages(sources))
     return list(map(Answer, topics, sources, references, translations))
 

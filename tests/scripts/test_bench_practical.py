@@ -22,6 +22,13 @@ def test_each_list_has_120_sentences_of_nine_topics(langpair: str) -> None:
     assert len({source for _, source, _ in rows}) == 120
 
 
+def test_sentences_that_the_phrase_book_leaves_out_serve_both_directions() -> None:
+    there, back = bench.rows("de-en", phrases=True), bench.rows("en-de", phrases=True)
+    assert [[topic, reference, source] for topic, source, reference in back] == there
+    assert len(there) >= 300
+    assert {len(row) for row in there} == {3}
+
+
 class Rewriter:
     """A translator that returns the references of some topics and empty text for the others."""
 

@@ -120,6 +120,12 @@ class WordsSource(Origin):
     kind: Literal["words"]
 
 
+class PhrasesSource(Origin):
+    """The German-English phrase book that ships with the project: sentences of letters, travel, work and the like."""
+
+    kind: Literal["phrases"]
+
+
 class SacrebleuSource(Origin):
     """A test set of sacreBLEU.
 
@@ -173,7 +179,15 @@ def _with_kind(value: object) -> object:
 
 
 Source = Annotated[
-    TextSource | TsvSource | RecordSource | HubSource | GrammarSource | WordsSource | SacrebleuSource | MonoSource,
+    TextSource
+    | TsvSource
+    | RecordSource
+    | HubSource
+    | GrammarSource
+    | WordsSource
+    | PhrasesSource
+    | SacrebleuSource
+    | MonoSource,
     Field(discriminator="kind"),
     BeforeValidator(_with_kind),
 ]

@@ -60,6 +60,8 @@ def read_pairs(source: Source, root: Path, langpair: str = "de-en") -> Iterator[
             return _grammar(source, langpair)
         case data.WordsSource():
             return words.word_pairs(langpair)
+        case data.PhrasesSource():
+            return words.phrase_pairs(langpair)
         case data.SacrebleuSource():
             return _parallel(*_sacrebleu_files(source, langpair))
         case data.MonoSource():
@@ -95,6 +97,8 @@ def identity(source: Source, root: Path, langpair: str = "de-en") -> dict[str, s
             return {"grammar": grammar.digest()}
         case data.WordsSource():
             return {"words": sha256(words.FILE)}
+        case data.PhrasesSource():
+            return {"phrases": sha256(words.PHRASES_FILE)}
         case data.SacrebleuSource():
             source_file, reference = _sacrebleu_files(source, langpair)
             return {f"{describe(source)} src": _digest(source_file), f"{describe(source)} ref": _digest(reference)}
@@ -116,6 +120,8 @@ def describe(source: Source) -> str:
             return f"grammar {source.split}"
         case data.WordsSource():
             return "words"
+        case data.PhrasesSource():
+            return "phrases"
         case data.SacrebleuSource():
             return f"sacrebleu {source.name}"
         case data.MonoSource():

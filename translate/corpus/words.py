@@ -1,4 +1,4 @@
-"""The German-English word list that ships with the project: words, short phrases and everyday replies."""
+"""The German-English word list and the phrase book that ship with the project."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -7,6 +7,7 @@ from translate.errors import UserError
 
 LANGPAIRS = ("de-en", "en-de")
 FILE = Path(__file__).with_name("words.tsv")
+PHRASES_FILE = Path(__file__).with_name("phrases.tsv")
 
 
 def word_pairs(langpair: str) -> Iterator[tuple[str, str]]:
@@ -16,13 +17,27 @@ def word_pairs(langpair: str) -> Iterator[tuple[str, str]]:
     """
     check_german_english("word list", langpair)
     seen: set[str] = set()
-    for line in FILE.read_text(encoding="utf-8").split("\n"):
-        german, tab, english = line.partition("\t")
-        for pair in ((german, english), *_without_article(german, english)) if tab else ():
+    for german, english in _entries(FILE):
+        for pair in ((german, english), *_without_article(german, english)):
             source, target = pair if langpair == "de-en" else pair[::-1]
             if source not in seen:
                 seen.add(source)
                 yield source, target
+
+
+def phrase_pairs(langpair: str) -> Iterator[tuple[str, str]]:
+    """Yield (source, target) of the phrase book; UserError if `langpair` is not German and English."""
+    check_german_english("phrase book", langpair)
+    for german, english in _entries(PHRASES_FILE):
+        yield (german, english) if langpair == "de-en" else (english, german)
+
+
+def _entries(file: Path) -> Iterator[tuple[str, str]]:
+    """Yield German and English of each line."""
+    for line in file.read_text(encoding="utf-8").split("\n"):
+        german, tab, english = line.partition("\t")
+        if tab:
+            yield german, english
 
 
 def check_german_english(what: str, langpair: str) -> None:
