@@ -56,6 +56,8 @@ class _Int8Linear(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, x_ND: Tensor, weight_ED: Tensor, bias_E: Tensor | None) -> Tensor:
         ctx.has_bias = bias_E is not None
+        # torch.compile compiles anew for tensors that require gradients, and gives up after eight times.
+        x_ND, weight_ED = x_ND.detach(), weight_ED.detach()
         # Gradients need columns; made now, as the int8 copy of x takes a quarter of the memory until then.
         ctx.save_for_backward(*_fused(by_columns)(x_ND), *_fused(by_columns)(weight_ED))
         x_q, x_scale_N1 = _fused(by_rows)(x_ND)
