@@ -22,7 +22,10 @@ def test_every_part_fits_and_the_parts_are_the_text(text, limit):
             ["Er kam spät heim, aber die Tür war offen;", "sie schlief schon."],
         ),
         ("Als er spät heim kam, war die Tür noch offen", ["Als er spät heim kam,", "war die Tür noch offen"]),
-        ("Der Vertrag ist i. S. d. § 247, wie jeder, kündbar.", ["Der Vertrag ist i. S. d. § 247,", "wie jeder, kündbar."]),
+        (
+            "Der Vertrag ist i. S. d. § 247, wie jeder, kündbar.",
+            ["Der Vertrag ist i. S. d. § 247,", "wie jeder, kündbar."],
+        ),
         ("eins zwei drei vier fünf sechs", ["eins zwei drei", "vier fünf sechs"]),
         ("aaaaaaaaaabbbbbbbbbb", ["aaaaaaaaaa", "bbbbbbbbbb"]),
     ],
