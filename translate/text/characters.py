@@ -30,7 +30,8 @@ _SINGLE_QUOTE = re.compile("[\u2018\u201a\u201b\u2039\u203a]")  # a model has se
 def readable(text: str) -> str:
     """Return the text with composed letters (NFC), single plain spaces, plain hyphens and no invisible characters.
 
-    Single quotation marks, and accents typed for an apostrophe, become plain apostrophes. Entities of letters and punctuation are decoded, and ligatures spelled out. White space at either end stays.
+    Entities of letters and punctuation are decoded, and ligatures spelled out. Single quotation marks, and accents
+    typed for an apostrophe, become plain apostrophes. White space at either end stays.
     """
     body = text.strip()
     start = text.index(body)

@@ -15,8 +15,8 @@ _INCHES = re.compile(r'\d"\Z')
 def parted(sentence: str, target: str) -> tuple[str, str, str]:
     """Return opening mark, sentence and closing mark, the marks as `target` writes them; "" if there is none.
 
-    A model may lose one of the two marks around a sentence. Marks within it stay in it; so does a sign of inches. An angle
-    mark apart from the words, as after "Next", is no quotation mark and is returned unchanged with its space.
+    A model may lose one of the two marks around a sentence. Marks within it stay in it; so does a sign of inches. An
+    angle mark apart from the words, as after "Next", is no quotation mark and is returned unchanged with its space.
     """
     characters = _CHARACTER.findall(sentence)
     read = "".join(map(html.unescape, characters))  # as many characters

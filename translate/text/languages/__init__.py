@@ -37,7 +37,7 @@ class Language:
         street: the ending of streets before a number, as in "Hauptstr. 12"; None without one.
         starters: frequent words that begin sentences and are no nouns.
         ordinal_nouns: matches nouns after an ordinal such as "3."; None if a full stop after digits is no ordinal.
-        speech: matches a speaker and a verb of speech after a quotation, which go on with its sentence; None without one.
+        speech: matches speaker and verb after a quotation, which do not begin a sentence; None without such a rule.
         letter_ends_sentence: whether a sentence may end in a single capital letter, as in "Plan B."
     """
 
