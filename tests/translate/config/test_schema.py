@@ -198,7 +198,7 @@ def test_an_unknown_kind_of_source_is_named_with_the_existing_kinds(path: Path) 
     message = problem(added(path, "[data.test.more]\nkind = 'csv'\npath = 'x'\n"))
     assert (
         "data.test.more.kind = \"csv\": must be one of 'text', 'tsv', 'jsonl', 'parquet', 'hub', 'grammar', 'words', "
-        "'sacrebleu'" in message
+        "'phrases', 'sacrebleu'" in message
     )
 
 
