@@ -69,7 +69,7 @@ def protect(sentence: str, pattern: re.Pattern[str] = PLACEHOLDER) -> Protected:
 
 @cache
 def with_names(pattern: re.Pattern[str], letters: str) -> re.Pattern[str]:
-    """Return the pattern extended by words with a Latin letter that is neither in a-z nor in `letters`: names."""
+    """Return the pattern extended by words with a Latin letter outside of a-z and `letters`: names."""
     name = (
         rf"(?<![\w\u27e6])\w{{0,30}}[\u00c0-\u024f\u1e00-\u1eff](?<![{re.escape(letters)}])[\w'\u2019-]{{0,30}}(?!\w)"
     )

@@ -1,5 +1,8 @@
 """Products in int8 stay within the rounding of their factors, and tokens do not disturb one another."""
 
+from collections.abc import Callable
+from typing import Any
+
 import pytest
 import torch
 from hypothesis import given
@@ -111,3 +114,21 @@ def test_compiled_and_eager_kernels_agree(monkeypatch: pytest.MonkeyPatch) -> No
     for one, other in zip(plain, gradients(int8_linear, *tensors), strict=True):
         torch.testing.assert_close(one, other, rtol=0.02, atol=0.05)  # a number between two levels may go either way
     kernel._fused.cache_clear()
+
+
+def test_nothing_that_is_compiled_requires_gradients(monkeypatch: pytest.MonkeyPatch) -> None:
+    """torch.compile would compile anew for it, and gives up after eight times."""
+    seen: list[bool] = []
+
+    def watched(function: Callable[..., Any]) -> Callable[..., Any]:
+        def call(*tensors: Tensor | None) -> Any:
+            seen.extend(tensor.requires_grad for tensor in tensors if tensor is not None)
+            return function(*tensors)
+
+        return call
+
+    monkeypatch.setattr(kernel, "_fused", watched)
+    x, weight, bias, grad = torch.randn(5, 8), torch.randn(16, 8), torch.randn(16), torch.randn(5, 16)
+    gradients(int8_linear, x, weight, bias, grad)
+    # Biases always require gradients, so they cause no second version.
+    assert seen.count(True) == 1

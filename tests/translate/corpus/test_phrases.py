@@ -1,5 +1,6 @@
 """The phrase book has clean, distinct pairs, and none of the sentences that models are tested on."""
 
+import re
 import unicodedata
 from collections import Counter
 from pathlib import Path
@@ -13,7 +14,7 @@ from translate.errors import UserError
 
 DATA = Path(__file__).parents[3] / "scripts/data"
 PHRASES = PhrasesSource(kind="phrases")
-HELD_OUT = ("phrases.tsv", "practical.de-en.tsv", "practical.en-de.tsv")
+PRACTICAL = ("practical.de-en.tsv", "practical.en-de.tsv")
 
 
 def rows(path: Path) -> list[list[str]]:
@@ -45,11 +46,30 @@ def test_the_sides_are_of_similar_length() -> None:
     assert [row for row in rows(PHRASES_FILE) if max(map(len, row)) > 3 * min(map(len, row)) + 12] == []
 
 
-@pytest.mark.parametrize("name", HELD_OUT)
+@pytest.mark.parametrize("name", ["phrases.tsv", *PRACTICAL])
 def test_no_sentence_to_test_with_is_in_the_book(name: str) -> None:
     held_out = {bare(side) for row in rows(DATA / name) for side in row[1:3]}
     assert len(held_out) > 200
     assert not held_out & {bare(side) for row in rows(PHRASES_FILE) for side in row}
+
+
+@pytest.mark.parametrize("name", ["everyday.de-en.tsv", "everyday.en-de.tsv"])
+def test_no_everyday_text_to_test_with_is_in_the_book(name: str) -> None:
+    held_out = {bare(row[0]) for row in rows(DATA / name)}
+    assert len(held_out) > 150
+    assert not held_out & {bare(side) for row in rows(PHRASES_FILE) for side in row}
+
+
+def six_words(path: Path) -> set[tuple[str, ...]]:
+    """All sequences of six words in the last two columns."""
+    sides = [re.findall(r"\w+", side.casefold()) for row in rows(path) for side in row[-2:]]
+    return {tuple(words[i : i + 6]) for words in sides for i in range(len(words) - 5)}
+
+
+@pytest.mark.parametrize("name", PRACTICAL)
+def test_no_practical_sentence_shares_six_words_with_the_book(name: str) -> None:
+    assert len(six_words(DATA / name)) > 300
+    assert not six_words(DATA / name) & six_words(PHRASES_FILE)
 
 
 def test_the_directions_mirror_each_other() -> None:
