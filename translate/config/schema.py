@@ -70,6 +70,8 @@ class AugmentationConfig(Section):
         markup: with placeholders around a word and its translation, or replacing a shared word; the tokenizer needs
             two placeholders.
         names: another name of the corpus in place of one that both sides share.
+        spelling: the source without letters that many keyboards lack ("Strasse", "Gruesse"), for languages with such
+            rules.
         joined: a pair of whole sentences and those that follow it in its source, 25 to 75 words in all, as one pair;
             the rate is the same for all lengths.
     """
@@ -78,6 +80,7 @@ class AugmentationConfig(Section):
     ending: Rate = 0.0
     markup: Rate = 0.0
     names: Rate = 0.0
+    spelling: Rate = 0.0
     joined: Rate = 0.0
 
 

@@ -4,6 +4,7 @@
     ending   "Guten Morgen" for "Guten Morgen.": both sides without their final punctuation, or with one
     markup   a word and its translation, or the whole sentence, between placeholders, as between tags
     names    "Merkel kommt." for "Tom kommt.": another name in place of one that both sides share
+    spelling Strasse for Straße, on the source only: letters that many keyboards lack, as people replace them
     joined   a pair and those that follow it in its source, as one long pair
 
 A rate is the probability for a pair whose source has 12 words; of scripts without spaces, two characters are a word. It
@@ -26,6 +27,7 @@ from translate.config.schema import AugmentationConfig
 from translate.corpus.counting import n_words
 from translate.corpus.monolingual import untagged
 from translate.corpus.sources import Pair
+from translate.text import languages
 from translate.text.placeholders import SYMBOL, protect, symbol
 
 TYPICAL_WORDS = 12
@@ -48,14 +50,20 @@ class Augmenter:
         n_symbols: placeholders of the tokenizer.
         dictionary: words and their translations, case-folded. Without them only names would occur between tags, and a
             model would learn to copy everything there; and words of titles ("The", "New") would pass for names.
+        source: language code of the source, for its spellings.
 
     Attributes:
         added: number of variants by kind.
     """
 
     def __init__(
-        self, config: AugmentationConfig, n_symbols: int, dictionary: Mapping[str, str] = MappingProxyType({})
+        self,
+        config: AugmentationConfig,
+        n_symbols: int,
+        dictionary: Mapping[str, str] = MappingProxyType({}),
+        source: str = "",
     ) -> None:
+        rules = languages.find(source)
         self._rates = {kind: rate for kind, rate in config.model_dump().items() if rate}
         self.added: dict[str, int] = dict.fromkeys(self._rates, 0)
         self._n_symbols = n_symbols
@@ -64,6 +72,7 @@ class Augmenter:
             "ending": _other_ending,
             "markup": partial(_marked_up, dictionary, n_symbols),
             "names": self._renamed,
+            "spelling": partial(_respelled, rules.respellings if rules else ()),
         }
         self._words = {*dictionary, *dictionary.values()}
         self._names: list[str] = []
@@ -162,6 +171,17 @@ def _other_ending(pair: Pair, choice: float) -> Pair | None:
     if not any(ends) and source[-1:].isalnum() and target[-1:].isalnum():
         return _ended(source, choice), _ended(target, choice)
     return None
+
+
+def _respelled(respellings: Sequence[Mapping[str, str]], pair: Pair, choice: float) -> Pair | None:
+    """Return the pair with the source in one of the spellings; None if that changes nothing."""
+    if not respellings:
+        return None
+    table = {ord(old): new for old, new in respellings[int(choice * len(respellings))].items()}
+    source = pair[0].translate(table)
+    if pair[0].isupper():
+        source = source.upper()
+    return (source, pair[1]) if source != pair[0] else None
 
 
 def _ended(side: str, choice: float) -> str:

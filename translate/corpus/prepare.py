@@ -193,7 +193,7 @@ def _augmenter(config: ExperimentConfig, tokenizer: Tokenizer | None) -> Augment
             f"augmentation.markup = {config.augmentation.markup} needs a tokenizer with two placeholders or more, and "
             f"this one has {n_symbols}; set tokenizer.placeholders, or augmentation.markup to 0"
         )
-    return Augmenter(config.augmentation, n_symbols, dictionary(config.data.langpair))
+    return Augmenter(config.augmentation, n_symbols, dictionary(config.data.langpair), config.data.source)
 
 
 def _write_clean(config: ExperimentConfig, cleaner: Cleaner, augmenter: Augmenter, clean_file: Path) -> tuple[int, int]:

@@ -207,22 +207,30 @@ def _has_scale(output: str, match: re.Match[str], source: str, target: str) -> b
 
 def _has_time(output: str, match: re.Match[str], source: str, target: str) -> bool:
     """Return whether the output tells the half of the day of a time; 7:30 alone is not 19:30 Uhr."""
-    rules = languages.find(target)
-    if rules is None or (time := _time(match, source)) is None:
+    if languages.find(target) is None or (time := _time(match, source)) is None:
         return True
     forms = _forms(match, source)
     found = [number for number in _DIGITS.finditer(output) if _plain(number[0]) in forms]
-    names_afternoon = time[0] >= clock.HALF_DAY and rules.afternoon.search(output) is not None
-    read = [_time(number, target, assumes=True) for number in found]
-    return not found or any(
-        other[0] == time[0] if other else names_afternoon or _hours(number[0]) in (time[0] // 60, time[0] // 60 or 24)
-        for number, other in zip(found, read, strict=True)
-    )
+    return not found or any(_tells(number, time[0], source, target) for number in found)
 
 
-def _hours(digits: str) -> int:
-    """Return the first group of digits of a time."""
-    return int(_SEPARATORS.split(digits)[0])
+def _tells(number: re.Match[str], time: int, source: str, target: str) -> bool:
+    """Return whether a number of the output is a time, in minutes since midnight.
+
+    Neither 9am in a language without that clock word nor 18 pm is a time; a number without a clock word is one of both
+    halves of the day if another word of the output names the second.
+    """
+    here, there = _rules(source), _rules(target)
+    hours = int(_SEPARATORS.split(number[0])[0])
+    if there.clock.match(number.string, number.end()):
+        if len(there.clock_words) == 2 and hours > 12:
+            return False
+        if other := _time(number, target, assumes=True):
+            return other[0] == time
+    elif here.clock.match(number.string, number.end()):
+        return False
+    names_afternoon = time >= clock.HALF_DAY and there.afternoon.search(number.string) is not None
+    return names_afternoon or hours in (time // 60, time // 60 or 24)
 
 
 def _scale(match: re.Match[str], source: str) -> str:

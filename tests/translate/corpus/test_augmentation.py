@@ -219,3 +219,24 @@ def test_a_synthetic_source_keeps_its_tag_in_every_variant():
     assert len(found) > 2 * len(pairs)
     assert all(source.startswith("<BT> ") and source.count("<BT>") == 1 for source, _ in found)
     assert [source.removeprefix("<BT> ") for source, _ in found] == [s for s, _ in variants(sentences(30), config)]
+
+
+@pytest.mark.parametrize(
+    ("source", "respelled"),
+    [
+        ("Grüße aus der Straße", {"Grüsse aus der Strasse", "Gruesse aus der Strasse"}),
+        ("Öl, Äpfel, böse", {"Oel, Aepfel, boese"}),
+        ("ÄRGER IN KÖLN", {"AERGER IN KOELN"}),
+        ("Hallo", set()),
+    ],
+)
+def test_a_spelling_replaces_letters_of_the_source_alone(source, respelled):
+    pairs = [(source, f"ü {i}") for i in range(40)]
+    made = list(Augmenter(AugmentationConfig(spelling=1), 0, source="de")(pairs))
+    assert {pair[0] for pair in made} == {source, *respelled}
+    assert {pair[1] for pair in made} == {pair[1] for pair in pairs}
+
+
+def test_a_language_without_respellings_has_no_variants_of_spelling():
+    for code in ("en", "xx", ""):
+        assert list(Augmenter(AugmentationConfig(spelling=1), 0, source=code)([("Straße", "a")])) == [("Straße", "a")]

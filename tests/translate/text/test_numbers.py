@@ -156,11 +156,17 @@ def test_other_separators_and_clock_formats_are_not_missing_numbers(
         ("Um 19:30 Uhr", "At 7:30"),
         ("Um 0:30 Uhr", "At 12:30"),
         ("Um 18 Uhr", "At 6 o'clock"),
+        ("Mo-Fr 9-18 Uhr", "Mon-Fri 9-18 pm"),
         ("8" * 5000, "8"),
     ],
 )
 def test_missing_numbers_are_detected(source: str, target: str) -> None:
     assert missing(target, source, *DE_EN)
+
+
+def test_a_clock_word_of_the_source_tells_no_time() -> None:
+    assert missing("9am-18 Uhr", "9am-6pm", *EN_DE) == {0}
+    assert not missing("9-18 Uhr", "9am-6pm", *EN_DE)
 
 
 def test_a_german_compound_contains_its_number() -> None:

@@ -38,6 +38,7 @@ class Language:
         starters: frequent words that begin sentences and are no nouns.
         ordinal_nouns: matches nouns after an ordinal such as "3."; None if a full stop after digits is no ordinal.
         speech: matches speaker and verb after a quotation, which do not begin a sentence; None without such a rule.
+        respellings: what people type in place of letters that their keyboards lack, one table for each convention.
         letter_ends_sentence: whether a sentence may end in a single capital letter, as in "Plan B."
     """
 
@@ -60,6 +61,7 @@ class Language:
     final_abbreviations: Words
     numbered_abbreviations: Words
     starters: Words
+    respellings: tuple[dict[str, str], ...] = ()
     street: str | None = None
     speech: re.Pattern[str] | None = None
     ordinal_nouns: re.Pattern[str] | None = None
