@@ -47,8 +47,9 @@ def corpus_settings(config: ExperimentConfig, tokenizer_sha256: str | None = Non
     del settings["data"]["root"]
     data = settings["data"]
     # Keys of later versions must not change fingerprints of old corpora.
-    if not settings["augmentation"]["names"]:
-        del settings["augmentation"]["names"]
+    for key in ("names", "spelling"):
+        if not settings["augmentation"][key]:
+            del settings["augmentation"][key]
     sources = [*data["train"], data["valid"], *data["test"].values()]
     if data["replay"]:
         del data["replay"]["share"]  # used in training alone

@@ -241,8 +241,9 @@ def test_a_corpus_made_before_a_setting_existed_stays_up_to_date(root: Path) -> 
         "placeholders",
         "vocab_size",
     }
-    changed = parse({**experiment(root).model_dump(), "augmentation": {"names": 0.5}}, "test")
-    assert plan(changed)["config"]["augmentation"]["names"] == 0.5
+    for key in ("names", "spelling"):
+        changed = parse({**experiment(root).model_dump(), "augmentation": {key: 0.5}}, "test")
+        assert plan(changed)["config"]["augmentation"][key] == 0.5
     assert "keep_identical" not in str(config)
     values = experiment(root).model_dump()
     values["data"]["train"][0]["keep_identical"] = True
