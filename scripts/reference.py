@@ -55,6 +55,7 @@ SOURCES = (
     data.SacrebleuSource,
     data.MonoSource,
     data.WordsSource,
+    data.PhrasesSource,
     data.GrammarSource,
 )
 

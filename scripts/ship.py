@@ -36,6 +36,12 @@ from translate.options.managing import Compress
 
 DATA = Path(__file__).resolve().parent / "data"
 CHECKED = "two-way"  # folder of the scores with the two-way check, in that of the compressed model
+BLOCK = "Each block shows the source, the reference and the translation."
+LICENCE = (
+    "The weights are part of this repository, whose license is Apache-2.0. The corpora have their own licenses; "
+    "whether these extend to a model that was trained on them is not settled in law. `configs/permissive-de-en.toml` "
+    "uses only CC0, CC BY and public-domain text."
+)
 SAMPLES = 20  # lines of the first test set on the card, evenly spaced, not selected
 
 
@@ -109,16 +115,20 @@ def chapters(run: Path, small: Path, weaknesses: str) -> Iterator[str]:
     yield (
         f"# {source} to {target}, {weights.n_parameters / 1e6:.1f} M parameters, {weights.precision}\n\n"
         "Trained by this project, without third-party weights, in the runs listed under Training; a run may start "
-        'from a model of the other direction. `translate "..."` uses it, and so does '
-        f'`Translator.load("{config.data.source}-{config.data.target}")`.'
+        "from a model of the other direction. Use it with "
+        f'`translate --model {config.data.langpair} "..."` or `Translator.load("{config.data.langpair}")`.'
     )
-    yield "## Data\n\n" + table(data_rows(run))
+    yield f"## Data\n\n{LICENCE}\n\n" + table(data_rows(run))
     yield "## Training\n\n" + "\n".join(f"- {line}" for line in training(run))
-    yield f"## Scores\n\n{table(score_rows(scores))}\n\n" + "  \n".join(signatures(scores[weights.precision].values()))
+    yield f"## Scores\n\n{search(scores[weights.precision])}\n\n{table(score_rows(scores))}\n\n" + "  \n".join(
+        signatures(scores[weights.precision].values())
+    )
     if sentences(config.data.langpair).exists():
         yield practical(small)
     yield f"## Weaknesses\n\n{weaknesses}"
-    yield f"## Samples\n\n{SAMPLES} lines, evenly spaced, not selected.\n\n" + "\n\n".join(samples(config, small, run))
+    yield f"## Samples\n\n{SAMPLES} lines, evenly spaced, not selected. {BLOCK}\n\n" + "\n\n".join(
+        samples(config, small, run)
+    )
 
 
 def data_rows(run: Path) -> Iterable[dict[str, str]]:
@@ -133,7 +143,8 @@ def data_rows(run: Path) -> Iterable[dict[str, str]]:
             title, licence, origin = (licence_of(name)[key] for key in ("title", "licence", "origin"))
             pairs = f"{kept[name]['kept']:,}"
             rows.setdefault(title, {"corpus": title, "pairs kept": pairs, "licence": licence, "what": origin})
-    header, _, *lines = lines_of("Data", card_before(run)) or ("", "")
+    rows_before = (line for line in lines_of("Data", card_before(run)) if line.startswith("| "))
+    header, _, *lines = tuple(rows_before) or ("", "")
     for cells in map(cells_of, lines):
         rows.setdefault(cells[0], dict(zip(cells_of(header), cells, strict=True)))
     return rows.values()
@@ -173,15 +184,22 @@ def training(run: Path) -> Iterator[str]:
         cost = history(*part)
         yield (
             f"`{cost['command']}`, commit {str(cost['commit'])[:9]}, seed {cost['seed']}: {cost['steps']:,} updates, "
-            f"epoch {cost['epochs']:,}, {cost['tokens']:,} tokens of both sides; {cost['seconds'] / 3600:.1f} hours on "
+            f"{epochs(cost['epochs'])}, {cost['tokens']:,} tokens of both sides; {cost['seconds'] / 3600:.1f} hours on "
             f"{machine_name(cost['machine'])}, in {cost['starts']} start{'s' * (cost['starts'] > 1)}"
         )
     end, share = state_of(run), load(run / "config.json").training.parent_share
+    steps = [f"{step:,}" for step in end["averaged"]]
+    members = f"checkpoint of update {steps[0]}" if len(steps) == 1 else f"mean of the checkpoints {', '.join(steps)}"
     yield (
-        f"mean of the checkpoints of updates {', '.join(f'{step:,}' for step in end['averaged'])}"
+        f"final model: {members}"
         + (f"; {share:.0%} of the final weights are those of the model that the last run began with" if share else "")
     )
     yield f"validation: {end['nll']:.3f} nats a token"
+
+
+def epochs(n: int) -> str:
+    """Return a number of whole epochs in words."""
+    return "less than one epoch" if n == 0 else f"{n:,} epoch{'s' * (n > 1)}"
 
 
 def lines_of(title: str, card: str) -> list[str]:
@@ -193,7 +211,9 @@ def practical(small: Path) -> str:
     """Return the chapter with the scores and translations of the practical sentences."""
     found = answers(small, two_way=True)
     rows = [{"topic": topic, "chrF": str(value)} for topic, value in [*by_topic(found).items(), ("all", chrf(found))]]
-    about = f"{len(found)} sentences written for this project, translated with the settings of `translate text`."
+    about = (
+        f"{len(found)} sentences written for this project, translated with the settings of `translate text`. {BLOCK}"
+    )
     said = "\n\n".join(f"    {one.source}\n    {one.reference}\n    {one.translation}" for one in found)
     return f"## Practical sentences\n\n{about}\n\n{table(rows)}\n\n{said}"
 
@@ -205,6 +225,12 @@ def score_rows(scores: dict[str, Record]) -> Iterator[dict[str, str]]:
             sys.exit(f"{name}: no scores of the {', '.join(lacking)} model; run `translate evaluate` for it")
         for weights, of in scores.items():
             yield {"set": name, "lines": f"{of[name]['lines']:,}", "weights": weights, **score_cells(of[name])}
+
+
+def search(scores: Record) -> str:
+    """Return the search settings of the scores as a sentence."""
+    settings = next(iter(scores.values()))["decoding"]
+    return f"Beam size {settings['beam_size']}, alpha {settings['alpha']}, each line as one sentence, without guards."
 
 
 def samples(config: ExperimentConfig, small: Path, run: Path) -> Iterator[str]:

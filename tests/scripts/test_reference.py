@@ -1,6 +1,7 @@
 """docs/reference lists every setting, command and public name in the code, and nothing else."""
 
 import re
+from typing import get_args
 
 import pytest
 from typer.main import get_command
@@ -8,6 +9,7 @@ from typer.main import get_command
 from tests.programs import SCRIPTS, program
 from transformer.config import ModelConfig
 from translate.cli import app
+from translate.config.data import Source
 from translate.config.schema import ExperimentConfig
 
 reference = program("reference")
@@ -23,6 +25,11 @@ def test_a_page_is_up_to_date(name: str) -> None:
 
 def test_no_page_is_left_over() -> None:
     assert {path.name for path in (DOCS / "reference").iterdir()} == PAGES.keys()
+
+
+def test_every_kind_of_source_is_listed() -> None:
+    union, *_ = get_args(Source)
+    assert set(reference.SOURCES) == set(get_args(union))
 
 
 def test_no_module_is_listed_twice() -> None:
