@@ -16,7 +16,7 @@ WARNINGS = {
     "language": "not in the source language, so left unchanged",
     "echo": "mostly copied by the model, as it does with text that is not in its source language",
     "length": "the translation did not end and was cut off",
-    "missing": "a number is missing from the translation",
+    "missing": "a number of the source is missing, or the translation has another one",
     "empty": "the model gave no translation, so another was searched or the text was left unchanged",
     "repetition": "the model repeated itself, so the translation may be wrong",
     "confidence": "the translation has a low probability and may be wrong",

@@ -18,7 +18,8 @@ _BLANKS = "\t\u00a0\u2000-\u200a\u202f\u205f"
 _SPACES = re.compile(f"[{_BLANKS}][ {_BLANKS}]*| [ {_BLANKS}]+")
 # Soft hyphen, zero-width characters and marks of writing direction: a model has seen few and invents words for them.
 _INVISIBLE = re.compile("[\u00ad\u200b-\u200f\u202a-\u202e\u2060\u2066-\u2069\ufeff]")
-_LIGATURE = re.compile("[\u017f\ufb00-\ufb06]")  # of Latin letters, as in text copied from a PDF; and the long s
+# Ligatures of Latin letters, as in text copied from a PDF; the long s; bold and italic letters of social media.
+_LIGATURE = re.compile("[\u017f\ufb00-\ufb06\U0001d400-\U0001d7ff]")
 _MAX_SMALL_TALK = 6  # words; a longer sentence has enough context to tell nouns from verbs
 _MAX_ABBREVIATION = 4  # letters; a longer text in capitals is taken for shouted text
 _TOKEN = re.compile(r"\w+(?:-\d\w*)?")  # a word or a code, such as COVID-19
@@ -30,8 +31,9 @@ _SINGLE_QUOTE = re.compile("[\u2018\u201a\u201b\u2039\u203a]")  # a model has se
 def readable(text: str) -> str:
     """Return the text with composed letters (NFC), single plain spaces, plain hyphens and no invisible characters.
 
-    Entities of letters and punctuation are decoded, and ligatures spelled out. Single quotation marks, and accents
-    typed for an apostrophe, become plain apostrophes. White space at either end stays.
+    Entities of letters and punctuation are decoded, ligatures spelled out, and letters of mathematical fonts made
+    plain. Single quotation marks, and accents typed for an apostrophe, become plain apostrophes. White space at either
+    end stays.
     """
     body = text.strip()
     start = text.index(body)

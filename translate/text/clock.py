@@ -31,6 +31,26 @@ def time_of(number: re.Match[str], rules: Language, *, assumes: bool = False) ->
     return time % (2 * HALF_DAY), clock.end()
 
 
+def before(digits: str, end: int, rules: Language) -> int | None:
+    """Return the time at which a range begins whose end has the clock: 9 in "9 to 6 pm" is 9 am, and 2 is 2 pm.
+
+    Args:
+        digits: of the beginning, without a clock word.
+        end: of the range, in minutes since midnight.
+        rules: the rules of the text's language.
+
+    Returns minutes since midnight, within half a day before the end if hours are counted to 12; None for other numbers.
+    """
+    hours, _, minutes = digits.replace(".", ":").partition(":")
+    if not hours.isdigit() or not (minutes or "0").isdigit() or int(hours) > 24 or int(minutes or 0) > 59:
+        return None
+    time = int(hours) * 60 + int(minutes or 0)
+    if len(rules.clock_words) == 2:
+        duration = (end - time - 1) % HALF_DAY + 1
+        return (end - duration) % (2 * HALF_DAY) if int(hours) <= 12 else None
+    return time if time < end else None
+
+
 def written(time: int, rules: Language) -> str:
     """Return a time of day as a language writes it.
 

@@ -155,20 +155,29 @@ class Passages:
         return found
 
     def _with_numbers(self, found: dict[str, Translation]) -> dict[str, Translation]:
-        """Search again with symbols for the missing numbers, then for all numbers; flag those that stay missing."""
+        """Search again with symbols for the missing numbers, then for all numbers; flag what stays wrong.
+
+        If the translation has a number that the source does not have, all numbers are searched again.
+        """
         pair = self.source, self.target
-        lost = {text: gaps for text in found if (gaps := numbers.missing(found[text].text, text, *pair))}
+        lost: dict[str, set[int] | None] = {
+            text: gaps for text in found if (gaps := numbers.missing(found[text].text, text, *pair))
+        }
+        lost |= {text: None for text in found if text not in lost and numbers.added(found[text].text, text, *pair)}
         best = found | {text: found[text].flagged("missing") for text in lost}
         protected: dict[str, Protected] = {}
         for only in (lost, dict.fromkeys(lost)):
             before, protected = protected, {text: numbers.protect(text, *pair, only[text]) for text in lost}
-            new = [text for text in lost if protected[text] != before.get(text)]  # not if all numbers were missing
+            # Not if there are none, or if all were missing.
+            new = [text for text in lost if protected[text].originals and protected[text] != before.get(text)]
             known = [text for text in new if len(protected[text].originals) <= self.n_symbols]
             again = self.search(_distinct(protected[text].text for text in known), 0) if known else {}
             for text in known:
                 translation = again[protected[text].text]
                 restored = placeholders.restore(translation.text, protected[text].originals)
-                complete = restored is not None and not numbers.missing(restored, text, *pair)
+                complete = restored is not None and not any(
+                    check(restored, text, *pair) for check in (numbers.missing, numbers.added)
+                )
                 if restored is not None and complete and not _is_bad(translation, text):
                     best[text] = replace(translation, text=restored).flagged("numbers")
                     del lost[text]

@@ -25,17 +25,16 @@ PLACEHOLDER = re.compile("|".join(_KINDS.values()), re.DOTALL)
 KEPT_ELEMENT = re.compile(f"{_KINDS['code_element']}|{_KINDS['kept_element']}")
 # Every placeholder contains one of these. Most sentences contain none, and this search is much faster.
 _SIGN = re.compile(
-    rf"[\u27e6`<&@{{[_%$/\\#\d\u20e3{_PARTS['signs']}]|BIC|SWIFT|--|\*\*|\.(?:\w|\.{{6}})"
-    r"|(?<!\S)[\u2039\u203a:;=xX^]"
+    rf"[\u27e6`<&@{{[_%$*/\\#\d\u20e3{_PARTS['signs']}]|BIC|SWIFT|--|www\.|\.(?:\w|\.{{6}})"
+    r"|(?<!\S)(?:[\u2039\u203a\u00ab\u00bb:;=xX^~>}\]]|!=|-{1,2}>)"
 )
 
 # Letters that are not Latin, with their accents: Greek, Cyrillic, Chinese, and the micro sign.
 _OTHERS = "\u00b5\u0370-\u1dff\u1f00-\u1fff\u2c00-\u2fff\u3040-\ud7ff\uf900-\ufaff\ufb07-\ufdff\ufe70-\uffdc"
 OTHER_SCRIPT = re.compile(f"[{_OTHERS}]")
 
-_ALONE = re.compile(
-    "|".join(_KINDS[kind] for kind in ("signs", "box", "empty_element", "emoticon")) + r"|[\d#*]\ufe0f?\u20e3|#\w+"
-)
+_LAYOUT = "signs", "box", "empty_element", "emoticon", "reference", "angle", "operator"
+_ALONE = re.compile("|".join(_KINDS[kind] for kind in _LAYOUT) + r"|[\d#*]\ufe0f?\u20e3|#\w+")
 _TAG = re.compile(rf"<(/?)([A-Za-z][\w:-]*){_PARTS['tag_end']}")
 _EMPHASIS = frozenset(["*", "**", "***", "_", "__", "___", "~~"])
 _RULES = frozenset("*_=~#|-")

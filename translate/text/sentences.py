@@ -24,9 +24,11 @@ _APOSTROPHE = re.compile("['\u2019]")  # it's, I'm
 _REACH = 40  # characters before a full stop that are checked
 # Columns (a bar, three spaces or a tab apart) and control characters separate sentences too.
 _LINE = re.compile(r"(?:[^\x00-\x20\x7f\x85\u2028\u2029|]|(?<=\S)\||\|(?=\S)| {1,2}(?! ))+")
+_REFERENCE = re.compile("\\[[^\\[\\]]*\\]|[\u00b9\u00b2\u00b3\u2070-\u2079]+")  # [1] and superscript digits
 _BULLET = re.compile(
-    r"\s*(?:(?:[-*+\u2013\u2014>\u2039\u203a]|#{1,6}|\(?\d{1,3}(?:\.?\)|\.)|\(?[A-Za-z]\.?\))\s+"
-    r"|[\u2022\u2023\u25aa\u25cf\u25b6\u25ba\u25e6\u2713\u2714\u27a4]\s*)+"
+    r"\s*(?:(?:[-*+\u2013\u2014\u2039\u203a]|#{1,6}|\(?\d{1,3}(?:\.?\)|\.)|\(?(?:[A-Za-z]|[ivx]{1,6}|[IVX]{1,6})\.?\)"
+    r"|(?:[ivx]{2,6}|[IVX]{2,6})\.)\s+"
+    r"|>{1,9}\s*|-(?=[^\W\d_a-z][a-z\u00df-\u00ff])|[\u2022\u2023\u25aa\u25cf\u25b6\u25ba\u25e6\u2713\u2714\u27a4]\s*)+"
 )
 
 
@@ -55,8 +57,8 @@ def split(text: str, language: str, markup: re.Pattern[str] = PLACEHOLDER) -> li
 
 
 def _as_sign(match: re.Match[str]) -> str:
-    """Return tags, marks of emphasis and emoji as asterisks, which may stand between a mark and the next word."""
-    is_sign = match[0].startswith("<") or not re.search(r"\w", match[0])
+    """Return tags, marks of emphasis, emoji and references as asterisks, which may follow the mark of a sentence."""
+    is_sign = match[0].startswith("<") or not re.search(r"\w", match[0]) or _REFERENCE.fullmatch(match[0])
     return "*" * len(match[0]) if is_sign else match[0]
 
 

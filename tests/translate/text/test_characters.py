@@ -3,7 +3,7 @@
 import unicodedata
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from translate.text.characters import capitalised, lowered, readable
@@ -35,9 +35,16 @@ def test_normalising_twice_changes_nothing(text):
     assert readable(readable(text)) == readable(text)
 
 
+def is_spelled(character: str) -> bool:
+    """Whether a character is a ligature or of a font of mathematics."""
+    name = unicodedata.name(character, "")
+    return character in "ſﬀﬁﬂﬃﬄﬅﬆ" or (name.startswith("MATHEMATICAL") and character >= "\U0001d400")
+
+
+@example("𝗪𝐢𝑐𝟑")
 @given(st.text(st.characters(categories=["L", "N"]), max_size=20))
 def test_no_letter_is_lost(text):
-    spelled = "".join(unicodedata.normalize("NFKC", c) if c in "ſﬀﬁﬂﬃﬄﬅﬆ" else c for c in text)
+    spelled = "".join(unicodedata.normalize("NFKC", c) if is_spelled(c) else c for c in text)
     assert readable(text) == unicodedata.normalize("NFC", spelled)
 
 

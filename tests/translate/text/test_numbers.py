@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from translate.text.numbers import converted, missing, protect
+from translate.text.numbers import added, converted, missing, protect
 from translate.text.placeholders import restore, symbol
 
 DE_EN, EN_DE = ("de", "en"), ("en", "de")
@@ -18,7 +18,13 @@ def written(number: str, source: str, target: str) -> str:
 
 @pytest.mark.parametrize(
     ("german", "english"),
-    [("1.234.567,8", "1,234,567.8"), ("1.234,56 €", "1,234.56 €"), ("19,99 %", "19.99 %"), ("$1.234", "$1,234")],
+    [
+        ("1.234.567,8", "1,234,567.8"),
+        ("1.234.567", "1,234,567"),
+        ("1.234,56 €", "1,234.56 €"),
+        ("19,99 %", "19.99 %"),
+        ("$1.234", "$1,234"),
+    ],
 )
 def test_amounts_change_their_separators(german: str, english: str) -> None:
     assert written(german, *DE_EN) == english
@@ -32,7 +38,6 @@ def test_amounts_change_their_separators(german: str, english: str) -> None:
         "15,16",
         "13.485",
         "3,5",
-        "1.234.567",
         "30.11.2024",
         "2.13.0",
         "14:35",
@@ -169,6 +174,66 @@ def test_a_clock_word_of_the_source_tells_no_time() -> None:
     assert not missing("9-18 Uhr", "9am-6pm", *EN_DE)
 
 
+@pytest.mark.parametrize(
+    ("source", "target", "languages"),
+    [
+        ("Das kostet 20 €.", "It costs €20 50.", DE_EN),
+        ("Mitte November", "In the middle of the 19th century", DE_EN),
+        ("It won 4-0 at home.", "Es gewann zu Hause 4.20.", EN_DE),
+        ("There were 300 people.", "Es waren 300 Leute in 45 Zimmern.", EN_DE),
+    ],
+)
+def test_added_numbers_are_detected(source: str, target: str, languages: tuple[str, str]) -> None:
+    assert added(target, source, *languages)
+
+
+@pytest.mark.parametrize(
+    ("source", "target", "languages"),
+    [
+        ("Zwanzig Leute um 18 Uhr", "20 people at 6 pm", DE_EN),
+        ("Um halb acht, in den 80er Jahren", "At 7:30, in the 1980s", DE_EN),
+        ("In the 1980s, half of 3 million", "In den 80er Jahren 1,5 von 3.000.000", EN_DE),
+        ("Eineinhalb Stunden am 30.11.2024, ein Jahrhundert", "1.5 hours on 30 November 2024, 100 years", DE_EN),
+        ("⟦1⟧ kostet 1.250,50 €", "⟦1⟧ costs €1,250.50, ⟦14⟧", DE_EN),
+    ],
+)
+def test_a_number_in_another_form_is_not_added(source: str, target: str, languages: tuple[str, str]) -> None:
+    assert not added(target, source, *languages)
+
+
+@given(st.text("12 .,:/€%kU'\u27e6\u27e7\u0663ab", max_size=20))
+def test_a_copy_has_no_added_number(text: str) -> None:
+    assert not added(text, text, *DE_EN)
+
+
+@pytest.mark.parametrize(
+    ("source", "target", "languages"),
+    [
+        ("von 9–18 Uhr", "von 9 am–6 pm", DE_EN),
+        ("from 2 to 6 pm", "from 14 Uhr to 18 Uhr", EN_DE),
+        ("from 9 to 5 pm", "from 9 Uhr to 17 Uhr", EN_DE),
+        ("11-1 pm or 6-6 pm", "11 Uhr-13 Uhr or 6 Uhr-18 Uhr", EN_DE),
+        ("1.200 und 1.500 Euro", "1,200 und 1,500 Euro", DE_EN),
+        ("2,5 auf 3,75 %", "2.5 auf 3.75 %", DE_EN),
+        ("2,50 x 1,20 m", "2.50 x 1.20 m", DE_EN),
+        ("1,500 people, 13,485", "1.500 people, 13.485", EN_DE),
+        ("3.769.495 Einwohner", "3,769,495 Einwohner", DE_EN),
+        ("13.485 und 2.500", "13.485 und 2.500", DE_EN),
+    ],
+)
+def test_both_ends_of_a_range_are_written_in_one_convention(
+    source: str, target: str, languages: tuple[str, str]
+) -> None:
+    protected = protect(source, *languages)
+    assert restore(protected.text, protected.originals) == target
+    assert not missing(target, source, *languages)
+
+
+def test_with_the_end_of_a_span_its_beginning_is_missing_too() -> None:
+    assert missing("9–18", "9–18 Uhr", *DE_EN) == set()
+    assert missing("9–6", "9–18 Uhr", *DE_EN) == {0, 2}
+
+
 def test_a_german_compound_contains_its_number() -> None:
     assert not missing("eine hundertjährige Mauer", "a 100-year-old wall", *EN_DE)
     assert missing("eine tausendjährige Mauer", "a 100-year-old wall", *EN_DE)
@@ -206,8 +271,8 @@ def test_only_the_missing_numbers_are_replaced() -> None:
     text = "On July 25, it was 100,000 since 2011."
     lost = missing("Am 25. Juli waren es viele seit 2011.", text, *EN_DE)
     protected = protect(text, *EN_DE, lost)
-    assert (protected.text, protected.originals) == ("On July 25, it was \u27e61\u27e7 since 2011.", ("100,000",))
-    assert protect(text, *EN_DE).originals == ("25", "100,000", "2011")
+    assert (protected.text, protected.originals) == ("On July 25, it was \u27e61\u27e7 since 2011.", ("100.000",))
+    assert protect(text, *EN_DE).originals == ("25", "100.000", "2011")
 
 
 @pytest.mark.parametrize("text", ["3 € und 20 %", "3 Euro und 20 %", "3 EUR und 20 Prozent", "EUR 3 und 20 PROZENT"])

@@ -27,6 +27,7 @@ class Language:
         measures: matches units of measurement after a number.
         clock: matches after a time of day, such as "Uhr"; its groups morning, afternoon and night tell the half of the
             day, and whether neither is certain.
+        range: matches what joins two numbers of which only the second has a unit or clock, as in "9 bis 18 Uhr".
         clock_words: written after a time of day; two if hours are counted to 12.
         afternoon: matches words after which an hour up to 12 may be one after noon.
         hour_names: names of hours of the day.
@@ -54,6 +55,7 @@ class Language:
     measures: re.Pattern[str]
     clock: re.Pattern[str]
     clock_words: tuple[str, ...]
+    range: re.Pattern[str]
     afternoon: re.Pattern[str]
     hour_names: dict[str, tuple[str, ...]]
     number_endings: re.Pattern[str]
