@@ -14,7 +14,12 @@ from translate.text.pieces import Piece
 from translate.text.placeholders import PLACEHOLDER
 from translate.text.wrapping import INDENT, paragraph
 
-_LONGEST = 256  # lines of a cue; a longer block is divided
+_LONGEST = 256  # lines of a cue or a row; a longer block is divided
+_QUOTED_CELL = re.compile(r'"((?:[^"]|"")*)"\r?')
+_OPEN_CELL = re.compile(r'(?:\A|\t)"(?:[^"\t]|"")*\Z')
+_WITHIN_CELL = re.compile(r'(?:[^"\t]|"")*\Z')
+_CLOSES_CELL = re.compile(r'(?:[^"\t]|"")*"\r?(?:\t.*)?\n?\Z')
+_DOUBLED = re.compile(f'{PLACEHOLDER.pattern}|""', PLACEHOLDER.flags)  # a quotation mark in a quoted cell
 _TIMES = re.compile(r"\s*[\d:.,]+\s*-->\s*[\d:.,]+")
 _NO_CUE = re.compile(r"(?:NOTE|STYLE|REGION)\b")
 _SPEAKER = re.compile(r"\s*[-\u2013\u2014]")
@@ -27,13 +32,46 @@ def _lines(lines: Iterable[str]) -> Iterator[Piece]:
 
 
 def _column(lines: Iterable[str], column: int = 1) -> Iterator[Piece]:
-    for line in lines:
-        cells = line.removesuffix("\n").split("\t")
+    for row in _rows(lines):
+        cells = row.removesuffix("\n").split("\t")
         if len(cells) < column:
-            yield Piece(line, translate=False)
+            yield Piece(row, translate=False)
         else:
             start = len("\t".join([*cells[: column - 1], ""]))
-            yield from _part(line, start, start + len(cells[column - 1]))
+            yield from _cell(row, start, start + len(cells[column - 1]))
+
+
+def _rows(lines: Iterable[str]) -> Iterator[str]:
+    """Yield the rows of a table: lines, or several lines if the last cell of one opens a quotation that goes on.
+
+    Spreadsheets write cells with line breaks so. A quotation mark in other tables may have no partner, so lines with
+    more cells than the quoted one do not belong to it.
+    """
+    row: list[str] = []
+    for line in lines:
+        if row and _CLOSES_CELL.match(line):
+            yield "".join([*row, line])
+            row = []
+        elif row and _WITHIN_CELL.match(line) and len(row) < _LONGEST:
+            row.append(line)
+        else:
+            yield from row
+            row = [line]
+            if not _OPEN_CELL.search(line):
+                yield row.pop()
+    yield from row
+
+
+def _cell(row: str, start: int, stop: int) -> Iterator[Piece]:
+    """Yield the pieces of a row in which one cell is translated; the marks of a quoted cell and its lines stay."""
+    quoted = _QUOTED_CELL.fullmatch(row, start, stop)
+    if quoted is None:
+        yield from _part(row, start, stop)
+        return
+    inside = [line for line in re.split("(\n)", quoted[1]) if line]
+    yield Piece(row[: quoted.start(1)], translate=False)
+    yield from (Piece(line, translate=line != "\n") for line in inside)
+    yield Piece(row[quoted.end(1) :], translate=False)
 
 
 def _part(line: str, start: int, stop: int) -> list[Piece]:
@@ -101,7 +139,7 @@ def guess(path: Path) -> str:
 
 def markup(layout: str) -> re.Pattern[str]:
     """Return the pattern of placeholders in a format."""
-    return markdown.MARKUP if layout == "markdown" else PLACEHOLDER
+    return {"markdown": markdown.MARKUP, "tsv": _DOUBLED}.get(layout, PLACEHOLDER)
 
 
 def indent(layout: str) -> re.Pattern[str]:

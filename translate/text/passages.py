@@ -48,9 +48,17 @@ class Passages:
         passages = [split(text) if self.splits else [Piece(text, True)] for text in texts]
         found = self._sentences(_distinct(p.text for passage in passages for p in passage if p.translate))
         return [
-            _joined([(p.text, found[p.text] if p.translate else Translation(p.text)) for p in passage])
+            self._joined([(p.text, found[p.text] if p.translate else Translation(p.text)) for p in passage])
             for passage in passages
         ]
+
+    def _joined(self, pairs: Sequence[tuple[str, Translation]]) -> Translation:
+        """Return the translation of a passage, given source and translation of each part."""
+        sources, found = zip(*pairs, strict=True) if pairs else ((), ())
+        if self.guarded and self.splits:
+            texts = quotes.paired(sources, [translation.text for translation in found], self.markup, self.target)
+            found = tuple(replace(one, text=text) for one, text in zip(found, texts, strict=True))
+        return replace(join(found), sentences=tuple(zip(sources, found, strict=True)))
 
     def _sentences(self, texts: Sequence[str]) -> dict[str, Translation]:
         """Translate sentences that may contain placeholders."""
@@ -187,11 +195,6 @@ class Passages:
         """Return the translation with the numbers that the model copied in the convention of the target language."""
         text = numbers.converted(translation.text, source, self.source, self.target)
         return translation if text == translation.text else replace(translation, text=text).flagged("numbers")
-
-
-def _joined(pairs: Sequence[tuple[str, Translation]]) -> Translation:
-    """Return the translation of a passage, given source and translation of each part."""
-    return replace(join([translation for _, translation in pairs]), sentences=tuple(pairs))
 
 
 def _without_symbols(translation: Translation) -> Translation:

@@ -1,5 +1,7 @@
 """Every format restores its text, finds the parts to translate, and needs bounded memory and time."""
 
+import csv
+import io
 import time
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -8,8 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from translate.text.formats import FORMATS, guess, reader
+from translate.text.formats import FORMATS, guess, markup, reader
 from translate.text.pieces import Piece
+from translate.text.placeholders import protect
 
 
 def read(layout: str, text: str, column: int = 1) -> list[Piece]:
@@ -49,6 +52,22 @@ def test_a_line_and_its_line_end_are_separate_pieces(layout: str) -> None:
 @pytest.mark.parametrize(("column", "expected"), [(1, ["a", "d", "g"]), (2, ["b", "e"]), (3, ["c", ""]), (4, [])])
 def test_one_column_is_translated(column: int, expected: list[str]) -> None:
     assert language("tsv", "a\tb\tc\nd\te\t\ng\n", column) == expected
+
+
+def test_a_quoted_cell_is_translated_between_its_marks() -> None:
+    """As spreadsheets write cells with quotation marks and line breaks."""
+    text = '1\t"Er sagte ""Ja"" zu mir."\tx\n2\t"Eins.\nZwei.\n\nDrei."\ty\n3\t"Vier"\r\n4\tSo "fünf"\n'
+    assert language("tsv", text, 2) == ['Er sagte ""Ja"" zu mir.', "Eins.", "Zwei.", "Drei.", "Vier", 'So "fünf"']
+    rows = list(csv.reader(io.StringIO(text), delimiter="\t"))
+    upper = "".join(piece.text.upper() if piece.translate else piece.text for piece in read("tsv", text, 2))
+    changed = list(csv.reader(io.StringIO(upper), delimiter="\t"))
+    assert changed == [[row[0], row[1].upper(), *row[2:]] for row in rows]
+    assert protect('""Ja""', markup("tsv")).originals == ('""', '""')
+
+
+def test_a_quotation_mark_without_a_partner_joins_no_rows() -> None:
+    text = '1\t"Offen\n2\t"Auch, sagte er.\n3\t"Zu"\n4\t"Ende\n'
+    assert language("tsv", text, 2) == ['"Offen', '"Auch, sagte er.', "Zu", '"Ende']
 
 
 def test_cues_are_split_into_sentences_and_speakers() -> None:
