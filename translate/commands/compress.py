@@ -1,8 +1,7 @@
 """`translate compress`: store a model's weights in fewer bits."""
 
-import shutil
-
 from translate.commands.messages import say
+from translate.files import write_text
 from translate.models import folder as model_folder
 from translate.models import registry
 from translate.options.managing import Compress
@@ -17,9 +16,12 @@ def run(options: Compress) -> None:
     folder, out = registry.locate(options.model, say), options.out
     original = model_folder.ModelFolder.open(folder)
     model_folder.save(original.model, original.tokenizer, original.spec, out, dtype=options.dtype)
-    for card in registry.card_files(folder):
-        shutil.copyfile(card, out / card.name)
     before, after = (registry.Weights.read(place / "model.safetensors") for place in (folder, out))
+    for card in registry.card_files(folder):
+        heading, _, rest = card.read_text(encoding="utf-8").partition("\n")
+        heading = heading.replace(before.precision, after.precision)
+        note = f"Stored in {after.precision} by `translate compress`; this card has the scores in {before.precision}."
+        write_text(out / card.name, f"{heading}\n{rest.rstrip()}\n\n{note}\n")
     say(
         f"wrote {out}: {after.n_parameters / 1e6:.2f} M parameters, {before.precision} to {after.precision}, "
         f"{before.n_bytes / 1e6:.1f} MB to {after.n_bytes / 1e6:.1f} MB"

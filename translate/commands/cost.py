@@ -13,15 +13,13 @@ from translate.experiments import cost
 from translate.experiments.layout import Form, rendered
 from translate.options.researching import Cost
 
-DEFAULT_LENGTH = 30
-
 
 def run(options: Cost) -> None:
     """Print the tables of an experiment as text or Markdown; UserError if its number of tokens is not known."""
     config = load(options.config, options.overrides or [])
     manifest = _manifest(config, default_folder(options.config))
     plan = cost.Plan(_model(config), options.tokens or _tokens(config, manifest), options.length or _length(manifest))
-    utilisation = options.utilisation or cost.base_utilisation(plan.length)
+    utilisation = options.utilisation or cost.base_utilisation()
     found = cost.find_devices(options.hardware)
     sizes = f"n = {plan.length}, d = {plan.model.d_model}, k = {cost.KERNEL}, r = {plan.neighbourhood}"
     tables = {
@@ -82,5 +80,7 @@ def _shown(config: ExperimentConfig, counts: Manifest) -> float:
 
 
 def _length(manifest: Manifest | None) -> int:
-    """Return the mean tokens of a sentence of the prepared corpus, end included, or DEFAULT_LENGTH without one."""
-    return DEFAULT_LENGTH if manifest is None else round(max(manifest["counts"]["tokens_per_sentence"].values())) + 1
+    """Return the mean tokens of a sentence of the prepared corpus, end included, or the typical length."""
+    return (
+        cost.TYPICAL_LENGTH if manifest is None else round(max(manifest["counts"]["tokens_per_sentence"].values())) + 1
+    )

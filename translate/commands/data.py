@@ -126,6 +126,8 @@ def _vocabulary(found: Examination) -> Chapter:
         }
         for one in found.vocabularies
     ]
+    if not rows:
+        return Chapter("Vocabulary", rows, note="There is too little text to train a vocabulary.")
     suggestion = (
         "No size has 95 % of its pieces 100 times or more; the smallest comes nearest."
         if found.suggested is None

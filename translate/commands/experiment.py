@@ -1,5 +1,6 @@
 """`translate experiment`: run a grid of experiments, and print its table."""
 
+from contextlib import nullcontext
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -32,9 +33,10 @@ def run(options: Experiment) -> None:
     from translate.training.parent import Parent
 
     parent = Parent.open(Path(grid.from_model), say) if grid.from_model else None
-    open_folder(grid, folder)
+    open_folder(grid, folder, create=not options.table)
     try:
-        with locked(folder / ".lock"):
+        # A table reads only records that are complete, so it may be made while the runs go on.
+        with nullcontext() if options.table else locked(folder / ".lock"):
             jobs = plan(grid, folder, partial(complete, make=not options.table), parent, options.runs)
             missing = [] if options.table else runner.pending(jobs, retry=options.retry)
             if missing:

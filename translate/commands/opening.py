@@ -37,7 +37,7 @@ def _guess(options: Translating, exported: bool, layout: str, column: int) -> st
     known = sorted({spec.source for spec in specs if options.to_language in (None, spec.target)})
     if not known:
         return None
-    guessed = identification.language_of(_prose(_sample(options), layout, column), known)
+    guessed = identification.language_of(formats.prose(_sample(options), layout, column), known)
     if guessed is None:
         raise UserError(f"--from auto: cannot guess the language of the text; name one of {', '.join(known)}")
     say(f"guessed the source language: {guessed}")
@@ -56,13 +56,6 @@ def _sample(options: Translating) -> list[str]:
     if sys.stdin is None or sys.stdin.isatty():
         raise UserError("--from auto: there is no text yet to guess from; name the language")
     return [sys.stdin.buffer.peek().decode("utf-8", errors="replace")]  # type: ignore[union-attr]
-
-
-def _prose(texts: list[str], layout: str, column: int) -> list[str]:
-    """Return the parts of the texts that are translated, without markup; the texts themselves if there are none."""
-    lines = (line for text in texts for line in text.splitlines(keepends=True))
-    pieces = formats.reader(layout, column=column)(lines)
-    return [formats.markup(layout).sub(" ", piece.text) for piece in pieces if piece.translate] or texts
 
 
 def set_up_torch(threads: int | None) -> None:

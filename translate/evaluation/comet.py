@@ -34,7 +34,8 @@ def comet(command: str, sources: Sequence[str], hypotheses: Sequence[str], refer
             write_text(path, "".join(f"{' '.join(line.splitlines())}\n" for line in lines))
             arguments += [option, str(path)]
         try:
-            done = subprocess.run([*arguments, "--only_system", "--quiet"], capture_output=True, text=True)
+            arguments += ["--only_system", "--quiet"]
+            done = subprocess.run(arguments, capture_output=True, encoding="utf-8", errors="replace")
         except OSError as error:
             raise UserError(f"--comet {command}: cannot be run: {error.strerror or error}") from error
     if done.returncode:

@@ -66,7 +66,7 @@ def import_joeynmt(folder: Path, to: Path, say: Say, *, source: str | None = Non
     data, src = settings["data"], settings["data"]["src"]
     source, target = theirs.languages(source or src.get("lang"), target or data["trg"].get("lang"))
     tokenizer = theirs.read_tokenizer(_tokenizer(folder, data, "src"), _tokenizer(folder, data, "trg"), say)
-    named = data.get("special_symbols") or {}
+    named = _optional(theirs.path / "config.yaml", data, "special_symbols")
     special = {our_id: str(named.get(f"{name}_token", _SPECIAL_PIECES[name])) for our_id, name in _SPECIAL.items()}
     source_ids, target_ids = (_vocabulary(theirs, f"{side}_vocab.txt", special) for side in ("src", "trg"))
     vocabulary = joined(source_ids, target_ids, tokenizer, special)
@@ -95,9 +95,9 @@ def _settings(theirs: ForeignFolder) -> Mapping[str, Any]:
         language, where = _section(path, data, side), f"data.{side}."
         theirs.require(language, _LANGUAGE, where=where)
         pretokenizers = {"pretokenizer": ("none", None)}
-        theirs.require(language.get("tokenizer_cfg") or {}, pretokenizers, where=f"{where}tokenizer_cfg.")
+        theirs.require(_optional(path, language, "tokenizer_cfg"), pretokenizers, where=f"{where}tokenizer_cfg.")
     special: dict[str, tuple[object, ...]] = {"lang_tags": ([], None), "sep_token": (None,)}
-    theirs.require(data.get("special_symbols") or {}, special, where="data.special_symbols.")
+    theirs.require(_optional(path, data, "special_symbols"), special, where="data.special_symbols.")
     stacks = {stack: _section(path, model, stack) for stack in ("encoder", "decoder")}
     for stack, values in stacks.items():
         theirs.require(values, _STACK, where=f"model.{stack}.")
@@ -114,6 +114,11 @@ def _section(path: Path, values: object, name: str) -> Mapping[str, Any]:
     if not isinstance(found, Mapping):
         raise UserError(f"{path}: has no section {name!r}, as JoeyNMT 2 writes it")
     return found
+
+
+def _optional(path: Path, values: Mapping[str, Any], name: str) -> Mapping[str, Any]:
+    """Return a table of the settings, empty if it is missing or null; UserError if the value is no table."""
+    return {} if values.get(name) is None else _section(path, values, name)
 
 
 def _tokenizer(folder: Path, data: Mapping[str, Any], side: str) -> str:
@@ -152,7 +157,7 @@ def _architecture(model: Mapping[str, Any]) -> dict[str, Any]:
 
 def _decoding(theirs: ForeignFolder, settings: Mapping[str, Any]) -> DecodingConfig:
     """Return the nearest decoding section; without a positive alpha JoeyNMT does not divide the scores."""
-    testing = settings.get("testing") or {}
+    testing = _optional(theirs.path / "config.yaml", settings, "testing")
     size, alpha = testing.get("beam_size") or 1, testing.get("beam_alpha") or -1
     divides = not isinstance(alpha, int | float) or alpha > 0
     penalty = {"alpha": alpha} if divides else {"length_penalty": "none"}

@@ -21,6 +21,7 @@ from translate.errors import UserError
 KERNEL, NEIGHBOURHOOD = 3, 16  # k and r of table 1, for which the paper has no values
 HERE = "here"
 
+TYPICAL_LENGTH = 30  # tokens of a sentence, end included
 _VOCABULARY = 37_000  # of the paper's English-German runs (5.1)
 _SIZES = ("d_model", "d_ff", "n_heads", "d_key", "d_value", "n_encoder_layers", "n_decoder_layers")
 _DAY = 86_400
@@ -81,7 +82,7 @@ class Plan:
             if self._has_sizes_of(run):
                 published: int = run["steps"] * run["batch_tokens"]
                 return self.tokens / published * _counted(run)
-        return self.training_flops / base_utilisation(self.length)
+        return self.training_flops / base_utilisation()
 
     @property
     def is_published(self) -> bool:
@@ -93,11 +94,11 @@ class Plan:
         return all(getattr(self.model, size) == getattr(published, size) for size in _SIZES)
 
 
-def base_utilisation(length: int) -> float:
-    """Return the share of the sustained operations that the paper's base run used, for sentences of this length."""
+def base_utilisation() -> float:
+    """Return the share of the sustained operations that the paper's base run used, at the typical length."""
     run = _paper()["runs"][0]
     model = model_config(run["preset"], vocab_size=_VOCABULARY)
-    return Plan(model, run["steps"] * run["batch_tokens"], length).training_flops / _counted(run)
+    return Plan(model, run["steps"] * run["batch_tokens"], TYPICAL_LENGTH).training_flops / _counted(run)
 
 
 def devices() -> dict[str, Device]:

@@ -91,8 +91,11 @@ class Job:
         return cls(**{**values, "tasks": tasks})
 
 
-def open_folder(grid: Grid, folder: Path) -> None:
-    """Make the folder of a grid, or check that it is one; UserError if it belongs to something else."""
+def open_folder(grid: Grid, folder: Path, *, create: bool) -> None:
+    """Make the folder of a grid, or check that it is one.
+
+    UserError if it belongs to something else, or if it is missing and is not to be created.
+    """
     mark = folder / MARK
     if mark.exists():
         try:
@@ -103,8 +106,11 @@ def open_folder(grid: Grid, folder: Path) -> None:
             raise UserError(f"{folder}: holds the grid {name!r}, not {grid.name!r}; name another folder with --out")
     elif folder.exists() and any(folder.iterdir()):
         raise UserError(f"{folder}: exists and is not the folder of a grid; name another folder with --out")
-    folder.mkdir(parents=True, exist_ok=True)
-    write_json(mark, {"grid": grid.name})
+    elif not create:
+        raise UserError(f"{folder}: there is no such folder yet; run the grid without --table, or name it with --out")
+    if create:
+        folder.mkdir(parents=True, exist_ok=True)
+        write_json(mark, {"grid": grid.name})
 
 
 def plan(

@@ -60,7 +60,7 @@ class SentenceSearch:
     def translate(
         self, lines: Sequence[str], limit: int, max_length: Callable[[int], int], *, n_best: int = 1, no_repeat: int = 0
     ) -> dict[str, list[Translation]]:
-        """Return the n best translations of each line, best first, without scores.
+        """Return the n best translations of each line, best first; those of several parts have no scores.
 
         Args:
             lines: sentences; white space around them stays.
@@ -79,7 +79,9 @@ class SentenceSearch:
         }
 
     def scored(self, translation: Translation) -> Translation:
-        """Return the translation with its score."""
+        """Return the translation with its score; one that was searched as a whole has it already."""
+        if translation.n_searches == 1 and translation.score:
+            return translation
         n_tokens = len(translation.tokens) + translation.n_searches
         penalty = length_penalty(max(1, n_tokens), self.decoding.alpha, self.decoding.length_penalty)
         return replace(translation, score=translation.log_prob / penalty + translation.coverage)
@@ -139,7 +141,7 @@ class SentenceSearch:
         for rank in range(max(len(hypotheses) for hypotheses, _ in parts)):
             found = [self._translation(h[min(rank, len(h) - 1)], length) for h, length in parts]
             text = before + " ".join(part.text for part in found if part.text) + after
-            whole = replace(join(found), text=text)
+            whole = replace(join(found), text=text, score=found[0].score if len(found) == 1 else 0.0)
             translations.append(whole.flagged("split") if len(parts) > 1 else whole)
         return translations
 
@@ -151,6 +153,7 @@ class SentenceSearch:
             log_prob=hypothesis.log_prob,
             tokens=tuple(tokenizer.pieces(hypothesis.tokens)),
             n_searches=1,
+            score=hypothesis.score,
             coverage=hypothesis.coverage,
         )
         return found.flagged("length") if len(hypothesis.tokens) + 1 >= max_length else found

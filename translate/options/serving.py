@@ -37,7 +37,9 @@ class Serve:
         int, value(LIMITS, "N", "Requests per minute of a key or an address [default: no limit].", min=0)
     ] = 0
     characters: Annotated[int, value(LIMITS, "N", "Characters of a request.", min=1)] = 1_000_000
-    file_size: Annotated[int, value(LIMITS, "BYTES", "Size of a file; 0 turns files off.", min=0)] = 10_000_000
+    file_size: Annotated[
+        int, value(LIMITS, "BYTES", "Size of a file, whose --characters count too; 0 turns files off.", min=0)
+    ] = 10_000_000
     alternatives: Annotated[int, value(LIMITS, "N", "Alternatives of a request.", min=0, max=255)] = 10
     queue: Annotated[int, value(LIMITS, "N", "Requests in progress; more get status 503.", min=1, max=1000)] = 64
     timeout: Annotated[float, value(LIMITS, "SECONDS", "Time for the translation of a request.", min=0.001)] = 300

@@ -88,7 +88,9 @@ class KeyStore:
             self.path.parent.mkdir(parents=True, exist_ok=True)
             self.path.touch(mode=0o600)
         elif not self.path.is_file():
-            raise UserError(f"{self.path}: there are no keys yet; make one with translate keys add NAME")
+            raise UserError(
+                f"{self.path}: there are no keys yet; make one with translate keys add NAME --file {self.path}"
+            )
         try:
             with closing(sqlite3.connect(self.path, timeout=10)) as database, database:
                 if create:

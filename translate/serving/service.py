@@ -15,7 +15,7 @@ from translate.serving.language_names import name_of
 from translate.serving.model_pool import ModelPool, ModelUnavailableError
 from translate.serving.scheduler import Scheduler, Ticket
 from translate.serving.shared_engine import SharedEngine
-from translate.text import identification
+from translate.text import formats, identification
 from translate.text.translation import Translation
 
 if TYPE_CHECKING:
@@ -113,7 +113,7 @@ class Service:
         detected = None
         if source == "auto":
             candidates = {s for s, t in self.pool.pairs if t == target} | {target}
-            found = self.detect(texts, candidates)
+            found = self.detect(formats.prose(texts, layout), candidates)
             detected = found[0] if found else {"confidence": 0.0, "language": target}
             source = str(detected["language"])
         self.check(source, target)

@@ -5,7 +5,7 @@ byte. The libraries srt and pysubs2 do not promise that, and need the whole file
 """
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
 
@@ -145,6 +145,18 @@ def markup(layout: str) -> re.Pattern[str]:
 def indent(layout: str) -> re.Pattern[str]:
     """Return the pattern of what precedes the text of a line of a paragraph in a format."""
     return markdown.QUOTE if layout == "markdown" else INDENT
+
+
+def prose(texts: Sequence[str], layout: str, column: int = 1) -> list[str]:
+    """Return the parts of texts that are translated, without markup; the texts themselves if there are none.
+
+    Args:
+        texts: whole texts, or their beginnings.
+        layout, column: as for `reader`.
+    """
+    lines = (line for text in texts for line in text.splitlines(keepends=True))
+    pieces = reader(layout, column=column)(lines)
+    return [markup(layout).sub(" ", piece.text) for piece in pieces if piece.translate] or list(texts)
 
 
 def reader(layout: str, *, column: int = 1) -> Callable[[Iterable[str]], Iterator[Piece]]:

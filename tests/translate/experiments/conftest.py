@@ -74,7 +74,7 @@ def write(tmp_path: Path) -> Write:
 def jobs_of(path: Path, folder: Path, trainings: Path | None = None) -> tuple[Grid, list[Job]]:
     """Plan a grid in a folder, with its runs there or in a folder of trainings."""
     grid = load_grid(path, [])
-    open_folder(grid, folder)
+    open_folder(grid, folder, create=True)
     parent = Parent.open(Path(grid.from_model), print) if grid.from_model else None
     return grid, plan(grid, folder, lambda config: config, parent, trainings)
 

@@ -72,7 +72,7 @@ def test_sustained_operations_are_those_of_the_footnote() -> None:
 
 def test_the_papers_training_time_follows_from_its_utilisation() -> None:
     plan = paper_plan("base", 100_000)
-    (row,) = cost.hardware_rows(plan, cost.find_devices("P100"), cost.base_utilisation(30))
+    (row,) = cost.hardware_rows(plan, cost.find_devices("P100"), cost.base_utilisation())
     assert float(row["days on one"]) == pytest.approx(8 * 12 / 24, rel=1e-2)
     assert float(row["kWh"]) == pytest.approx(8 * 12 * 0.3, rel=1e-2)
 
@@ -80,8 +80,18 @@ def test_the_papers_training_time_follows_from_its_utilisation() -> None:
 def test_other_sizes_are_estimated_at_the_utilisation_of_base(capsys: pytest.CaptureFixture[str]) -> None:
     plan = paper_plan("C-N2", 100_000)
     assert not plan.is_published
-    assert plan.paper_flops * cost.base_utilisation(30) == pytest.approx(plan.training_flops)
+    assert plan.paper_flops * cost.base_utilisation() == pytest.approx(plan.training_flops)
     assert "at the utilisation of the paper's base run" in printed("table3/C-N2.toml", capsys)
+
+
+def test_the_days_grow_with_the_operations_of_longer_sentences() -> None:
+    short, long = (Plan(model_config("paper-base", vocab_size=37_000), 1e9, length) for length in (30, 3000))
+    days = [
+        float(cost.hardware_rows(plan, cost.find_devices("P100"), cost.base_utilisation())[0]["days on one"])
+        for plan in (short, long)
+    ]
+    assert days[1] / days[0] == pytest.approx(long.training_flops / short.training_flops, rel=0.05)
+    assert days[1] > 1.5 * days[0]
 
 
 @pytest.mark.parametrize("name", PRESETS)
