@@ -4,7 +4,7 @@
     ending   "Guten Morgen" for "Guten Morgen.": both sides without their final punctuation, or with one
     markup   a word and its translation, or the whole sentence, between placeholders, as between tags
     names    "Merkel kommt." for "Tom kommt.": another name in place of one that both sides share
-    spelling Strasse for Straße, on the source only: letters that many keyboards lack, as people replace them
+    spelling "Strasse" and "ueber" in the source alone: without letters that many keyboards lack
     joined   a pair and those that follow it in its source, as one long pair
 
 A rate is the probability for a pair whose source has 12 words; of scripts without spaces, two characters are a word. It
