@@ -68,7 +68,7 @@ class Passages:
         found = {}
         for text, (before, p, after) in usual.items():
             restored = placeholders.restore(placeholders.tightened(translated[p.text].text, p), p.originals)
-            if restored is not None:
+            if restored is not None and not placeholders.is_emptied(translated[p.text].text, p):
                 found[text] = replace(translated[p.text], text=before + restored + after)
         lost = [text for text in texts if text not in found]
         return found | self._around(lost) if lost else found

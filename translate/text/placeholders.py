@@ -151,6 +151,16 @@ def tightened(translation: str, protected: Protected) -> str:
     return translation
 
 
+def is_emptied(translation: str, protected: Protected) -> bool:
+    """Return whether two marks around words, such as those of emphasis or a link, are around nothing any more."""
+    return any(
+        _is_pair(protected.originals[i : i + 2])
+        and re.search(rf"{symbol(i)}\s*{symbol(i + 1)}", translation) is not None
+        and re.search(rf"{symbol(i)}\s*{symbol(i + 1)}", protected.text) is None
+        for i in range(len(protected.originals) - 1)
+    )
+
+
 def restore(translation: str, originals: tuple[str, ...]) -> str | None:
     """Return the translation with the originals in place of the symbols; None unless each occurs exactly once."""
     found = [int(number) - 1 for number in SYMBOL.findall(translation)]

@@ -20,7 +20,7 @@ source, output, reference = (open(path, encoding="utf-8").read().split("\\n")[:-
 assert len(source) == len(output) == len(reference), "lines"
 assert args.only_system
 same = sum(a == b for a, b in zip(output, reference))
-print("Downloading 1 of 1")
+sys.stdout.buffer.write(b"Downloading \\xff 1 of 1\\n"); sys.stdout.flush()
 print(f"{args.t}\\tscore: {same / len(output) - args.gpus:.4f}")
 """
 

@@ -211,6 +211,9 @@ def test_without_an_alpha_there_is_no_length_penalty(tmp_path: Path) -> None:
         (("data.special_symbols.lang_tags", ["<de>"]), "lang_tags"),
         (("testing.beam_size", "many"), "testing.beam_size"),
         (("data.src.lang", None), "does not name its languages"),
+        (("data.src.tokenizer_cfg", "x"), "has no section 'tokenizer_cfg'"),
+        (("data.special_symbols", [1]), "has no section 'special_symbols'"),
+        (("testing", "x"), "has no section 'testing'"),
     ],
     ids=str,
 )

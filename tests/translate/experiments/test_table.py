@@ -22,6 +22,7 @@ from translate.experiments.layout import rendered
 from translate.experiments.plan import Job
 from translate.experiments.table import Table, p_value, rank_correlation, spread
 from translate.experiments.worker import fail
+from translate.files import locked
 
 NAMES = [f"der Hund {verb} im {place} ." for verb in ("schläft", "singt", "lacht") for place in ("Haus", "See", "Tal")]
 
@@ -158,6 +159,18 @@ def test_the_command_prints_and_writes_the_table(
     table = json.loads((folder / "table.json").read_text(encoding="utf-8"))
     assert [row["row"] for row in table["rows"]] == [["post", "1"], ["post", "3"], ["pre", "1"], ["pre", "3"]]
     assert set(table["rows"][1]["p_values"]["toy"]) == {"1", "2"}
+
+
+def test_the_table_does_not_wait_for_the_grid(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(folder.parent)
+    with locked(folder / ".lock"):
+        assert main(["experiment", "norm.toml", "--out", "out", "--table"]) == 0
+        assert main(["experiment", "norm.toml", "--out", "out"]) == 2
+    assert main(["experiment", "norm.toml", "--out", "none", "--table"]) == 2
+    assert "run the grid without --table" in capsys.readouterr().err
+    assert not Path("none").exists()
     assert (
         main(["experiment", "norm.toml", "--out", "out", "--slurm", "gpu=1", "--retry"]) == 0
     )  # nothing is left to run

@@ -9,6 +9,7 @@ import torch
 import translate.inference.research
 from tests.translate.conftest import SENTENCES, random_model
 from transformer.model import Transformer
+from transformer.search.hypothesis import length_penalty
 from transformer.search.sampling import Sampling
 from translate.config.schema import TokenizerConfig
 from translate.corpus.tokenizer import train
@@ -94,6 +95,11 @@ def test_the_length_penalty_of_lines_with_terms_is_limited(
     found = translate_lines(engine, lines, beam_size=3, alpha=2.0)
     same = SearchEngine([parts], SearchRules(terms=terms, terms_alpha=searched))
     assert found[0][0].tokens == translate_lines(same, lines, beam_size=3, alpha=searched)[0][0].tokens
+    best = translate_lines(engine, lines[:1], n_best=3, beam_size=3, alpha=2.0)[0]
+    assert [t.score for t in best] == sorted((t.score for t in best), reverse=True)
+    assert best[0].score == pytest.approx(
+        best[0].log_prob / length_penalty(len(best[0].tokens) + 1, searched), abs=1e-4
+    )
     free = translate_lines(SearchEngine([parts]), lines, beam_size=3, alpha=2.0)[1]
     assert [t.tokens for t in found[1]] == [t.tokens for t in free]
     assert [t.score for t in found[1]] == pytest.approx([t.score for t in free], abs=1e-4)  # of another batch

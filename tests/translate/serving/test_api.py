@@ -100,6 +100,9 @@ def test_the_source_language_is_detected(server: Live, translator: Translator) -
     assert answer["detectedLanguage"]["language"] == "de"
     several = server.translate([text, text], source="auto").json()
     assert several["detectedLanguage"] == [answer["detectedLanguage"]] * 2
+    page = f'<p class="text-center font-bold navigation item header footer">{text}</p>'
+    marked = server.translate(page, source="auto", format="html").json()
+    assert marked["translatedText"] == page.replace(text, translator(text))
     # A text in the target language, and one in a language without a model.
     same = "I wrote a long letter to my mother yesterday, and she answered."
     assert server.translate(same, source="auto").json()["translatedText"] == same

@@ -15,6 +15,7 @@ from translate.text.placeholders import (
     _KINDS,
     PLACEHOLDER,
     between,
+    is_emptied,
     protect,
     restore,
     symbol,
@@ -271,6 +272,20 @@ def test_the_frame_and_the_inner_text_make_up_the_sentence(sentence, pattern):
 def test_marks_around_a_sentence_are_not_part_of_it(sentence, before, inner, after):
     found = unframed(protect(sentence))
     assert (found[0], found[1].text, found[2]) == (before, inner, after)
+
+
+@pytest.mark.parametrize(
+    ("source", "translation", "expected"),
+    [
+        ("Du *darfst nicht* gehen", "You must not ⟦1⟧⟦2⟧ go", True),
+        ("Du *darfst nicht* gehen", "You ⟦1⟧must not⟦2⟧ go", False),
+        ("Das <b>Haus</b> <b></b>", "The house ⟦1⟧ ⟦2⟧ ⟦3⟧", True),
+        ("{a} und {b}", "⟦1⟧ ⟦2⟧", False),
+        ("Ein <b></b> Wort", "A ⟦1⟧⟦2⟧ word", False),
+    ],
+)
+def test_marks_that_lost_their_words_are_noticed(source: str, translation: str, expected: bool) -> None:
+    assert is_emptied(translation, protect(source)) is expected
 
 
 @pytest.mark.parametrize("sentence", ["**Das** Haus und **der** Hof", "[a](b) und [c](d)", "*x* y", "x **y**", "~~"])
