@@ -18,7 +18,7 @@ def run(options: Compress) -> None:
     model_folder.save(original.model, original.tokenizer, original.spec, out, dtype=options.dtype)
     before, after = (registry.Weights.read(place / "model.safetensors") for place in (folder, out))
     for card in registry.card_files(folder):
-        heading, _, rest = card.read_text(encoding="utf-8").partition("\n")
+        heading, _, rest = card.read_text(encoding="utf-8", errors="replace").partition("\n")
         heading = heading.replace(before.precision, after.precision)
         note = f"Stored in {after.precision} by `translate compress`; this card has the scores in {before.precision}."
         write_text(out / card.name, f"{heading}\n{rest.rstrip()}\n\n{note}\n")
