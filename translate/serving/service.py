@@ -1,6 +1,6 @@
 """The services of the server, without HTTP: languages, detection, translation."""
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -69,7 +69,7 @@ class Service:
             for code in self.codes
         ]
 
-    def detect(self, texts: Sequence[str], candidates: Collection[str] | None = None) -> list[Detection]:
+    def detect(self, texts: Iterable[str], candidates: Collection[str] | None = None) -> list[Detection]:
         """Return the languages that texts may be in, most probable first.
 
         Args:

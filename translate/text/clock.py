@@ -18,15 +18,12 @@ def time_of(number: re.Match[str], rules: Language, *, assumes: bool = False) ->
     """
     group = "digits" if "digits" in number.re.groupindex else 0
     clock = rules.clock.match(number.string, number.end(group))
-    hours, _, minutes = number[group].replace(".", ":").partition(":")
-    if clock is None or clock["night"] or not hours.isdigit() or not (minutes or "0").isdigit():
-        return None
-    time = int(hours) * 60 + int(minutes or 0)
-    if int(hours) > 24 or int(minutes or 0) > 59:
+    time = _minutes(number[group])
+    if clock is None or clock["night"] or time is None:
         return None
     if clock["morning"] or clock["afternoon"]:
         time = time % HALF_DAY + (HALF_DAY if clock["afternoon"] else 0)
-    elif 1 <= int(hours) < 12 and not (assumes and not rules.afternoon.search(number.string)):
+    elif 60 <= time < HALF_DAY and not (assumes and not rules.afternoon.search(number.string)):
         return None
     return time % (2 * HALF_DAY), clock.end()
 
@@ -41,14 +38,23 @@ def before(digits: str, end: int, rules: Language) -> int | None:
 
     Returns minutes since midnight, within half a day before the end if hours are counted to 12; None for other numbers.
     """
-    hours, _, minutes = digits.replace(".", ":").partition(":")
-    if not hours.isdigit() or not (minutes or "0").isdigit() or int(hours) > 24 or int(minutes or 0) > 59:
+    time = _minutes(digits)
+    if time is None:
         return None
-    time = int(hours) * 60 + int(minutes or 0)
     if len(rules.clock_words) == 2:
         duration = (end - time - 1) % HALF_DAY + 1
-        return (end - duration) % (2 * HALF_DAY) if int(hours) <= 12 else None
+        return (end - duration) % (2 * HALF_DAY) if time < HALF_DAY + 60 else None
     return time if time < end else None
+
+
+def _minutes(digits: str) -> int | None:
+    """Return "14:30" or "14" in minutes since midnight; None for what is no time."""
+    hours, _, minutes = digits.replace(".", ":").partition(":")
+    if not hours.isdigit() or not (minutes or "0").isdigit() or len(hours) > 2 or len(minutes) > 2:
+        return None
+    if int(hours) > 24 or int(minutes or 0) > 59:
+        return None
+    return int(hours) * 60 + int(minutes or 0)
 
 
 def written(time: int, rules: Language) -> str:

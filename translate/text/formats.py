@@ -7,6 +7,7 @@ byte. The libraries srt and pysubs2 do not promise that, and need the whole file
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
+from itertools import chain
 from pathlib import Path
 
 from translate.text import html, markdown
@@ -147,16 +148,17 @@ def indent(layout: str) -> re.Pattern[str]:
     return markdown.QUOTE if layout == "markdown" else INDENT
 
 
-def prose(texts: Sequence[str], layout: str, column: int = 1) -> list[str]:
-    """Return the parts of texts that are translated, without markup; the texts themselves if there are none.
+def prose(texts: Sequence[str], layout: str, column: int = 1) -> Iterator[str]:
+    """Yield the parts of texts that are translated, without markup; the texts themselves if there are none.
 
     Args:
         texts: whole texts, or their beginnings.
         layout, column: as for `reader`.
     """
     lines = (line for text in texts for line in text.splitlines(keepends=True))
-    pieces = reader(layout, column=column)(lines)
-    return [markup(layout).sub(" ", piece.text) for piece in pieces if piece.translate] or list(texts)
+    found = (piece.text for piece in reader(layout, column=column)(lines) if piece.translate)
+    first = next(found, None)
+    yield from texts if first is None else (markup(layout).sub(" ", text) for text in chain([first], found))
 
 
 def reader(layout: str, *, column: int = 1) -> Callable[[Iterable[str]], Iterator[Piece]]:

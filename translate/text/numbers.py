@@ -55,8 +55,8 @@ def added(output: str, text: str, source: str, target: str) -> bool:
     """Return whether the output has a number that is not in its source in any form, such as a spelled-out one.
 
     Numbers up to twelve, halves and quarters, also of hours, powers of ten and the century of a decade do not count: a
-    language may name them by other words. Of the human translations of newstest2013 with digits, 2 % have such a
-    number, most of them because they are free or wrong.
+    language may name them by other words. Two per cent of the human translations with digits in newstest2013 have such
+    a number; most of these are free or wrong.
 
     Args:
         output: the translation.
@@ -210,8 +210,8 @@ def _has_time(output: str, match: re.Match[str], source: str, target: str) -> bo
 def _tells(number: re.Match[str], time: int, source: str, target: str) -> bool:
     """Return whether a number of the output is a time, in minutes since midnight.
 
-    Neither 9am in a language without that clock word nor 18 pm is a time; a number without a clock word is one of both
-    halves of the day if another word of the output names the second.
+    18 pm is no time, and 9am is none in a language without that clock word. A number without a clock word may be an
+    hour after noon if another word of the output, such as "evening", says so.
     """
     here, there = numerals.rules_of(source), numerals.rules_of(target)
     hours = int(numerals.SEPARATORS.split(number[0])[0])

@@ -27,9 +27,11 @@ def paired(sources: Sequence[str], outputs: Sequence[str], markup: re.Pattern[st
         target: language code.
     """
     rules = languages.find(target)
+    if not any(map(_MARK.search, sources)):  # most passages have none, and the search for markup is slow
+        return list(outputs)
     sides = [[_marks(text, markup) for text in texts] for texts in (sources, outputs)]
     kinds = [[is_opening for marks in side for _, is_opening in marks] for side in sides]
-    if not rules or not kinds[0] or kinds[0] != kinds[1] or kinds[0] != [True, False] * (len(kinds[0]) // 2):
+    if not rules or kinds[0] != kinds[1] or kinds[0] != [True, False] * (len(kinds[0]) // 2):
         return list(outputs)
     return [
         "".join(rules.quotes[not places[i]] if i in places else character for i, character in enumerate(output))

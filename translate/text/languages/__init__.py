@@ -27,7 +27,7 @@ class Language:
         measures: matches units of measurement after a number.
         clock: matches after a time of day, such as "Uhr"; its groups morning, afternoon and night tell the half of the
             day, and whether neither is certain.
-        range: matches what joins two numbers of which only the second has a unit or clock, as in "9 bis 18 Uhr".
+        range: matches what joins two numbers if only the second has a unit or clock, as in "9 bis 18 Uhr".
         clock_words: written after a time of day; two if hours are counted to 12.
         afternoon: matches words after which an hour up to 12 may be one after noon.
         hour_names: names of hours of the day.
