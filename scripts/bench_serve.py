@@ -192,6 +192,8 @@ def file_speed(folder: Path, lines: Sequence[str], threads: int | None) -> float
 def serving(folder: Path, args: argparse.Namespace) -> Iterator[tuple["subprocess.Popen[str]", int]]:
     """Start a server on a free port, and stop it at the end."""
     command = [sys.executable, "-m", "translate", "serve", "--port", "0", "--model", str(folder)]
+    if opposite := registry.installed_opposite(folder):  # for the two-way check, which `translate text` makes too
+        command += ["--model", str(opposite)]
     command += ["--queue", str(2 * args.clients + 2), "--timeout", str(SECONDS)]
     command += ["--batch-tokens", str(args.batch_tokens), *(["--threads", str(args.threads)] if args.threads else [])]
     with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:

@@ -1,7 +1,7 @@
 """Batches of sentences of concurrent requests.
 
-A request submits sentences and waits for them. Worker threads take sentences in fair order, as many as a batch may
-have, and search for them together. A batch has one engine and one setting of the search.
+A request submits sentences, to translate or to score, and waits for them. Worker threads take sentences in fair order,
+as many as a batch may have, and compute them together. A batch has one engine and one setting.
 """
 
 import threading
@@ -9,9 +9,10 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field
+from typing import Any
 
-from transformer.search.hypothesis import Hypothesis, SearchConfig
-from translate.inference.engine import Engine, Found, Sources
+from transformer.search.hypothesis import SearchConfig
+from translate.inference.engine import Engine, Found, Scorer, Sources
 from translate.serving.fair_queue import FairQueue
 
 # Clients that have just had an answer often send the next request; a batch of the first to arrive would be small.
@@ -45,32 +46,35 @@ class Ticket:
 class _Call:
     """Sentences submitted together, and their results."""
 
-    found: list[list[Hypothesis]]
+    found: list[Any]
     n_missing: int
-    future: "Future[Found]" = field(default_factory=Future)
+    future: "Future[list[Any]]" = field(default_factory=Future)
+
+
+@dataclass(frozen=True)
+class _Task:
+    """What is computed: a method of an engine and its settings; sentences of equal tasks share batches."""
+
+    method: Callable[..., list[Any]]
+    settings: tuple[object, ...] = ()
 
 
 @dataclass(eq=False)
 class _Item:
-    """A sentence that waits for its search."""
+    """A sentence that waits for its result."""
 
-    engine: Engine
-    config: SearchConfig
-    ids: Sequence[int]
-    max_length: int
+    task: _Task
+    arguments: tuple[object, ...]  # of the method, for this sentence
+    width: int  # tokens
     call: _Call
     index: int
 
-    @property
-    def width(self) -> int:
-        return len(self.ids) + 1
-
 
 class Scheduler:
-    """Worker threads that search for the sentences of all requests.
+    """Worker threads that compute the sentences of all requests.
 
     Args:
-        n_workers: number of batches that are searched at a time.
+        n_workers: number of batches that are computed at a time.
         batch_tokens: maximum number of source tokens of a batch, padding included, unless one sentence has more.
         prepare: called before each batch, in its thread.
         observe: receives the number of sentences and of padded tokens of each batch.
@@ -89,7 +93,7 @@ class Scheduler:
         self._queue: FairQueue[Ticket, _Item] = FairQueue()
         self._changed = threading.Condition()
         self._n_tokens = 0  # waiting
-        self._n_searching = 0  # tokens in the batches that are searched now
+        self._n_computing = 0  # tokens in the batches that are computed now
         self._gather_until, self._n_expected = 0.0, 0
         self._closed = False
         self._threads = [threading.Thread(target=self._work, name=f"search-{i}", daemon=True) for i in range(n_workers)]
@@ -112,17 +116,36 @@ class Scheduler:
 
         Raises CancelledError, or any exception of the engine.
         """
-        if not sources:
+        widths = [len(ids) + 1 for ids in sources]
+        return self._results(ticket, _Task(engine.search, (config,)), zip(sources, max_lengths, strict=True), widths)
+
+    def score(self, ticket: Ticket, scorer: Scorer, sources: Sources, targets: Sources) -> list[float]:
+        """Wait for the log-probability of each target given its source and return them.
+
+        Args:
+            ticket: the request.
+            scorer, sources, targets: see `Scorer.score`.
+
+        Raises CancelledError, or any exception of the scorer.
+        """
+        pairs = list(zip(sources, targets, strict=True))
+        return self._results(ticket, _Task(scorer.score), pairs, [max(map(len, pair)) + 1 for pair in pairs])
+
+    def _results(
+        self, ticket: Ticket, task: _Task, arguments: Iterable[tuple[object, ...]], widths: Sequence[int]
+    ) -> list[Any]:
+        """Wait for the results of a task for sentences with these arguments and numbers of tokens."""
+        if not widths:
             return []
-        call = _Call([[] for _ in sources], len(sources))
-        pairs = zip(sources, max_lengths, strict=True)
-        items = [_Item(engine, config, ids, most, call, i) for i, (ids, most) in enumerate(pairs)]
+        call = _Call([None] * len(widths), len(widths))
+        pairs = zip(arguments, widths, strict=True)
+        items = [_Item(task, own, width, call, i) for i, (own, width) in enumerate(pairs)]
         with self._changed:
             ticket.check()
             if self._closed:
                 raise CancelledError
             self._queue.push(ticket.client, ticket, items)
-            self._n_tokens += sum(item.width for item in items)
+            self._n_tokens += sum(widths)
             self._changed.notify(len(items))
         return call.future.result()
 
@@ -152,12 +175,12 @@ class Scheduler:
                 if not batch:
                     return  # closed
                 n_tokens = sum(item.width for item in batch)
-                self._n_searching += n_tokens
+                self._n_computing += n_tokens
             try:
-                self._search(batch)
+                self._compute(batch)
             finally:
                 with self._changed:
-                    self._n_searching -= n_tokens
+                    self._n_computing -= n_tokens
                     n_calls = len({item.call for item in batch})
                     if n_calls > 1:
                         self._gather_until = time.monotonic() + _GATHER_SECONDS
@@ -174,15 +197,14 @@ class Scheduler:
         Batches of equal size are the fastest, so a worker leaves the others their shares, even those that still search:
         clients send their next requests together, and a small batch would stay small.
         """
-        share = max(_LEAST_TOKENS, (self._n_tokens + self._n_searching) / self.n_workers)
+        share = max(_LEAST_TOKENS, (self._n_tokens + self._n_computing) / self.n_workers)
         batch: list[_Item] = []
         width = n_tokens = 0
 
         def fits(item: _Item) -> bool:
             if not batch:
                 return True
-            is_alike = item.engine is batch[0].engine and item.config == batch[0].config
-            return is_alike and (len(batch) + 1) * max(width, item.width) <= self._batch_tokens
+            return item.task == batch[0].task and (len(batch) + 1) * max(width, item.width) <= self._batch_tokens
 
         while n_tokens < share and (item := self._queue.take(fits)):
             batch.append(item)
@@ -190,8 +212,8 @@ class Scheduler:
         self._n_tokens -= n_tokens
         return batch
 
-    def _search(self, batch: list[_Item]) -> None:
-        """Search for a batch; if that fails, search for the sentences of each request alone."""
+    def _compute(self, batch: list[_Item]) -> None:
+        """Compute a batch; if that fails, compute the sentences of each request alone."""
         self._observe(len(batch), len(batch) * max(item.width for item in batch))
         calls = dict.fromkeys(item.call for item in batch)
         try:
@@ -202,16 +224,16 @@ class Scheduler:
                     _fail(batch, error)
                 return
             for call in calls:
-                self._search([item for item in batch if item.call is call])
+                self._compute([item for item in batch if item.call is call])
 
     def _complete(self, batch: list[_Item]) -> None:
-        """Search for a batch and deliver the results."""
+        """Compute a batch and deliver the results."""
         self._prepare()
-        first = batch[0]
-        found = first.engine.search([item.ids for item in batch], [item.max_length for item in batch], first.config)
+        task = batch[0].task
+        found = task.method(*map(list, zip(*(item.arguments for item in batch), strict=True)), *task.settings)
         with self._changed:
-            for item, hypotheses in zip(batch, found, strict=True):
-                item.call.found[item.index] = hypotheses
+            for item, result in zip(batch, found, strict=True):
+                item.call.found[item.index] = result
                 item.call.n_missing -= 1
                 if not item.call.n_missing:
                     item.call.future.set_result(item.call.found)

@@ -1,10 +1,12 @@
 """The services of the server, without HTTP: languages, detection, translation."""
 
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from translate.errors import UserError
+from translate.inference.ctranslate2_engine import CTranslate2Engine
 from translate.inference.documents import TranslatedPiece, joined, translate_documents
 from translate.inference.engine import Engine, TorchEngine
 from translate.inference.opening import torch_engine
@@ -14,7 +16,7 @@ from translate.serving.errors import ApiError, invalid
 from translate.serving.language_names import name_of
 from translate.serving.model_pool import ModelPool, ModelUnavailableError
 from translate.serving.scheduler import Scheduler, Ticket
-from translate.serving.shared_engine import SharedEngine
+from translate.serving.shared_engine import SharedEngine, SharedScorer
 from translate.text import formats, identification
 from translate.text.translation import Translation
 
@@ -52,10 +54,13 @@ class Service:
         pool: the models.
         scheduler: searches for the sentences of all requests.
         beam_size: hypotheses kept per step; None takes each model's default.
+        one_way: never make the two-way check.
     """
 
-    def __init__(self, pool: ModelPool, scheduler: Scheduler, beam_size: int | None = None) -> None:
-        self.pool, self.scheduler, self._beam_size = pool, scheduler, beam_size
+    def __init__(
+        self, pool: ModelPool, scheduler: Scheduler, beam_size: int | None = None, *, one_way: bool = False
+    ) -> None:
+        self.pool, self.scheduler, self._beam_size, self._one_way = pool, scheduler, beam_size, one_way
 
     @property
     def codes(self) -> list[str]:
@@ -121,8 +126,7 @@ class Service:
             same = [[_sentence(text, Translation(text))] if layout != "html" else [] for text in texts]
             return Translated(list(texts), [[] for _ in texts], detected, same)
         try:
-            with self.pool.engine((source, target)) as engine:
-                translator = Translator(SharedEngine(engine, self.scheduler, ticket), beam_size=self._beam_size)
+            with self._translator(ticket, source, target) as translator:
                 documents = translate_documents(translator, texts, layout, ticket.check)
                 n_others = n_alternatives if layout != "html" else 0
                 others = [_alternatives(translator, text, n_others, ticket.check) for text in texts]
@@ -130,6 +134,21 @@ class Service:
             raise _unavailable(error) from error
         sentences = [_sentences(pieces) if layout != "html" else [] for pieces in documents]
         return Translated([joined(pieces) for pieces in documents], others, detected, sentences)
+
+    @contextmanager
+    def _translator(self, ticket: Ticket, source: str, target: str) -> Iterator[Translator]:
+        """Yield a translator for a request, with the two-way check where it takes little time."""
+        with ExitStack() as loaded:
+            engine, back = loaded.enter_context(self.pool.engine((source, target))), None
+            is_fast = isinstance(engine, CTranslate2Engine)
+            if is_fast and not self._one_way and (target, source) in self.pool.pairs:
+                with suppress(ModelUnavailableError):  # the pool logs why
+                    back = loaded.enter_context(self.pool.engine((target, source)))
+            yield Translator(
+                SharedEngine(engine, self.scheduler, ticket),
+                beam_size=self._beam_size,
+                two_way=SharedScorer(back, self.scheduler, ticket) if isinstance(back, CTranslate2Engine) else None,
+            )
 
     def attention(self, text: str, translation: str, source: str, target: str) -> "WordAttention":
         """Return how much each word of a translation attends to each word of its source.

@@ -1,9 +1,9 @@
-"""An engine whose batches are shared among requests."""
+"""An engine and a scorer whose batches are shared among requests."""
 
 from collections.abc import Sequence
 
 from transformer.search.hypothesis import SearchConfig
-from translate.inference.engine import Batch, Engine, Found, Search, Sources, side_by_side
+from translate.inference.engine import Batch, Engine, Found, Scorer, Search, Sources, side_by_side
 from translate.serving.scheduler import Scheduler, Ticket
 
 
@@ -35,3 +35,22 @@ class SharedEngine:
     def search(self, sources: Sources, max_lengths: Sequence[int], config: SearchConfig) -> Found:
         """Return the n best hypotheses of each source, best first; they are searched with those of other requests."""
         return self._scheduler.search(self._ticket, self._engine, sources, max_lengths, config)
+
+
+class SharedScorer:
+    """A `translate.inference.engine.Scorer` that leaves the scores of one request to the scheduler.
+
+    Args:
+        scorer: the model that scores.
+        scheduler: makes the batches.
+        ticket: the request.
+    """
+
+    def __init__(self, scorer: Scorer, scheduler: Scheduler, ticket: Ticket) -> None:
+        self.folder, self.tokenizer, self.spec = scorer.folder, scorer.tokenizer, scorer.spec
+        self.max_positions = scorer.max_positions
+        self._scorer, self._scheduler, self._ticket = scorer, scheduler, ticket
+
+    def score(self, sources: Sources, targets: Sources) -> list[float]:
+        """Return the natural log-probability of each target; they are computed with those of other requests."""
+        return self._scheduler.score(self._ticket, self._scorer, sources, targets)

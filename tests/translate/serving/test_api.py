@@ -3,6 +3,7 @@
 import json
 import subprocess
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from urllib.error import HTTPError
 
@@ -10,7 +11,7 @@ import httpx
 import pytest
 from libretranslatepy import LibreTranslateAPI
 
-from tests.translate.serving.live import Live, live
+from tests.translate.serving.live import Live, book, live
 from translate.inference.translator import Translator
 from translate.options.serving import Serve
 
@@ -108,6 +109,19 @@ def test_the_source_language_is_detected(server: Live, translator: Translator) -
     assert server.translate(same, source="auto").json()["translatedText"] == same
     refused = server.translate("Je voudrais acheter du pain et du fromage pour ma famille.", source="auto")
     assert (refused.status_code, refused.json()) == (400, {"error": "fr is not supported"})
+
+
+def test_the_two_way_check_is_that_of_the_command(
+    server: Live, options: Serve, folders: list[Path], tmp_path: Path
+) -> None:
+    checked = Translator.load(folders[0], two_way=folders[1])
+    text = book(40)
+    with live(replace(options, one_way=False), tmp_path) as checking:
+        assert checking.translate(text).json()["translatedText"] == checked(text)
+        with live(replace(options, one_way=False, model=folders[:1]), tmp_path / "one") as alone:
+            unchecked = server.translate(text).json()
+            assert alone.translate(text).json() == unchecked
+            assert checking.translate(text).json() != unchecked
 
 
 def test_html_keeps_tags_and_scripts(server: Live, translator: Translator) -> None:

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from transformer.search.hypothesis import Hypothesis, SearchConfig
-from translate.inference.engine import Engine
+from translate.inference.engine import Engine, Scorer
 from translate.serving.fair_queue import FairQueue
 from translate.serving.scheduler import CancelledError, Scheduler, Ticket
 
@@ -33,6 +33,11 @@ class Recorder:
             raise ValueError(BAD)
         return [[Hypothesis(tuple(ids), 0.0, 0.0)] for ids in sources]
 
+    def score(self, sources: Sequence[Sequence[int]], targets: Sequence[Sequence[int]]) -> list[float]:
+        self.free.wait(10)
+        self.batches.append([(*source, *target) for source, target in zip(sources, targets, strict=True)])
+        return [len(source) + len(target) / 10 for source, target in zip(sources, targets, strict=True)]
+
 
 @pytest.fixture
 def scheduler() -> Iterator[Scheduler]:
@@ -46,6 +51,11 @@ def search(scheduler: Scheduler, ticket: Ticket, engine: Recorder, sources: Sequ
     return scheduler.search(ticket, cast(Engine, engine), sources, limits, CONFIG)
 
 
+def score(scheduler: Scheduler, ticket: Ticket, engine: Recorder, *pairs: tuple[Sequence[int], Sequence[int]]) -> Any:
+    sources, targets = [source for source, _ in pairs], [target for _, target in pairs]
+    return scheduler.score(ticket, cast(Scorer, engine), sources, targets)
+
+
 def tokens(found: list[list[Hypothesis]]) -> list[tuple[int, ...]]:
     return [tuple(hypotheses[0].tokens) for hypotheses in found]
 
@@ -56,7 +66,7 @@ def wait_for(scheduler: Scheduler, n: int) -> None:
 
 
 def wait_for_search(scheduler: Scheduler, n_tokens: int) -> None:
-    while scheduler._n_searching < n_tokens:
+    while scheduler._n_computing < n_tokens:
         threading.Event().wait(0.001)
 
 
@@ -184,6 +194,27 @@ def test_two_engines_never_share_a_batch(scheduler: Scheduler) -> None:
         one.free.set()
     assert sorted(sum(one.batches, [])) == [(1,), (2,)]
     assert other.batches == [[(3,)]]
+
+
+def test_scores_share_batches_with_scores_only(scheduler: Scheduler) -> None:
+    engine = Recorder()
+    engine.free.clear()
+    with ThreadPoolExecutor(4) as pool:
+        pool.submit(search, scheduler, Ticket("a"), engine, [(1,)])
+        wait_for(scheduler, 0)
+        one = pool.submit(score, scheduler, Ticket("b"), engine, ((2, 2, 2), (4,)), ((3,), (5, 5)))
+        wait_for(scheduler, 2)
+        other = pool.submit(score, scheduler, Ticket("c"), engine, ((6,), (7, 7, 7)))
+        wait_for(scheduler, 3)
+        found = pool.submit(search, scheduler, Ticket("d"), engine, [(8,)])
+        wait_for(scheduler, 4)
+        engine.free.set()
+        assert one.result() == [3.1, 1.2]
+        assert other.result() == [1.3]
+        assert tokens(found.result()) == [(8,)]
+    # Within 12 tokens, of which each pair has as many as its longer side and its end.
+    assert engine.batches == [[(1,)], [(2, 2, 2, 4), (6, 7, 7, 7), (3, 5, 5)], [(8,)]]
+    assert score(scheduler, Ticket("a"), engine) == []
 
 
 def test_closing_finishes_waiting_requests() -> None:
