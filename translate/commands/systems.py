@@ -89,14 +89,17 @@ def languages(options: Comparing, systems: Sequence[System]) -> tuple[str | None
 
 
 def check_search(options: Comparing, systems: Sequence[System]) -> None:
-    """Raise UserError if there are settings of the search, but no model, or no model for the two-way check."""
+    """Raise UserError for settings of the search without a model, or that no model can follow."""
+    from translate.inference.opening import require_precision
+
+    require_precision(options.engine, options.precision)
     if options.two_way:
         for system in systems:
             if system.folder:
                 registry.opposite(system.folder, lambda _: None)
     if not any(system.folder for system in systems):
-        for name in ("beam", "alpha", "length_penalty", "two_way", "precision", "threads"):
-            if getattr(options, name) not in (None, False):
+        for name in ("beam", "alpha", "length_penalty", "two_way", "engine", "precision", "threads"):
+            if getattr(options, name) != getattr(Comparing, name):
                 raise UserError(f"--{name.replace('_', '-')} is for models; leave it out for saved outputs")
 
 

@@ -45,9 +45,7 @@ def open_engine(
         if name == "torch" or precision not in (None, "fp32"):
             raise UserError(f"{folder}: a CTranslate2 folder has an engine and a precision of its own; leave them out")
         return CTranslate2Engine.open(folder, threads, "auto" if device is None else str(device))
-    for engine, impossible, other in (("ctranslate2", "bf16", "int8"), ("torch", "int8", "bf16")):
-        if (name, precision) == (engine, impossible):
-            raise UserError(f"the engine {engine} has no precision {impossible}; use {other}")
+    require_precision(name, precision)
     if name == "ctranslate2" and device is not None and not _on_cpu(device):
         raise UserError(f"the engine ctranslate2 computes on the CPU, not on {device}; leave one of them out")
     if name == "ctranslate2" or (name == "auto" and precision != "bf16" and _on_cpu(device)):
@@ -63,6 +61,13 @@ def open_engine(
     model = ModelFolder.open(folder, where)
     is_half = precision == "bf16" or (precision == "auto" and bf16_pays(model.model.device))
     return TorchEngine(model, "bf16" if is_half else "fp32")
+
+
+def require_precision(name: EngineName, precision: AnyPrecision | None) -> None:
+    """Raise UserError if an engine has no such precision."""
+    for engine, impossible, other in (("ctranslate2", "bf16", "int8"), ("torch", "int8", "bf16")):
+        if (name, precision) == (engine, impossible):
+            raise UserError(f"the engine {engine} has no precision {impossible}; use {other}")
 
 
 def open_scorer(

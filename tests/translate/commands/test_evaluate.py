@@ -259,6 +259,14 @@ def test_settings_of_a_search_without_a_model_are_refused(saved: Path, capsys: p
     assert "--alpha is for models; leave it out for saved outputs" in capsys.readouterr().err
     assert main(["evaluate", "a.txt", "--reference", "ref.en", "--two-way"]) == 2
     assert "--two-way is for models; leave it out for saved outputs" in capsys.readouterr().err
+    assert main(["evaluate", "a.txt", "--reference", "ref.en", "--engine", "auto"]) == 2
+    assert "--engine is for models; leave it out for saved outputs" in capsys.readouterr().err
+
+
+def test_an_impossible_precision_leaves_no_folder(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["evaluate", "runs/x", "--precision", "int8", "--out", "there"]) == 2
+    assert "the engine torch has no precision int8" in capsys.readouterr().err
+    assert not Path("there").exists()
 
 
 def test_a_two_way_evaluation_scores_the_hypotheses_that_the_check_puts_first(
