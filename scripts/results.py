@@ -354,6 +354,7 @@ def server_table(records: Iterable[Record]) -> str:
     return table(
         {
             "model": model_name(record),
+            "two-way check": "yes" if record.get("two_way") else "no",
             "machine": machine_name(record),
             "clients": str(record["clients"]["n"]),
             "sentences/s": f"{record['clients']['per_second']:.0f}",
