@@ -45,9 +45,8 @@ def main() -> int:
     spec = TranslationSpec.load(folder / "translation.json")
     lines = read(args.source, args.lines) if args.source else generated(args.lines)
     book = list(islice(cycle(lines), args.book))
-    model: dict[str, object] = {"model": args.model.name, "layers": layers(folder)}
     opposite = None if args.one_way else registry.installed_opposite(folder)
-    model["two_way"] = opposite is not None
+    model = {"model": args.model.name, "layers": layers(folder), "two_way": opposite is not None}
     record: dict[str, object] = {"kind": "bench_serve", **model, "lines": len(lines), **machine()}
     per_second = file_speed(folder, lines, args)
     record["file_per_second"] = round(per_second, 1)

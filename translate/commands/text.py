@@ -123,7 +123,7 @@ def open_translator(options: Text) -> "Translator":
 
 
 def _opposite(folder: Path, is_fast: bool, options: Text) -> Path | None:
-    """Return the model for the two-way check; None for no check. By default it is made where it takes little time."""
+    """Return the model for the two-way check; None for no check. By default it is made if CTranslate2 computes."""
     if options.one_way and options.two_way:
         raise UserError("--one-way and --two-way exclude each other; keep one of them")
     if options.two_way:

@@ -50,7 +50,7 @@ class Text(Translating):
         False
     )
     two_way: Annotated[bool, flag(OUTPUT, "--two-way", "Check with the model of the other direction.")] = False
-    one_way: Annotated[bool, flag(OUTPUT, "--one-way", "Do not [default: check where it is fast].")] = False
+    one_way: Annotated[bool, flag(OUTPUT, "--one-way", "Do not [default: check if CTranslate2 computes].")] = False
     engine: declaring.Engine = "auto"
     precision: declaring.Precision = None
 

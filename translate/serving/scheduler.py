@@ -75,7 +75,8 @@ class Scheduler:
 
     Args:
         n_workers: number of batches that are computed at a time.
-        batch_tokens: maximum number of source tokens of a batch, padding included, unless one sentence has more.
+        batch_tokens: maximum number of tokens of a batch, padding included, unless one sentence has more; those of the
+            sources, or for scores of the longer side of each pair.
         prepare: called before each batch, in its thread.
         observe: receives the number of sentences and of padded tokens of each batch.
     """
@@ -194,7 +195,7 @@ class Scheduler:
     def _next_batch(self) -> list[_Item]:
         """Return the sentences of the next batch, in order of turns; the lock is held.
 
-        Batches of equal size are the fastest, so a worker leaves the others their shares, even those that still search:
+        Batches of equal size are the fastest, so a worker leaves the others their shares, even those that are busy:
         clients send their next requests together, and a small batch would stay small.
         """
         share = max(_LEAST_TOKENS, (self._n_tokens + self._n_computing) / self.n_workers)

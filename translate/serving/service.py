@@ -137,7 +137,7 @@ class Service:
 
     @contextmanager
     def _translator(self, ticket: Ticket, source: str, target: str) -> Iterator[Translator]:
-        """Yield a translator for a request, with the two-way check where it takes little time."""
+        """Yield a translator for a request, with the two-way check if CTranslate2 computes both directions."""
         with ExitStack() as loaded:
             engine, back = loaded.enter_context(self.pool.engine((source, target))), None
             is_fast = isinstance(engine, CTranslate2Engine)
