@@ -24,8 +24,8 @@ from translate.corpus.tokenizer import Tokenizer
 from translate.errors import UserError
 from translate.exchange.verification import Ids, Proof, compare, require_equal, teacher_forced
 from translate.files import new_folder, write_json
+from translate.models.ctranslate2_files import Affine, head_width, projections
 from translate.models.folder import ModelFolder, TranslationSpec, writing
-from translate.models.projections import Affine, head_width, projections
 from translate.optional import optional_package
 
 TOLERANCE = 1e-5  # of logits, relative to the largest one of a sentence
