@@ -28,8 +28,8 @@ Ids = Sequence[Sequence[int]]
 _BATCH = 20  # sentences
 # Both models differ from the exact values: the original by the measured rounding, the other one by about as much, or
 # more if its kernels add in a less favourable order. Measured largest differences are 0.03 to 2.0 times the rounding
-# (Marian and CTranslate2, kernels for AVX-512 and AVX2; 2 + 3 to 8 + 8 layers, widths of 30 and 240). A wrong weight, position or constant changes
-# values by a multiple of what is allowed then.
+# (Marian and CTranslate2, kernels for AVX-512 and AVX2, 2 + 3 to 8 + 8 layers, widths of 30 and 240). A wrong weight,
+# position or constant changes values by a multiple of what is allowed then.
 _ROUNDINGS = 8
 
 
