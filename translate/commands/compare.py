@@ -12,7 +12,7 @@ from translate.evaluation.comparison import Comparison, compare
 from translate.evaluation.scores import metrics
 from translate.files import write_text
 from translate.options.comparing import Compare
-from translate.pictures.page import comparison_page
+from translate.pictures.picture import comparison_page
 
 
 def run(options: Compare) -> None:

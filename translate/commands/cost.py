@@ -10,8 +10,8 @@ from translate.config.schema import ExperimentConfig
 from translate.corpus.manifest import Manifest, corpus_settings, differing, mixture, read_manifest
 from translate.errors import UserError
 from translate.experiments import cost
-from translate.experiments.layout import Form, rendered
 from translate.options.researching import Cost
+from translate.tables import Form, rendered
 
 
 def run(options: Cost) -> None:

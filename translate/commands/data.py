@@ -9,10 +9,10 @@ from translate.commands.paths import check_page
 from translate.config.load import load
 from translate.config.schema import ExperimentConfig
 from translate.corpus.examination import Examination, examine, histogram, quantile
-from translate.experiments.layout import rendered
 from translate.files import write_text
 from translate.options.researching import Data
 from translate.pictures.terminal import bar
+from translate.tables import rendered
 
 _WIDTH = 40  # columns of the longest bar
 _SHOWN = 160  # characters of an example
@@ -45,7 +45,7 @@ def run(options: Data) -> None:
     chapters = report(config, examine(config))
     print("\n\n".join(map(_text, chapters)))
     if options.html is not None:
-        from translate.pictures.page import data_page
+        from translate.pictures.picture import data_page
 
         write_text(options.html, data_page(f"Data of {options.config.name}", chapters))
         say(f"wrote {options.html}")

@@ -12,9 +12,9 @@ from translate.commands.prepare import complete
 from translate.config.load import setting
 from translate.errors import UserError
 from translate.experiments.grid import load_grid
-from translate.experiments.layout import rendered
 from translate.files import locked, write_json, write_text
 from translate.options.researching import EXIT_FAILED, Experiment
+from translate.tables import rendered
 
 FOLDER = Path("experiments")
 

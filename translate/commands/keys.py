@@ -5,10 +5,10 @@ from dataclasses import asdict, astuple
 
 from translate.commands.messages import say
 from translate.errors import UserError
-from translate.experiments.layout import rendered
 from translate.models import registry
 from translate.options.serving import Keys
 from translate.serving.keys import KeyStore
+from translate.tables import rendered
 
 
 def run(options: Keys) -> None:

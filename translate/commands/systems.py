@@ -11,7 +11,7 @@ from translate.commands.test_sets import TestSets
 from translate.corpus.lines import read_lines
 from translate.corpus.sources import Pair
 from translate.errors import UserError
-from translate.evaluation.plausibility import check_hypotheses
+from translate.evaluation.scores import check_hypotheses
 from translate.files import sha256
 from translate.models import registry
 from translate.models.folder import TranslationSpec

@@ -1,6 +1,6 @@
-"""Beam search (6.1) as a tree: every candidate of every step, and whether it went on, ended, or was pruned."""
+"""Beam search (6.1) as a tree of candidates, and the probabilities of the next token at several temperatures."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
@@ -10,16 +10,65 @@ from torch import Tensor
 from transformer.search.beam import Step, beam_search
 from transformer.search.hypothesis import SearchConfig
 from transformer.search.model_step import ModelStep, source_batch
+from translate.errors import UserError
+from translate.inference.engine import TorchEngine
+from translate.inference.sentence_search import SentenceSearch
+from translate.inference.terms import forced_ids
 from translate.models.folder import ModelFolder, not_finite
 from translate.pictures.plotting import COLOURS, new_axes, new_figure
-from translate.pictures.sentence import END, encoded, label, max_length, search_config
+from translate.tables import columns
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+MAX_TOKENS = 60  # more are too small to read in any form
+END = "</s>"
+TEMPERATURES = (0.1, 0.5, 1.0, 2.0, 10.0)
+N_TOKENS = 8
+OTHERS = "all others"
 _FORK, _LAST, _LINE = "\u251c\u2500", "\u2514\u2500", "\u2502  "
 Fate = Literal["kept", "finished", "pruned"]
+
+
+def encoded(model_folder: ModelFolder, sentence: str) -> list[int]:
+    """Return the token ids of a sentence, without eos; UserError if it is empty or too long to draw or to translate."""
+    ids = model_folder.tokenizer.encode(sentence.strip())
+    limit = min(MAX_TOKENS, _search(model_folder).limit)
+    if not ids:
+        raise UserError("the sentence is empty; write one in quotation marks")
+    if len(ids) > limit:
+        raise UserError(f"{sentence.strip()[:30]!r}...: has {len(ids)} tokens, too long to draw; the limit is {limit}")
+    return ids
+
+
+def search_config(model_folder: ModelFolder, beam_size: int | None = None) -> SearchConfig:
+    """Return the model's own settings of the search, or those with another beam size."""
+    decoding, config = model_folder.spec.decoding, model_folder.model.config
+    return SearchConfig(
+        bos=config.bos,
+        eos=config.eos,
+        beam_size=beam_size or decoding.beam_size,
+        alpha=decoding.alpha,
+        length_rule=decoding.length_penalty,
+    )
+
+
+def max_length(model_folder: ModelFolder, ids: list[int]) -> int:
+    """Return the maximum number of tokens of a translation, eos included."""
+    return _search(model_folder).max_length(len(ids))
+
+
+def _search(model_folder: ModelFolder) -> SentenceSearch:
+    """Return the search whose limits a drawn sentence has."""
+    return SentenceSearch(TorchEngine(model_folder), model_folder.spec.decoding)
+
+
+def label(piece: str) -> str:
+    """Return a piece without its mark of a new word; "+" marks letters that continue a word."""
+    if piece.startswith("\u2581"):
+        return piece[1:] or "\u2581"
+    return f"+{piece}" if piece[0].isalnum() else piece
 
 
 @dataclass
@@ -217,3 +266,67 @@ def beam_picture(model_folder: ModelFolder, sentence: str, beam_size: int | None
         node.name = END if node.token == config.eos else label(tokenizer.pieces([node.token])[0])
     step.root.name = "<s>"
     return BeamPicture(f"{tokenizer.decode(src)} (beam {config.beam_size})", step.root)
+
+
+@dataclass(frozen=True)
+class TemperaturePicture:
+    """Probabilities of tokens at several temperatures.
+
+    Attributes:
+        title: one line.
+        tokens: the most probable ones; the last entry stands for all others together.
+        rows: by token and temperature.
+    """
+
+    title: str
+    tokens: Sequence[str]
+    rows: Sequence[Sequence[float]]
+
+    def text(self) -> str:
+        """Return one line per token and one column per temperature."""
+        head = ["", *(f"T = {t:g}" for t in TEMPERATURES)]
+        body = [[token, *(f"{p:.4f}" for p in row)] for token, row in zip(self.tokens, self.rows, strict=True)]
+        return f"{self.title}\n\n{columns([head, *body], '<' + '>' * len(TEMPERATURES))}"
+
+    def figure(self) -> "Figure":
+        """Return bars for each temperature."""
+        figure = new_figure(8, 2.6)
+        panels = new_axes(figure, 1, len(TEMPERATURES))
+        for i, (axes, temperature) in enumerate(zip(panels, TEMPERATURES, strict=True)):
+            axes.barh(range(len(self.tokens)), [row[i] for row in self.rows], color=COLOURS[0])
+            axes.set_yticks(range(len(self.tokens)), self.tokens if i == 0 else [""] * len(self.tokens))
+            axes.set(xlim=(0, 1), title=f"T = {temperature:g}")
+            axes.invert_yaxis()
+        figure.suptitle(self.title, fontsize=9)
+        return figure
+
+
+def with_temperature(log_prob_V: Tensor, temperature: float) -> Tensor:
+    """Return softmax(log_prob / temperature), (V)."""
+    return (log_prob_V.double() / temperature).softmax(dim=-1)
+
+
+@torch.inference_mode()
+def temperature_picture(model_folder: ModelFolder, sentence: str, prefix: str = "") -> TemperaturePicture:
+    """Return the probabilities of the token that follows a prefix of the translation of a sentence.
+
+    Args:
+        model_folder: the model.
+        sentence: the source; UserError if it is empty or too long to draw.
+        prefix: beginning of the translation; UserError if it is too long for one of the sentence.
+    """
+    model, tokenizer = model_folder.model, model_folder.tokenizer
+    src, start = encoded(model_folder, sentence), forced_ids(tokenizer, prefix)
+    if len(start) >= (limit := max_length(model_folder, src)):
+        raise UserError(f"--prefix: has {len(start)} tokens, and a translation of this sentence may have {limit - 1}")
+    step = ModelStep(model, source_batch(model, [src]))
+    for token in (model.config.bos, *start):
+        log_prob_1V = step(torch.tensor([token], device=model.device))
+    if log_prob_1V.isnan().any():
+        raise not_finite(model_folder.folder)
+    best = log_prob_1V[0].topk(min(N_TOKENS, log_prob_1V.size(1) - 2)).indices
+    columns = [with_temperature(log_prob_1V[0], t)[best].tolist() for t in TEMPERATURES]
+    names = [END if i == model.config.eos else label(*tokenizer.pieces([i])) for i in best.tolist()]
+    rows = [*zip(*columns, strict=True), [max(0.0, 1 - sum(column)) for column in columns]]
+    title = f"{sentence.strip()} \u2192 {prefix.strip()} ..." if prefix.strip() else f"{sentence.strip()} \u2192 ..."
+    return TemperaturePicture(title, [*names, OTHERS], [list(row) for row in rows])

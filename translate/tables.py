@@ -15,3 +15,12 @@ def rendered(rows: Sequence[Mapping[str, str]], form: Form) -> str:
     if form == "github":  # tabulate does not escape what separates its cells
         table = [[cell.replace("|", r"\|") for cell in cells] for cells in table]
     return str(tabulate(table[1:], table[0], tablefmt=form, disable_numparse=True))
+
+
+def columns(rows: Sequence[Sequence[str]], align: str = "") -> str:
+    """Return rows as columns without headings; `align` has "<" (left) or ">" (right) for the first columns."""
+    from tabulate import tabulate
+
+    sides = ["right" if side == ">" else "left" for side in align.ljust(len(rows[0]), "<")]
+    table = str(tabulate(rows, tablefmt="plain", disable_numparse=True, colalign=sides))
+    return "\n".join(line.rstrip() for line in table.split("\n"))

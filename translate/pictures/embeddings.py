@@ -1,4 +1,4 @@
-"""Words that are near each other in the embedding of a trained model (3.4)."""
+"""What a model knows of words and places: neighbours in the embedding (3.4), and the position encodings (3.5)."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -10,14 +10,16 @@ from torch.nn import functional as F
 
 from translate.errors import UserError
 from translate.models.folder import ModelFolder
-from translate.pictures.plotting import COLOURS, new_axes, new_figure
-from translate.pictures.terminal import bar, table
+from translate.pictures.plotting import COLOURS, heat_map, new_axes, new_figure
+from translate.pictures.terminal import bar, shade
+from translate.tables import columns
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 N_WORDS = 8
 _BAR = 20
+_POSITIONS, _LINES, _COLUMNS = 100, 24, 64
 
 
 @dataclass(frozen=True)
@@ -35,7 +37,7 @@ class WordsPicture:
     def text(self) -> str:
         """Return one line per word."""
         rows = [(word, f"{similarity:.2f}", bar(max(0.0, similarity), _BAR)) for word, similarity in self.words]
-        return f"{self.title}\n\n{table(rows, '<><')}"
+        return f"{self.title}\n\n{columns(rows, '<><')}"
 
     def figure(self) -> "Figure":
         """Return a bar per word."""
@@ -104,3 +106,45 @@ def analogy_picture(model_folder: ModelFolder, words: tuple[str, str, str]) -> W
     vector_D = space.vector_VD[b] - space.vector_VD[a] + space.vector_VD[c]
     title = "{} is to {} as {} is to".format(*(word.strip() for word in words))
     return WordsPicture(title, space.nearest(vector_D, ids))
+
+
+@dataclass(frozen=True)
+class PositionsPicture:
+    """The position encodings of a model.
+
+    Attributes:
+        title: one line.
+        encodings: by position and channel.
+    """
+
+    title: str
+    encodings: Tensor
+
+    def text(self) -> str:
+        """Return the first positions as lines of shaded cells, for some of the channels."""
+        n_channels = self.encodings.size(1)
+        stride = max(1, n_channels // _COLUMNS)
+        stride += stride % 2 and stride > 1  # an even stride meets sines only, if they alternate with cosines
+        rows = self.encodings[:_LINES, ::stride].tolist()
+        extent = self.encodings.abs().max().item()
+        lines = [f"{t:3} " + "".join(shade(x, -extent, extent) for x in row) for t, row in enumerate(rows)]
+        return "\n".join([f"{self.title}; lines are positions, a column is {stride} channels", "", *lines])
+
+    def figure(self) -> "Figure":
+        """Return a heat map of positions and channels."""
+        figure = new_figure(7, 3)
+        (axes,) = new_axes(figure)
+        extent = self.encodings.abs().max().item()
+        image = heat_map(axes, self.encodings.tolist(), low=-extent, high=extent, colours="RdBu")
+        axes.set(title=self.title, xlabel="channel", ylabel="position")
+        figure.colorbar(image)
+        return figure
+
+
+@torch.inference_mode()
+def positions_picture(model_folder: ModelFolder) -> PositionsPicture:
+    """Return the encodings of the first positions of the source."""
+    config = model_folder.model.config
+    n = min(_POSITIONS, config.max_length) if config.positions == "learned" else _POSITIONS
+    encodings = model_folder.model.src_positions(0, n).float().cpu()
+    return PositionsPicture(f"{config.positions} positions, d_model = {config.d_model}", encodings)

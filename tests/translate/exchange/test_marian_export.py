@@ -13,8 +13,8 @@ from transformer.config import ModelConfig
 from transformer.positions import sinusoids
 from translate.corpus.tokenizer import Tokenizer
 from translate.errors import UserError
-from translate.exchange import marian_folder
-from translate.exchange.marian_folder import block_order, export
+from translate.exchange import marian
+from translate.exchange.marian import block_order, export
 
 transformers = pytest.importorskip("transformers")
 
@@ -35,7 +35,7 @@ def test_logits_and_greedy_output_are_those_of_the_original(
     parts = tiny_parts(config, tokenizer, tmp_path / "ours")
     proof = export(parts, tmp_path / "theirs", TEXTS)
     assert proof.n_same == proof.n_sentences == len(TEXTS)
-    assert proof.largest <= 1e-5
+    assert proof.largest <= max(1e-5, 8 * proof.rounding)
 
 
 def test_text_through_transformers_alone_is_our_greedy_translation(tokenizer: Tokenizer, tmp_path: Path) -> None:
@@ -88,13 +88,25 @@ def test_features_missing_in_marian_are_named(
 @pytest.fixture
 def another_order() -> Iterator[pytest.MonkeyPatch]:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(marian_folder, "block_order", torch.arange)
+        patch.setattr(marian, "block_order", torch.arange)
         yield patch
 
 
+WIDE = dataclasses.replace(BASE, d_model=240, d_ff=900)
+
+
+def test_more_rounding_of_a_wide_model_is_no_difference(tokenizer: Tokenizer, tmp_path: Path) -> None:
+    proof = export(tiny_parts(WIDE, tokenizer, tmp_path / "ours"), tmp_path / "theirs", TEXTS)
+    assert proof.rounding > 1e-5
+    assert proof.n_same == proof.n_sentences
+
+
 @pytest.mark.usefixtures("another_order")
-def test_a_model_that_differs_is_refused_and_leaves_no_files(tokenizer: Tokenizer, tmp_path: Path) -> None:
-    parts = tiny_parts(BASE, tokenizer, tmp_path / "ours")
+@pytest.mark.parametrize("config", [BASE, WIDE])
+def test_a_model_that_differs_is_refused_and_leaves_no_files(
+    config: ModelConfig, tokenizer: Tokenizer, tmp_path: Path
+) -> None:
+    parts = tiny_parts(config, tokenizer, tmp_path / "ours")
     with pytest.raises(UserError, match="is not the original"):
         export(parts, tmp_path / "theirs", TEXTS)
     assert list(tmp_path.iterdir()) == [tmp_path / "ours"]
@@ -125,4 +137,4 @@ def test_a_thousand_sentences(tokenizer: Tokenizer, tmp_path: Path) -> None:
         [german for german, _ in generate("test", 1000, 7)],
     )
     assert (proof.n_sentences, proof.n_same) == (1000, 1000)
-    assert proof.largest <= 1e-5
+    assert proof.largest <= max(1e-5, 8 * proof.rounding)
