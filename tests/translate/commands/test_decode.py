@@ -8,7 +8,7 @@ import pytest
 
 from tests.translate.conftest import SENTENCES, random_model
 from transformer.model import Transformer
-from translate.cli import main
+from translate.commands.main import main
 from translate.config.decoding import DecodingConfig
 from translate.config.schema import TokenizerConfig
 from translate.corpus.tokenizer import train
@@ -145,7 +145,7 @@ def test_text_refers_to_decode_for_research_options(option: str, capsys: pytest.
         ("--json --alternatives-at 2", "add --alternatives"),
         ("--json --alternatives 2 --alternatives-at 2 --sample", "leave out --sample"),
         ("--json --alternatives 2 --alternatives-at 2 --n-best 2", "leave one out"),
-        ("--paper --temperature", "'--temperature' requires an argument"),
+        ("--paper --temperature", "--temperature: expected one argument"),
         ("--paper --beam 3", "leave out --beam"),
         ("--paper --sample", "leave out --paper"),
         ("--prefixes few", "fewer lines"),

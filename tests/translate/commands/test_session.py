@@ -7,10 +7,10 @@ import pytest
 
 from tests.translate.speakers import Echo
 from translate.commands import session, text
-from translate.commands.reading import TypedLines
+from translate.commands.lines import TypedLines
+from translate.commands.text import Text
 from translate.errors import UserError
 from translate.models.folder import ModelFolder
-from translate.options.translating import Text
 
 INTERRUPTED = "\x03"
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from translate.commands.writing import GrowingFile, writable
+from translate.commands.lines import GrowingFile, writable
 from translate.errors import UserError
 
 SETTINGS = {"model": "abc", "format": "text"}

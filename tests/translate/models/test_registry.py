@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from safetensors.torch import load_file
 
-from translate.cli import main
+from translate.commands.main import main
 from translate.errors import UserError
 from translate.inference.translator import Translator
 from translate.models import registry
