@@ -139,8 +139,10 @@ def _build(config: ExperimentConfig, folder: Path, say: Say, tokenizer: Tokenize
     for name, pairs in held_out.items():
         _write_jsonl(_held_out_file(folder, name), pairs)
     clean_file = folder / "train.jsonl"
-    augmenter = _augmenter(config, tokenizer)
-    cleaner = Cleaner(config.cleaning, HeldOut(itertools.chain.from_iterable(held_out.values())))
+    known = HeldOut(itertools.chain.from_iterable(held_out.values()) if config.cleaning.test_overlap else ())
+    check_tags(config, tokenizer)
+    augmenter = _augmenter(config, tokenizer, known)
+    cleaner = Cleaner(config.cleaning, known)
     n_pairs, n_replayed = _write_clean(config, cleaner, augmenter, clean_file)
     report = cleaner.report
     del cleaner  # frees its 16 bytes per pair before encoding needs as many
@@ -186,14 +188,25 @@ def _tags(config: ExperimentConfig) -> list[str]:
     return [TAG] if any(isinstance(s, MonoSource) and s.tag and s.side == "target" for s in sources) else []
 
 
-def _augmenter(config: ExperimentConfig, tokenizer: Tokenizer | None) -> Augmenter:
+def check_tags(config: ExperimentConfig, tokenizer: Tokenizer | None) -> None:
+    """Raise UserError if the corpus has tags that the tokenizer would spell out; None trains one that knows them."""
+    for tag in _tags(config):
+        if tokenizer is not None and tokenizer.ids([tag]) == [tokenizer.unk]:
+            raise UserError(
+                f"the tokenizer has no piece {tag}, which begins synthetic sources: set tag = false in the sources of "
+                'kind "mono", or start from a model that was trained with tags'
+            )
+
+
+def _augmenter(config: ExperimentConfig, tokenizer: Tokenizer | None, held_out: HeldOut) -> Augmenter:
     n_symbols = config.tokenizer.placeholders if tokenizer is None else tokenizer.n_placeholders
     if config.augmentation.markup and n_symbols < 2:
         raise UserError(
             f"augmentation.markup = {config.augmentation.markup} needs a tokenizer with two placeholders or more, and "
             f"this one has {n_symbols}; set tokenizer.placeholders, or augmentation.markup to 0"
         )
-    return Augmenter(config.augmentation, n_symbols, dictionary(config.data.langpair), config.data.source)
+    words = dictionary(config.data.langpair)
+    return Augmenter(config.augmentation, n_symbols, words, config.data.source, held_out.overlaps)
 
 
 def _write_clean(config: ExperimentConfig, cleaner: Cleaner, augmenter: Augmenter, clean_file: Path) -> tuple[int, int]:
@@ -272,6 +285,8 @@ def _say_report(report: Report, augmenter: Augmenter, say: Say) -> None:
     say(f"{report.read:,} pairs read, {report.kept:,} kept, dropped: {_dropped(report)}")
     if augmenter.added:
         say(f"variants added: {', '.join(f'{n:,} {kind}' for kind, n in augmenter.added.items())}")
+    if augmenter.refused:
+        say(f"variants skipped, as they are validation or test pairs: {augmenter.refused:,}")
 
 
 def _dropped(report: Report) -> str:

@@ -574,6 +574,46 @@ def test_variants_are_stored_and_counted_and_old_pairs_stay_last(root: Path, tmp
     assert min(augmenter.added.values()) > 0
 
 
+def test_no_variant_of_a_training_pair_is_a_test_pair(root: Path, tmp_path: Path) -> None:
+    """A pair that differs from a test pair in nothing but a name becomes that pair by augmentation."""
+    names = ["Tom", "Anna", "Klaus", "Maria", "Peter", "Julia", "Paul"]
+    tested = [(f"{name} schläft.", f"{name} sleeps.") for name in names[:3]]
+    trained = [(f"Heute schläft {name}.", f"Today {name} sleeps.") for name in names]
+    trained += [(f"{name} schläft!", f"{name} sleeps") for name in names]
+    write_pairs(root, "train", trained)
+    write_pairs(root, "test", tested)
+    values = experiment(root, vocab_size=400).model_dump(mode="json")
+    values["tokenizer"]["placeholders"] = 3
+    values["augmentation"] = {"case": 1.0, "ending": 1.0, "markup": 1.0, "names": 1.0, "joined": 0.0}
+    said: list[str] = []
+    prepared = prepare(parse(values, "a test"), tmp_path / "prepared", said.append)
+    decode = prepared.tokenizer.decode
+    seen = [(decode(prepared.train.src(i)), decode(prepared.train.tgt(i))) for i in range(prepared.train.n_pairs)]
+
+    def core(text: str) -> str:
+        return "".join(letter for letter in re.sub(r"\u27e6\d+\u27e7", "", text).casefold() if letter.isalnum())
+
+    held_out = {(core(source), core(target)) for source, target in tested}
+    assert not held_out & {(core(source), core(target)) for source, target in seen}
+    assert any("skipped, as they are validation or test pairs" in line for line in said)
+    assert prepared.manifest["counts"]["dropped"]["test_overlap"] == 3
+
+
+def test_a_tag_that_the_tokenizer_does_not_know_is_refused(root: Path, tmp_path: Path) -> None:
+    """It would be spelled out, letter by letter, in every synthetic source."""
+    known = prepare(experiment(root), tmp_path / "first", print).tokenizer
+    (root / "mono.en").write_text("The bird stays.\n", encoding="utf-8")
+    (root / "mono.de").write_text("Der Vogel bleibt.\n", encoding="utf-8")
+    values = experiment(root).model_dump(mode="json")
+    mono = {"kind": "mono", "path": "mono.en", "model": "none", "synthetic": "mono.de"}
+    values["data"]["train"] = [values["data"]["train"][0], mono]
+    with pytest.raises(UserError, match="has no piece <BT>"):
+        prepare(parse(values, "a test"), tmp_path / "second", print, known)
+    prepare(parse(values, "a test"), tmp_path / "third", print)
+    values["data"]["train"] = [values["data"]["train"][0], {**mono, "tag": False}]
+    prepare(parse(values, "a test"), tmp_path / "second", print, known)
+
+
 def test_upsampled_copies_are_adjacent_in_both_corpora(root: Path, tmp_path: Path) -> None:
     values = experiment(root).model_dump()
     values["data"]["train"] = [{**write_pairs(root, "few", PAIRS[:3]), "upsample": 5}, *values["data"]["train"]]
