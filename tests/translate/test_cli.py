@@ -109,9 +109,29 @@ def test_every_verb_has_a_help_text_without_code(verb: str, capsys: pytest.Captu
     assert "Annotated" not in out
 
 
-def test_the_version_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["--version"]) == 0
-    assert capsys.readouterr().out == f"translate {translate.__version__}\n"
+def test_the_version_names_the_commit_of_a_checkout(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Of the program, wherever it is called; without a checkout it is the version alone."""
+    git = ["git", "-c", "user.name=a", "-c", "user.email=a@example.org"]
+    root = tmp_path / "checkout"
+    file = root / "translate" / "commands" / "main.py"
+    file.parent.mkdir(parents=True)
+    file.write_text("", encoding="utf-8")
+    monkeypatch.setattr("translate.commands.main.__file__", str(file))
+
+    def said() -> str:
+        assert main(["--version"]) == 0
+        return capsys.readouterr().out
+
+    assert said() == f"translate {translate.__version__}\n"
+    for arguments in (["init", "-q"], ["add", "-A"], ["commit", "-qm", "a"]):
+        subprocess.run([*git, *arguments], cwd=root, check=True)
+    asked = ["git", "rev-parse", "HEAD"]
+    commit = subprocess.run(asked, cwd=root, check=True, capture_output=True, text=True).stdout[:12]
+    assert said() == f"translate {translate.__version__} (commit {commit})\n"
+    file.write_text("changed", encoding="utf-8")
+    assert said() == f"translate {translate.__version__} (commit {commit} with changes)\n"
 
 
 def test_a_sentence_is_translated_without_a_verb(

@@ -190,7 +190,7 @@ class _Decoder:
                 record |= {"alignment": pairs} if self._options.align else {}
                 yield best, json.dumps(record, ensure_ascii=False)
             else:
-                yield best, best.text + (f" ||| {pharaoh(pairs)}" if self._options.align else "")
+                yield best, _with_alignment(best.text, pharaoh(pairs)) if self._options.align else best.text
 
     def _aligned(self, line: str, translation: "Translation") -> list[tuple[int, int]]:
         """The word alignment of a line; UserError for a line that was translated in parts."""
@@ -233,6 +233,12 @@ class _Decoder:
                     {"text": t.text, "score": t.score, "log_prob": t.log_prob} for t in translations
                 ]
         return records
+
+
+def _with_alignment(text: str, alignment: str) -> str:
+    """A translation and its alignment on one line, which keeps the "\\r" of a line that ends in CRLF."""
+    end = "\r" if text.endswith("\r") else ""
+    return f"{text.removesuffix(end)} ||| {alignment}{end}"
 
 
 def _sampling(options: Decode) -> "Sampling":

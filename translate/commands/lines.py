@@ -3,7 +3,8 @@
 A growing file (`--resume`) can be continued after any interruption. Beside NAME stands .NAME.resume, which records the
 number of complete windows, their size in bytes, and the source and settings that produced them. It is written after
 each window, once the window's text is on the disk. To continue, the file is cut to the recorded size, and the source is
-read again up to there without translating it, so that no format has to save a state.
+read again up to there without translating it, so that no format has to save a state. The record stays when NAME is
+complete, so that the same command can tell a finished translation from another file.
 """
 
 import contextlib
@@ -285,6 +286,7 @@ class Progress:
     windows: int
     bytes: int
     settings: dict[str, object]
+    complete: bool = False
 
 
 class GrowingFile(Output):
@@ -304,21 +306,22 @@ class GrowingFile(Output):
         progress = None if force else self._progress()
         self.n_done = progress.windows if progress else 0
         self._size = progress.bytes if progress else 0
+        self._is_complete = progress is not None and progress.complete
 
     def _progress(self) -> Progress | None:
         """Return the progress of an earlier process; None if there is none."""
         size = self.place.stat().st_size if self.place.exists() else 0
         try:
-            progress = Progress(**read_json(self.beside))
-        except FileNotFoundError:
+            progress = Progress(**read_json(self.beside)) if self.beside.exists() else None
+        except (ValueError, TypeError) as error:
+            raise UserError(f"{self.beside}: damaged; start again with --force") from error
+        if progress is None or (progress.complete and size != progress.bytes):  # another program wrote it since
             if size:
                 raise UserError(
                     f"{self.place}: exists already and is not an unfinished translation; name another file, or add "
                     "--force to overwrite it"
-                ) from None
+                )
             return None
-        except (ValueError, TypeError) as error:
-            raise UserError(f"{self.beside}: damaged; start again with --force") from error
         for key, value in self.settings.items():
             if progress.settings.get(key) != value:
                 raise UserError(
@@ -331,7 +334,9 @@ class GrowingFile(Output):
 
     @contextlib.contextmanager
     def opened(self) -> Iterator["GrowingFile"]:
-        """Yield this output, cut to its complete windows; when the block ends, remove the .resume file."""
+        """Yield this output, cut to its complete windows; record that it is complete when the block ends."""
+        if self._is_complete:
+            say(f"{self.place}: is complete already")
         try:
             descriptor = os.open(self.place, os.O_RDWR | os.O_CREAT, 0o666)
         except OSError as error:
@@ -342,7 +347,7 @@ class GrowingFile(Output):
             self._file = file
             self._save()
             yield self
-        self.beside.unlink()
+        self._save(complete=True)
 
     def wants(self, n: int) -> bool:
         """True for windows that are not in the file yet."""
@@ -356,8 +361,9 @@ class GrowingFile(Output):
         self.n_done += 1
         self._save()
 
-    def _save(self) -> None:
-        write_json(self.beside, asdict(Progress(self.n_done, self._size, self.settings)), durable=True)
+    def _save(self, *, complete: bool = False) -> None:
+        progress = Progress(self.n_done, self._size, self.settings, complete)
+        write_json(self.beside, asdict(progress), durable=True)
 
 
 def writable(output: Path | None) -> AbstractContextManager[TextIO]:
@@ -396,6 +402,7 @@ def _moved_when_complete(file: TextIO, partial: Path, place: Path) -> Iterator[T
         if place.exists():
             shutil.copymode(place, partial)
         partial.replace(place)
+        place.with_name(f".{place.name}.resume").unlink(missing_ok=True)  # of a file that was here before
     except BaseException:
         if partial.stat().st_size:
             say(f"{partial} holds the translation up to the failure")

@@ -11,6 +11,7 @@ import sys
 from collections.abc import Sequence
 from importlib import import_module
 from io import TextIOWrapper
+from pathlib import Path
 from typing import Any
 
 from transformer.config import ConfigError
@@ -136,9 +137,7 @@ def _run(arguments: list[str]) -> int:
         print(program_help(), end="")
         return 0
     if verb == "--version":
-        from translate import __version__
-
-        print(f"translate {__version__}")
+        print(f"translate {_version()}")
         return 0
     if verb == "--completion":
         print(completion(rest), end="")
@@ -169,6 +168,27 @@ def program_help(width: int | None = None) -> str:
     """Return the help of the command itself, which lists the verbs; the width is that of the terminal by default."""
     groups = {group: [*verbs.items()] for group, verbs in GROUPS.items()}
     return sections("Usage: translate [VERB] [OPTIONS] ...", _SUMMARY, groups | {"Options": [*_OPTIONS]}, width)
+
+
+def _version() -> str:
+    """The version, and the commit if the program runs from a checkout."""
+    import subprocess
+
+    from translate import __version__
+
+    root = Path(__file__).parents[2]
+    if not (root / ".git").exists():
+        return __version__
+    git = ["git", "-C", str(root)]
+    try:
+        commit = subprocess.run([*git, "rev-parse", "--short=12", "HEAD"], capture_output=True, text=True, timeout=10)
+        status = [*git, "status", "--porcelain", "--untracked-files=no"]
+        changes = subprocess.run(status, capture_output=True, text=True, timeout=10)
+    except (OSError, subprocess.TimeoutExpired):  # without git
+        return __version__
+    if commit.returncode:
+        return __version__
+    return f"{__version__} (commit {commit.stdout.strip()}{' with changes' if changes.stdout else ''})"
 
 
 def _without_debug(arguments: Sequence[str]) -> tuple[list[str], bool]:

@@ -60,6 +60,15 @@ def test_prefixes_terms_and_alignments_appear_in_the_output(capsys: pytest.Captu
     assert all("alignment" in json.loads(line) for line in out("--align --json", capsys))
 
 
+def test_alignments_of_lines_that_end_in_crlf_stay_on_their_line(capsysbinary: pytest.CaptureFixture[bytes]) -> None:
+    outputs = []
+    for end in ("\n", "\r\n"):
+        Path("x.de").write_bytes("".join(f"{line}{end}" for line in LINES).encode())
+        assert main(["decode", "--align", "--input", "x.de"]) == 0
+        outputs.append(capsysbinary.readouterr().out)
+    assert outputs[1] == outputs[0].replace(b"\n", b"\r\n")
+
+
 def test_a_prefix_may_come_from_a_column_of_the_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     Path("columns").write_text(f"{LINES[0]}\tthe dog\n\n{LINES[1]}\n", encoding="utf-8")
     assert main(["decode", "--prefix-column", "--input", "columns", "--json"]) == 0

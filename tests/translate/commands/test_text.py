@@ -591,8 +591,8 @@ def test_a_resumed_translation_is_the_same(
     while codes[-1]:
         codes.append(main([*arguments, "parts", "--resume"]))
     assert codes.count(130) >= 3
+    assert main([*arguments, "parts", "--resume"]) == 0  # a second time is no error
     assert (tmp_path / "parts").read_bytes() == (tmp_path / "whole").read_bytes()
-    assert not list(tmp_path.glob(".parts*"))
 
 
 @pytest.mark.parametrize("change", ["source", "beam", "limit", "two-way", "--format lines"])
