@@ -231,6 +231,14 @@ def history_file() -> Path:
     return (Path(state) if state else Path.home() / ".local" / "state") / "translate" / "history"
 
 
+def is_first_session() -> bool:
+    """True if nothing was ever typed at the prompt of this user."""
+    try:
+        return not history_file().exists()
+    except RuntimeError:  # there is no home folder to remember it in
+        return False
+
+
 @contextlib.contextmanager
 def _history() -> Iterator[None]:
     """Line editing for `input`, with a history that is kept between sessions if it can be written."""

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from translate.commands.lines import ArrivingLines, TypedLines, given_lines
+from translate.commands.lines import ArrivingLines, TypedLines, given_lines, is_first_session
 from translate.errors import UserError, say
 from translate.models import registry
 
@@ -37,6 +37,11 @@ class Session:
     def hold(self, typed: TypedLines) -> None:
         """Translate each entry until Ctrl-D."""
         translator = self._opened(self._options)
+        if is_first_session():
+            say(
+                "translates what you type, and files with --input; `translate serve` opens a page for the browser, and "
+                "`translate --help` lists what else it can do"
+            )
         say(f"type a sentence and press Enter; {SWITCH} changes the direction, Ctrl-D ends")
         typed.name = _pair(translator)
         for entry in typed.entries():
