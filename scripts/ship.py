@@ -23,6 +23,8 @@ from bench_practical import answers, by_topic, chrf, sentences
 from results import Record, card_before, history, lineage, machine_name, score_cells, signatures, state_of, table
 
 from translate.commands import compress, evaluate
+from translate.commands.compress import Compress
+from translate.commands.evaluate import Evaluate
 from translate.config.load import load, read_library
 from translate.config.schema import ExperimentConfig
 from translate.corpus.sources import describe
@@ -31,8 +33,6 @@ from translate.exchange.argos_package import NAMES
 from translate.files import read_json
 from translate.models.folder import FILES, TranslationSpec
 from translate.models.registry import Weights
-from translate.options.comparing import Evaluate
-from translate.options.managing import Compress
 
 LIBRARY = Path(__file__).resolve().parents[1] / "configs" / "data" / "open.toml"
 CHECKED = "two-way"  # folder of the scores with the two-way check, in that of the compressed model

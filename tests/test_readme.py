@@ -17,12 +17,12 @@ from unittest import mock
 
 import pytest
 import torch
-import typer
 
 from tests.programs import program
 from transformer import layers
-from translate.cli import app, main
+from translate.commands.main import VERBS, main, options_of
 from translate.corpus.grammar import generate
+from translate.options import names_of
 
 outputs = program("outputs")
 
@@ -146,9 +146,7 @@ def test_links_lead_somewhere(name: str):
 
 def options() -> set[str]:
     """Every option of every verb."""
-    group = typer.main.get_command(app)
-    commands = [group, *group.commands.values()]
-    return {name for command in commands for parameter in command.params for name in parameter.opts}
+    return {"--version", "--debug", "--completion"} | {name for verb in VERBS for name in names_of(options_of(verb))}
 
 
 @EVERY_PAGE
@@ -163,7 +161,7 @@ def test_options_and_settings_that_are_named_exist(name: str):
         "--help",
         "--gpus",
         "--cpus",
-    }  # options of torchrun, typer, comet-score, docker
+    }  # options of torchrun, comet-score, docker
     code = re.findall(r"`([^`\n]+)`", page(name))
     known = options()
     for option in {option for text in code for option in re.findall(r"(?<![\w-])--[a-z][\w-]*", text)} - foreign:

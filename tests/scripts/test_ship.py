@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from tests.programs import SCRIPTS, program
-from translate.cli import main
+from translate.commands.main import main
 from translate.models.folder import ModelFolder
 
 CONFIG = """

@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from translate.commands.prepare import default_folder
+from translate.commands.prepare import Prepare, default_folder
 from translate.commands.prepare import run as prepare_command
 from translate.config.load import parse
 from translate.config.schema import ExperimentConfig
@@ -28,7 +28,6 @@ from translate.corpus.sources import Pair
 from translate.corpus.tokens import read_tokens
 from translate.corpus.words import dictionary
 from translate.errors import UserError
-from translate.options.training import Prepare
 
 NOUNS = {"Hund": "dog", "Tisch": "table", "Mann": "man", "Baum": "tree", "Vogel": "bird"}
 VERBS = {"steht": "stands", "fällt": "falls", "bleibt": "stays"}
@@ -490,7 +489,7 @@ FULL_DISK = """
 import resource, sys
 from pathlib import Path
 from translate.commands.prepare import run
-from translate.options.training import Prepare
+from translate.commands.prepare import Prepare
 from translate.errors import UserError
 resource.setrlimit(resource.RLIMIT_FSIZE, (int(sys.argv[3]),) * 2)
 try:
@@ -710,7 +709,7 @@ max_steps = 1
         encoding="utf-8",
     )
     code = (
-        "from translate.cli import main\n"
+        "from translate.commands.main import main\n"
         "try:\n    main(['prepare', 'zh.toml', '--out', 'prepared'])\n"
         "finally:\n    print([l for l in open('/proc/self/status') if l.startswith('VmHWM')][0].split()[1])\n"
     )

@@ -9,7 +9,7 @@ import pytest
 
 from tests.translate.experiments.conftest import EXPERIMENT
 from transformer.presets import PRESETS, model_config, resolve
-from translate.cli import main
+from translate.commands.main import main
 from translate.config.load import load
 from translate.corpus.batches import Sampler
 from translate.corpus.prepare import Prepared

@@ -17,9 +17,9 @@ from safetensors.torch import load_file
 
 import translate
 from translate.commands import train
+from translate.commands.train import Train
 from translate.corpus.batches import Batch, Position
 from translate.corpus.manifest import Mixture
-from translate.options.training import Train
 from translate.training import checkpoint, distributed
 from translate.training.batch_feed import BatchFeed
 from translate.training.distributed import ALONE, Ranks, Watch
