@@ -50,11 +50,11 @@ class Batch:
 
 def longest_source(pairs: EncodedPairs, max_tokens: int) -> int:
     """Return the length of the longest source sentence that a Sampler of these pairs uses, without eos; at least 1."""
-    return int(pairs.src_lengths[_eligible(pairs, max_tokens)].max(initial=1))
+    return int(pairs.src_lengths[eligible(pairs, max_tokens)].max(initial=1))
 
 
-def _eligible(pairs: EncodedPairs, max_tokens: int) -> Index:
-    """Return the pairs whose sides have at most `max_tokens` tokens, eos or bos included."""
+def eligible(pairs: EncodedPairs, max_tokens: int) -> Index:
+    """Return the numbers of the pairs whose sides have at most `max_tokens` tokens, eos or bos included."""
     longest = np.maximum(pairs.src_lengths, pairs.tgt_lengths)
     return np.flatnonzero(longest < max_tokens).astype(np.int32 if pairs.n_pairs < 2**31 else np.int64)
 
@@ -94,14 +94,14 @@ class Sampler:
 
     def _new_and_replayed(self) -> tuple[Index, Index]:
         """Return the eligible pairs of the new and of the older corpus."""
-        eligible = _eligible(self.pairs, self.max_tokens)
-        n_new = int(np.searchsorted(eligible, self.pairs.n_pairs - self.n_replayed))
-        return eligible[:n_new], eligible[n_new:]
+        short = eligible(self.pairs, self.max_tokens)
+        n_new = int(np.searchsorted(short, self.pairs.n_pairs - self.n_replayed))
+        return short[:n_new], short[n_new:]
 
     def _members(self, rng: np.random.Generator) -> Index:
         """Return the pairs of one epoch, with repeats."""
         if not self.replay_share:
-            return _eligible(self.pairs, self.max_tokens)
+            return eligible(self.pairs, self.max_tokens)
         new, old = self._new_and_replayed()
         n_replayed = round(len(new) * self.replay_share / (1 - self.replay_share))
         times, rest = divmod(n_replayed, len(old))
@@ -110,7 +110,18 @@ class Sampler:
     @property
     def n_too_long(self) -> int:
         """Number of pairs that training leaves out because a side is longer than max_tokens."""
-        return self.pairs.n_pairs - len(_eligible(self.pairs, self.max_tokens))
+        return self.pairs.n_pairs - len(eligible(self.pairs, self.max_tokens))
+
+    def n_batches(self, n_epochs: int) -> int:
+        """Return the number of batches in the first `n_epochs` epochs; with replay, epochs may differ in it."""
+        if not self.replay_share:
+            return n_epochs * len(self.batches(0))
+        return sum(map(self._n_batches_of, range(n_epochs)))
+
+    def _n_batches_of(self, epoch: int) -> int:
+        members = self._members(np.random.default_rng([self.seed, epoch]))
+        longest, _ = _order(self.pairs.src_lengths[members], self.pairs.tgt_lengths[members])
+        return sum(1 for _ in _cuts(np.sort(longest), self.batch_tokens))
 
     def batches(self, epoch: int) -> Sequence[Index]:
         """Return the sentence indices of every batch of an epoch, in the order of training."""
