@@ -205,7 +205,7 @@ def test_the_grid_of_seeds_swaps_the_corpus_for_the_other_direction() -> None:
 
 @every_config
 def test_no_corpus_is_listed_twice_in_an_experiment(name: str) -> None:
-    """A second copy would be dropped as a duplicate; `upsample` repeats a corpus."""
+    """A second copy would be dropped as a duplicate; `weight` repeats a corpus."""
     data = experiment(name).data
     corpora = [describe(source) for source in (*data.train, *(data.replay.sources if data.replay else ()))]
     assert len(set(corpora)) == len(corpora)

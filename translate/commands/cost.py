@@ -7,7 +7,7 @@ from translate.commands.messages import say
 from translate.commands.prepare import complete, default_folder
 from translate.config.load import load
 from translate.config.schema import ExperimentConfig
-from translate.corpus.manifest import Manifest, corpus_settings, differing, read_manifest
+from translate.corpus.manifest import Manifest, corpus_settings, differing, mixture, read_manifest
 from translate.errors import UserError
 from translate.experiments import cost
 from translate.experiments.layout import Form, rendered
@@ -63,7 +63,7 @@ def _tokens(config: ExperimentConfig, manifest: Manifest | None) -> float:
         limits.append(training.max_steps * training.accumulate * training.batch_tokens)
     if training.max_epochs and manifest:
         tokens = max(manifest["counts"]["tokens"].values())
-        limits.append(training.max_epochs * tokens * _shown(config, manifest["counts"]))
+        limits.append(training.max_epochs * tokens * _shown(config, manifest))
     if not limits:
         raise UserError(
             "training.max_epochs alone gives no number of tokens; run `translate prepare` first, or give --tokens"
@@ -71,12 +71,11 @@ def _tokens(config: ExperimentConfig, manifest: Manifest | None) -> float:
     return min(limits)
 
 
-def _shown(config: ExperimentConfig, counts: Manifest) -> float:
-    """Return the pairs of an epoch over those of the prepared corpus: an epoch uses a sample of data.replay."""
-    if config.data.replay is None:
-        return 1.0
-    n_pairs = counts["kept"] + sum(counts.get("added", {}).values()) + counts.get("upsample", 0)
-    return float((n_pairs - counts["replay"]) / (1 - config.data.replay.share) / n_pairs)
+def _shown(config: ExperimentConfig, manifest: Manifest) -> float:
+    """Return the pairs of an epoch over those of the prepared corpus, by the weights of the sources."""
+    spans, share = mixture(manifest, config.data)
+    n_new = sum(span.n_pairs * span.weight for span in spans if not span.replayed)
+    return n_new / (1 - share) / sum(span.n_pairs for span in spans)
 
 
 def _length(manifest: Manifest | None) -> int:

@@ -82,6 +82,14 @@ class Tokenizer:
         return int(self._processor.vocab_size())
 
     @property
+    def is_bpe(self) -> bool:
+        """Whether the pieces are merges of byte-pair encoding."""
+        from sentencepiece import sentencepiece_model_pb2 as schema
+
+        model = schema.ModelProto.FromString(self.serialized)
+        return bool(model.trainer_spec.model_type == schema.TrainerSpec.BPE)
+
+    @property
     def unk(self) -> int:
         """Id of the unknown piece, which does not occur with byte fallback."""
         return UNK

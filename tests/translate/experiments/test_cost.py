@@ -10,6 +10,7 @@ import pytest
 from tests.translate.experiments.conftest import EXPERIMENT
 from transformer.presets import PRESETS, model_config, resolve
 from translate.cli import main
+from translate.config.load import load
 from translate.corpus.batches import Sampler
 from translate.corpus.prepare import Prepared
 from translate.errors import UserError
@@ -168,7 +169,7 @@ def test_an_epoch_has_only_a_sample_of_the_replayed_corpus(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    train = 'train = [{ kind = "grammar", split = "train", pairs = 70, upsample = 3 }]'
+    train = 'train = [{ kind = "grammar", split = "train", pairs = 70, weight = 3 }]'
     old = 'replay = { share = 0.3, sources = [{ kind = "grammar", split = "train", pairs = 1500, seed = 7 }] }'
     text = EXPERIMENT.replace("max_steps = 6", "max_epochs = 6").replace(EXPERIMENT.split("\n")[4], f"{train}\n{old}")
     Path("toy.toml").write_text(text, encoding="utf-8")
@@ -177,7 +178,7 @@ def test_an_epoch_has_only_a_sample_of_the_replayed_corpus(
     assert main(["cost", "toy.toml", "--hardware", "P100"]) == 0
     tokens = float(re.search(r"^tokens, each side +(\S+)$", capsys.readouterr().out, re.MULTILINE)[1])
     corpus = Prepared.open(Path("prepared/toy"))
-    pairs, n_replayed = corpus.train, corpus.n_replayed
-    epoch = np.concatenate(Sampler(pairs, 300, 60, seed=1, n_replayed=n_replayed, replay_share=0.3).batches(0))
+    pairs, mixture = corpus.train, corpus.mixture(load(Path("toy.toml")).data)
+    epoch = np.concatenate(Sampler(pairs, 300, 60, 1, mixture).batches(0))
     expected = 6 * max(pairs.src_lengths[epoch].sum(), pairs.tgt_lengths[epoch].sum())
     assert tokens == pytest.approx(expected, rel=0.05)
