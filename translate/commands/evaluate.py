@@ -12,12 +12,11 @@ from translate.commands.messages import say
 from translate.commands.systems import System
 from translate.commands.test_sets import TestSets, find_sets
 from translate.corpus.sources import Pair
-from translate.errors import UserError
+from translate.errors import UserError, optional_package
 from translate.evaluation import report
 from translate.evaluation.other_metrics import comet, paper_bleu, program
 from translate.evaluation.report import Result
 from translate.evaluation.scores import metrics, paired_scores, score
-from translate.optional import optional_package
 from translate.options.comparing import Evaluate
 from translate.tables import Form, rendered
 

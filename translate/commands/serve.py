@@ -11,11 +11,10 @@ from dataclasses import replace
 from pathlib import Path
 
 from translate.commands.messages import say
-from translate.errors import UserError
+from translate.errors import UserError, optional_package
 from translate.files import locked
 from translate.models import registry
 from translate.models.folder import TranslationSpec
-from translate.optional import optional_package
 from translate.options.serving import Serve
 
 _ORIGIN = re.compile(r"\*|null|[a-z][a-z0-9+.-]*://[^/\s]+")
