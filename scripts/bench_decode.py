@@ -32,7 +32,7 @@ from contenders import Answer, answer_tasks, machine, median_ratio, peak_mb, sta
 from results import decoding_table
 
 from transformer.search.model_step import pad_batch
-from translate.commands.messages import say
+from translate.errors import say
 from translate.evaluation.scores import corpus_bleu
 from translate.inference.engine import TorchEngine
 from translate.inference.translator import Translator

@@ -3,13 +3,23 @@
 import json
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Annotated
 
-from translate.commands.messages import say
-from translate.errors import UserError
+from translate.errors import UserError, say
 from translate.models import registry
 from translate.models.folder import TranslationSpec
-from translate.options.managing import Models
+from translate.options import MODEL_HELP, Json, argument
 from translate.tables import columns
+
+RUNS = "Runs"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Models:
+    """List the installed models and runs, or show the card of one."""
+
+    model: Annotated[Path | None, argument("MODEL", f"Show the card of this model. {MODEL_HELP}.")] = None
+    as_json: Json = False
 
 
 @dataclass(frozen=True)

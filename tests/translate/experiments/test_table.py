@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from sacrebleu.significance import PairedTest
 
 from tests.translate.experiments.conftest import GRID, Write, jobs_of, run
-from translate.cli import main
+from translate.commands.main import main
 from translate.errors import UserError
 from translate.evaluation.scores import metrics
 from translate.experiments import records, runner
