@@ -8,7 +8,7 @@ from translate.errors import UserError
 from translate.models import registry
 from translate.models.folder import TranslationSpec
 from translate.options.translating import Translating
-from translate.text import formats, identification
+from translate.text import formats, languages
 
 _BEGINNING = 2**20  # bytes of a file that are read to guess its language; the head of a web page may be long
 
@@ -37,7 +37,7 @@ def _guess(options: Translating, exported: bool, layout: str, column: int) -> st
     known = sorted({spec.source for spec in specs if options.to_language in (None, spec.target)})
     if not known:
         return None
-    guessed = identification.language_of(formats.prose(_sample(options), layout, column), known)
+    guessed = languages.language_of(formats.prose(_sample(options), layout, column), known)
     if guessed is None:
         raise UserError(f"--from auto: cannot guess the language of the text; name one of {', '.join(known)}")
     say(f"guessed the source language: {guessed}")

@@ -28,7 +28,7 @@ class Comparing:
     beam: declaring.Beam = None
     alpha: declaring.Alpha = None
     length_penalty: declaring.LengthPenalty = None
-    two_way: declaring.TwoWay = False
+    rerank: declaring.Rerank = None
     engine: declaring.Engine = "torch"
     precision: declaring.Precision = None
     threads: declaring.Threads = None

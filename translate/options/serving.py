@@ -48,10 +48,6 @@ class Serve:
     workers: Annotated[int, value(COMPUTING, "N", "Processes, each with its own models.", min=1, max=64)] = 1
     threads: declaring.Threads = None
     beam: declaring.Beam = None
-    one_way: Annotated[
-        bool,
-        flag(COMPUTING, "--one-way", "Do not check with the other direction [default: check if CTranslate2 computes]."),
-    ] = False
     batch_tokens: Annotated[int, value(COMPUTING, "N", "Tokens that are translated together.", min=1)] = 512
     unload: Annotated[
         float, value(COMPUTING, "SECONDS", "Unload a model that was not used for so long.", min=0.001)

@@ -46,11 +46,10 @@ class Text(Translating):
         ),
     ] = None
     column: Annotated[int, value(FILES, "N", "Column of a TSV file, counted from 1.", min=1)] = 1
-    no_guards: Annotated[bool, flag(OUTPUT, "--no-guards", "Turn off the checks of language, copies and numbers.")] = (
-        False
-    )
-    two_way: Annotated[bool, flag(OUTPUT, "--two-way", "Check with the model of the other direction.")] = False
-    one_way: Annotated[bool, flag(OUTPUT, "--one-way", "Do not [default: check if CTranslate2 computes].")] = False
+    checks: Annotated[
+        bool, flag(OUTPUT, "--checks/--no-checks", "Check each translation, and search again after some mistakes.")
+    ] = True
+    rerank: declaring.Rerank = None
     engine: declaring.Engine = "auto"
     precision: declaring.Precision = None
 

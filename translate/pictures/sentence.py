@@ -2,8 +2,8 @@
 
 from transformer.search.hypothesis import SearchConfig
 from translate.errors import UserError
-from translate.inference.engine import TorchEngine
-from translate.inference.sentence_search import SentenceSearch
+from translate.inference.engines import TorchEngine
+from translate.inference.search import SentenceSearch
 from translate.models.folder import ModelFolder
 
 MAX_TOKENS = 60  # more are too small to read in any form

@@ -9,7 +9,7 @@ from torch import Tensor
 
 from transformer.search.model_step import ModelStep, source_batch
 from translate.errors import UserError
-from translate.inference.terms import forced_ids
+from translate.inference.research import forced_ids
 from translate.models.folder import ModelFolder, not_finite
 from translate.pictures.plotting import COLOURS, new_axes, new_figure
 from translate.pictures.sentence import END, encoded, label, max_length

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from transformer.search.hypothesis import SearchConfig
-from translate.inference.engine import Batch, Engine, Found, Scorer, Search, Sources, side_by_side
+from translate.inference.engines import Batch, Engine, Found, Scorer, Search, Sources, side_by_side
 from translate.serving.scheduler import Scheduler, Ticket
 
 
