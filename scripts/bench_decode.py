@@ -34,7 +34,7 @@ from results import decoding_table
 from transformer.search.model_step import pad_batch
 from translate.commands.messages import say
 from translate.evaluation.scores import corpus_bleu
-from translate.inference.engine import TorchEngine
+from translate.inference.engines import TorchEngine
 from translate.inference.translator import Translator
 from translate.machine import tune_malloc
 from translate.models import folder as model_folder

@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 
 from transformer.search.hypothesis import Hypothesis
-from translate.inference.sentence_search import Ids, SentenceSearch
+from translate.inference.search import Ids, SentenceSearch
 from translate.inference.translator import Translator
 from translate.models.folder import ModelFolder
 from translate.text.placeholders import PLACEHOLDER

@@ -21,12 +21,14 @@ _MAX_SMALL_TALK = 6  # words; a longer sentence has enough context to tell nouns
 _MAX_ABBREVIATION = 4  # letters; a longer text in capitals is taken for shouted text
 _TOKEN = re.compile(r"\w+(?:-\d\w*)?")  # a word or a code, such as COVID-19
 
-_LARGEST_UNCHECKED = 24  # numbers up to here may be words such as an article, or another hour of the clock
+_LARGEST_UNCHECKED = 1  # it may be an article
 _HALF_DAY = 12  # hours
 # A number with its separators; 1 234 and 1'234 too.
 _NUMBER = re.compile(r"\d{1,3}(?:[ \u00a0\u2009\u202f'\u2019]\d{3})+(?!\d)(?:[.,]\d+)?|\d+(?:[.,:/-]\d+)*")
 _DATE = re.compile(r"[0-3]?\d([./])[01]?\d(?:\1(?:\d\d){1,2}|(?=\.))|[0-3]?\d/[01]?\d|\d{4}-[01]\d-[0-3]\d")
 _YEAR = re.compile(r"(?<![\d.,])(1\d|20) (\d\d)(?!\d|[.,]\d)")  # nineteen eighty-four
+_SIGNS = "[\u20ac$\u00a3\u00a5%\u2030]"  # of currencies and shares, which are held with their number
+_SIGNED = re.compile(rf"(?:{_SIGNS}[ \u00a0]?)?({_NUMBER.pattern})(?:[ \u00a0]?{_SIGNS})?")
 _HYPHEN = re.compile(r"(?<=\w)-(?=\w)")  # twenty-year-old
 
 
@@ -117,12 +119,11 @@ def _capitalised(text: str) -> str:
 
 
 def missing_numbers(output: str, source: str, target: str) -> list[tuple[int, int]]:
-    """Return where the numbers of `source` are that its translation lacks.
+    """Return where the numbers of `source` are that its translation lacks, each with a sign such as % beside it.
 
     A number is there if its digits are, with whatever separators, or each of its groups of digits; a date without a
-    group up to twelve, which may be a month's name; a time of day in hours up to 12 or up to 24; "3,5 million" as
-    3500000; and a number in words, in languages known to text2num. Numbers up to 24 without separators are not checked,
-    because they may be an article, a pronoun or an hour.
+    group up to twelve, which may be a month's name; an hour half a day earlier or later; "3,5 million" as 3500000; and
+    a number in words, in languages known to text2num. The number 1 is not checked, as it may be an article.
 
     Args:
         output: the translation.
@@ -136,7 +137,8 @@ def missing_numbers(output: str, source: str, target: str) -> list[tuple[int, in
     lost = _not_in(said, wanted)
     if lost and len(words := _with_digits(said, target)) and words != said:
         lost = _not_in(f"{said} {words}", lost)
-    return [match.span() for match in lost]
+    signed = {match.start(1): match.span() for match in _SIGNED.finditer(source)}
+    return [signed.get(match.start(), match.span()) for match in lost]
 
 
 def _blank(match: re.Match[str]) -> str:
@@ -153,7 +155,7 @@ def _not_in(text: str, wanted: Sequence[re.Match[str]]) -> list[re.Match[str]]:
     lost = []
     for match in wanted:
         forms = _forms(match[0])
-        i = next((i for i, number in enumerate(found) if _digits(number) in forms), None)
+        i = next((i for i, number in enumerate(found) if _form(number) in forms), None)
         if i is None:
             lost.append(match)
         else:
@@ -167,15 +169,22 @@ def _digits(number: str) -> str:
     return re.sub(r"\D", "", number)
 
 
-def _forms(number: str) -> list[str]:
-    """Return the digits of a number, and those of a time of day half a day earlier or later."""
-    hours, *rest = re.split(r"\D", number)
-    forms = [_digits(number)]
-    if len(rest) == 1 and len(hours) <= 2 and len(rest[0]) == 2:
-        others = [int(hours) - _HALF_DAY, int(hours) + _HALF_DAY]
-        forms += [f"{hour}{rest[0]}" for hour in others if 0 <= hour <= 2 * _HALF_DAY]
-        forms += [f"{hour:02}{rest[0]}" for hour in (int(hours), *others) if 0 <= hour < 10]
-        forms += [str(hour) for hour in (int(hours), *others) if hour >= 0 and rest[0] == "00"]
+def _form(number: str) -> tuple[str, bool]:
+    """Return the digits of a number, and whether it ends in one or two decimals, so that 12,50 is not 1250."""
+    return _digits(number), re.search(r"\D\d\d?\Z", number) is not None
+
+
+def _forms(number: str) -> set[tuple[str, bool]]:
+    """Return the form of a number; for an hour or a time of day also those half a day earlier or later."""
+    forms = {_form(number)}
+    hour, *minutes = re.split(r"\D", number)
+    if len(hour) > 2 or len(minutes) > 1 or (minutes and len(minutes[0]) != 2):
+        return forms
+    hours = {h % (2 * _HALF_DAY) for h in (int(hour), int(hour) - _HALF_DAY, int(hour) + _HALF_DAY) if int(hour) <= 24}
+    written = {text for h in {*hours, *({24} if 0 in hours else ())} for text in (str(h), f"{h:02}")}
+    forms |= {(h + "".join(minutes or ["00"]), True) for h in written}
+    if not minutes or minutes[0] == "00":
+        forms |= {(h, False) for h in written}
     return forms
 
 
@@ -193,9 +202,11 @@ def _has_groups(number: re.Match[str], groups: Counter[str]) -> bool:
 
 
 def _has_scale(number: str, found: Iterable[str]) -> bool:
-    """Return whether a number times a thousand or more is there, as 3500000 is for 3,5 million."""
-    digits = _digits(number).lstrip("0")
-    return not number.isdigit() and any(re.fullmatch(f"{digits}0{{3,}}", _digits(other)) for other in found)
+    """Return whether a decimal times a thousand, a million and so on is there, as 3500000 is for 3,5 million."""
+    *_, decimals = re.split(r"\D", number)
+    digits, others = _digits(number).lstrip("0"), {_digits(other) for other in found}
+    powers = (n - len(decimals) for n in (3, 6, 9, 12)) if decimals != number else ()
+    return any(n >= 0 and digits + n * "0" in others for n in powers)
 
 
 def _with_digits(text: str, language: str) -> str:

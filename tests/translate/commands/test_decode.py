@@ -75,7 +75,7 @@ def test_a_line_in_parts_has_no_alignment(
 ) -> None:
     config = replace(parts.model.config, positions="sinusoidal")
     model_folder.save(Transformer(config), parts.tokenizer, parts.spec, Path("endless"))
-    monkeypatch.setattr("translate.inference.sentence_search.LIMIT", 17)
+    monkeypatch.setattr("translate.inference.search.LIMIT", 17)
     arguments = ["decode", "--align", "--model", "endless"]
     assert main([*arguments, LINES[1]]) == 0
     assert main([*arguments, " ".join(LINES * 2)]) == 2

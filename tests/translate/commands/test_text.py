@@ -24,12 +24,12 @@ from translate.commands.notes import Notes
 from translate.commands.text import LINE_FORMATS, _translations, windows
 from translate.config.decoding import DecodingConfig
 from translate.inference import opening
-from translate.inference.engine import TorchEngine
+from translate.inference.engines import TorchEngine
 from translate.inference.translator import Translator
 from translate.models.folder import ModelFolder
 from translate.options.translating import Text
 from translate.text.formats import FORMATS, reader
-from translate.text.pieces import Piece
+from translate.text.sentences import Piece
 from translate.text.translation import SUSPICIOUS, Translation
 
 QUESTION = "Der Hund, den du siehst, ist nicht von hier."

@@ -8,9 +8,9 @@ import pytest
 from tests.translate.conftest import random_model
 from transformer.search.scoring import score_ids
 from translate.errors import UserError
-from translate.inference.alternatives import alternatives, branches
+from translate.inference.research import alternatives, branches
 from translate.inference.research import SearchEngine, SearchRules, translate_from
-from translate.inference.terms import Term
+from translate.inference.research import Term
 from translate.inference.translator import Translator
 from translate.models.folder import ModelFolder
 from translate.text.translation import Translation

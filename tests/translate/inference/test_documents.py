@@ -2,9 +2,9 @@
 
 import pytest
 
-from translate.inference.documents import joined, translate_documents
+from translate.inference.translator import joined, translate_documents
 from translate.inference.translator import Translator
-from translate.inference.variants import variants
+from translate.inference.translator import variants
 
 TEXT = "der Hund schläft.\r\n\n  die Katze singt im Haus. das Kind läuft.  \n\tein Vogel"
 

@@ -13,8 +13,8 @@ import torch
 from transformer.search.hypothesis import Hypothesis, SearchConfig
 from translate.corpus.tokenizer import Tokenizer
 from translate.errors import UserError
-from translate.inference.engine import Batch, Engine, Found, Precision, Search, TorchEngine, side_by_side
-from translate.inference.sentence_search import LIMIT
+from translate.inference.engines import Batch, Engine, Found, Precision, Search, TorchEngine, side_by_side
+from translate.inference.search import LIMIT
 from translate.inference.translator import Translator
 from translate.models.folder import ModelFolder, TranslationSpec
 
@@ -145,7 +145,7 @@ def test_the_time_per_thread_count_is_measured_once_a_second(
         return 1.0
 
     monkeypatch.setattr(TorchEngine, "_seconds", seconds)
-    monkeypatch.setattr("translate.inference.engine.perf_counter", lambda: now[0])
+    monkeypatch.setattr("translate.inference.engines.perf_counter", lambda: now[0])
     try:
         for now[0], n_threads in ((100.0, 2), (100.9, 2), (100.9, 3), (101.8, 3), (102.0, 3)):
             assert engine._faster(n_threads) in (1, n_threads)

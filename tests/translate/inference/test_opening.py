@@ -20,8 +20,8 @@ from transformer.search.scoring import score_ids
 from translate.commands import compress
 from translate.corpus.grammar import generate
 from translate.errors import UserError
-from translate.inference.engine import TorchEngine
-from translate.inference.opening import EngineName, open_engine, open_scorer, torch_engine
+from translate.inference.engines import TorchEngine
+from translate.inference.engines import EngineName, open_engine, open_scorer, torch_engine
 from translate.inference.translator import Translator
 from translate.models import cache, registry
 from translate.models.folder import ModelFolder
@@ -29,7 +29,7 @@ from translate.options.managing import Compress
 
 ctranslate2 = pytest.importorskip("ctranslate2")
 
-from translate.inference.ctranslate2_engine import CTranslate2Engine  # noqa: E402
+from translate.inference.engines import CTranslate2Engine  # noqa: E402
 
 LINES = [*SENTENCES, "", "  {x} der Hund. Die Katze schläft!  ", "7 Hunde", "der Hund " * 700]
 MODELS = [name for name, _ in registry.installed() if name in ("de-en", "en-de")]

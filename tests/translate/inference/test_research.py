@@ -15,7 +15,7 @@ from translate.config.schema import TokenizerConfig
 from translate.corpus.tokenizer import train
 from translate.errors import UserError
 from translate.inference.research import SearchEngine, SearchRules, translate_from
-from translate.inference.terms import Term, forced_ids
+from translate.inference.research import Term, forced_ids
 from translate.inference.translator import Translator
 from translate.models.folder import ModelFolder
 from translate.text.translation import Translation

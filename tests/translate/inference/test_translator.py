@@ -13,7 +13,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import translate.inference.sentence_search
+import translate.inference.search
 import translate.inference.translator
 from tests.translate.conftest import SENTENCES, random_model
 from tests.translate.speakers import Echo
@@ -22,11 +22,11 @@ from transformer.model import Transformer
 from translate.config.schema import TokenizerConfig
 from translate.corpus.tokenizer import Tokenizer, train
 from translate.errors import UserError
-from translate.inference.sentence_search import LIMIT, SentenceSearch, _batches
+from translate.inference.search import LIMIT, SentenceSearch, _batches
 from translate.inference.translator import _BREAK, Translator
 from translate.models.folder import ModelFolder
-from translate.text.clauses import cut
-from translate.text.guards import longest_output
+from translate.text.sentences import cut
+from translate.text.checks import longest_output
 from translate.text.translation import Translation
 
 PLAIN = ["der Hund schläft im Haus.", "die Katze läuft am See.", "das Kind singt.", "ein Vogel", "Ja."]
@@ -73,7 +73,7 @@ def test_translating_shuffled_lines_shuffles_the_translations(translator: Transl
 def test_no_translation_depends_on_its_batch(translator: Translator, monkeypatch: pytest.MonkeyPatch) -> None:
     lines = mixture(53)
     together = translator.translate(lines)
-    monkeypatch.setattr(translate.inference.sentence_search, "BATCH_HYPOTHESES", 1)
+    monkeypatch.setattr(translate.inference.search, "BATCH_HYPOTHESES", 1)
     alone = translator.translate(lines)
     assert [t.tokens for t in alone] == [t.tokens for t in together]
     assert [t.score for t in alone] == pytest.approx([t.score for t in together], abs=1e-5)
@@ -262,7 +262,7 @@ def test_no_passage_depends_on_its_neighbours_or_its_batch(
     together = list(translator.passages(lines))
     order = random.Random(5).sample(range(len(lines)), len(lines))
     assert list(translator.passages([lines[i] for i in order])) == [together[i] for i in order]
-    monkeypatch.setattr(translate.inference.sentence_search, "BATCH_HYPOTHESES", 1)
+    monkeypatch.setattr(translate.inference.search, "BATCH_HYPOTHESES", 1)
     monkeypatch.setattr(translate.inference.translator, "WINDOW", 7)
     alone = list(translator.passages(lines))
     assert [(t.text, t.tokens, t.flags) for t in alone] == [(t.text, t.tokens, t.flags) for t in together]

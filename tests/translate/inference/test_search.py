@@ -12,11 +12,11 @@ import sacrebleu
 from tests.programs import program
 from tests.translate.conftest import MAX_LENGTH
 from translate.errors import UserError
-from translate.inference.ctranslate2_engine import CTranslate2Engine
-from translate.inference.engine import TorchEngine
+from translate.inference.engines import CTranslate2Engine
+from translate.inference.engines import TorchEngine
 from translate.inference.scoring import score
 from translate.inference.translator import Translator
-from translate.inference.two_way import ranked
+from translate.inference.search import ranked
 from translate.models.folder import ModelFolder
 from translate.text.translation import Translation, join
 

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from translate.text.characters import readable
-from translate.text.guards import NO_REPEAT
+from translate.text.checks import NO_REPEAT
 from translate.text.passages import Passages
 from translate.text.placeholders import symbol
 from translate.text.translation import Translation
