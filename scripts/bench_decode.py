@@ -33,6 +33,7 @@ from results import decoding_table
 
 from transformer.search.model_step import pad_batch
 from translate.commands.messages import say
+from translate.config.decoding import TranslationOptions
 from translate.evaluation.scores import corpus_bleu
 from translate.inference.engines import TorchEngine
 from translate.inference.translator import Translator
@@ -159,8 +160,8 @@ def ours(args: argparse.Namespace, folder: Path) -> Run:
     """Return this toolkit's translator, one sentence a line."""
     tune_malloc()
     engine = TorchEngine(ModelFolder.open(folder), "bf16" if args.work == "ours-bf16" else "fp32")
-    translator = Translator(engine, beam_size=args.beam, length_penalty="average")
-    return lambda lines: [translation.text for translation in translator.translate(lines)]
+    translator = Translator(engine, TranslationOptions(beam_size=args.beam, length_penalty="average"))
+    return lambda lines: [translation.text for translation in translator.translate_lines(lines)]
 
 
 def ctranslate2(args: argparse.Namespace, folder: Path) -> Run:

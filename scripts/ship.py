@@ -87,7 +87,7 @@ def ship(run: Path, to: Path, dtype: str, weaknesses: Path, best_source_tokens: 
     if not (small / "scores.json").exists():
         evaluate.run(Evaluate(systems=[small], out=small, engine="auto"))
     if not (small / CHECKED / "scores.json").exists():  # as users run it
-        evaluate.run(Evaluate(systems=[small], out=small / CHECKED, engine="auto", two_way=True))
+        evaluate.run(Evaluate(systems=[small], out=small / CHECKED, engine="auto"))
     card = "\n\n".join(chapters(run, small, weaknesses.read_text(encoding="utf-8").strip())) + "\n"
     to.mkdir(parents=True)
     for name in FILES:
@@ -209,7 +209,7 @@ def lines_of(title: str, card: str) -> list[str]:
 
 def practical(small: Path) -> str:
     """Return the chapter with the scores and translations of the practical sentences."""
-    found = answers(small, two_way=True)
+    found = answers(small)
     rows = [{"topic": topic, "chrF": str(value)} for topic, value in [*by_topic(found).items(), ("all", chrf(found))]]
     about = (
         f"{len(found)} sentences written for this project, translated with the settings of `translate text`. {BLOCK}"

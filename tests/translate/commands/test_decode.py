@@ -110,7 +110,7 @@ def test_the_paper_s_settings_replace_those_of_the_model(
     parts: ModelFolder, capsys: pytest.CaptureFixture[str]
 ) -> None:
     spec = replace(parts.spec, decoding=DecodingConfig())
-    expected = [t.score for t in Translator(replace(parts, spec=spec)).translate(LINES)]
+    expected = [t.score for t in Translator(replace(parts, spec=spec)).translate_lines(LINES)]
     found = [json.loads(line)["score"] for line in out("--paper --json", capsys)]
     assert found == expected
     assert found != [json.loads(line)["score"] for line in out("--json", capsys)]

@@ -87,7 +87,7 @@ BAD_INPUT = {
 
 
 @pytest.mark.parametrize("name", BAD_INPUT)
-@pytest.mark.parametrize("options", [[], ["--no-guards"], ["--format", "lines"], ["--format", "lines", "--no-guards"]])
+@pytest.mark.parametrize("options", [[], ["--no-checks"], ["--format", "lines"], ["--format", "lines", "--no-checks"]])
 def test_output_line_n_translates_input_line_n(
     name: str, options: list[str], model: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -160,7 +160,7 @@ def test_a_line_of_a_megabyte_without_a_space_keeps_every_letter(
     echo: Echo, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     line = "Donaudampfschiff" * (2**18 // 16)
-    out = run(["--no-guards"], line.encode(), monkeypatch, capsys)
+    out = run(["--no-checks"], line.encode(), monkeypatch, capsys)
     assert "".join(out.split()) == line.upper()
 
 
@@ -497,12 +497,12 @@ def test_the_language_of_a_pipe_is_not_guessed_by_reading_it(model: str, capsys:
         assert file.read() == QUESTION
 
 
-@pytest.mark.parametrize("options", [[], ["--no-guards"], ["--format", "lines"], ["--format", "lines", "--no-guards"]])
+@pytest.mark.parametrize("options", [[], ["--no-checks"], ["--format", "lines"], ["--format", "lines", "--no-checks"]])
 def test_the_two_way_check_is_made_in_every_mode(
     options: list[str], parts: ModelFolder, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     back = dataclasses.replace(parts, spec=dataclasses.replace(parts.spec, source="en", target="de"))
-    monkeypatch.setattr("translate.commands.text.open_translator", lambda _: Translator(parts, two_way=back))
+    monkeypatch.setattr("translate.commands.text.open_translator", lambda _: Translator(parts, reranker=back))
     assert main(["--two-way", "--json", *options, "der Hund"]) == 0
     assert "back" in json.loads(capsys.readouterr().out)
 

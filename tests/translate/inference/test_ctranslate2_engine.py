@@ -16,12 +16,11 @@ import translate
 from tests.translate.exchange.engines import BASE, TEXTS, tiny_parts
 from transformer.search.hypothesis import SearchConfig, length_penalty
 from translate.cli import main
+from translate.config.decoding import TranslationOptions
 from translate.corpus.tokenizer import Tokenizer
 from translate.errors import UserError
 from translate.exchange.ctranslate2_folder import export
-from translate.inference.engines import CTranslate2Engine, _power
-from translate.inference.engines import Engine
-from translate.inference.engines import open_engine
+from translate.inference.engines import CTranslate2Engine, Engine, _power, open_engine
 from translate.inference.translator import Translator
 from translate.models.folder import ModelFolder
 
@@ -49,8 +48,8 @@ def test_translations_and_log_probabilities_are_those_of_our_own_search(
     beam_size: int, parts: ModelFolder, folder: Path
 ) -> None:
     engine: Engine = CTranslate2Engine.open(folder)
-    theirs = list(Translator(engine, beam_size=beam_size).stream(LINES))
-    ours = list(Translator(parts, beam_size=beam_size).stream(LINES))
+    theirs = list(Translator(engine, TranslationOptions(beam_size=beam_size)).translate_lines(LINES))
+    ours = list(Translator(parts, TranslationOptions(beam_size=beam_size)).translate_lines(LINES))
     assert 0 < sum("length" in a.flags for a in ours) < len(LINES)
     for a, b in zip(ours, theirs, strict=True):
         assert (a.text, a.tokens, a.flags) == (b.text, b.tokens, b.flags)

@@ -2,9 +2,7 @@
 
 import pytest
 
-from translate.inference.translator import joined, translate_documents
-from translate.inference.translator import Translator
-from translate.inference.translator import variants
+from translate.inference.translator import Translator, joined, translate_documents, variants
 
 TEXT = "der Hund schläft.\r\n\n  die Katze singt im Haus. das Kind läuft.  \n\tein Vogel"
 

@@ -18,10 +18,10 @@ from transformer.checkpoint_io import CheckpointError
 from transformer.search.hypothesis import SearchConfig
 from transformer.search.scoring import score_ids
 from translate.commands import compress
+from translate.config.decoding import TranslationOptions
 from translate.corpus.grammar import generate
 from translate.errors import UserError
-from translate.inference.engines import TorchEngine
-from translate.inference.engines import EngineName, open_engine, open_scorer, torch_engine
+from translate.inference.engines import EngineName, TorchEngine, open_engine, open_scorer, torch_engine
 from translate.inference.translator import Translator
 from translate.models import cache, registry
 from translate.models.folder import ModelFolder
@@ -61,7 +61,7 @@ def command(*arguments: str, blocked: tuple[str, ...] = (), **environment: str) 
 def both(folder: Path, beam_size: int) -> tuple[Translator, Translator]:
     engines = open_engine(folder, "torch"), open_engine(folder, precision="fp32")
     assert [type(engine) for engine in engines] == [TorchEngine, CTranslate2Engine]
-    ours, theirs = (Translator(engine, beam_size=beam_size) for engine in engines)
+    ours, theirs = (Translator(engine, TranslationOptions(beam_size=beam_size)) for engine in engines)
     return ours, theirs
 
 
@@ -136,17 +136,17 @@ def test_the_cache_may_be_damaged_deleted_or_read_only(
 ) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     lines = SENTENCES[:3]
-    expected = [t.text for t in Translator(open_engine(parts.folder)).stream(lines)]
+    expected = [t.text for t in Translator(open_engine(parts.folder)).translate_lines(lines)]
     (entry,) = cache.place().iterdir()
     whole = (entry / "model.bin").read_bytes()
     for damaged in (whole[:99], whole.replace(b"T", b"\xff", 1), whole.replace(b"gamma", b"gamme", 1)):
         (entry / "model.bin").write_bytes(damaged)
-        assert [t.text for t in Translator(open_engine(parts.folder)).stream(lines)] == expected
+        assert [t.text for t in Translator(open_engine(parts.folder)).translate_lines(lines)] == expected
         assert (entry / "model.bin").read_bytes() == whole
     (entry / "shared_vocabulary.json").unlink()
-    assert [t.text for t in Translator(open_engine(parts.folder)).stream(lines)] == expected
+    assert [t.text for t in Translator(open_engine(parts.folder)).translate_lines(lines)] == expected
     monkeypatch.setenv("XDG_CACHE_HOME", "/dev/null")
-    assert [t.text for t in Translator(open_engine(parts.folder)).stream(lines)] == expected
+    assert [t.text for t in Translator(open_engine(parts.folder)).translate_lines(lines)] == expected
 
 
 @pytest.mark.parametrize("name", MODELS[:1])

@@ -14,8 +14,7 @@ from transformer.search.sampling import Sampling
 from translate.config.schema import TokenizerConfig
 from translate.corpus.tokenizer import train
 from translate.errors import UserError
-from translate.inference.research import SearchEngine, SearchRules, translate_from
-from translate.inference.research import Term, forced_ids
+from translate.inference.research import SearchEngine, SearchRules, Term, forced_ids, translate_from
 from translate.inference.translator import Translator
 from translate.models.folder import ModelFolder
 from translate.text.translation import Translation
@@ -37,7 +36,7 @@ def other(parts: ModelFolder) -> ModelFolder:
 
 
 def test_without_options_results_equal_those_of_the_translator(parts: ModelFolder, translator: Translator) -> None:
-    assert [best[0] for best in translate_lines(SearchEngine([parts]), LINES)] == translator.translate(LINES)
+    assert [best[0] for best in translate_lines(SearchEngine([parts]), LINES)] == [*translator.translate_lines(LINES)]
 
 
 def test_an_ensemble_of_two_equal_models_equals_the_model_and_of_different_ones_does_not(
