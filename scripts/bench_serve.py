@@ -2,7 +2,7 @@
 """Measure the server under load on loopback, beside `translate text` on a file: one JSON record as the last line.
 
     python scripts/bench_serve.py de-en
-    python scripts/bench_serve.py de-en --one-way
+    python scripts/bench_serve.py de-en
     python scripts/bench_serve.py de-en --source data/test.de --clients 32 --book 10000 --requests 20000
 
     file      sentences/s of `translate text` on the lines, without the start
@@ -241,7 +241,6 @@ def parse_args() -> argparse.Namespace:
     parser.add_argument(
         "--requests", type=int, default=20_000, help="requests of the memory test (default: %(default)s)"
     )
-    parser.add_argument("--one-way", action="store_true", help="without the two-way check")
     parser.add_argument("--batch-tokens", type=int, default=512, help="of the server (default: %(default)s)")
     parser.add_argument("--threads", type=int, help="CPU threads (default: one per core)")
     return parser.parse_args()

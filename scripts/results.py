@@ -187,7 +187,7 @@ def score_table(runs: Sequence[Record], published: Sequence[Record]) -> str:
 
 
 def check_table(records: Iterable[Record]) -> str:
-    """Return one row for each set that a shipped model translated, without and with reranking; earlier records call it "two_way"."""
+    """Return one row for each set that a shipped model translated, without and with reranking ("two_way" before)."""
     return table(
         {
             "model": record["model"],

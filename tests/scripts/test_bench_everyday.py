@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.programs import SCRIPTS, program
+from translate.options.translating import Text
 
 bench = program("bench_everyday")
 HOUSE = ["house", "home"]

@@ -168,12 +168,12 @@ def test_it_computes_where_it_is_told_to(folder: Path, monkeypatch: pytest.Monke
     package = SimpleNamespace(Translator=lambda path, **settings: asked.append(settings))
     monkeypatch.setattr("translate.inference.engines.package", lambda: package)
     for device in (None, "cpu", "cuda:1"):
-        engine = open_engine(folder, device=device)
+        engine = open_engine(folder, TranslationOptions(device=device))
         pickle.loads(pickle.dumps(engine))
     places = [(settings["device"], settings["device_index"]) for settings in asked]
     assert places == [("auto", 0), ("auto", 0), ("cpu", 0), ("cpu", 0), ("cuda", 1), ("cuda", 1)]
     with pytest.raises(UserError, match="CPU or with CUDA, not on mps:0; leave the device out"):
-        open_engine(folder, device="mps:0")
+        open_engine(folder, TranslationOptions(device="mps:0"))
 
 
 def test_another_tokenizer_is_refused(folder: Path, tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ import torch
 from transformer.search.hypothesis import Hypothesis, SearchConfig
 from translate.corpus.tokenizer import Tokenizer
 from translate.errors import UserError
-from translate.inference.engines import Batch, Engine, Found, Precision, Search, TorchEngine, side_by_side
+from translate.inference.engines import Batch, Engine, Found, Search, TorchEngine, TorchPrecision, side_by_side
 from translate.inference.search import LIMIT
 from translate.inference.translator import Translator
 from translate.models.folder import ModelFolder, TranslationSpec
@@ -134,7 +134,7 @@ def test_a_small_batch_uses_one_thread_if_more_are_slower(
 
 @pytest.mark.parametrize("precision", ["fp32", "bf16"])
 def test_the_time_per_thread_count_is_measured_once_a_second(
-    parts: ModelFolder, precision: Precision, monkeypatch: pytest.MonkeyPatch
+    parts: ModelFolder, precision: TorchPrecision, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     before, asked, now = torch.get_num_threads(), [], [100.0]
     engine, measured = TorchEngine(parts, precision), TorchEngine._seconds

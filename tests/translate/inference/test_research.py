@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from functools import partial
+from typing import Any
 
 import pytest
 import torch
@@ -11,6 +12,7 @@ from tests.translate.conftest import SENTENCES, random_model
 from transformer.model import Transformer
 from transformer.search.hypothesis import length_penalty
 from transformer.search.sampling import Sampling
+from translate.config.decoding import TranslationOptions
 from translate.config.schema import TokenizerConfig
 from translate.corpus.tokenizer import train
 from translate.errors import UserError
@@ -24,10 +26,12 @@ SHORT = LINES[:4]
 
 
 def translate_lines(
-    engine: SearchEngine, lines: list[str], prefixes: list[str] | None = None, *, n_best: int = 1, **options: float
+    engine: SearchEngine, lines: list[str], prefixes: list[str] | None = None, *, n_best: int = 1, **options: Any
 ) -> list[list[Translation]]:
     ids = [tuple(forced_ids(engine.tokenizer, prefix)) for prefix in prefixes or [""] * len(lines)]
-    return translate_from(engine, lines, ids, n_best=n_best, new_translator=partial(Translator, **options))
+    return translate_from(
+        engine, lines, ids, n_best=n_best, new_translator=partial(Translator, options=TranslationOptions(**options))
+    )
 
 
 @pytest.fixture
