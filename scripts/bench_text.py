@@ -95,7 +95,7 @@ def file_speed(model: str, lines: Sequence[str], rounds: int) -> dict[str, float
     tokens = alone.tokens(lines)
     contenders: dict[str, Callable[[], object]] = {
         "ours": lambda: list(translator.translate_lines(lines)),
-        "torch": lambda: list(torch.stream(lines)),
+        "torch": lambda: list(torch.translate_lines(lines)),
         "ct2": lambda: alone.translate(tokens),
     }
     seconds: dict[str, list[float]] = {name: [] for name in contenders}
