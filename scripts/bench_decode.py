@@ -32,8 +32,8 @@ from contenders import Answer, answer_tasks, machine, median_ratio, peak_mb, sta
 from results import decoding_table
 
 from transformer.search.model_step import pad_batch
-from translate.commands.messages import say
 from translate.config.decoding import TranslationOptions
+from translate.errors import say
 from translate.evaluation.scores import corpus_bleu
 from translate.inference.engines import TorchEngine
 from translate.inference.translator import Translator
@@ -190,7 +190,7 @@ def ctranslate2(args: argparse.Namespace, folder: Path) -> Run:
 
 def hugging_face(args: argparse.Namespace, folder: Path) -> Run:
     """Return Hugging Face's `generate` on batches of similar length."""
-    from translate.exchange.marian_folder import quiet_transformers
+    from translate.exchange.marian import quiet_transformers
 
     with quiet_transformers() as transformers:
         model = transformers.MarianMTModel.from_pretrained(f"{args.exports}/hf", local_files_only=True).eval()

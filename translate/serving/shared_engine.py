@@ -8,7 +8,7 @@ from translate.serving.scheduler import Scheduler, Ticket
 
 
 class SharedEngine:
-    """A `translate.inference.engine.Engine` that leaves the searches of one request to the scheduler.
+    """A `translate.inference.engines.Engine` that leaves the searches of one request to the scheduler.
 
     Args:
         engine: the engine that searches.
@@ -38,7 +38,7 @@ class SharedEngine:
 
 
 class SharedScorer:
-    """A `translate.inference.engine.Scorer` that leaves the scores of one request to the scheduler.
+    """A `translate.inference.engines.Scorer` that leaves the scores of one request to the scheduler.
 
     Args:
         scorer: the model that scores.
