@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.programs import SCRIPTS, program
-from translate.options.translating import Text
+from translate.commands.text import Text
 
 bench = program("bench_everyday")
 HOUSE = ["house", "home"]

@@ -29,7 +29,7 @@ def find_model(options: Translating, *, exported: bool = False, layout: str = "l
 
 def _guess(options: Translating, exported: bool, layout: str, column: int) -> str | None:
     """Return the source language of a model that the text seems to be in; None if no model has the target language."""
-    folders = registry.fitting([folder for _, folder in registry.named_models()], None, options.to_language, say)
+    folders = registry.fitting([folder for _, folder in registry.installed()], None, options.to_language, say)
     specs = [TranslationSpec.load(folder / "translation.json") for folder in folders]
     if chosen := registry.chosen_model(options.model, lambda _: None, exported=exported):
         specs.append(TranslationSpec.load(chosen / "translation.json"))

@@ -256,8 +256,8 @@ def test_saved_outputs_are_compared_without_a_model(saved: Path, capsys: pytest.
 def test_settings_of_a_search_without_a_model_are_refused(saved: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["evaluate", "a.txt", "--reference", "ref.en", "--alpha", "0.3"]) == 2
     assert "--alpha is for models; leave it out for saved outputs" in capsys.readouterr().err
-    assert main(["evaluate", "a.txt", "--reference", "ref.en", "--two-way"]) == 2
-    assert "--two-way is for models; leave it out for saved outputs" in capsys.readouterr().err
+    assert main(["evaluate", "a.txt", "--reference", "ref.en", "--rerank", "x"]) == 2
+    assert "--rerank is for models; leave it out for saved outputs" in capsys.readouterr().err
     assert main(["evaluate", "a.txt", "--reference", "ref.en", "--engine", "auto"]) == 2
     assert "--engine is for models; leave it out for saved outputs" in capsys.readouterr().err
 
