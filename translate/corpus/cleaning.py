@@ -50,8 +50,8 @@ Keys = NDArray[np.uint64]
 class Seen:
     """A set of 64-bit keys in 8 bytes each, 16 while it grows; a Python set takes about 70 bytes per integer.
 
-    The keys are in sorted arrays, each at least twice as long as the next. So there are at most log2(n) + 1 arrays for n
-    keys, and a key is merged with others at most as often.
+    The keys are in sorted arrays, each at least twice as long as the next. So there are at most log2(n) + 1 arrays for
+    n keys, and a key is merged with others at most as often.
     """
 
     def __init__(self) -> None:
