@@ -97,6 +97,8 @@ def corpus_settings(config: ExperimentConfig, tokenizer_sha256: str | None = Non
         source["upsample"] = 1  # a key of old corpora
         if not source["keep_identical"]:
             del source["keep_identical"]
+    if not settings["tokenizer"]["tags"]:
+        del settings["tokenizer"]["tags"]
     if tokenizer_sha256 is not None:
         settings["tokenizer"] = {"sha256": tokenizer_sha256}
     return settings

@@ -11,7 +11,7 @@ import itertools
 import math
 import random
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -153,7 +153,7 @@ class Tokenizer:
         return {piece: found for piece, found in pieces.items() if piece not in symbols}
 
 
-def train(sentences: Iterable[str], config: "TokenizerConfig", symbols: Sequence[str] = ()) -> Tokenizer:
+def train(sentences: Iterable[str], config: "TokenizerConfig", symbols: Collection[str] = ()) -> Tokenizer:
     """Train on sentences of both languages together; the same sentences in the same order give the same pieces.
 
     All sentences are used; `sample` limits their number. Raises UserError if the vocabulary is too large or too small
@@ -179,7 +179,7 @@ def train(sentences: Iterable[str], config: "TokenizerConfig", symbols: Sequence
             bos_id=BOS,
             eos_id=EOS,
             unk_id=UNK,
-            user_defined_symbols=[*(symbol(i) for i in range(config.placeholders)), *symbols],
+            user_defined_symbols=[*(symbol(i) for i in range(config.placeholders)), *sorted(symbols)],
             num_threads=_TRAINING_THREADS,
             minloglevel=2,
         )
