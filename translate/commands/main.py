@@ -82,8 +82,8 @@ _REMEDIES = {
 def program() -> NoReturn:
     """Run the command as a program, which ends at once after Ctrl-C.
 
-    Everything that is finished has been written then. Threads that still search cannot be stopped, and Python would wait
-    for them.
+    Finished translations have been written then. Threads that still search cannot be stopped; Python would wait for
+    them.
     """
     code = main()
     if code in (EXIT_INTERRUPTED, EXIT_TERMINATED):
