@@ -189,7 +189,7 @@ def ctranslate2(args: argparse.Namespace, folder: Path) -> Run:
 
 def hugging_face(args: argparse.Namespace, folder: Path) -> Run:
     """Return Hugging Face's `generate` on batches of similar length."""
-    from translate.exchange.marian_folder import quiet_transformers
+    from translate.exchange.marian import quiet_transformers
 
     with quiet_transformers() as transformers:
         model = transformers.MarianMTModel.from_pretrained(f"{args.exports}/hf", local_files_only=True).eval()

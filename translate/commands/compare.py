@@ -13,7 +13,7 @@ from translate.evaluation.comparison import Comparison, compare
 from translate.evaluation.scores import metrics
 from translate.files import write_text
 from translate.options import FILES, OUTPUT, SYSTEM_HELP, argument, flag, option
-from translate.pictures.page import comparison_page
+from translate.pictures.picture import comparison_page
 
 
 @dataclass(frozen=True, kw_only=True)

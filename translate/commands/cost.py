@@ -11,8 +11,8 @@ from translate.config.schema import ExperimentConfig
 from translate.corpus.manifest import Manifest, corpus_settings, differing, mixture, read_manifest
 from translate.errors import UserError, say
 from translate.experiments import cost
-from translate.experiments.layout import Form, rendered
 from translate.options import OUTPUT, Overrides, argument, flag, option
+from translate.tables import Form, rendered
 
 TRAINING = "Training"
 

@@ -11,10 +11,10 @@ from translate.config.load import load
 from translate.config.schema import ExperimentConfig
 from translate.corpus.examination import Examination, examine, histogram, quantile
 from translate.errors import say
-from translate.experiments.layout import rendered
 from translate.files import write_text
 from translate.options import OUTPUT, Overrides, argument, flag, option
 from translate.pictures.terminal import bar
+from translate.tables import rendered
 
 _WIDTH = 40  # columns of the longest bar
 _SHOWN = 160  # characters of an example
@@ -60,7 +60,7 @@ def run(options: Data) -> None:
     chapters = report(config, examine(config))
     print("\n\n".join(map(_text, chapters)))
     if options.html is not None:
-        from translate.pictures.page import data_page
+        from translate.pictures.picture import data_page
 
         write_text(options.html, data_page(f"Data of {options.config.name}", chapters))
         say(f"wrote {options.html}")

@@ -13,14 +13,12 @@ from translate.commands.systems import METRICS, Comparing, System, TestSets, fin
 from translate.corpus.sources import Pair
 from translate.errors import UserError, say
 from translate.evaluation import report
-from translate.evaluation.comet import comet, program
-from translate.evaluation.pairwise import paired_scores
-from translate.evaluation.paper_bleu import paper_bleu
+from translate.evaluation.other_metrics import comet, paper_bleu, program
 from translate.evaluation.report import Result
-from translate.evaluation.scores import metrics, score
-from translate.experiments.layout import Form, rendered
+from translate.evaluation.scores import metrics, paired_scores, score
 from translate.optional import optional_package
 from translate.options import OUTPUT, SYSTEM_HELP, WITHOUT_MODEL, argument, flag, option
+from translate.tables import Form, rendered
 
 FORMS: dict[str, Form] = {"text": "simple", "markdown": "github", "latex": "latex_booktabs"}
 

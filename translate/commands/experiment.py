@@ -8,9 +8,9 @@ from typing import Annotated, Any, Literal
 
 from translate.commands.prepare import complete
 from translate.errors import UserError, say
-from translate.experiments.layout import rendered
 from translate.files import locked, write_json, write_text
 from translate.options import COMPUTING, FILES, OUTPUT, Overrides, argument, flag, option
+from translate.tables import rendered
 
 FOLDER = Path("experiments")
 RUNS = "Runs"

@@ -65,7 +65,7 @@ class Explain:
 def run(options: Explain) -> None:
     """Print a picture, or write it to a file. Raises UserError for wrong input."""
     kind = _checked(options)
-    from translate.pictures.curves import SchedulePicture
+    from translate.pictures.charts import SchedulePicture
     from translate.pictures.picture import check_place
 
     if options.out is not None:
@@ -122,10 +122,8 @@ def _opened(name: Path | None) -> ModelFolder:
 def _drawn(kind: str, options: Explain, model_folder: ModelFolder) -> "Picture":
     """Return the picture of the options."""
     from translate.pictures.attention import View, attention_picture
-    from translate.pictures.beam_tree import beam_picture
-    from translate.pictures.curves import positions_picture
-    from translate.pictures.temperature import temperature_picture
-    from translate.pictures.words import analogy_picture, neighbours_picture
+    from translate.pictures.embeddings import analogy_picture, neighbours_picture, positions_picture
+    from translate.pictures.search import beam_picture, temperature_picture
 
     width = shutil.get_terminal_size().columns if options.out is None and sys.stdout.isatty() else None
     view = View(options.part or "cross", options.layer, options.head, options.every_head)

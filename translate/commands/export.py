@@ -38,7 +38,7 @@ def run(options: Export) -> None:
     Raises UserError if there is no such model, if `out` exists, if the format cannot represent the architecture, if the
     engine's package is not installed, or if the exported model differs; nothing is then left at `out`.
     """
-    from translate.exchange import argos_package, ctranslate2_folder, marian_folder
+    from translate.exchange import argos_package, ctranslate2_folder, marian
 
     out, int8 = options.out, options.int8
     if int8 and options.format == "marian":
@@ -47,7 +47,7 @@ def run(options: Export) -> None:
     original = model_folder.ModelFolder.open(registry.locate(options.model, say))
     texts = sentences_for_check(options.sentences, original.spec.source)
     if options.format == "marian":
-        proof = marian_folder.export(original, out, texts)
+        proof = marian.export(original, out, texts)
     elif options.format == "argos":
         proof = argos_package.export(original, out, texts, int8=int8)
     else:

@@ -35,9 +35,9 @@ def run(options: Import) -> None:
     or if the models differ; nothing is then left at `out`.
     """
     from translate.exchange.fairseq_import import import_fairseq
-    from translate.exchange.foreign_folder import ForeignFolder
+    from translate.exchange.foreign_model import ForeignFolder
     from translate.exchange.joeynmt_import import import_joeynmt
-    from translate.exchange.marian_import import import_marian
+    from translate.exchange.marian import import_marian
 
     folder, out, source, target = options.folder, options.out, options.source, options.target
     model_folder.refuse_existing(out)

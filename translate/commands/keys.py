@@ -6,10 +6,10 @@ from pathlib import Path
 from typing import Annotated, Literal
 
 from translate.errors import UserError, say
-from translate.experiments.layout import rendered
 from translate.models import registry
 from translate.options import FILES, Json, argument, option
 from translate.serving.keys import KeyStore
+from translate.tables import rendered
 
 LIMITS = "Limits"
 

@@ -15,7 +15,7 @@ from translate.config.data import SacrebleuSource, Source, TextSource
 from translate.corpus.lines import OPENERS, read_lines
 from translate.corpus.sources import Pair, read_pairs
 from translate.errors import UserError, say
-from translate.evaluation.plausibility import check_hypotheses
+from translate.evaluation.scores import check_hypotheses
 from translate.files import read_json, sha256
 from translate.models import registry
 from translate.models.folder import TranslationSpec
