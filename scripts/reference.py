@@ -40,7 +40,7 @@ APPLICATION = (
     "translate.inference.terms",
     "translate.models.folder",
     "translate.models.registry",
-    "translate.pictures.words",
+    "translate.pictures.embeddings",
     "translate.corpus.tokenizer",
     "translate.corpus.grammar",
     "translate.config.load",
