@@ -261,7 +261,8 @@ def _check_subwords(name: str, hypotheses: Sequence[str], references: Sequence[s
             continue
         if found and not any(map(mark.search, references)):
             raise UserError(
-                f"{name}, line {found[0]}: still holds subwords, with marks of {tool}; join them to words before scoring"
+                f"{name}, line {found[0]}: still holds subwords, with marks of {tool}; join them to words before "
+                "scoring"
             )
 
 
