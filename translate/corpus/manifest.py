@@ -8,8 +8,7 @@ from typing import Any, NamedTuple
 
 from translate.config.data import DataConfig, WordsSource
 from translate.config.schema import ExperimentConfig
-from translate.corpus.sources import identity
-from translate.corpus.words import LANGPAIRS
+from translate.corpus.sources import LANGPAIRS, identity
 from translate.errors import UserError
 from translate.files import read_json
 

@@ -24,11 +24,9 @@ from translate.config.schema import ExperimentConfig
 from translate.corpus.augmentation import Augmenter
 from translate.corpus.cleaning import Cleaner, HeldOut, Report
 from translate.corpus.manifest import Manifest, Mixture, differences, mixture, plan, read_manifest, summary
-from translate.corpus.monolingual import TAG
-from translate.corpus.sources import Pair, describe, read_pairs
+from translate.corpus.sources import TAG, Pair, describe, dictionary, read_pairs
 from translate.corpus.tokenizer import Tokenizer, affordable, sample, train
 from translate.corpus.tokens import SIDES, EncodedPairs, read_tokens, write_tokens
-from translate.corpus.words import dictionary
 from translate.errors import Say, UserError
 from translate.files import locked, new_folder, recover_folder, write_json
 

@@ -22,13 +22,12 @@ from transformer.config import FORMAT, ConfigError, ModelConfig
 from transformer.search.hypothesis import Hypothesis, SearchConfig
 from translate import files
 from translate.corpus.tokenizer import Tokenizer
-from translate.errors import UserError
+from translate.errors import UserError, optional_package
 from translate.inference.engine import Batch, Found, Search, Sources, TorchEngine, side_by_side
 from translate.inference.sentence_search import LIMIT
 from translate.machine import n_cores
 from translate.models import cache
 from translate.models.folder import ModelFolder, TranslationSpec, check_tokenizer, not_finite
-from translate.optional import optional_package
 
 ComputeType = Literal["float32", "int8", "default"]
 

@@ -10,9 +10,8 @@ from tests.translate.conftest import SENTENCES
 from translate.config.load import parse
 from translate.config.schema import ExperimentConfig
 from translate.corpus.lines import read_lines
-from translate.corpus.monolingual import TAG
 from translate.corpus.prepare import prepare
-from translate.corpus.sources import read_pairs
+from translate.corpus.sources import TAG, read_pairs
 from translate.errors import UserError
 from translate.inference import back_translation
 from translate.inference.back_translation import BackTranslations
