@@ -35,9 +35,9 @@ WIDTH = 100  # characters of a line of help
 APPLICATION = (
     "translate.inference.translator",
     "translate.text.translation",
-    "translate.inference.columns",
+    "translate.inference.translator",
     "translate.inference.research",
-    "translate.inference.terms",
+    "translate.inference.research",
     "translate.models.folder",
     "translate.models.registry",
     "translate.pictures.embeddings",

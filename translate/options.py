@@ -304,7 +304,7 @@ def _terminal_width() -> int:
 
 # One text for every verb that takes a model; `translate.models.registry` documents the rules in full.
 MODEL_HELP = "A path, a run in runs/, or an installed model"
-WITHOUT_MODEL = "[default: $TRANSLATE_MODEL, the newest run, de-en]."
+WITHOUT_MODEL = "[default: $TRANSLATE_MODEL, de-en]."
 DEFAULT_MODEL = f"{MODEL_HELP} {WITHOUT_MODEL}"
 SYSTEM_HELP = "A path, a run in runs/, an installed model, or a file with translations"
 
@@ -320,9 +320,7 @@ LengthPenalty = Annotated[
     Literal["gnmt", "average", "none"] | None,
     option(SEARCH, "RULE", "gnmt (the paper's), average (divide by the length) or none [default: the model's]."),
 ]
-TwoWay = Annotated[
-    bool, flag(SEARCH, "--two-way", "Choose among the hypotheses with the model of the other direction.")
-]
+Rerank = Annotated[str | None, option(SEARCH, "MODEL", "Rerank with this model of the opposite direction.")]
 Engine = Annotated[
     Literal["auto", "ctranslate2", "torch"], option(COMPUTING, "NAME", "ctranslate2, torch, or auto: chooses.")
 ]

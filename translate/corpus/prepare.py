@@ -151,7 +151,9 @@ def _build(config: ExperimentConfig, folder: Path, say: Say, tokenizer: Tokenize
         n_sentences = 2 * n_pairs
         sentences = itertools.chain.from_iterable(_read_jsonl(clean_file))
         n_used = min(config.tokenizer.max_sentences, affordable(clean_file, n_sentences))
-        tokenizer = train(sample(sentences, n_sentences, n_used), config.tokenizer, _tags(config))
+        tokenizer = train(
+            sample(sentences, n_sentences, n_used), config.tokenizer, {*config.tokenizer.tags, *_tags(config)}
+        )
     tokenizer.save(folder / "tokenizer.model")
     encoded = tqdm(_read_jsonl(clean_file), "encoding", n_pairs, unit=" pairs", disable=None, leave=False)
     tokens = write_tokens(encoded, n_pairs, tokenizer, folder)

@@ -10,7 +10,7 @@ import io
 import itertools
 import random
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -154,7 +154,7 @@ class Tokenizer:
         return {piece: found for piece, found in pieces.items() if piece not in symbols}
 
 
-def train(sentences: Iterable[str], config: "TokenizerConfig", symbols: Sequence[str] = ()) -> Tokenizer:
+def train(sentences: Iterable[str], config: "TokenizerConfig", symbols: Collection[str] = ()) -> Tokenizer:
     """Train on sentences of both languages together; the same sentences in the same order give the same pieces.
 
     All sentences are used; `sample` limits their number. Raises UserError if the vocabulary is too large or too small
@@ -180,7 +180,7 @@ def train(sentences: Iterable[str], config: "TokenizerConfig", symbols: Sequence
             bos_id=BOS,
             eos_id=EOS,
             unk_id=UNK,
-            user_defined_symbols=[*(symbol(i) for i in range(config.placeholders)), *symbols],
+            user_defined_symbols=[*(symbol(i) for i in range(config.placeholders)), *sorted(symbols)],
             num_threads=_TRAINING_THREADS,
             minloglevel=2,
         )

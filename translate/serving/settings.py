@@ -49,10 +49,6 @@ class Serve:
     workers: Annotated[int, option(COMPUTING, "N", "Processes, each with its own models.", min=1, max=64)] = 1
     threads: Threads = None
     beam: Beam = None
-    one_way: Annotated[
-        bool,
-        flag(COMPUTING, "--one-way", "Do not check with the other direction [default: check if CTranslate2 computes]."),
-    ] = False
     batch_tokens: Annotated[int, option(COMPUTING, "N", "Tokens that are translated together.", min=1)] = 512
     unload: Annotated[
         float, option(COMPUTING, "SECONDS", "Unload a model that was not used for so long.", min=0.001)

@@ -50,7 +50,7 @@ class State:
         rates = Rates(folder / "rates.sqlite")
         return cls(
             options,
-            Service(pool, scheduler, options.beam, one_way=options.one_way),
+            Service(pool, scheduler, options.beam),
             Work(scheduler, options.queue, options.timeout),
             Access(options, KeyStore(options.keys) if options.keys else None, rates),
             FileStore(folder / "files"),

@@ -609,6 +609,9 @@ def test_a_tag_that_the_tokenizer_does_not_know_is_refused(root: Path, tmp_path:
     with pytest.raises(UserError, match="has no piece <BT>"):
         prepare(parse(values, "a test"), tmp_path / "second", print, known)
     prepare(parse(values, "a test"), tmp_path / "third", print)
+    before = experiment(root).model_dump(mode="json") | {"tokenizer": {"vocab_size": 330, "tags": ["<BT>"]}}
+    knows_it = prepare(parse(before, "a test"), tmp_path / "fourth", print).tokenizer
+    prepare(parse(values, "a test"), tmp_path / "fifth", print, knows_it)
     values["data"]["train"] = [values["data"]["train"][0], {**mono, "tag": False}]
     prepare(parse(values, "a test"), tmp_path / "second", print, known)
 
