@@ -28,10 +28,9 @@ from translate.config.load import load, read_library
 from translate.config.schema import ExperimentConfig
 from translate.corpus.sources import describe
 from translate.errors import UserError
-from translate.exchange.argos_package import NAMES
 from translate.files import read_json
 from translate.models.folder import FILES, TranslationSpec
-from translate.models.registry import Weights
+from translate.models.registry import Weights, language_name
 
 LIBRARY = Path(__file__).resolve().parents[1] / "configs" / "data" / "open.toml"
 BLOCK = "Each block shows the source, the reference and the translation."
@@ -106,7 +105,7 @@ def chapters(run: Path, small: Path, weaknesses: str) -> Iterator[str]:
     scores = {
         weights.precision: read_json(small / "scores.json"),
     }
-    source, target = (NAMES.get(code, code) for code in (config.data.source, config.data.target))
+    source, target = (language_name(code) for code in (config.data.source, config.data.target))
     yield (
         f"# {source} to {target}, {weights.n_parameters / 1e6:.1f} M parameters, {weights.precision}\n\n"
         "Trained by this project, without third-party weights, in the runs listed under Training; a run may start "
