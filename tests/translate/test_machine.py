@@ -64,7 +64,7 @@ def test_the_allocator_is_detected_from_the_mapped_libraries(tmp_path, file, nam
 def test_an_installed_allocator_is_proposed_unless_one_is_in_use(monkeypatch):
     installed = {"jemalloc": "libjemalloc.so.2", "tcmalloc_minimal": "libtcmalloc_minimal.so.4"}
     monkeypatch.setattr(machine.sys, "platform", "linux")
-    monkeypatch.setattr(machine.ctypes.util, "find_library", installed.get)
+    monkeypatch.setattr("ctypes.util.find_library", installed.get)
     monkeypatch.setattr(machine, "allocator", lambda: None)
     assert machine.better_allocator() == "libtcmalloc_minimal.so.4"
     del installed["tcmalloc_minimal"]

@@ -170,10 +170,16 @@ CASED_REFERENCES = [f"The House number {i} is in Berlin." for i in range(7)]
     ],
 )
 def test_subwords_are_refused_with_the_line(line: str, tool: str) -> None:
-    hypotheses = [*CASED_REFERENCES[:4], line, *CASED_REFERENCES[5:]]
+    hypotheses = [*CASED_REFERENCES[:4], line, line, CASED_REFERENCES[6]]
     with pytest.raises(UserError, match=f"out.txt, line 5: still holds subwords, with marks of {tool}"):
         check_hypotheses("out.txt", hypotheses, CASED_REFERENCES)
     check_hypotheses("out.txt", hypotheses, [*CASED_REFERENCES[:4], line, *CASED_REFERENCES[5:]])
+
+
+@pytest.mark.parametrize("n_tags", [1, 4])
+def test_a_few_tags_are_not_taken_for_subwords(n_tags: int) -> None:
+    lines = CASED_REFERENCES * 20
+    check_hypotheses("out.txt", [f"{line} ##tag" if n < n_tags else line for n, line in enumerate(lines)], lines)
 
 
 @pytest.mark.parametrize("line", ["Mail to a@b.de, or @@ and # 5", "C## is no language", "A@@b"])
