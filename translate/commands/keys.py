@@ -8,7 +8,7 @@ from translate.errors import UserError
 from translate.experiments.layout import rendered
 from translate.models import registry
 from translate.options.serving import Keys
-from translate.serving.keys import KeyStore
+from translate.serving.access import KeyStore
 
 
 def run(options: Keys) -> None:

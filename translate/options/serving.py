@@ -43,15 +43,10 @@ class Serve:
     alternatives: Annotated[int, value(LIMITS, "N", "Alternatives of a request.", min=0, max=255)] = 10
     queue: Annotated[int, value(LIMITS, "N", "Requests in progress; more get status 503.", min=1, max=1000)] = 64
     timeout: Annotated[float, value(LIMITS, "SECONDS", "Time for the translation of a request.", min=0.001)] = 300
-    read_timeout: Annotated[float, value(LIMITS, "SECONDS", "Time in which a request must arrive.", min=0.001)] = 30
     grace: Annotated[int, value(LIMITS, "SECONDS", "Time to finish requests when the server stops.", min=1)] = 30
     workers: Annotated[int, value(COMPUTING, "N", "Processes, each with its own models.", min=1, max=64)] = 1
     threads: declaring.Threads = None
     beam: declaring.Beam = None
-    one_way: Annotated[
-        bool,
-        flag(COMPUTING, "--one-way", "Do not check with the other direction [default: check if CTranslate2 computes]."),
-    ] = False
     batch_tokens: Annotated[int, value(COMPUTING, "N", "Tokens that are translated together.", min=1)] = 512
     unload: Annotated[
         float, value(COMPUTING, "SECONDS", "Unload a model that was not used for so long.", min=0.001)

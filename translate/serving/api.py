@@ -1,23 +1,93 @@
-"""Routes for texts: /translate, /alignment, /detect, /suggest, /languages, /frontend/settings, /health, /metrics."""
+"""The routes of the API, and what they share.
+
+Each route reads and checks its parameters, admits the client, and runs the work in a thread.
+"""
 
 import json
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
+from urllib.parse import quote
 
 from fastapi import APIRouter, Request
 from prometheus_client import CONTENT_TYPE_LATEST
 from starlette.concurrency import run_in_threadpool
-from starlette.responses import JSONResponse, Response
+from starlette.responses import FileResponse, JSONResponse, Response
 
+from translate.machine import n_cores
+from translate.options.serving import Serve
 from translate.serving import schemas
-from translate.serving.admission import check_size, opened, required, state_of
-from translate.serving.bodies import Parameters, unicode
-from translate.serving.errors import ApiError, invalid, missing
-from translate.serving.file_store import SUFFIXES
-from translate.serving.language_names import name_of
-from translate.serving.schemas import JSON_OR_FORM, refusals, takes
+from translate.serving.access import Access, Client, KeyStore, Rates, RefusedError
+from translate.serving.files import SUFFIXES, FileStore
+from translate.serving.models import ModelPool, name_of
+from translate.serving.observing import Metrics
+from translate.serving.scheduler import Scheduler, Ticket
+from translate.serving.schemas import JSON_OR_FORM, B, refusals, takes
+from translate.serving.service import Requests, Service
+from translate.text import formats
+
+_MAX_WORKERS = 4  # searches of PyTorch at a time; more would wait for each other in Python
 
 router = APIRouter()
+
+
+@dataclass(frozen=True)
+class State:
+    """The parts of a running server.
+
+    Attributes:
+        options: of the command.
+        service: languages, detection, translation.
+        requests: those in progress.
+        access: keys and limits.
+        files: translated files.
+        metrics: counters.
+        rates: requests per minute.
+    """
+
+    options: Serve
+    service: Service
+    requests: Requests
+    access: Access
+    files: FileStore
+    metrics: Metrics
+    rates: Rates
+
+    @classmethod
+    def open(cls, options: Serve, folder: Path) -> "State":
+        """Make the parts and start the search threads; see `create_app`."""
+        pool, metrics = ModelPool(options.model or [], options.unload), Metrics()
+        n_workers, n_threads = _threads(options)
+        scheduler = Scheduler(n_workers, options.batch_tokens, lambda: _use_threads(n_threads), metrics.observe_batch)
+        rates = Rates(folder / "rates.sqlite")
+        return cls(
+            options,
+            Service(pool, scheduler, options.beam),
+            Requests(scheduler, options.queue, options.timeout),
+            Access(options, KeyStore(options.keys) if options.keys else None, rates),
+            FileStore(folder / "files"),
+            metrics,
+            rates,
+        )
+
+    def tidy(self) -> None:
+        """Unload idle models and remove old files."""
+        self.service.pool.unload_idle()
+        self.files.sweep()
+
+    def set_gauges(self) -> None:
+        """Set the metrics that are states rather than counts."""
+        self.metrics.waiting.set(self.service.scheduler.n_waiting)
+        self.metrics.active.set(self.requests.n_active)
+        self.metrics.models.set(self.service.pool.n_loaded)
+
+    def close(self) -> None:
+        """Finish the requests in progress and end all threads."""
+        self.requests.close()
+        self.service.scheduler.close()
+        self.rates.close()
 
 
 @router.post(
@@ -30,27 +100,25 @@ router = APIRouter()
 )
 async def translate(request: Request) -> Response:
     """Translate one text or a list of texts between two languages."""
-    state, given, client = await opened(request)
-    texts, is_list = _texts(given)
-    source, target = required(given, "source"), required(given, "target")
-    layout = given.text("format") or "text"
-    n_alternatives = _n_alternatives(given, state.options.alternatives)
-    check_size(request, texts, client)
-    state.service.check(source, target)
-    if layout not in ("text", "html"):
-        raise invalid(f"{layout} format is not supported")
-    state.metrics.characters.inc(sum(map(len, texts)))
-    done = await state.work.run(
+    state, given, client = await _admitted(request, schemas.TranslateRequest)
+    texts, n_alternatives = given.texts, given.alternatives
+    if n_alternatives > (most := state.options.alternatives):
+        raise RefusedError(400, f"Invalid request: alternatives parameter must be <= {most}")
+    _check_size(request, texts, client)
+    state.service.check(given.source, given.target)
+    done = await state.requests.run(
         request,
         client.name,
-        lambda ticket: state.service.translate(ticket, texts, source, target, layout, n_alternatives),
+        lambda ticket: state.service.translate(ticket, texts, given.source, given.target, given.format, n_alternatives),
     )
+    state.metrics.characters.inc(sum(map(len, texts)))
+    is_list = isinstance(given.q, list)
     answer: dict[str, object] = {"translatedText": done.texts if is_list else done.texts[0]}
     if done.detected:
         answer["detectedLanguage"] = [done.detected] * len(texts) if is_list else done.detected
     if n_alternatives:
         answer["alternatives"] = done.alternatives if is_list else done.alternatives[0]
-    if given.is_true("sentences"):
+    if given.sentences:
         answer["sentences"] = done.sentences if is_list else done.sentences[0]
     return JSONResponse(answer)
 
@@ -65,11 +133,12 @@ async def translate(request: Request) -> Response:
 )
 async def alignment(request: Request) -> Response:
     """Return how much each word of a translation attends to each word of its source sentence."""
-    state, given, client = await opened(request)
-    text, translation, source, target = (required(given, name) for name in ("q", "translation", "source", "target"))
-    check_size(request, [text, translation], client)
-    found = await state.work.run(
-        request, client.name, lambda ticket: state.service.attention(text, translation, source, target)
+    state, given, client = await _admitted(request, schemas.AlignmentRequest)
+    _check_size(request, [given.q, given.translation], client)
+    found = await state.requests.run(
+        request,
+        client.name,
+        lambda ticket: state.service.attention(given.q, given.translation, given.source, given.target),
     )
     weights = [[round(weight, 4) for weight in row] for row in found.weights]
     return JSONResponse({"source": found.source, "target": found.target, "weights": weights})
@@ -85,10 +154,10 @@ async def alignment(request: Request) -> Response:
 )
 async def detect(request: Request) -> Response:
     """Return the languages that a text may be in, most probable first."""
-    state, given, client = await opened(request)
-    texts, _ = _texts(given)
-    check_size(request, texts, client)
-    return JSONResponse(await state.work.run(request, client.name, lambda ticket: state.service.detect(texts)))
+    state, given, client = await _admitted(request, schemas.DetectRequest)
+    _check_size(request, given.texts, client)
+    found = await state.requests.run(request, client.name, lambda ticket: state.service.detect(given.texts))
+    return JSONResponse(found)
 
 
 @router.post(
@@ -101,14 +170,14 @@ async def detect(request: Request) -> Response:
 )
 async def suggest(request: Request) -> Response:
     """Store a suggestion, if the server collects suggestions."""
-    state, given, client = await opened(request)
+    state, given, client = await _admitted(request, schemas.SuggestRequest)
     if state.options.suggestions is None:
-        raise ApiError(403, "Suggestions are disabled on this server.")
-    fields = {name: required(given, name) for name in ("q", "s", "source", "target")}
-    check_size(request, [fields["q"], fields["s"]], client)
-    for name in ("source", "target"):
-        if fields[name] not in state.service.codes:
-            raise invalid(f"{fields[name]} is not supported")
+        raise RefusedError(403, "Suggestions are disabled on this server.")
+    _check_size(request, [given.q, given.s], client)
+    for code in (given.source, given.target):
+        if code not in state.service.codes:
+            raise RefusedError(400, f"{code} is not supported")
+    fields = {"q": given.q, "s": given.s, "source": given.source, "target": given.target}
     await run_in_threadpool(_append, state.options.suggestions, fields)
     return JSONResponse({"success": True})
 
@@ -157,29 +226,66 @@ async def metrics(request: Request) -> Response:
     return Response(state.metrics.exposition(), media_type=CONTENT_TYPE_LATEST)
 
 
-def _texts(given: Parameters) -> tuple[list[str], bool]:
-    """Return the texts of parameter q, and whether it is a list."""
-    q = given.get("q")
-    if not isinstance(q, list):
-        text = required(given, "q")
-        # Browsers send CRLF at the end of the lines of a form.
-        return [text.replace("\r\n", "\n") if given.is_form else text], False
-    if not q:
-        raise missing("q")
-    if not all(isinstance(text, str) for text in q):
-        raise invalid("Invalid request: q parameter is not a list of strings")
-    return [unicode(text, "q") for text in q], True
+@router.post(
+    "/translate_file",
+    tags=["translate"],
+    summary="Translate a file",
+    response_model=schemas.FileResponse,
+    responses=refusals(400, 403, 408, 413, 429, 503, 504),
+    openapi_extra=takes(schemas.FileRequest, "multipart/form-data"),
+)
+async def translate_file(request: Request) -> Response:
+    """Translate a file and return the address of the translated one, which is kept for half an hour."""
+    if not state_of(request).options.file_size:
+        raise RefusedError(403, "Files translation are disabled on this server.")
+    state, given, client = await _admitted(request, schemas.FileRequest)
+    (name, content), source, target = given.file, given.source, given.target
+    text = _text(name, content, state.options.file_size)
+    _check_size(request, [text], client)
+    state.service.check(source, target)
+
+    def translated(ticket: Ticket) -> str:
+        mark = "\ufeff" if text.startswith("\ufeff") else ""  # it would hide front matter
+        done = state.service.translate(ticket, [text.removeprefix(mark)], source, target, formats.guess(Path(name)))
+        return state.files.add(name, target, mark + done.texts[0])
+
+    stored = await state.requests.run(request, client.name, translated)
+    state.metrics.characters.inc(len(text))
+    return JSONResponse({"translatedFileUrl": f"{request.base_url}download_file/{quote(stored)}"})
 
 
-def _n_alternatives(given: Parameters, most: int) -> int:
-    value = given.get("alternatives") or 0
+@router.get("/download_file/{name:path}", tags=["translate"], summary="Download a file", responses=refusals(400, 404))
+async def download_file(request: Request, name: str) -> Response:
+    """Return a translated file."""
     try:
-        n = max(0, int(value))
-    except (TypeError, ValueError, OverflowError) as error:
-        raise invalid("Invalid request: alternatives parameter is not a number") from error
-    if n > most:
-        raise invalid(f"Invalid request: alternatives parameter must be <= {most}")
-    return n
+        path = state_of(request).files.find(name)
+    except ValueError as error:
+        raise RefusedError(400, "Invalid filename") from error
+    if path is None:
+        raise RefusedError(404, "There is no such file; translated files are kept for half an hour")
+    # A browser saves the file and never shows it, so that scripts in it cannot act as this server's.
+    return FileResponse(path, filename=name.partition(".")[2], headers={"Content-Security-Policy": "sandbox"})
+
+
+def state_of(request: Request) -> State:
+    """Return the parts of the server that answers a request."""
+    state: State = request.app.state.server
+    return state
+
+
+async def _admitted(request: Request, kind: type[B]) -> tuple[State, B, Client]:
+    """Return the server, the parameters and the client of a request; an exception if it is not admitted."""
+    state, given = state_of(request), await schemas.read(request, kind)
+    return state, given, state.access.admit(request, given.api_key)
+
+
+def _check_size(request: Request, texts: Sequence[str], client: Client) -> None:
+    """Raise RefusedError if the texts are longer than the client may send; an empty text counts as one character."""
+    n_characters = sum(max(1, len(text)) for text in texts)
+    request.state.characters = n_characters
+    if n_characters > client.max_characters:
+        message = f"Invalid request: request ({n_characters}) exceeds text limit ({client.max_characters})"
+        raise RefusedError(400, message)
 
 
 def _append(path: Path, fields: dict[str, str]) -> None:
@@ -188,3 +294,33 @@ def _append(path: Path, fields: dict[str, str]) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("ab", buffering=0) as file:
         file.write(f"{line}\n".encode())
+
+
+def _text(name: str, content: bytes, max_bytes: int) -> str:
+    """Return the text of an uploaded file; RefusedError if its format, size or encoding is wrong."""
+    if Path(name).suffix.lower() not in SUFFIXES:
+        raise RefusedError(400, "Invalid request: file format not supported")
+    if not content:
+        raise RefusedError(400, "Invalid request: empty file")
+    if len(content) > max_bytes:
+        raise RefusedError(413, f"Invalid request: file ({len(content)}) exceeds size limit ({max_bytes})")
+    try:
+        return content.decode("utf-8")
+    except UnicodeDecodeError as error:
+        line = content.count(b"\n", 0, error.start) + 1
+        raise RefusedError(
+            400, f"Invalid request: the file is not UTF-8 text (line {line}); save it as UTF-8"
+        ) from error
+
+
+def _threads(options: Serve) -> tuple[int, int]:
+    """Return the number of searches at a time and the number of CPU threads of each."""
+    n_available = options.threads or max(1, n_cores() // options.workers)
+    n_workers = min(_MAX_WORKERS, n_available)
+    return n_workers, n_available // n_workers
+
+
+def _use_threads(n_threads: int) -> None:
+    """Set the number of PyTorch's threads for this thread, if a model of PyTorch is loaded."""
+    if torch := sys.modules.get("torch"):
+        torch.set_num_threads(n_threads)

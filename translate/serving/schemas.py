@@ -1,22 +1,51 @@
-"""Requests and responses, for the OpenAPI description. The server reads requests itself, as JSON or as a form."""
+"""Requests and answers: pydantic checks every request, and the description of the API is made of the same classes.
 
-from typing import Any, Literal
+A body is JSON or a form. JSON has types, so a number in quotes is no number; a form has only texts, which are
+converted. An empty parameter is a missing one, as in LibreTranslate.
+"""
 
-from pydantic import BaseModel, Field
+from typing import Annotated, Any, Literal, TypeVar
+from urllib.parse import parse_qsl
 
-_KEY = Field(default=None, description="API key", examples=["xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx"])
+from fastapi.exceptions import RequestValidationError
+from pydantic import BaseModel, Field, ValidationError, WithJsonSchema
+from pydantic_core import from_json
+from starlette.datastructures import UploadFile
+from starlette.requests import Request
+
+from translate.serving.access import RefusedError
+
+JSON_OR_FORM = ("application/json", "application/x-www-form-urlencoded", "multipart/form-data")
+_MAX_FIELDS = 100
+_DAMAGED = "Invalid request: the form is damaged or not UTF-8"
+
+_Source = Annotated[str, Field(description='Source language code, or "auto"', examples=["de"])]
+_Target = Annotated[str, Field(description="Target language code", examples=["en"])]
 
 
-class TranslateRequest(BaseModel):
+class Body(BaseModel):
+    """Parameters of a request."""
+
+    api_key: str = Field(default="", description="API key", examples=["xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx"])
+
+
+B = TypeVar("B", bound=Body)
+
+
+class TranslateRequest(Body):
     """Body of /translate."""
 
     q: str | list[str] = Field(description="Text(s) to translate", examples=["Guten Morgen"])
-    source: str = Field(description='Source language code, or "auto"', examples=["de"])
-    target: str = Field(description="Target language code", examples=["en"])
+    source: _Source
+    target: _Target
     format: Literal["text", "html"] = Field(default="text", description="Format of the text")
-    alternatives: int = Field(default=0, description="Number of alternative translations", examples=[3])
+    alternatives: int = Field(default=0, ge=0, description="Number of alternative translations", examples=[3])
     sentences: bool = Field(default=False, description="Whether to describe each sentence; not in LibreTranslate")
-    api_key: str | None = _KEY
+
+    @property
+    def texts(self) -> list[str]:
+        """The texts to translate."""
+        return [self.q] if isinstance(self.q, str) else self.q
 
 
 class Detection(BaseModel):
@@ -44,14 +73,13 @@ class TranslateResponse(BaseModel):
     sentences: list[Sentence] | list[list[Sentence]] | None = None
 
 
-class AlignmentRequest(BaseModel):
+class AlignmentRequest(Body):
     """Body of /alignment."""
 
     q: str = Field(description="Sentence", examples=["Guten Morgen"])
     translation: str = Field(description="Its translation", examples=["Good morning"])
     source: str = Field(description="Language of the sentence", examples=["de"])
     target: str = Field(description="Language of the translation", examples=["en"])
-    api_key: str | None = _KEY
 
 
 class Alignment(BaseModel):
@@ -62,22 +90,25 @@ class Alignment(BaseModel):
     weights: list[list[float]] = Field(description="Attention of each target word to each source word")
 
 
-class DetectRequest(BaseModel):
+class DetectRequest(Body):
     """Body of /detect."""
 
-    q: str = Field(description="Text to detect", examples=["Guten Morgen"])
-    api_key: str | None = _KEY
+    q: str | list[str] = Field(description="Text to detect", examples=["Guten Morgen"])
+
+    @property
+    def texts(self) -> list[str]:
+        """The texts, which are in one language."""
+        return [self.q] if isinstance(self.q, str) else self.q
 
 
-class FileRequest(BaseModel):
+class FileRequest(Body):
     """Form of /translate_file."""
 
-    file: bytes = Field(
-        description="Text, Markdown, HTML, subtitles or TSV in UTF-8", json_schema_extra={"format": "binary"}
+    file: Annotated[tuple[str, bytes], WithJsonSchema({"type": "string", "format": "binary"})] = Field(
+        description="Text, Markdown, HTML, subtitles or TSV in UTF-8"
     )
-    source: str = Field(description='Source language code, or "auto"', examples=["de"])
-    target: str = Field(description="Target language code", examples=["en"])
-    api_key: str | None = _KEY
+    source: _Source
+    target: _Target
 
 
 class FileResponse(BaseModel):
@@ -86,14 +117,13 @@ class FileResponse(BaseModel):
     translatedFileUrl: str = Field(description="Address of the translated file")  # noqa: N815
 
 
-class SuggestRequest(BaseModel):
+class SuggestRequest(Body):
     """Body of /suggest."""
 
     q: str = Field(description="Original text", examples=["Guten Morgen"])
     s: str = Field(description="Suggested translation", examples=["Good morning"])
     source: str = Field(description="Language of the original text", examples=["de"])
     target: str = Field(description="Language of the translation", examples=["en"])
-    api_key: str | None = _KEY
 
 
 class SuggestResponse(BaseModel):
@@ -122,21 +152,78 @@ class Error(BaseModel):
     error: str
 
 
-def takes(form: type[BaseModel], *types: str) -> dict[str, Any]:
+async def read(request: Request, kind: type[B]) -> B:
+    """Return the parameters of a request; RefusedError or RequestValidationError if they are wrong."""
+    media_type = request.headers.get("content-type", "").lower().partition(";")[0].strip()
+    is_json = media_type == "application/json" or media_type.endswith("+json")
+    values = _json(await request.body()) if is_json else await _form(request, media_type)
+    try:
+        return kind.model_validate(
+            {n: value for n, value in values.items() if value not in (None, "", [])}, strict=is_json
+        )
+    except ValidationError as error:
+        raise RequestValidationError(error.errors(include_url=False, include_context=False)) from error
+
+
+def wording(error: RequestValidationError) -> str:
+    """Return what is wrong with a request, in LibreTranslate's words where it has some."""
+    problems = error.errors()
+    name = problems[0]["loc"][0]
+    if problems[0]["type"] == "missing":
+        return f"Invalid request: missing {name} parameter"
+    depth = max(len(problem["loc"]) for problem in problems)  # a text in a list rather than the list
+    deepest = [problem for problem in problems if problem["loc"][0] == name and len(problem["loc"]) == depth]
+    says = " or ".join(dict.fromkeys(problem["msg"].removeprefix("Input ") for problem in deepest))
+    return f"Invalid request: {name} parameter {says}"
+
+
+def takes(body: type[Body], *types: str) -> dict[str, Any]:
     """Return the OpenAPI description of a request body.
 
     Args:
-        form: the parameters.
+        body: the parameters.
         types: media types of the body.
     """
-    schema = form.model_json_schema()
+    schema = body.model_json_schema()
     schema.pop("title"), schema.pop("description")
     return {"requestBody": {"required": True, "content": {kind: {"schema": schema} for kind in types}}}
-
-
-JSON_OR_FORM = ("application/json", "application/x-www-form-urlencoded", "multipart/form-data")
 
 
 def refusals(*statuses: int) -> dict[int | str, dict[str, Any]]:
     """Return the OpenAPI description of the error responses with these statuses."""
     return {status: {"model": Error} for status in statuses}
+
+
+def _json(body: bytes) -> dict[str, Any]:
+    try:
+        values = from_json(body)
+    except ValueError as error:  # not JSON, not UTF-8, lone surrogates, too deep
+        raise RefusedError(400, "Invalid JSON format") from error
+    if not isinstance(values, dict):
+        raise RefusedError(400, "Invalid JSON format")
+    return values
+
+
+async def _form(request: Request, media_type: str) -> dict[str, Any]:
+    """Return the parameters of a form and of the query; the first of several values of a name counts."""
+    pairs: list[tuple[str, Any]] = []
+    if media_type == "multipart/form-data":
+        # The middleware limits the size of the whole body.
+        async with request.form(max_files=1, max_fields=_MAX_FIELDS, max_part_size=2**31) as form:
+            for name, value in form.multi_items():
+                if isinstance(value, UploadFile):
+                    pairs.append((name, (value.filename or "", await value.read())))
+                else:
+                    pairs.append((name, value))
+    else:  # Starlette would read bytes that are not escaped, as curl sends them, as Latin-1
+        pairs = _pairs(await request.body())
+    pairs += _pairs(request.scope["query_string"])
+    # Browsers send CRLF at the end of the lines of a form.
+    return {n: value.replace("\r\n", "\n") if isinstance(value, str) else value for n, value in reversed(pairs)}
+
+
+def _pairs(text: bytes) -> list[tuple[str, Any]]:
+    try:
+        return [*parse_qsl(text.decode(), keep_blank_values=True, errors="strict", max_num_fields=_MAX_FIELDS)]
+    except ValueError as error:
+        raise RefusedError(400, _DAMAGED) from error

@@ -21,5 +21,5 @@ def folders(parts: ModelFolder, tmp_path_factory: pytest.TempPathFactory) -> lis
 
 @pytest.fixture(scope="session")
 def options(folders: list[Path]) -> Serve:
-    """Options of a server whose translations are those of the fixture `translator`, which makes no check."""
-    return Serve(model=folders, threads=2, one_way=True)
+    """Options of a server whose translations are those of the fixture `translator`."""
+    return Serve(model=folders, threads=2)

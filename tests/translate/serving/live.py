@@ -14,8 +14,8 @@ import uvicorn
 
 from translate.options.serving import Serve
 from translate.serving import server
+from translate.serving.api import State
 from translate.serving.app import create_app
-from translate.serving.state import State
 
 
 @dataclass

@@ -16,7 +16,7 @@ from translate.inference.engine import Found, Sources, TorchEngine
 from translate.models import registry
 from translate.models.folder import ModelFolder
 from translate.options.serving import Serve
-from translate.serving.keys import KeyStore
+from translate.serving.access import KeyStore
 from translate.text.translation import SUSPICIOUS
 
 Page = sync_api.Page

@@ -2,6 +2,7 @@
 
 const REASONS = {
   language: "It does not seem to be in the source language, so it was left as it is.",
+  empty: "The translation is empty.",
   repetition: "The model repeated itself here.",
   length: "The translation was cut off: it became too long for its source.",
   missing: "A number, a currency or a per cent sign of the source is missing.",
