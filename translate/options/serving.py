@@ -44,6 +44,9 @@ class Serve:
     queue: Annotated[int, value(LIMITS, "N", "Requests in progress; more get status 503.", min=1, max=1000)] = 64
     timeout: Annotated[float, value(LIMITS, "SECONDS", "Time for the translation of a request.", min=0.001)] = 300
     grace: Annotated[int, value(LIMITS, "SECONDS", "Time to finish requests when the server stops.", min=1)] = 30
+    no_alignment: Annotated[
+        bool, flag(COMPUTING, "--no-alignment", "Do not show the source words of a word, which saves memory.")
+    ] = False
     workers: Annotated[int, value(COMPUTING, "N", "Processes, each with its own models.", min=1, max=64)] = 1
     threads: declaring.Threads = None
     beam: declaring.Beam = None

@@ -133,12 +133,14 @@ async def translate(request: Request) -> Response:
 )
 async def alignment(request: Request) -> Response:
     """Return how much each word of a translation attends to each word of its source sentence."""
+    if state_of(request).options.no_alignment:
+        raise RefusedError(403, "Alignment is disabled on this server.")
     state, given, client = await _admitted(request, schemas.AlignmentRequest)
     _check_size(request, [given.q, given.translation], client)
     found = await state.requests.run(
         request,
         client.name,
-        lambda ticket: state.service.attention(given.q, given.translation, given.source, given.target),
+        lambda ticket: state.service.attention(ticket, given.q, given.translation, given.source, given.target),
     )
     weights = [[round(weight, 4) for weight in row] for row in found.weights]
     return JSONResponse({"source": found.source, "target": found.target, "weights": weights})
@@ -204,6 +206,8 @@ async def frontend_settings(request: Request) -> Response:
             "filesTranslation": options.file_size > 0,
             "supportedFilesFormat": list(SUFFIXES) if options.file_size else [],
             "alternatives": options.alternatives,
+            "alignment": not options.no_alignment,
+            "requestLimit": options.requests,
             "language": {
                 "source": {"code": source, "name": name_of(source)},
                 "target": {"code": target, "name": name_of(target)},

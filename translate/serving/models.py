@@ -16,6 +16,7 @@ from translate.inference.engine import Engine
 from translate.inference.opening import open_engine
 from translate.machine import release_memory
 from translate.models.folder import CTRANSLATE2_FILE, FILES, TranslationSpec
+from translate.serving.alignment import Aligner
 from translate.serving.observing import event
 
 Pair = tuple[str, str]  # source and target language
@@ -46,6 +47,7 @@ class _Model:
 
     folder: Path
     engine: Engine | None = None
+    aligner: Aligner | None = None
     version: _Version = ()
     n_users: int = 0
     last_used: float = 0.0
@@ -102,13 +104,24 @@ class ModelPool:
                 model.n_users -= 1
                 model.last_used = time.monotonic()
 
+    @contextmanager
+    def aligner(self, pair: Pair) -> Iterator[Aligner]:
+        """Yield what computes the attention of the model of a language pair; as `engine`."""
+        with self.engine(pair) as engine:
+            model = self._models[pair]
+            with model.lock:
+                if model.aligner is None:
+                    model.aligner = Aligner(engine)
+                aligner = model.aligner
+            yield aligner
+
     def unload_idle(self) -> None:
         """Unload the models that have not been used for a while."""
         for pair, model in self._models.items():
             with model.lock:
                 is_idle = not model.n_users and time.monotonic() - model.last_used >= self._unload_after
                 if model.engine is not None and is_idle:
-                    model.engine, model.version = None, ()
+                    model.engine, model.aligner, model.version = None, None, ()
                     event("model unloaded", {"model": "-".join(pair)})
         release_memory()
 
@@ -127,7 +140,7 @@ class ModelPool:
             problem = {"problem": str(error), "old model used": model.engine is not None}
             event("model not loaded", fields | problem, logging.WARNING)
         else:
-            model.engine = engine
+            model.engine, model.aligner = engine, None
             event("model loaded", fields | {"seconds": round(time.monotonic() - start, 3)})
         # A damaged folder is not read again for every request while the old model serves.
         model.version = version

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from translate.errors import UserError
 from translate.inference.documents import TranslatedPiece, joined, translate_documents
-from translate.inference.engine import Engine, TorchEngine
-from translate.inference.opening import torch_engine
+from translate.inference.sentence_search import LIMIT
 from translate.inference.translator import Translator
 from translate.inference.variants import variants
 from translate.serving.access import RefusedError
+from translate.serving.alignment import WordAttention
 from translate.serving.models import ModelPool, ModelUnavailableError, name_of
 from translate.serving.scheduler import CancelledError, Scheduler, SharedEngine, Ticket
 from translate.text import formats, identification
@@ -22,8 +22,6 @@ from translate.text.translation import Translation
 
 if TYPE_CHECKING:
     from starlette.requests import Request
-
-    from translate.inference.alignment import WordAttention
 
 T = TypeVar("T")
 
@@ -140,29 +138,32 @@ class Service:
         sentences = [_sentences(pieces) if layout != "html" else [] for pieces in documents]
         return Translated([joined(pieces) for pieces in documents], others, detected, sentences)
 
-    def attention(self, text: str, translation: str, source: str, target: str) -> "WordAttention":
+    def attention(self, ticket: Ticket, text: str, translation: str, source: str, target: str) -> WordAttention:
         """Return how much each word of a translation attends to each word of its source.
 
         Args:
+            ticket: the request.
             text: the source, one sentence.
             translation: of the sentence.
             source, target: language codes.
 
-        Raises RefusedError if there is no such model, if it cannot be loaded, or if a sentence is too long.
+        Raises RefusedError if there is no such model, if it cannot be loaded, or if a sentence is too long, and
+        CancelledError.
         """
         if (source, target) not in self.pool.pairs:
             raise RefusedError(400, f"There is no model from {source} to {target}")
         try:
-            with self.pool.engine((source, target)) as engine:
-                from translate.inference.alignment import word_attention  # imports torch
-
-                if (with_attention := _with_attention(engine)) is None:
-                    raise RefusedError(400, "This model is in CTranslate2's format, which has no attention")
-                return word_attention(with_attention.model_folder, text, translation)
+            with self.pool.engine((source, target)) as engine, self.pool.aligner((source, target)) as aligner:
+                ids = [engine.tokenizer.encode(side) for side in (text, translation)]
+                width = max(map(len, ids)) + 1
+                if width > (engine.max_positions or LIMIT):
+                    raise RefusedError(400, "A sentence is longer than the model's limit; an alignment needs all of it")
+                (weights,) = self.scheduler.compute(ticket, aligner.attention, [tuple(ids)], [width])
+                return aligner.words(text, translation, weights)
         except ModelUnavailableError as error:
             raise _unavailable(error) from error
-        except UserError as error:
-            raise RefusedError(400, str(error)) from error
+        except UserError as error:  # the files were damaged or removed meanwhile
+            raise RefusedError(503, "The alignments of this model cannot be computed", _UNLOADED_SECONDS) from error
 
 
 class ClientGoneError(Exception):
@@ -242,14 +243,6 @@ async def _disconnected(request: "Request") -> None:
     """Return when the client closes the connection."""
     while (await request.receive())["type"] != "http.disconnect":
         pass
-
-
-def _with_attention(engine: Engine) -> TorchEngine | None:
-    """Return the engine of PyTorch for the same model; ModelUnavailableError if its files were damaged meanwhile."""
-    try:
-        return torch_engine(engine)
-    except (UserError, ValueError) as error:  # CheckpointError is a ValueError
-        raise ModelUnavailableError("This model cannot be loaded by PyTorch, which computes attention") from error
 
 
 def _unavailable(error: ModelUnavailableError) -> RefusedError:
