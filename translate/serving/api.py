@@ -95,7 +95,7 @@ class State:
     tags=["translate"],
     summary="Translate text",
     response_model=schemas.TranslateResponse,
-    responses=refusals(400, 403, 408, 413, 429, 503, 504),
+    responses=refusals(400, 403, 413, 429, 503, 504),
     openapi_extra=takes(schemas.TranslateRequest, *JSON_OR_FORM),
 )
 async def translate(request: Request) -> Response:
@@ -128,7 +128,7 @@ async def translate(request: Request) -> Response:
     tags=["translate"],
     summary="Find the words that a translation comes from",
     response_model=schemas.Alignment,
-    responses=refusals(400, 403, 408, 413, 429, 503, 504),
+    responses=refusals(400, 403, 413, 429, 503, 504),
     openapi_extra=takes(schemas.AlignmentRequest, *JSON_OR_FORM),
 )
 async def alignment(request: Request) -> Response:
@@ -150,8 +150,8 @@ async def alignment(request: Request) -> Response:
     "/detect",
     tags=["translate"],
     summary="Detect the language of a text",
-    response_model=list[schemas.Detection],
-    responses=refusals(400, 403, 408, 413, 429, 503),
+    response_model=schemas.Detections,
+    responses=refusals(400, 403, 413, 429, 503),
     openapi_extra=takes(schemas.DetectRequest, *JSON_OR_FORM),
 )
 async def detect(request: Request) -> Response:
@@ -167,7 +167,7 @@ async def detect(request: Request) -> Response:
     tags=["feedback"],
     summary="Suggest a better translation",
     response_model=schemas.SuggestResponse,
-    responses=refusals(400, 403, 408, 413, 429),
+    responses=refusals(400, 403, 413, 429),
     openapi_extra=takes(schemas.SuggestRequest, *JSON_OR_FORM),
 )
 async def suggest(request: Request) -> Response:
@@ -184,7 +184,7 @@ async def suggest(request: Request) -> Response:
     return JSONResponse({"success": True})
 
 
-@router.get("/languages", tags=["translate"], summary="List the languages", response_model=list[schemas.Language])
+@router.get("/languages", tags=["translate"], summary="List the languages", response_model=schemas.Languages)
 async def languages(request: Request) -> Response:
     """Return each language with those that it can be translated into."""
     return JSONResponse(state_of(request).service.languages())
@@ -235,7 +235,7 @@ async def metrics(request: Request) -> Response:
     tags=["translate"],
     summary="Translate a file",
     response_model=schemas.FileResponse,
-    responses=refusals(400, 403, 408, 413, 429, 503, 504),
+    responses=refusals(400, 403, 413, 429, 503, 504),
     openapi_extra=takes(schemas.FileRequest, "multipart/form-data"),
 )
 async def translate_file(request: Request) -> Response:
@@ -259,8 +259,9 @@ async def translate_file(request: Request) -> Response:
 
 
 @router.get("/download_file/{name:path}", tags=["translate"], summary="Download a file", responses=refusals(400, 404))
-async def download_file(request: Request, name: str) -> Response:
+async def download_file(request: Request) -> Response:
     """Return a translated file."""
+    name = request.path_params["name"]
     try:
         path = state_of(request).files.find(name)
     except ValueError as error:

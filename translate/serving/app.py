@@ -25,6 +25,7 @@ from translate.serving.schemas import wording
 from translate.serving.service import ClientGoneError, busy
 
 PAGE = Path(__file__).parent / "page"  # files of the page at /
+STYLE = Path(__file__).parents[1] / "pictures" / "style.css"  # of all pages of this project
 
 _TIDY_SECONDS = 30
 _MAX_REQUESTS = 1000  # of one process at a time, those for files of the page included
@@ -64,6 +65,7 @@ def create_app(options: Serve, folder: Path) -> FastAPI:
     app.add_api_route("/docs", _docs, include_in_schema=False)
     app.add_api_route("/spec", _spec, include_in_schema=False)  # LibreTranslate's address of the description
     app.add_api_route("/", _index, include_in_schema=False)
+    app.add_api_route("/page/common.css", _style, include_in_schema=False)
     app.mount("/page", StaticFiles(directory=PAGE))
     for kind in (RefusedError, RequestValidationError, HTTPException, ClientGoneError):
         app.add_exception_handler(kind, _answer)
@@ -176,8 +178,12 @@ async def _index() -> Response:
     return FileResponse(PAGE / "index.html")
 
 
+async def _style() -> Response:
+    return FileResponse(STYLE)
+
+
 async def _docs(request: Request) -> Response:
-    return HTMLResponse(docs_page.page(request.app.openapi()))
+    return HTMLResponse(docs_page.page(request.app.openapi(), str(request.base_url)))
 
 
 async def _spec(request: Request) -> Response:

@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal, TypeVar
 from urllib.parse import parse_qsl
 
 from fastapi.exceptions import RequestValidationError
-from pydantic import BaseModel, Field, ValidationError, WithJsonSchema
+from pydantic import BaseModel, ConfigDict, Field, RootModel, ValidationError, WithJsonSchema
 from pydantic_core import from_json
 from starlette.datastructures import UploadFile
 from starlette.requests import Request
@@ -55,6 +55,14 @@ class Detection(BaseModel):
     language: str = Field(description="Language code", examples=["de"])
 
 
+class Detections(RootModel[list[Detection]]):
+    """Answer of /detect, the most probable language first."""
+
+    model_config = ConfigDict(
+        json_schema_extra={"example": [{"confidence": 92.0, "language": "de"}, {"confidence": 8.0, "language": "en"}]}
+    )
+
+
 class Sentence(BaseModel):
     """A sentence, or the white space between two; joined they are the text."""
 
@@ -66,6 +74,8 @@ class Sentence(BaseModel):
 
 class TranslateResponse(BaseModel):
     """Answer of /translate; a list of texts has lists."""
+
+    model_config = ConfigDict(json_schema_extra={"example": {"translatedText": "Good morning"}})
 
     translatedText: str | list[str]  # noqa: N815 -- LibreTranslate's name
     detectedLanguage: Detection | list[Detection] | None = None  # noqa: N815
@@ -84,6 +94,16 @@ class AlignmentRequest(Body):
 
 class Alignment(BaseModel):
     """Answer of /alignment."""
+
+    model_config = ConfigDict(
+        json_schema_extra={
+            "example": {
+                "source": ["Guten", "Morgen"],
+                "target": ["Good", "morning"],
+                "weights": [[0.7511, 0.0422], [0.0207, 0.8074]],
+            }
+        }
+    )
 
     source: list[str] = Field(description="Words and punctuation marks of the sentence")
     target: list[str] = Field(description="Words and punctuation marks of the translation")
@@ -105,7 +125,7 @@ class FileRequest(Body):
     """Form of /translate_file."""
 
     file: Annotated[tuple[str, bytes], WithJsonSchema({"type": "string", "format": "binary"})] = Field(
-        description="Text, Markdown, HTML, subtitles or TSV in UTF-8"
+        description="Text, Markdown, HTML, subtitles or TSV in UTF-8", examples=["@letter.txt"]
     )
     source: _Source
     target: _Target
@@ -113,6 +133,14 @@ class FileRequest(Body):
 
 class FileResponse(BaseModel):
     """Answer of /translate_file."""
+
+    model_config = ConfigDict(
+        json_schema_extra={
+            "example": {
+                "translatedFileUrl": "http://127.0.0.1:5000/download_file/0f1e2d3c4b5a69788796a5b4c3d2e1f0.letter_en.txt"
+            }
+        }
+    )
 
     translatedFileUrl: str = Field(description="Address of the translated file")  # noqa: N815
 
@@ -129,6 +157,8 @@ class SuggestRequest(Body):
 class SuggestResponse(BaseModel):
     """Answer of /suggest."""
 
+    model_config = ConfigDict(json_schema_extra={"example": {"success": True}})
+
     success: bool
 
 
@@ -140,8 +170,16 @@ class Language(BaseModel):
     targets: list[str]
 
 
+class Languages(RootModel[list[Language]]):
+    """Answer of /languages."""
+
+    model_config = ConfigDict(json_schema_extra={"example": [{"code": "de", "name": "German", "targets": ["en"]}]})
+
+
 class Health(BaseModel):
     """Answer of /health."""
+
+    model_config = ConfigDict(json_schema_extra={"example": {"status": "ok"}})
 
     status: str
 

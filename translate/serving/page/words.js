@@ -10,6 +10,25 @@ const REASONS = {
   confidence: "The model is unsure about this sentence.",
 };
 
+// Sentences to try, by language.
+const EXAMPLES = {
+  de: [
+    "Kannst du mir helfen, diesen Satz zu übersetzen?",
+    "Wir haben uns lange nicht gesehen.",
+    "Der Zug nach Hamburg fährt heute erst um halb neun.",
+  ],
+  en: [
+    "Could you help me to translate this sentence?",
+    "We have not seen each other for a long time.",
+    "The train to Hamburg leaves at half past eight today.",
+  ],
+};
+
+/** Returns sentences to try in a language, none if there are none. */
+export function examples(language) {
+  return EXAMPLES[language] ?? [];
+}
+
 let names;
 try {
   names = new Intl.DisplayNames(["en"], { type: "language" });
