@@ -32,7 +32,7 @@ from contenders import Answer, answer_tasks, machine, median_ratio, peak_mb, sta
 from results import decoding_table
 
 from transformer.search.model_step import pad_batch
-from translate.commands.messages import say
+from translate.errors import say
 from translate.evaluation.scores import corpus_bleu
 from translate.inference.engine import TorchEngine
 from translate.inference.translator import Translator
@@ -189,7 +189,7 @@ def ctranslate2(args: argparse.Namespace, folder: Path) -> Run:
 
 def hugging_face(args: argparse.Namespace, folder: Path) -> Run:
     """Return Hugging Face's `generate` on batches of similar length."""
-    from translate.exchange.marian_folder import quiet_transformers
+    from translate.exchange.marian import quiet_transformers
 
     with quiet_transformers() as transformers:
         model = transformers.MarianMTModel.from_pretrained(f"{args.exports}/hf", local_files_only=True).eval()

@@ -20,9 +20,8 @@ from pathlib import Path
 
 from sacrebleu import corpus_chrf
 
-from translate.commands.text import open_translator
+from translate.commands.text import Text, open_translator
 from translate.files import write_json
-from translate.options.translating import Text
 from translate.training.environment import commit
 
 DATA = Path(__file__).resolve().parent / "data"

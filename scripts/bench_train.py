@@ -46,7 +46,7 @@ from translate.config.schema import TrainingConfig
 from translate.corpus.batches import Batch, Sampler, collate
 from translate.corpus.prepare import Prepared
 from translate.corpus.tokens import EncodedPairs
-from translate.exchange.marian_folder import marian_config
+from translate.exchange.marian import marian_config
 from translate.machine import choose_device, choose_dtype, keep_kernels, product_rate, tune_malloc
 from translate.training.speed import update_flops
 from translate.training.step import Updater, new_optimizer, precision

@@ -18,8 +18,8 @@ from pathlib import Path
 from typing import Any
 
 from translate.errors import UserError
-from translate.experiments.layout import rendered
 from translate.files import read_json, write_json, write_text
+from translate.tables import rendered
 from translate.training.checkpoint import step_of
 from translate.training.run import Run
 

@@ -6,15 +6,15 @@
 
 The run is compressed into RUN/DTYPE and scored there on the run's test sets, without and with the two-way check by the
 installed model of the other direction. The card names every corpus of the run and of the runs before it, with its
-licence from scripts/data/licences.toml; a corpus that is not listed there is an error. A person writes the weaknesses
+licence from configs/data/open.toml; a corpus that is not listed there is an error. A person writes the weaknesses
 of the model.
 """
 
 import argparse
+import functools
 import json
 import shutil
 import sys
-import tomllib
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -23,7 +23,9 @@ from bench_practical import answers, by_topic, chrf, sentences
 from results import Record, card_before, history, lineage, machine_name, score_cells, signatures, state_of, table
 
 from translate.commands import compress, evaluate
-from translate.config.load import load
+from translate.commands.compress import Compress
+from translate.commands.evaluate import Evaluate
+from translate.config.load import load, read_library
 from translate.config.schema import ExperimentConfig
 from translate.corpus.sources import describe
 from translate.errors import UserError
@@ -31,16 +33,14 @@ from translate.exchange.argos_package import NAMES
 from translate.files import read_json
 from translate.models.folder import FILES, TranslationSpec
 from translate.models.registry import Weights
-from translate.options.comparing import Evaluate
-from translate.options.managing import Compress
 
-DATA = Path(__file__).resolve().parent / "data"
+LIBRARY = Path(__file__).resolve().parents[1] / "configs" / "data" / "open.toml"
 CHECKED = "two-way"  # folder of the scores with the two-way check, in that of the compressed model
 BLOCK = "Each block shows the source, the reference and the translation."
 LICENCE = (
     "The weights are part of this repository, whose license is Apache-2.0. The corpora have their own licenses; "
-    "whether these extend to a model that was trained on them is not settled in law. `configs/permissive-de-en.toml` "
-    "uses only CC0, CC BY and public-domain text."
+    "whether these extend to a model that was trained on them is not settled in law. "
+    "`configs/recipes/permissive-de-en.toml` uses only CC0, CC BY and public-domain text."
 )
 SAMPLES = 20  # lines of the first test set on the card, evenly spaced, not selected
 
@@ -161,14 +161,23 @@ def corpora(config: ExperimentConfig) -> list[str]:
     return [describe(source) for source in (*config.data.train, *old)]
 
 
+@functools.cache
+def licences() -> dict[str, dict[str, str]]:
+    """Return name, licence and origin of every corpus by its path, or by its kind if it ships with the project."""
+    found = {"grammar": {"title": "grammar", "licence": "Apache-2.0", "origin": "this project"}}
+    for group in read_library(LIBRARY).values():
+        for name, corpus in group.items():
+            for language in ("de", "en"):
+                key = corpus.get("path", corpus.get("kind", "")).replace("{language}", language)
+                found[key] = {"title": name, "licence": corpus["licence"], "origin": corpus["origin"]}
+    return found
+
+
 def licence_of(corpus: str) -> dict[str, str]:
     """Return title, licence and origin of a corpus by its name in reports; UserError if it is not listed."""
-    licences: dict[str, dict[str, str]] = tomllib.loads((DATA / "licences.toml").read_text(encoding="utf-8"))
-    path = Path(corpus.split()[0])
-    for key in (path.name.split(".")[0], f"{path.parent.name}/"):
-        if key in licences:
-            return licences[key]
-    raise UserError(f"{corpus}: has no entry in {DATA / 'licences.toml'}; a model ships with all its licences")
+    if (found := licences().get(corpus.split()[0])) is None:
+        raise UserError(f"{corpus}: has no entry in {LIBRARY}; a model ships with all its licences")
+    return found
 
 
 def training(run: Path) -> Iterator[str]:

@@ -9,7 +9,7 @@ import pytest
 
 import translate
 from tests.programs import SCRIPTS, program
-from translate.cli import main
+from translate.commands.main import main
 from translate.inference.translator import Translator
 from translate.models.folder import ModelFolder
 

@@ -1,17 +1,47 @@
 """`translate cost`: parameters, operations, time and energy of an experiment before it is run."""
 
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Annotated
 
 from transformer.config import ModelConfig
-from translate.commands.messages import say
 from translate.commands.prepare import complete, default_folder
 from translate.config.load import load
 from translate.config.schema import ExperimentConfig
-from translate.corpus.manifest import Manifest, corpus_settings, differing, read_manifest
-from translate.errors import UserError
+from translate.corpus.manifest import Manifest, corpus_settings, differing, mixture, read_manifest
+from translate.errors import UserError, say
 from translate.experiments import cost
-from translate.experiments.layout import Form, rendered
-from translate.options.researching import Cost
+from translate.options import OUTPUT, Overrides, argument, flag, option
+from translate.tables import Form, rendered
+
+TRAINING = "Training"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Cost:
+    """Compute parameters, FLOPs, time and energy of an experiment.
+
+    These are tables 1 and 2 of the paper for any configuration. Nothing is trained.
+    """
+
+    config: Annotated[Path, argument("CONFIG", "Experiment file (TOML).")]
+    overrides: Overrides = None
+    tokens: Annotated[
+        float | None, option(TRAINING, "N", "Training tokens per side [default: from the experiment].", min=1)
+    ] = None
+    length: Annotated[
+        int | None, option(TRAINING, "N", "Tokens in a sentence [default: of the prepared corpus, or 30].", min=1)
+    ] = None
+    hardware: Annotated[str | None, option(TRAINING, "NAME", "One device, such as H100, or here [default: all].")] = (
+        None
+    )
+    utilisation: Annotated[
+        float | None,
+        option(
+            TRAINING, "X", "Share of the FLOP/s that training uses [default: the paper's base run].", min=1e-6, max=1
+        ),
+    ] = None
+    markdown: Annotated[bool, flag(OUTPUT, "--markdown", "Write Markdown.")] = False
 
 
 def run(options: Cost) -> None:
@@ -63,7 +93,7 @@ def _tokens(config: ExperimentConfig, manifest: Manifest | None) -> float:
         limits.append(training.max_steps * training.accumulate * training.batch_tokens)
     if training.max_epochs and manifest:
         tokens = max(manifest["counts"]["tokens"].values())
-        limits.append(training.max_epochs * tokens * _shown(config, manifest["counts"]))
+        limits.append(training.max_epochs * tokens * _shown(config, manifest))
     if not limits:
         raise UserError(
             "training.max_epochs alone gives no number of tokens; run `translate prepare` first, or give --tokens"
@@ -71,12 +101,11 @@ def _tokens(config: ExperimentConfig, manifest: Manifest | None) -> float:
     return min(limits)
 
 
-def _shown(config: ExperimentConfig, counts: Manifest) -> float:
-    """Return the pairs of an epoch over those of the prepared corpus: an epoch uses a sample of data.replay."""
-    if config.data.replay is None:
-        return 1.0
-    n_pairs = counts["kept"] + sum(counts.get("added", {}).values()) + counts.get("upsample", 0)
-    return float((n_pairs - counts["replay"]) / (1 - config.data.replay.share) / n_pairs)
+def _shown(config: ExperimentConfig, manifest: Manifest) -> float:
+    """Return the pairs of an epoch over those of the prepared corpus, by the weights of the sources."""
+    spans, share = mixture(manifest, config.data)
+    n_new = sum(span.n_pairs * span.weight for span in spans if not span.replayed)
+    return n_new / (1 - share) / sum(span.n_pairs for span in spans)
 
 
 def _length(manifest: Manifest | None) -> int:

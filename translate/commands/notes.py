@@ -4,7 +4,7 @@ from collections import Counter, defaultdict
 from collections.abc import Collection
 from typing import TYPE_CHECKING
 
-from translate.commands.messages import say
+from translate.errors import say
 
 if TYPE_CHECKING:
     from translate.text.translation import Translation

@@ -3,11 +3,10 @@
 import sys
 from pathlib import Path
 
-from translate.commands.messages import say
-from translate.errors import UserError
+from translate.commands.lines import Translating
+from translate.errors import UserError, say
 from translate.models import registry
 from translate.models.folder import TranslationSpec
-from translate.options.translating import Translating
 from translate.text import formats, identification
 
 _BEGINNING = 2**20  # bytes of a file that are read to guess its language; the head of a web page may be long

@@ -7,10 +7,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from translate.commands.messages import say
-from translate.commands.test_sets import TestSets, file_name, run_of
+from translate.commands.systems import TestSets, file_name, run_of
 from translate.corpus.sources import Pair
-from translate.errors import UserError
+from translate.errors import UserError, say
 from translate.evaluation.report import Result
 from translate.files import locked, read_json, write_json, write_text
 from translate.models import registry

@@ -5,22 +5,30 @@ import json
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
-from translate.commands import sharing
-from translate.commands.messages import say
+from translate.commands.lines import (
+    ArrivingLines,
+    GrowingFile,
+    Lines,
+    Output,
+    Translating,
+    TypedLines,
+    check_paths,
+    ended,
+    open_lines,
+    writable,
+)
 from translate.commands.notes import Notes
 from translate.commands.opening import find_model, set_up_torch
-from translate.commands.paths import check_paths
-from translate.commands.reading import ArrivingLines, Lines, TypedLines, ended, open_lines
 from translate.commands.session import Session
-from translate.commands.writing import GrowingFile, Output, writable
-from translate.errors import UserError
+from translate.errors import UserError, say
 from translate.files import sha256
 from translate.machine import release_memory, tune_malloc
 from translate.models import registry
-from translate.options.translating import Text
+from translate.options import FILES, OUTPUT, Engine, Precision, flag, option
 from translate.text import formats
 from translate.text.pieces import Piece
 
@@ -35,13 +43,36 @@ _WINDOW_CHARACTERS = 2**18
 _WINDOWS_TO_RELEASE = 100  # often enough to keep the heap compact, seldom enough to cost no time
 
 
+@dataclass(frozen=True, kw_only=True)
+class Text(Translating):
+    """Translate sentences, a file or standard input.
+
+    Layout and markup stay. For research options see translate decode --help.
+    """
+
+    resume: Annotated[bool, flag(FILES, "--resume", "Write in place, and continue after an interruption.")] = False
+    format: Annotated[
+        str | None,
+        option(
+            FILES,
+            "FORMAT",
+            "text, lines (one sentence per line), markdown, html, srt, vtt or tsv [default: by the file name].",
+        ),
+    ] = None
+    column: Annotated[int, option(FILES, "N", "Column of a TSV file, counted from 1.", min=1)] = 1
+    no_guards: Annotated[bool, flag(OUTPUT, "--no-guards", "Turn off the checks of language, copies and numbers.")] = (
+        False
+    )
+    two_way: Annotated[bool, flag(OUTPUT, "--two-way", "Check with the model of the other direction.")] = False
+    one_way: Annotated[bool, flag(OUTPUT, "--one-way", "Do not [default: check if CTranslate2 computes].")] = False
+    engine: Engine = "auto"
+    precision: Precision = None
+
+
 def run(options: Text) -> None:
     """Translate sentences, a file, stdin or typed lines, and keep the layout; UserError for wrong input."""
     options = with_format(options)
     _check_column(options)
-    if sharing.n_processes() > 1:
-        _run_together(options)
-        return
     check_paths(options, resume=options.resume)
     lines = open_lines(options)
     if isinstance(lines, TypedLines) and options.format in LINE_FORMATS:
@@ -81,22 +112,6 @@ def _check_column(options: Text) -> None:
     with options.input.open("rb") as file:
         if options.input.stat().st_size and all(line.count(b"\t") < options.column - 1 for line in file):
             raise UserError(f"{options.input}: no line has a column {options.column}; choose another one with --column")
-
-
-def _run_together(options: Text) -> None:
-    """`run` under torchrun: each process translates its share of the windows."""
-    from translate.training.distributed import joined
-
-    with joined(say) as ranks:
-        output = ranks.first(lambda: sharing.check(options))
-        ranks.first(lambda: check_paths(options))
-        translator = open_translator(options)
-        ranks.watch()
-        start = time.perf_counter()
-        with sharing.shared(output, ranks) as out:
-            n_lines = _translate(translator, open_lines(options), out, options, shows_progress=ranks.is_first)
-        if ranks.is_first:
-            _say_speed(n_lines, time.perf_counter() - start)
 
 
 def _say_speed(n_lines: int, seconds: float) -> None:

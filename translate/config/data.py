@@ -18,11 +18,12 @@ class Origin(Section):
     """A source of sentence pairs.
 
     Attributes:
-        upsample: copies of each pair and of its variants in the training corpus; above 1 for small, important sources.
+        weight: how often an epoch has each pair and its variants, on average; with 0.3, each epoch has another sample
+            of three tenths of them.
         keep_identical: keep pairs whose sides are equal, such as names in a dictionary, also with `cleaning.identical`.
     """
 
-    upsample: int = Field(default=1, ge=1, le=1000)
+    weight: float = Field(default=1.0, gt=0, le=1000)
     keep_identical: bool = False
 
 
@@ -198,8 +199,8 @@ class ReplayData(Section):
 
     Attributes:
         sources: its sources.
-        share: its share of the sentence pairs of an epoch. Each epoch has every pair of data.train once and a new
-            sample of this corpus; if the corpus is smaller than the sample, its pairs are repeated equally often.
+        share: its share of the sentence pairs of an epoch, beside data.train with its weights; the weights of its own
+            sources are relative to each other.
     """
 
     sources: tuple[Source, ...] = Field(min_length=1, strict=False)

@@ -26,7 +26,8 @@ class CleaningConfig(Section):
         max_ratio: largest ratio of the lengths of both sides, in characters; sides below 20 characters are exempt.
         duplicates: drop repeated pairs.
         identical: drop pairs whose sides are equal.
-        test_overlap: drop pairs with a side of 4 words or more that occurs in the validation or a test set.
+        test_overlap: drop validation and test pairs, and pairs with a side of 4 words or more of one, whatever case,
+            punctuation and white space; variants too.
     """
 
     max_words: int = Field(default=250, ge=1)

@@ -12,6 +12,8 @@ is inversely proportional to the number of words, up to 1, since people type sho
 `joined` is the same for all pairs. The variants of a pair depend on the pair alone, or on the pairs that are joined,
 not on the rest of the corpus; but new names are those of earlier pairs.
 
+A variant that is a validation or test pair is not added.
+
 If the tokenizer has placeholders, text that a translation must keep unchanged is replaced by a symbol on both sides, as
 in translation.
 """
@@ -51,9 +53,11 @@ class Augmenter:
         dictionary: words and their translations, case-folded. Without them only names would occur between tags, and a
             model would learn to copy everything there; and words of titles ("The", "New") would pass for names.
         source: language code of the source, for its spellings.
+        is_held_out: returns whether a pair is a validation or test pair.
 
     Attributes:
         added: number of variants by kind.
+        refused: number of variants that are held out.
     """
 
     def __init__(
@@ -62,11 +66,14 @@ class Augmenter:
         n_symbols: int,
         dictionary: Mapping[str, str] = MappingProxyType({}),
         source: str = "",
+        is_held_out: Callable[[Pair], bool] = lambda pair: False,
     ) -> None:
         rules = languages.find(source)
         self._rates = {kind: rate for kind, rate in config.model_dump().items() if rate}
         self.added: dict[str, int] = dict.fromkeys(self._rates, 0)
+        self.refused = 0
         self._n_symbols = n_symbols
+        self._is_held_out = is_held_out
         self._variants: dict[str, Callable[[Pair, float], Pair | None]] = {
             "case": _other_case,
             "ending": _other_ending,
@@ -87,13 +94,15 @@ class Augmenter:
             yield tag + source, target
             if "names" in self._rates:
                 self._collect_names((source, target))
-            for kind, variant in self._variants_of((source, target)):
-                self.added[kind] += 1
-                yield tag + variant[0], variant[1]
+            variants = list(self._variants_of((source, target)))
             if (long := self._joined(run, pair)) is not None:
-                self.added["joined"] += 1
-                source, target = with_symbols(long, self._n_symbols)
-                yield tag + source, target
+                variants.append(("joined", with_symbols(long, self._n_symbols)))
+            for kind, variant in variants:
+                if self._is_held_out(variant):
+                    self.refused += 1
+                else:
+                    self.added[kind] += 1
+                    yield tag + variant[0], variant[1]
 
     def _variants_of(self, pair: Pair) -> Iterator[tuple[str, Pair]]:
         for kind, make in self._variants.items():

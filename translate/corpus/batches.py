@@ -15,6 +15,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from translate.corpus.manifest import Mixture, Span
 from translate.corpus.tokens import EncodedPairs
 from translate.errors import UserError
 
@@ -61,16 +62,15 @@ def _eligible(pairs: EncodedPairs, max_tokens: int) -> Index:
 
 @dataclass(frozen=True)
 class Sampler:
-    """Shuffled batches of sentences of similar length, with every sentence exactly once per epoch.
+    """Shuffled batches of sentences of similar length; without weights, every sentence is in an epoch exactly once.
 
     Args:
         pairs: the corpus.
         batch_tokens: largest number of padded tokens on either side (5.1: about 25,000).
         max_tokens: longest sentence in tokens; longer ones are left out.
         seed: determines the order, together with the epoch.
-        n_replayed: number of pairs, the last ones, that are an older corpus.
-        replay_share: share of the older corpus in each epoch, which uses a new sample of it. If the corpus is smaller
-            than the sample, its pairs occur equally often, up to a difference of one.
+        mixture: the weights of the sources. The pairs of a source occur equally often in an epoch, up to a difference
+            of one; which occur once more is drawn anew for every epoch.
 
     Raises UserError if no pair is short enough.
     """
@@ -79,33 +79,36 @@ class Sampler:
     batch_tokens: int
     max_tokens: int
     seed: int
-    n_replayed: int = 0
-    replay_share: float = 0.0
+    mixture: Mixture = Mixture()
     # Cache of the latest epoch: a start needs it three times, and 100 million pairs take a minute each time.
     _latest: dict[int, list[Index]] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        new, old = self._new_and_replayed()
-        if not len(new) or (self.replay_share and not len(old)):
+        n_eligible = [sum(len(index) for index, span in self._spans() if span.replayed == old) for old in (False, True)]
+        if not n_eligible[0] or (self.mixture.replay_share and not n_eligible[1]):
             raise UserError(
-                f"no sentence pair of data.{'replay' if len(new) else 'train'} has at most training.max_tokens = "
+                f"no sentence pair of data.{'replay' if n_eligible[0] else 'train'} has at most training.max_tokens = "
                 f"{self.max_tokens} tokens on either side; raise it"
             )
 
-    def _new_and_replayed(self) -> tuple[Index, Index]:
-        """Return the eligible pairs of the new and of the older corpus."""
+    def _spans(self) -> list[tuple[Index, Span]]:
+        """Return the eligible pairs of each source."""
         eligible = _eligible(self.pairs, self.max_tokens)
-        n_new = int(np.searchsorted(eligible, self.pairs.n_pairs - self.n_replayed))
-        return eligible[:n_new], eligible[n_new:]
+        spans = self.mixture.spans or [Span(self.pairs.n_pairs)]
+        ends = np.searchsorted(eligible, np.cumsum([span.n_pairs for span in spans]))
+        return list(zip(np.split(eligible, ends[:-1]), spans, strict=True))
 
     def _members(self, rng: np.random.Generator) -> Index:
         """Return the pairs of one epoch, with repeats."""
-        if not self.replay_share:
-            return _eligible(self.pairs, self.max_tokens)
-        new, old = self._new_and_replayed()
-        n_replayed = round(len(new) * self.replay_share / (1 - self.replay_share))
-        times, rest = divmod(n_replayed, len(old))
-        return np.concatenate([new, np.tile(old, times), rng.choice(old, rest, replace=False)])
+        spans, share = self._spans(), self.mixture.replay_share
+        if not share:
+            spans = [(index, span._replace(replayed=False)) for index, span in spans]
+        new, old = (sum(len(i) * s.weight for i, s in spans if s.replayed == replayed) for replayed in (False, True))
+        scale = share / (1 - share) * new / old if old else 0.0
+        wanted = [len(index) * span.weight * (scale if span.replayed else 1.0) for index, span in spans]
+        # Rounded sums, not parts: sources that are too small for one pair of their own add up.
+        counts = np.diff(np.round(np.cumsum([0.0, *wanted]), 6).round().astype(int))
+        return np.concatenate([_sample(index, n, rng) for (index, _), n in zip(spans, counts, strict=True)])
 
     @property
     def n_too_long(self) -> int:
@@ -134,6 +137,14 @@ class Sampler:
                 is_last = i + 1 == len(batches)
                 yield batches[i], Position(epoch + 1, 0) if is_last else Position(epoch, i + 1)
             epoch, first = epoch + 1, 0
+
+
+def _sample(index: Index, n: int, rng: np.random.Generator) -> Index:
+    """Return n of the pairs, each equally often up to a difference of one."""
+    if not len(index):
+        return index
+    times, rest = divmod(n, len(index))
+    return np.concatenate([np.tile(index, times), rng.choice(index, rest, replace=False) if rest else index[:0]])
 
 
 def by_length(pairs: EncodedPairs, index: Index, batch_tokens: int) -> list[Index]:

@@ -6,19 +6,25 @@
                   than 20 characters on both sides are exempt, since their ratios vary more ("Ja." "Yes, I do.")
     identical     both sides are the same text
     duplicate     the same pair occurred before
-    test_overlap  a side of 4 words or more is also a side of a validation or test pair, ignoring case and spacing
+    test_overlap  the pair is a validation or test pair, or a side of 4 words or more is a side of one, whatever its
+                  case, punctuation and white space
 
 The tag of a synthetic source counts for `duplicate` alone, so that a natural pair never gives way to a synthetic one.
-For `test_overlap`, two characters of a script without spaces are a word.
+For `test_overlap`, two characters of a script without spaces are a word. `augmentation` asks `HeldOut` about every
+variant again, since a variant may be a test pair although its original is none.
 
 Sentences are never changed. Pairs are remembered as 8-byte hashes, in 8 to 16 bytes of memory each. The probability of
 any collision is 3 in a million among ten million pairs, and 3 in ten thousand among a hundred million.
 """
 
+import re
+import sys
+import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from hashlib import blake2b
-from itertools import islice
+from itertools import groupby, islice
 
 import numpy as np
 
@@ -27,6 +33,7 @@ from translate.corpus.counting import n_words
 from translate.corpus.monolingual import untagged
 from translate.corpus.seen import Seen
 from translate.corpus.sources import Pair
+from translate.text.placeholders import SYMBOL
 
 RULES = ("empty", "too_long", "ratio", "identical", "duplicate", "test_overlap")
 
@@ -66,14 +73,27 @@ class Report:
 
 
 class HeldOut:
-    """A set of the sides of validation and test pairs, which no training pair may share."""
+    """The validation and test pairs, which no training pair may repeat.
+
+    Texts are compared without case, punctuation, white space and placeholder symbols.
+    """
 
     def __init__(self, pairs: Iterable[Pair] = ()) -> None:
-        self._sides = {key for pair in pairs for side in pair if (key := _overlap_key(side)) is not None}
+        self._sides: set[bytes] = set()
+        self._pairs: set[bytes] = set()
+        for pair in pairs:
+            source, target = map(_core, pair)
+            self._pairs |= {_pair_digest(source, target), _pair_digest(target, source)}
+            self._sides |= {_digest(core) for side, core in zip(pair, (source, target), strict=True) if _is_long(side)}
 
-    def __contains__(self, side: str) -> bool:
-        key = _overlap_key(side)
-        return key is not None and key in self._sides
+    def overlaps(self, pair: Pair) -> bool:
+        """Return whether the pair is held out, either way round, or shares a side of 4 words or more with one."""
+        if not self._pairs:
+            return False
+        cores = [_core(side) for side in pair]
+        return _pair_digest(*cores) in self._pairs or any(
+            _is_long(side) and _digest(core) in self._sides for side, core in zip(pair, cores, strict=True)
+        )
 
 
 class Cleaner:
@@ -127,7 +147,7 @@ class Cleaner:
                 rules[i] = "duplicate" if repeated else None
         if self._config.test_overlap:
             for i in passed:
-                if rules[i] is None and any(side in self._held_out for side in natural[i]):
+                if rules[i] is None and self._held_out.overlaps(natural[i]):
                     rules[i] = "test_overlap"
         return rules
 
@@ -148,15 +168,32 @@ class Cleaner:
 
     def _are_repeated(self, pairs: Sequence[Pair]) -> list[bool]:
         """Return whether each pair occurred before, in this chunk or an earlier one."""
-        # The length distinguishes ("ab", "c") from ("a", "bc"), for all characters.
-        digests = b"".join(_digest(f"{len(source)}:{source}{target}") for source, target in pairs)
+        digests = b"".join(_pair_digest(source, target) for source, target in pairs)
         repeated: list[bool] = self._seen.add(np.frombuffer(digests, dtype=np.uint64)).tolist()
         return repeated
 
 
-def _overlap_key(side: str) -> bytes | None:
-    """Return a hash that ignores case and spacing; None for fewer than 4 words."""
-    return _digest(" ".join(side.casefold().split())) if n_words(side) >= _OVERLAP_WORDS else None
+def _is_long(side: str) -> bool:
+    return n_words(side) >= _OVERLAP_WORDS
+
+
+def _core(side: str) -> str:
+    """Return the text without case, punctuation, white space and symbols; without white space alone if none is left."""
+    text = unicodedata.normalize("NFC", SYMBOL.sub("", side)).casefold()
+    return _ignored().sub("", text) or "".join(text.split())
+
+
+@cache
+def _ignored() -> re.Pattern[str]:
+    """Return a pattern of all punctuation, separators and control characters of Unicode."""
+    kinds = groupby(range(sys.maxunicode + 1), key=lambda code: unicodedata.category(chr(code))[0] in "PZC")
+    runs = [(codes[0], codes[-1]) for ignored, group in kinds if ignored and (codes := list(group))]
+    return re.compile("[" + "".join(f"\\U{first:08x}-\\U{last:08x}" for first, last in runs) + "]+")
+
+
+def _pair_digest(source: str, target: str) -> bytes:
+    # The length distinguishes ("ab", "c") from ("a", "bc"), for all characters.
+    return _digest(f"{len(source)}:{source}{target}")
 
 
 def _digest(text: str) -> bytes:

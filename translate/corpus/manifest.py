@@ -2,10 +2,11 @@
 
 import hashlib
 import json
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
-from translate.config.data import WordsSource
+from translate.config.data import DataConfig, WordsSource
 from translate.config.schema import ExperimentConfig
 from translate.corpus.sources import identity
 from translate.corpus.words import LANGPAIRS
@@ -19,6 +20,44 @@ _MAX_DIFFERENCES = 6  # listed when a folder is out of date
 _MAX_VALUE = 30  # characters of a setting or hash in that list
 
 Manifest = dict[str, Any]
+
+
+class Span(NamedTuple):
+    """The pairs of one source, in a row.
+
+    Attributes:
+        n_pairs: number of pairs.
+        weight: how often an epoch has each of them, on average.
+        replayed: whether they belong to an older corpus, whose weights are scaled to its share.
+    """
+
+    n_pairs: int
+    weight: float = 1.0
+    replayed: bool = False
+
+
+class Mixture(NamedTuple):
+    """How often an epoch has the pairs of each source.
+
+    Attributes:
+        spans: the sources in the order of the corpus; () is one source with weight 1.
+        replay_share: share of the replayed spans in an epoch.
+    """
+
+    spans: Sequence[Span] = ()
+    replay_share: float = 0.0
+
+
+def mixture(manifest: Manifest, data: DataConfig) -> Mixture:
+    """Return how often an epoch has the pairs of each source of a prepared corpus, by the weights of `data`."""
+    share, counts = 0.0 if data.replay is None else data.replay.share, manifest["counts"]
+    if "pairs" not in counts:  # made before sources had weights: copies of pairs stand in the corpus
+        n_replayed = counts.get("replay", 0)
+        n_pairs = counts["kept"] + sum(counts.get("added", {}).values()) + counts.get("upsample", 0)
+        return Mixture([Span(n_pairs - n_replayed), Span(n_replayed, replayed=True)], share)
+    sources = [(source, False) for source in data.train] + [(source, True) for source in data.replay_sources]
+    spans = [Span(n, source.weight, replayed) for n, (source, replayed) in zip(counts["pairs"], sources, strict=True)]
+    return Mixture(spans, share)
 
 
 def plan(config: ExperimentConfig, tokenizer_sha256: str | None = None) -> Manifest:
@@ -55,6 +94,8 @@ def corpus_settings(config: ExperimentConfig, tokenizer_sha256: str | None = Non
         del data["replay"]["share"]  # used in training alone
         sources += data["replay"]["sources"]
     for source in sources:
+        del source["weight"]  # used in training alone
+        source["upsample"] = 1  # a key of old corpora
         if not source["keep_identical"]:
             del source["keep_identical"]
     if tokenizer_sha256 is not None:
@@ -103,7 +144,7 @@ def read_manifest(folder: Path) -> Manifest:
 def summary(manifest: Manifest) -> str:
     """Return the size of the corpus as text: pairs, tokens and pieces."""
     counts, pieces = manifest["counts"], manifest["tokenizer"]["pieces"]
-    n_pairs = counts["kept"] + sum(counts.get("added", {}).values()) + counts.get("upsample", 0)
+    n_pairs = counts["kept"] + sum(counts.get("added", {}).values())
     source, target = (manifest["config"]["data"][side] for side in ("source", "target"))
     return (
         f"{n_pairs:,} training pairs, {counts['tokens']['src']:,} {source} and {counts['tokens']['tgt']:,} "

@@ -19,11 +19,11 @@ from pathlib import Path
 
 from tqdm import tqdm
 
-from translate.config.data import MonoSource
+from translate.config.data import DataConfig, MonoSource
 from translate.config.schema import ExperimentConfig
 from translate.corpus.augmentation import Augmenter
 from translate.corpus.cleaning import Cleaner, HeldOut, Report
-from translate.corpus.manifest import Manifest, differences, plan, read_manifest, summary
+from translate.corpus.manifest import Manifest, Mixture, differences, mixture, plan, read_manifest, summary
 from translate.corpus.monolingual import TAG
 from translate.corpus.sources import Pair, describe, read_pairs
 from translate.corpus.tokenizer import Tokenizer, affordable, sample, train
@@ -43,7 +43,7 @@ class Prepared:
     Attributes:
         folder: its path.
         manifest: the parsed manifest.json.
-        train: the training pairs as token ids; the last `n_replayed` are from data.replay.
+        train: the training pairs as token ids, in the order of the sources; those of data.replay come last.
         valid: the validation pairs as text.
         test: the test sets as text, by name.
         tokenizer: encoded the training pairs.
@@ -56,10 +56,9 @@ class Prepared:
     test: dict[str, list[Pair]]
     tokenizer: Tokenizer
 
-    @property
-    def n_replayed(self) -> int:
-        """Training pairs from data.replay."""
-        return int(self.manifest["counts"].get("replay", 0))
+    def mixture(self, data: DataConfig) -> Mixture:
+        """Return how often an epoch has the pairs of each source, by the weights of `data`."""
+        return mixture(self.manifest, data)
 
     @classmethod
     def open(cls, folder: Path) -> "Prepared":
@@ -139,9 +138,12 @@ def _build(config: ExperimentConfig, folder: Path, say: Say, tokenizer: Tokenize
     for name, pairs in held_out.items():
         _write_jsonl(_held_out_file(folder, name), pairs)
     clean_file = folder / "train.jsonl"
-    augmenter = _augmenter(config, tokenizer)
-    cleaner = Cleaner(config.cleaning, HeldOut(itertools.chain.from_iterable(held_out.values())))
-    n_pairs, n_replayed = _write_clean(config, cleaner, augmenter, clean_file)
+    known = HeldOut(itertools.chain.from_iterable(held_out.values()) if config.cleaning.test_overlap else ())
+    check_tags(config, tokenizer)
+    augmenter = _augmenter(config, tokenizer, known)
+    cleaner = Cleaner(config.cleaning, known)
+    counts = _write_clean(config, cleaner, augmenter, clean_file)
+    n_pairs, n_replayed = sum(counts), sum(counts[len(config.data.train) :])
     report = cleaner.report
     del cleaner  # frees its 16 bytes per pair before encoding needs as many
     _say_report(report, augmenter, say)
@@ -156,14 +158,12 @@ def _build(config: ExperimentConfig, folder: Path, say: Say, tokenizer: Tokenize
     encoded = tqdm(_read_jsonl(clean_file), "encoding", n_pairs, unit=" pairs", disable=None, leave=False)
     tokens = write_tokens(encoded, n_pairs, tokenizer, folder)
     clean_file.unlink()
-    n_copies = n_pairs - report.kept - sum(augmenter.added.values())
     return {
         "counts": {
             "read": report.read,
             "kept": report.kept,
             **({"added": augmenter.added} if augmenter.added else {}),
-            **({"upsample": n_copies} if n_copies else {}),
-            **({"replay": n_replayed} if n_replayed else {}),
+            "pairs": counts,
             "dropped": report.dropped,
             "valid": len(held_out["valid"]),
             "test": {name: len(held_out[name]) for name in config.data.test},
@@ -186,38 +186,45 @@ def _tags(config: ExperimentConfig) -> list[str]:
     return [TAG] if any(isinstance(s, MonoSource) and s.tag and s.side == "target" for s in sources) else []
 
 
-def _augmenter(config: ExperimentConfig, tokenizer: Tokenizer | None) -> Augmenter:
+def check_tags(config: ExperimentConfig, tokenizer: Tokenizer | None) -> None:
+    """Raise UserError if the corpus has tags that the tokenizer would spell out; None trains one that knows them."""
+    for tag in _tags(config):
+        if tokenizer is not None and tokenizer.ids([tag]) == [tokenizer.unk]:
+            raise UserError(
+                f"the tokenizer has no piece {tag}, which begins synthetic sources: set tag = false in the sources of "
+                'kind "mono", or start from a model that was trained with tags'
+            )
+
+
+def _augmenter(config: ExperimentConfig, tokenizer: Tokenizer | None, held_out: HeldOut) -> Augmenter:
     n_symbols = config.tokenizer.placeholders if tokenizer is None else tokenizer.n_placeholders
     if config.augmentation.markup and n_symbols < 2:
         raise UserError(
             f"augmentation.markup = {config.augmentation.markup} needs a tokenizer with two placeholders or more, and "
             f"this one has {n_symbols}; set tokenizer.placeholders, or augmentation.markup to 0"
         )
-    return Augmenter(config.augmentation, n_symbols, dictionary(config.data.langpair), config.data.source)
+    words = dictionary(config.data.langpair)
+    return Augmenter(config.augmentation, n_symbols, words, config.data.source, held_out.overlaps)
 
 
-def _write_clean(config: ExperimentConfig, cleaner: Cleaner, augmenter: Augmenter, clean_file: Path) -> tuple[int, int]:
-    """Write the pairs that cleaning keeps, with variants and copies, as JSON lines.
+def _write_clean(config: ExperimentConfig, cleaner: Cleaner, augmenter: Augmenter, clean_file: Path) -> list[int]:
+    """Write the pairs that cleaning keeps, with variants, as JSON lines; return their number by source.
 
-    Sources of data.replay come last, so that of a pair in both corpora the new one is kept. Returns the number of all
-    pairs and of those from data.replay.
+    Sources of data.replay come last, so that of a pair in both corpora the new one is kept.
     """
     data = config.data
-    n_pairs, n_new = 0, 0
+    counts: list[int] = []
 
     def kept() -> Iterator[Pair]:
-        nonlocal n_pairs, n_new
-        for sources in (data.train, data.replay_sources):
-            n_new = n_pairs
-            for source in sources:
-                pairs = read_pairs(source, Path(data.root), data.langpair)
-                clean = cleaner.clean(pairs, describe(source), keep_identical=source.keep_identical)
-                for pair in augmenter(clean):
-                    n_pairs += source.upsample
-                    yield from itertools.repeat(pair, source.upsample)
+        for source in (*data.train, *data.replay_sources):
+            counts.append(0)
+            pairs = read_pairs(source, Path(data.root), data.langpair)
+            for pair in augmenter(cleaner.clean(pairs, describe(source), keep_identical=source.keep_identical)):
+                counts[-1] += 1
+                yield pair
 
     _write_jsonl(clean_file, tqdm(kept(), desc="cleaning", unit=" pairs", disable=None, leave=False))
-    return n_pairs, n_pairs - n_new
+    return counts
 
 
 def _check_not_empty(config: ExperimentConfig, report: Report, n_new: int, n_replayed: int) -> None:
@@ -272,6 +279,8 @@ def _say_report(report: Report, augmenter: Augmenter, say: Say) -> None:
     say(f"{report.read:,} pairs read, {report.kept:,} kept, dropped: {_dropped(report)}")
     if augmenter.added:
         say(f"variants added: {', '.join(f'{n:,} {kind}' for kind, n in augmenter.added.items())}")
+    if augmenter.refused:
+        say(f"variants skipped, as they are validation or test pairs: {augmenter.refused:,}")
 
 
 def _dropped(report: Report) -> str:

@@ -14,8 +14,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import sentencepiece
-
 from translate.errors import UserError
 from translate.text.placeholders import symbol
 
@@ -47,6 +45,8 @@ class Tokenizer:
     """
 
     def __init__(self, serialized: bytes) -> None:
+        import sentencepiece
+
         try:
             self._processor = sentencepiece.SentencePieceProcessor(model_proto=serialized)
         except RuntimeError as error:
@@ -80,6 +80,14 @@ class Tokenizer:
     def vocab_size(self) -> int:
         """Number of pieces, including special ones."""
         return int(self._processor.vocab_size())
+
+    @property
+    def is_bpe(self) -> bool:
+        """Whether the pieces are merges of byte-pair encoding."""
+        from sentencepiece import sentencepiece_model_pb2 as schema
+
+        model = schema.ModelProto.FromString(self.serialized)
+        return bool(model.trainer_spec.model_type == schema.TrainerSpec.BPE)
 
     @property
     def unk(self) -> int:
@@ -146,6 +154,8 @@ def train(sentences: Iterable[str], config: "TokenizerConfig", symbols: Sequence
     All sentences are used; `sample` limits their number. Raises UserError if the vocabulary is too large or too small
     for them.
     """
+    import sentencepiece
+
     model = io.BytesIO()
     try:
         sentencepiece.SentencePieceTrainer.train(

@@ -116,7 +116,8 @@ class CTranslate2Engine:
         engine = package()
         spec, tokenizer = _parts(folder)
         n_positions = LIMIT + spec.decoding.max_extra
-        others = [str(_CONVERSION), engine.__version__, str(n_positions)]
+        int8 = compute_type.startswith("int8")  # matrices are kept as they are loaded, which is faster than to quantise
+        others = [str(_CONVERSION), engine.__version__, str(n_positions), "int8" if int8 else "float32"]
         key = _key(folder, others)
         n_workers = threads or n_cores()
         config, translator = _config(folder), None
@@ -126,7 +127,7 @@ class CTranslate2Engine:
             except _UNLOADABLE:  # damaged, or removed meanwhile
                 cache.remove(key)
         if translator is None:
-            converted = _converted(folder, config, tokenizer, n_positions)
+            converted = _converted(folder, config, tokenizer, n_positions, int8=int8)
             if key == _key(folder, others):  # the folder was not replaced meanwhile
                 cache.store(key, converted)
             try:
@@ -302,14 +303,17 @@ def _key(folder: Path, others: Sequence[str]) -> str:
     return sha256(" ".join([*digests, *others]).encode()).hexdigest()
 
 
-def _converted(folder: Path, config: ModelConfig, tokenizer: Tokenizer, n_positions: int) -> dict[str, bytes]:
+def _converted(
+    folder: Path, config: ModelConfig, tokenizer: Tokenizer, n_positions: int, *, int8: bool
+) -> dict[str, bytes]:
     """Return a model folder as the files of CTranslate2; UserError if that is not possible."""
     from safetensors import SafetensorError
 
-    from translate.models import arrays, ctranslate2_files
+    from translate.models.ctranslate2_files import files as ctranslate2_files
+    from translate.models.ctranslate2_files import read_weights
 
     path = folder / "model.safetensors"
     try:
-        return ctranslate2_files.files(config, arrays.read(path), tokenizer, n_positions)
+        return ctranslate2_files(config, read_weights(path), tokenizer, n_positions, int8=int8)
     except (OSError, SafetensorError, ValueError) as error:
         raise UserError(f"{path}: the file is damaged or truncated ({error})") from error

@@ -123,11 +123,13 @@ def locate(name: Path, say: Say, *, exported: bool = False) -> Path:
 def find_folder(name: Path, say: Say) -> Path:
     """Return the first existing folder of: the path `name`, runs/NAME, the installed model NAME.
 
+    A folder without a model, such as a folder of texts called de-en, counts only if there is no other.
     `say` receives a note if there are several. UserError if there is none; it suggests the nearest name.
     """
     is_name = name.name == str(name)
     candidates = [name, *(place / name for place in (RUNS, *places()) if is_name)]
     found = [folder for folder in candidates if folder.exists()]
+    found = [folder for folder in found if _holds_a_model(folder)] or found
     if len(found) > 1:
         say(f"using {found[0]}, not {' or '.join(map(str, found[1:]))}")
     if found:
@@ -135,6 +137,12 @@ def find_folder(name: Path, say: Say) -> Path:
     near = difflib.get_close_matches(str(name), [known for known, _ in named_models()], n=1)
     hint = f"did you mean {near[0]!r}?" if near else "translate models lists the names"
     raise UserError(f"{name}: no such file, folder, run or installed model; {hint}")
+
+
+def _holds_a_model(folder: Path) -> bool:
+    """True for a model, complete or not, and for a run."""
+    files = (*model_folder.FILES, model_folder.CTRANSLATE2_FILE)
+    return any((folder / name).exists() for name in (*files, "model", "checkpoints"))
 
 
 def _runs() -> list[Path]:

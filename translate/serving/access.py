@@ -21,7 +21,7 @@ from translate.errors import UserError
 if TYPE_CHECKING:
     from starlette.requests import Request
 
-    from translate.options.serving import Serve
+    from translate.serving.settings import Serve
 
 _SCHEMA = """CREATE TABLE IF NOT EXISTS keys (
     name TEXT PRIMARY KEY, digest TEXT UNIQUE NOT NULL, created TEXT NOT NULL, revoked TEXT,

@@ -153,10 +153,10 @@ def _contents(engine: Engine) -> dict[str, bytes]:
     if (folder / CTRANSLATE2_FILE).is_file():
         names = (CTRANSLATE2_FILE, "config.json", *(path.name for path in folder.glob("*vocabulary.json")))
         return {name: (folder / name).read_bytes() for name in names}
-    from translate.models import arrays, ctranslate2_files
+    from translate.models import ctranslate2_files
 
     config = ModelConfig.from_dict(read_json(folder / "config.json")["model"])
-    weights = arrays.read(folder / "model.safetensors")
+    weights = ctranslate2_files.read_weights(folder / "model.safetensors")
     n_positions = LIMIT + engine.spec.decoding.max_extra
     return ctranslate2_files.files(config, weights, engine.tokenizer, n_positions, int8=True)
 

@@ -17,7 +17,6 @@ from starlette.concurrency import run_in_threadpool
 from starlette.responses import FileResponse, JSONResponse, Response
 
 from translate.machine import n_cores
-from translate.options.serving import Serve
 from translate.serving import schemas
 from translate.serving.access import Access, Client, KeyStore, Rates, RefusedError
 from translate.serving.files import SUFFIXES, FileStore
@@ -26,6 +25,7 @@ from translate.serving.observing import Metrics
 from translate.serving.scheduler import Scheduler, Ticket
 from translate.serving.schemas import JSON_OR_FORM, B, refusals, takes
 from translate.serving.service import Requests, Service
+from translate.serving.settings import Serve
 from translate.text import formats
 
 _MAX_WORKERS = 4  # searches of PyTorch at a time; more would wait for each other in Python

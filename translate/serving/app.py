@@ -16,13 +16,13 @@ from starlette.responses import FileResponse, HTMLResponse, JSONResponse, Respon
 from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from translate.options.serving import Serve
 from translate.serving import docs_page
 from translate.serving.access import RefusedError
 from translate.serving.api import State, router
 from translate.serving.observing import CLIENT_GONE, REQUEST_ID, Observer, event
 from translate.serving.schemas import wording
 from translate.serving.service import ClientGoneError, busy
+from translate.serving.settings import Serve
 
 PAGE = Path(__file__).parent / "page"  # files of the page at /
 STYLE = Path(__file__).parents[1] / "pictures" / "style.css"  # of all pages of this project

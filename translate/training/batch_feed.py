@@ -8,6 +8,7 @@ import torch
 from transformer.config import ModelConfig
 from translate.config.schema import TrainingConfig
 from translate.corpus.batches import Batch, Index, Position, Sampler, collate, largest
+from translate.corpus.manifest import Mixture
 from translate.corpus.prepare import Prepared
 from translate.corpus.subwords import SubwordDropout
 from translate.corpus.tokens import EncodedPairs
@@ -24,7 +25,7 @@ class BatchFeed:
         model: gives the special tokens and the size of the vocabulary.
         device: of the batches.
         ranks: the processes that train together.
-        replay_share: share of the old corpus in every epoch, if the prepared corpus holds one.
+        mixture: the weights of the sources.
 
     Attributes:
         sampler: the order of all batches, the same on all ranks.
@@ -38,15 +39,11 @@ class BatchFeed:
         model: ModelConfig,
         device: torch.device,
         ranks: Ranks,
-        replay_share: float,
+        mixture: Mixture,
     ) -> None:
         self._prepared, self._model, self._device, self._ranks = prepared, model, device, ranks
         self.batches_per_update = config.accumulate * ranks.size
-        self.sampler = Sampler(
-            *(prepared.train, config.batch_tokens, config.max_tokens, config.seed),
-            n_replayed=prepared.n_replayed,
-            replay_share=replay_share,
-        )
+        self.sampler = Sampler(prepared.train, config.batch_tokens, config.max_tokens, config.seed, mixture)
         rate = config.subword_dropout
         self._dropout = SubwordDropout(prepared.tokenizer, rate, config.max_tokens) if rate else None
 

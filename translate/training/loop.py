@@ -13,6 +13,7 @@ import torch
 from transformer.model import Transformer
 from translate.config.schema import TrainingConfig
 from translate.corpus.batches import Batch, width
+from translate.corpus.manifest import Mixture
 from translate.corpus.prepare import Prepared
 from translate.errors import Say, UserError
 from translate.machine import relieve_memory
@@ -59,7 +60,7 @@ class Trainer:
         say: receives each message to the user.
         peak: measured FLOP/s of this process's device.
         ranks: the processes that train together.
-        replay_share: share of the old corpus in every epoch, if the prepared corpus holds one.
+        mixture: the weights of the sources.
         parent: the model that the run began with, if there is one.
     """
 
@@ -73,7 +74,7 @@ class Trainer:
     say: Say
     peak: float
     ranks: Ranks = ALONE
-    replay_share: float = 0.0
+    mixture: Mixture = Mixture()
     parent: Parent | None = None
 
     def __post_init__(self) -> None:
@@ -89,7 +90,7 @@ class Trainer:
             *(config.clip_norm, self.memory, self.ranks),
         )
         self.ema = None if config.ema is None else Ema(model, config.ema)
-        self.feed = BatchFeed(self.prepared, config, model.config, self.replica.device, self.ranks, self.replay_share)
+        self.feed = BatchFeed(self.prepared, config, model.config, self.replica.device, self.ranks, self.mixture)
         n_batches, n_in_update = len(self.feed.sampler.batches(0)), self.feed.batches_per_update
         d_model = model.config.d_model
         self.schedule = Schedule(config, d_model=d_model, n_batches=n_batches, batches_per_update=n_in_update)

@@ -154,7 +154,7 @@ def new_trainer(
         say=say,
         peak=peak,
         ranks=ranks,
-        replay_share=data.replay.share if data.replay is not None else 0.0,
+        mixture=prepared.mixture(data),
         parent=parent,
     )
     ranks.first(lambda: run.begin(config, prepared, model, dtype, peak, None if parent is None else parent.record))

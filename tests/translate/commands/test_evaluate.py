@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 import sacrebleu
 
-from translate.cli import main
 from translate.commands import score_files
+from translate.commands.main import main
 from translate.commands.systems import Output
 from translate.config.load import parse
 from translate.corpus.prepare import prepare

@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from transformer.model import Transformer
-from translate.cli import main
+from translate.commands.main import main
 from translate.models import folder as model_folder
 from translate.models.folder import ModelFolder
 

@@ -125,8 +125,8 @@ def test_a_value_of_the_wrong_type_is_named_with_its_key(path: Path, text: str, 
         ),
         ("[decoding]\nalpha = -0.5\n", "decoding.alpha = -0.5: input should be greater than or equal to 0"),
         ("[data.test.more]\nkind = 'grammar'\nsplit = 'test'\npairs = 0\n", "data.test.more.pairs = 0: "),
-        ("[data.test.more]\nsource = 'a'\ntarget = 'b'\nupsample = 0\n", "data.test.more.upsample = 0: "),
-        ("[data.test.more]\nsource = 'a'\ntarget = 'b'\nupsample = 2\n", "upsample is for training; remove the key"),
+        ("[data.test.more]\nsource = 'a'\ntarget = 'b'\nweight = 0\n", "data.test.more.weight = 0: "),
+        ("[data.test.more]\nsource = 'a'\ntarget = 'b'\nweight = 2\n", "weight is for training; remove the key"),
         ("[data.test.more]\nsource = 'a'\ntarget = 'b'\nkeep_identical = true\n", "keep_identical is for training"),
         ("[data.test.more]\nkind = 'mono'\npath = 'a'\nmodel = 'en-de'\n", "name a source that has both sides"),
     ],
@@ -143,7 +143,7 @@ def test_a_value_out_of_range_is_named_with_its_bound(path: Path, text: str, wor
             "data.test.words.revison",
             "revision",
         ),
-        ("[data.replay]\nsources = [{kind = 'words', upsampel = 2}]\n", "data.replay.sources.0.upsampel", "upsample"),
+        ("[data.replay]\nsources = [{kind = 'words', weigth = 2}]\n", "data.replay.sources.0.weigth", "weight"),
     ],
 )
 def test_the_key_of_a_source_is_named_as_in_the_file(path: Path, text: str, key: str, near: str) -> None:
@@ -154,7 +154,7 @@ def test_the_key_of_a_source_is_named_as_in_the_file(path: Path, text: str, key:
 
 def test_an_unknown_key_of_the_word_list_is_named_as_in_the_file(path: Path) -> None:
     message = problem(path, 'data.train=[{kind="words", foo=1}]')
-    assert message == "unknown key 'data.train.0.foo'; known keys: keep_identical, kind, upsample"
+    assert message == "unknown key 'data.train.0.foo'; known keys: keep_identical, kind, weight"
 
 
 def test_an_int_serves_as_a_float(path: Path) -> None:

@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from translate.corpus.batches import Position, Sampler, by_length, collate, longest_source, width
+from translate.corpus.manifest import Mixture, Span
 from translate.corpus.tokens import EncodedPairs
 from translate.errors import UserError
 
@@ -40,7 +41,8 @@ def test_no_batch_exceeds_the_budget_on_either_side(lengths, budget):
 
 @given(LENGTHS, st.integers(0, 40), st.integers(1, 25), st.sampled_from([0.0, 0.3, 0.7]))
 def test_a_stream_continued_from_a_saved_position_is_the_same_stream(lengths, n_before, n_after, replay_share):
-    sampler = Sampler(pairs_of([(3, 5), *lengths]), 40, 20, 7, len(lengths), replay_share)
+    spans = [Span(1), Span(len(lengths), replayed=True)]
+    sampler = Sampler(pairs_of([(3, 5), *lengths]), 40, 20, 7, Mixture(spans, replay_share))
     stream, position = sampler.stream(Position()), Position()
     for _ in range(n_before):
         _, position = next(stream)
@@ -56,18 +58,20 @@ def test_an_epoch_holds_new_pairs_once_and_old_ones_evenly_up_to_their_share(len
     lengths = [*lengths, (3, 5)]
     n_replayed = data.draw(st.integers(1, len(lengths) - 1))
     n_new = len(lengths) - n_replayed
-    sampler = Sampler(pairs_of(lengths), 40, 20, seed, n_replayed, share)
+    mixture = Mixture([Span(n_new), Span(n_replayed, replayed=True)], share)
+    sampler = Sampler(pairs_of(lengths), 40, 20, seed, mixture)
     times = np.bincount(np.concatenate(sampler.batches(epoch)), minlength=len(lengths))
     new, old = times[:n_new], times[n_new:]
     assert (new == 1).all()
     assert old.max() - old.min() <= 1
     assert abs(old.sum() - share * times.sum()) <= 0.5  # the nearest whole number
-    again = Sampler(pairs_of(lengths), 40, 20, seed, n_replayed, share).batches(epoch)
+    again = Sampler(pairs_of(lengths), 40, 20, seed, mixture).batches(epoch)
     assert [batch.tolist() for batch in again] == [batch.tolist() for batch in sampler.batches(epoch)]
 
 
 def test_epochs_draw_different_old_pairs_and_eventually_all_of_them():
-    sampler = Sampler(pairs_of([(3, 4)] * 60), 40, 20, 3, n_replayed=53, replay_share=0.5)
+    mixture = Mixture([Span(7), Span(53, replayed=True)], 0.5)
+    sampler = Sampler(pairs_of([(3, 4)] * 60), 40, 20, 3, mixture)
     drawn = [frozenset(np.concatenate(sampler.batches(epoch))) - set(range(7)) for epoch in range(70)]
     assert {len(old) for old in drawn} == {7}
     assert len(set(drawn)) > 60
@@ -76,7 +80,8 @@ def test_epochs_draw_different_old_pairs_and_eventually_all_of_them():
 
 def test_without_replay_batches_are_those_of_one_corpus():
     pairs = pairs_of([(n % 7 + 1, n % 5 + 1) for n in range(53)])
-    plain, parted = Sampler(pairs, 30, 20, 1).batches(2), Sampler(pairs, 30, 20, 1, n_replayed=11).batches(2)
+    parts = Mixture([Span(5), Span(37), Span(11, replayed=True)])
+    plain, parted = Sampler(pairs, 30, 20, 1).batches(2), Sampler(pairs, 30, 20, 1, parts).batches(2)
     assert [batch.tolist() for batch in plain] == [batch.tolist() for batch in parted]
     rng = np.random.default_rng([1, 2])
     expected = by_length(pairs, rng.permutation(53), 30)
@@ -86,7 +91,37 @@ def test_without_replay_batches_are_those_of_one_corpus():
 def test_a_corpus_without_pairs_that_fit_cannot_be_mixed():
     for lengths, name in (([(3, 4), (11, 2)], "replay"), ([(11, 2), (3, 4)], "train")):
         with pytest.raises(UserError, match=rf"no sentence pair of data.{name} has at most training.max_tokens = 11"):
-            Sampler(pairs_of(lengths), 30, 11, 0, n_replayed=1, replay_share=0.5)
+            Sampler(pairs_of(lengths), 30, 11, 0, Mixture([Span(1), Span(1, replayed=True)], 0.5))
+
+
+WEIGHTS = st.floats(0.01, 7) | st.sampled_from([0.3, 1.0, 2.5, 3.0])
+
+
+@given(st.lists(st.tuples(st.integers(0, 23), WEIGHTS), min_size=1, max_size=7), st.integers(0, 5))
+def test_an_epoch_has_each_source_by_its_weight(sizes, epoch):
+    spans = [Span(3), *(Span(n, weight) for n, weight in sizes)]
+    pairs = pairs_of([(3, 5)] * sum(span.n_pairs for span in spans))
+    times = np.bincount(
+        np.concatenate(Sampler(pairs, 40, 20, 3, Mixture(spans)).batches(epoch)), minlength=pairs.n_pairs
+    )
+    assert abs(times.sum() - sum(span.n_pairs * span.weight for span in spans)) <= 0.5001
+    for span, own in zip(spans, np.split(times, np.cumsum([span.n_pairs for span in spans])[:-1]), strict=True):
+        assert abs(own.sum() - span.n_pairs * span.weight) <= 1
+        assert np.ptp(own) <= 1 if len(own) else True
+
+
+def test_a_source_with_a_small_weight_is_used_evenly_over_the_epochs():
+    sampler = Sampler(pairs_of([(3, 4)] * 47), 40, 20, 3, Mixture([Span(7), Span(40, 0.25)]))
+    times = sum(np.bincount(np.concatenate(sampler.batches(epoch)), minlength=47) for epoch in range(60))
+    assert (times[:7] == 60).all()
+    assert times[7:].sum() == 60 * 10
+    assert times[7:].min() > 0
+
+
+def test_weights_of_an_older_corpus_are_relative():
+    spans = [Span(30, 2.0), Span(50, 3.0, replayed=True), Span(50, 1.0, replayed=True)]
+    times = np.bincount(np.concatenate(Sampler(pairs_of([(3, 4)] * 130), 40, 20, 3, Mixture(spans, 0.4)).batches(0)))
+    assert [part.sum() for part in np.split(times, [30, 80])] == [60, 30, 10]
 
 
 def test_each_epoch_and_seed_has_its_own_order():

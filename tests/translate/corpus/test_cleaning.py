@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from translate.config.schema import CleaningConfig
 from translate.corpus.cleaning import RULES, Cleaner, HeldOut, Report
 from translate.corpus.sources import Pair
+from translate.text.placeholders import symbol
 
 CONFIG = CleaningConfig(max_words=7, max_characters=60, max_ratio=3.0)
 HELD_OUT = HeldOut(
@@ -47,6 +48,10 @@ def dropped(pairs: Sequence[Pair], config: CleaningConfig = CONFIG) -> dict[str,
         (("b" * 10, "a" * 31), "ratio"),
         (("same text", "same text"), "identical"),
         (("DER  hund läuft\tnach hause. ", "Something else entirely"), "test_overlap"),
+        (("\u201eDer Hund läuft nach Hause!\u201c", "Something else entirely"), "test_overlap"),
+        (("Ja, bitte sehr!", "Yes, please do."), "test_overlap"),
+        (("Yes please do", "Ja bitte sehr"), "test_overlap"),
+        (("Sag danke", "请说谢谢"), "test_overlap"),
         (("Etwas ganz anderes", "the dog runs home now."), "test_overlap"),
         (("The dog runs home now.", "Seiten vertauscht"), "test_overlap"),
         (("<BT> same text", "same text"), "identical"),
@@ -71,7 +76,7 @@ def test_each_rule_drops_what_it_says(pair: Pair, rule: str) -> None:
         ("Ja bitte sehr", "held out, but of three words"),
         ("Sagt danke.", "请说谢谢。"),  # held out, but of two words
         ("<BT> a b c d e f g", "seven words and a tag"),
-        ("Der Hund läuft nach Hause!", "other punctuation is another sentence"),
+        ("Ja bitte nicht sehr", "yes please do"),  # a side of three words
         (" leading space stays ", "and  so  does  this"),
     ],
 )
@@ -165,11 +170,36 @@ def test_the_report_has_a_few_shortened_examples_with_origin_and_line() -> None:
     assert examples["empty"][0] == {"origin": "a corpus", "line": 2, "source": "", "target": "0" + "y" * 79}
 
 
-def test_held_out_sides_are_found_whatever_their_case_and_spacing() -> None:
-    assert "the DOG  runs home now." in HELD_OUT
-    assert "STRASSE frei für alle" in HeldOut([("Straße frei für alle", "x")])
-    assert "yes please do" not in HELD_OUT  # three words are too common to count as overlap
-    assert "the dog runs home" not in HELD_OUT
+def test_held_out_sides_are_found_whatever_their_case_spacing_and_punctuation() -> None:
+    assert HELD_OUT.overlaps(("x", "the DOG  runs, home -- now"))
+    assert HELD_OUT.overlaps(("x", f"{symbol(0)}The dog runs home now.{symbol(1)}"))
+    assert HeldOut([("Straße frei für alle", "x")]).overlaps(("STRASSE frei für alle!", "y"))
+    assert not HELD_OUT.overlaps(("x", "yes please do"))  # three words are too common to count as overlap
+    assert not HELD_OUT.overlaps(("x", "the dog runs home"))
+    assert not HeldOut().overlaps(("x", "y"))
+
+
+def test_a_pair_without_letters_is_held_out_as_it_is() -> None:
+    held_out = HeldOut([("?!", "...")])
+    assert held_out.overlaps(("? !", "..."))
+    assert not held_out.overlaps(("?", "..."))
+
+
+PUNCTUATION = st.text(alphabet=".,;:!?\u2026\u201e\u201c\u00bb()[] \t-\u2013", max_size=3)
+
+
+@given(data=st.data(), pair=st.tuples(*2 * [st.lists(st.sampled_from(["Hallo", "ja", "straße", "no"]), min_size=1)]))
+def test_a_held_out_pair_of_any_length_is_found_in_any_case_and_punctuation(
+    data: st.DataObject, pair: tuple[list[str], list[str]]
+) -> None:
+    def varied(words: list[str]) -> str:
+        cases = st.sampled_from([str.upper, str.lower, str.title])
+        parts = [data.draw(cases)(word) + data.draw(PUNCTUATION) + " " for word in words]
+        return data.draw(PUNCTUATION) + "".join(parts)
+
+    source, target = (" ".join(side) for side in pair)
+    assert HeldOut([(source, target)]).overlaps((varied(pair[0]), varied(pair[1])))
+    assert not HeldOut([(source, target)]).overlaps((source + " x", target + " y"))
 
 
 @pytest.mark.slow

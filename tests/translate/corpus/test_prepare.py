@@ -15,20 +15,19 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from translate.commands.prepare import default_folder
+from translate.commands.prepare import Prepare, default_folder
 from translate.commands.prepare import run as prepare_command
 from translate.config.load import parse
 from translate.config.schema import ExperimentConfig
 from translate.corpus import tokenizer
 from translate.corpus.augmentation import Augmenter
 from translate.corpus.cleaning import Cleaner, HeldOut
-from translate.corpus.manifest import plan
+from translate.corpus.manifest import Span, plan
 from translate.corpus.prepare import Prepared, prepare
 from translate.corpus.sources import Pair
 from translate.corpus.tokens import read_tokens
 from translate.corpus.words import dictionary
 from translate.errors import UserError
-from translate.options.training import Prepare
 
 NOUNS = {"Hund": "dog", "Tisch": "table", "Mann": "man", "Baum": "tree", "Vogel": "bird"}
 VERBS = {"steht": "stands", "fällt": "falls", "bleibt": "stays"}
@@ -490,7 +489,7 @@ FULL_DISK = """
 import resource, sys
 from pathlib import Path
 from translate.commands.prepare import run
-from translate.options.training import Prepare
+from translate.commands.prepare import Prepare
 from translate.errors import UserError
 resource.setrlimit(resource.RLIMIT_FSIZE, (int(sys.argv[3]),) * 2)
 try:
@@ -567,7 +566,7 @@ def test_variants_are_stored_and_counted_and_old_pairs_stay_last(root: Path, tmp
     new, old = ([*augmenter(cleaner.clean(pairs))] for pairs in (TRAIN, PAIRS[61:66]))
     store, decode = prepared.train, prepared.tokenizer.decode
     assert [(decode(store.src(i)), decode(store.tgt(i))) for i in range(store.n_pairs)] == new + old
-    assert prepared.n_replayed == len(old)
+    assert prepared.mixture(config.data) == ([Span(len(new)), Span(len(old), replayed=True)], 0.5)
     assert "words" in prepared.manifest["inputs"]
     counts = prepared.manifest["counts"]
     assert counts["added"] == augmenter.added
@@ -575,27 +574,65 @@ def test_variants_are_stored_and_counted_and_old_pairs_stay_last(root: Path, tmp
     assert min(augmenter.added.values()) > 0
 
 
-def test_upsampled_copies_are_adjacent_in_both_corpora(root: Path, tmp_path: Path) -> None:
+def test_no_variant_of_a_training_pair_is_a_test_pair(root: Path, tmp_path: Path) -> None:
+    """A pair that differs from a test pair in nothing but a name becomes that pair by augmentation."""
+    names = ["Tom", "Anna", "Klaus", "Maria", "Peter", "Julia", "Paul"]
+    tested = [(f"{name} schläft.", f"{name} sleeps.") for name in names[:3]]
+    trained = [(f"Heute schläft {name}.", f"Today {name} sleeps.") for name in names]
+    trained += [(f"{name} schläft!", f"{name} sleeps") for name in names]
+    write_pairs(root, "train", trained)
+    write_pairs(root, "test", tested)
+    values = experiment(root, vocab_size=400).model_dump(mode="json")
+    values["tokenizer"]["placeholders"] = 3
+    values["augmentation"] = {"case": 1.0, "ending": 1.0, "markup": 1.0, "names": 1.0, "joined": 0.0}
+    said: list[str] = []
+    prepared = prepare(parse(values, "a test"), tmp_path / "prepared", said.append)
+    decode = prepared.tokenizer.decode
+    seen = [(decode(prepared.train.src(i)), decode(prepared.train.tgt(i))) for i in range(prepared.train.n_pairs)]
+
+    def core(text: str) -> str:
+        return "".join(letter for letter in re.sub(r"\u27e6\d+\u27e7", "", text).casefold() if letter.isalnum())
+
+    held_out = {(core(source), core(target)) for source, target in tested}
+    assert not held_out & {(core(source), core(target)) for source, target in seen}
+    assert any("skipped, as they are validation or test pairs" in line for line in said)
+    assert prepared.manifest["counts"]["dropped"]["test_overlap"] == 3
+
+
+def test_a_tag_that_the_tokenizer_does_not_know_is_refused(root: Path, tmp_path: Path) -> None:
+    """It would be spelled out, letter by letter, in every synthetic source."""
+    known = prepare(experiment(root), tmp_path / "first", print).tokenizer
+    (root / "mono.en").write_text("The bird stays.\n", encoding="utf-8")
+    (root / "mono.de").write_text("Der Vogel bleibt.\n", encoding="utf-8")
+    values = experiment(root).model_dump(mode="json")
+    mono = {"kind": "mono", "path": "mono.en", "model": "none", "synthetic": "mono.de"}
+    values["data"]["train"] = [values["data"]["train"][0], mono]
+    with pytest.raises(UserError, match="has no piece <BT>"):
+        prepare(parse(values, "a test"), tmp_path / "second", print, known)
+    prepare(parse(values, "a test"), tmp_path / "third", print)
+    values["data"]["train"] = [values["data"]["train"][0], {**mono, "tag": False}]
+    prepare(parse(values, "a test"), tmp_path / "second", print, known)
+
+
+def test_weights_change_the_mixture_and_not_the_prepared_corpus(root: Path, tmp_path: Path) -> None:
     values = experiment(root).model_dump()
-    values["data"]["train"] = [{**write_pairs(root, "few", PAIRS[:3]), "upsample": 5}, *values["data"]["train"]]
-    old = [{**write_pairs(root, "old", PAIRS[61:63]), "upsample": 3}, write_pairs(root, "older", PAIRS[63:64])]
-    values["data"]["replay"] = {"sources": old, "share": 0.5}
+    values["data"]["train"] = [{**write_pairs(root, "few", PAIRS[:3]), "weight": 5.0}, *values["data"]["train"]]
+    old = [{**write_pairs(root, "old", PAIRS[61:63]), "weight": 0.3}, write_pairs(root, "older", PAIRS[63:64])]
+    values["data"]["replay"] = {"sources": old, "share": 0.4}
     values["cleaning"]["test_overlap"] = False
-    config = parse(values, "a test")
-    prepared, said = prepare(config, tmp_path / "out", silent), []
+    config, said = parse(values, "a test"), []
+    prepared = prepare(config, tmp_path / "out", silent)
     store, decode = prepared.train, prepared.tokenizer.decode
     stored = [(decode(store.src(i)), decode(store.tgt(i))) for i in range(store.n_pairs)]
-    assert stored[:16] == [pair for pair in PAIRS[:3] for _ in range(5)] + PAIRS[3:4]
-    assert stored[-7:] == [pair for pair in PAIRS[61:63] for _ in range(3)] + PAIRS[63:64]
-    assert prepared.n_replayed == 7
-    counts = prepared.manifest["counts"]
-    assert counts["upsample"] == 3 * 4 + 2 * 2
-    assert counts["kept"] + counts["upsample"] == store.n_pairs
-    prepare(config, tmp_path / "out", said.append)
-    assert f"{store.n_pairs:,} training pairs" in said[-1]
-    values["data"]["train"][0]["upsample"] = 6
-    prepare(parse(values, "a test"), tmp_path / "out", said.append)
-    assert any("out of date" in line and '"upsample": 6' in line for line in said)
+    assert stored[:4] == PAIRS[:4]
+    assert stored[-3:] == PAIRS[61:64]
+    n = store.n_pairs - 6
+    assert prepared.mixture(config.data) == ([Span(3, 5.0), Span(n), Span(2, 0.3, True), Span(1, 1.0, True)], 0.4)
+    values["data"]["train"][0]["weight"] = 6.0
+    changed = parse(values, "a test")
+    again = prepare(changed, tmp_path / "out", said.append)
+    assert "up to date" in said[-1]
+    assert again.mixture(changed.data).spans[0] == Span(3, 6.0)
 
 
 def test_markup_needs_symbols(root: Path, tmp_path: Path) -> None:
@@ -672,7 +709,7 @@ max_steps = 1
         encoding="utf-8",
     )
     code = (
-        "from translate.cli import main\n"
+        "from translate.commands.main import main\n"
         "try:\n    main(['prepare', 'zh.toml', '--out', 'prepared'])\n"
         "finally:\n    print([l for l in open('/proc/self/status') if l.startswith('VmHWM')][0].split()[1])\n"
     )

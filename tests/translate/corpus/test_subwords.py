@@ -1,13 +1,18 @@
 """Subword dropout changes the pieces of a sentence but never its text."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
+import sentencepiece
 from hypothesis import given
 from hypothesis import strategies as st
+from sentencepiece import sentencepiece_model_pb2
 
 from translate.config.schema import TokenizerConfig
 from translate.corpus.subwords import SubwordDropout, parts
 from translate.corpus.tokenizer import Tokenizer, train
+from translate.models.registry import locate
 from translate.text.placeholders import symbol
 
 WORDS = ["der", "Hund", "die", "Katze", "läuft", "schläft", "schlafend", "nicht", "nichts", "schnell", "schneller"]
@@ -39,7 +44,7 @@ def test_rate_1_leaves_only_pieces_without_parts(tokenizer: Tokenizer) -> None:
     ids = np.array(tokenizer.encode("der Hund schläft nicht"))
     dropped = SubwordDropout(tokenizer, 1.0, 99)(ids, np.random.default_rng(0))
     assert len(dropped) > len(ids)
-    assert not parts(tokenizer.scores()).keys() & set(dropped.tolist())
+    assert not parts(tokenizer.scores(), merges=tokenizer.is_bpe).keys() & set(dropped.tolist())
 
 
 def test_a_sentence_that_would_be_too_long_stays_whole(tokenizer: Tokenizer) -> None:
@@ -50,9 +55,9 @@ def test_a_sentence_that_would_be_too_long_stays_whole(tokenizer: Tokenizer) -> 
 
 
 def test_pieces_are_split_at_the_rate_and_the_same_way_for_the_same_seed(tokenizer: Tokenizer) -> None:
-    word = next(iter(parts({"a": (7, -1.0), "b": (5, -2.0), "ab": (3, -3.0)}).items()))
+    word = next(iter(parts({"a": (7, -1.0), "b": (5, -2.0), "ab": (3, -3.0)}, merges=True).items()))
     assert word == (3, (7, 5))
-    splittable = parts(tokenizer.scores())
+    splittable = parts(tokenizer.scores(), merges=tokenizer.is_bpe)
     leaves = [id for id, (a, b) in splittable.items() if a not in splittable and b not in splittable]
     ids = np.array(leaves[:1] * 4000)
     first, again = (SubwordDropout(tokenizer, 0.3, 9999)(ids, np.random.default_rng(3)) for _ in range(2))
@@ -60,6 +65,23 @@ def test_pieces_are_split_at_the_rate_and_the_same_way_for_the_same_seed(tokeniz
     assert len(first) - len(ids) == pytest.approx(0.3 * 4000, abs=5 * (4000 * 0.3 * 0.7) ** 0.5)
 
 
-def test_the_parts_with_the_highest_total_score_are_chosen() -> None:
+def test_the_most_probable_parts_of_a_unigram_piece_are_chosen() -> None:
     pieces = {piece: (id, score) for id, (piece, score) in enumerate([("a", -9), ("bc", -2), ("ab", -1), ("c", -3)])}
-    assert parts({**pieces, "abc": (11, -20)})[11] == (2, 3)
+    assert parts({**pieces, "abc": (11, -20)}, merges=False)[11] == (2, 3)
+
+
+def test_the_parts_of_a_bpe_piece_are_those_that_sentencepiece_merges() -> None:
+    """SentencePiece splits a piece that is marked as unused into the two that it merged."""
+    tokenizer = Tokenizer.load(locate(Path("de-en"), print) / "tokenizer.model")
+    assert tokenizer.is_bpe
+    pieces = tokenizer.scores()
+    text = {id: piece for piece, (id, _) in pieces.items()}
+    found = parts(pieces, merges=True)
+    # A space is added before a text, so only pieces that begin with one can be compared.
+    chosen = [id for id in found if text[id].startswith("\u2581")][:2000:29]
+    assert len(chosen) > 60
+    for id in chosen:
+        model = sentencepiece_model_pb2.ModelProto.FromString(tokenizer.serialized)
+        model.pieces[id].type = model.SentencePiece.UNUSED
+        reference = sentencepiece.SentencePieceProcessor(model_proto=model.SerializeToString())
+        assert reference.encode(text[id][1:], out_type=str) == [text[part] for part in found[id]]

@@ -15,7 +15,7 @@ import pytest
 import translate
 from tests.translate.exchange.engines import BASE, TEXTS, tiny_parts
 from transformer.search.hypothesis import SearchConfig, length_penalty
-from translate.cli import main
+from translate.commands.main import main
 from translate.corpus.tokenizer import Tokenizer
 from translate.errors import UserError
 from translate.exchange.ctranslate2_folder import export
@@ -96,7 +96,7 @@ def test_no_output_is_longer_than_its_own_source_allows(folder: Path) -> None:
 def test_the_command_needs_no_torch(folder: Path) -> None:
     program = """
 import sys
-from translate.cli import main
+from translate.commands.main import main
 code = main([*sys.argv[1:]])
 sys.exit(code or 7 * ("torch" in sys.modules))
 """

@@ -18,6 +18,7 @@ from transformer.checkpoint_io import CheckpointError
 from transformer.search.hypothesis import SearchConfig
 from transformer.search.scoring import score_ids
 from translate.commands import compress
+from translate.commands.compress import Compress
 from translate.corpus.grammar import generate
 from translate.errors import UserError
 from translate.inference.engine import TorchEngine
@@ -25,7 +26,6 @@ from translate.inference.opening import EngineName, open_engine, open_scorer, to
 from translate.inference.translator import Translator
 from translate.models import cache, registry
 from translate.models.folder import ModelFolder
-from translate.options.managing import Compress
 
 ctranslate2 = pytest.importorskip("ctranslate2")
 
@@ -39,7 +39,7 @@ SETUP = """
 import json, sys
 for name in json.loads(sys.argv[1]):
     sys.modules[name] = None  # its import fails
-from translate.cli import main
+from translate.commands.main import main
 code = main(sys.argv[2:])
 print(json.dumps(sorted({name.partition(".")[0] for name, module in sys.modules.items() if module})))
 sys.exit(code)

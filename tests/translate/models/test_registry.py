@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from safetensors.torch import load_file
 
-from translate.cli import main
+from translate.commands.main import main
 from translate.errors import UserError
 from translate.inference.translator import Translator
 from translate.models import registry
@@ -83,6 +83,17 @@ def test_a_local_folder_precedes_an_installed_model_of_the_same_name(parts: Mode
     said: list[str] = []
     assert locate(Path("de-en"), said.append) == Path("de-en")
     assert said == ["using de-en, not shipped/de-en"]
+
+
+def test_a_folder_of_texts_does_not_hide_the_model_of_its_name(parts: ModelFolder) -> None:
+    installed = model(parts, "shipped/de-en")
+    run = model(parts, "runs/small/model")
+    for name in ("de-en", "small"):
+        Path(name).mkdir()
+        Path(name, "train.de").write_text("der Hund\n", encoding="utf-8")
+    assert [locate(Path(name), fail) for name in ("de-en", "small")] == [installed, run]
+    with pytest.raises(UserError, match="neither a model folder nor a run"):
+        locate(Path("de-en").absolute(), fail)
 
 
 @pytest.mark.parametrize("name", ["gone", "gone/away", "."])

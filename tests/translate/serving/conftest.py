@@ -7,7 +7,7 @@ import pytest
 
 from translate.models import folder as model_folder
 from translate.models.folder import ModelFolder
-from translate.options.serving import Serve
+from translate.serving.settings import Serve
 
 
 @pytest.fixture(scope="session")

@@ -12,10 +12,10 @@ from pathlib import Path
 import httpx
 import uvicorn
 
-from translate.options.serving import Serve
 from translate.serving import server
 from translate.serving.api import State
 from translate.serving.app import create_app
+from translate.serving.settings import Serve
 
 
 @dataclass

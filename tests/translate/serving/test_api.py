@@ -12,7 +12,7 @@ from libretranslatepy import LibreTranslateAPI
 
 from tests.translate.serving.live import Live, live
 from translate.inference.translator import Translator
-from translate.options.serving import Serve
+from translate.serving.settings import Serve
 
 GERMAN, ENGLISH = "der Hund schläft im Haus.", "the dog sleeps in the house."
 

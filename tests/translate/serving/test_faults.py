@@ -24,11 +24,11 @@ from tests.translate.serving.live import Live, book, live, until
 from translate.inference.translator import Translator
 from translate.models import folder as model_folder
 from translate.models.folder import ModelFolder
-from translate.options.serving import Serve
 from translate.serving import app
 from translate.serving.access import KeyStore
 from translate.serving.app import _tidy
 from translate.serving.observing import set_up_log
+from translate.serving.settings import Serve
 
 GERMAN = "der Hund schläft im Haus."
 JSON = {"Content-Type": "application/json"}

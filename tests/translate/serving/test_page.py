@@ -16,8 +16,8 @@ from transformer.search.hypothesis import Hypothesis, SearchConfig
 from translate.inference.engine import Found, Sources, TorchEngine
 from translate.models import registry
 from translate.models.folder import ModelFolder
-from translate.options.serving import Serve
 from translate.serving.access import KeyStore
+from translate.serving.settings import Serve
 from translate.text.translation import SUSPICIOUS
 
 Page = sync_api.Page

@@ -8,18 +8,18 @@ from pathlib import Path
 
 import pytest
 
-from translate.cli import main
+from translate.commands.main import main
 from translate.commands.serve import _remove_abandoned
 from translate.errors import UserError
 from translate.files import locked
 from translate.inference.engine import TorchEngine
 from translate.models.folder import ModelFolder
-from translate.options.serving import Serve
 from translate.serving import files
 from translate.serving.access import KeyStore, Rates
 from translate.serving.api import _threads
 from translate.serving.files import KEPT_SECONDS, FileStore
 from translate.serving.models import ModelPool
+from translate.serving.settings import Serve
 
 
 def test_the_command_adds_lists_and_revokes_keys(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

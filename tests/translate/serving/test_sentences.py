@@ -13,8 +13,8 @@ from tests.translate.serving.live import Live, live
 from translate.inference.opening import open_engine
 from translate.models import registry
 from translate.models.folder import ModelFolder
-from translate.options.serving import Serve
 from translate.serving.alignment import Aligner
+from translate.serving.settings import Serve
 
 GERMAN, FOREIGN = "der Hund schläft im Haus.", "The cat sleeps in the house, and nobody knows why."
 LINES = st.lists(st.sampled_from([GERMAN, FOREIGN, "die Katze singt! ", "  ", "42", "\n", "\r\n", "\t"]), max_size=5)

@@ -17,8 +17,9 @@ from safetensors.torch import load_file
 
 import translate
 from translate.commands import train
+from translate.commands.train import Train
 from translate.corpus.batches import Batch, Position
-from translate.options.training import Train
+from translate.corpus.manifest import Mixture
 from translate.training import checkpoint, distributed
 from translate.training.batch_feed import BatchFeed
 from translate.training.distributed import ALONE, Ranks, Watch
@@ -340,7 +341,7 @@ def test_every_batch_goes_to_one_rank_and_all_ranks_make_the_same_number_of_upda
     device = torch.device("cpu")
 
     def updates(ranks: Ranks) -> Iterator[tuple[list[Batch], Position]]:
-        feed = BatchFeed(trainer.prepared, trainer.config, trainer.model.config, device, ranks, replay_share=0.0)
+        feed = BatchFeed(trainer.prepared, trainer.config, trainer.model.config, device, ranks, Mixture())
         return feed.updates(Position())
 
     whole, streams = updates(ALONE), [updates(Ranks(rank, size)) for rank in range(size)]

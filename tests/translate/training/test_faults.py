@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from safetensors.torch import load_file
 
 from transformer.checkpoint_io import CheckpointError
-from translate.cli import main
+from translate.commands.main import main
 from translate.errors import UserError
 from translate.models import folder as model_folder
 from translate.training import checkpoint
@@ -87,7 +87,7 @@ def test_a_really_full_disk_gives_a_one_sentence_error_and_the_run_resumes_later
     toy.trainer("whole", **settings).train()
     config = write_experiment(**settings)
     (tmp_path / "disk").mkdir()
-    code = "import sys; from translate.cli import main; sys.exit(main())"
+    code = "import sys; from translate.commands.main import main; sys.exit(main())"
     arguments = [tmp_path / "disk", sys.executable, config, tmp_path / "prepared", code]
     environment = {**os.environ, "OMP_NUM_THREADS": "1", "PYTHONPATH": os.pathsep.join(p for p in sys.path if p)}
     command = ["unshare", "-rm", "sh", "-c", FULL, "sh", *map(str, arguments)]
