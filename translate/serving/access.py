@@ -133,14 +133,19 @@ class Rates:
         self._lock = threading.Lock()
         self._database: sqlite3.Connection | None = None
 
-    def count(self, client: str) -> int:
-        """Count a request of a client, and return the number of its requests in this minute."""
+    def count(self, client: str, n: int = 1) -> int:
+        """Count n requests of a client, and return their number in this minute.
+
+        Args:
+            client: name of the client, or of anything else that is counted.
+            n: number to add.
+        """
         with self._lock:
             try:
-                return self._count(client)
+                return self._count(client, n)
             except sqlite3.Error:  # the file was deleted
                 self.close()
-                return self._count(client)
+                return self._count(client, n)
 
     def seconds_left(self) -> int:
         """Return the seconds until the next minute begins, at least 1."""
@@ -152,7 +157,7 @@ class Rates:
             self._database.close()
             self._database = None
 
-    def _count(self, client: str) -> int:
+    def _count(self, client: str, n: int) -> int:
         if self._database is None:
             self._path.parent.mkdir(parents=True, exist_ok=True)
             self._database = sqlite3.connect(self._path, timeout=10, check_same_thread=False, isolation_level=None)
@@ -162,11 +167,11 @@ class Rates:
             )
         minute = int(self._clock() // _MINUTE)
         row = self._database.execute(
-            "INSERT INTO requests VALUES (?, ?, 1) ON CONFLICT (client) DO UPDATE SET "
-            "n = CASE minute WHEN excluded.minute THEN n + 1 ELSE 1 END, minute = excluded.minute RETURNING n",
-            (client, minute),
+            "INSERT INTO requests VALUES (?, ?, ?) ON CONFLICT (client) DO UPDATE SET "
+            "n = excluded.n + CASE minute WHEN excluded.minute THEN n ELSE 0 END, minute = excluded.minute RETURNING n",
+            (client, minute, n),
         ).fetchone()
-        if row[0] == 1:
+        if row[0] == n:  # the first of this minute
             self._database.execute("DELETE FROM requests WHERE minute < ?", (minute,))
         return int(row[0])
 
@@ -246,3 +251,14 @@ class Access:
         if key is None and self._options.require_key:
             raise RefusedError(400, "Please contact the server operator to get an API key")
         return client
+
+    def charge(self, client: Client, n_characters: int) -> None:
+        """Count the characters of a request; RefusedError if they are too many at a time or in this minute."""
+        limit = self._options.minute_characters
+        most = min(client.max_characters, limit or client.max_characters)
+        if n_characters > most:
+            raise RefusedError(400, f"Invalid request: request ({n_characters}) exceeds text limit ({most})")
+        name = f"characters of {client.name}"
+        if limit and self._rates.count(name, n_characters) > limit:
+            self._rates.count(name, -n_characters)  # a refused request costs nothing
+            raise RefusedError(429, f"Slowdown: {limit} characters per 1 minute", self._rates.seconds_left())

@@ -104,7 +104,7 @@ async def translate(request: Request) -> Response:
     texts, n_alternatives = given.texts, given.alternatives
     if n_alternatives > (most := state.options.alternatives):
         raise RefusedError(400, f"Invalid request: alternatives parameter must be <= {most}")
-    _check_size(request, texts, client)
+    _charge(state, request, texts, client)
     state.service.check(given.source, given.target)
     done = await state.requests.run(
         request,
@@ -136,7 +136,7 @@ async def alignment(request: Request) -> Response:
     if state_of(request).options.no_alignment:
         raise RefusedError(403, "Alignment is disabled on this server.")
     state, given, client = await _admitted(request, schemas.AlignmentRequest)
-    _check_size(request, [given.q, given.translation], client)
+    _charge(state, request, [given.q, given.translation], client)
     found = await state.requests.run(
         request,
         client.name,
@@ -157,7 +157,7 @@ async def alignment(request: Request) -> Response:
 async def detect(request: Request) -> Response:
     """Return the languages that a text may be in, most probable first."""
     state, given, client = await _admitted(request, schemas.DetectRequest)
-    _check_size(request, given.texts, client)
+    _charge(state, request, given.texts, client)
     found = await state.requests.run(request, client.name, lambda ticket: state.service.detect(given.texts))
     return JSONResponse(found)
 
@@ -175,7 +175,7 @@ async def suggest(request: Request) -> Response:
     state, given, client = await _admitted(request, schemas.SuggestRequest)
     if state.options.suggestions is None:
         raise RefusedError(403, "Suggestions are disabled on this server.")
-    _check_size(request, [given.q, given.s], client)
+    _charge(state, request, [given.q, given.s], client)
     for code in (given.source, given.target):
         if code not in state.service.codes:
             raise RefusedError(400, f"{code} is not supported")
@@ -198,7 +198,7 @@ async def frontend_settings(request: Request) -> Response:
     (source, target), *_ = state.service.pool.pairs
     return JSONResponse(
         {
-            "charLimit": options.characters,
+            "charLimit": min(options.characters, options.minute_characters or options.characters),
             "frontendTimeout": 500,
             "apiKeys": options.keys is not None,
             "keyRequired": options.require_key,
@@ -245,7 +245,7 @@ async def translate_file(request: Request) -> Response:
     state, given, client = await _admitted(request, schemas.FileRequest)
     (name, content), source, target = given.file, given.source, given.target
     text = _text(name, content, state.options.file_size)
-    _check_size(request, [text], client)
+    _charge(state, request, [text], client)
     state.service.check(source, target)
 
     def translated(ticket: Ticket) -> str:
@@ -284,13 +284,11 @@ async def _admitted(request: Request, kind: type[B]) -> tuple[State, B, Client]:
     return state, given, state.access.admit(request, given.api_key)
 
 
-def _check_size(request: Request, texts: Sequence[str], client: Client) -> None:
-    """Raise RefusedError if the texts are longer than the client may send; an empty text counts as one character."""
+def _charge(state: State, request: Request, texts: Sequence[str], client: Client) -> None:
+    """Count the characters of a request; RefusedError if they are too many. An empty text counts as one character."""
     n_characters = sum(max(1, len(text)) for text in texts)
-    request.state.characters = n_characters
-    if n_characters > client.max_characters:
-        message = f"Invalid request: request ({n_characters}) exceeds text limit ({client.max_characters})"
-        raise RefusedError(400, message)
+    request.state.characters = n_characters  # for the log
+    state.access.charge(client, n_characters)
 
 
 def _append(path: Path, fields: dict[str, str]) -> None:

@@ -31,6 +31,7 @@ Sentence = dict[str, object]  # source, translation, and flags of the guards
 
 _LEAST_CONFIDENCE = 1.0  # percent; less probable languages are not listed
 _UNLOADED_SECONDS = 30  # after which a client may ask again for a model that cannot be loaded
+_LINES_AT_A_TIME = 16  # of one request for alternatives
 _N_DURATIONS = 32  # from which the time until the next free place is estimated
 
 
@@ -284,8 +285,10 @@ def _alternatives(translator: Translator, text: str, n: int, check: Callable[[],
         check()
         return [translator(line)]
 
-    ranked = [others(line) for line in lines]
-    n_ranks = max(map(len, ranked))
-    columns = [found or alone(line) for line, found in zip(lines, ranked, strict=True)] if n_ranks else []
+    different = list(dict.fromkeys(lines))
+    with ThreadPoolExecutor(min(_LINES_AT_A_TIME, len(different))) as threads:  # their searches share batches
+        ranked = dict(zip(different, threads.map(others, different), strict=True))
+    n_ranks = max(map(len, ranked.values()))
+    columns = [ranked[line] or alone(line) for line in lines] if n_ranks else []
     wholes = ["\n".join(column[min(rank, len(column) - 1)] for column in columns) for rank in range(n_ranks)]
     return list(dict.fromkeys(wholes))

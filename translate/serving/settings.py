@@ -37,6 +37,9 @@ class Serve:
     requests: Annotated[
         int, option(LIMITS, "N", "Requests per minute of a key or an address [default: no limit].", min=0)
     ] = 0
+    minute_characters: Annotated[
+        int, option(LIMITS, "N", "Characters per minute of a key or an address [default: no limit].", min=0)
+    ] = 0
     characters: Annotated[int, option(LIMITS, "N", "Characters of a request.", min=1)] = 1_000_000
     file_size: Annotated[
         int, option(LIMITS, "BYTES", "Size of a file, whose --characters count too; 0 turns files off.", min=0)

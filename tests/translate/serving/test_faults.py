@@ -228,6 +228,24 @@ def test_requests_per_minute_are_limited_for_each_client(options: Serve, tmp_pat
         assert server.http.get("/languages").status_code == 200
 
 
+def test_characters_per_minute_are_limited_for_each_client(options: Serve, tmp_path: Path) -> None:
+    store = KeyStore(tmp_path / "keys.sqlite")
+    key = store.add("dora")
+    with live(replace(options, minute_characters=60, keys=store.path), tmp_path) as server:
+
+        def status(q: object, **more: object) -> int:
+            answer = server.translate(q, **more)
+            if answer.status_code == 429:
+                assert answer.json() == {"error": "Slowdown: 60 characters per 1 minute"}
+                assert 1 <= int(answer.headers["Retry-After"]) <= 60
+            return answer.status_code
+
+        assert status("x" * 61) == 400  # it would be refused in every minute
+        assert [status(GERMAN), status(GERMAN), status(GERMAN)] == [200, 200, 429]
+        assert status("das Kind") == 200  # the refused one was not counted
+        assert status(["x" * 30, "x" * 30], api_key=key) == 200
+
+
 def test_the_log_names_clients_that_are_refused(
     options: Serve, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:

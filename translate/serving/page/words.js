@@ -59,6 +59,7 @@ const PATTERNS = [
   [/file format not supported/, () => "This kind of file cannot be translated."],
   [/empty file/, () => "The file is empty."],
   [/^Internal error$/, () => "The server made a mistake. Its log says more."],
+  [/^Slowdown: (\d+) characters/, (n) => `Too much text: this server translates ${number(n)} characters a minute.`],
   [/^Slowdown: (\d+)/, (n) => `Too many requests: this server answers ${number(n)} a minute.`],
 ];
 
