@@ -25,7 +25,8 @@ from translate.serving.service import ClientGoneError, busy
 from translate.serving.settings import Serve
 
 PAGE = Path(__file__).parent / "page"  # files of the page at /
-STYLE = Path(__file__).parents[1] / "pictures" / "style.css"  # of all pages of this project
+# The style of all pages of this project.
+STYLES = tuple(Path(__file__).parents[1] / "pictures" / name for name in ("colours.css", "style.css"))
 
 _TIDY_SECONDS = 30
 _MAX_REQUESTS = 1000  # of one process at a time, those for files of the page included
@@ -179,7 +180,7 @@ async def _index() -> Response:
 
 
 async def _style() -> Response:
-    return FileResponse(STYLE)
+    return Response("\n".join(path.read_text(encoding="utf-8") for path in STYLES), media_type="text/css")
 
 
 async def _docs(request: Request) -> Response:
