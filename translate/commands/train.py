@@ -24,7 +24,10 @@ class Train:
     prepared: Annotated[Path | None, option(FILES, "FOLDER", "Prepared corpus [default: prepared/NAME].")] = None
     overrides: Overrides = None
     resume: Annotated[bool, flag(START, "--resume", "Continue from the newest checkpoint.")] = False
-    from_model: Annotated[Path | None, option(START, "MODEL", f"Fine-tune this model. {MODEL_HELP}.", "--from")] = None
+    from_model: Annotated[
+        Path | None,
+        option(START, "MODEL", f"Fine-tune this model. {MODEL_HELP}; NAME@SHA256 also checks its weights.", "--from"),
+    ] = None
     original: Annotated[
         Path | None,
         option(

@@ -141,9 +141,9 @@ class TrainingConfig(Section):
             the mean.
         ema: decay of a moving average of the parameters, such as 0.999; the average is validated and becomes the
             final model. None turns it off.
-        parent_share: share of the weights of the model after --from in the final model; the mean of a model and its
-            parent is often better than both on text that is unlike the new corpus (Wortsman et al., 2022, "Robust
-            fine-tuning of zero-shot models").
+        parent_share: interpolation weight of the parent, the model after --from: the final weights are (1 - share) *
+            trained + share * parent (WiSE-FT; Wortsman et al., 2022, "Robust fine-tuning of zero-shot models"). The
+            mean is often better than both on text that is unlike the new corpus.
         patience: validations without a better score before training stops; None never stops early.
         log_every: steps between lines of metrics.jsonl.
         tensorboard: also write metrics for TensorBoard; needs the extra `tensorboard`.

@@ -152,18 +152,20 @@ class Augmenter:
 def with_symbols(pair: Pair, n_symbols: int) -> Pair:
     """Return the pair with symbols for the text to keep unchanged, or the pair itself if the sides differ in it.
 
-    Symbols are numbered in the order of the source; repeated text is matched in order.
+    Symbols are numbered in the order of the source; repeated text is matched in order. The tag of a synthetic source
+    stays. Training and validation both encode the result.
     """
     if not n_symbols:
         return pair
-    source, target = (protect(side) for side in pair)
+    tag, natural = untagged(pair)
+    source, target = (protect(side) for side in natural)
     if not 0 < len(source.originals) <= n_symbols or sorted(source.originals) != sorted(target.originals):
         return pair
     numbers: dict[str, list[int]] = {}
     for number, original in enumerate(source.originals):
         numbers.setdefault(original, []).append(number)
     renamed = [numbers[original].pop(0) for original in target.originals]
-    return source.text, SYMBOL.sub(lambda match: symbol(renamed[int(match[1]) - 1]), target.text)
+    return tag + source.text, SYMBOL.sub(lambda match: symbol(renamed[int(match[1]) - 1]), target.text)
 
 
 def _other_case(pair: Pair, choice: float) -> Pair | None:

@@ -51,11 +51,11 @@ class Batch:
 
 def longest_source(pairs: EncodedPairs, max_tokens: int) -> int:
     """Return the length of the longest source sentence that a Sampler of these pairs uses, without eos; at least 1."""
-    return int(pairs.src_lengths[_eligible(pairs, max_tokens)].max(initial=1))
+    return int(pairs.src_lengths[eligible(pairs, max_tokens)].max(initial=1))
 
 
-def _eligible(pairs: EncodedPairs, max_tokens: int) -> Index:
-    """Return the pairs whose sides have at most `max_tokens` tokens, eos or bos included."""
+def eligible(pairs: EncodedPairs, max_tokens: int) -> Index:
+    """Return the numbers of the pairs whose sides have at most `max_tokens` tokens, eos or bos included."""
     longest = np.maximum(pairs.src_lengths, pairs.tgt_lengths)
     return np.flatnonzero(longest < max_tokens).astype(np.int32 if pairs.n_pairs < 2**31 else np.int64)
 
@@ -93,10 +93,10 @@ class Sampler:
 
     def _spans(self) -> list[tuple[Index, Span]]:
         """Return the eligible pairs of each source."""
-        eligible = _eligible(self.pairs, self.max_tokens)
+        short = eligible(self.pairs, self.max_tokens)
         spans = self.mixture.spans or [Span(self.pairs.n_pairs)]
-        ends = np.searchsorted(eligible, np.cumsum([span.n_pairs for span in spans]))
-        return list(zip(np.split(eligible, ends[:-1]), spans, strict=True))
+        ends = np.searchsorted(short, np.cumsum([span.n_pairs for span in spans]))
+        return list(zip(np.split(short, ends[:-1]), spans, strict=True))
 
     def _members(self, rng: np.random.Generator) -> Index:
         """Return the pairs of one epoch, with repeats."""
@@ -113,7 +113,18 @@ class Sampler:
     @property
     def n_too_long(self) -> int:
         """Number of pairs that training leaves out because a side is longer than max_tokens."""
-        return self.pairs.n_pairs - len(_eligible(self.pairs, self.max_tokens))
+        return self.pairs.n_pairs - len(eligible(self.pairs, self.max_tokens))
+
+    def n_batches(self, n_epochs: int) -> int:
+        """Return the number of batches in the first `n_epochs` epochs, which differ in it if they draw samples."""
+        if not self.mixture.replay_share and all(span.weight % 1 == 0 for span in self.mixture.spans):
+            return n_epochs * len(self.batches(0))
+        return sum(map(self._n_batches_of, range(n_epochs)))
+
+    def _n_batches_of(self, epoch: int) -> int:
+        members = self._members(np.random.default_rng([self.seed, epoch]))
+        longest, _ = _order(self.pairs.src_lengths[members], self.pairs.tgt_lengths[members])
+        return sum(1 for _ in _cuts(np.sort(longest), self.batch_tokens))
 
     def batches(self, epoch: int) -> Sequence[Index]:
         """Return the sentence indices of every batch of an epoch, in the order of training."""

@@ -291,12 +291,11 @@ def _perplexity(model: "ModelFolder", pairs: Pairs) -> float:
     import torch
 
     from translate.corpus.batches import by_length, collate
-    from translate.corpus.tokens import EncodedPairs
     from translate.machine import choose_device
     from translate.training.step import mean_nll
+    from translate.training.validation import encode
 
-    source, target = (model.tokenizer.encode_batch(side) for side in zip(*pairs, strict=True))
-    encoded, special = EncodedPairs.of(source, target), model.model.config
+    encoded, special = encode(pairs, model.tokenizer), model.model.config
     batches = [
         collate(encoded, index, pad=special.pad, bos=special.bos, eos=special.eos).to(choose_device())
         for index in by_length(encoded, np.arange(encoded.n_pairs), _BATCH_TOKENS)

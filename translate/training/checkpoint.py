@@ -14,7 +14,7 @@ import json
 import math
 import shutil
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
@@ -152,13 +152,18 @@ def load(folder: Path, model: Transformer, optimizer: torch.optim.Optimizer, ran
         model, optimizer: receive the saved values.
         rank: whose random generators to restore; a rank that did not exist at the save keeps its own.
 
-    Raises CheckpointError if a file is not the one that was saved.
+    Raises CheckpointError if a file is not the one that was saved, UserError if another version wrote the state.
     """
     meta = verify(folder)
     path = folder / "model.safetensors"
     load_weights(model, load_tensors(path), path)
     _restore_optimizer(optimizer, load_tensors(folder / "optimizer.safetensors"), rank)
     values = meta["state"]
+    if unknown := sorted(values.keys() - {key.name for key in fields(TrainState)}):
+        raise UserError(
+            f"{folder / 'state.json'}: written by another version, as this one does not know its {', '.join(unknown)}; "
+            "resume with the version that wrote it"
+        )
     return TrainState(**{**values, "position": Position(*values["position"])})
 
 

@@ -12,6 +12,7 @@ from translate.corpus.batches import Batch, Index, by_length
 from translate.corpus.tokens import EncodedPairs
 from translate.errors import UserError
 from translate.training.distributed import ALONE, Ranks
+from translate.training.memory import OomSplitter
 from translate.training.run import Record
 from translate.training.step import mean_nll
 
@@ -46,17 +47,21 @@ class SourceGain:
         pairs = EncodedPairs.of(src, tgt)
         return [make(pairs, index) for index in by_length(pairs, np.arange(pairs.n_pairs), batch_tokens)]
 
-    def __call__(self, model: Transformer, dtype: torch.dtype, ranks: Ranks = ALONE) -> float | None:
+    def __call__(
+        self, model: Transformer, dtype: torch.dtype, ranks: Ranks = ALONE, splitter: OomSplitter | None = None
+    ) -> float | None:
         """Return the gain in nats a target token; None if all sentences have the same source.
 
         Args:
             model: in eval mode afterwards.
             dtype: type of matrix products.
             ranks: the processes that share the work.
+            splitter: halves batches that do not fit into memory; None lets them fail.
         """
         if not self._differ:
             return None
-        return mean_nll(model, self._wrong, dtype, ranks) - mean_nll(model, self._right, dtype, ranks)
+        wrong, right = (mean_nll(model, batches, dtype, ranks, splitter) for batches in (self._wrong, self._right))
+        return wrong - right
 
 
 def check_positions(config: ModelConfig, longest: int) -> None:
@@ -64,8 +69,7 @@ def check_positions(config: ModelConfig, longest: int) -> None:
     if config.positions == "learned" and config.max_length < longest:
         raise UserError(
             f"model.max_length = {config.max_length} is too small for sentences of up to {longest} tokens, which "
-            "training.max_tokens or the validation set allows; raise it, or lower training.max_tokens and shorten the "
-            "validation set"
+            "training.max_tokens allows; raise it, or lower training.max_tokens"
         )
 
 
@@ -96,19 +100,20 @@ def rate_warning(records: Sequence[Record], lr: Callable[[int], float]) -> str |
     )
 
 
-def length_warning(n_too_long: int, n_pairs: int, max_tokens: int) -> str | None:
-    """Return a message if training leaves out long pairs, or None.
+def length_warning(n_too_long: int, n_pairs: int, max_tokens: int, kind: str = "") -> str | None:
+    """Return a message if long pairs are skipped, or None.
 
     Args:
-        n_too_long: pairs that are left out.
+        n_too_long: pairs that are skipped.
         n_pairs: all pairs.
         max_tokens: the limit for one side of a pair.
+        kind: of the pairs, with a space after it, such as "validation "; "" for training.
     """
     if not n_too_long:
         return None
     return (
-        f"{n_too_long:,} of {n_pairs:,} pairs are longer than training.max_tokens = {max_tokens} tokens and are left "
-        "out"
+        f"{n_too_long:,} of {n_pairs:,} {kind}pairs are longer than training.max_tokens = {max_tokens} tokens and are "
+        "skipped"
     )
 
 

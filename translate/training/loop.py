@@ -1,7 +1,6 @@
 """The training loop: updates, validations and checkpoints, and the final model."""
 
 import time
-from collections.abc import Callable
 from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import partial
@@ -33,8 +32,9 @@ from translate.training.diagnosis import (
 from translate.training.distributed import ALONE, Ranks
 from translate.training.divergence import broken_message, failure, guessing_warning, has_finite_parameters, skip_warning
 from translate.training.ema import Ema
-from translate.training.memory import Memory
+from translate.training.memory import OomSplitter
 from translate.training.parent import Parent
+from translate.training.preflight import preflight
 from translate.training.reporting import Reporter
 from translate.training.run import Run
 from translate.training.schedule import Schedule
@@ -42,7 +42,7 @@ from translate.training.sharding import replica_of
 from translate.training.signals import interruption, stop_signals
 from translate.training.speed import Speed, update_flops
 from translate.training.step import StepStats, Updater, new_optimizer
-from translate.training.validation import Scores, Validator
+from translate.training.validation import ScoreBleu, Scores, Validator
 
 
 @dataclass
@@ -56,7 +56,7 @@ class Trainer:
         model: the parameters.
         dtype: type of matrix products.
         spec: languages and decoding, for the model folders that are written.
-        bleu: score of the model's translations of the validation set, or None to validate by loss alone.
+        score_bleu: BLEU of the model's translations of some pairs, or None to validate by loss alone.
         say: receives each message to the user.
         peak: measured FLOP/s of this process's device.
         ranks: the processes that train together.
@@ -70,7 +70,7 @@ class Trainer:
     model: Transformer
     dtype: torch.dtype
     spec: TranslationSpec
-    bleu: Callable[[Transformer], float] | None
+    score_bleu: ScoreBleu | None
     say: Say
     peak: float
     ranks: Ranks = ALONE
@@ -84,25 +84,30 @@ class Trainer:
         self.optimizer = new_optimizer(model, config, self.dtype)
         self.replica = replica_of(model, self.optimizer, config, self.ranks)
         # Sharded ranks exchange parameters in every layer of every batch, so no rank can split a batch on its own.
-        self.memory = None if self.replica.is_sharded else Memory(model.config.pad, self.say)
+        self.splitter = None if self.replica.is_sharded else OomSplitter(model.config.pad, self.say)
         self.updater = Updater(
             *(self.replica.model, self.replica.optimizer, config.label_smoothing, self.dtype),
-            *(config.clip_norm, self.memory, self.ranks),
+            *(config.clip_norm, self.splitter, self.ranks),
         )
         self.ema = None if config.ema is None else Ema(model, config.ema)
         self.feed = BatchFeed(self.prepared, config, model.config, self.replica.device, self.ranks, self.mixture)
-        n_batches, n_in_update = len(self.feed.sampler.batches(0)), self.feed.batches_per_update
-        d_model = model.config.d_model
-        self.schedule = Schedule(config, d_model=d_model, n_batches=n_batches, batches_per_update=n_in_update)
-        bleu = None if self.replica.is_sharded else self.bleu
-        self.validator = Validator(self.prepared, config.batch_tokens, self.feed.collate, self.dtype, bleu, self.ranks)
+        self.schedule = Schedule(
+            config,
+            d_model=model.config.d_model,
+            n_batches=self.feed.sampler.n_batches,
+            batches_per_update=self.feed.batches_per_update,
+        )
+        score_bleu = None if self.replica.is_sharded else self.score_bleu
+        self.validator = Validator(
+            self.prepared, config, self.feed.collate, self.dtype, score_bleu, self.ranks, self.splitter
+        )
         self.checkpoints = CheckpointManager(self.run, config, self.schedule, self.ranks, self.say)
         self.reporter = Reporter(self.run, self.say, config.log_every, is_first=self.ranks.is_first)
         self._clock = 0.0  # seconds; set when training begins
         self._new_flops = 0  # of this rank since the last save
         self._n_skipped, self._speed = 0, Speed(self.peak)  # skipped updates in a row
         self._files = Watched(self.prepared.folder, self.prepared.manifest["files"])
-        check_positions(model.config, max(width(config.max_tokens), self.validator.longest))
+        check_positions(model.config, width(config.max_tokens))
 
     def resume(self) -> None:
         """Continue from the newest undamaged checkpoint, if there is one."""
@@ -137,11 +142,9 @@ class Trainer:
     def _begin(self) -> None:
         self.ranks.copy_from_first(self.model.parameters())
         self.replica.scatter()
+        preflight(self)
         if self.config.tensorboard:
             self.reporter.open_tensorboard()
-        if not self.schedule.has_ended(self.state):
-            # A lack of memory shows now and not hours later; claiming the largest blocks first also leaves fewer gaps.
-            self.updater.warm_up(self.feed.largest(self.state.position.epoch))
         self._warn_at_start()
         self._clock = time.monotonic()
 
@@ -150,10 +153,11 @@ class Trainer:
         config, train, say = self.config, self.prepared.train, partial(self.reporter.warn, self.state)
         say("warm-up", warmup_warning(self.schedule.last_step, config.warmup_steps))
         say("too long", length_warning(self.feed.sampler.n_too_long, train.n_pairs, config.max_tokens))
-        say("unknown validation", self.validator.warning)
+        for about, message in self.validator.warnings.items():
+            say(about, message)
         if "unknown training" not in self.state.warned:  # counting takes time
             say("unknown training", unknown_warning("training", train, self.prepared.tokenizer.unk))
-        if self.bleu and self.replica.is_sharded:
+        if self.score_bleu and self.replica.is_sharded:
             message = 'BLEU is not measured in training with training.parallel = "fsdp"; use translate evaluate'
             say("no BLEU", message)
 
@@ -236,7 +240,7 @@ class Trainer:
         )
         self.reporter.scores(self.state, "final", scores, {"averaged": steps, **self.state.totals})
         self.say(f"final model: {self.run.model}, made of {_parts(steps, self.config)}")
-        (n_splits,) = map(int, self.ranks.sum(self.memory.n_splits if self.memory else 0))
+        (n_splits,) = map(int, self.ranks.sum(self.splitter.n_splits if self.splitter else 0))
         if n_splits:
             self.reporter.log(self.state, "memory", {"halved": n_splits})
             self.say(f"{n_splits:,} times a batch did not fit into memory and was halved")
@@ -259,5 +263,5 @@ def _load_final(trainer: Trainer) -> list[int]:
 
 def _parts(steps: list[int], config: TrainingConfig) -> str:
     """Return what the final model is made of."""
-    parent = f" and, for {config.parent_share:.0%}, of the model that the run began with" if config.parent_share else ""
+    parent = f" and the parent, with interpolation weight {config.parent_share}" if config.parent_share else ""
     return f"the checkpoints of steps {', '.join(f'{step:,}' for step in steps)}{parent}"

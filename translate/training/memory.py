@@ -17,7 +17,7 @@ T = TypeVar("T")
 Shape = tuple[int, int, int]  # sentences, source positions, target positions
 
 
-class Memory:
+class OomSplitter:
     """Runs a computation on batches, and halves those that do not fit into memory.
 
     Args:

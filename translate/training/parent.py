@@ -1,7 +1,9 @@
 """Fine-tuning: the model whose weights and tokenizer a run starts from."""
 
 import json
-from dataclasses import asdict, dataclass
+import re
+import shutil
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 import torch
@@ -12,13 +14,13 @@ from transformer.model import Transformer
 from translate.config.schema import ExperimentConfig
 from translate.corpus.tokenizer import Tokenizer
 from translate.errors import Say, UserError
-from translate.files import sha256
+from translate.files import new_folder, sha256
 from translate.models import folder as model_folder
 from translate.models import registry
 from translate.models.folder import ModelFolder, TranslationSpec
 from translate.training import checkpoint
 from translate.training.growth import grow, may_grow
-from translate.training.run import Record, Run
+from translate.training.run import Record, Run, writing
 
 _FILES = {"weights_sha256": "model.safetensors", "tokenizer_sha256": "tokenizer.model"}
 
@@ -44,14 +46,21 @@ class Parent:
         """Return the model of a path or name.
 
         Args:
-            path: path or name of a model, see `translate.models.registry.find_folder`.
+            path: path or name of a model, see `translate.models.registry.find_folder`. After "@" it may have the first
+                digits of the SHA-256 of the weights, which must then match.
             say: receives a message if the model is a checkpoint of an unfinished run.
 
-        Raises UserError or CheckpointError if a file is damaged.
+        Raises UserError if the digest is another one, UserError or CheckpointError if a file is damaged.
         """
-        folder = registry.locate(path, say)
+        name, digest = _split(path)
+        folder = registry.locate(name, say)
         ModelFolder.open(folder)
         digests = {key: sha256(folder / name) for key, name in _FILES.items()}
+        if not digests["weights_sha256"].startswith(digest):
+            raise UserError(
+                f"{name}: the SHA-256 of its weights begins with {digests['weights_sha256'][:16]}, not with {digest}; "
+                "name the model that has it, or the digest of this one"
+            )
         return cls(folder, {"path": str(folder.resolve()), **digests})
 
     def load_tokenizer(self) -> Tokenizer:
@@ -66,21 +75,35 @@ class Parent:
             load_weights(Transformer(stored), tensors, path)
         model.load_state_dict(grow(tensors, model.state_dict(), stored, model.config))
 
+    def kept_in(self, run: Run) -> "Parent":
+        """Return a copy of this model in the run directory, made if needed, for the end of the run.
+
+        UserError if this is another model than the run began with, or if the copy cannot be written.
+        """
+        if not _is_recorded(run.parent, self.record):
+            self._require_recorded()
+            with writing(run.parent, "the copy of the parent"), new_folder(run.parent, replace=True) as partial:
+                for name in model_folder.FILES:
+                    shutil.copyfile(self.folder / name, partial / name)
+        return replace(self, folder=run.parent)
+
     def mix_into(self, model: Transformer, share: float) -> None:
-        """Add this model's weights to those of a model trained from it: (1 - share) * trained + share * parent.
+        """Interpolate between a model trained from this one and this one: (1 - share) * trained + share * parent.
 
         UserError if this is another model than the run began with.
         """
-        path = self.folder / "model.safetensors"
-        if sha256(path) != self.record["weights_sha256"]:
-            raise UserError(
-                f"{self.record['path']}: the model that the run began from is gone or has changed; restore it, or set "
-                "training.parent_share to 0"
-            )
+        self._require_recorded()
         trained = {name: tensor.clone() for name, tensor in model.state_dict().items()}
         self.give_weights(model)
         for name, tensor in model.state_dict().items():  # the tensors are the model's own
             tensor.lerp_(trained[name], 1 - share)
+
+    def _require_recorded(self) -> None:
+        if not _is_recorded(self.folder, self.record):
+            raise UserError(
+                f"{self.record['path']}: the model that the run began from is gone or has changed; restore it, or set "
+                "training.parent_share to 0"
+            )
 
     def settings(self, config: ExperimentConfig, say: Say) -> ExperimentConfig:
         """Return the experiment with the vocabulary size of this model.
@@ -166,18 +189,41 @@ def parent_of(run: Run, path: Path | None, say: Say, *, resume: bool) -> Parent 
 
 
 def recorded(began: Run, run: Run) -> Parent | None:
-    """Return the parent that `began` names, or None; if it is gone or has changed, a checkpoint of `run` replaces it.
+    """Return the parent that `began` names, or None.
 
-    Raises UserError if there is neither.
+    If it is gone or has changed, its copy in a run directory or a checkpoint of `run` replaces it. Raises UserError if
+    there is none of these.
     """
     if (record := began.recorded_parent()) is None:
         return None
-    steps = checkpoint.checkpoints(run.checkpoints)
-    candidates = [(Path(record["path"]), [*_FILES]), *((step, ["tokenizer_sha256"]) for step in reversed(steps))]
-    for folder, same in candidates:
-        if model_folder.is_complete(folder) and all(sha256(folder / _FILES[key]) == record[key] for key in same):
+    for folder in (Path(record["path"]), run.parent, began.parent):
+        if _is_recorded(folder, record):
+            return Parent(folder, record)
+    for folder in reversed(checkpoint.checkpoints(run.checkpoints)):
+        if _is_recorded(folder, record, "tokenizer_sha256"):
             return Parent(folder, record)
     raise UserError(f"{record['path']}: the model that {began.folder} began from is gone or has changed; restore it")
+
+
+def _split(path: Path) -> tuple[Path, str]:
+    """Return the path or name and the digest after its "@"; "" if it has none or is the path of a folder."""
+    name, at, digest = path.name.rpartition("@")
+    if not at or path.exists():
+        return path, ""
+    digest = digest.lower().removeprefix("sha256:")
+    if not name or not re.fullmatch("[0-9a-f]{8,64}", digest):
+        raise UserError(
+            f"{path}: after @ come the first digits of the SHA-256 of the model's weights, at least 8, as in "
+            "--from de-en@0123abcd"
+        )
+    return path.with_name(name), digest
+
+
+def _is_recorded(folder: Path, record: Record, *keys: str) -> bool:
+    """Return whether a folder holds the model of a record; with `keys`, whether these of its digests are equal."""
+    return model_folder.is_complete(folder) and all(
+        sha256(folder / _FILES[key]) == record[key] for key in keys or _FILES
+    )
 
 
 def _architecture(config: ModelConfig) -> dict[str, object]:

@@ -8,6 +8,7 @@ model/              the final model
 scores.json         written by `translate evaluate`
 card.md             all of this on one page, see `card`
 tensorboard/        event files, with training.tensorboard
+parent/             with training.parent_share: a copy of the model that the run began with
 reproduction.json   only in a run that repeats another one: the comparison of the two
 """
 
@@ -65,6 +66,7 @@ class Run:
         self.scores = folder / "scores.json"
         self.card = folder / "card.md"
         self.tensorboard = folder / "tensorboard"
+        self.parent = folder / "parent"
         self.reproduction = folder / "reproduction.json"
 
     @property
@@ -85,8 +87,10 @@ class Run:
             if not resume:
                 raise UserError(f"{self.folder}: already contains a run; continue with --resume, or name another --run")
         elif self.folder.exists():
-            known = {".lock", self.config.name, self.manifest.name, self.tensorboard.name}
-            known |= {f".{path.name}.partial" for path in (self.config, self.manifest)}  # left by a killed process
+            known = {".lock", self.config.name, self.manifest.name, self.tensorboard.name, self.parent.name}
+            # Left by a killed process.
+            known |= {f".{path.name}.partial" for path in (self.config, self.manifest, self.parent)}
+            known.add(f".{self.parent.name}.old")
             if not self.folder.is_dir() or {path.name for path in self.folder.iterdir()} - known:
                 raise UserError(f"{self.folder}: exists and is not a run; name another folder with --run")
 

@@ -1,6 +1,7 @@
 """The schedule of a run: the steps at which it validates, saves and ends, and the learning rate of each step."""
 
 import math
+from collections.abc import Callable
 
 from transformer.schedule import cooldown, inverse_sqrt_lr, noam_lr
 from translate.config.schema import TrainingConfig
@@ -14,7 +15,7 @@ class Schedule:
     Args:
         config: the section [training].
         d_model: width of the model, for the paper's learning rate (5.3).
-        n_batches: micro-batches in an epoch.
+        n_batches: returns the number of micro-batches in the first epochs of a run, as many as its argument says.
         batches_per_update: micro-batches in an update, over all ranks.
 
     Attributes:
@@ -25,13 +26,16 @@ class Schedule:
     Raises UserError if the section names no end.
     """
 
-    def __init__(self, config: TrainingConfig, *, d_model: int, n_batches: int, batches_per_update: int) -> None:
+    def __init__(
+        self, config: TrainingConfig, *, d_model: int, n_batches: Callable[[int], int], batches_per_update: int
+    ) -> None:
         self._config, self._d_model = config, d_model
-        self._n_batches, self._batches_per_update = n_batches, batches_per_update
+        self._n_batches = n_batches(config.max_epochs) if config.max_epochs else 0
+        self._batches_per_update = batches_per_update
         if not (config.max_steps or config.max_epochs):
             raise UserError("training has no end: set training.max_steps or training.max_epochs")
         self.resume_from(TrainState())
-        self.valid_every = config.valid_every or max(1, n_batches // batches_per_update)
+        self.valid_every = config.valid_every or max(1, n_batches(1) // batches_per_update)
         self.save_every = config.save_every or self.valid_every
 
     def resume_from(self, state: TrainState) -> None:
@@ -41,7 +45,7 @@ class Schedule:
             ends.append(config.max_steps)
         if config.max_epochs:
             # Updates cross the ends of epochs, so only the total is rounded.
-            n_left = config.max_epochs * self._n_batches - state.n_batches
+            n_left = self._n_batches - state.n_batches
             ends.append(state.step + math.ceil(n_left / self._batches_per_update))
         self.last_step = min(ends)
 

@@ -142,7 +142,10 @@ def new_trainer(
     data = config.data
     longest = _longest_source(prepared, section.max_tokens, parent)
     spec = TranslationSpec(data.source, data.target, config.decoding.settings(), max_source_tokens=longest)
-    sample = prepared.valid[: section.valid_bleu_sentences]
+
+    def score(model: Transformer, pairs: Sequence[Pair]) -> float:
+        return score_bleu(ModelFolder(run.folder, model, prepared.tokenizer, spec), pairs)
+
     trainer = Trainer(
         run=run,
         config=section,
@@ -150,7 +153,7 @@ def new_trainer(
         model=model,
         dtype=dtype,
         spec=spec,
-        bleu=(lambda m: score_bleu(ModelFolder(run.folder, m, prepared.tokenizer, spec), sample)) if sample else None,
+        score_bleu=score if section.valid_bleu_sentences else None,
         say=say,
         peak=peak,
         ranks=ranks,

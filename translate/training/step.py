@@ -20,7 +20,7 @@ from translate.config.schema import TrainingConfig
 from translate.corpus.batches import Batch
 from translate.errors import UserError
 from translate.training.distributed import ALONE, Ranks, full
-from translate.training.memory import Memory
+from translate.training.memory import OomSplitter
 from translate.training.muon import Muon
 
 
@@ -111,7 +111,7 @@ class Updater:
         smoothing: the epsilon of 5.4.
         dtype: type of matrix products; see `precision`.
         clip_norm: largest norm of the gradient; None does not clip.
-        memory: halves batches that do not fit; None lets them fail.
+        splitter: halves batches that do not fit into memory; None lets them fail.
         ranks: the processes that train together.
     """
 
@@ -120,7 +120,7 @@ class Updater:
     smoothing: float
     dtype: torch.dtype
     clip_norm: float | None = None
-    memory: Memory | None = None
+    splitter: OomSplitter | None = None
     ranks: Ranks = ALONE
 
     def __post_init__(self) -> None:
@@ -153,7 +153,7 @@ class Updater:
         return stats
 
     def warm_up(self, batch: Batch) -> None:
-        """Compute and discard the gradients of the largest batch to expect: allocator and `memory` learn its size.
+        """Compute and discard the gradients of the largest batch to expect: allocator and `splitter` learn its size.
 
         Parameters, optimizer and random generators stay unchanged.
         """
@@ -173,10 +173,10 @@ class Updater:
             (loss_sum / n_tokens).backward()  # type: ignore[no-untyped-call]
             return loss_sum.item() / n_tokens, nll_sum.item() / n_tokens
 
-        if self.memory is None:
+        if self.splitter is None:
             losses = [one(batch) for batch in micro_batches]
         else:
-            losses = self.memory.each(micro_batches, one, undo=self._discard_gradients)
+            losses = self.splitter.each(micro_batches, one, undo=self._discard_gradients)
         totals = torch.tensor(losses, dtype=torch.float64).sum(dim=0)
         return totals[0].item(), totals[1].item()
 
@@ -185,7 +185,13 @@ class Updater:
 
 
 @torch.no_grad()
-def mean_nll(model: Transformer, batches: Sequence[Batch], dtype: torch.dtype, ranks: Ranks = ALONE) -> float:
+def mean_nll(
+    model: Transformer,
+    batches: Sequence[Batch],
+    dtype: torch.dtype,
+    ranks: Ranks = ALONE,
+    splitter: OomSplitter | None = None,
+) -> float:
     """Return the negative log-likelihood of held-out batches in nats a target token; its exponential is perplexity.
 
     Args:
@@ -193,14 +199,19 @@ def mean_nll(model: Transformer, batches: Sequence[Batch], dtype: torch.dtype, r
         batches: all batches, the same on all ranks; each rank computes its share.
         dtype: type of matrix products; see `precision`.
         ranks: the processes that share the work.
+        splitter: halves batches that do not fit into memory; None lets them fail.
     """
+
+    def one(batch: Batch) -> float:
+        return batch_loss(model, batch, 0.0, dtype)[1].item()
+
     model.eval()
     total, n_tokens = 0.0, 0
     for start in range(0, len(batches), ranks.size):
         i = start + ranks.rank
         # A sharded model needs all ranks in every pass, so a rank without a batch repeats the last one uncounted.
         batch = batches[min(i, len(batches) - 1)]
-        nll = batch_loss(model, batch, 0.0, dtype)[1].item()
+        nll = one(batch) if splitter is None else sum(splitter.each([batch], one, undo=lambda: None))
         if i < len(batches):
             total, n_tokens = total + nll, n_tokens + batch.n_tgt_tokens
     total, n = ranks.sum(total, n_tokens)

@@ -2,6 +2,7 @@
 
 import dataclasses
 import errno
+import json
 from pathlib import Path
 
 import pytest
@@ -67,6 +68,20 @@ def test_a_foreign_state_is_refused(toy, text):
     (folder / "state.json").write_text(text, encoding="utf-8")
     with pytest.raises(CheckpointError, match=r"state\.json"):
         checkpoint.verify(folder)
+
+
+def test_a_state_of_a_later_version_is_refused_in_one_sentence_and_kept(toy):
+    trainer = toy.trainer("run", max_steps=4)
+    trainer.train()
+    path = trainer.run.checkpoints / "step-00000004/state.json"
+    meta = json.loads(path.read_text(encoding="utf-8"))
+    del meta["digest"]
+    meta["state"]["mood"] = "good"
+    path.write_text(json.dumps({**meta, "digest": checkpoint._digest(meta)}), encoding="utf-8")
+    before = path.read_bytes()
+    with pytest.raises(UserError, match=r"state\.json: written by another version, .* mood; resume with the version"):
+        toy.trainer("run", resume=True)
+    assert path.read_bytes() == before
 
 
 def test_a_checkpoint_restores_everything(toy):

@@ -69,7 +69,7 @@ def test_a_run_with_a_moving_average_resumes_bit_for_bit(toy):
 def test_the_best_checkpoint_becomes_the_final_model_where_asked_for(toy):
     trainer = toy.trainer("run", final="best", best_by="bleu", valid_bleu_sentences=5)
     scores = iter([3.0, 7.0, 5.0, 0.0])
-    trainer.validator.bleu = lambda model: next(scores)
+    trainer.validator.score_bleu = lambda model, pairs: next(scores)
     trainer.train()
     best = load_file(toy.folder / "run/checkpoints/step-00000008/model.safetensors")
     final = load_file(toy.folder / "run/model/model.safetensors")

@@ -87,7 +87,9 @@ def test_a_really_full_disk_gives_a_one_sentence_error_and_the_run_resumes_later
     toy.trainer("whole", **settings).train()
     config = write_experiment(**settings)
     (tmp_path / "disk").mkdir()
-    code = "import sys; from translate.commands.main import main; sys.exit(main())"
+    # The disk seems to have room when training begins; others fill it later.
+    code = "import shutil, sys; from translate.commands.main import main; disk = shutil.disk_usage('/'); "
+    code += "shutil.disk_usage = lambda path: disk._replace(free=2**40); sys.exit(main())"
     arguments = [tmp_path / "disk", sys.executable, config, tmp_path / "prepared", code]
     environment = {**os.environ, "OMP_NUM_THREADS": "1", "PYTHONPATH": os.pathsep.join(p for p in sys.path if p)}
     command = ["unshare", "-rm", "sh", "-c", FULL, "sh", *map(str, arguments)]
@@ -314,11 +316,6 @@ def test_one_line_of_500_words_among_short_ones_is_trained_on_or_named(toy, max_
     assert (toy.folder / "run/model").is_dir()
     left_out = f"1 of 3 pairs are longer than training.max_tokens = {max_tokens}"
     assert any(left_out in line for line in toy.said) == (max_tokens == 20)
-
-
-def test_a_held_out_line_of_500_words_is_validated_on(toy):
-    write_pairs(toy, "valid", [LONG, SHORT[0]])
-    toy.trainer("run", max_steps=2, valid_every=1).train()
 
 
 def test_one_pair_to_train_on_and_one_to_validate_on_suffice(toy):

@@ -14,7 +14,7 @@ from translate.config.schema import TrainingConfig
 from translate.corpus.batches import Batch, collate, halves, largest
 from translate.corpus.tokens import EncodedPairs
 from translate.errors import UserError
-from translate.training.memory import Memory
+from translate.training.memory import OomSplitter
 from translate.training.step import StepStats, Updater, new_optimizer
 
 OUT_OF_MEMORY = [
@@ -37,12 +37,12 @@ def batch_of(lengths: list[int], seed: int = 7) -> Batch:
     return collate(EncodedPairs.of(src, tgt), np.arange(len(lengths)), pad=0, bos=1, eos=2)
 
 
-def updater_of(model: Transformer, memory: Memory | None = None) -> Updater:
+def updater_of(model: Transformer, memory: OomSplitter | None = None) -> Updater:
     optimizer = new_optimizer(model, TrainingConfig())
-    return Updater(model, optimizer, smoothing=0.1, dtype=torch.float32, memory=memory)
+    return Updater(model, optimizer, smoothing=0.1, dtype=torch.float32, splitter=memory)
 
 
-def train_step(model: Transformer, batches: list[Batch], memory: Memory | None = None) -> StepStats:
+def train_step(model: Transformer, batches: list[Batch], memory: OomSplitter | None = None) -> StepStats:
     return updater_of(model, memory).step(batches, lr=0.01)
 
 
@@ -74,7 +74,7 @@ def test_batches_that_do_not_fit_are_halved_and_make_the_same_update(model, erro
     """Also if some gradients were added before the failure; nothing of a failed pass may remain."""
     small, said = copy.deepcopy(model), []
     expected = train_step(model, BATCHES)
-    tried, memory = holds_at_most(small, n, error), Memory(0, said.append)
+    tried, memory = holds_at_most(small, n, error), OomSplitter(0, said.append)
     stats = train_step(small, BATCHES, memory)
     assert memory.n_splits == sum(size > n for size in tried) > 0
     assert stats.loss == pytest.approx(expected.loss, rel=1e-6)
@@ -86,7 +86,7 @@ def test_batches_that_do_not_fit_are_halved_and_make_the_same_update(model, erro
 
 
 def test_a_batch_size_that_failed_is_not_tried_again(model):
-    tried, memory = holds_at_most(model, 2, OUT_OF_MEMORY[0]), Memory(0, print)
+    tried, memory = holds_at_most(model, 2, OUT_OF_MEMORY[0]), OomSplitter(0, print)
     updater = updater_of(model, memory)
     updater.step(BATCHES, lr=0.01)
     tried.clear()
@@ -97,7 +97,7 @@ def test_a_batch_size_that_failed_is_not_tried_again(model):
 
 def test_a_batch_smaller_than_one_that_failed_is_not_split(model):
     """Longer or more rows may need more memory; fewer or shorter ones might fit."""
-    memory = Memory(0, print)
+    memory = OomSplitter(0, print)
     holds_at_most(model, 4, OUT_OF_MEMORY[0])
     train_step(model, [batch_of([7] * 6)], memory)
     assert memory.n_splits == 1
@@ -111,13 +111,13 @@ def test_a_single_sentence_that_exceeds_memory_is_refused_with_advice(model):
     with pytest.raises(
         UserError, match=r"4 and 4 tokens does not fit .* lower training.max_tokens, or set .*checkpoint"
     ):
-        train_step(model, BATCHES, Memory(0, print))
+        train_step(model, BATCHES, OomSplitter(0, print))
 
 
 def test_another_error_is_not_taken_for_a_lack_of_memory(model):
     holds_at_most(model, 0, RuntimeError("shapes do not match"))
     with pytest.raises(RuntimeError, match="shapes do not match"):
-        train_step(model, BATCHES, Memory(0, print))
+        train_step(model, BATCHES, OomSplitter(0, print))
 
 
 @given(st.lists(st.integers(1, 9), min_size=2, max_size=9))
@@ -156,7 +156,7 @@ def test_the_largest_batch_is_the_one_with_the_most_positions(lengths, seed):
 def test_a_warm_up_has_no_side_effects(model):
     model.train()
     model.encoder[0].residuals[0].dropout = 0.5
-    updater = updater_of(model, Memory(0, print))
+    updater = updater_of(model, OomSplitter(0, print))
     before, generator = copy.deepcopy(model.state_dict()), torch.get_rng_state()
     updater.warm_up(BATCHES[1])
     assert torch.get_rng_state().equal(generator)
@@ -188,13 +188,13 @@ def test_a_lack_of_memory_is_found_before_the_first_update_and_splits_are_counte
 
     def begin_and_look() -> None:
         begin()
-        assert trainer.memory.n_splits > 0
+        assert trainer.splitter.n_splits > 0
         assert trainer.state.step == 0
 
     trainer._begin = begin_and_look
     trainer.train()
     assert sum("does not fit into memory: batches of this size" in line for line in toy.said) == 1
-    assert any(f"{trainer.memory.n_splits:,} times a batch" in line for line in toy.said)
+    assert any(f"{trainer.splitter.n_splits:,} times a batch" in line for line in toy.said)
 
 
 def test_a_real_out_of_memory_error_is_recognised():
@@ -203,4 +203,4 @@ def test_a_real_out_of_memory_error_is_recognised():
     def act(batch: Batch) -> int:
         return torch.empty(2**48 if len(batch.src) > 1 else 1, dtype=torch.int64).numel()
 
-    assert Memory(0, print).each([batch_of([3, 4])], act, undo=lambda: None) == [1, 1]
+    assert OomSplitter(0, print).each([batch_of([3, 4])], act, undo=lambda: None) == [1, 1]

@@ -10,6 +10,7 @@ import pytest
 import torch
 from safetensors.torch import load_file, save_file
 
+from tests.translate.training.test_loop import metrics
 from transformer.checkpoint_io import load_config
 from transformer.model import Transformer
 from translate.commands import prepare, train
@@ -225,7 +226,7 @@ def test_the_final_model_may_keep_a_share_of_its_parent(toy, parent):
     for name, tensor in mixed.items():
         torch.testing.assert_close(tensor, 0.75 * alone[name] + 0.25 * before[name])
     assert not all(mixed[name].equal(alone[name]) for name in mixed)
-    assert "share of 0.25" in (run / "card.md").read_text()
+    assert "interpolation weight 0.25" in (run / "card.md").read_text()
 
 
 def test_a_share_of_a_parent_that_is_missing_or_has_changed_is_refused(toy, parent, capsys):
@@ -234,9 +235,40 @@ def test_a_share_of_a_parent_that_is_missing_or_has_changed_is_refused(toy, pare
     settings = {"parent_share": 0.5, "max_steps": 4}
     run = fine_tune(toy, "tuned", parent, training=settings)
     shutil.rmtree(parent)
+    shutil.rmtree(run / "parent")  # as in a run of an earlier version
     with pytest.raises(UserError, match="parent_share"):
-        fine_tune(toy, "tuned", None, resume=True, training=settings)
+        fine_tune(toy, "tuned", None, resume=True, training={**settings, "max_steps": 6})
     assert (run / "model").exists()
+    assert [line["step"] for line in metrics(run, "train")] == [1, 2, 3, 4], "it is refused before an update"
+
+
+@pytest.mark.parametrize("stop", [2, 6])
+def test_a_parent_that_moves_during_a_run_is_still_in_its_end(toy, parent, monkeypatch, stop):
+    settings = {"parent_share": 0.5}
+    whole = fine_tune(toy, "whole", parent, training=settings)
+    with monkeypatch.context() as stopped:
+        interrupt_at(stop, stopped)
+        with pytest.raises(KeyboardInterrupt):
+            fine_tune(toy, "halves", parent, training=settings)
+    parent.rename(parent.with_name("moved"))
+    assert_same_weights(whole / "model", fine_tune(toy, "halves", None, resume=True, training=settings) / "model")
+
+
+def test_a_parent_may_be_named_with_its_digest(toy, parent):
+    digest = sha256(parent / "model.safetensors")
+    for suffix in (digest[:8], f"sha256:{digest[:12]}", digest):
+        assert Parent.open(Path(f"{parent}@{suffix}"), print) == Parent.open(parent, print)
+    wrong = ("0" if digest[0] != "0" else "1") * 8
+    with pytest.raises(
+        UserError, match=rf"model: the SHA-256 of its weights begins with {digest[:16]}, not with {wrong};"
+    ):
+        fine_tune(toy, "tuned", Path(f"{parent}@{wrong}"))
+    assert not Path("tuned").exists()
+    for bad in ("", "1234567", "12345678g"):
+        with pytest.raises(UserError, match="after @ come the first digits of the SHA-256"):
+            Parent.open(Path(f"{parent}@{bad}"), print)
+    at = parent.rename(parent.with_name("a@12345678"))
+    assert Parent.open(at, print).folder == at, "the name of a folder comes first"
 
 
 def test_dropout_and_initialisation_may_differ_and_unused_tokenizer_settings_are_reported(toy, parent, capsys):
@@ -253,7 +285,8 @@ def test_a_run_with_replay_learns_from_both_corpora_and_resumes_bit_for_bit(toy,
     data = {"train": [{"source": "new.de", "target": "new.en"}], "replay": old}
     whole = fine_tune(toy, "whole", parent, data=data)
     counts = json.loads((whole / "manifest.json").read_text())["data"]["counts"]
-    assert counts["replay"] == counts["kept"] - 3 > 100
+    assert counts["pairs"] == [3, counts["kept"] - 3]
+    assert counts["pairs"][1] > 100
     with monkeypatch.context() as stopped:
         interrupt_at(7, stopped)
         with pytest.raises(KeyboardInterrupt):

@@ -1,18 +1,27 @@
 """The number of steps: epochs are complete for any number of batches per update."""
 
+from pathlib import Path
+
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from translate.config.load import load
 from translate.config.schema import TrainingConfig
+from translate.corpus.batches import Position, Sampler
+from translate.corpus.manifest import Mixture, Span
+from translate.corpus.tokens import EncodedPairs
 from translate.errors import UserError
 from translate.training.checkpoint import TrainState
 from translate.training.schedule import Schedule
 
+ROOT = Path(__file__).parents[3]
+
 
 def schedule(n_batches: int, batches_per_update: int, **training: object) -> Schedule:
     config = TrainingConfig(**training)
-    return Schedule(config, d_model=16, n_batches=n_batches, batches_per_update=batches_per_update)
+    return Schedule(config, d_model=16, n_batches=n_batches.__mul__, batches_per_update=batches_per_update)
 
 
 def test_thirty_epochs_on_eight_ranks_are_complete():
@@ -41,6 +50,30 @@ def test_epochs_are_complete_after_resumes_with_other_numbers_of_batches(n_batch
         state.step, state.n_batches = state.step + n_updates, state.n_batches + n_updates * size
     n_left = run.last_step - state.step
     assert state.n_batches + n_left * size >= epochs * n_batches > state.n_batches + (n_left - 1) * size
+
+
+def test_epochs_that_differ_in_their_batches_are_counted_one_by_one():
+    """Replay draws other old pairs in each epoch. As many updates as batches end the run with its last epoch."""
+    rng = np.random.default_rng(5)
+    lengths = np.concatenate([rng.integers(1, 9, 40), rng.integers(1, 60, 300)])
+    pairs = EncodedPairs.of(*([[4] * n for n in lengths] for _ in range(2)))
+    mixture = Mixture([Span(40), Span(300, replayed=True)], replay_share=0.5)
+    sampler = Sampler(pairs, 120, 64, 3, mixture)
+    counts = [len(sampler.batches(epoch)) for epoch in range(8)]
+    assert len(set(counts)) > 1
+    assert sampler.n_batches(8) == sum(counts) != 8 * counts[0]
+    steps = Schedule(TrainingConfig(max_epochs=8), d_model=16, n_batches=sampler.n_batches, batches_per_update=1)
+    positions = (position for _, position in sampler.stream(Position()))
+    ends = [step for step, position in zip(range(1, sum(counts) + 9), positions, strict=False) if position == (8, 0)]
+    assert ends == [steps.last_step]
+
+
+@pytest.mark.parametrize(("config", "step_seconds"), [("base", 0.4), ("big", 1.0)])
+def test_the_averaged_checkpoints_of_wmt14_are_ten_minutes_apart(config, step_seconds):
+    """Section 6.1; 0.4 and 1.0 seconds a step are from section 5.2."""
+    training = load(ROOT / f"configs/wmt14-en-de-{config}.toml").training
+    assert training.save_every * step_seconds == 600
+    assert training.average_last == {"base": 5, "big": 20}[config]
 
 
 def test_the_earlier_of_two_limits_applies_and_one_is_required():
