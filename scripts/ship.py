@@ -4,10 +4,9 @@
     python scripts/ship.py runs/de-en --to translate/models/de-en --weaknesses weaknesses.md
     python scripts/ship.py runs/de-en --to translate/models/de-en --weaknesses weaknesses.md --dtype bf16
 
-The run is compressed into RUN/DTYPE and scored there on the run's test sets, without and with the two-way check by the
-installed model of the other direction. The card names every corpus of the run and of the runs before it, with its
-licence from configs/data/open.toml; a corpus that is not listed there is an error. A person writes the weaknesses
-of the model.
+The run is compressed into RUN/DTYPE and scored there on the run's test sets. The card names every corpus of the run and
+of the runs before it, with its licence from configs/data/open.toml; a corpus that is not listed there is an error. A
+person writes the weaknesses of the model.
 """
 
 import argparse
@@ -35,7 +34,6 @@ from translate.models.folder import FILES, TranslationSpec
 from translate.models.registry import Weights
 
 LIBRARY = Path(__file__).resolve().parents[1] / "configs" / "data" / "open.toml"
-CHECKED = "two-way"  # folder of the scores with the two-way check, in that of the compressed model
 BLOCK = "Each block shows the source, the reference and the translation."
 LICENCE = (
     "The weights are part of this repository, whose license is Apache-2.0. The corpora have their own licenses; "
@@ -86,8 +84,6 @@ def ship(run: Path, to: Path, dtype: str, weaknesses: Path, best_source_tokens: 
         compress.run(Compress(model=run, out=small, dtype=dtype))  # type: ignore[arg-type]
     if not (small / "scores.json").exists():
         evaluate.run(Evaluate(systems=[small], out=small, engine="auto"))
-    if not (small / CHECKED / "scores.json").exists():  # as users run it
-        evaluate.run(Evaluate(systems=[small], out=small / CHECKED, engine="auto", two_way=True))
     card = "\n\n".join(chapters(run, small, weaknesses.read_text(encoding="utf-8").strip())) + "\n"
     to.mkdir(parents=True)
     for name in FILES:
@@ -109,7 +105,6 @@ def chapters(run: Path, small: Path, weaknesses: str) -> Iterator[str]:
     config, weights = load(run / "config.json"), Weights.read(small / "model.safetensors")
     scores = {
         weights.precision: read_json(small / "scores.json"),
-        f"{weights.precision}, two-way check": read_json(small / CHECKED / "scores.json"),
     }
     source, target = (NAMES.get(code, code) for code in (config.data.source, config.data.target))
     yield (
@@ -218,7 +213,7 @@ def lines_of(title: str, card: str) -> list[str]:
 
 def practical(small: Path) -> str:
     """Return the chapter with the scores and translations of the practical sentences."""
-    found = answers(small, two_way=True)
+    found = answers(small)
     rows = [{"topic": topic, "chrF": str(value)} for topic, value in [*by_topic(found).items(), ("all", chrf(found))]]
     about = (
         f"{len(found)} sentences written for this project, translated with the settings of `translate text`. {BLOCK}"
@@ -255,7 +250,7 @@ def samples(config: ExperimentConfig, small: Path, run: Path) -> Iterator[str]:
     pairs = [
         json.loads(line) for line in (prepared / f"test.{name}.jsonl").read_text(encoding="utf-8").split("\n") if line
     ]
-    translations = (small / CHECKED / "hypotheses" / f"{name}.txt").read_text(encoding="utf-8").split("\n")
+    translations = (small / "hypotheses" / f"{name}.txt").read_text(encoding="utf-8").split("\n")
     for i in sorted({(2 * k + 1) * len(pairs) // (2 * SAMPLES) for k in range(SAMPLES)}):
         source, reference = pairs[i]
         yield f"    {source}\n    {reference}\n    {translations[i]}"

@@ -104,8 +104,9 @@ class _Field:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The names of an option."""
-        return self.declared.names or (f"--{self.name.replace('_', '-')}",)
+        """The names of an option; one that is on by default has another that turns it off."""
+        names = self.declared.names or (f"--{self.name.replace('_', '-')}",)
+        return (*names, f"--no-{self.name.replace('_', '-')}") if self.default is True else names
 
     @property
     def usage(self) -> str:
@@ -187,7 +188,10 @@ def parse(options: type[Options], verb: str, arguments: Sequence[str]) -> Option
     declared = _fields(options)
     for field in declared:
         if field.kind is bool:
-            parser.add_argument(*field.names, dest=field.name, action="store_true")
+            *names, off = field.names if field.default is True else (*field.names, "")
+            parser.add_argument(*names, dest=field.name, action="store_true", default=field.default)
+            if off:
+                parser.add_argument(off, dest=field.name, action="store_false")
         elif field.declared.group is not None:
             parser.add_argument(
                 *field.names,
@@ -294,7 +298,7 @@ def _terminal_width() -> int:
 
 # One text for every verb that takes a model; `translate.models.registry` documents the rules in full.
 MODEL_HELP = "A path, a run in runs/, or an installed model"
-WITHOUT_MODEL = "[default: $TRANSLATE_MODEL, the newest run, de-en]."
+WITHOUT_MODEL = "[default: $TRANSLATE_MODEL, de-en]."
 DEFAULT_MODEL = f"{MODEL_HELP} {WITHOUT_MODEL}"
 SYSTEM_HELP = "A path, a run in runs/, an installed model, or a file with translations"
 
@@ -310,9 +314,7 @@ LengthPenalty = Annotated[
     Literal["gnmt", "average", "none"] | None,
     option(SEARCH, "RULE", "gnmt (the paper's), average (divide by the length) or none [default: the model's]."),
 ]
-TwoWay = Annotated[
-    bool, flag(SEARCH, "--two-way", "Choose among the hypotheses with the model of the other direction.")
-]
+Rerank = Annotated[str | None, option(SEARCH, "MODEL", "Rerank with this model of the opposite direction.")]
 Engine = Annotated[
     Literal["auto", "ctranslate2", "torch"], option(COMPUTING, "NAME", "ctranslate2, torch, or auto: chooses.")
 ]

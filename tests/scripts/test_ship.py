@@ -73,16 +73,13 @@ def test_a_run_ships_with_its_card(
     assert (spec.source, spec.best_source_tokens) == ("de", 17)
     assert card.startswith("# German to English, ")
     assert f"| one | 30 | {dtype} | {small['one']['bleu']['score']:.1f} |" in card
-    assert f"| one | 30 | {dtype}, two-way check |" in card
     assert small["one"]["bleu"]["signature"] in card
     assert "- It has learned nothing." in card
     assert "| travel | " in card
     assert "    Ich suche Brot.\n    I am looking for bread.\n" in card
     assert "| grammar | 70 | Apache-2.0 | this project |" in card
     assert "| word list |" in card
-    translations = (
-        (place / "runs" / "x" / dtype / "two-way" / "hypotheses" / "one.txt").read_text(encoding="utf-8").split("\n")
-    )
+    translations = (place / "runs" / "x" / dtype / "hypotheses" / "one.txt").read_text(encoding="utf-8").split("\n")
     assert sum(f"    {line}\n" in card or card.endswith(f"    {line}\n") for line in translations[:-1]) >= 20
     capsys.readouterr()
     assert ship.main(arguments) == 2

@@ -21,14 +21,14 @@ from translate.commands.lines import ArrivingLines
 from translate.commands.main import GROUPS, VERBS, main, options_of, with_verb
 from translate.commands.prepare import Prepare
 from translate.commands.train import Train
-from translate.config.decoding import MAX_ALPHA, MAX_BEAM_SIZE
+from translate.config.decoding import MAX_ALPHA, MAX_BEAM_SIZE, TranslationOptions
 from translate.errors import UserError
 from translate.inference.translator import Translator
 from translate.models.folder import ModelFolder
 from translate.options import Alpha, Beam
 
 COMMAND = [sys.executable, "-m", "translate"]
-LINES = ["--format", "lines", "--no-guards"]  # every line is one sentence, as in `decode`
+LINES = ["--format", "lines", "--no-checks"]  # every line is one sentence, as in `decode`
 
 
 @pytest.fixture
@@ -137,7 +137,7 @@ def test_the_version_names_the_commit_of_a_checkout(
 def test_a_sentence_is_translated_without_a_verb(
     model: str, translator: Translator, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    (expected,) = translator.translate(["Guten Morgen"])
+    (expected,) = [*translator.translate_lines(["Guten Morgen"])]
     for arguments in (
         ["text", *LINES, "--model", model, "Guten Morgen"],
         ["-m", model, *LINES, "Guten Morgen"],
@@ -252,7 +252,7 @@ main(["--version"])
 assert "torch" not in sys.modules
 print(os.environ.get("GOMP_SPINCOUNT"))
 torch = Path(find_spec("torch").origin).parent
-for library in [*torch.glob("lib/libgomp*"), *torch.parent.glob("torch.libs/libgomp*")]:
+for library in torch.glob("lib/libgomp*"), *torch.parent.glob("torch.libs/libgomp*"):
     ctypes.CDLL(library)
 """
     inherited = {k: v for k, v in os.environ.items() if k not in ("GOMP_SPINCOUNT", "OMP_WAIT_POLICY")}
@@ -475,7 +475,7 @@ def test_stdin_is_translated_line_by_line(
     lines = ["der Hund singt.", "", " \t", "a\rb", "das\u2028Haus", "Ja.\r", "kein Zeilenende"]
     pipe(monkeypatch, "\n".join(lines).encode())
     assert main(["--model", model, *LINES]) == 0
-    expected = [t.text for t in translator.translate(lines)]
+    expected = [t.text for t in translator.translate_lines(lines)]
     assert capsys.readouterr().out == "".join(f"{text}\n" for text in expected)
 
 
@@ -498,7 +498,7 @@ def test_files_of_a_thousand_lines_are_translated_line_by_line(
 ) -> None:
     """For any number of lines read, translated or written at a time."""
     lines = [["Ja.", "", "der Hund\rsingt", "🙂", "\u2028", "am See " * 30][i * i % 11 % 6] for i in range(1000)]
-    expected = "".join(f"{t.text}\n" for t in translator.translate(lines))
+    expected = "".join(f"{t.text}\n" for t in translator.translate_lines(lines))
     monkeypatch.setattr("translate.commands.lines._CHUNK", 1999)
     monkeypatch.setattr("translate.commands.text._WINDOW_PIECES", 27)
     monkeypatch.setattr("translate.commands.text._WINDOWS_TO_RELEASE", 3)
@@ -521,7 +521,7 @@ def test_json_is_one_object_a_line(model: str, translator: Translator, capsys: p
     assert main(["--model", model, *LINES, "--json", *lines]) == 0
     records = [json.loads(line) for line in capsys.readouterr().out.split("\n")[:-1]]
     assert [record["source"] for record in records] == lines
-    for record, translation in zip(records, translator.translate(lines), strict=True):
+    for record, translation in zip(records, [*translator.translate_lines(lines)], strict=True):
         assert record["text"] == translation.text
         assert record["score"] == pytest.approx(translation.score)  # another engine rounds differently
         assert record["log_prob"] == pytest.approx(translation.log_prob)
@@ -589,8 +589,8 @@ def test_an_output_without_write_permission_gives_a_one_line_error(
 
 def test_beam_and_alpha_reach_the_search(model: str, parts: ModelFolder, capsys: pytest.CaptureFixture[str]) -> None:
     lines = ["der Hund singt", "am See", "Ja."]
-    expected = [t.score for t in Translator(parts, beam_size=5, alpha=2.5).translate(lines)]
-    assert expected != [t.score for t in Translator(parts).translate(lines)]
+    expected = [t.score for t in Translator(parts, TranslationOptions(beam_size=5, alpha=2.5)).translate_lines(lines)]
+    assert expected != [t.score for t in Translator(parts).translate_lines(lines)]
     assert main(["decode", "--model", model, "--json", "--beam", "5", "--alpha", "2.5", *lines]) == 0
     assert [json.loads(line)["score"] for line in capsys.readouterr().out.split("\n")[:-1]] == expected
 
@@ -655,7 +655,7 @@ def test_a_terminal_gets_a_prompt_until_its_end(
     monkeypatch.setattr("builtins.input", type_in)
     assert main(["decode", "--model", model]) == 0
     captured = capsys.readouterr()
-    assert captured.out == translator.translate(["der Hund"])[0].text + "\n\n"
+    assert captured.out == [*translator.translate_lines(["der Hund"])][0].text + "\n\n"
     assert captured.err.count("\n") == 1
 
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 from translate.commands.lines import Lines, Translating, check_paths, ended, open_lines, writable
 from translate.commands.notes import Notes
 from translate.commands.opening import find_model, set_up_torch
-from translate.config.decoding import DecodingConfig
+from translate.config.decoding import DecodingConfig, TranslationOptions
 from translate.corpus.lines import read_lines
 from translate.errors import UserError, say
 from translate.models import registry
@@ -36,7 +36,7 @@ SAMPLING = "Sampling"
 class Decode(Translating):
     """Translate line by line, with options for research.
 
-    Line n of the output is the translation of line n; no guards check it.
+    Line n of the output is the translation of line n; no check follows.
     """
 
     precision: Annotated[Literal["fp32", "bf16"], option(COMPUTING, "TYPE", "fp32, or bf16: faster on some CPUs.")] = (
@@ -118,7 +118,7 @@ class Decode(Translating):
 
 
 def run(options: Decode) -> None:
-    """Translate each line as one sentence, without guards.
+    """Translate each line as one sentence, without checks.
 
     Raises UserError for wrong input and for options that exclude each other.
     """
@@ -145,9 +145,8 @@ class _Decoder:
     def __init__(self, options: Decode) -> None:
         folder = find_model(options)
         set_up_torch(options.threads)
-        from translate.inference.engine import TorchEngine
-        from translate.inference.research import SearchEngine, SearchRules
-        from translate.inference.terms import read_terms
+        from translate.inference.engines import TorchEngine
+        from translate.inference.research import SearchEngine, SearchRules, read_terms
         from translate.inference.translator import Translator
         from translate.machine import choose_device
 
@@ -157,9 +156,13 @@ class _Decoder:
             spec = dataclasses.replace(members[0].spec, decoding=DecodingConfig())
             members[0] = dataclasses.replace(members[0], spec=spec)
         engines = [TorchEngine(member, options.precision) for member in members]
-        self._open = partial(
-            Translator, beam_size=options.beam, alpha=options.alpha, length_penalty=options.length_penalty
+        decoding = TranslationOptions(
+            beam_size=options.beam,
+            alpha=options.alpha,
+            length_penalty=options.length_penalty,
+            n_best=1 if options.draws else max(1, options.n_best),
         )
+        self._open = partial(Translator, options=decoding)
         self._beam_search = self._open(engines[0])
         rules = SearchRules(
             sampling=_sampling(options) if options.draws else None,
@@ -176,8 +179,7 @@ class _Decoder:
     def decode(self, lines: Sequence[str], beginnings: Sequence[str]) -> Iterator[tuple["Translation", str]]:
         """Yield the best translation of each line, and the line of output for it."""
         from translate.inference.alignment import pharaoh
-        from translate.inference.consensus import consensus
-        from translate.inference.terms import forced_ids
+        from translate.inference.research import consensus, forced_ids
 
         prefixes = [tuple(forced_ids(self._engine.tokenizer, beginning)) for beginning in beginnings]
         found = self._found(lines, prefixes)
@@ -215,7 +217,7 @@ class _Decoder:
         self, lines: Sequence[str], prefixes: Sequence[Ids], found: Sequence[Sequence["Translation"]]
     ) -> list[dict[str, object]]:
         """The JSON object of each line, without its alignment."""
-        from translate.inference.alternatives import alternatives, branches
+        from translate.inference.research import alternatives, branches
 
         best = [translations[0] for translations in found]
         records = [{"source": line, **first.record()} for line, first in zip(lines, best, strict=True)]

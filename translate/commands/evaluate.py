@@ -11,12 +11,11 @@ from typing import Annotated, Literal
 from translate.commands import score_files, systems
 from translate.commands.systems import METRICS, Comparing, System, TestSets, find_sets
 from translate.corpus.sources import Pair
-from translate.errors import UserError, say
+from translate.errors import UserError, optional_package, say
 from translate.evaluation import report
 from translate.evaluation.other_metrics import comet, paper_bleu, program
 from translate.evaluation.report import Result
 from translate.evaluation.scores import metrics, paired_scores, score
-from translate.optional import optional_package
 from translate.options import OUTPUT, SYSTEM_HELP, WITHOUT_MODEL, argument, flag, option
 from translate.tables import Form, rendered
 

@@ -12,6 +12,7 @@ from typing import Annotated
 
 from translate.commands.opening import set_up_torch
 from translate.config.data import SacrebleuSource, Source, TextSource
+from translate.config.decoding import TranslationOptions
 from translate.corpus.lines import OPENERS, read_lines
 from translate.corpus.sources import Pair, read_pairs
 from translate.errors import UserError, say
@@ -19,7 +20,7 @@ from translate.evaluation.scores import check_hypotheses
 from translate.files import read_json, sha256
 from translate.models import registry
 from translate.models.folder import TranslationSpec
-from translate.options import Alpha, Beam, Engine, LengthPenalty, Precision, Threads, TwoWay, flag, option
+from translate.options import Alpha, Beam, Engine, LengthPenalty, Precision, Rerank, Threads, flag, option
 
 TEST_SETS, METRICS = "Test sets", "Metrics"
 
@@ -44,7 +45,7 @@ class Comparing:
     beam: Beam = None
     alpha: Alpha = None
     length_penalty: LengthPenalty = None
-    two_way: TwoWay = False
+    rerank: Rerank = None
     engine: Engine = "torch"
     precision: Precision = None
     threads: Threads = None
@@ -122,17 +123,26 @@ def languages(options: Comparing, systems: Sequence[System]) -> tuple[str | None
 
 def check_search(options: Comparing, systems: Sequence[System]) -> None:
     """Raise UserError for settings of the search without a model, or that no model can follow."""
-    from translate.inference.opening import require_precision
-
-    require_precision(options.engine, options.precision)
-    if options.two_way:
-        for system in systems:
-            if system.folder:
-                registry.opposite(system.folder, lambda _: None)
+    for_translation(options)
+    if options.rerank:
+        registry.locate(Path(options.rerank), lambda _: None, exported=True)
     if not any(system.folder for system in systems):
-        for name in ("beam", "alpha", "length_penalty", "two_way", "engine", "precision", "threads"):
+        for name in ("beam", "alpha", "length_penalty", "rerank", "engine", "precision", "threads"):
             if getattr(options, name) != getattr(Comparing, name):
                 raise UserError(f"--{name.replace('_', '-')} is for models; leave it out for saved outputs")
+
+
+def for_translation(options: Comparing) -> TranslationOptions:
+    """Return the options of the translation; UserError if they are impossible."""
+    return TranslationOptions(
+        beam_size=options.beam,
+        alpha=options.alpha,
+        length_penalty=options.length_penalty,
+        rerank=options.rerank,
+        engine=options.engine,
+        precision=options.precision,
+        threads=options.threads,
+    )
 
 
 def check_saved(system: System, sets: TestSets, *, ignore_case: bool) -> None:
@@ -193,28 +203,17 @@ class LoadedModel:
 
     Attributes:
         origin: the settings of the search, the engine, its precision if it is not fp32, the folder, and the digests of
-            its weights and of those of the model for the two-way check.
+            its weights and of those of the reranker.
     """
 
     def __init__(self, folder: Path, options: Comparing) -> None:
-        from translate.inference.ctranslate2_engine import CTranslate2Engine
-        from translate.inference.engine import TorchEngine
+        from translate.inference.engines import CTranslate2Engine, TorchEngine
         from translate.inference.translator import Translator
 
-        opposite = registry.opposite(folder, say) if options.two_way else None
-        self._translator = Translator.load(
-            folder,
-            beam_size=options.beam,
-            alpha=options.alpha,
-            length_penalty=options.length_penalty,
-            engine=options.engine,
-            precision=options.precision,
-            threads=options.threads,
-            two_way=opposite,
-        )
+        self._translator = Translator.open(folder, for_translation(options), say)
         engine = self._translator.engine
         is_torch = isinstance(engine, TorchEngine)
-        if is_torch or isinstance(self._translator.two_way, TorchEngine):
+        if is_torch:
             set_up_torch(options.threads)
         self.origin: dict[str, object] = {
             "decoding": asdict(self._translator.decoding),
@@ -224,15 +223,15 @@ class LoadedModel:
         }
         if isinstance(engine, TorchEngine | CTranslate2Engine) and engine.precision != "fp32":
             self.origin["precision"] = engine.precision
-        if opposite:
-            self.origin["two_way_sha256"] = sha256(opposite / "model.safetensors")
+        if self._translator.reranker is not None:
+            self.origin["reranker_sha256"] = sha256(self._translator.reranker.folder / "model.safetensors")
 
     def output(self, name: str, pairs: Sequence[Pair]) -> Output:
         """Translate a test set, with a progress bar of this name."""
         from tqdm import tqdm
 
         start = time.perf_counter()
-        stream = self._translator.stream(source for source, _ in pairs)
+        stream = self._translator.translate_lines(source for source, _ in pairs)
         hypotheses = [line.text for line in tqdm(stream, name, len(pairs), disable=None, leave=False)]
         return Output(hypotheses, time.perf_counter() - start)
 

@@ -8,8 +8,7 @@ from typing import Any, NamedTuple
 
 from translate.config.data import DataConfig, WordsSource
 from translate.config.schema import ExperimentConfig
-from translate.corpus.sources import identity
-from translate.corpus.words import LANGPAIRS
+from translate.corpus.sources import LANGPAIRS, identity
 from translate.errors import UserError
 from translate.files import read_json
 
@@ -98,6 +97,8 @@ def corpus_settings(config: ExperimentConfig, tokenizer_sha256: str | None = Non
         source["upsample"] = 1  # a key of old corpora
         if not source["keep_identical"]:
             del source["keep_identical"]
+    if not settings["tokenizer"]["tags"]:
+        del settings["tokenizer"]["tags"]
     if tokenizer_sha256 is not None:
         settings["tokenizer"] = {"sha256": tokenizer_sha256}
     return settings

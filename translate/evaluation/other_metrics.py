@@ -17,10 +17,9 @@ from collections.abc import Callable, Sequence
 from importlib.metadata import version
 from pathlib import Path
 
-from translate.errors import UserError
+from translate.errors import UserError, optional_package
 from translate.evaluation.scores import Score, check_counts
 from translate.files import write_text
-from translate.optional import optional_package
 
 NOTE = "not comparable with sacreBLEU"
 

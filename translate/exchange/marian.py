@@ -27,14 +27,13 @@ from transformer.config import ModelConfig
 from transformer.model import Transformer
 from translate.config.decoding import DecodingConfig
 from translate.corpus.tokenizer import BOS, EOS, PAD, UNK, Tokenizer
-from translate.errors import Say, UserError
+from translate.errors import Say, UserError, optional_package
 from translate.exchange.foreign_model import ForeignFolder, Names, Tables, Tensors, Vocabulary, build, joined
 from translate.exchange.verification import Ids, Proof, compare, require_equal, teacher_forced
 from translate.files import new_folder, write_json
 from translate.models import folder as model_folder
 from translate.models.ctranslate2_files import Affine, head_width, projections
 from translate.models.folder import ModelFolder, TranslationSpec, writing
-from translate.optional import optional_package
 
 TOLERANCE = 1e-5  # of logits, relative to the largest one of a sentence
 

@@ -317,7 +317,7 @@ def _score(job: Job, task: Task, model: "ModelFolder", perplexity: float, prepar
     texts: dict[str, list[str]] = {}
     for name in task.score_on:
         source, references = zip(*(prepared.valid if name == "valid" else prepared.test[name]), strict=True)
-        hypotheses = [" ".join(found.text.split("\n")) for found in translator.translate(source)]
+        hypotheses = [" ".join(found.text.split("\n")) for found in translator.translate_lines(source)]
         scores[name] = score(hypotheses, references, target=model.spec.target).as_dict()
         texts |= {f"{name}.hyp": hypotheses, f"{name}.ref": [" ".join(text.split("\n")) for text in references]}
     run = Run(Path(job.run))

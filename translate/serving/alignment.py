@@ -23,8 +23,7 @@ from transformer.config import ModelConfig
 from translate.corpus.tokenizer import Tokenizer
 from translate.errors import UserError
 from translate.files import read_json
-from translate.inference.engine import Engine, Sources, TorchEngine
-from translate.inference.sentence_search import LIMIT
+from translate.inference.engines import LIMIT, Engine, Sources, TorchEngine
 from translate.machine import release_memory
 from translate.models.folder import CTRANSLATE2_FILE
 

@@ -1,6 +1,7 @@
 """The routes of the API, and what they share.
 
-Each route reads and checks its parameters, admits the client, and runs the work in a thread.
+Each route reads its parameters, admits the client, and runs the work in a thread. A body is JSON or a form; an empty
+parameter is a missing one, as in LibreTranslate.
 """
 
 import json
@@ -9,11 +10,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from urllib.parse import quote
+from typing import Any
+from urllib.parse import parse_qsl, quote
 
 from fastapi import APIRouter, Request
+from fastapi.exceptions import RequestValidationError
 from prometheus_client import CONTENT_TYPE_LATEST
+from pydantic import ValidationError
+from pydantic_core import from_json
 from starlette.concurrency import run_in_threadpool
+from starlette.datastructures import UploadFile
 from starlette.responses import FileResponse, JSONResponse, Response
 
 from translate.machine import n_cores
@@ -28,6 +34,8 @@ from translate.serving.service import Requests, Service
 from translate.serving.settings import Serve
 from translate.text import formats
 
+_MAX_FIELDS = 100
+_DAMAGED = "Invalid request: the form is damaged or not UTF-8"
 _MAX_WORKERS = 4  # searches of PyTorch at a time; more would wait for each other in Python
 
 router = APIRouter()
@@ -101,7 +109,7 @@ class State:
 async def translate(request: Request) -> Response:
     """Translate one text or a list of texts between two languages."""
     state, given, client = await _admitted(request, schemas.TranslateRequest)
-    texts, n_alternatives = given.texts, given.alternatives
+    texts, n_alternatives = _listed(given.q), given.alternatives
     if n_alternatives > (most := state.options.alternatives):
         raise RefusedError(400, f"Invalid request: alternatives parameter must be <= {most}")
     _charge(state, request, texts, client)
@@ -157,8 +165,9 @@ async def alignment(request: Request) -> Response:
 async def detect(request: Request) -> Response:
     """Return the languages that a text may be in, most probable first."""
     state, given, client = await _admitted(request, schemas.DetectRequest)
-    _charge(state, request, given.texts, client)
-    found = await state.requests.run(request, client.name, lambda ticket: state.service.detect(given.texts))
+    texts = _listed(given.q)
+    _charge(state, request, texts, client)
+    found = await state.requests.run(request, client.name, lambda ticket: state.service.detect(texts))
     return JSONResponse(found)
 
 
@@ -280,8 +289,60 @@ def state_of(request: Request) -> State:
 
 async def _admitted(request: Request, kind: type[B]) -> tuple[State, B, Client]:
     """Return the server, the parameters and the client of a request; an exception if it is not admitted."""
-    state, given = state_of(request), await schemas.read(request, kind)
+    state, given = state_of(request), await _read(request, kind)
     return state, given, state.access.admit(request, given.api_key)
+
+
+async def _read(request: Request, kind: type[B]) -> B:
+    """Return the parameters of a request; RefusedError or RequestValidationError if they are wrong."""
+    media_type = request.headers.get("content-type", "").lower().partition(";")[0].strip()
+    is_json = media_type == "application/json" or media_type.endswith("+json")
+    values = _json(await request.body()) if is_json else await _form(request, media_type)
+    try:
+        return kind.model_validate(
+            {n: value for n, value in values.items() if value not in (None, "", [])}, strict=is_json
+        )
+    except ValidationError as error:
+        raise RequestValidationError(error.errors(include_url=False, include_context=False)) from error
+
+
+def _json(body: bytes) -> dict[str, Any]:
+    try:
+        values = from_json(body)
+    except ValueError as error:  # not JSON, not UTF-8, lone surrogates, too deep
+        raise RefusedError(400, "Invalid JSON format") from error
+    if not isinstance(values, dict):
+        raise RefusedError(400, "Invalid JSON format")
+    return values
+
+
+async def _form(request: Request, media_type: str) -> dict[str, Any]:
+    """Return the parameters of a form and of the query; the first of several values of a name counts."""
+    pairs: list[tuple[str, Any]] = []
+    if media_type == "multipart/form-data":
+        # The middleware limits the size of the whole body.
+        async with request.form(max_files=1, max_fields=_MAX_FIELDS, max_part_size=2**31) as form:
+            for name, value in form.multi_items():
+                if isinstance(value, UploadFile):
+                    pairs.append((name, (value.filename or "", await value.read())))
+                else:
+                    pairs.append((name, value))
+    else:  # Starlette would read bytes that are not escaped, as curl sends them, as Latin-1
+        pairs = _pairs(await request.body())
+    pairs += _pairs(request.scope["query_string"])
+    # Browsers send CRLF at the end of the lines of a form.
+    return {n: value.replace("\r\n", "\n") if isinstance(value, str) else value for n, value in reversed(pairs)}
+
+
+def _pairs(text: bytes) -> list[tuple[str, Any]]:
+    try:
+        return [*parse_qsl(text.decode(), keep_blank_values=True, errors="strict", max_num_fields=_MAX_FIELDS)]
+    except ValueError as error:
+        raise RefusedError(400, _DAMAGED) from error
+
+
+def _listed(q: str | list[str]) -> list[str]:
+    return [q] if isinstance(q, str) else q
 
 
 def _charge(state: State, request: Request, texts: Sequence[str], client: Client) -> None:

@@ -20,7 +20,6 @@ from translate.serving import docs_page
 from translate.serving.access import RefusedError
 from translate.serving.api import State, router
 from translate.serving.observing import CLIENT_GONE, REQUEST_ID, Observer, event
-from translate.serving.schemas import wording
 from translate.serving.service import ClientGoneError, busy
 from translate.serving.settings import Serve
 
@@ -148,7 +147,7 @@ async def _answer(request: Request, error: Exception) -> Response:
         case ClientGoneError():
             return Response(status_code=CLIENT_GONE)
         case RequestValidationError():
-            status, message = 400, wording(error)
+            status, message = 400, _wording(error)
         case RefusedError():
             status, message, headers = error.status, error.message, error.headers
         case HTTPException():
@@ -159,6 +158,18 @@ async def _answer(request: Request, error: Exception) -> Response:
         problem = {"problem": str(error.__cause__)} if isinstance(error, RefusedError) else {}
         event("request failed", {"id": request.scope["state"]["id"]} | problem, logging.ERROR, exception=not problem)
     return JSONResponse({"error": message}, status, headers)
+
+
+def _wording(error: RequestValidationError) -> str:
+    """Return what is wrong with a request, in LibreTranslate's words where it has some."""
+    problems = error.errors()
+    name = problems[0]["loc"][0]
+    if problems[0]["type"] == "missing":
+        return f"Invalid request: missing {name} parameter"
+    depth = max(len(problem["loc"]) for problem in problems)  # a text in a list rather than the list
+    deepest = [problem for problem in problems if problem["loc"][0] == name and len(problem["loc"]) == depth]
+    says = " or ".join(dict.fromkeys(problem["msg"].removeprefix("Input ") for problem in deepest))
+    return f"Invalid request: {name} parameter {says}"
 
 
 def _max_body(options: Serve, n_characters: int) -> int:

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
 
 from transformer.search.hypothesis import SearchConfig
-from translate.inference.engine import Batch, Engine, Found, Search, Sources, side_by_side
+from translate.inference.engines import Batch, Engine, Found, Search, Sources, side_by_side
 
 # Clients that have just had an answer often send the next request; a batch of the first to arrive would be small.
 _GATHER_SECONDS = 0.05

@@ -1,23 +1,13 @@
 """Requests and answers: pydantic checks every request, and the description of the API is made of the same classes.
 
-A body is JSON or a form. JSON has types, so a number in quotes is no number; a form has only texts, which are
-converted. An empty parameter is a missing one, as in LibreTranslate.
+JSON has types, so a number in quotes is no number; a form has only texts, which are converted.
 """
 
 from typing import Annotated, Any, Literal, TypeVar
-from urllib.parse import parse_qsl
 
-from fastapi.exceptions import RequestValidationError
-from pydantic import BaseModel, ConfigDict, Field, RootModel, ValidationError, WithJsonSchema
-from pydantic_core import from_json
-from starlette.datastructures import UploadFile
-from starlette.requests import Request
-
-from translate.serving.access import RefusedError
+from pydantic import BaseModel, ConfigDict, Field, RootModel, WithJsonSchema
 
 JSON_OR_FORM = ("application/json", "application/x-www-form-urlencoded", "multipart/form-data")
-_MAX_FIELDS = 100
-_DAMAGED = "Invalid request: the form is damaged or not UTF-8"
 
 _Source = Annotated[str, Field(description='Source language code, or "auto"', examples=["de"])]
 _Target = Annotated[str, Field(description="Target language code", examples=["en"])]
@@ -41,11 +31,6 @@ class TranslateRequest(Body):
     format: Literal["text", "html"] = Field(default="text", description="Format of the text")
     alternatives: int = Field(default=0, ge=0, description="Number of alternative translations", examples=[3])
     sentences: bool = Field(default=False, description="Whether to describe each sentence; not in LibreTranslate")
-
-    @property
-    def texts(self) -> list[str]:
-        """The texts to translate."""
-        return [self.q] if isinstance(self.q, str) else self.q
 
 
 class Detection(BaseModel):
@@ -114,11 +99,6 @@ class DetectRequest(Body):
     """Body of /detect."""
 
     q: str | list[str] = Field(description="Text to detect", examples=["Guten Morgen"])
-
-    @property
-    def texts(self) -> list[str]:
-        """The texts, which are in one language."""
-        return [self.q] if isinstance(self.q, str) else self.q
 
 
 class FileRequest(Body):
@@ -190,31 +170,6 @@ class Error(BaseModel):
     error: str
 
 
-async def read(request: Request, kind: type[B]) -> B:
-    """Return the parameters of a request; RefusedError or RequestValidationError if they are wrong."""
-    media_type = request.headers.get("content-type", "").lower().partition(";")[0].strip()
-    is_json = media_type == "application/json" or media_type.endswith("+json")
-    values = _json(await request.body()) if is_json else await _form(request, media_type)
-    try:
-        return kind.model_validate(
-            {n: value for n, value in values.items() if value not in (None, "", [])}, strict=is_json
-        )
-    except ValidationError as error:
-        raise RequestValidationError(error.errors(include_url=False, include_context=False)) from error
-
-
-def wording(error: RequestValidationError) -> str:
-    """Return what is wrong with a request, in LibreTranslate's words where it has some."""
-    problems = error.errors()
-    name = problems[0]["loc"][0]
-    if problems[0]["type"] == "missing":
-        return f"Invalid request: missing {name} parameter"
-    depth = max(len(problem["loc"]) for problem in problems)  # a text in a list rather than the list
-    deepest = [problem for problem in problems if problem["loc"][0] == name and len(problem["loc"]) == depth]
-    says = " or ".join(dict.fromkeys(problem["msg"].removeprefix("Input ") for problem in deepest))
-    return f"Invalid request: {name} parameter {says}"
-
-
 def takes(body: type[Body], *types: str) -> dict[str, Any]:
     """Return the OpenAPI description of a request body.
 
@@ -230,38 +185,3 @@ def takes(body: type[Body], *types: str) -> dict[str, Any]:
 def refusals(*statuses: int) -> dict[int | str, dict[str, Any]]:
     """Return the OpenAPI description of the error responses with these statuses."""
     return {status: {"model": Error} for status in statuses}
-
-
-def _json(body: bytes) -> dict[str, Any]:
-    try:
-        values = from_json(body)
-    except ValueError as error:  # not JSON, not UTF-8, lone surrogates, too deep
-        raise RefusedError(400, "Invalid JSON format") from error
-    if not isinstance(values, dict):
-        raise RefusedError(400, "Invalid JSON format")
-    return values
-
-
-async def _form(request: Request, media_type: str) -> dict[str, Any]:
-    """Return the parameters of a form and of the query; the first of several values of a name counts."""
-    pairs: list[tuple[str, Any]] = []
-    if media_type == "multipart/form-data":
-        # The middleware limits the size of the whole body.
-        async with request.form(max_files=1, max_fields=_MAX_FIELDS, max_part_size=2**31) as form:
-            for name, value in form.multi_items():
-                if isinstance(value, UploadFile):
-                    pairs.append((name, (value.filename or "", await value.read())))
-                else:
-                    pairs.append((name, value))
-    else:  # Starlette would read bytes that are not escaped, as curl sends them, as Latin-1
-        pairs = _pairs(await request.body())
-    pairs += _pairs(request.scope["query_string"])
-    # Browsers send CRLF at the end of the lines of a form.
-    return {n: value.replace("\r\n", "\n") if isinstance(value, str) else value for n, value in reversed(pairs)}
-
-
-def _pairs(text: bytes) -> list[tuple[str, Any]]:
-    try:
-        return [*parse_qsl(text.decode(), keep_blank_values=True, errors="strict", max_num_fields=_MAX_FIELDS)]
-    except ValueError as error:
-        raise RefusedError(400, _DAMAGED) from error

@@ -6,18 +6,17 @@ from collections import deque
 from collections.abc import Callable, Collection, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar, get_args
 
+from translate.config.decoding import Format, TranslationOptions
 from translate.errors import UserError
-from translate.inference.documents import TranslatedPiece, joined, translate_documents
-from translate.inference.sentence_search import LIMIT
-from translate.inference.translator import Translator
-from translate.inference.variants import variants
+from translate.inference.engines import LIMIT
+from translate.inference.translator import TranslatedPiece, Translator, joined
 from translate.serving.access import RefusedError
 from translate.serving.alignment import WordAttention
 from translate.serving.models import ModelPool, ModelUnavailableError, name_of
 from translate.serving.scheduler import CancelledError, Scheduler, SharedEngine, Ticket
-from translate.text import formats, identification
+from translate.text import formats, languages
 from translate.text.translation import Translation
 
 if TYPE_CHECKING:
@@ -62,7 +61,8 @@ class Service:
     """
 
     def __init__(self, pool: ModelPool, scheduler: Scheduler, beam_size: int | None = None) -> None:
-        self.pool, self.scheduler, self._beam_size = pool, scheduler, beam_size
+        self.pool, self.scheduler = pool, scheduler
+        self._options = {name: TranslationOptions(beam_size=beam_size, format=name) for name in get_args(Format)}
 
     @property
     def codes(self) -> list[str]:
@@ -83,7 +83,7 @@ class Service:
             texts: in one language.
             candidates: codes of the expected languages; None expects all languages of the server.
         """
-        ranked = identification.ranking(texts, self.codes if candidates is None else candidates)
+        ranked = languages.ranking(texts, self.codes if candidates is None else candidates)
         found = [(code, round(100 * probability, 1)) for code, probability in ranked]
         return [
             {"confidence": confidence, "language": code}
@@ -130,8 +130,8 @@ class Service:
             return Translated(list(texts), [[] for _ in texts], detected, same)
         try:
             with self.pool.engine((source, target)) as engine:
-                translator = Translator(SharedEngine(engine, self.scheduler, ticket), beam_size=self._beam_size)
-                documents = translate_documents(translator, texts, layout, ticket.check)
+                translator = Translator(SharedEngine(engine, self.scheduler, ticket), self._options[layout])
+                documents = translator.documents(texts, ticket.check)
                 n_others = n_alternatives if layout != "html" else 0
                 others = [_alternatives(translator, text, n_others, ticket.check) for text in texts]
         except ModelUnavailableError as error:
@@ -279,7 +279,7 @@ def _alternatives(translator: Translator, text: str, n: int, check: Callable[[],
 
     def others(line: str) -> list[str]:
         check()
-        return variants(translator, line, n)
+        return translator.alternatives(line, n)
 
     def alone(line: str) -> list[str]:
         check()

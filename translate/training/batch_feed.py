@@ -10,7 +10,7 @@ from translate.config.schema import TrainingConfig
 from translate.corpus.batches import Batch, Index, Position, Sampler, collate, largest
 from translate.corpus.manifest import Mixture
 from translate.corpus.prepare import Prepared
-from translate.corpus.subwords import SubwordDropout
+from translate.corpus.tokenizer import SubwordDropout
 from translate.corpus.tokens import EncodedPairs
 from translate.errors import UserError
 from translate.training.distributed import Ranks

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from translate.corpus.monolingual import TAG
 from translate.corpus.prepare import Prepared
+from translate.corpus.sources import TAG
 from translate.errors import UserError
 from translate.training.muon import Muon
 

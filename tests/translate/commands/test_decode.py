@@ -84,7 +84,7 @@ def test_a_line_in_parts_has_no_alignment(
 ) -> None:
     config = replace(parts.model.config, positions="sinusoidal")
     model_folder.save(Transformer(config), parts.tokenizer, parts.spec, Path("endless"))
-    monkeypatch.setattr("translate.inference.sentence_search.LIMIT", 17)
+    monkeypatch.setattr("translate.inference.search.LIMIT", 17)
     arguments = ["decode", "--align", "--model", "endless"]
     assert main([*arguments, LINES[1]]) == 0
     assert main([*arguments, " ".join(LINES * 2)]) == 2
@@ -119,7 +119,7 @@ def test_the_paper_s_settings_replace_those_of_the_model(
     parts: ModelFolder, capsys: pytest.CaptureFixture[str]
 ) -> None:
     spec = replace(parts.spec, decoding=DecodingConfig())
-    expected = [t.score for t in Translator(replace(parts, spec=spec)).translate(LINES)]
+    expected = [t.score for t in Translator(replace(parts, spec=spec)).translate_lines(LINES)]
     found = [json.loads(line)["score"] for line in out("--paper --json", capsys)]
     assert found == expected
     assert found != [json.loads(line)["score"] for line in out("--json", capsys)]

@@ -167,5 +167,5 @@ def test_lines_typed_at_a_terminal_are_translated_and_go_into_the_history(
         assert process.wait() == 0
         timer.cancel()
     os.close(ours)
-    assert [t.text for t in Translator(parts).translate(typed) if t.text not in shown] == []
+    assert [t.text for t in Translator(parts).translate_lines(typed) if t.text not in shown] == []
     assert [line for line in typed if line not in history.read_text(encoding="utf-8")] == []

@@ -24,9 +24,8 @@ from translate.corpus.augmentation import Augmenter
 from translate.corpus.cleaning import Cleaner, HeldOut
 from translate.corpus.manifest import Span, plan
 from translate.corpus.prepare import Prepared, prepare
-from translate.corpus.sources import Pair
+from translate.corpus.sources import Pair, dictionary
 from translate.corpus.tokens import read_tokens
-from translate.corpus.words import dictionary
 from translate.errors import UserError
 
 NOUNS = {"Hund": "dog", "Tisch": "table", "Mann": "man", "Baum": "tree", "Vogel": "bird"}
@@ -610,6 +609,9 @@ def test_a_tag_that_the_tokenizer_does_not_know_is_refused(root: Path, tmp_path:
     with pytest.raises(UserError, match="has no piece <BT>"):
         prepare(parse(values, "a test"), tmp_path / "second", print, known)
     prepare(parse(values, "a test"), tmp_path / "third", print)
+    before = experiment(root).model_dump(mode="json") | {"tokenizer": {"vocab_size": 330, "tags": ["<BT>"]}}
+    knows_it = prepare(parse(before, "a test"), tmp_path / "fourth", print).tokenizer
+    prepare(parse(values, "a test"), tmp_path / "fifth", print, knows_it)
     values["data"]["train"] = [values["data"]["train"][0], {**mono, "tag": False}]
     prepare(parse(values, "a test"), tmp_path / "second", print, known)
 

@@ -10,9 +10,8 @@ from tests.translate.conftest import SENTENCES
 from translate.config.load import parse
 from translate.config.schema import ExperimentConfig
 from translate.corpus.lines import read_lines
-from translate.corpus.monolingual import TAG
 from translate.corpus.prepare import prepare
-from translate.corpus.sources import read_pairs
+from translate.corpus.sources import TAG, read_pairs
 from translate.errors import UserError
 from translate.inference import back_translation
 from translate.inference.back_translation import BackTranslations
@@ -59,7 +58,7 @@ def pairs(config: ExperimentConfig) -> list[tuple[str, str]]:
 
 
 def test_the_other_side_is_the_model_s_translation(experiment: ExperimentConfig, model: Path, tmp_path: Path) -> None:
-    translations = [translation.text for translation in Translator.load(model).stream(NATURAL)]
+    translations = [translation.text for translation in Translator.load(model).translate_lines(NATURAL)]
     found = pairs(complete(experiment, tmp_path))
     assert found == [(f"{TAG} {made}" if made else "", line) for made, line in zip(translations, NATURAL, strict=True)]
 
@@ -132,13 +131,13 @@ def test_an_interrupted_translation_continues_to_the_same_text(
     # As after a kill: some lines, and part of the next one.
     place.with_name(f".{place.name}.partial").write_bytes(b"".join(lines[:7]) + b"unfinished")
     translated: list[str] = []
-    stream = Translator.stream
+    translate_lines = Translator.translate_lines
 
     def counted(self: Translator, window: list[str]) -> object:
         translated.extend(window)
-        return stream(self, window)
+        return translate_lines(self, window)
 
-    monkeypatch.setattr(Translator, "stream", counted)
+    monkeypatch.setattr(Translator, "translate_lines", counted)
     assert pairs(complete(experiment, tmp_path)) == whole
     assert place.read_bytes() == text
     assert translated == NATURAL[7:]

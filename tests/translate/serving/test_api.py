@@ -3,6 +3,7 @@
 import json
 import subprocess
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from urllib.error import HTTPError
 
@@ -126,6 +127,15 @@ def test_alternatives_of_several_lines_share_batches(server: Live) -> None:
     n_sentences, n_batches = (later - earlier for later, earlier in zip(totals(), before, strict=True))
     assert n_sentences > 3 * n_batches
     assert all(other.count("\n") == text.count("\n") for other in answer["alternatives"])
+
+
+def test_a_model_of_the_other_direction_changes_nothing(
+    server: Live, options: Serve, folders: list[Path], tmp_path: Path
+) -> None:
+    text = book(40)
+    with live(replace(options, model=folders[:1]), tmp_path) as alone:
+        answer = alone.translate(text).json()
+    assert answer == server.translate(text).json() == {"translatedText": Translator.load(folders[0])(text)}
 
 
 def test_html_keeps_tags_and_scripts(server: Live, translator: Translator) -> None:

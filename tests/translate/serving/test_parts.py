@@ -12,7 +12,7 @@ from translate.commands.main import main
 from translate.commands.serve import _remove_abandoned
 from translate.errors import UserError
 from translate.files import locked
-from translate.inference.engine import TorchEngine
+from translate.inference.engines import TorchEngine
 from translate.models.folder import ModelFolder
 from translate.serving import files
 from translate.serving.access import KeyStore, Rates

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.translate.serving.live import Live, live
-from translate.inference.opening import open_engine
+from translate.inference.engines import TorchEngine, open_engine
 from translate.models import registry
 from translate.models.folder import ModelFolder
 from translate.serving.alignment import Aligner
@@ -63,6 +63,17 @@ def test_each_translated_word_has_weights_over_the_source_words(server: Live) ->
     assert found["target"] == ["the", "dog", "3,5", "house", "."]
     assert [len(row) for row in found["weights"]] == [10] * 5
     assert all(0 < sum(row) <= 1.001 for row in found["weights"])
+
+
+def test_attention_between_words_is_the_mean_of_the_sums_over_their_pieces(parts: ModelFolder) -> None:
+    source, target = "der Hund singt im Haus.", "the dog, sings"
+    aligner, encode = Aligner(TorchEngine(parts)), parts.tokenizer.encode
+    (weights,) = aligner.attention([encode(source)], [encode(target)])
+    found = aligner.words(source, target, weights)
+    assert (found.source, found.target) == (["der", "Hund", "singt", "im", "Haus", "."], ["the", "dog", ",", "sings"])
+    n_der, n_the, n_dog = (len(encode(text)) for text in ("der", "the", "the dog"))
+    assert n_dog > n_the + 1  # a word with several pieces
+    assert found.weights[1][0] == pytest.approx(weights[n_the:n_dog, :n_der].sum(1).mean().item(), abs=1e-6)
 
 
 def test_the_alignment_is_that_of_the_layer_that_aligns() -> None:

@@ -2,10 +2,11 @@
 
 const REASONS = {
   language: "It does not seem to be in the source language, so it was left as it is.",
-  empty: "The translation is empty.",
+  empty: "The model gave no translation at first, so it was asked again in another way.",
+  symbol: "The model wrote a sign that stands for a link, a tag or the like, and the text has none there.",
   repetition: "The model repeated itself here.",
   length: "The translation was cut off: it became too long for its source.",
-  missing: "A number, a currency or a per cent sign of the source is missing.",
+  missing: "A number of the source is missing.",
   echo: "Most words were left untranslated.",
   confidence: "The model is unsure about this sentence.",
 };

@@ -4,8 +4,7 @@ import json
 
 import pytest
 
-from translate.errors import UserError
-from translate.optional import optional_package
+from translate.errors import UserError, optional_package
 
 
 def test_an_installed_package_is_returned() -> None:

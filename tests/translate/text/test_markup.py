@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from translate.text.wrapping import paragraph, wrapped
+from translate.text.markup import paragraph, wrapped
 
 WORDS = st.lists(st.sampled_from(["a", "der", "Hund", "-", "#", "1.", "{x}", "`a b`", '<a href="x y">', "schläft."]))
 

@@ -9,8 +9,8 @@ import pytest
 from tests.conftest import CORPORA
 from translate.corpus.grammar import generate
 from translate.errors import UserError
-from translate.text import identification
-from translate.text.identification import is_foreign, language_of
+from translate.text import languages
+from translate.text.languages import is_foreign, language_of
 
 GRAMMAR = generate("train", 300, 3)
 
@@ -92,11 +92,11 @@ def without_fasttext(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
         return load(name, *arguments)  # type: ignore[arg-type]
 
     monkeypatch.setattr(builtins, "__import__", refuse)
-    identification._model.cache_clear()
-    identification._known.cache_clear()
+    languages._model.cache_clear()
+    languages._known.cache_clear()
     yield
-    identification._model.cache_clear()
-    identification._known.cache_clear()
+    languages._model.cache_clear()
+    languages._known.cache_clear()
 
 
 @pytest.mark.usefixtures("without_fasttext")

@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 from sentencepiece import sentencepiece_model_pb2
 
 from translate.config.schema import TokenizerConfig
-from translate.corpus.subwords import SubwordDropout, parts
-from translate.corpus.tokenizer import Tokenizer, train
+from translate.corpus.tokenizer import SubwordDropout, Tokenizer, parts, train
 from translate.models.registry import locate
 from translate.text.placeholders import symbol
 
