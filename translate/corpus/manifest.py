@@ -95,8 +95,9 @@ def corpus_settings(config: ExperimentConfig, tokenizer_sha256: str | None = Non
     for source in sources:
         del source["weight"]  # used in training alone
         source["upsample"] = 1  # a key of old corpora
-        if not source["keep_identical"]:
-            del source["keep_identical"]
+        for key in ("keep_identical", "beam_size", "rerank"):  # keys of later versions
+            if not source.get(key, True):
+                del source[key]
     if not settings["tokenizer"]["tags"]:
         del settings["tokenizer"]["tags"]
     if tokenizer_sha256 is not None:

@@ -95,9 +95,11 @@ class BackTranslations:
         root = Path(data.root)
         text, model = text_file(source.path, root), locate(Path(source.model), self._say)
         _check_languages(source, model, data)
-        settings = source.model_dump(include={"method", "lines", *(["seed"] if source.method == "sampling" else [])})
+        seed = ["seed"] if source.method == "sampling" else []
+        settings = source.model_dump(include={"method", "lines", "beam_size", *seed})
         settings = {name: value for name, value in settings.items() if value is not None}
-        digests = [sha256(path) for path in (text, *(model / name for name in FILES))]
+        models = [model] if source.rerank is None else [model, locate(Path(source.rerank), self._say)]
+        digests = [sha256(path) for path in (text, *(folder / name for folder in models for name in FILES))]
         key = hashlib.sha256(json.dumps([digests, settings]).encode()).hexdigest()[:16]
         place = self._folder / f"{text.name.partition('.')[0]}.{key}.txt"
         self._jobs.append(_Job(source, text, model, place))
@@ -122,7 +124,9 @@ def _translator(job: _Job) -> Translator:
     """Return the translator from the natural to the synthetic side."""
     engine: Engine
     method = job.source.method
-    options = TranslationOptions(beam_size=None if method == "beam" else 1)
+    options = TranslationOptions(beam_size=job.source.beam_size if method == "beam" else 1)
+    if job.source.rerank is not None:
+        return Translator.load(job.model, beam_size=job.source.beam_size, rerank=job.source.rerank, precision="auto")
     if method == "sampling":
         folder = ModelFolder.open(job.model, choose_device())
         engine = SearchEngine([folder], SearchRules(sampling=Sampling(), seed=job.source.seed))

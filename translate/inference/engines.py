@@ -119,8 +119,11 @@ def side_by_side(
         initializer: called first in each thread.
     """
     order = sorted(range(len(batches)), key=lambda i: -sum(map(len, batches[i])))
-    with ThreadPoolExecutor(n_workers, initializer=initializer) as pool:
+    pool = ThreadPoolExecutor(n_workers, initializer=initializer)
+    try:
         found = dict(zip(order, pool.map(search, [batches[i] for i in order]), strict=True))
+    finally:
+        pool.shutdown(wait=False, cancel_futures=True)  # after Ctrl-C, do not wait for the batches in progress
     return [found[i] for i in range(len(batches))]
 
 
@@ -409,9 +412,10 @@ class CTranslate2Engine:
         return CTranslate2Engine.convert, (self.folder, self.n_workers, self.translator.compute_type)
 
     def each(self, search: Search, batches: Sequence[Batch]) -> list[Found]:
-        """Return the results of a search for each batch; `n_workers` batches run at the same time."""
-        if len(batches) == 1:
-            return [search(batches[0])]
+        """Return the results of a search for each batch; `n_workers` batches run at the same time.
+
+        One batch has a thread, too: the main thread does not hear of Ctrl-C while CTranslate2 computes.
+        """
         return side_by_side(search, batches, self.n_workers)
 
     def search(self, sources: Sources, max_lengths: Sequence[int], config: SearchConfig) -> Found:
