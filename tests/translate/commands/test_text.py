@@ -21,7 +21,7 @@ import translate
 from tests.translate.speakers import Echo
 from translate.commands.main import main
 from translate.commands.notes import Notes
-from translate.commands.text import LINE_FORMATS, Text, _translations, windows
+from translate.commands.text import LINE_FORMATS, windows
 from translate.config.decoding import DecodingConfig
 from translate.inference import opening
 from translate.inference.engines import TorchEngine
@@ -379,7 +379,8 @@ def test_any_text_keeps_its_lines_and_layout_in_every_format(layout: str, text: 
     pieces = list(reader(layout, column=2)(lines))
     assert "".join(piece.text for piece in pieces) == text
     sources = [piece.text for piece in pieces if piece.translate]
-    found = [best.text for best in _translations(translator, sources, Text(format=layout))]
+    formatted = Translator(translator.engine, TranslationOptions(format=layout))
+    found = [best.text for best in formatted.pieces(sources)]
     for source, translation in zip(sources, found, strict=True):
         assert translation.count("\n") == source.count("\n")
         assert translation.count("{x}") >= source.count("{x}")
