@@ -159,7 +159,7 @@ def fitting(folders: Iterable[Path], source: str | None, target: str | None, say
     Args:
         folders: model folders.
         source, target: language codes; None accepts any.
-        say: receives a note for each damaged one, which is left out.
+        say: receives a note for each damaged one, which is skipped.
     """
     found = []
     for folder in folders:
