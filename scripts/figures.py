@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Draw the figures of the guide that `translate explain` does not draw, as SVG files in docs/guide/figures.
+"""Draw the figures of the documentation that `translate explain` does not draw, as SVG files.
 
     python scripts/figures.py [NAME ...]
 
-Without names, all of them. The numbers are computed here, with fixed seeds.
+Without names, all of them. The numbers are computed here, with fixed seeds, or come from records in scripts/results.
 """
 
 import argparse
@@ -19,8 +19,9 @@ from transformer.masks import causal_mask, padding_mask, window_mask
 from translate.files import read_json, write_bytes
 from translate.pictures.plotting import COLOURS, heat_map, new_axes, new_figure, rendered
 
-FOLDER = Path(__file__).parents[1] / "docs" / "guide" / "figures"
-RECORD = Path(__file__).parent / "results" / "initial.json"
+DOCS = Path(__file__).parents[1] / "docs"
+FOLDER = DOCS / "guide" / "figures"
+RECORDS = Path(__file__).parent / "results"
 WIDTHS = (1, 2, 4, 8, 16, 32, 64, 128, 256, 512)
 
 
@@ -91,7 +92,7 @@ def smoothing() -> Any:
 
 def initial() -> Any:
     """Return loss and first gradients of the record of `scripts/bench_initial.py`."""
-    runs = read_json(RECORD)["runs"]
+    runs = read_json(RECORDS / "initial.json")["runs"]
     figure = new_figure(7.5, 2.9)
     losses, gradients = new_axes(figure, 1, 2)
     for (name, run), colour in zip(runs.items(), (COLOURS[1], COLOURS[0], COLOURS[2]), strict=True):
@@ -104,13 +105,39 @@ def initial() -> Any:
     return figure
 
 
+# Names of the first runs, which have no number, in the order of their training.
+STAGES = {"de-en-finish": "first", "de-en-last": "second", "en-de": "second"}
+
+
+def rounds() -> Any:
+    """Return BLEU of the models that were trained one after the other, oldest first, for both directions."""
+    scores: dict[str, dict[str, Any]] = {}  # by direction and name of the run without it
+    found = map(read_json, sorted(RECORDS.glob("*.json")))
+    for run in sorted((run for run in found if run["kind"] == "training"), key=lambda run: run["date"]):
+        if run["name"][:5] in ("de-en", "en-de"):
+            stage = STAGES.get(run["name"], run["name"][6:])
+            scores.setdefault(run["name"][:5], {})[stage] = run["scores"]
+    stages = list(dict.fromkeys(["first", "second", "wider", *(stage for runs in scores.values() for stage in runs)]))
+    figure = new_figure(7.5, 3)
+    for axes, test_set in zip(new_axes(figure, 1, 2), ("tatoeba", "newstest2014"), strict=True):
+        for (direction, runs), colour in zip(scores.items(), COLOURS, strict=False):
+            points = sorted((stages.index(stage), of[test_set]["bleu"]["score"]) for stage, of in runs.items())
+            axes.plot(*zip(*points, strict=True), "o-", color=colour, label=direction, markersize=3)
+        axes.set(title=test_set, ylabel="BLEU")
+        axes.set_xticks(range(len(stages)), stages, rotation=60)
+        axes.legend(frameon=False)
+    return figure
+
+
 FIGURES: dict[str, Callable[[], Any]] = {
     "variance": variance,
     "gradient": gradient,
     "masks": masks,
     "smoothing": smoothing,
     "initial": initial,
+    "rounds": rounds,
 }
+IMAGES = {"rounds": DOCS / "images"}  # figures of other pages than the guide
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -118,7 +145,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("names", nargs="*", choices=[[], *FIGURES], help="figures to draw", metavar="NAME")
     for name in parser.parse_args(argv).names or FIGURES:
-        place = FOLDER / f"{name}.svg"
+        place = IMAGES.get(name, FOLDER) / f"{name}.svg"
         write_bytes(place, rendered(FIGURES[name](), "svg"))
         print(place)
     return 0

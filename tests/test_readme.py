@@ -195,13 +195,18 @@ def test_numbers_of_the_readme_are_those_of_records():
 
 
 def test_the_results_are_those_of_the_records():
-    sys.path.insert(0, str(ROOT / "scripts"))
-    try:
-        import results
-    finally:
-        sys.path.pop(0)
-    page = (ROOT / "RESULTS.md").read_text(encoding="utf-8")
-    assert results.rebuilt(page) == page
+    results = program("results")
+    for path, content in ((results.PAGE, results.results()), (results.GRIDS, results.grids())):
+        page = path.read_text(encoding="utf-8")
+        assert results.rebuilt(page, content) == page, "run scripts/results.py"
+
+
+def test_every_record_is_listed_and_the_summary_fits_on_a_screen():
+    results = program("results")
+    text = results.PAGE.read_text(encoding="utf-8")
+    both = text + results.GRIDS.read_text(encoding="utf-8")
+    assert [name for name in records() if f"scripts/results/{name}.json)" not in both] == []
+    assert text.split("## History")[0].count("\n") <= 60
 
 
 def smaller(experiment: str) -> str:
