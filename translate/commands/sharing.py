@@ -73,7 +73,7 @@ def shared(output: Path, ranks: "Ranks") -> Iterator[Share]:
         with path.open("w", encoding="utf-8", newline="\n") as file:
             yield Share(file, ranks.rank, ranks.size)
         ranks.sum(0.0)  # waits until all shares are complete
-        ranks.first(lambda: _merge(shares, output))
+        ranks.on_rank_0(lambda: _merge(shares, output))
     finally:
         path.unlink(missing_ok=True)
 

@@ -87,11 +87,10 @@ def _run_together(options: Text) -> None:
     """`run` under torchrun: each process translates its share of the windows."""
     from translate.training.distributed import joined
 
-    with joined(say) as ranks:
-        output = ranks.first(lambda: sharing.check(options))
-        ranks.first(lambda: check_paths(options))
+    with joined() as ranks:
+        output = ranks.on_rank_0(lambda: sharing.check(options))
+        ranks.on_rank_0(lambda: check_paths(options))
         translator = open_translator(options)
-        ranks.watch()
         start = time.perf_counter()
         with sharing.shared(output, ranks) as out:
             n_lines = _translate(translator, open_lines(options), out, options, shows_progress=ranks.is_first)

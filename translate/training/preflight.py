@@ -8,10 +8,11 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from transformer.config import ModelConfig
 from translate.corpus.monolingual import TAG
 from translate.corpus.prepare import Prepared
 from translate.errors import UserError
-from translate.training.muon import Muon
+from translate.training.optimizer import Muon
 
 if TYPE_CHECKING:
     from translate.training.loop import Trainer
@@ -25,12 +26,21 @@ def preflight(trainer: "Trainer") -> None:
     """
     ranks, run = trainer.ranks, trainer.run
     if trainer.config.parent_share and (parent := trainer.parent):
-        trainer.parent = ranks.first(lambda: parent.kept_in(run))
-    ranks.first(lambda: check_tags(trainer.prepared))
+        trainer.parent = ranks.on_rank_0(lambda: parent.kept_in(run))
+    ranks.on_rank_0(lambda: check_tags(trainer.prepared))
     if trainer.schedule.has_ended(trainer.state):
         return
-    ranks.first(lambda: check_disk(trainer))
+    ranks.on_rank_0(lambda: check_disk(trainer))
     check_memory(trainer)
+
+
+def check_positions(config: ModelConfig, longest: int) -> None:
+    """Raise UserError if the model has fewer learned positions than the longest sentence may need."""
+    if config.positions == "learned" and config.max_length < longest:
+        raise UserError(
+            f"model.max_length = {config.max_length} is too small for sentences of up to {longest} tokens, which "
+            "training.max_tokens allows; raise it, or lower training.max_tokens"
+        )
 
 
 def check_tags(prepared: Prepared) -> None:

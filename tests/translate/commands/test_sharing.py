@@ -32,7 +32,7 @@ class Threads(Ranks):
         self.barrier.wait(10)
         return list(values)
 
-    def first(self, act: Callable[[], T]) -> T:
+    def on_rank_0(self, act: Callable[[], T]) -> T:
         found = act() if self.is_first else None
         self.barrier.wait(10)
         return found  # type: ignore[return-value]
@@ -120,7 +120,7 @@ def test_invalid_options_for_several_processes_are_refused(
     Path("in.txt").write_text("Ja\n", encoding="utf-8")
     monkeypatch.setenv("RANK", "0")
     monkeypatch.setenv("WORLD_SIZE", "2")
-    monkeypatch.setattr("translate.training.distributed.joined", lambda say: nullcontext(Ranks()))
+    monkeypatch.setattr("translate.training.distributed.joined", lambda: nullcontext(Ranks()))
     assert main(["text", *arguments]) == 2
     error = capsys.readouterr().err
     assert named in error

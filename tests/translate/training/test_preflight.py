@@ -7,7 +7,7 @@ import pytest
 
 from translate.corpus.tokenizer import Tokenizer
 from translate.errors import UserError
-from translate.training import checkpoint, preflight
+from translate.training import checkpoints, preflight
 
 Usage = namedtuple("Usage", "total used free")  # noqa: PYI024 -- as shutil's
 
@@ -20,7 +20,7 @@ def test_the_size_of_a_checkpoint_is_known_before_it_is_written(toy, settings):
     trainer = toy.trainer("run", max_steps=1, **settings)
     expected = preflight.checkpoint_size(trainer)
     trainer.train()
-    (folder,) = checkpoint.checkpoints(trainer.run.checkpoints)
+    (folder,) = checkpoints.folders(trainer.run.checkpoints)
     assert sum(path.stat().st_size for path in folder.iterdir()) == pytest.approx(expected, rel=0.05)
 
 

@@ -11,10 +11,9 @@ import torch
 from translate.cli import EXIT_DIFFERENT, EXIT_MISTAKE, main
 from translate.commands import train
 from translate.options.training import Train
-from translate.training.environment import environment
 from translate.training.loop import Trainer
 from translate.training.reproduction import Original, first_difference
-from translate.training.run import Run
+from translate.training.run import Run, environment
 
 
 @pytest.fixture(autouse=True)

@@ -13,8 +13,8 @@ from translate.corpus.batches import Position, Sampler
 from translate.corpus.manifest import Mixture, Span
 from translate.corpus.tokens import EncodedPairs
 from translate.errors import UserError
-from translate.training.checkpoint import TrainState
-from translate.training.schedule import Schedule
+from translate.training.checkpoints import TrainState
+from translate.training.loop import Schedule
 
 ROOT = Path(__file__).parents[3]
 

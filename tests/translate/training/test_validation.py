@@ -5,7 +5,7 @@ import torch
 
 from tests.translate.training.test_faults import LONG, SHORT, write_pairs
 from tests.translate.training.test_loop import metrics
-from tests.translate.training.test_memory import OUT_OF_MEMORY
+from tests.translate.training.test_oom_splitter import OUT_OF_MEMORY
 from transformer.model import Transformer
 from translate.corpus.prepare import Prepared
 from translate.errors import UserError

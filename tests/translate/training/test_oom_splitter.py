@@ -14,8 +14,8 @@ from translate.config.schema import TrainingConfig
 from translate.corpus.batches import Batch, collate, halves, largest
 from translate.corpus.tokens import EncodedPairs
 from translate.errors import UserError
-from translate.training.memory import OomSplitter
-from translate.training.step import StepStats, Updater, new_optimizer
+from translate.training.optimizer import new_optimizer
+from translate.training.update import OomSplitter, StepStats, Updater
 
 OUT_OF_MEMORY = [
     torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 20.00 MiB"),
