@@ -1,18 +1,18 @@
 #!/usr/bin/env python3
 """Measure how well scores of translations predict bad ones, on line-aligned development sets.
 
-    python scripts/bench_confidence.py de-en --back en-de data/tatoeba/dev data/test/newstest2013
+    python scripts/bench_confidence.py de-en --rerank en-de data/tatoeba/dev data/test/newstest2013
 
 A set is a path without ".LANGUAGE" and the suffix. For each score: Spearman's rank correlation with the sentence chrF.
-For the guards of `translate text`: how many sentences they call suspicious, and the share of those whose chrF is below
-the median of the set. BLEU and chrF of the whole set. Each is measured without the two-way check ("alone") and with it
-("two_way"), which also chooses other translations. The last line is a JSON record.
+For the checks of `translate text`: how many sentences they call suspicious, and the share of those whose chrF is below
+the median of the set. BLEU and chrF of the whole set. Each is measured without reranking ("alone") and with it
+("reranked"), which also chooses other translations. The last line is a JSON record.
 
     mean       mean log-probability of a token: `Translation.confidence`
     sum        log-probability of the translation
     gnmt       the same with the length penalty of the search
-    back       mean log-probability of a token of the source given the translation, by the model of --back
-    two_way    mean + 0.25 back: `Translation.trust` with the two-way check
+    reverse    mean log-probability of a token of the source given the translation: `Translation.reverse_log_prob`
+    reranked   `Translation.rerank_score`
 """
 
 import argparse
@@ -28,7 +28,7 @@ from tqdm import tqdm
 from translate.corpus.lines import read_lines
 from translate.experiments.table import rank_correlation
 from translate.inference.translator import Translator
-from translate.text.translation import SUSPICIOUS, Translation
+from translate.text.translation import Translation
 from translate.training.run import commit
 
 
@@ -37,13 +37,13 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("model", help="name of a model, or a folder")
     parser.add_argument("sets", nargs="+", type=Path, help="development sets")
-    parser.add_argument("--back", help="model of the opposite direction")
+    parser.add_argument("--rerank", help="model of the opposite direction")
     parser.add_argument("--suffix", default=".gz", help="end of the file names (default: .gz)")
     parser.add_argument("--lines", type=int, help="use only the first lines of each set")
     args = parser.parse_args(argv)
-    translators = {"alone": Translator.load(args.model)}
-    if args.back:
-        translators["two_way"] = Translator.load(args.model, two_way=args.back)
+    translators = {"alone": Translator.load(args.model, format="lines")}
+    if args.rerank:
+        translators["reranked"] = Translator.load(args.model, rerank=args.rerank, format="lines")
     sets = {
         f"{path.parent.name}/{path.name}": measure(translators, path, args.suffix, args.lines)
         for path in tqdm(args.sets, unit=" sets")
@@ -52,7 +52,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         "kind": "bench_confidence",
         "commit": commit(),
         "model": args.model,
-        "back": args.back,
+        "rerank": args.rerank,
         "precision": getattr(translators["alone"].engine, "precision", None),
         "sets": sets,
     }
@@ -66,7 +66,7 @@ def measure(
     """Return the measurements of one set with each translator.
 
     Args:
-        translators: without and with the two-way check.
+        translators: without and with reranking.
         path, suffix: the names of both files without the language.
         n_lines: number of lines to use, from the first; None uses all.
     """
@@ -74,10 +74,7 @@ def measure(
     sources, references = (
         list(read_lines(Path(f"{path}.{side}{suffix}")))[:n_lines] for side in (spec.source, spec.target)
     )
-    return {
-        name: measured(list(translator.passages(sources, splits=False)), references)
-        for name, translator in translators.items()
-    }
+    return {name: measured(list(translator.passages(sources)), references) for name, translator in translators.items()}
 
 
 def measured(found: Sequence[Translation], references: Sequence[str]) -> dict[str, object]:
@@ -99,14 +96,10 @@ def suspicious(found: Sequence[Translation], below: Sequence[bool]) -> dict[str,
     """Return the number of suspicious sentences, and the share of them below the median.
 
     Args:
-        found: the translations, with the flags of the guards.
+        found: the translations, with the flags of the checks.
         below: whether the chrF of each is below the median.
     """
-    chosen = [
-        is_below
-        for one, is_below in zip(found, below, strict=True)
-        if one.improbable or not (SUSPICIOUS - {"confidence"}).isdisjoint(one.flags)
-    ]
+    chosen = [is_below for one, is_below in zip(found, below, strict=True) if one.suspicious]
     return {"sentences": len(chosen), "below_median": round(sum(chosen) / max(1, len(chosen)), 3)}
 
 
@@ -117,9 +110,9 @@ def scores_of(found: Sequence[Translation]) -> dict[str, list[float]]:
         "sum": [one.log_prob for one in found],
         "gnmt": [one.score for one in found],
     }
-    if any(one.back is not None for one in found):
-        scores["back"] = [one.back or 0.0 for one in found]
-        scores["two_way"] = [one.trust for one in found]
+    if any(one.rerank_score is not None for one in found):
+        scores["reverse"] = [one.reverse_log_prob or 0.0 for one in found]
+        scores["reranked"] = [one.confidence if one.rerank_score is None else one.rerank_score for one in found]
     return scores
 
 

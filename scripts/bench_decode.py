@@ -32,9 +32,10 @@ from contenders import Answer, answer_tasks, machine, median_ratio, peak_mb, sta
 from results import decoding_table
 
 from transformer.search.model_step import pad_batch
-from translate.commands.messages import say
+from translate.config.decoding import TranslationOptions
+from translate.errors import say
 from translate.evaluation.scores import corpus_bleu
-from translate.inference.engine import TorchEngine
+from translate.inference.engines import TorchEngine
 from translate.inference.translator import Translator
 from translate.machine import tune_malloc
 from translate.models import folder as model_folder
@@ -159,8 +160,8 @@ def ours(args: argparse.Namespace, folder: Path) -> Run:
     """Return this toolkit's translator, one sentence a line."""
     tune_malloc()
     engine = TorchEngine(ModelFolder.open(folder), "bf16" if args.work == "ours-bf16" else "fp32")
-    translator = Translator(engine, beam_size=args.beam, length_penalty="average")
-    return lambda lines: [translation.text for translation in translator.translate(lines)]
+    translator = Translator(engine, TranslationOptions(beam_size=args.beam, length_penalty="average"))
+    return lambda lines: [translation.text for translation in translator.translate_lines(lines)]
 
 
 def ctranslate2(args: argparse.Namespace, folder: Path) -> Run:
@@ -189,7 +190,7 @@ def ctranslate2(args: argparse.Namespace, folder: Path) -> Run:
 
 def hugging_face(args: argparse.Namespace, folder: Path) -> Run:
     """Return Hugging Face's `generate` on batches of similar length."""
-    from translate.exchange.marian_folder import quiet_transformers
+    from translate.exchange.marian import quiet_transformers
 
     with quiet_transformers() as transformers:
         model = transformers.MarianMTModel.from_pretrained(f"{args.exports}/hf", local_files_only=True).eval()

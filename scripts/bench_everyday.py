@@ -29,25 +29,24 @@ _LOOP = re.compile(r"([^\s\d]+?)\1{3,}|\b(\w+(?:\W+\w+){0,4}?)(?:\W+\2\b){2,}")
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Translate the list, print failures and the record."""
-    from translate.commands.text import open_translator
-    from translate.options.translating import Text
+    from translate.commands.text import Text, open_translator
 
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("model", help="name of an installed model, or a folder")
     parser.add_argument("--list", type=Path, help="items and answers; by default those of the model's languages")
-    parser.add_argument("--unguarded", action="store_true", help="translate without the guards of `text`")
+    parser.add_argument("--no-checks", action="store_true", help="translate without the checks of `text`")
     args = parser.parse_args(argv)
-    translator = open_translator(Text(model=Path(args.model)))
+    translator = open_translator(Text(model=Path(args.model), checks=not args.no_checks))
     spec = translator.engine.spec
     path = args.list or DATA / f"everyday.{spec.source}-{spec.target}.tsv"
     items = read(path)
     verdicts = []
-    translations = translator.passages(list(items), guarded=not args.unguarded)
+    translations = translator.passages(list(items))
     for translation, (item, accepted) in zip(translations, items.items(), strict=True):
         verdicts.append(judge(accepted, translation.text))
         if verdicts[-1] != GOOD:
             print(f"{item} -> {translation.text}  (accepted: {accepted[0]})")
-    asked = {"model": args.model, "list": path.name, "guarded": not args.unguarded}
+    asked = {"model": args.model, "list": path.name, "checks": not args.no_checks}
     print(json.dumps({"kind": "bench_everyday", **asked, **totals(verdicts)}))
     return 0
 

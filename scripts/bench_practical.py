@@ -20,9 +20,8 @@ from pathlib import Path
 
 from sacrebleu import corpus_chrf
 
-from translate.commands.text import open_translator
+from translate.commands.text import Text, open_translator
 from translate.files import write_json
-from translate.options.translating import Text
 from translate.training.run import commit
 
 DATA = Path(__file__).resolve().parent / "data"
@@ -76,9 +75,9 @@ def rows(langpair: str, phrases: bool = False) -> list[list[str]]:
     return [[topic, english, german] for topic, german, english in found] if phrases and langpair == "en-de" else found
 
 
-def answers(model: Path | str, two_way: bool = False, phrases: bool = False) -> list[Answer]:
+def answers(model: Path | str, phrases: bool = False) -> list[Answer]:
     """Return the sentences of the model's languages with its translations, as `translate text` makes them."""
-    translator = open_translator(Text(model=Path(model), two_way=two_way))
+    translator = open_translator(Text(model=Path(model)))
     spec = translator.engine.spec
     topics, sources, references = zip(*rows(f"{spec.source}-{spec.target}", phrases), strict=True)
     translations = (translation.text for translation in translator.passages(sources))

@@ -2,7 +2,7 @@
 """Measure the server under load on loopback, beside `translate text` on a file: one JSON record as the last line.
 
     python scripts/bench_serve.py de-en
-    python scripts/bench_serve.py de-en --one-way
+    python scripts/bench_serve.py de-en
     python scripts/bench_serve.py de-en --source data/test.de --clients 32 --book 10000 --requests 20000
 
     file      sentences/s of `translate text` on the lines, without the start
@@ -45,12 +45,11 @@ def main() -> int:
     spec = TranslationSpec.load(folder / "translation.json")
     lines = read(args.source, args.lines) if args.source else generated(args.lines)
     book = list(islice(cycle(lines), args.book))
-    opposite = None if args.one_way else registry.installed_opposite(folder)
-    model = {"model": args.model.name, "layers": layers(folder), "two_way": opposite is not None}
+    model = {"model": args.model.name, "layers": layers(folder)}
     record: dict[str, object] = {"kind": "bench_serve", **model, "lines": len(lines), **machine()}
     per_second = file_speed(folder, lines, args)
     record["file_per_second"] = round(per_second, 1)
-    with serving([folder, *([opposite] if opposite else [])], args) as (process, port):
+    with serving([folder], args) as (process, port):
         load = Load(port, spec.source, spec.target)
         load.send(lines[: args.clients], args.clients)  # the model is loaded and every client has had an answer
         alone = load.send(lines, args.clients)
@@ -192,7 +191,7 @@ def file_speed(folder: Path, lines: Sequence[str], args: argparse.Namespace) -> 
 
 def common(args: argparse.Namespace) -> list[str]:
     """Return the options that `translate text` and `translate serve` share."""
-    return [*(["--threads", str(args.threads)] if args.threads else []), *(["--one-way"] if args.one_way else [])]
+    return ["--threads", str(args.threads)] if args.threads else []
 
 
 @contextmanager
@@ -242,7 +241,6 @@ def parse_args() -> argparse.Namespace:
     parser.add_argument(
         "--requests", type=int, default=20_000, help="requests of the memory test (default: %(default)s)"
     )
-    parser.add_argument("--one-way", action="store_true", help="without the two-way check")
     parser.add_argument("--batch-tokens", type=int, default=512, help="of the server (default: %(default)s)")
     parser.add_argument("--threads", type=int, help="CPU threads (default: one per core)")
     return parser.parse_args()

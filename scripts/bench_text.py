@@ -80,7 +80,7 @@ def sentences(model: str, lines: Sequence[str], rounds: int) -> dict[str, float]
     for _ in range(rounds):
         total = dict.fromkeys(seconds, 0.0)
         for line, tokens in zip(lines, alone.tokens(lines), strict=True):
-            total["ours_ms"] += timed(partial(list, translator.stream([line])))
+            total["ours_ms"] += timed(partial(list, translator.translate_lines([line])))
             total["ct2_ms"] += timed(partial(alone.translate, [tokens]))
         for name, value in total.items():
             seconds[name].append(1000 * value / len(lines))
@@ -94,8 +94,8 @@ def file_speed(model: str, lines: Sequence[str], rounds: int) -> dict[str, float
     torch, alone = Translator.load(model, engine="torch"), Alone(translator)
     tokens = alone.tokens(lines)
     contenders: dict[str, Callable[[], object]] = {
-        "ours": lambda: list(translator.stream(lines)),
-        "torch": lambda: list(torch.stream(lines)),
+        "ours": lambda: list(translator.translate_lines(lines)),
+        "torch": lambda: list(torch.translate_lines(lines)),
         "ct2": lambda: alone.translate(tokens),
     }
     seconds: dict[str, list[float]] = {name: [] for name in contenders}

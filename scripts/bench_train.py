@@ -44,7 +44,7 @@ from translate.config.schema import TrainingConfig
 from translate.corpus.batches import Batch, Sampler, collate
 from translate.corpus.prepare import Prepared
 from translate.corpus.tokens import EncodedPairs
-from translate.exchange.marian_folder import marian_config
+from translate.exchange.marian import marian_config
 from translate.machine import choose_device, choose_dtype, keep_kernels, product_rate, tune_malloc
 from translate.training.optimizer import new_optimizer
 from translate.training.update import Updater, precision, sentence_lengths, update_flops

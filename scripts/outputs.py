@@ -18,7 +18,7 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
-from translate.cli import main as translate
+from translate.commands.main import main as translate
 from translate.files import write_text
 
 ROOT = Path(__file__).resolve().parents[1]

@@ -20,13 +20,12 @@ from pathlib import Path
 from typing import Any, TypeGuard
 
 from pydantic import TypeAdapter
-from typer.testing import CliRunner
 
 from transformer.config import ModelConfig
-from translate.cli import app
-from translate.cli.verbs import GROUPS
+from translate.commands.main import GROUPS, options_of, program_help
 from translate.config import data, schema
 from translate.files import write_text
+from translate.options import help_text
 
 ROOT = Path(__file__).resolve().parents[1]
 FOLDER = ROOT / "docs" / "reference"
@@ -36,12 +35,12 @@ WIDTH = 100  # characters of a line of help
 APPLICATION = (
     "translate.inference.translator",
     "translate.text.translation",
-    "translate.inference.columns",
+    "translate.inference.translator",
     "translate.inference.research",
-    "translate.inference.terms",
+    "translate.inference.research",
     "translate.models.folder",
     "translate.models.registry",
-    "translate.pictures.words",
+    "translate.pictures.embeddings",
     "translate.corpus.tokenizer",
     "translate.corpus.grammar",
     "translate.config.load",
@@ -228,9 +227,9 @@ def commands() -> str:
     return page("Commands", *parts)
 
 
-def help_of(*verb: str) -> str:
+def help_of(verb: str | None = None) -> str:
     """Return the help of a verb, or of the program, as a code block."""
-    said = CliRunner().invoke(app, [*verb, "--help"], prog_name="translate", terminal_width=WIDTH).output
+    said = help_text(options_of(verb), verb, WIDTH) if verb else program_help(WIDTH)
     return f"```text\n{said.strip()}\n```"
 
 

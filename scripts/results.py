@@ -18,8 +18,8 @@ from pathlib import Path
 from typing import Any
 
 from translate.errors import UserError
-from translate.experiments.layout import rendered
 from translate.files import read_json, write_json, write_text
+from translate.tables import rendered
 from translate.training.checkpoints import step_of
 from translate.training.run import Run
 
@@ -187,21 +187,22 @@ def score_table(runs: Sequence[Record], published: Sequence[Record]) -> str:
 
 
 def check_table(records: Iterable[Record]) -> str:
-    """Return one row for each set that a shipped model translated, without and with the two-way check."""
+    """Return one row for each set that a shipped model translated, without and with reranking ("two_way" before)."""
     return table(
         {
             "model": record["model"],
             "set": name,
             "lines": f"{found['alone']['lines']:,}",
             "BLEU alone": f"{found['alone']['bleu']:.1f}",
-            "BLEU": f"{found['two_way']['bleu']:.1f}",
+            "BLEU": f"{reranked['bleu']:.1f}",
             "chrF alone": f"{found['alone']['chrf']:.1f}",
-            "chrF": f"{found['two_way']['chrf']:.1f}",
-            "suspicious": f"{found['two_way']['suspicious']['sentences']:,}",
-            "of these below the median chrF": _share(found["two_way"]["suspicious"]),
+            "chrF": f"{reranked['chrf']:.1f}",
+            "suspicious": f"{reranked['suspicious']['sentences']:,}",
+            "of these below the median chrF": _share(reranked["suspicious"]),
         }
         for record in records
         for name, found in record["sets"].items()
+        for reranked in (found.get("reranked") or found["two_way"],)
     )
 
 
@@ -354,7 +355,7 @@ def server_table(records: Iterable[Record]) -> str:
     return table(
         {
             "model": model_name(record),
-            "two-way check": "yes" if record.get("two_way") else "no",
+            "reranked": "yes" if record.get("two_way") else "no",
             "machine": machine_name(record),
             "clients": str(record["clients"]["n"]),
             "sentences/s": f"{record['clients']['per_second']:.0f}",

@@ -4,17 +4,16 @@
     python scripts/ship.py runs/de-en --to translate/models/de-en --weaknesses weaknesses.md
     python scripts/ship.py runs/de-en --to translate/models/de-en --weaknesses weaknesses.md --dtype bf16
 
-The run is compressed into RUN/DTYPE and scored there on the run's test sets, without and with the two-way check by the
-installed model of the other direction. The card names every corpus of the run and of the runs before it, with its
-licence from scripts/data/licences.toml; a corpus that is not listed there is an error. A person writes the weaknesses
-of the model.
+The run is compressed into RUN/DTYPE and scored there on the run's test sets. The card names every corpus of the run and
+of the runs before it, with its licence from configs/data/open.toml; a corpus that is not listed there is an error. A
+person writes the weaknesses of the model.
 """
 
 import argparse
+import functools
 import json
 import shutil
 import sys
-import tomllib
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -23,7 +22,9 @@ from bench_practical import answers, by_topic, chrf, sentences
 from results import Record, card_before, history, lineage, machine_name, score_cells, signatures, state_of, table
 
 from translate.commands import compress, evaluate
-from translate.config.load import load
+from translate.commands.compress import Compress
+from translate.commands.evaluate import Evaluate
+from translate.config.load import load, read_library
 from translate.config.schema import ExperimentConfig
 from translate.corpus.sources import describe
 from translate.errors import UserError
@@ -31,16 +32,13 @@ from translate.exchange.argos_package import NAMES
 from translate.files import read_json
 from translate.models.folder import FILES, TranslationSpec
 from translate.models.registry import Weights
-from translate.options.comparing import Evaluate
-from translate.options.managing import Compress
 
-DATA = Path(__file__).resolve().parent / "data"
-CHECKED = "two-way"  # folder of the scores with the two-way check, in that of the compressed model
+LIBRARY = Path(__file__).resolve().parents[1] / "configs" / "data" / "open.toml"
 BLOCK = "Each block shows the source, the reference and the translation."
 LICENCE = (
     "The weights are part of this repository, whose license is Apache-2.0. The corpora have their own licenses; "
-    "whether these extend to a model that was trained on them is not settled in law. `configs/permissive-de-en.toml` "
-    "uses only CC0, CC BY and public-domain text."
+    "whether these extend to a model that was trained on them is not settled in law. "
+    "`configs/recipes/permissive-de-en.toml` uses only CC0, CC BY and public-domain text."
 )
 SAMPLES = 20  # lines of the first test set on the card, evenly spaced, not selected
 
@@ -86,8 +84,6 @@ def ship(run: Path, to: Path, dtype: str, weaknesses: Path, best_source_tokens: 
         compress.run(Compress(model=run, out=small, dtype=dtype))  # type: ignore[arg-type]
     if not (small / "scores.json").exists():
         evaluate.run(Evaluate(systems=[small], out=small, engine="auto"))
-    if not (small / CHECKED / "scores.json").exists():  # as users run it
-        evaluate.run(Evaluate(systems=[small], out=small / CHECKED, engine="auto", two_way=True))
     card = "\n\n".join(chapters(run, small, weaknesses.read_text(encoding="utf-8").strip())) + "\n"
     to.mkdir(parents=True)
     for name in FILES:
@@ -109,7 +105,6 @@ def chapters(run: Path, small: Path, weaknesses: str) -> Iterator[str]:
     config, weights = load(run / "config.json"), Weights.read(small / "model.safetensors")
     scores = {
         weights.precision: read_json(small / "scores.json"),
-        f"{weights.precision}, two-way check": read_json(small / CHECKED / "scores.json"),
     }
     source, target = (NAMES.get(code, code) for code in (config.data.source, config.data.target))
     yield (
@@ -161,14 +156,23 @@ def corpora(config: ExperimentConfig) -> list[str]:
     return [describe(source) for source in (*config.data.train, *old)]
 
 
+@functools.cache
+def licences() -> dict[str, dict[str, str]]:
+    """Return name, licence and origin of every corpus by its path, or by its kind if it ships with the project."""
+    found = {"grammar": {"title": "grammar", "licence": "Apache-2.0", "origin": "this project"}}
+    for group in read_library(LIBRARY).values():
+        for name, corpus in group.items():
+            for language in ("de", "en"):
+                key = corpus.get("path", corpus.get("kind", "")).replace("{language}", language)
+                found[key] = {"title": name, "licence": corpus["licence"], "origin": corpus["origin"]}
+    return found
+
+
 def licence_of(corpus: str) -> dict[str, str]:
     """Return title, licence and origin of a corpus by its name in reports; UserError if it is not listed."""
-    licences: dict[str, dict[str, str]] = tomllib.loads((DATA / "licences.toml").read_text(encoding="utf-8"))
-    path = Path(corpus.split()[0])
-    for key in (path.name.split(".")[0], f"{path.parent.name}/"):
-        if key in licences:
-            return licences[key]
-    raise UserError(f"{corpus}: has no entry in {DATA / 'licences.toml'}; a model ships with all its licences")
+    if (found := licences().get(corpus.split()[0])) is None:
+        raise UserError(f"{corpus}: has no entry in {LIBRARY}; a model ships with all its licences")
+    return found
 
 
 def training(run: Path) -> Iterator[str]:
@@ -209,7 +213,7 @@ def lines_of(title: str, card: str) -> list[str]:
 
 def practical(small: Path) -> str:
     """Return the chapter with the scores and translations of the practical sentences."""
-    found = answers(small, two_way=True)
+    found = answers(small)
     rows = [{"topic": topic, "chrF": str(value)} for topic, value in [*by_topic(found).items(), ("all", chrf(found))]]
     about = (
         f"{len(found)} sentences written for this project, translated with the settings of `translate text`. {BLOCK}"
@@ -246,7 +250,7 @@ def samples(config: ExperimentConfig, small: Path, run: Path) -> Iterator[str]:
     pairs = [
         json.loads(line) for line in (prepared / f"test.{name}.jsonl").read_text(encoding="utf-8").split("\n") if line
     ]
-    translations = (small / CHECKED / "hypotheses" / f"{name}.txt").read_text(encoding="utf-8").split("\n")
+    translations = (small / "hypotheses" / f"{name}.txt").read_text(encoding="utf-8").split("\n")
     for i in sorted({(2 * k + 1) * len(pairs) // (2 * SAMPLES) for k in range(SAMPLES)}):
         source, reference = pairs[i]
         yield f"    {source}\n    {reference}\n    {translations[i]}"

@@ -1,26 +1,30 @@
 """Every shipped experiment loads, builds its model, states its command, and matches the values of the paper."""
 
+import functools
 import json
+import os
 import re
+import tomllib
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from transformer.config import ModelConfig
-from translate.config.data import HubSource
-from translate.config.load import load
+from translate.config.data import HubSource, TsvSource
+from translate.config.load import load, read_library
 from translate.config.schema import ExperimentConfig
 from translate.corpus.sources import describe
-from translate.experiments.grid import load_grid
+from translate.experiments.grid import Grid, load_grid
 
 ROOT = Path(__file__).parents[1]
 FILES = sorted(path.relative_to(ROOT) for path in (ROOT / "configs").rglob("*.toml"))
-CONFIGS = [path.as_posix() for path in FILES if path.parent.name != "grids"]
-GRIDS = [path.as_posix() for path in FILES if path.parent.name == "grids"]
+TABLE3 = "configs/paper/table3.toml"
+GRIDS = [path.as_posix() for path in FILES if path.parent.name == "grids"] + [TABLE3]
+CONFIGS = [path.as_posix() for path in FILES if path.parent.name != "data" and path.as_posix() not in GRIDS]
 PAPER = json.loads((ROOT / "tests" / "transformer" / "paper.json").read_text(encoding="utf-8"))
 ROWS = [row["row"] for row in PAPER["table3"]]
-WMT = ["wmt14-en-de-base", "wmt14-en-de-big", "wmt14-en-fr-big", *(f"table3/{row}" for row in ROWS)]
+WMT = ["wmt14-en-de-base", "wmt14-en-de-big", "wmt14-en-fr-big", *ROWS]
 
 every_config = pytest.mark.parametrize("name", CONFIGS)
 every_wmt_config = pytest.mark.parametrize("name", WMT)
@@ -30,8 +34,15 @@ def experiment(name: str) -> ExperimentConfig:
     return load(ROOT / name)
 
 
+@functools.cache
+def table3() -> Grid:
+    return load_grid(ROOT / TABLE3, [])
+
+
 def wmt(name: str) -> ExperimentConfig:
-    return experiment(f"configs/{name}.toml")
+    """An experiment of the paper: a file, or a row of table 3."""
+    rows = {cell.row[0]: cell.config for cell in table3().cells}
+    return rows[name] if name in rows else experiment(f"configs/paper/{name}.toml")
 
 
 def model(config: ExperimentConfig) -> ModelConfig:
@@ -45,8 +56,30 @@ def header(name: str) -> str:
 
 
 def test_the_named_experiments_exist() -> None:
-    names = {"demo", "de-en", "en-de", "multi30k-de-en", "multi30k-en-de", "tatoeba-de-en", "iwslt14-de-en", *WMT}
-    assert {f"configs/{name}.toml" for name in names} <= set(CONFIGS)
+    recipes = {"multi30k-de-en", "multi30k-en-de", "tatoeba-de-en", "iwslt14-de-en", "permissive-de-en"}
+    assert {"configs/demo.toml", *(f"configs/recipes/{name}.toml" for name in recipes)} <= set(CONFIGS)
+
+
+def test_the_folder_is_small_and_no_file_extends_one_that_extends_another() -> None:
+    assert len(FILES) <= 35
+    bases = {path: tomllib.loads((ROOT / path).read_text(encoding="utf-8")).get("extends") for path in FILES}
+    chains = [path for path, base in bases.items() if base and bases[Path(os.path.normpath(path.parent / base))]]
+    assert chains == []
+
+
+def test_the_library_names_a_licence_and_an_origin_for_every_corpus() -> None:
+    for group in read_library(ROOT / "configs" / "data" / "open.toml").values():
+        for name, corpus in group.items():
+            assert corpus["licence"], name
+            assert corpus["origin"], name
+
+
+def test_a_dictionary_of_the_library_is_read_in_the_direction_of_the_experiment() -> None:
+    for source, target in (("de", "en"), ("en", "de")):
+        config = load(ROOT / "configs/shipped/de-en-1.toml", [f'data.source="{source}"', f'data.target="{target}"'])
+        tables = [table for table in config.data.train if isinstance(table, TsvSource)]
+        assert tables
+        assert {(table.source, table.target) for table in tables} == {((0, 1) if source == "de" else (1, 0))}
 
 
 @every_config
@@ -96,7 +129,7 @@ def test_training_and_decoding_are_the_papers(name: str) -> None:
 
 @pytest.mark.parametrize("row", PAPER["table3"], ids=ROWS)
 def test_a_row_of_table_3_holds_the_papers_values(row: dict[str, Any]) -> None:
-    config = wmt(f"table3/{row['row']}")
+    config = wmt(row["row"])
     built = model(config)
     found = {
         **vars(built),
@@ -112,23 +145,31 @@ def test_a_row_of_table_3_holds_the_papers_values(row: dict[str, Any]) -> None:
     assert config.training.average_last == 1
 
 
-@pytest.mark.parametrize("row", PAPER["table3"], ids=ROWS)
-def test_a_row_of_table_3_claims_the_papers_scores_on_newstest2013(row: dict[str, Any]) -> None:
-    name = f"configs/table3/{row['row']}.toml"
-    claim = next(line for line in header(name).splitlines() if line.startswith("# Claims: "))
-    assert "newstest2013" in claim
-    assert f"perplexity {row['perplexity']:.2f}" in claim
-    assert f"BLEU {row['bleu']:.1f}" in claim
-    assert list(experiment(name).data.test) == ["newstest2013"]
+def test_the_grid_of_table_3_has_every_row_with_the_papers_scores_on_newstest2013() -> None:
+    grid = table3()
+    assert [cell.row[0] for cell in grid.cells] == ROWS
+    assert grid.score_on == ("valid",)
+    assert grid.cells[0].config.data.valid == experiment("configs/paper/wmt14-en-de-base.toml").data.valid
+    assert grid.published is not None
+    assert grid.published.perplexity == {row["row"]: row["perplexity"] for row in PAPER["table3"]}
+    assert grid.published.bleu == {row["row"]: row["bleu"] for row in PAPER["table3"]}
 
 
 def test_no_two_rows_of_table_3_are_the_same_experiment() -> None:
-    assert len({wmt(f"table3/{row}").model_dump_json() for row in ROWS}) == len(ROWS)
+    assert len({wmt(row).model_dump_json() for row in ROWS}) == len(ROWS)
+
+
+@pytest.mark.parametrize(("name", "seconds", "n"), [("base", 0.4, 5), ("big", 1.0, 20)])
+def test_checkpoints_are_averaged_that_are_ten_minutes_apart(name: str, seconds: float, n: int) -> None:
+    """Section 6.1, with the time of a step of section 5.2."""
+    training = wmt(f"wmt14-en-de-{name}").training
+    assert training.save_every == 600 / seconds
+    assert training.average_last == n <= training.keep_last
 
 
 @pytest.mark.parametrize(("name", "size"), [("wmt14-en-de-base", "base"), ("wmt14-en-de-big", "big")])
 def test_the_models_of_table_2_are_those_of_table_3_with_averaged_checkpoints(name: str, size: str) -> None:
-    config, row = wmt(name), wmt(f"table3/{size}")
+    config, row = wmt(name), wmt(size)
     assert model(config) == model(row)
     assert config.training.max_steps == row.training.max_steps
     assert config.training.average_last == PAPER["average_last"][size]

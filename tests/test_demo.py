@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from translate.cli import main
+from translate.commands.main import main
 
 ROOT = Path(__file__).parent.parent
 

@@ -17,12 +17,12 @@ from unittest import mock
 
 import pytest
 import torch
-import typer
 
 from tests.programs import program
 from transformer import layers
-from translate.cli import app, main
+from translate.commands.main import VERBS, main, options_of
 from translate.corpus.grammar import generate
+from translate.options import names_of
 
 outputs = program("outputs")
 
@@ -146,9 +146,7 @@ def test_links_lead_somewhere(name: str):
 
 def options() -> set[str]:
     """Every option of every verb."""
-    group = typer.main.get_command(app)
-    commands = [group, *group.commands.values()]
-    return {name for command in commands for parameter in command.params for name in parameter.opts}
+    return {"--version", "--debug", "--completion"} | {name for verb in VERBS for name in names_of(options_of(verb))}
 
 
 @EVERY_PAGE
@@ -163,7 +161,7 @@ def test_options_and_settings_that_are_named_exist(name: str):
         "--help",
         "--gpus",
         "--cpus",
-    }  # options of torchrun, typer, comet-score, docker
+    }  # options of torchrun, comet-score, docker
     code = re.findall(r"`([^`\n]+)`", page(name))
     known = options()
     for option in {option for text in code for option in re.findall(r"(?<![\w-])--[a-z][\w-]*", text)} - foreign:
@@ -237,12 +235,12 @@ def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def put_multi30k(folder: Path) -> None:
     """Write the files that the last pages of the guide need: a smaller experiment, a corpus, records."""
-    for part in ("configs", "data/multi30k"):
+    for part in ("configs/recipes", "data/multi30k"):
         (folder / part).mkdir(parents=True)
     shutil.copytree(ROOT / "scripts" / "results", folder / "scripts" / "results")
     name = "multi30k-de-en"
-    experiment = (ROOT / "configs" / f"{name}.toml").read_text(encoding="utf-8")
-    (folder / "configs" / f"{name}.toml").write_text(smaller(experiment), encoding="utf-8")
+    experiment = (ROOT / "configs" / "recipes" / f"{name}.toml").read_text(encoding="utf-8")
+    (folder / "configs" / "recipes" / f"{name}.toml").write_text(smaller(experiment), encoding="utf-8")
     for own, theirs in (("train", "train"), ("valid", "val"), ("test", "test_2016_flickr")):
         for language in ("de", "en"):
             text = (folder / f"{own}.{language}").read_bytes()
@@ -336,7 +334,7 @@ def test_the_commands_and_python_examples_run(
 
 def test_the_experiments_of_the_readme_and_of_the_guide_are_made_smaller():
     (of_readme,) = blocks(README, "toml")
-    for experiment in (of_readme, (ROOT / "configs" / "multi30k-de-en.toml").read_text(encoding="utf-8")):
+    for experiment in (of_readme, (ROOT / "configs" / "recipes" / "multi30k-de-en.toml").read_text(encoding="utf-8")):
         assert len(set(experiment.split("\n")) - set(smaller(experiment).split("\n"))) == 3
 
 

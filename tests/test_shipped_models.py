@@ -9,7 +9,7 @@ import pytest
 
 import translate
 from tests.programs import SCRIPTS, program
-from translate.cli import main
+from translate.commands.main import main
 from translate.inference.translator import Translator
 from translate.models.folder import ModelFolder
 
@@ -58,9 +58,23 @@ def test_the_question_is_answered(german: Translator) -> None:
     "text",
     ["Das Konzert beginnt heute Abend um 8 Uhr.", "Hotel", "Name", "Computer", "Es sind 20 Leute da.", "Hallo Anna!"],
 )
-def test_the_guards_do_not_change_a_good_translation(german: Translator, text: str) -> None:
-    (guarded,), (free,) = german.passages([text]), german.passages([text], guarded=False)
-    assert (guarded.text, guarded.suspicious) == (free.text, False)
+def test_the_checks_do_not_change_a_good_translation(german: Translator, text: str) -> None:
+    (checked,), (free,) = german.passages([text]), german.translate_lines([text])
+    assert (checked.text, checked.suspicious) == (free.text, False)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Die Adresse ist 192.168.100.200.",
+        "Rufen Sie 800.123.456 an.",
+        "Das Konto ist 123.456.789.",
+        "Windows 8.1 und 2 GB",
+        "Die Zimmer 101,102,103 sind frei.",
+    ],
+)
+def test_every_digit_group_survives(german: Translator, text: str) -> None:
+    assert re.findall(r"\d+", german(text)) == re.findall(r"\d+", text)
 
 
 def test_ambiguous_numbers_keep_their_separators(german: Translator) -> None:

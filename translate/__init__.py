@@ -8,14 +8,13 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from translate.errors import UserError
-    from translate.inference.columns import ColumnTranslator
-    from translate.inference.translator import Translator
+    from translate.inference.translator import ColumnTranslator, Translator
     from translate.text.translation import Translation
 
     __version__: str
 
 _HOMES = {
-    "ColumnTranslator": "inference.columns",
+    "ColumnTranslator": "inference.translator",
     "Translation": "text.translation",
     "Translator": "inference.translator",
     "UserError": "errors",

@@ -2,6 +2,6 @@
 
 import sys
 
-from translate.cli import main
+from translate.commands.main import main
 
 sys.exit(main())

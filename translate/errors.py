@@ -1,6 +1,9 @@
-"""Errors caused by user input: one sentence that says what, where and how to mend it; and the type of messages."""
+"""Errors caused by user input: one sentence that says what, where and how to mend it; messages; optional packages."""
 
+import sys
 from collections.abc import Callable
+from importlib import import_module
+from typing import Any
 
 Say = Callable[[str], None]  # shows one message to the user
 
@@ -11,3 +14,18 @@ class UserError(Exception):
 
 class Terminated(KeyboardInterrupt):
     """SIGTERM asked the process to end; the command exits with code 143, as Ctrl-C does with 130."""
+
+
+def say(message: str) -> None:
+    """Write one line to stderr, after the program's name; line breaks in the message become spaces."""
+    lines = (line.strip() for line in message.splitlines())
+    print(f"translate: {' '.join(line for line in lines if line)}", file=sys.stderr, flush=True)
+
+
+def optional_package(name: str, extra: str) -> Any:  # Any: mypy checks alike whether or not the package is installed
+    """Import a package; UserError names the extra to install if it is missing or broken."""
+    try:
+        return import_module(name)
+    except (ImportError, OSError) as error:  # OSError: a shared library is missing
+        command = f"pip install '.[{extra}]'"
+        raise UserError(f"this needs the package {name}: {command} in a clone of this project") from error

@@ -1,4 +1,8 @@
-"""Properties of this machine: device, precision, and settings of the memory allocator."""
+"""Properties of this machine: device, precision, cores, memory, and settings of the memory allocator.
+
+"Cores" and "memory" are what this process may use. In a container with 2 of 64 cores, PyTorch would start 64 threads,
+which wait for each other.
+"""
 
 import ctypes
 import ctypes.util
@@ -6,16 +10,15 @@ import math
 import os
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
-
-from translate import control_group
 
 if TYPE_CHECKING:
     import torch
 
 M_TRIM_THRESHOLD, M_TOP_PAD, M_MMAP_THRESHOLD = -1, -2, -3
+CONTROL_GROUPS = Path("/proc/self/cgroup"), Path("/sys/fs/cgroup")
 ALLOCATORS = ("tcmalloc_minimal", "tcmalloc", "jemalloc")
 
 
@@ -40,13 +43,30 @@ def n_cores() -> int:
 
 def usable_cores() -> int:
     """Return the number of cores whose time this process may use; part of a core counts as one."""
-    limit = control_group.cpu_limit()
+    limit = cpu_limit()
     return assigned_cores() if limit is None else max(1, min(assigned_cores(), math.ceil(limit)))
 
 
 def assigned_cores() -> int:
     """Return the number of cores on which this process may run, however little of their time."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def cpu_limit(process: Path = CONTROL_GROUPS[0], tree: Path = CONTROL_GROUPS[1]) -> float | None:
+    """Return how many cores' time Linux lets this process use, such as 1.5; None without a limit.
+
+    Containers, services and jobs have such limits.
+
+    Args:
+        process: the file that names the groups of the process.
+        tree: where the groups are mounted, of version 1 or 2.
+    """
+    limits = []
+    for group in _groups("cpu", process, tree):
+        quota = _words(group / "cpu.max") or _words(group / "cpu.cfs_quota_us") + _words(group / "cpu.cfs_period_us")
+        if len(quota) == 2 and quota[0].isdecimal():  # "max" or -1 is no limit
+            limits.append(int(quota[0]) / int(quota[1]))
+    return min(limits, default=None)
 
 
 def choose_device() -> "torch.device":
@@ -129,8 +149,30 @@ def memory() -> tuple[int, int]:
         return 0, 0
     sizes = {name: int(kib) * 1024 for name, kib, *_ in words}
     total, free = sizes["MemTotal:"], sizes.get("MemAvailable:", 0)
-    limit = control_group.free_memory()
+    limit = memory_limit()
     return (total, free) if limit is None else (min(total, limit[0]), min(free, limit[1]))
+
+
+def memory_limit(process: Path = CONTROL_GROUPS[0], tree: Path = CONTROL_GROUPS[1]) -> tuple[int, int] | None:
+    """Return the bytes that this process and the others of its group may use, and how many of them are free.
+
+    Cached files that were not used recently count as free, since the kernel drops them first. If groups contain each
+    other, the one with the least free memory counts. None without a limit.
+
+    Args:
+        process: the file that names the groups of the process.
+        tree: where the groups are mounted, of version 1 or 2.
+    """
+    found = []
+    for group in _groups("memory", process, tree):
+        limit = _words(group / "memory.max") or _words(group / "memory.limit_in_bytes")
+        used = _words(group / "memory.current") or _words(group / "memory.usage_in_bytes")
+        if limit and limit[0].isdecimal() and used:
+            words = _words(group / "memory.stat")
+            counts = dict(zip(words[::2], words[1::2], strict=False))
+            cached = counts.get("total_inactive_file") or counts.get("inactive_file") or 0
+            found.append((int(limit[0]), max(0, int(limit[0]) - int(used[0]) + int(cached))))
+    return min(found, key=lambda memory: memory[1], default=None)
 
 
 def product_rate(
@@ -187,3 +229,28 @@ def choose_dtype(precision: str, device: "torch.device") -> "torch.dtype":
     if precision == "bf16" or (precision == "auto" and bf16_pays(device)):
         return torch.bfloat16
     return torch.float32
+
+
+def _groups(controller: str, process: Path, tree: Path) -> Iterator[Path]:
+    """Yield the folders of the groups that limit a process: its own and those that contain it.
+
+    In a container the path of the group may be that on the host, while `tree` begins at the group itself.
+    """
+    for line in _lines(process):
+        _, controllers, path = line.split(":", 2)
+        if controllers and controller not in controllers.split(","):
+            continue
+        top = tree / controller if controllers else tree  # version 2 has one tree for all
+        group = top / path.lstrip("/")
+        yield from (folder for folder in (group, *group.parents) if folder.is_relative_to(top))
+
+
+def _lines(path: Path) -> list[str]:
+    try:
+        return path.read_text(encoding="utf-8", errors="replace").splitlines()
+    except OSError:
+        return []
+
+
+def _words(path: Path) -> list[str]:
+    return [word for line in _lines(path) for word in line.split()]

@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.programs import SCRIPTS, program
+from translate.commands.text import Text
 
 bench = program("bench_everyday")
 HOUSE = ["house", "home"]
@@ -63,17 +64,19 @@ def test_the_totals_count_each_kind() -> None:
 def test_the_list_for_the_models_languages_is_used_and_failures_are_shown(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    def passages(texts: Sequence[str], *, guarded: bool) -> list[SimpleNamespace]:
-        assert not guarded
+    def passages(texts: Sequence[str]) -> list[SimpleNamespace]:
         return [SimpleNamespace(text="Wasser" if text == "water" else "?") for text in texts]
 
     parts = SimpleNamespace(spec=SimpleNamespace(source="en", target="de"))
-    monkeypatch.setattr(
-        "translate.commands.text.open_translator", lambda _: SimpleNamespace(engine=parts, passages=passages)
-    )
-    assert bench.main(["any", "--unguarded"]) == 0
+
+    def opened(options: Text) -> SimpleNamespace:
+        assert not options.checks
+        return SimpleNamespace(engine=parts, passages=passages)
+
+    monkeypatch.setattr("translate.commands.text.open_translator", opened)
+    assert bench.main(["any", "--no-checks"]) == 0
     *failures, record = capsys.readouterr().out.splitlines()
     assert "milk -> ?  (accepted: Milch)" in failures
     assert len(failures) == 199
-    expected = {"list": "everyday.en-de.tsv", "guarded": False, "accepted": 1, "loops": 0, "too_long": 0}
+    expected = {"list": "everyday.en-de.tsv", "checks": False, "accepted": 1, "loops": 0, "too_long": 0}
     assert json.loads(record).items() >= expected.items()

@@ -4,13 +4,13 @@ import re
 from typing import get_args
 
 import pytest
-from typer.main import get_command
 
 from tests.programs import SCRIPTS, program
 from transformer.config import ModelConfig
-from translate.cli import app
+from translate.commands.main import VERBS, options_of
 from translate.config.data import Source
 from translate.config.schema import ExperimentConfig
+from translate.options import names_of
 
 reference = program("reference")
 PAGES: dict[str, str] = reference.pages()
@@ -61,13 +61,11 @@ def test_settings_show_the_section_of_the_paper() -> None:
 
 
 def test_every_command_and_option_is_there() -> None:
-    for verb, command in get_command(app).commands.items():
+    for verb in VERBS:
         (text,) = re.findall(
             rf"^### translate {verb}\n\n```text\n(.*?)^```", PAGES["commands.md"], re.DOTALL | re.MULTILINE
         )
-        assert all(
-            option in text for parameter in command.params for option in parameter.opts if option.startswith("-")
-        )
+        assert all(option in text for option in names_of(options_of(verb)))
 
 
 @pytest.mark.parametrize("path", ["README.md", *sorted(str(path.relative_to(DOCS)) for path in DOCS.rglob("*.md"))])

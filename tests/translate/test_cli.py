@@ -17,19 +17,18 @@ from pathlib import Path
 import pytest
 
 import translate.inference.translator
-from translate.cli import main
-from translate.cli.dispatch import with_verb
-from translate.cli.verbs import GROUPS, VERBS, command_of
-from translate.commands.reading import ArrivingLines
-from translate.config.decoding import MAX_ALPHA, MAX_BEAM_SIZE
+from translate.commands.lines import ArrivingLines
+from translate.commands.main import GROUPS, VERBS, main, options_of, with_verb
+from translate.commands.prepare import Prepare
+from translate.commands.train import Train
+from translate.config.decoding import MAX_ALPHA, MAX_BEAM_SIZE, TranslationOptions
 from translate.errors import UserError
 from translate.inference.translator import Translator
 from translate.models.folder import ModelFolder
-from translate.options.declaring import Alpha, Beam
-from translate.options.training import Prepare, Train
+from translate.options import Alpha, Beam
 
 COMMAND = [sys.executable, "-m", "translate"]
-LINES = ["--format", "lines", "--no-guards"]  # every line is one sentence, as in `decode`
+LINES = ["--format", "lines", "--no-checks"]  # every line is one sentence, as in `decode`
 
 
 @pytest.fixture
@@ -89,7 +88,7 @@ import sys
 events = []
 sys.addaudithook(lambda event, _: events.append(event) if event.startswith(("socket", "_thread.start")) else None)
 import transformer, translate
-from translate.cli import main
+from translate.commands.main import main
 for arguments in [["--help"], ["--version"], *([verb, "--help"] for verb in {list(VERBS)})]:
     assert main(arguments) == 0, arguments
 heavy = ("torch", "rich", "datasets", "sacrebleu", "matplotlib", "fastapi", "ctranslate2", "pandas", "pyarrow")
@@ -110,15 +109,35 @@ def test_every_verb_has_a_help_text_without_code(verb: str, capsys: pytest.Captu
     assert "Annotated" not in out
 
 
-def test_the_version_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["--version"]) == 0
-    assert capsys.readouterr().out == f"translate {translate.__version__}\n"
+def test_the_version_names_the_commit_of_a_checkout(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Of the program, wherever it is called; without a checkout it is the version alone."""
+    git = ["git", "-c", "user.name=a", "-c", "user.email=a@example.org"]
+    root = tmp_path / "checkout"
+    file = root / "translate" / "commands" / "main.py"
+    file.parent.mkdir(parents=True)
+    file.write_text("", encoding="utf-8")
+    monkeypatch.setattr("translate.commands.main.__file__", str(file))
+
+    def said() -> str:
+        assert main(["--version"]) == 0
+        return capsys.readouterr().out
+
+    assert said() == f"translate {translate.__version__}\n"
+    for arguments in (["init", "-q"], ["add", "-A"], ["commit", "-qm", "a"]):
+        subprocess.run([*git, *arguments], cwd=root, check=True)
+    asked = ["git", "rev-parse", "HEAD"]
+    commit = subprocess.run(asked, cwd=root, check=True, capture_output=True, text=True).stdout[:12]
+    assert said() == f"translate {translate.__version__} (commit {commit})\n"
+    file.write_text("changed", encoding="utf-8")
+    assert said() == f"translate {translate.__version__} (commit {commit} with changes)\n"
 
 
 def test_a_sentence_is_translated_without_a_verb(
     model: str, translator: Translator, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    (expected,) = translator.translate(["Guten Morgen"])
+    (expected,) = [*translator.translate_lines(["Guten Morgen"])]
     for arguments in (
         ["text", *LINES, "--model", model, "Guten Morgen"],
         ["-m", model, *LINES, "Guten Morgen"],
@@ -127,6 +146,20 @@ def test_a_sentence_is_translated_without_a_verb(
         ["decode", "--model", model, "Guten Morgen"],
     ):
         assert main(arguments) == 0
+        assert capsys.readouterr().out == expected.text + "\n"
+
+
+@pytest.mark.parametrize("text", ["- Hallo", "-5 Grad heute.", "-5", "-", "--- x", "-m", "--beam 3 ist", "-h"])
+@pytest.mark.parametrize("verb", ["text", "decode"])
+def test_text_that_begins_with_a_hyphen_is_translated(
+    verb: str, text: str, model: str, translator: Translator, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """As it is unless it is one word like an option or begins with an option, and always after "--"."""
+    (expected,) = translator.translate([text])
+    arguments = [verb, *(LINES if verb == "text" else []), "--model", model]
+    before = [] if text in ("-m", "-h") else [[text], [text, "--threads", "1"]]
+    for given in ([*arguments, *words] for words in [*before, ["--", text]]):
+        assert main(given) == 0
         assert capsys.readouterr().out == expected.text + "\n"
 
 
@@ -176,7 +209,7 @@ def test_verbs_are_listed_in_groups_with_one_line_each(capsys: pytest.CaptureFix
         for verb in verbs:
             line = re.search(rf"^  {verb}  .*\.$", out[position:], re.MULTILINE)
             assert line is not None, verb
-            assert len(line[0]) < 80
+            assert len(line[0]) <= 80
 
 
 def test_the_help_of_text_fits_on_a_screen(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
@@ -214,12 +247,12 @@ def test_threads_do_not_spin_for_long_unless_told_to(environment: dict[str, str]
 import ctypes, os, sys
 from importlib.util import find_spec
 from pathlib import Path
-from translate.cli import main
+from translate.commands.main import main
 main(["--version"])
 assert "torch" not in sys.modules
 print(os.environ.get("GOMP_SPINCOUNT"))
 torch = Path(find_spec("torch").origin).parent
-for library in [*torch.glob("lib/libgomp*"), *torch.parent.glob("torch.libs/libgomp*")]:
+for library in torch.glob("lib/libgomp*"), *torch.parent.glob("torch.libs/libgomp*"):
     ctypes.CDLL(library)
 """
     inherited = {k: v for k, v in os.environ.items() if k not in ("GOMP_SPINCOUNT", "OMP_WAIT_POLICY")}
@@ -264,6 +297,9 @@ MISTAKES = {
     "alpha out of range": "decode --model MODEL --alpha 10.5 Hallo",
     "unknown engine": "--model MODEL --engine fast Hallo",
     "unknown format": "--model MODEL --format pdf Hallo",
+    "no experiment file": "prepare",
+    "one word too many": "prepare a.toml b.toml",
+    "sentence like an option": "text --model MODEL -Hallo",
     "research option": "--model MODEL --n-best 3 Hallo",
     "alternatives in plain text": "decode --model MODEL --n-best 3 Hallo",
     "decode of a missing file": "decode --model MODEL --input gone.de",
@@ -352,7 +388,13 @@ def test_every_mistake_is_one_line_on_stderr_and_exit_code_2(
         ("truncated weights", ["model.safetensors"]),
         ("no model anywhere", ["--model", "make demo", "translate train"]),
         ("undecodable argument", ["line 1"]),
-        ("unknown option", ["--modle", "--help"]),
+        ("unknown option", ["--modle", "did you mean --model", "--help"]),
+        ("research option", ["--n-best", "translate decode"]),
+        ("beam too wide", ["--beam", "257", "at most 256"]),
+        ("unknown engine", ["--engine", "'fast'", "ctranslate2"]),
+        ("no experiment file", ["CONFIG", "translate prepare --help"]),
+        ("one word too many", ["'b.toml'"]),
+        ("sentence like an option", ["-Hallo", '"--"']),
         ("unknown key", ["sorce", "source"]),
     ],
 )
@@ -433,7 +475,7 @@ def test_stdin_is_translated_line_by_line(
     lines = ["der Hund singt.", "", " \t", "a\rb", "das\u2028Haus", "Ja.\r", "kein Zeilenende"]
     pipe(monkeypatch, "\n".join(lines).encode())
     assert main(["--model", model, *LINES]) == 0
-    expected = [t.text for t in translator.translate(lines)]
+    expected = [t.text for t in translator.translate_lines(lines)]
     assert capsys.readouterr().out == "".join(f"{text}\n" for text in expected)
 
 
@@ -456,8 +498,8 @@ def test_files_of_a_thousand_lines_are_translated_line_by_line(
 ) -> None:
     """For any number of lines read, translated or written at a time."""
     lines = [["Ja.", "", "der Hund\rsingt", "🙂", "\u2028", "am See " * 30][i * i % 11 % 6] for i in range(1000)]
-    expected = "".join(f"{t.text}\n" for t in translator.translate(lines))
-    monkeypatch.setattr("translate.commands.reading._CHUNK", 1999)
+    expected = "".join(f"{t.text}\n" for t in translator.translate_lines(lines))
+    monkeypatch.setattr("translate.commands.lines._CHUNK", 1999)
     monkeypatch.setattr("translate.commands.text._WINDOW_PIECES", 27)
     monkeypatch.setattr("translate.commands.text._WINDOWS_TO_RELEASE", 3)
     monkeypatch.setattr("translate.inference.translator.WINDOW", 17)
@@ -479,7 +521,7 @@ def test_json_is_one_object_a_line(model: str, translator: Translator, capsys: p
     assert main(["--model", model, *LINES, "--json", *lines]) == 0
     records = [json.loads(line) for line in capsys.readouterr().out.split("\n")[:-1]]
     assert [record["source"] for record in records] == lines
-    for record, translation in zip(records, translator.translate(lines), strict=True):
+    for record, translation in zip(records, [*translator.translate_lines(lines)], strict=True):
         assert record["text"] == translation.text
         assert record["score"] == pytest.approx(translation.score)  # another engine rounds differently
         assert record["log_prob"] == pytest.approx(translation.log_prob)
@@ -547,8 +589,8 @@ def test_an_output_without_write_permission_gives_a_one_line_error(
 
 def test_beam_and_alpha_reach_the_search(model: str, parts: ModelFolder, capsys: pytest.CaptureFixture[str]) -> None:
     lines = ["der Hund singt", "am See", "Ja."]
-    expected = [t.score for t in Translator(parts, beam_size=5, alpha=2.5).translate(lines)]
-    assert expected != [t.score for t in Translator(parts).translate(lines)]
+    expected = [t.score for t in Translator(parts, TranslationOptions(beam_size=5, alpha=2.5)).translate_lines(lines)]
+    assert expected != [t.score for t in Translator(parts).translate_lines(lines)]
     assert main(["decode", "--model", model, "--json", "--beam", "5", "--alpha", "2.5", *lines]) == 0
     assert [json.loads(line)["score"] for line in capsys.readouterr().out.split("\n")[:-1]] == expected
 
@@ -613,7 +655,7 @@ def test_a_terminal_gets_a_prompt_until_its_end(
     monkeypatch.setattr("builtins.input", type_in)
     assert main(["decode", "--model", model]) == 0
     captured = capsys.readouterr()
-    assert captured.out == translator.translate(["der Hund"])[0].text + "\n\n"
+    assert captured.out == [*translator.translate_lines(["der Hund"])][0].text + "\n\n"
     assert captured.err.count("\n") == 1
 
 
@@ -635,7 +677,10 @@ def test_options_reach_the_commands(monkeypatch: pytest.MonkeyPatch) -> None:
     ]  # fmt: skip
 
 
-@pytest.mark.parametrize("verb", VERBS)
-def test_each_verb_has_a_command_that_takes_its_options(verb: str) -> None:
+@pytest.mark.parametrize(("verb", "summary"), [pair for verbs in GROUPS.values() for pair in verbs.items()])
+def test_the_options_of_a_verb_fit_its_function_and_its_line_in_the_help(verb: str, summary: str) -> None:
     """The module is found by the verb's name, so a type checker cannot check the options."""
-    assert [parameter.annotation for parameter in signature(command_of(verb)).parameters.values()] == [VERBS[verb]]
+    options = options_of(verb)
+    run = sys.modules[options.__module__ if verb != "serve" else "translate.commands.serve"].run
+    assert [parameter.annotation for parameter in signature(run).parameters.values()] == [options]
+    assert (options.__doc__ or "").partition("\n")[0] == summary

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from translate.control_group import cpu_limit, free_memory
+from translate.machine import cpu_limit, memory_limit
 
 GIB = 2**30
 UNLIMITED = 2**63 - 4096  # what version 1 says without a limit
@@ -26,7 +26,7 @@ def group(tmp_path):
 def limits(tmp_path: Path, line: str):
     process = tmp_path / "cgroup"
     process.write_text(line + "\n")
-    return cpu_limit(process, tmp_path / "tree"), free_memory(process, tmp_path / "tree")
+    return cpu_limit(process, tmp_path / "tree"), memory_limit(process, tmp_path / "tree")
 
 
 @pytest.mark.parametrize(("quota", "cores"), [("150000 100000", 1.5), ("350000 50000", 7.0), ("max 100000", None)])
@@ -68,5 +68,5 @@ def test_no_tree_is_no_limit(tmp_path, line):
     process = tmp_path / "cgroup"
     process.write_text(line)
     assert cpu_limit(process, tmp_path / "tree") is None
-    assert free_memory(process, tmp_path / "tree") is None
+    assert memory_limit(process, tmp_path / "tree") is None
     assert cpu_limit(tmp_path / "no file", tmp_path) is None

@@ -114,7 +114,7 @@ def test_memory_is_returned_to_the_system_only_if_it_is_scarce(monkeypatch, free
 )
 def test_threads_follow_the_limit_of_a_container(monkeypatch, limit, environment, threads):
     monkeypatch.setattr(machine, "assigned_cores", lambda: 7)
-    monkeypatch.setattr(machine.control_group, "cpu_limit", lambda: limit)
+    monkeypatch.setattr(machine, "cpu_limit", lambda: limit)
     monkeypatch.setattr(machine.os, "environ", environment)
     machine.set_up_threads()
     assert environment.get("OMP_NUM_THREADS") == threads
@@ -122,12 +122,12 @@ def test_threads_follow_the_limit_of_a_container(monkeypatch, limit, environment
 
 
 def test_memory_follows_the_limit_of_a_container(monkeypatch):
-    monkeypatch.setattr(machine.control_group, "free_memory", lambda: None)
+    monkeypatch.setattr(machine, "memory_limit", lambda: None)
     total, free = machine.memory()
     if not total:
         pytest.skip("no /proc/meminfo")
     assert 0 < free < total
-    monkeypatch.setattr(machine.control_group, "free_memory", lambda: (2**20, 3))
+    monkeypatch.setattr(machine, "memory_limit", lambda: (2**20, 3))
     assert machine.memory() == (2**20, 3)
-    monkeypatch.setattr(machine.control_group, "free_memory", lambda: (2**62, 2**61))
+    monkeypatch.setattr(machine, "memory_limit", lambda: (2**62, 2**61))
     assert machine.memory()[0] == total

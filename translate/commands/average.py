@@ -1,13 +1,23 @@
 """`translate average`: the mean of several checkpoints as one model (6.1)."""
 
 from collections import Counter
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Annotated
 
-from translate.commands.messages import say
-from translate.errors import UserError
+from translate.errors import UserError, say
 from translate.models import folder as model_folder
 from translate.models import registry
-from translate.options.training import Average
+from translate.options import Out, argument, option
+
+
+@dataclass(frozen=True, kw_only=True)
+class Average:
+    """Average the weights of several checkpoints into one model."""
+
+    folders: Annotated[list[Path], argument("FOLDER", "Runs, checkpoints or models.")]
+    out: Out
+    last: Annotated[int, option("Checkpoints", "N", "Checkpoints taken from each run.", min=1)] = 5
 
 
 def run(options: Average) -> None:

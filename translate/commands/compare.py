@@ -1,18 +1,40 @@
 """`translate compare`: one HTML page that shows where two systems differ."""
 
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Annotated, Literal
 
 from translate.commands import systems
-from translate.commands.messages import say
-from translate.commands.paths import check_page
-from translate.commands.test_sets import find_sets
+from translate.commands.lines import check_page
+from translate.commands.systems import METRICS, TEST_SETS, Comparing, find_sets
 from translate.corpus.lines import read_lines
-from translate.errors import UserError
+from translate.errors import UserError, say
 from translate.evaluation.comparison import Comparison, compare
 from translate.evaluation.scores import metrics
 from translate.files import write_text
-from translate.options.comparing import Compare
-from translate.pictures.page import comparison_page
+from translate.options import FILES, OUTPUT, SYSTEM_HELP, argument, flag, option
+from translate.pictures.picture import comparison_page
+
+
+@dataclass(frozen=True, kw_only=True)
+class Compare(Comparing):
+    """Write a page that shows where two systems differ.
+
+    A system is a model, a run, or a file with its output. The page is one HTML file that needs no network.
+    """
+
+    baseline: Annotated[Path, argument("BASELINE", f"{SYSTEM_HELP}.")]
+    system: Annotated[Path, argument("SYSTEM", "The other one.")]
+    train: Annotated[
+        Path | None,
+        option(TEST_SETS, "FILE", "Target side of the training text, to count words [default: references]."),
+    ] = None
+    paired: Annotated[
+        Literal["bootstrap", "ar"], option(METRICS, "TEST", "bootstrap, or ar (approximate randomization).")
+    ] = "bootstrap"
+    sentences: Annotated[int, option(OUTPUT, "N", "Sentences with the largest gains and losses.", min=1)] = 15
+    out: Annotated[Path, option(FILES, "FILE", "The page.")] = Path("comparison.html")
+    force: Annotated[bool, flag(FILES, "--force", "Overwrite the page.")] = False
 
 
 def run(options: Compare) -> None:

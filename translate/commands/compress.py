@@ -1,10 +1,24 @@
 """`translate compress`: store a model's weights in fewer bits."""
 
-from translate.commands.messages import say
+from dataclasses import dataclass
+from typing import Annotated, Literal
+
+from translate.errors import say
 from translate.files import write_text
 from translate.models import folder as model_folder
 from translate.models import registry
-from translate.options.managing import Compress
+from translate.options import OUTPUT, NamedModel, Out, option
+
+
+@dataclass(frozen=True, kw_only=True)
+class Compress:
+    """Store a model's weights in fewer bits."""
+
+    model: NamedModel
+    out: Out
+    dtype: Annotated[
+        Literal["int8", "bf16", "fp32"], option(OUTPUT, "TYPE", "Type of the stored weights: int8, bf16 or fp32.")
+    ] = "int8"
 
 
 def run(options: Compress) -> None:

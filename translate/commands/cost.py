@@ -1,17 +1,47 @@
 """`translate cost`: parameters, operations, time and energy of an experiment before it is run."""
 
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Annotated
 
 from transformer.config import ModelConfig
-from translate.commands.messages import say
 from translate.commands.prepare import complete, default_folder
 from translate.config.load import load
 from translate.config.schema import ExperimentConfig
 from translate.corpus.manifest import Manifest, corpus_settings, differing, mixture, read_manifest
-from translate.errors import UserError
+from translate.errors import UserError, say
 from translate.experiments import cost
-from translate.experiments.layout import Form, rendered
-from translate.options.researching import Cost
+from translate.options import OUTPUT, Overrides, argument, flag, option
+from translate.tables import Form, rendered
+
+TRAINING = "Training"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Cost:
+    """Compute parameters, FLOPs, time and energy of an experiment.
+
+    These are tables 1 and 2 of the paper for any configuration. Nothing is trained.
+    """
+
+    config: Annotated[Path, argument("CONFIG", "Experiment file (TOML).")]
+    overrides: Overrides = None
+    tokens: Annotated[
+        float | None, option(TRAINING, "N", "Training tokens per side [default: from the experiment].", min=1)
+    ] = None
+    length: Annotated[
+        int | None, option(TRAINING, "N", "Tokens in a sentence [default: of the prepared corpus, or 30].", min=1)
+    ] = None
+    hardware: Annotated[str | None, option(TRAINING, "NAME", "One device, such as H100, or here [default: all].")] = (
+        None
+    )
+    utilisation: Annotated[
+        float | None,
+        option(
+            TRAINING, "X", "Share of the FLOP/s that training uses [default: the paper's base run].", min=1e-6, max=1
+        ),
+    ] = None
+    markdown: Annotated[bool, flag(OUTPUT, "--markdown", "Write Markdown.")] = False
 
 
 def run(options: Cost) -> None:

@@ -3,19 +3,34 @@
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Annotated
 
-from translate.commands.messages import say
-from translate.commands.paths import check_page
+from translate.commands.lines import check_page
 from translate.config.load import load
 from translate.config.schema import ExperimentConfig
 from translate.corpus.examination import Examination, examine, histogram, quantile
-from translate.experiments.layout import rendered
+from translate.errors import say
 from translate.files import write_text
-from translate.options.researching import Data
+from translate.options import OUTPUT, Overrides, argument, flag, option
 from translate.pictures.terminal import bar
+from translate.tables import rendered
 
 _WIDTH = 40  # columns of the longest bar
 _SHOWN = 160  # characters of an example
+
+
+@dataclass(frozen=True, kw_only=True)
+class Data:
+    """Examine the corpus of an experiment before training.
+
+    Lengths, duplicates, wrong language, mismatched numbers and punctuation, encodings, test overlap, vocabulary sizes.
+    """
+
+    config: Annotated[Path, argument("CONFIG", "Experiment file (TOML).")]
+    overrides: Overrides = None
+    html: Annotated[Path | None, option(OUTPUT, "FILE", "Also write a page of HTML.")] = None
+    force: Annotated[bool, flag(OUTPUT, "--force", "Overwrite the page.")] = False
 
 
 @dataclass(frozen=True)
@@ -45,7 +60,7 @@ def run(options: Data) -> None:
     chapters = report(config, examine(config))
     print("\n\n".join(map(_text, chapters)))
     if options.html is not None:
-        from translate.pictures.page import data_page
+        from translate.pictures.picture import data_page
 
         write_text(options.html, data_page(f"Data of {options.config.name}", chapters))
         say(f"wrote {options.html}")

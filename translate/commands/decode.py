@@ -4,23 +4,20 @@ import dataclasses
 import itertools
 import json
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated, Literal
 
-from translate.commands.messages import say
+from translate.commands.lines import Lines, Translating, check_paths, ended, open_lines, writable
 from translate.commands.notes import Notes
 from translate.commands.opening import find_model, set_up_torch
-from translate.commands.paths import check_paths
-from translate.commands.reading import Lines, ended, open_lines
-from translate.commands.sharing import n_processes
-from translate.commands.writing import writable
-from translate.config.decoding import DecodingConfig
+from translate.config.decoding import DecodingConfig, TranslationOptions
 from translate.corpus.lines import read_lines
-from translate.errors import UserError
+from translate.errors import UserError, say
 from translate.models import registry
 from translate.models.folder import ModelFolder
-from translate.options.translating import Decode
+from translate.options import COMPUTING, OUTPUT, SEARCH, Alpha, LengthPenalty, flag, option
 
 if TYPE_CHECKING:
     from transformer.search.sampling import Sampling
@@ -31,14 +28,101 @@ _WINDOW = 1024  # lines translated together: enough to batch sentences of simila
 Ids = tuple[int, ...]
 
 
+PREFIXES = "Forced prefixes"
+SAMPLING = "Sampling"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Decode(Translating):
+    """Translate line by line, with options for research.
+
+    Line n of the output is the translation of line n; no check follows.
+    """
+
+    precision: Annotated[Literal["fp32", "bf16"], option(COMPUTING, "TYPE", "fp32, or bf16: faster on some CPUs.")] = (
+        "fp32"
+    )
+    n_best: Annotated[int, option(OUTPUT, "N", "With --json, list the N best.", min=0, max=256)] = 0
+    align: Annotated[bool, flag(OUTPUT, "--align", "Add word alignments, such as 0-0 1-2.")] = False
+    alternatives: Annotated[
+        int, option(OUTPUT, "N", "With --json, list the N most probable other tokens at each position.", min=0, max=256)
+    ] = 0
+    alternatives_at: Annotated[
+        int | None,
+        option(
+            OUTPUT, "K", "With --alternatives, list the translations that continue from the others at token K.", min=0
+        ),
+    ] = None
+    paper: Annotated[
+        bool,
+        flag(SEARCH, "--paper", "The paper's settings: beam 4, alpha 0.6, at most 50 tokens more than the source."),
+    ] = False
+    alpha: Alpha = None
+    length_penalty: LengthPenalty = None
+    coverage: Annotated[float, option(SEARCH, "BETA", "Weight of the coverage penalty of GNMT.")] = 0.0
+    no_repeat: Annotated[int, option(SEARCH, "N", "Never repeat a sequence of N tokens.", min=0)] = 0
+    constrain: Annotated[
+        Path | None, option(SEARCH, "FILE", "Terms that must appear; each line is TARGET, or SOURCE, a tab, TARGET.")
+    ] = None
+    ensemble: Annotated[list[str] | None, option(SEARCH, "MODEL", "Average with this model too; repeatable.")] = None
+    prefix: Annotated[str | None, option(PREFIXES, "TEXT", "Beginning of every translation.")] = None
+    prefixes: Annotated[Path | None, option(PREFIXES, "FILE", "Beginning of each translation, line by line.")] = None
+    prefix_column: Annotated[bool, flag(PREFIXES, "--prefix-column", "Each input line is SOURCE, a tab, PREFIX.")] = (
+        False
+    )
+    sample: Annotated[bool, flag(SAMPLING, "--sample", "Draw translations instead of searching.")] = False
+    mbr: Annotated[
+        int,
+        option(
+            SAMPLING,
+            "N",
+            "Minimum Bayes risk: draw N, return the one most similar to the others (chrF).",
+            min=0,
+            max=256,
+        ),
+    ] = 0
+    temperature: Annotated[float, option(SAMPLING, "X", "Divide the logits by X.")] = 1.0
+    top_k: Annotated[int, option(SAMPLING, "N", "Draw from the N most probable tokens [default: all].", min=0)] = 0
+    top_p: Annotated[float, option(SAMPLING, "X", "Draw from the most probable tokens that make up the share X.")] = 1.0
+    seed: Annotated[int, option(SAMPLING, "N", "Random seed [default: 0].")] = 0
+
+    @property
+    def draws(self) -> bool:
+        """True if translations are drawn instead of searched."""
+        return self.sample or self.mbr > 0
+
+    def check(self) -> None:
+        """Raise UserError for options that exclude each other."""
+        if self.paper and (self.beam, self.alpha, self.length_penalty) != (None, None, None):
+            raise UserError("--paper sets the beam and the length penalty; leave out --beam, --alpha, --length-penalty")
+        if not self.draws and (self.temperature, self.top_k, self.top_p, self.seed) != (1.0, 0, 1.0, 0):
+            raise UserError("--temperature, --top-k, --top-p and --seed belong to sampling; add --sample")
+        if self.sample and self.mbr:
+            raise UserError("--mbr draws its own samples; leave out --sample")
+        if (self.prefix is not None) + (self.prefixes is not None) + self.prefix_column > 1:
+            raise UserError("--prefix, --prefixes and --prefix-column exclude each other; keep one of them")
+        if (self.n_best or self.alternatives) and not self.as_json:
+            raise UserError("--n-best and --alternatives list several translations or tokens per line; add --json")
+        if self.alternatives_at is not None and not self.alternatives:
+            raise UserError("--alternatives-at continues from other tokens; add --alternatives")
+        if self.alternatives_at is not None and self.n_best:
+            raise UserError("--alternatives-at and --n-best fill the same list; leave one out")
+        if self.draws and (self.paper or self.beam is not None or self.constrain or self.coverage):
+            raise UserError(
+                "--sample and --mbr draw and do not search; leave out --paper, --beam, --constrain and --coverage"
+            )
+        if self.draws and self.alternatives_at is not None:
+            raise UserError("--alternatives-at searches; leave out --sample and --mbr")
+        if self.mbr and self.n_best:
+            raise UserError("--mbr returns one of its samples; leave out --n-best")
+
+
 def run(options: Decode) -> None:
-    """Translate each line as one sentence, without guards.
+    """Translate each line as one sentence, without checks.
 
     Raises UserError for wrong input and for options that exclude each other.
     """
     options.check()
-    if n_processes() > 1:
-        raise UserError("translate decode runs in one process; under torchrun use translate text")
     check_paths(options)
     lines = open_lines(options)
     decoder = _Decoder(options)
@@ -61,9 +145,8 @@ class _Decoder:
     def __init__(self, options: Decode) -> None:
         folder = find_model(options)
         set_up_torch(options.threads)
-        from translate.inference.engine import TorchEngine
-        from translate.inference.research import SearchEngine, SearchRules
-        from translate.inference.terms import read_terms
+        from translate.inference.engines import TorchEngine
+        from translate.inference.research import SearchEngine, SearchRules, read_terms
         from translate.inference.translator import Translator
         from translate.machine import choose_device
 
@@ -73,9 +156,13 @@ class _Decoder:
             spec = dataclasses.replace(members[0].spec, decoding=DecodingConfig())
             members[0] = dataclasses.replace(members[0], spec=spec)
         engines = [TorchEngine(member, options.precision) for member in members]
-        self._open = partial(
-            Translator, beam_size=options.beam, alpha=options.alpha, length_penalty=options.length_penalty
+        decoding = TranslationOptions(
+            beam_size=options.beam,
+            alpha=options.alpha,
+            length_penalty=options.length_penalty,
+            n_best=1 if options.draws else max(1, options.n_best),
         )
+        self._open = partial(Translator, options=decoding)
         self._beam_search = self._open(engines[0])
         rules = SearchRules(
             sampling=_sampling(options) if options.draws else None,
@@ -92,8 +179,7 @@ class _Decoder:
     def decode(self, lines: Sequence[str], beginnings: Sequence[str]) -> Iterator[tuple["Translation", str]]:
         """Yield the best translation of each line, and the line of output for it."""
         from translate.inference.alignment import pharaoh
-        from translate.inference.consensus import consensus
-        from translate.inference.terms import forced_ids
+        from translate.inference.research import consensus, forced_ids
 
         prefixes = [tuple(forced_ids(self._engine.tokenizer, beginning)) for beginning in beginnings]
         found = self._found(lines, prefixes)
@@ -106,7 +192,7 @@ class _Decoder:
                 record |= {"alignment": pairs} if self._options.align else {}
                 yield best, json.dumps(record, ensure_ascii=False)
             else:
-                yield best, best.text + (f" ||| {pharaoh(pairs)}" if self._options.align else "")
+                yield best, _with_alignment(best.text, pharaoh(pairs)) if self._options.align else best.text
 
     def _aligned(self, line: str, translation: "Translation") -> list[tuple[int, int]]:
         """The word alignment of a line; UserError for a line that was translated in parts."""
@@ -131,7 +217,7 @@ class _Decoder:
         self, lines: Sequence[str], prefixes: Sequence[Ids], found: Sequence[Sequence["Translation"]]
     ) -> list[dict[str, object]]:
         """The JSON object of each line, without its alignment."""
-        from translate.inference.alternatives import alternatives, branches
+        from translate.inference.research import alternatives, branches
 
         best = [translations[0] for translations in found]
         records = [{"source": line, **first.record()} for line, first in zip(lines, best, strict=True)]
@@ -149,6 +235,12 @@ class _Decoder:
                     {"text": t.text, "score": t.score, "log_prob": t.log_prob} for t in translations
                 ]
         return records
+
+
+def _with_alignment(text: str, alignment: str) -> str:
+    """A translation and its alignment on one line, which keeps the "\\r" of a line that ends in CRLF."""
+    end = "\r" if text.endswith("\r") else ""
+    return f"{text.removesuffix(end)} ||| {alignment}{end}"
 
 
 def _sampling(options: Decode) -> "Sampling":

@@ -4,12 +4,20 @@ import importlib.metadata
 import json
 import platform
 import re
+from dataclasses import dataclass
 
-from translate.options.managing import Doctor
+from translate.options import Json
 
 DISTRIBUTION = "transformer-translate"
 
 Report = dict[str, dict[str, object]]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Doctor:
+    """Show versions, hardware, speed and missing packages."""
+
+    as_json: Json = False
 
 
 def run(options: Doctor) -> None:

@@ -4,28 +4,49 @@ import json
 import re
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Annotated, Literal
 
 from translate.commands import score_files, systems
-from translate.commands.messages import say
-from translate.commands.systems import System
-from translate.commands.test_sets import TestSets, find_sets
+from translate.commands.systems import METRICS, Comparing, System, TestSets, find_sets
 from translate.corpus.sources import Pair
-from translate.errors import UserError
+from translate.errors import UserError, optional_package, say
 from translate.evaluation import report
-from translate.evaluation.comet import comet, program
-from translate.evaluation.pairwise import paired_scores
-from translate.evaluation.paper_bleu import paper_bleu
+from translate.evaluation.other_metrics import comet, paper_bleu, program
 from translate.evaluation.report import Result
-from translate.evaluation.scores import metrics, score
-from translate.experiments.layout import Form, rendered
-from translate.optional import optional_package
-from translate.options.comparing import Evaluate
+from translate.evaluation.scores import metrics, paired_scores, score
+from translate.options import OUTPUT, SYSTEM_HELP, WITHOUT_MODEL, argument, flag, option
+from translate.tables import Form, rendered
 
 FORMS: dict[str, Form] = {"text": "simple", "markdown": "github", "latex": "latex_booktabs"}
 
 Hypotheses = list[list[str]]  # of each system on one test set
+
+
+@dataclass(frozen=True, kw_only=True)
+class Evaluate(Comparing):
+    """Compute BLEU, chrF++ and TER, by default on the run's test sets.
+
+    A system is a model, a run, or a file with its output. With several, the first is the baseline.
+    """
+
+    systems: Annotated[list[Path] | None, argument("SYSTEM", f"{SYSTEM_HELP} {WITHOUT_MODEL}")] = None
+    paired: Annotated[
+        Literal["bootstrap", "ar"] | None,
+        option(METRICS, "TEST", "Test differences to the first system: bootstrap, or ar (approximate randomization)."),
+    ] = None
+    confidence: Annotated[bool, flag(METRICS, "--confidence", "Add 95 % intervals (bootstrap).")] = False
+    paper: Annotated[
+        bool, flag(METRICS, "--paper", "Add the paper's tokenised BLEU, which is not comparable with sacreBLEU.")
+    ] = False
+    comet: Annotated[
+        str | None, option(METRICS, "COMMAND", "Add COMET by this program, such as /opt/comet/bin/comet-score.")
+    ] = None
+    format: Annotated[
+        Literal["text", "json", "markdown", "latex"], option(OUTPUT, "FORMAT", "text, json, markdown or latex.")
+    ] = "text"
+    out: Annotated[Path | None, option(OUTPUT, "FOLDER", "Folder for the results [default: the run].")] = None
 
 
 def run(options: Evaluate) -> None:

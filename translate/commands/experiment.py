@@ -1,29 +1,57 @@
 """`translate experiment`: run a grid of experiments, and print its table."""
 
 from contextlib import nullcontext
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, Literal
 
-import typer
-
-from translate.commands.messages import say
 from translate.commands.prepare import complete
 from translate.config.load import setting
-from translate.errors import UserError
+from translate.errors import UserError, say
 from translate.experiments.grid import load_grid
-from translate.experiments.layout import rendered
 from translate.files import locked, write_json, write_text
-from translate.options.researching import EXIT_FAILED, Experiment
+from translate.options import COMPUTING, FILES, OUTPUT, Overrides, argument, flag, option
+from translate.tables import rendered
 
 FOLDER = Path("experiments")
 
 
-def run(options: Experiment) -> None:
-    """Run what is missing of a grid, then print its table and write it as table.md and table.json.
+RUNS = "Runs"
+EXIT_FAILED = 1  # of a grid with a run that fails
+
+
+@dataclass(frozen=True, kw_only=True)
+class Experiment:
+    """Run a grid of experiments and print its table.
+
+    Run the same command again to continue after an interruption; finished runs are kept. The exit code is 1 if a run
+    fails.
+    """
+
+    grid: Annotated[Path, argument("GRID", "Grid file (TOML).")]
+    out: Annotated[Path | None, option(FILES, "FOLDER", "Results [default: experiments/NAME].")] = None
+    runs: Annotated[
+        Path | None, option(FILES, "FOLDER", "Runs; grids with the same folder share them [default: in --out].")
+    ] = None
+    overrides: Overrides = None
+    side_by_side: Annotated[int, option(COMPUTING, "N", "Runs at a time.", "--jobs", "-j", min=1)] = 1
+    slurm: Annotated[
+        list[str] | None,
+        option(COMPUTING, "KEY=VALUE", "Submit a Slurm array with this parameter of submitit; repeatable."),
+    ] = None
+    table: Annotated[bool, flag(RUNS, "--table", "Run nothing; print the table of what there is.")] = False
+    retry: Annotated[bool, flag(RUNS, "--retry", "Run again what failed.")] = False
+    paired: Annotated[
+        Literal["bootstrap", "ar"], option(OUTPUT, "TEST", "Test against the baseline: bootstrap or ar.")
+    ] = "bootstrap"
+
+
+def run(options: Experiment) -> int:
+    """Run what is missing of a grid, print its table, write it as table.md and table.json, and return the exit code.
 
     With parameters for Slurm, the runs are submitted as an array and there is no table yet. Raises UserError for
-    mistakes in the grid, the data or the folder; typer.Exit if a run fails.
+    mistakes in the grid, the data or the folder.
     """
     parameters = dict(map(_parameter, options.slurm or []))
     grid, folder = load_grid(options.grid, options.overrides or []), options.out or FOLDER / options.grid.stem
@@ -44,7 +72,7 @@ def run(options: Experiment) -> None:
             if missing and parameters:
                 submitted = runner.submit(missing, folder, parameters)
                 say(f"submitted {len(submitted)} jobs, {submitted[0].job_id} first; see the table with --table")
-                return
+                return 0
             runner.run_here(missing, folder, side_by_side=options.side_by_side, say=say)
             table = Table.build(grid, jobs, options.paired)
     except BlockingIOError as error:
@@ -54,8 +82,7 @@ def run(options: Experiment) -> None:
     write_text(folder / "table.md", "\n\n".join(page) + "\n")
     write_json(folder / "table.json", table.as_dict())
     say(f"wrote {folder / 'table.md'} and {folder / 'table.json'}")
-    if not options.table and any(line.failed for line in table.lines):
-        raise typer.Exit(EXIT_FAILED)
+    return EXIT_FAILED if not options.table and any(line.failed for line in table.lines) else 0
 
 
 def _parameter(text: str) -> tuple[str, Any]:

@@ -4,14 +4,14 @@ import shutil
 import sys
 import warnings
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated, Literal
 
-from translate.commands.messages import say
-from translate.errors import UserError
+from translate.errors import UserError, say
 from translate.models import registry
 from translate.models.folder import ModelFolder
-from translate.options.explaining import Explain
+from translate.options import FILES, Model, flag, option
 
 if TYPE_CHECKING:
     from translate.pictures.picture import Picture
@@ -25,10 +25,47 @@ _BELONGS = {name: "attention" for name in ("part", "layer", "head", "every_head"
 _BELONGS |= {"beam": "steps", "prefix": "temperature"}
 
 
+PICTURE = "Picture"
+DETAILS = "Details"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Explain:
+    """Draw attention, search, embeddings, positions or learning rates."""
+
+    attention: Annotated[str | None, option(PICTURE, "SENTENCE", "Which word reads which in a translation.")] = None
+    steps: Annotated[str | None, option(PICTURE, "SENTENCE", "The beam search as a tree.")] = None
+    temperature: Annotated[
+        str | None, option(PICTURE, "SENTENCE", "Probabilities of the next token at several temperatures.")
+    ] = None
+    neighbours: Annotated[str | None, option(PICTURE, "WORD", "Nearest words in the embedding.")] = None
+    analogy: Annotated[tuple[str, str, str] | None, option(PICTURE, "A B C", "Words that are to C as B is to A.")] = (
+        None
+    )
+    positions: Annotated[bool, flag(PICTURE, "--positions", "The position encodings of the model.")] = False
+    schedule: Annotated[bool, flag(PICTURE, "--schedule", "The learning rate of the paper.")] = False
+    part: Annotated[
+        Literal["cross", "encoder", "decoder"] | None,
+        option(DETAILS, "PART", "Attention: cross, or self-attention of the encoder or decoder [default: cross]."),
+    ] = None
+    layer: Annotated[int | None, option(DETAILS, "N", "Attention: layer, from 1 [default: the sharpest].", min=1)] = (
+        None
+    )
+    head: Annotated[int | None, option(DETAILS, "N", "Attention: head, from 1 [default: their mean].", min=1)] = None
+    every_head: Annotated[bool, flag(DETAILS, "--every-head", "Attention: all heads of all layers.")] = False
+    beam: Annotated[
+        int | None, option(DETAILS, "N", "Steps: hypotheses kept [default: the model's].", min=1, max=16)
+    ] = None
+    prefix: Annotated[str | None, option(DETAILS, "TEXT", "Temperature: beginning of the translation.")] = None
+    model: Model = None
+    out: Annotated[Path | None, option(FILES, "FILE", "Write an .svg, .png or .html file instead of text.")] = None
+    force: Annotated[bool, flag(FILES, "--force", "Overwrite the output file.")] = False
+
+
 def run(options: Explain) -> None:
     """Print a picture, or write it to a file. Raises UserError for wrong input."""
     kind = _checked(options)
-    from translate.pictures.curves import SchedulePicture
+    from translate.pictures.charts import SchedulePicture
     from translate.pictures.picture import check_place
 
     if options.out is not None:
@@ -85,10 +122,8 @@ def _opened(name: Path | None) -> ModelFolder:
 def _drawn(kind: str, options: Explain, model_folder: ModelFolder) -> "Picture":
     """Return the picture of the options."""
     from translate.pictures.attention import View, attention_picture
-    from translate.pictures.beam_tree import beam_picture
-    from translate.pictures.curves import positions_picture
-    from translate.pictures.temperature import temperature_picture
-    from translate.pictures.words import analogy_picture, neighbours_picture
+    from translate.pictures.embeddings import analogy_picture, neighbours_picture, positions_picture
+    from translate.pictures.search import beam_picture, temperature_picture
 
     width = shutil.get_terminal_size().columns if options.out is None and sys.stdout.isatty() else None
     view = View(options.part or "cross", options.layer, options.head, options.every_head)

@@ -1,17 +1,35 @@
 """`translate export`: write a model in the format of another engine."""
 
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Annotated, Literal
 
-from translate.commands.messages import say
-from translate.commands.reading import ArrivingLines
+from translate.commands.lines import ArrivingLines
 from translate.corpus import grammar
-from translate.errors import UserError
+from translate.errors import UserError, say
 from translate.models import folder as model_folder
 from translate.models import registry
-from translate.options.managing import Export
+from translate.options import FILES, OUTPUT, CheckedOn, NamedModel, flag, option
 
 _N_SENTENCES = 100
 _SEED = 1
+
+
+@dataclass(frozen=True, kw_only=True)
+class Export:
+    """Export a model to CTranslate2, Hugging Face or Argos Translate.
+
+    The output of both models is compared on sentences.
+    """
+
+    model: NamedModel
+    out: Annotated[Path, option(FILES, "PATH", "The new folder, or NAME.argosmodel.")]
+    format: Annotated[
+        Literal["ctranslate2", "marian", "argos"],
+        option(OUTPUT, "FORMAT", "ctranslate2, marian (Hugging Face) or argos."),
+    ]
+    int8: Annotated[bool, flag(OUTPUT, "--int8", "Store weights in 8 bits; not for marian.")] = False
+    sentences: CheckedOn = None
 
 
 def run(options: Export) -> None:
@@ -20,7 +38,7 @@ def run(options: Export) -> None:
     Raises UserError if there is no such model, if `out` exists, if the format cannot represent the architecture, if the
     engine's package is not installed, or if the exported model differs; nothing is then left at `out`.
     """
-    from translate.exchange import argos_package, ctranslate2_folder, marian_folder
+    from translate.exchange import argos_package, ctranslate2_folder, marian
 
     out, int8 = options.out, options.int8
     if int8 and options.format == "marian":
@@ -29,7 +47,7 @@ def run(options: Export) -> None:
     original = model_folder.ModelFolder.open(registry.locate(options.model, say))
     texts = sentences_for_check(options.sentences, original.spec.source)
     if options.format == "marian":
-        proof = marian_folder.export(original, out, texts)
+        proof = marian.export(original, out, texts)
     elif options.format == "argos":
         proof = argos_package.export(original, out, texts, int8=int8)
     else:

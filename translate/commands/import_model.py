@@ -1,10 +1,29 @@
 """`translate import`: make a model folder from a model of another toolkit."""
 
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
+
 from translate.commands.export import sentences_for_check
-from translate.commands.messages import say
-from translate.errors import UserError
+from translate.errors import UserError, say
 from translate.models import folder as model_folder
-from translate.options.managing import Import
+from translate.options import CheckedOn, Out, argument, option
+
+LANGUAGES = "Languages"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Import:
+    """Import a model of Hugging Face Marian, fairseq or JoeyNMT.
+
+    The output of a Marian model is compared with that of the original.
+    """
+
+    folder: Annotated[Path, argument("FOLDER", "Model of Marian, fairseq or JoeyNMT.")]
+    out: Out
+    source: Annotated[str | None, option(LANGUAGES, "LANGUAGE", "Source language [default: as in the folder].")] = None
+    target: Annotated[str | None, option(LANGUAGES, "LANGUAGE", "Target language [default: as in the folder].")] = None
+    sentences: CheckedOn = None
 
 
 def run(options: Import) -> None:
@@ -16,9 +35,9 @@ def run(options: Import) -> None:
     or if the models differ; nothing is then left at `out`.
     """
     from translate.exchange.fairseq_import import import_fairseq
-    from translate.exchange.foreign_folder import ForeignFolder
+    from translate.exchange.foreign_model import ForeignFolder
     from translate.exchange.joeynmt_import import import_joeynmt
-    from translate.exchange.marian_import import import_marian
+    from translate.exchange.marian import import_marian
 
     folder, out, source, target = options.folder, options.out, options.source, options.target
     model_folder.refuse_existing(out)

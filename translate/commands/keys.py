@@ -1,14 +1,37 @@
 """`translate keys`: create, list and revoke the API keys of a server."""
 
 import json
-from dataclasses import asdict, astuple
+from dataclasses import asdict, astuple, dataclass
+from pathlib import Path
+from typing import Annotated, Literal
 
-from translate.commands.messages import say
-from translate.errors import UserError
-from translate.experiments.layout import rendered
+from translate.errors import UserError, say
 from translate.models import registry
-from translate.options.serving import Keys
+from translate.options import FILES, Json, argument, option
 from translate.serving.keys import KeyStore
+from translate.tables import rendered
+
+LIMITS = "Limits"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Keys:
+    """Create, list and revoke the API keys of a server.
+
+    A new key is printed once; the file holds only its hash.
+    """
+
+    action: Annotated[Literal["add", "list", "revoke"], argument("ACTION", "add, list or revoke.")]
+    name: Annotated[str | None, argument("NAME", "Name of the key, for add and revoke.")] = None
+    file: Annotated[
+        Path | None,
+        option(FILES, "FILE", "SQLite file of the keys [default: keys.sqlite beside the user's models]."),
+    ] = None
+    requests: Annotated[
+        int | None, option(LIMITS, "N", "Requests per minute of the new key; 0 is no limit.", min=0)
+    ] = None
+    characters: Annotated[int | None, option(LIMITS, "N", "Characters of a request with the new key.", min=1)] = None
+    as_json: Json = False
 
 
 def run(options: Keys) -> None:

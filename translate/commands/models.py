@@ -3,12 +3,23 @@
 import json
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Annotated
 
-from translate.commands.messages import say
-from translate.errors import UserError
+from translate.errors import UserError, say
 from translate.models import registry
 from translate.models.folder import TranslationSpec
-from translate.options.managing import Models
+from translate.options import MODEL_HELP, Json, argument
+from translate.tables import columns
+
+RUNS = "Runs"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Models:
+    """List the installed models and runs, or show the card of one."""
+
+    model: Annotated[Path | None, argument("MODEL", f"Show the card of this model. {MODEL_HELP}.")] = None
+    as_json: Json = False
 
 
 @dataclass(frozen=True)
@@ -47,7 +58,7 @@ def run(options: Models) -> None:
     if options.as_json:
         print(json.dumps([asdict(model) for model in found], indent=2, ensure_ascii=False))
     elif found:
-        print("\n".join(_table(found)))
+        print(_table(found))
     else:
         places = ", ".join(map(str, [*registry.places(), registry.RUNS]))
         say(f"there is no model in {places}")
@@ -91,12 +102,11 @@ def _read(name: str, folder: Path) -> Listed:
     )
 
 
-def _table(found: list[Listed]) -> list[str]:
+def _table(found: list[Listed]) -> str:
     """A header and one line per model, in columns."""
     rows = [("name", "languages", "parameters", "size", "weights", "where", "about")]
     for model in found:
         languages, size = f"{model.source}-{model.target}", f"{model.bytes / 1e6:.1f} MB"
         count = f"{model.parameters / 1e6:.2f} M"
         rows.append((model.name, languages, count, size, model.precision, model.path, model.about))
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    return ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
+    return columns(rows)

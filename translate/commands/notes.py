@@ -4,7 +4,7 @@ from collections import Counter, defaultdict
 from collections.abc import Collection
 from typing import TYPE_CHECKING
 
-from translate.commands.messages import say
+from translate.errors import say
 
 if TYPE_CHECKING:
     from translate.text.translation import Translation
@@ -16,8 +16,9 @@ WARNINGS = {
     "language": "not in the source language, so left unchanged",
     "echo": "mostly copied by the model, as it does with text that is not in its source language",
     "length": "the translation did not end and was cut off",
-    "missing": "a number of the source is missing, or the translation has another one",
-    "empty": "the model gave no translation, so another was searched or the text was left unchanged",
+    "missing": "a number of the source is missing",
+    "symbol": "the model wrote a symbol that stands for a placeholder",
+    "empty": "the model gave no translation, so another was searched",
     "repetition": "the model repeated itself, so the translation may be wrong",
     "confidence": "the translation has a low probability and may be wrong",
 }

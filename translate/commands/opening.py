@@ -3,12 +3,11 @@
 import sys
 from pathlib import Path
 
-from translate.commands.messages import say
-from translate.errors import UserError
+from translate.commands.lines import Translating
+from translate.errors import UserError, say
 from translate.models import registry
 from translate.models.folder import TranslationSpec
-from translate.options.translating import Translating
-from translate.text import formats, identification
+from translate.text import formats, languages
 
 _BEGINNING = 2**20  # bytes of a file that are read to guess its language; the head of a web page may be long
 
@@ -30,14 +29,14 @@ def find_model(options: Translating, *, exported: bool = False, layout: str = "l
 
 def _guess(options: Translating, exported: bool, layout: str, column: int) -> str | None:
     """Return the source language of a model that the text seems to be in; None if no model has the target language."""
-    folders = registry.fitting([folder for _, folder in registry.named_models()], None, options.to_language, say)
+    folders = registry.fitting([folder for _, folder in registry.installed()], None, options.to_language, say)
     specs = [TranslationSpec.load(folder / "translation.json") for folder in folders]
     if chosen := registry.chosen_model(options.model, lambda _: None, exported=exported):
         specs.append(TranslationSpec.load(chosen / "translation.json"))
     known = sorted({spec.source for spec in specs if options.to_language in (None, spec.target)})
     if not known:
         return None
-    guessed = identification.language_of(formats.prose(_sample(options), layout, column), known)
+    guessed = languages.language_of(formats.prose(_sample(options), layout, column), known)
     if guessed is None:
         raise UserError(f"--from auto: cannot guess the language of the text; name one of {', '.join(known)}")
     say(f"guessed the source language: {guessed}")

@@ -1,13 +1,13 @@
 """`translate plot`: learning curves of runs, and charts of grids, as SVG and PNG."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
-from translate.commands.messages import say
-from translate.errors import UserError
+from translate.errors import UserError, say
 from translate.files import read_json, write_bytes
-from translate.options.researching import Plot
+from translate.options import FILES, argument, option
 from translate.pictures import charts
 from translate.pictures.plotting import rendered
 
@@ -15,6 +15,17 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 PLACES = (Path(), Path("runs"), Path("experiments"))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Plot:
+    """Draw learning curves of runs, or the chart of a grid.
+
+    Each drawing is written as SVG and PNG.
+    """
+
+    places: Annotated[list[Path], argument("RUN|GRID", "Run directories, or the folder or file of a grid.")]
+    out: Annotated[Path | None, option(FILES, "FOLDER", "Where to write [default: the first run or the grid].")] = None
 
 
 def run(options: Plot) -> None:

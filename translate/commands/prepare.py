@@ -1,19 +1,32 @@
 """`translate prepare`: clean and tokenize the corpus of an experiment."""
 
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
-from translate.commands.messages import say
 from translate.config.data import MonoSource
 from translate.config.load import load
 from translate.config.schema import ExperimentConfig
 from translate.corpus.prepare import prepare
-from translate.options.training import Prepare
+from translate.errors import say
+from translate.options import FILES, MODEL, MODEL_HELP, Overrides, argument, option
 
 if TYPE_CHECKING:
     from translate.inference.back_translation import BackTranslations
 
 SYNTHETIC = Path("prepared") / "synthetic"  # translations of monolingual sources
+
+
+@dataclass(frozen=True, kw_only=True)
+class Prepare:
+    """Clean the corpus, train a tokenizer and store token ids."""
+
+    config: Annotated[Path, argument("CONFIG", "Experiment file (TOML).")]
+    overrides: Overrides = None
+    out: Annotated[Path | None, option(FILES, "FOLDER", "Prepared corpus [default: prepared/NAME].")] = None
+    from_model: Annotated[
+        Path | None, option(MODEL, "MODEL", f"Use the tokenizer of this model. {MODEL_HELP}.", "--from")
+    ] = None
 
 
 def run(options: Prepare) -> None:

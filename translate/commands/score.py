@@ -2,17 +2,32 @@
 
 import json
 import math
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Annotated
 
-from translate.commands.messages import say
+from translate.commands.lines import writable
 from translate.commands.opening import set_up_torch
-from translate.commands.writing import writable
 from translate.config.data import TextSource
 from translate.corpus.sources import read_pairs
+from translate.errors import say
 from translate.models import registry
 from translate.models.folder import ModelFolder
-from translate.options.comparing import Score
+from translate.options import JsonLines, Model, Threads, argument
+
+
+@dataclass(frozen=True, kw_only=True)
+class Score:
+    """Compute the probability of given translations.
+
+    Each line of output is the log-probability, the number of tokens, and the log-probability per token.
+    """
+
+    source: Annotated[Path, argument("SOURCE", "Source sentences, one per line.")]
+    reference: Annotated[Path, argument("REFERENCE", "Their translations.")]
+    model: Model = None
+    as_json: JsonLines = False
+    threads: Threads = None
 
 
 def run(options: Score) -> None:

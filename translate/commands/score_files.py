@@ -7,10 +7,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from translate.commands.messages import say
-from translate.commands.test_sets import TestSets, file_name, run_of
+from translate.commands.systems import TestSets, file_name, run_of
 from translate.corpus.sources import Pair
-from translate.errors import UserError
+from translate.errors import UserError, say
 from translate.evaluation.report import Result
 from translate.files import locked, read_json, write_json, write_text
 from translate.models import registry
@@ -95,8 +94,8 @@ def _differences(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]
     found = [what for key, what in origins.items() if before.get(key, now[key]) != now[key]]
     if before.get("precision") != now.get("precision"):
         found.append("another precision")
-    if before.get("two_way_sha256") != now.get("two_way_sha256"):
-        found.append("another two-way check")
+    if before.get("reranker_sha256") != now.get("reranker_sha256"):
+        found.append("another reranker")
     if any(_metric(before.get(name)) not in ("", _metric(part)) for name, part in now.items()):
         found.append("other metrics")
     return found

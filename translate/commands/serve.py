@@ -10,13 +10,11 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from translate.commands.messages import say
-from translate.errors import UserError
+from translate.errors import UserError, optional_package, say
 from translate.files import locked
 from translate.models import registry
 from translate.models.folder import TranslationSpec
-from translate.optional import optional_package
-from translate.options.serving import Serve
+from translate.serving.settings import Serve
 
 _ORIGIN = re.compile(r"\*|null|[a-z][a-z0-9+.-]*://[^/\s]+")
 _PREFIX = "translate-serve-"  # of temporary folders

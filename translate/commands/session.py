@@ -5,13 +5,12 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from translate.commands.messages import say
-from translate.commands.reading import ArrivingLines, TypedLines, given_lines
-from translate.errors import UserError
+from translate.commands.lines import ArrivingLines, TypedLines, given_lines, is_first_session
+from translate.errors import UserError, say
 from translate.models import registry
-from translate.options.translating import Text
 
 if TYPE_CHECKING:
+    from translate.commands.text import Text
     from translate.inference.translator import Translator
 
 SWITCH = "/switch"  # typed at the prompt
@@ -28,8 +27,8 @@ class Session:
 
     def __init__(
         self,
-        options: Text,
-        open: Callable[[Text], "Translator"],
+        options: "Text",
+        open: Callable[["Text"], "Translator"],
         translate: Callable[["Translator", ArrivingLines], object],
     ) -> None:
         self._options, self._open, self._translate = options, open, translate
@@ -38,6 +37,11 @@ class Session:
     def hold(self, typed: TypedLines) -> None:
         """Translate each entry until Ctrl-D."""
         translator = self._opened(self._options)
+        if is_first_session():
+            say(
+                "translates what you type, and files with --input; `translate serve` opens a page for the browser, and "
+                "`translate --help` lists what else it can do"
+            )
         say(f"type a sentence and press Enter; {SWITCH} changes the direction, Ctrl-D ends")
         typed.name = _pair(translator)
         for entry in typed.entries():
@@ -51,7 +55,7 @@ class Session:
             except KeyboardInterrupt:
                 say("stopped")
 
-    def _opened(self, options: Text) -> "Translator":
+    def _opened(self, options: "Text") -> "Translator":
         translator = self._open(options)
         self._translators[translator.engine.folder] = translator
         return translator

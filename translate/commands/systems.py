@@ -1,21 +1,54 @@
-"""Systems to compare: models, which translate the test sets, and files with saved output."""
+"""What `evaluate` and `compare` have in common: their options, the test sets, and the systems.
 
+A system is a model, which translates the test sets, or a file with saved output.
+"""
+
+import itertools
 import time
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Annotated
 
-from translate.commands.messages import say
 from translate.commands.opening import set_up_torch
-from translate.commands.test_sets import TestSets
-from translate.corpus.lines import read_lines
-from translate.corpus.sources import Pair
-from translate.errors import UserError
-from translate.evaluation.plausibility import check_hypotheses
-from translate.files import sha256
+from translate.config.data import SacrebleuSource, Source, TextSource
+from translate.config.decoding import TranslationOptions
+from translate.corpus.lines import OPENERS, read_lines
+from translate.corpus.sources import Pair, read_pairs
+from translate.errors import UserError, say
+from translate.evaluation.scores import check_hypotheses
+from translate.files import read_json, sha256
 from translate.models import registry
 from translate.models.folder import TranslationSpec
-from translate.options.comparing import Comparing
+from translate.options import Alpha, Beam, Engine, LengthPenalty, Precision, Rerank, Threads, flag, option
+
+TEST_SETS, METRICS = "Test sets", "Metrics"
+
+TestSets = dict[str, list[Pair]]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Comparing:
+    """The options that evaluate and compare have: the test sets, the case, and the search."""
+
+    source: Annotated[Path | None, option(TEST_SETS, "FILE", "Source sentences, one per line.")] = None
+    reference: Annotated[Path | None, option(TEST_SETS, "FILE", "Their translations; enough for saved outputs.")] = None
+    test_set: Annotated[list[str] | None, option(TEST_SETS, "NAME", "A test set of sacreBLEU; repeatable.")] = None
+    valid: Annotated[bool, flag(TEST_SETS, "--valid", "The validation set of the run.")] = False
+    from_language: Annotated[
+        str | None, option(TEST_SETS, "LANGUAGE", "Source language [default: the models'].", "--from")
+    ] = None
+    to_language: Annotated[
+        str | None, option(TEST_SETS, "LANGUAGE", "Target language [default: the models'].", "--to")
+    ] = None
+    ignore_case: Annotated[bool, flag(METRICS, "--ignore-case", "Compare in lower case.")] = False
+    beam: Beam = None
+    alpha: Alpha = None
+    length_penalty: LengthPenalty = None
+    rerank: Rerank = None
+    engine: Engine = "torch"
+    precision: Precision = None
+    threads: Threads = None
 
 
 @dataclass(frozen=True)
@@ -90,17 +123,26 @@ def languages(options: Comparing, systems: Sequence[System]) -> tuple[str | None
 
 def check_search(options: Comparing, systems: Sequence[System]) -> None:
     """Raise UserError for settings of the search without a model, or that no model can follow."""
-    from translate.inference.opening import require_precision
-
-    require_precision(options.engine, options.precision)
-    if options.two_way:
-        for system in systems:
-            if system.folder:
-                registry.opposite(system.folder, lambda _: None)
+    for_translation(options)
+    if options.rerank:
+        registry.locate(Path(options.rerank), lambda _: None, exported=True)
     if not any(system.folder for system in systems):
-        for name in ("beam", "alpha", "length_penalty", "two_way", "engine", "precision", "threads"):
+        for name in ("beam", "alpha", "length_penalty", "rerank", "engine", "precision", "threads"):
             if getattr(options, name) != getattr(Comparing, name):
                 raise UserError(f"--{name.replace('_', '-')} is for models; leave it out for saved outputs")
+
+
+def for_translation(options: Comparing) -> TranslationOptions:
+    """Return the options of the translation; UserError if they are impossible."""
+    return TranslationOptions(
+        beam_size=options.beam,
+        alpha=options.alpha,
+        length_penalty=options.length_penalty,
+        rerank=options.rerank,
+        engine=options.engine,
+        precision=options.precision,
+        threads=options.threads,
+    )
 
 
 def check_saved(system: System, sets: TestSets, *, ignore_case: bool) -> None:
@@ -161,28 +203,17 @@ class LoadedModel:
 
     Attributes:
         origin: the settings of the search, the engine, its precision if it is not fp32, the folder, and the digests of
-            its weights and of those of the model for the two-way check.
+            its weights and of those of the reranker.
     """
 
     def __init__(self, folder: Path, options: Comparing) -> None:
-        from translate.inference.ctranslate2_engine import CTranslate2Engine
-        from translate.inference.engine import TorchEngine
+        from translate.inference.engines import CTranslate2Engine, TorchEngine
         from translate.inference.translator import Translator
 
-        opposite = registry.opposite(folder, say) if options.two_way else None
-        self._translator = Translator.load(
-            folder,
-            beam_size=options.beam,
-            alpha=options.alpha,
-            length_penalty=options.length_penalty,
-            engine=options.engine,
-            precision=options.precision,
-            threads=options.threads,
-            two_way=opposite,
-        )
+        self._translator = Translator.open(folder, for_translation(options), say)
         engine = self._translator.engine
         is_torch = isinstance(engine, TorchEngine)
-        if is_torch or isinstance(self._translator.two_way, TorchEngine):
+        if is_torch:
             set_up_torch(options.threads)
         self.origin: dict[str, object] = {
             "decoding": asdict(self._translator.decoding),
@@ -192,14 +223,109 @@ class LoadedModel:
         }
         if isinstance(engine, TorchEngine | CTranslate2Engine) and engine.precision != "fp32":
             self.origin["precision"] = engine.precision
-        if opposite:
-            self.origin["two_way_sha256"] = sha256(opposite / "model.safetensors")
+        if self._translator.reranker is not None:
+            self.origin["reranker_sha256"] = sha256(self._translator.reranker.folder / "model.safetensors")
 
     def output(self, name: str, pairs: Sequence[Pair]) -> Output:
         """Translate a test set, with a progress bar of this name."""
         from tqdm import tqdm
 
         start = time.perf_counter()
-        stream = self._translator.stream(source for source, _ in pairs)
+        stream = self._translator.translate_lines(source for source, _ in pairs)
         hypotheses = [line.text for line in tqdm(stream, name, len(pairs), disable=None, leave=False)]
         return Output(hypotheses, time.perf_counter() - start)
+
+
+def find_sets(options: Comparing, model: Path | None, source: str | None, target: str | None) -> TestSets:
+    """Return the test sets by name.
+
+    Args:
+        options: of the verb.
+        model: the folder whose run provides the test sets if the user names none; None if no model is involved, so
+            that references need no sources.
+        source, target: language codes; None if unknown.
+
+    Raises UserError if a file cannot be used, if two sets have one name, if one is empty or if there is no set.
+    """
+    sets = _named_files(options, needs_source=model is not None)
+    for name in options.test_set or ():
+        if source is None or target is None:
+            raise UserError(f"--test-set {name}: the languages are unknown; name them with --from and --to")
+        sacrebleu = SacrebleuSource(kind="sacrebleu", name=name)
+        sets.append((name, list(read_pairs(sacrebleu, Path(), f"{source}-{target}"))))
+    if options.valid or not sets:
+        if model is None:
+            raise UserError("saved outputs need references; name them with --reference, or with --test-set")
+        sets += _sets_of_run(model, valid=options.valid).items()
+    for (name, _), (other, _) in itertools.combinations(sets, 2):
+        if file_name(name) == file_name(other):
+            raise UserError(f"two sets are called {name!r}; score them one at a time, each with a different --out")
+    for name, pairs in sets:
+        if not pairs:
+            raise UserError(f"the test set {name!r} has no lines to score")
+        if not any(reference.strip() for _, reference in pairs):
+            raise UserError(f"the references of the test set {name!r} have no words; name another file")
+    return dict(sets)
+
+
+def file_name(name: str) -> str:
+    """Return the name of the file with the translations of a test set."""
+    return f"{name.replace('/', '-')}.txt"
+
+
+def run_of(folder: Path) -> Path | None:
+    """Return the run directory around a model folder or checkpoint, as an absolute path."""
+    parents = folder.resolve().parents[:2]
+    return next((path for path in parents if (path / "manifest.json").is_file()), None)
+
+
+def _named_files(options: Comparing, *, needs_source: bool) -> list[tuple[str, list[Pair]]]:
+    """The test set of --source and --reference, or nothing."""
+    source, reference = options.source, options.reference
+    if source is None and reference is None:
+        return []
+    if reference is None or (source is None and needs_source):
+        raise UserError("--source and --reference belong together; give both")
+    name = _stem(source or reference)
+    if source is None:
+        return [(name, [("", line) for line in read_lines(reference)])]
+    pair: Source = TextSource(source=str(source), target=str(reference))
+    return [(name, list(read_pairs(pair, Path())))]
+
+
+def _stem(path: Path) -> str:
+    plain = path.with_suffix("") if path.suffix.lower() in OPENERS else path
+    return plain.stem
+
+
+def _sets_of_run(folder: Path, *, valid: bool) -> TestSets:
+    """The validation set or the test sets of the run around a model."""
+    from translate.corpus.prepare import Prepared
+
+    run = run_of(folder)
+    if run is None:
+        raise UserError(
+            f"{folder}: is not part of a run, so it has no test sets; name one with --source and --reference, or with "
+            "--test-set"
+        )
+    path = run / "manifest.json"
+    try:
+        manifest = read_json(path)
+        place, fingerprint = Path(manifest["prepared"]), manifest["data"]["fingerprint"]
+    except ValueError as error:
+        raise UserError(f"{path}: damaged: {error}; remove or restore it") from error
+    except (KeyError, TypeError) as error:
+        raise UserError(f"{path}: names no prepared corpus; restore it, or name files with --source") from error
+    prepared = Prepared.open(place)
+    if prepared.manifest["fingerprint"] != fingerprint:
+        raise UserError(
+            f"{prepared.folder}: was prepared again with other data since {run} was trained; restore it, or name files "
+            "with --source and --reference"
+        )
+    if valid:
+        return {"valid": prepared.valid}
+    if not prepared.test:
+        raise UserError(
+            f"{prepared.folder}: has no test sets; name some under [data.test], or files with --source and --reference"
+        )
+    return prepared.test

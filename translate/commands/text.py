@@ -5,24 +5,32 @@ import json
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated, cast
 
-from translate.commands import sharing
-from translate.commands.messages import say
+from translate.commands.lines import (
+    ArrivingLines,
+    GrowingFile,
+    Lines,
+    Output,
+    Translating,
+    TypedLines,
+    check_paths,
+    ended,
+    open_lines,
+    writable,
+)
 from translate.commands.notes import Notes
 from translate.commands.opening import find_model, set_up_torch
-from translate.commands.paths import check_paths
-from translate.commands.reading import ArrivingLines, Lines, TypedLines, ended, open_lines
 from translate.commands.session import Session
-from translate.commands.writing import GrowingFile, Output, writable
-from translate.errors import UserError
+from translate.config.decoding import Format, TranslationOptions
+from translate.errors import UserError, say
 from translate.files import sha256
 from translate.machine import release_memory, tune_malloc
-from translate.models import registry
-from translate.options.translating import Text
+from translate.options import FILES, OUTPUT, Engine, Precision, Rerank, flag, option
 from translate.text import formats
-from translate.text.pieces import Piece
+from translate.text.sentences import Piece
 
 if TYPE_CHECKING:
     from translate.inference.translator import Translator
@@ -35,13 +43,35 @@ _WINDOW_CHARACTERS = 2**18
 _WINDOWS_TO_RELEASE = 100  # often enough to keep the heap compact, seldom enough to cost no time
 
 
+@dataclass(frozen=True, kw_only=True)
+class Text(Translating):
+    """Translate sentences, a file or standard input.
+
+    Layout and markup stay. For research options see translate decode --help.
+    """
+
+    resume: Annotated[bool, flag(FILES, "--resume", "Write in place, and continue after an interruption.")] = False
+    format: Annotated[
+        str | None,
+        option(
+            FILES,
+            "FORMAT",
+            "text, lines (one sentence per line), markdown, html, srt, vtt or tsv [default: by the file name].",
+        ),
+    ] = None
+    column: Annotated[int, option(FILES, "N", "Column of a TSV file, counted from 1.", min=1)] = 1
+    checks: Annotated[
+        bool, flag(OUTPUT, "--checks", "Check each translation, and search again after some mistakes [default].")
+    ] = True
+    rerank: Rerank = None
+    engine: Engine = "auto"
+    precision: Precision = None
+
+
 def run(options: Text) -> None:
     """Translate sentences, a file, stdin or typed lines, and keep the layout; UserError for wrong input."""
-    options = with_format(options)
+    options = dataclasses.replace(options, format=for_translation(options).format)
     _check_column(options)
-    if sharing.n_processes() > 1:
-        _run_together(options)
-        return
     check_paths(options, resume=options.resume)
     lines = open_lines(options)
     if isinstance(lines, TypedLines) and options.format in LINE_FORMATS:
@@ -64,38 +94,13 @@ def run(options: Text) -> None:
         _say_speed(n_lines, time.perf_counter() - start)
 
 
-def with_format(options: Text) -> Text:
-    """Return the options with a known format; UserError if the format is unknown."""
-    layout = options.format or (formats.guess(options.input) if options.input else "text")
-    if layout not in formats.FORMATS:
-        raise UserError(f"--format {layout}: is unknown; choose one of {', '.join(formats.FORMATS)}")
-    return dataclasses.replace(options, format=layout)
-
-
 def _check_column(options: Text) -> None:
-    """Raise UserError for a column that the format or the whole input file lacks; a pipe is not read twice."""
-    if options.format != "tsv" and options.column != 1:
-        raise UserError(f"--column belongs to --format tsv, and this is {options.format}; leave it out, or name both")
+    """Raise UserError for a column that the whole input file lacks; a pipe is not read twice."""
     if options.format != "tsv" or options.input is None or not options.input.is_file():
         return
     with options.input.open("rb") as file:
         if options.input.stat().st_size and all(line.count(b"\t") < options.column - 1 for line in file):
             raise UserError(f"{options.input}: no line has a column {options.column}; choose another one with --column")
-
-
-def _run_together(options: Text) -> None:
-    """`run` under torchrun: each process translates its share of the windows."""
-    from translate.training.distributed import joined
-
-    with joined() as ranks:
-        output = ranks.on_rank_0(lambda: sharing.check(options))
-        ranks.on_rank_0(lambda: check_paths(options))
-        translator = open_translator(options)
-        start = time.perf_counter()
-        with sharing.shared(output, ranks) as out:
-            n_lines = _translate(translator, open_lines(options), out, options, shows_progress=ranks.is_first)
-        if ranks.is_first:
-            _say_speed(n_lines, time.perf_counter() - start)
 
 
 def _say_speed(n_lines: int, seconds: float) -> None:
@@ -105,29 +110,33 @@ def _say_speed(n_lines: int, seconds: float) -> None:
 
 def open_translator(options: Text) -> "Translator":
     """Return a translator with the chosen model and engine."""
-    folder = find_model(options, exported=True, layout=options.format or "lines", column=options.column)
-    from translate.inference.ctranslate2_engine import CTranslate2Engine
-    from translate.inference.engine import TorchEngine
-    from translate.inference.opening import open_engine, open_scorer
+    how = for_translation(options)
+    folder = find_model(options, exported=True, layout=how.format, column=how.column)
+    from translate.inference.engines import TorchEngine
     from translate.inference.translator import Translator
 
     tune_malloc()
-    precision, threads = options.precision, options.threads
-    engine, back = open_engine(folder, options.engine, precision=precision, threads=threads), None
-    if opposite := _opposite(folder, isinstance(engine, CTranslate2Engine), options):
-        back = open_scorer(opposite, options.engine, precision=precision, threads=threads)
-    if isinstance(engine, TorchEngine) or isinstance(back, TorchEngine):
+    translator = Translator.open(folder, how, say)
+    if isinstance(translator.engine, TorchEngine) or isinstance(translator.reranker, TorchEngine):
         set_up_torch(options.threads)
-    return Translator(engine, beam_size=options.beam, two_way=back)
+    return translator
 
 
-def _opposite(folder: Path, is_fast: bool, options: Text) -> Path | None:
-    """Return the model for the two-way check; None for no check. By default it is made if CTranslate2 computes."""
-    if options.one_way and options.two_way:
-        raise UserError("--one-way and --two-way exclude each other; keep one of them")
-    if options.two_way:
-        return registry.opposite(folder, say)
-    return registry.installed_opposite(folder) if is_fast and not options.one_way else None
+def for_translation(options: Text) -> TranslationOptions:
+    """Return the options of the translation; UserError if they are impossible."""
+    layout = options.format or (formats.guess(options.input) if options.input else "text")
+    if layout not in formats.FORMATS:
+        raise UserError(f"--format {layout}: is unknown; choose one of {', '.join(formats.FORMATS)}")
+    return TranslationOptions(
+        beam_size=options.beam,
+        rerank=options.rerank,
+        checks=options.checks,
+        format=cast(Format, layout),
+        column=options.column,
+        engine=options.engine,
+        precision=options.precision,
+        threads=options.threads,
+    )
 
 
 def _translate(
@@ -171,7 +180,7 @@ def _progress(n_bytes: int | None) -> Iterator[Callable[[int], object]]:
 
 def _pieces(lines: Lines, options: Text) -> Iterator[Piece]:
     """Pieces to translate, and the layout between them."""
-    assert options.format is not None  # set by `with_format`
+    assert options.format is not None  # set by `run`
     read = formats.reader(options.format, column=options.column)
     return read(ended(lines) if options.format in LINE_FORMATS else lines)
 
@@ -200,7 +209,7 @@ def _translated(
     translator: "Translator", window: Sequence[Piece], options: Text, notes: Notes, n: int
 ) -> Iterator[str]:
     """The output for each piece of a window that begins in line `n`."""
-    translations = _translations(translator, [piece.text for piece in window if piece.translate], options)
+    translations = translator.pieces([piece.text for piece in window if piece.translate])
     for piece in window:
         if piece.translate:
             best = next(translations)
@@ -211,15 +220,6 @@ def _translated(
         n += piece.text.count("\n")
 
 
-def _translations(translator: "Translator", texts: Sequence[str], options: Text) -> Iterator["Translation"]:
-    """The translation of each text."""
-    if options.format == "lines" and options.no_guards and translator.two_way is None:
-        return translator.stream(texts)
-    from translate.inference.documents import translate_pieces
-
-    return translate_pieces(translator, texts, options.format or "text", guarded=not options.no_guards)
-
-
 def _as_json(source: str, translation: "Translation") -> str:
     """One JSON object on one line."""
     return json.dumps({"source": source, **translation.record()}, ensure_ascii=False) + "\n"
@@ -227,11 +227,11 @@ def _as_json(source: str, translation: "Translation") -> str:
 
 def _settings(translator: "Translator", options: Text) -> dict[str, object]:
     """Everything that the translation of a file depends on, except the file."""
-    engine, back = translator.engine, translator.two_way
-    chosen = {name: getattr(options, name) for name in ("format", "column", "no_guards", "as_json", "precision")}
+    engine, reranker = translator.engine, translator.reranker
+    chosen = {name: getattr(options, name) for name in ("format", "column", "checks", "as_json", "precision")}
     return {
         "model": _digests(engine.folder),
-        "two_way": None if back is None else _digests(back.folder),
+        "reranker": None if reranker is None else _digests(reranker.folder),
         "limits": [engine.spec.max_source_tokens, engine.spec.best_source_tokens],
         "decoding": dataclasses.asdict(translator.decoding),
         "engine": type(engine).__name__,

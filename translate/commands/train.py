@@ -1,23 +1,50 @@
 """`translate train`: train an experiment, or repeat a run."""
 
 import sys
+from dataclasses import dataclass
 from pathlib import Path
-
-import typer
+from typing import Annotated
 
 from translate.commands.prepare import back_translations, default_folder, experiment_name
 from translate.config.load import load
 from translate.errors import UserError
 from translate.models import registry
-from translate.options.training import EXIT_DIFFERENT, Train
+from translate.options import FILES, MODEL_HELP, Overrides, argument, flag, option
+
+START = "Start from"
+EXIT_DIFFERENT = 1
 
 
-def run(options: Train) -> None:
+@dataclass(frozen=True, kw_only=True)
+class Train:
+    """Train a model; prepares the corpus first if needed."""
+
+    config: Annotated[Path | None, argument("CONFIG", "Experiment file (TOML); none with --reproduce.")] = None
+    run: Annotated[Path | None, option(FILES, "FOLDER", "Run directory [default: runs/NAME].")] = None
+    prepared: Annotated[Path | None, option(FILES, "FOLDER", "Prepared corpus [default: prepared/NAME].")] = None
+    overrides: Overrides = None
+    resume: Annotated[bool, flag(START, "--resume", "Continue from the newest checkpoint.")] = False
+    from_model: Annotated[
+        Path | None,
+        option(START, "MODEL", f"Fine-tune this model. {MODEL_HELP}; NAME@SHA256 also checks its weights.", "--from"),
+    ] = None
+    original: Annotated[
+        Path | None,
+        option(
+            START,
+            "RUN",
+            "Repeat this run in runs/RUN-again and compare the models; exit code 1 if they differ.",
+            "--reproduce",
+        ),
+    ] = None
+
+
+def run(options: Train) -> int:
     """Train an experiment, or repeat a run; see `train_experiment` for signals and errors.
 
     A run is repeated with its prepared corpus if that is unchanged, or else with one in prepared/NAME-again. UserError
     if data, model or number of processes differ from those of the run; other versions or hardware only give a
-    warning. typer.Exit if the final models are not identical to the last bit.
+    warning. Returns the exit code, EXIT_DIFFERENT if the final models are not identical to the last bit.
     """
     from translate.evaluation.scores import metrics
     from translate.evaluation.validation import greedy_bleu
@@ -50,8 +77,7 @@ def run(options: Train) -> None:
         original=original,
         translate_back=None if sides is None else sides.make,
     )
-    if not is_same:
-        raise typer.Exit(EXIT_DIFFERENT)
+    return 0 if is_same else EXIT_DIFFERENT
 
 
 def _say(message: str) -> None:

@@ -147,7 +147,11 @@ class MonoSource(Origin):
         model: name or path of the model that makes the other side.
         side: the side of the pairs that the text becomes: "target" for back-translation, "source" for distillation.
         method: "sampling" draws translations from the model, which suits back-translation (Edunov et al., 2018);
-            "beam" searches for the best with the model's settings; "greedy" is the fastest, in int8 or bf16.
+            "beam" searches for the best with the model's settings, in fp32 or, if it reranks, in the fastest precision;
+            "greedy" is the fastest, in int8 or bf16.
+        beam_size: of the method "beam"; None is the model's.
+        rerank: name or path of a model of the opposite direction, which chooses among the hypotheses of the beam by
+            both log-probabilities (Yee, Dauphin and Auli, 2019); None takes the best of the search.
         tag: begin synthetic sources with the token <BT> (Caswell et al., 2019).
         noise: share of the words of synthetic sources that are dropped; above 0, words also move.
         seed: of sampling and noise.
@@ -160,10 +164,18 @@ class MonoSource(Origin):
     model: str
     side: Literal["source", "target"] = "target"
     method: Literal["sampling", "beam", "greedy"] = "sampling"
+    beam_size: int | None = Field(default=None, ge=1, le=256)
+    rerank: str | None = None
     tag: bool = True
     noise: float = Field(default=0.0, ge=0, lt=1)
     seed: int = 0
     synthetic: str | None = None
+
+    @model_validator(mode="after")
+    def _a_beam_is_searched(self) -> "MonoSource":
+        if self.method != "beam" and (self.beam_size is not None or self.rerank is not None):
+            raise ValueError(f'beam_size and rerank belong to method = "beam", and it is "{self.method}"')
+        return self
 
     @model_validator(mode="after")
     def _noise_needs_synthetic_sources(self) -> "MonoSource":

@@ -1,12 +1,17 @@
-"""Settings of decoding. The section [decoding] of the experiment file has the same fields."""
+"""Settings of a translation. The section [decoding] of the experiment file has the fields of `DecodingConfig`."""
 
-from dataclasses import dataclass
-from typing import Annotated
+from dataclasses import dataclass, replace
+from typing import Annotated, Any, Literal
 
 from transformer.search.hypothesis import LengthRule
+from translate.errors import UserError
 from translate.fields import Bounds, check
 
 MAX_BEAM_SIZE, MAX_ALPHA = 256, 10.0  # larger values only exhaust memory or the floating-point range
+
+EngineName = Literal["auto", "ctranslate2", "torch"]
+Precision = Literal["fp32", "bf16", "int8", "auto"]
+Format = Literal["text", "lines", "markdown", "html", "srt", "vtt", "tsv"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -28,3 +33,79 @@ class DecodingConfig:
 
     def __post_init__(self) -> None:
         check(self)
+
+
+@dataclass(frozen=True, kw_only=True)
+class TranslationOptions:
+    """How to translate: the options of the command line, of the Python API and of the server.
+
+    The same text, model and options give the same translation everywhere. UserError, one sentence, for values that are
+    impossible alone or together.
+
+    Attributes:
+        beam_size, alpha: of the search (6.1); None takes the model's.
+        length_penalty: see `DecodingConfig`; None takes the model's.
+        n_best: translations of a sentence, at most as many as the beam is wide.
+        rerank: name or folder of a model of the opposite direction that reranks the hypotheses of the beam by the
+            probability of the source given the translation; None does not rerank.
+        checks: whether translations are checked, and some sentences searched again; see `translate.text.translation`.
+        format: of the text; in "lines" each line is one sentence.
+        column: of a "tsv" file, counted from 1.
+        engine: "ctranslate2" computes on the CPU, "torch" on any device; "auto" takes CTranslate2 on a CPU if possible.
+        precision: "fp32" is exact; "int8" needs CTranslate2, "bf16" PyTorch; "auto" is the fastest of the engine; None
+            is int8 in CTranslate2 if the weights are stored in it, or else fp32.
+        device: where to compute, such as "cpu" or "cuda:1"; None chooses CUDA if available.
+        threads: number of batches that CTranslate2 translates at a time; None is one for each core.
+    """
+
+    beam_size: Annotated[int, Bounds(ge=1, le=MAX_BEAM_SIZE)] | None = None
+    alpha: Annotated[float, Bounds(ge=0, le=MAX_ALPHA)] | None = None
+    length_penalty: LengthRule | None = None
+    n_best: Annotated[int, Bounds(ge=1, le=MAX_BEAM_SIZE)] = 1
+    rerank: str | None = None
+    checks: bool = True
+    format: Format = "text"
+    column: Annotated[int, Bounds(ge=1)] = 1
+    engine: EngineName = "auto"
+    precision: Precision | None = None
+    device: str | None = None
+    threads: Annotated[int, Bounds(ge=1)] | None = None
+
+    def __post_init__(self) -> None:
+        try:
+            check(self)
+        except ValueError as error:
+            raise UserError(str(error)) from error
+        for engine, impossible, other in (("ctranslate2", "bf16", "int8"), ("torch", "int8", "bf16")):
+            if (self.engine, self.precision) == (engine, impossible):
+                raise UserError(f"the engine {engine} has no precision {impossible}; use {other}")
+        if self.column != 1 and self.format != "tsv":
+            raise UserError(
+                f"column = {self.column}: belongs to the format tsv, and this is {self.format}; leave it out"
+            )
+        _check_n_best(self.n_best, self.beam_size)
+
+    def decoding(self, default: DecodingConfig) -> DecodingConfig:
+        """Return the settings of the search; those that are None are taken from `default`.
+
+        UserError if they do not fit together.
+        """
+        chosen = {"beam_size": self.beam_size, "alpha": self.alpha, "length_penalty": self.length_penalty}
+        changes: dict[str, Any] = {name: value for name, value in chosen.items() if value is not None}
+        decoding = replace(default, **changes)
+        if self.alpha is not None and decoding.length_penalty != "gnmt":
+            raise UserError(
+                f"alpha = {self.alpha}: belongs to the length penalty gnmt, and here it is {decoding.length_penalty}; "
+                "leave one of them out"
+            )
+        _check_n_best(self.n_best, decoding.beam_size)
+        return decoding
+
+
+def _check_n_best(n: int, beam_size: int | None) -> None:
+    """Raise UserError for more translations than a beam has: a wider beam may have another best one."""
+    if beam_size is not None and n > beam_size:
+        raise UserError(f"n_best = {n}: a beam of {beam_size} has fewer translations; choose a beam of at least {n}")
+
+
+DEFAULT_OPTIONS = TranslationOptions()

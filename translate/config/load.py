@@ -1,4 +1,24 @@
-"""Load an experiment file: TOML, `extends`, `--set` overrides, and errors that name the key and the nearest one."""
+"""Load an experiment file: TOML, `extends`, a library of corpora, `--set` overrides, errors that name the nearest key.
+
+A library is a TOML file with a table for each group of corpora and a key for each corpus. An experiment chooses corpora
+by weight:
+
+    [data]
+    library = "data/open.toml"    # relative to the experiment file
+
+    [data.weights]
+    prose = 1
+    manuals = 0.25
+    debian-handbook = 1           # the name of a corpus overrides the weight of its group
+
+A corpus is a source as in `data.train`, and may also have
+
+    path        of two line-aligned files: "news.{language}.gz" stands for both languages
+    language    of a source of kind "mono"; one in the wrong language for its side of the pairs is skipped
+    licence, origin    for the cards of models; without effect on training
+
+The table `data.mono` has keys that all sources of kind "mono" share, such as `model`.
+"""
 
 import difflib
 import json
@@ -12,6 +32,9 @@ from pydantic import ValidationError
 from translate.config.data import Section
 from translate.config.schema import ExperimentConfig
 from translate.errors import UserError
+
+_LIBRARY_KEYS = ("library", "weights", "mono")
+_LIBRARY_NOTES = ("licence", "origin", "language")
 
 Schema = TypeVar("Schema", bound=Section)
 
@@ -49,6 +72,9 @@ def read(path: Path) -> tuple[dict[str, Any], str]:
         if path.resolve() in above:
             raise UserError(f"{where}: a circle; remove `extends` from one of these files")
         tables = toml_tables(path, where)
+        data = tables.get("data")
+        if isinstance(data, dict) and isinstance(library := data.get("library"), str):
+            data["library"] = str(path.parent / library)
         base = tables.pop("extends", None)
         values = _laid_over(tables, values)
         if base is None:
@@ -87,7 +113,68 @@ def _laid_over(base: dict[str, Any], tables: dict[str, Any]) -> dict[str, Any]:
 
 def parse(values: Mapping[str, Any], where: str) -> ExperimentConfig:
     """Validate plain data; the UserError for the first mistake begins with `where`."""
-    return validated(ExperimentConfig, values, where)
+    data = with_library(values.get("data", {}), where)
+    return validated(ExperimentConfig, {**values, "data": data} if data else values, where)
+
+
+def with_library(data: Mapping[str, Any], where: str) -> dict[str, Any]:
+    """Return the section [data] with the corpora of its library in `train`, before those that it lists itself.
+
+    Args:
+        data: the section, not validated; one without a library is returned as it is.
+        where: the beginning of messages.
+
+    Raises UserError if the library cannot be read or a weight names nothing in it.
+    """
+    if not isinstance(data, dict) or not any(key in data for key in _LIBRARY_KEYS):
+        return data  # type: ignore[return-value]
+    if not isinstance(name := data.get("library"), str):
+        raise UserError(f"{where}: data.weights and data.mono need data.library, the path of a TOML file")
+    groups = read_library(Path(name))
+    weights = data.get("weights", {})
+    known = {*groups, *(corpus for group in groups.values() for corpus in group)}
+    for key, weight in weights.items():
+        if key not in known:
+            raise UserError(f"{where}: {unknown_key(f'data.weights.{key}', known)}")
+        if not isinstance(weight, int | float) or weight < 0:
+            raise UserError(f"{where}: data.weights.{key} = {weight!r}: must be a number, 0 or more")
+    sources = [
+        _source(corpus, weight, data)
+        for group, corpora in groups.items()
+        for key, corpus in corpora.items()
+        if (weight := weights.get(key, weights.get(group, 0))) and _fits(corpus, data)
+    ]
+    rest = {key: value for key, value in data.items() if key not in _LIBRARY_KEYS}
+    return {**rest, "train": [*sources, *data.get("train", [])]}
+
+
+def read_library(path: Path) -> dict[str, dict[str, dict[str, Any]]]:
+    """Return the corpora of a library by group and name; UserError if it cannot be read or a name occurs twice."""
+    groups: dict[str, dict[str, dict[str, Any]]] = toml_tables(path, str(path))
+    seen: set[str] = set(groups)
+    for group, corpora in groups.items():
+        for name in corpora:
+            if name in seen:
+                raise UserError(f"{path}: {group}.{name}: the name occurs twice; rename one")
+            seen.add(name)
+    return groups
+
+
+def _source(corpus: Mapping[str, Any], weight: float, data: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a corpus of the library as a source of the experiment."""
+    source = {key: value for key, value in corpus.items() if key not in _LIBRARY_NOTES} | {"weight": float(weight)}
+    if source.get("kind") == "mono":
+        return {**data.get("mono", {}), **source}
+    if "kind" not in source and "path" in source:
+        path = source.pop("path")
+        source |= {side: path.replace("{language}", f"{{{side}}}") for side in ("source", "target")}
+    return source
+
+
+def _fits(corpus: Mapping[str, Any], data: Mapping[str, Any]) -> bool:
+    """Return whether a corpus has the right language: pairs fit always, text in one language fits one side."""
+    side = data.get("mono", {}).get("side", "target")
+    return corpus.get("kind") != "mono" or corpus.get("language") == data.get(side)
 
 
 def validated(schema: type[Schema], values: Mapping[str, Any], where: str) -> Schema:

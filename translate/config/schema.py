@@ -49,6 +49,8 @@ class TokenizerConfig(Section):
         max_sentences: largest random sample of sentences to train on. The sample is also limited to 256 MB of text,
             or as little as 14 MB for text with few spaces, such as Chinese.
         placeholders: number of symbols that are pieces and replace text that must not be translated.
+        tags: texts that are pieces, such as "<BT>", for models that are fine-tuned on tagged sources later; the tags of
+            this experiment's sources are added.
     """
 
     vocab_size: int = Field(default=8000, ge=16, le=1_000_000)
@@ -57,6 +59,7 @@ class TokenizerConfig(Section):
     character_coverage: float = Field(default=1.0, gt=0.9, le=1.0)
     max_sentences: int = Field(default=2_000_000, ge=1)
     placeholders: int = Field(default=0, ge=0, le=99)
+    tags: tuple[str, ...] = Field(default=(), strict=False)
 
 
 Rate = Annotated[float, Field(ge=0, le=1)]

@@ -26,9 +26,8 @@ from hashlib import blake2b
 from types import MappingProxyType
 
 from translate.config.schema import AugmentationConfig
-from translate.corpus.counting import n_words
-from translate.corpus.monolingual import untagged
-from translate.corpus.sources import Pair
+from translate.corpus.cleaning import n_words
+from translate.corpus.sources import Pair, untagged
 from translate.text import languages
 from translate.text.placeholders import SYMBOL, protect, symbol
 

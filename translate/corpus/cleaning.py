@@ -27,13 +27,57 @@ from hashlib import blake2b
 from itertools import groupby, islice
 
 import numpy as np
+from numpy.typing import NDArray
 
 from translate.config.schema import CleaningConfig
-from translate.corpus.counting import n_words
-from translate.corpus.monolingual import untagged
-from translate.corpus.seen import Seen
-from translate.corpus.sources import Pair
+from translate.corpus.sources import Pair, untagged
 from translate.text.placeholders import SYMBOL
+
+# Han, kana, Thai, Lao, Burmese and Khmer.
+_WITHOUT_SPACES = re.compile(
+    "[\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff\u3041-\u30ff\u0e01-\u0eff\u1000-\u109f\u1780-\u17ff]"
+)
+
+
+def n_words(text: str) -> int:
+    """Return the number of words between white space; of scripts without spaces, two characters are a word."""
+    return max(len(text.split()), len(_WITHOUT_SPACES.findall(text)) // 2)
+
+
+Keys = NDArray[np.uint64]
+
+
+class Seen:
+    """A set of 64-bit keys in 8 bytes each, 16 while it grows; a Python set takes about 70 bytes per integer.
+
+    The keys are in sorted arrays, each at least twice as long as the next. So there are at most log2(n) + 1 arrays for
+    n keys, and a key is merged with others at most as often.
+    """
+
+    def __init__(self) -> None:
+        self._runs: list[Keys] = []
+
+    def add(self, keys: Keys) -> NDArray[np.bool_]:
+        """Add keys (n,); return True for those that occurred before, in `keys` or in an earlier call."""
+        distinct, first = np.unique(keys, return_index=True)
+        known = np.zeros(len(distinct), dtype=bool)
+        for run in self._runs:
+            known |= run.take(np.searchsorted(run, distinct), mode="clip") == distinct
+        repeated = np.ones(len(keys), dtype=bool)
+        repeated[first] = known
+        if not known.all():
+            self._append(distinct[~known])
+        return repeated
+
+    def _append(self, run: Keys) -> None:
+        """Add a sorted array; while the last but one is less than twice as long as the last, merge both."""
+        self._runs.append(run)
+        while len(self._runs) > 1 and len(self._runs[-2]) < 2 * len(self._runs[-1]):
+            merged = np.concatenate(self._runs[-2:])
+            del self._runs[-2:]
+            merged.sort(kind="stable")  # linear for two sorted arrays
+            self._runs.append(merged)
+
 
 RULES = ("empty", "too_long", "ratio", "identical", "duplicate", "test_overlap")
 

@@ -17,7 +17,8 @@ from translate.corpus.cleaning import Cleaner, HeldOut, Report
 from translate.corpus.sources import Pair, describe, read_pairs
 from translate.corpus.tokenizer import Tokenizer, sample, train
 from translate.errors import UserError
-from translate.text import identification, numbers
+from translate.text import languages
+from translate.text.checks import missing_numbers
 
 SAMPLE = 20_000  # pairs whose content is checked
 EXAMPLES = 3  # shown for each check
@@ -168,9 +169,9 @@ def _checked(pairs: Sequence[Pair], source: str, target: str) -> dict[str, Check
     checks = {name: Check() for name in names}
     for pair in pairs:
         found = (
-            identification.is_foreign(pair[0], source),
-            identification.is_foreign(pair[1], target),
-            bool(numbers.missing(pair[1], pair[0], source, target)),
+            languages.is_foreign(pair[0], source),
+            languages.is_foreign(pair[1], target),
+            bool(missing_numbers(pair[1], pair[0], target)),
             _end(pair[0]) != _end(pair[1]),
             any(map(_is_misread, pair)),
             any(unicodedata.category(character) == "Cc" for side in pair for character in side if character != "\t"),

@@ -8,8 +8,7 @@ from typing import Any, NamedTuple
 
 from translate.config.data import DataConfig, WordsSource
 from translate.config.schema import ExperimentConfig
-from translate.corpus.sources import identity
-from translate.corpus.words import LANGPAIRS
+from translate.corpus.sources import LANGPAIRS, identity
 from translate.errors import UserError
 from translate.files import read_json
 
@@ -96,8 +95,11 @@ def corpus_settings(config: ExperimentConfig, tokenizer_sha256: str | None = Non
     for source in sources:
         del source["weight"]  # used in training alone
         source["upsample"] = 1  # a key of old corpora
-        if not source["keep_identical"]:
-            del source["keep_identical"]
+        for key in ("keep_identical", "beam_size", "rerank"):  # keys of later versions
+            if not source.get(key, True):
+                del source[key]
+    if not settings["tokenizer"]["tags"]:
+        del settings["tokenizer"]["tags"]
     if tokenizer_sha256 is not None:
         settings["tokenizer"] = {"sha256": tokenizer_sha256}
     return settings

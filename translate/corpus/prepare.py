@@ -24,11 +24,9 @@ from translate.config.schema import ExperimentConfig
 from translate.corpus.augmentation import Augmenter
 from translate.corpus.cleaning import Cleaner, HeldOut, Report
 from translate.corpus.manifest import Manifest, Mixture, differences, mixture, plan, read_manifest, summary
-from translate.corpus.monolingual import TAG
-from translate.corpus.sources import Pair, describe, read_pairs
+from translate.corpus.sources import TAG, Pair, describe, dictionary, read_pairs
 from translate.corpus.tokenizer import Tokenizer, affordable, sample, train
 from translate.corpus.tokens import SIDES, EncodedPairs, read_tokens, write_tokens
-from translate.corpus.words import dictionary
 from translate.errors import Say, UserError
 from translate.files import locked, new_folder, recover_folder, write_json
 
@@ -153,7 +151,9 @@ def _build(config: ExperimentConfig, folder: Path, say: Say, tokenizer: Tokenize
         n_sentences = 2 * n_pairs
         sentences = itertools.chain.from_iterable(_read_jsonl(clean_file))
         n_used = min(config.tokenizer.max_sentences, affordable(clean_file, n_sentences))
-        tokenizer = train(sample(sentences, n_sentences, n_used), config.tokenizer, _tags(config))
+        tokenizer = train(
+            sample(sentences, n_sentences, n_used), config.tokenizer, {*config.tokenizer.tags, *_tags(config)}
+        )
     tokenizer.save(folder / "tokenizer.model")
     encoded = tqdm(_read_jsonl(clean_file), "encoding", n_pairs, unit=" pairs", disable=None, leave=False)
     tokens = write_tokens(encoded, n_pairs, tokenizer, folder)

@@ -1,6 +1,6 @@
 """Read sentence pairs from text files, tables, data-set folders, the hub, and what ships with the project.
 
-Only "\\n" ends a line. A "\\r" right before it belongs to the line end, as Windows programs write it; elsewhere it is
+Only "\n" ends a line. A "\r" right before it belongs to the line end, as Windows programs write it; elsewhere it is
 data, like U+2028, U+0085 and the other line breaks of Unicode. A byte order mark at the start of a file is not part of
 the text. A null in a table becomes an empty side, which cleaning counts and drops.
 
@@ -17,15 +17,16 @@ from typing import TYPE_CHECKING
 
 from translate.config import data
 from translate.config.data import Source
-from translate.corpus import words
 from translate.corpus.lines import DAMAGED, cannot_read, read_lines, sample_lines
-from translate.corpus.monolingual import synthetic_pairs
 from translate.errors import UserError
 from translate.files import sha256
 
 if TYPE_CHECKING:
     import pyarrow
     from datasets import Dataset
+import random
+
+from translate.config.data import MonoSource
 
 Pair = tuple[str, str]
 Record = tuple[str, object]  # its place for messages, and its columns
@@ -59,9 +60,9 @@ def read_pairs(source: Source, root: Path, langpair: str = "de-en") -> Iterator[
         case data.GrammarSource():
             return _grammar(source, langpair)
         case data.WordsSource():
-            return words.word_pairs(langpair)
+            return word_pairs(langpair)
         case data.PhrasesSource():
-            return words.phrase_pairs(langpair)
+            return phrase_pairs(langpair)
         case data.SacrebleuSource():
             return _parallel(*_sacrebleu_files(source, langpair))
         case data.MonoSource():
@@ -96,9 +97,9 @@ def identity(source: Source, root: Path, langpair: str = "de-en") -> dict[str, s
 
             return {"grammar": grammar.digest()}
         case data.WordsSource():
-            return {"words": sha256(words.FILE)}
+            return {"words": sha256(WORDS_FILE)}
         case data.PhrasesSource():
-            return {"phrases": sha256(words.PHRASES_FILE)}
+            return {"phrases": sha256(PHRASES_FILE)}
         case data.SacrebleuSource():
             source_file, reference = _sacrebleu_files(source, langpair)
             return {f"{describe(source)} src": _digest(source_file), f"{describe(source)} ref": _digest(reference)}
@@ -266,7 +267,7 @@ def _cell(record: object, column: str, where: str) -> str:
 
 
 def _grammar(source: data.GrammarSource, langpair: str) -> Iterator[Pair]:
-    words.check_german_english("grammar", langpair)
+    check_german_english("grammar", langpair)
     from translate.corpus import grammar
 
     pairs = grammar.generate(source.split, source.pairs, source.seed)
@@ -302,3 +303,103 @@ def _digest(path: Path) -> str:
 
 def _one_line(error: BaseException) -> str:
     return " ".join(str(error).split())[:300]
+
+
+LANGPAIRS = ("de-en", "en-de")
+WORDS_FILE = Path(__file__).with_name("words.tsv")
+PHRASES_FILE = Path(__file__).with_name("phrases.tsv")
+
+
+def word_pairs(langpair: str) -> Iterator[tuple[str, str]]:
+    """Yield (source, target) of the word list, only the first and best translation of each source.
+
+    UserError if `langpair` is not German and English.
+    """
+    check_german_english("word list", langpair)
+    seen: set[str] = set()
+    for german, english in _entries(WORDS_FILE):
+        for pair in ((german, english), *_without_article(german, english)):
+            source, target = pair if langpair == "de-en" else pair[::-1]
+            if source not in seen:
+                seen.add(source)
+                yield source, target
+
+
+def phrase_pairs(langpair: str) -> Iterator[tuple[str, str]]:
+    """Yield (source, target) of the phrase book; UserError if `langpair` is not German and English."""
+    check_german_english("phrase book", langpair)
+    for german, english in _entries(PHRASES_FILE):
+        yield (german, english) if langpair == "de-en" else (english, german)
+
+
+def _entries(file: Path) -> Iterator[tuple[str, str]]:
+    """Yield German and English of each line."""
+    for line in file.read_text(encoding="utf-8").split("\n"):
+        german, tab, english = line.partition("\t")
+        if tab:
+            yield german, english
+
+
+def check_german_english(what: str, langpair: str) -> None:
+    """Raise UserError if `langpair` is not German and English; the message names what is in these languages."""
+    if langpair not in LANGPAIRS:
+        known = 'set data.source and data.target to "de" and "en"'
+        raise UserError(f"the {what} is German and English: {known}, not {langpair}")
+
+
+def dictionary(langpair: str) -> dict[str, str]:
+    """Return the single words of the word list with their translations, case-folded; empty for other languages."""
+    if langpair not in LANGPAIRS:
+        return {}
+    pairs = ((source.casefold(), target.casefold()) for source, target in word_pairs(langpair))
+    return {source: target for source, target in pairs if source.isalpha() and target.isalpha()}
+
+
+def _without_article(german: str, english: str) -> Iterator[tuple[str, str]]:
+    """Yield a noun without its article, as people type it: `Haus` for `das Haus`."""
+    article, _, noun = german.partition(" ")
+    if article in ("der", "die", "das") and noun and " " not in noun and english.startswith("the "):
+        yield noun, english.removeprefix("the ")
+
+
+TAG = "<BT>"  # begins a synthetic source, so that the model can tell it from a natural one (Caswell et al., 2019)
+_REACH = 3  # words
+
+
+def synthetic_pairs(source: MonoSource, translated: Iterable[tuple[str, str]]) -> Iterator[tuple[str, str]]:
+    """Yield (source, target) pairs of text in one language, whose other side a model made.
+
+    Back-translation (Sennrich et al., 2016): text in the target language gets a synthetic source. Distillation (Kim and
+    Rush, 2016): text in the source language gets a synthetic target.
+
+    Args:
+        source: the source table; says which side is natural, and adds tag and noise.
+        translated: natural sentences with their translations.
+    """
+    draw = random.Random(source.seed)
+    for natural, synthetic in translated:
+        if source.side == "source":
+            yield natural, synthetic
+            continue
+        noised = noisy(synthetic, source.noise, draw) if source.noise else synthetic
+        yield (f"{TAG} {noised}" if source.tag and noised else noised), natural
+
+
+def untagged(pair: tuple[str, str]) -> tuple[str, tuple[str, str]]:
+    """Return the tag of a synthetic source with the space after it, or "", and the pair without it."""
+    tag = f"{TAG} "
+    return (tag, (pair[0][len(tag) :], pair[1])) if pair[0].startswith(tag) else ("", pair)
+
+
+def noisy(text: str, rate: float, draw: random.Random) -> str:
+    """Return the text with words dropped and moved (Edunov et al., 2018).
+
+    Args:
+        text: words between spaces.
+        rate: chance that a word is dropped; at least one word stays. The others move by at most 3 places.
+        draw: source of random numbers.
+    """
+    words = text.split()
+    kept = [word for word in words if draw.random() >= rate] or words[:1]
+    places = [i + draw.uniform(0, _REACH + 1) for i in range(len(kept))]
+    return " ".join(kept[i] for i in sorted(range(len(kept)), key=places.__getitem__))

@@ -3,8 +3,7 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from translate.evaluation.pairwise import TESTS, Test
-from translate.evaluation.scores import Score, Scores
+from translate.evaluation.scores import TESTS, Score, Scores, Test
 
 
 @dataclass(frozen=True)

@@ -1,13 +1,14 @@
-"""Corpus scores by sacreBLEU, each with the signature that makes it comparable.
+"""Corpus scores and paired significance tests by sacreBLEU, each with the signature that makes it comparable.
 
-Texts are detokenised and cased; sacreBLEU tokenises them itself.
+Texts are detokenised and cased; sacreBLEU tokenises them itself. The tests are sacreBLEU's own, with its own seed and
+number of samples.
 """
 
 import json
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from translate.errors import UserError
 
@@ -15,7 +16,18 @@ if TYPE_CHECKING:
     from sacrebleu import BLEU, CHRF, TER
     from sacrebleu.metrics.base import Metric
 
+Test = Literal["bootstrap", "ar"]
+
+TESTS: dict[Test, str] = {"bootstrap": "paired bootstrap resampling", "ar": "paired approximate randomization"}
 RESAMPLES = 1000
+# Marks of subwords by the tool that writes them, as they stand in a line.
+SUBWORDS = {
+    "SentencePiece": re.compile("\u2581"),
+    "BPE": re.compile(r"\S@@(?=\s|$)"),
+    "WordPiece": re.compile(r"(?<=\s)##\w"),
+    "OpenNMT": re.compile("\uffed"),
+}
+MIN_CASED = 5  # references with a capital letter below which a lack of capitals proves nothing
 
 
 @dataclass(frozen=True)
@@ -102,6 +114,80 @@ def corpus_bleu(hypotheses: Sequence[str], references: Sequence[str], *, target:
     return float(metrics(target)[0].corpus_score(hypotheses, [references]).score)
 
 
+def paired_scores(
+    outputs: Sequence[Sequence[str]],
+    references: Sequence[str],
+    test: Test,
+    *,
+    target: str = "",
+    confidence: bool = False,
+    ignore_case: bool = False,
+) -> list[Scores]:
+    """Return BLEU, chrF++ and TER of each system, with p-values of the differences to the first.
+
+    Args:
+        outputs: translations of the same text by each system.
+        references: one for each line.
+        test: "bootstrap" for paired bootstrap resampling, which also gives intervals, "ar" for approximate
+            randomization.
+        target: language code, as for `score`.
+        confidence: add bootstrap intervals to "ar".
+        ignore_case: compare in lower case.
+
+    Raises UserError as `score` does.
+    """
+    chosen = metrics(target, ignore_case=ignore_case)
+    columns = [paired_test(outputs, references, metric, test, confidence=confidence) for metric in chosen]
+    return [Scores(len(references), *scores) for scores in zip(*columns, strict=True)]
+
+
+def paired_test(
+    outputs: Sequence[Sequence[str]],
+    references: Sequence[str],
+    metric: "Metric",
+    test: Test,
+    *,
+    confidence: bool = False,
+) -> list[Score]:
+    """Return the score of each system by one metric, with p-values of the differences to the first.
+
+    Equal scores have the p-value 1. sacreBLEU gives identical systems a small one, because it counts the samples with
+    a larger difference than that of the systems, and there are none.
+
+    Args:
+        outputs, references, test: as for `paired_scores`.
+        metric: of sacreBLEU.
+        confidence: add bootstrap intervals to "ar".
+
+    Raises UserError if there is nothing to score or the counts differ.
+    """
+    from sacrebleu.significance import PairedTest, Result
+
+    for hypotheses in outputs:
+        check_counts(hypotheses, references)
+    systems: list[tuple[str, Sequence[str]]] = [(str(i), hypotheses) for i, hypotheses in enumerate(outputs)]
+    run = PairedTest(
+        systems,
+        {"metric": metric},
+        [list(references)],
+        "ar" if test == "ar" else "bs",
+        n_ar_confidence=RESAMPLES if confidence else -1,
+    )
+    signatures, results = run()
+    ((name, signature),) = signatures.items()
+    found = [result for result in results[name] if isinstance(result, Result)]
+    return [
+        Score(
+            float(result.score),
+            str(signature),
+            None if result.mean is None else float(result.mean),
+            None if result.ci is None else float(result.ci),
+            1.0 if i > 0 and result.score == found[0].score else result.p_value,
+        )
+        for i, result in enumerate(found)
+    ]
+
+
 def check_counts(hypotheses: Sequence[str], references: Sequence[str]) -> None:
     """Raise UserError if there are no lines or their numbers differ."""
     if len(hypotheses) != len(references):
@@ -111,6 +197,34 @@ def check_counts(hypotheses: Sequence[str], references: Sequence[str]) -> None:
         )
     if not hypotheses:
         raise UserError("there are no lines to score")
+
+
+def check_hypotheses(
+    name: str, hypotheses: Sequence[str], references: Sequence[str], *, ignore_case: bool = False
+) -> None:
+    """Raise UserError if the scores of these hypotheses would mislead.
+
+    That is the case if the numbers of lines differ, if the hypotheses but not the references contain marks of
+    subwords, or if only the references contain capital letters.
+
+    Args:
+        name: of the system, for the message.
+        hypotheses, references: line n of one belongs to line n of the other.
+        ignore_case: allow hypotheses without capitals.
+    """
+    if len(hypotheses) != len(references):
+        raise UserError(
+            f"{name}: has {len(hypotheses)} lines, but the references have {len(references)}; line n of one must "
+            "belong to line n of the other"
+        )
+    _check_subwords(name, hypotheses, references)
+    n_cased = sum(line != line.lower() for line in references)
+    lower_cased = all(line == line.lower() for line in hypotheses) and any(map(_has_case, hypotheses))
+    if lower_cased and n_cased >= MIN_CASED and not ignore_case:
+        raise UserError(
+            f"{name}: has no capital letter, but {n_cased} references have; restore the case, or compare in lower case "
+            "with --ignore-case"
+        )
 
 
 def _corpus_score(metric: "Metric", hypotheses: Sequence[str], references: Sequence[str], n_resamples: int) -> Score:
@@ -136,3 +250,16 @@ def _return_floats(metric: "Metric") -> None:
         return result
 
     vars(metric)["_compute_score_from_stats"] = compute_float
+
+
+def _check_subwords(name: str, hypotheses: Sequence[str], references: Sequence[str]) -> None:
+    for tool, mark in SUBWORDS.items():
+        n = next((n for n, line in enumerate(hypotheses, start=1) if mark.search(line)), None)
+        if n is not None and not any(map(mark.search, references)):
+            raise UserError(
+                f"{name}, line {n}: still holds subwords, with marks of {tool}; join them to words before scoring"
+            )
+
+
+def _has_case(line: str) -> bool:
+    return line != line.upper()

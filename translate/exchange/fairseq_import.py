@@ -22,8 +22,7 @@ from transformer.positions import sinusoids
 from translate.config.decoding import DecodingConfig
 from translate.corpus.tokenizer import BOS, EOS, PAD, UNK
 from translate.errors import UserError
-from translate.exchange.foreign_folder import ForeignFolder
-from translate.exchange.foreign_model import Names, Tables, Tensors, build, joined
+from translate.exchange.foreign_model import ForeignFolder, Names, Tables, Tensors, build, joined
 from translate.models import folder as model_folder
 from translate.models.folder import TranslationSpec
 

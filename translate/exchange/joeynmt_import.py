@@ -17,8 +17,7 @@ from typing import Any
 from translate.config.decoding import DecodingConfig
 from translate.corpus.tokenizer import BOS, EOS, PAD, UNK
 from translate.errors import Say, UserError
-from translate.exchange.foreign_folder import ForeignFolder
-from translate.exchange.foreign_model import Names, Tables, Tensors, build, joined
+from translate.exchange.foreign_model import ForeignFolder, Names, Tables, Tensors, build, joined
 from translate.models import folder as model_folder
 from translate.models.folder import TranslationSpec
 

@@ -1,8 +1,13 @@
 """Compare an exported model with the original on the same sentences.
 
+Two implementations of one function differ by the rounding of their sums in float32. It grows with depth and width, and
+it depends on the weights and on the order in which a processor's kernels add, so no constant fits all models. It is
+measured: the original computes the same values once more in float64.
+
 Dimension key: T target positions, V vocabulary.
 """
 
+import copy
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
@@ -21,6 +26,11 @@ from translate.models.folder import ModelFolder
 Ids = Sequence[Sequence[int]]
 
 _BATCH = 20  # sentences
+# Both models differ from the exact values: the original by the measured rounding, the other one by about as much, or
+# more if its kernels add in a less favourable order. Measured largest differences are 0.03 to 2.0 times the rounding
+# (Marian and CTranslate2, kernels for AVX-512 and AVX2, 2 + 3 to 8 + 8 layers, widths of 30 and 240). A wrong weight,
+# position or constant changes values by a multiple of what is allowed then.
+_ROUNDINGS = 8
 
 
 class Exported(Protocol):
@@ -53,12 +63,14 @@ class Proof:
         n_sentences: number of sentences.
         largest, mean: largest and mean difference of the values, relative to a sentence's largest value if that is
             above 1.
+        rounding: largest difference of the original's values in float32 and in float64, likewise.
         n_same: number of sentences with the same greedy output.
     """
 
     n_sentences: int
     largest: float
     mean: float
+    rounding: float
     n_same: int
 
 
@@ -87,17 +99,25 @@ def compare(
     texts, src = [text for text, _ in some], [ids for _, ids in some]
     _check_tokens(folder, exported, texts, src, n_positions)
     limit = min(max(map(len, src)) + folder.spec.decoding.max_extra, n_positions - 1)
-    differences, n_same = [], 0
+    exact = copy.deepcopy(folder.model).double()
+    differences, roundings, n_same = [], [], 0
     for start in range(0, len(src), _BATCH):
         batch = src[start : start + _BATCH]
         hypotheses = translate_ids(folder.model, batch, SearchConfig(beam_size=1), max_lengths=[limit] * len(batch))
         greedy = [best[0].tokens for best in hypotheses]
         theirs, wanted = _renumbered(exported, batch), _renumbered(exported, greedy)
         n_same += sum(a == b for a, b in zip(exported.greedy(theirs, limit), wanted, strict=True))
-        pairs = zip(exported.values(theirs, wanted), original(folder.model, batch, greedy), strict=True)
-        differences += [((a - b).abs() / b.abs().amax().clamp(min=1.0)).flatten() for a, b in pairs]
-    difference = torch.cat(differences)
-    return Proof(len(src), difference.max().item(), difference.mean().item(), n_same)
+        expected = original(folder.model, batch, greedy)
+        differences += _differences(exported.values(theirs, wanted), expected)
+        roundings += _differences(original(exact, batch, greedy), expected)
+    difference, rounding = torch.cat(differences), torch.cat(roundings)
+    return Proof(len(src), difference.max().item(), difference.mean().item(), rounding.max().item(), n_same)
+
+
+def _differences(values: Sequence[Tensor], expected: Sequence[Tensor]) -> list[Tensor]:
+    """Return the differences in each sentence, relative to its largest expected value if that is above 1."""
+    pairs = zip(values, expected, strict=True)
+    return [((a - b).abs() / b.abs().amax().clamp(min=1.0)).flatten() for a, b in pairs]
 
 
 def _check_tokens(folder: ModelFolder, exported: Exported, texts: Sequence[str], src: Ids, n_positions: int) -> None:
@@ -148,12 +168,13 @@ def require_equal(proof: Proof, tolerance: float, what: str) -> None:
 
     Args:
         proof: the comparison.
-        tolerance: maximal difference of the values.
+        tolerance: maximal difference of the values, where rounding does not explain a larger one.
         what: the values, for the message.
     """
-    if not proof.largest <= tolerance or proof.n_same < proof.n_sentences:
+    allowed = max(tolerance, _ROUNDINGS * proof.rounding)
+    if not proof.largest <= allowed or proof.n_same < proof.n_sentences:
         raise UserError(
-            f"the new model is not the original: {what} differ by up to {proof.largest:.1e} ({tolerance:.0e} is "
+            f"the new model is not the original: {what} differ by up to {proof.largest:.1e} ({allowed:.0e} is "
             f"allowed), and {proof.n_sentences - proof.n_same} of {proof.n_sentences} sentences translate differently; "
             "nothing was written, please report it"
         )

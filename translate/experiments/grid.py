@@ -28,7 +28,7 @@ from typing import Any
 from pydantic import Field
 
 from translate.config.data import Section
-from translate.config.load import put, read, setting, toml_tables, validated
+from translate.config.load import parse, put, read, setting, toml_tables, validated
 from translate.config.schema import ExperimentConfig
 from translate.errors import UserError
 
@@ -156,7 +156,7 @@ def load_grid(path: Path, overrides: list[str]) -> Grid:
         if key == SEED:
             raise UserError(f"{path}: {SEED} = {value} has no effect; name the seeds in `seeds` instead")
         put(values, key, value, said=f"{path}: settings.{key}")
-    base = validated(ExperimentConfig, copy.deepcopy(values), str(path))
+    base = parse(copy.deepcopy(values), str(path))
     score_on = _sets(file, base, path)
     rows = list(itertools.product(*(axis.values for axis in axes)))
     cells = tuple(Cell(row, seed, _config(values, axes, row, seed, path)) for row in rows for seed in file.seeds)
@@ -244,7 +244,7 @@ def _config(values: Settings, axes: tuple[Axis, ...], row: Row, seed: int, path:
         settings |= axis.values[label]
     for key, value in settings.items():
         put(varied, key, value, said=where)
-    config = validated(ExperimentConfig, varied, where)
+    config = parse(varied, where)
     if AVERAGE in settings and (config.training.final == "best" or config.training.ema):
         reason = 'training.final = "best"' if config.training.final == "best" else "training.ema"
         raise UserError(f"{where}: {AVERAGE} has no effect with {reason}; take one of them out")

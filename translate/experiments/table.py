@@ -7,8 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from translate.evaluation.pairwise import TESTS, Test, paired_test
-from translate.evaluation.scores import metrics
+from translate.evaluation.scores import TESTS, Test, metrics, paired_test
 from translate.experiments import records
 from translate.experiments.grid import Grid, Row, row_name
 from translate.experiments.plan import Job, Task

@@ -9,8 +9,7 @@ from torch import Tensor
 
 from transformer.search.alignment import alignment, cross_attention
 from translate.errors import UserError
-from translate.inference.engine import max_positions
-from translate.inference.sentence_search import LIMIT
+from translate.inference.engines import LIMIT, max_positions
 from translate.models.folder import ModelFolder
 
 _WORD = re.compile(r"\w(?:\S*\w)?|[^\w\s]+")  # "z.B", "3,5", or marks around it

@@ -8,20 +8,20 @@ import hashlib
 import json
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from tqdm import tqdm
 
 from transformer.search.sampling import Sampling
 from translate.config.data import DataConfig, MonoSource, Source
+from translate.config.decoding import TranslationOptions
 from translate.config.schema import ExperimentConfig
 from translate.corpus.lines import sample_lines
 from translate.corpus.sources import text_file
 from translate.errors import Say, UserError
 from translate.files import locked, sha256
-from translate.inference.engine import Engine
-from translate.inference.opening import open_engine
+from translate.inference.engines import Engine, open_engine
 from translate.inference.research import SearchEngine, SearchRules
 from translate.inference.translator import WINDOW, Translator
 from translate.machine import choose_device
@@ -95,9 +95,11 @@ class BackTranslations:
         root = Path(data.root)
         text, model = text_file(source.path, root), locate(Path(source.model), self._say)
         _check_languages(source, model, data)
-        settings = source.model_dump(include={"method", "lines", *(["seed"] if source.method == "sampling" else [])})
+        seed = ["seed"] if source.method == "sampling" else []
+        settings = source.model_dump(include={"method", "lines", "beam_size", *seed})
         settings = {name: value for name, value in settings.items() if value is not None}
-        digests = [sha256(path) for path in (text, *(model / name for name in FILES))]
+        models = [model] if source.rerank is None else [model, locate(Path(source.rerank), self._say)]
+        digests = [sha256(path) for path in (text, *(folder / name for folder in models for name in FILES))]
         key = hashlib.sha256(json.dumps([digests, settings]).encode()).hexdigest()[:16]
         place = self._folder / f"{text.name.partition('.')[0]}.{key}.txt"
         self._jobs.append(_Job(source, text, model, place))
@@ -122,12 +124,16 @@ def _translator(job: _Job) -> Translator:
     """Return the translator from the natural to the synthetic side."""
     engine: Engine
     method = job.source.method
+    options = TranslationOptions(beam_size=job.source.beam_size if method == "beam" else 1)
+    if job.source.rerank is not None:
+        return Translator.load(job.model, beam_size=job.source.beam_size, rerank=job.source.rerank, precision="auto")
     if method == "sampling":
         folder = ModelFolder.open(job.model, choose_device())
         engine = SearchEngine([folder], SearchRules(sampling=Sampling(), seed=job.source.seed))
     else:
-        engine = open_engine(job.model, precision="auto" if method == "greedy" else "fp32")
-    return Translator(engine, beam_size=None if method == "beam" else 1)
+        options = replace(options, precision="auto" if method == "greedy" else "fp32")
+        engine = open_engine(job.model, options)
+    return Translator(engine, options)
 
 
 def _translate(translator: Translator, lines: Sequence[str], place: Path) -> None:
@@ -140,7 +146,7 @@ def _translate(translator: Translator, lines: Sequence[str], place: Path) -> Non
     ):
         for start in range(n_done, len(lines), WINDOW):
             window = lines[start : start + WINDOW]
-            file.writelines(f"{translation.text}\n" for translation in translator.stream(window))
+            file.writelines(f"{translation.text}\n" for translation in translator.translate_lines(window))
             file.flush()
             os.fsync(file.fileno())
             bar.update(len(window))

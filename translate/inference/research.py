@@ -1,10 +1,13 @@
-"""Other searches than the paper's: samples, forced prefixes, required terms, ensembles, coverage.
+"""Other searches than the paper's: samples, forced prefixes, required terms, ensembles, coverage, alternatives.
 
-Each line is one sentence, and no guard checks the result.
+Each line is one sentence, and no check follows.
 """
 
-from collections.abc import Callable, Sequence
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 
 import torch
 
@@ -16,15 +19,57 @@ from transformer.search.ensemble import EnsembleStep, Mean
 from transformer.search.hypothesis import Hypothesis, SearchConfig
 from transformer.search.model_step import ModelStep, source_batch
 from transformer.search.sampling import Sampling, sample
+from translate.corpus.tokenizer import Tokenizer
 from translate.errors import UserError
-from translate.inference.engine import Found, Sources, TorchEngine, max_positions
-from translate.inference.sentence_search import BATCH_HYPOTHESES
-from translate.inference.terms import Term, forced_ids
+from translate.inference.engines import Found, Sources, TorchEngine, max_positions
+from translate.inference.search import BATCH_HYPOTHESES, Ids
 from translate.inference.translator import Translator
 from translate.models.folder import ModelFolder
 from translate.text.translation import Translation
 
-Ids = tuple[int, ...]
+_ALTERNATIVES_BATCH = 32  # translations per batch
+
+
+@dataclass(frozen=True)
+class Term:
+    """A rule: the translation of a sentence that contains `source` must contain `target`.
+
+    An empty `source` is in every sentence.
+    """
+
+    source: str
+    target: str
+
+    def occurs_in(self, sentence: str) -> bool:
+        """Return whether the sentence contains the source as whole words."""
+        if self.source not in sentence:  # most terms are in few sentences, and to compile a pattern takes long
+            return False
+        pattern = rf"(?<![^\W_]){re.escape(self.source)}(?![^\W_])"
+        return not self.source or re.search(pattern, sentence) is not None
+
+
+def read_terms(lines: Iterable[str], name: Path) -> Iterator[Term]:
+    """Yield the terms of a file: SOURCE, a tab and TARGET, or TARGET alone if it must occur in every translation.
+
+    Args:
+        lines: the lines of the file; blank lines are skipped.
+        name: of the file, for messages. UserError for a line with more tabs or without a target.
+    """
+    for n, line in enumerate(lines, start=1):
+        *source, target = (column.strip() for column in line.split("\t"))
+        if not line.strip():
+            continue
+        if len(source) > 1 or not target:
+            raise UserError(f"{name}, line {n}: not a term; write SOURCE, a tab and TARGET, or TARGET alone")
+        yield Term("".join(source), target)
+
+
+def forced_ids(tokenizer: Tokenizer, text: str) -> list[int]:
+    """Return the token ids of a text that a translation must contain; UserError if the vocabulary cannot write it."""
+    ids = tokenizer.encode(text.strip())
+    if tokenizer.unk in ids:
+        raise UserError(f"{text.strip()!r}: has characters that the model's vocabulary has no pieces for; leave it out")
+    return ids
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -219,3 +264,111 @@ def translate_from(
                 )
         found.update(zip(now, translator.n_best([lines[i] for i in now], n_best), strict=True))
     return [found[i] for i in range(len(lines))]
+
+
+def consensus(samples: Sequence[Translation]) -> Translation:
+    """Return the sample with the highest mean chrF against all samples (Eikema and Aziz, 2020); the first on a tie.
+
+    Samples represent the model's distribution, so equal samples count several times. ValueError without samples.
+    """
+    from sacrebleu.metrics.chrf import CHRF
+
+    chrf = CHRF()
+    texts = Counter(sample.text for sample in samples)
+
+    def agreement(text: str) -> float:
+        return float(sum(n * chrf.sentence_score(text, [other]).score for other, n in texts.items()))
+
+    best = max(texts, key=agreement)
+    return next(sample for sample in samples if sample.text == best)
+
+
+@dataclass(frozen=True)
+class Alternative:
+    """A token that could have been at a position of a translation.
+
+    Attributes:
+        token: its piece; None is eos.
+        log_prob: natural log-probability, given the tokens before it.
+    """
+
+    token: str | None
+    log_prob: float
+
+
+def alternatives(
+    engine: SearchEngine, lines: Sequence[str], translations: Sequence[Translation], prefixes: Sequence[Ids], n: int
+) -> list[list[list[Alternative]]]:
+    """Return the n most probable other tokens at each position of each line's translation, most probable first.
+
+    Args:
+        engine: the engine that made the translations.
+        lines: the sources; a blank line has no positions. UserError for a line that was translated in parts.
+        translations: one for each line.
+        prefixes: token ids that each translation was forced to start with.
+        n: number of alternatives per position.
+    """
+    eos, pieces = engine.model_folder.model.config.eos, engine.tokenizer.pieces
+    return [
+        [[Alternative(None if i == eos else pieces([i])[0], log_prob) for i, log_prob in position] for position in line]
+        for line in _alternative_ids(engine, lines, translations, prefixes, n)
+    ]
+
+
+def branches(
+    engine: SearchEngine,
+    lines: Sequence[str],
+    translations: Sequence[Translation],
+    prefixes: Sequence[Ids],
+    n: int,
+    position: int,
+    new_translator: Callable[[SearchEngine], Translator] = Translator,
+) -> list[list[Translation]]:
+    """Return up to n translations of each line that equal the given one up to the token `position` and differ there.
+
+    The first continues from the most probable other token, the next from the second, and so on. There are none for a
+    translation with fewer tokens, or at the end of one that has its maximum length. An alternative that ends the
+    translation is left out.
+
+    Args:
+        engine, lines, translations, prefixes: as for `alternatives`.
+        n: number of translations of each line.
+        position: index of the token.
+        new_translator: makes a translator of an engine; it finds the best continuations.
+    """
+    eos = engine.model_folder.model.config.eos
+    starts: list[tuple[int, Ids]] = []  # index of the line, and the tokens that its translation starts with
+    found_ids = _alternative_ids(engine, lines, translations, prefixes, n + 1)
+    for i, (translation, others) in enumerate(zip(translations, found_ids, strict=True)):
+        is_full = position == len(translation.tokens) and "length" in translation.flags
+        others_here = others[position] if position < len(others) and not is_full else ()
+        tokens = [token for token, _ in others_here if token != eos]
+        same = engine.tokenizer.ids(translation.tokens[:position])
+        starts += [(i, (*same, token)) for token in tokens[:n]]
+    now, starts_now = [lines[i] for i, _ in starts], [start for _, start in starts]
+    best = translate_from(engine, now, starts_now, new_translator=new_translator)
+    found: list[list[Translation]] = [[] for _ in lines]
+    for (i, _), (translation, *_) in zip(starts, best, strict=True):
+        found[i].append(translation)
+    return found
+
+
+def _alternative_ids(
+    engine: SearchEngine, lines: Sequence[str], translations: Sequence[Translation], prefixes: Sequence[Ids], n: int
+) -> list[list[Alternatives]]:
+    """Return `SearchEngine.alternatives` of each line; no positions for a blank line."""
+    for line, translation in zip(lines, translations, strict=True):
+        if translation.split:
+            raise UserError(
+                f"{line.strip()[:30]!r}...: is longer than the model's limit, so it has no alternatives; shorten it"
+            )
+    found: list[list[Alternatives]] = [[] for _ in lines]
+    filled = [i for i, line in enumerate(lines) if line.strip()]
+    for start in range(0, len(filled), _ALTERNATIVES_BATCH):
+        batch = filled[start : start + _ALTERNATIVES_BATCH]
+        sources = engine.tokenizer.encode_batch([lines[i].strip() for i in batch])
+        outputs = [engine.tokenizer.ids(translations[i].tokens) for i in batch]
+        results = engine.alternatives(sources, outputs, [prefixes[i] for i in batch], n)
+        for i, result in zip(batch, results, strict=True):
+            found[i] = result
+    return found

@@ -1,17 +1,14 @@
 """Log-probabilities of given translations, line by line."""
 
-import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 
 from translate.errors import UserError
-from translate.inference.engine import Sources, max_positions
-from translate.inference.sentence_search import LIMIT, divided
-from translate.models.folder import ModelFolder, not_finite
+from translate.inference.engines import LIMIT, max_positions, token_log_probs
+from translate.models.folder import ModelFolder
 
 _WINDOW = 1024  # pairs read ahead, to find sentences of similar length
-_BATCH_TOKENS = 1024  # padded target tokens per batch; each has a score for the whole vocabulary
 
 
 @dataclass(frozen=True)
@@ -70,26 +67,3 @@ def _scored(model_folder: ModelFolder, window: Sequence[tuple[str, str]], n_befo
         Scored(*pair, sum(values), len(values), tokenizer.pieces(ids), values)
         for pair, ids, values in zip(window, references, log_probs, strict=True)
     ]
-
-
-def token_log_probs(model_folder: ModelFolder, sources: Sources, references: Sources) -> list[list[float]]:
-    """Return the log-probability of each token of each reference and of eos; none for a pair of blank lines.
-
-    UserError if a probability is not finite.
-
-    Args:
-        model_folder: an open model folder.
-        sources, references: token ids of each pair, without eos.
-    """
-    from transformer.search.scoring import score_ids
-
-    lengths = [max(map(len, pair)) for pair in zip(sources, references, strict=True)]
-    filled = sorted((i for i, length in enumerate(lengths) if length), key=lengths.__getitem__)
-    log_probs: list[list[float]] = [[] for _ in lengths]
-    for batch in divided(filled, lengths.__getitem__, _BATCH_TOKENS):
-        found = score_ids(model_folder.model, [sources[i] for i in batch], [references[i] for i in batch])
-        for i, values in zip(batch, found, strict=True):
-            if not all(map(math.isfinite, values)):
-                raise not_finite(model_folder.folder)
-            log_probs[i] = values
-    return log_probs

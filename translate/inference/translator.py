@@ -1,73 +1,76 @@
 """Text in, text out; every line comes back.
 
-`stream` translates a line as one sentence and adds nothing to the paper's search: output line n is the translation of
-input line n, with the same white space around it, and contains no "\\n". `passages` translates a line as several
-sentences, keeps placeholders and applies the guards; calling the translator does so with whole texts.
+`Translator.translate`, which is also what calling a translator does, translates whole texts by all stages of
+`translate.inference.pipeline`; `passages` gives their translations with probabilities and flags. `translate_lines`
+takes each line as one sentence and leaves it to the model alone: output line n is the translation of input line n, with
+the same white space around it, and contains no "\\n".
 """
 
+import dataclasses
 import re
 import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import replace
-from itertools import islice
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from io import StringIO
+from math import isnan
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, overload
 
 from transformer.search.hypothesis import LengthRule
-from translate.config.decoding import DecodingConfig
+from translate.config.decoding import DEFAULT_OPTIONS, EngineName, Format, Precision, TranslationOptions
 from translate.errors import Say, UserError
-from translate.inference.engine import Engine, Scorer, TorchEngine
-from translate.inference.opening import AnyPrecision, EngineName, open_engine, open_scorer
-from translate.inference.sentence_search import SentenceSearch
-from translate.inference.two_way import ranked, require_opposite
+from translate.inference import pipeline
+from translate.inference.engines import Engine, Scorer, TorchEngine, open_engine, open_scorer
+from translate.inference.pipeline import Rules
+from translate.inference.search import SentenceSearch
 from translate.models.folder import ModelFolder
 from translate.models.registry import locate
-from translate.text.passages import Passages
-from translate.text.placeholders import PLACEHOLDER
+from translate.text import formats, markup
+from translate.text.sentences import Piece, pieces
 from translate.text.translation import Translation
 
 if TYPE_CHECKING:
     import torch
 
-WINDOW = 1024  # lines read ahead: enough to find sentences of equal lengths
+WINDOW = 1024  # texts read ahead: enough to find sentences of equal lengths
+FIRST_WINDOW = 16  # of an iterator, whose first result should come soon; each window is four times as large as the last
 
 _WINDOW_CHARACTERS = 2**18  # of a window, unless one text alone is longer
 # With the indentation of the next line. White space is tried from its beginning only, as it may be long.
 _BREAK = re.compile(r"(?:(?<![ \t])[ \t]+)?\r?\n[ \t]*")
+_CUT = "\v"  # stands for a line break: white space that patterns of markup may contain, unlike "\n"
+
+TranslatedPiece = tuple[Piece, Translation | None]  # None for a piece that is copied
 
 
 class Translator:
     """A model that translates text.
 
     Args:
-        model: an open model folder, or another engine.
-        beam_size, alpha: of the search (section 6.1); None takes the folder's. UserError if out of range.
-        length_penalty: "gnmt" as in section 6.1, the only one with an alpha; "average" divides by the length, "none" by
-            1; None takes the folder's.
-        two_way: an open folder with a model of the opposite direction, or its engine, for the probability of each
-            source given its translation; of the hypotheses in the beam, the one with the highest `Translation.trust` is
-            the best. UserError if it is for other languages.
+        model: an open model folder, or another engine; `Translator.load` opens one.
+        options: how to translate; those that belong to opening a model are not read.
+        reranker: an open folder with a model of the opposite direction, or its engine, that reranks the hypotheses of
+            the beam. UserError if it is for other languages.
 
     Attributes:
+        decoding: the settings of the search.
         limit: tokens of the longest sentence that is translated as a whole.
     """
 
     def __init__(
         self,
         model: ModelFolder | Engine,
+        options: TranslationOptions = DEFAULT_OPTIONS,
         *,
-        beam_size: int | None = None,
-        alpha: float | None = None,
-        length_penalty: LengthRule | None = None,
-        two_way: ModelFolder | Scorer | None = None,
+        reranker: ModelFolder | Scorer | None = None,
     ) -> None:
+        if isinstance(model, str | Path):
+            raise TypeError(f"expected an open model, not {str(model)!r}; Translator.load({str(model)!r}) opens it")
         self.engine: Engine = TorchEngine(model) if isinstance(model, ModelFolder) else model
-        self.decoding = _decoding(model.spec.decoding, beam_size, alpha, length_penalty)
-        self.sentences = SentenceSearch(self.engine, self.decoding)
+        self.options = options
+        self.decoding = options.decoding(self.engine.spec.decoding)
+        self.reranker: Scorer | None = TorchEngine(reranker) if isinstance(reranker, ModelFolder) else reranker
+        self.sentences = SentenceSearch(self.engine, self.decoding, self.reranker)
         self.limit = self.sentences.limit
-        self.two_way: Scorer | None = TorchEngine(two_way) if isinstance(two_way, ModelFolder) else two_way
-        if self.two_way is not None:
-            require_opposite(self.two_way, self.engine.spec)
 
     @classmethod
     def load(
@@ -77,35 +80,48 @@ class Translator:
         beam_size: int | None = None,
         alpha: float | None = None,
         length_penalty: LengthRule | None = None,
-        device: "torch.device | str | None" = None,
-        precision: AnyPrecision | None = None,
+        rerank: Path | str | None = None,
+        checks: bool = True,
+        format: Format = "text",
+        column: int = 1,
         engine: EngineName = "auto",
+        precision: Precision | None = None,
+        device: "torch.device | str | None" = None,
         threads: int | None = None,
-        two_way: Path | str | None = None,
         say: Say | None = None,
     ) -> "Translator":
         """Open an installed model, a model folder or the model of a run directory.
 
         Args:
             path: the name or the folder.
-            beam_size, alpha, length_penalty: as for the class.
-            device: where to compute; None chooses CUDA if available.
-            precision: "fp32" is exact; "int8" needs CTranslate2, "bf16" PyTorch; "auto" is the fastest of the engine;
-                None is int8 in CTranslate2 if the weights are stored in it, or else fp32.
-            engine: "ctranslate2" (on a CPU), "torch", or "auto", which takes CTranslate2 on a CPU if possible.
-            threads: number of batches that CTranslate2 translates at a time; None is one for each core.
-            two_way: name or folder of a model of the opposite direction, as for the class.
+            beam_size, alpha, length_penalty, rerank, checks, format, column, engine, precision, device, threads: see
+                `TranslationOptions`.
             say: receives a note on which model of a run is used; None writes it to stderr.
 
         Raises UserError or CheckpointError, one sentence, if the folder cannot be used.
         """
+        options = TranslationOptions(
+            beam_size=beam_size,
+            alpha=alpha,
+            length_penalty=length_penalty,
+            rerank=None if rerank is None else str(rerank),
+            checks=checks,
+            format=format,
+            column=column,
+            engine=engine,
+            precision=precision,
+            device=None if device is None else str(device),
+            threads=threads,
+        )
+        return cls.open(path, options, say)
+
+    @classmethod
+    def open(cls, path: Path | str, options: TranslationOptions, say: Say | None = None) -> "Translator":
+        """Open a model as `load` does, with options as one value."""
         say = say or (lambda message: print(message, file=sys.stderr))
-        path = locate(Path(path), say, exported=True)
-        opened = open_engine(path, engine, device=device, precision=precision, threads=threads)
-        back = None
-        if two_way is not None:
-            back = open_scorer(locate(Path(two_way), say), engine, device=device, precision=precision, threads=threads)
-        return cls(opened, beam_size=beam_size, alpha=alpha, length_penalty=length_penalty, two_way=back)
+        engine = open_engine(locate(Path(path), say, exported=True), options)
+        reranker = open_scorer(locate(Path(options.rerank), say), options) if options.rerank else None
+        return cls(engine, options, reranker=reranker)
 
     @overload
     def __call__(self, text: str) -> str: ...  # type: ignore[overload-overlap]
@@ -117,9 +133,9 @@ class Translator:
     def __call__(self, text: Iterable[str]) -> Iterator[str]: ...
 
     def __call__(self, text: str | Iterable[str]) -> str | list[str] | Iterator[str]:
-        """Translate a text of any number of lines, each text of a list, or lazily each text of an iterable.
+        """Translate a whole text, each text of a list, or lazily each text of an iterable, as documents of the format.
 
-        As `passages`; line n of a text is line n of its translation. TypeError for anything else.
+        TypeError for anything else. Line n of a text is line n of its translation.
         """
         if isinstance(text, bytes) or not isinstance(text, Iterable):  # now, not at the first use of the iterator
             raise TypeError(f"expected a text or an iterable of texts, not {type(text).__name__}")
@@ -127,110 +143,225 @@ class Translator:
             return next(self._texts([text]))
         return list(self._texts(text)) if isinstance(text, list | tuple) else self._texts(text)
 
+    translate = __call__
+
     def _texts(self, texts: Iterable[str]) -> Iterator[str]:
-        for window in _windows(texts):
-            split_texts = [text.split("\n") for text in window]
-            translations = self.passages([line for lines in split_texts for line in lines])
-            for lines in split_texts:
-                yield "\n".join(next(translations).text for _ in lines)
+        for window in _windows(texts, str):
+            yield from (joined(document) for document in self.documents(window))
 
-    def translate(self, lines: Sequence[str]) -> list[Translation]:
-        """Translate each line as one sentence; a "\\n" within a line counts as a space."""
-        return list(self.stream(lines))
-
-    def stream(self, lines: Iterable[str]) -> Iterator[Translation]:
-        """Translate each line as one sentence, reading at most WINDOW lines ahead.
-
-        The lines may end with "\\n". UserError for text that is not Unicode.
-        """
+    def translate_lines(self, lines: Iterable[str]) -> Iterator[Translation]:
+        """Translate each line as one sentence, by the model alone; see `n_best`."""
         return (best[0] for best in self.n_best(lines, 1))
 
     def n_best(self, lines: Iterable[str], n: int) -> Iterator[list[Translation]]:
         """Yield up to n translations of each line as one sentence, best first, from a beam of at least n.
 
-        A line that is translated in parts joins the second best translations of its parts in its second, and so on.
+        The lines may end with "\\n"; one within a line counts as a space. At most WINDOW lines are read ahead. A line
+        that is translated in parts joins the second best translations of its parts in its second, and so on. UserError
+        for text that is not Unicode.
         """
-        for window in _windows(_clean(lines)):
-            found = self._found(window, self.limit, self.sentences.max_length, n_best=n)
+        for window in _windows(lines, _one_line):
+            found = self.sentences.translate(window, n_best=n)
             for line in window:
-                yield [self.sentences.scored(translation) for translation in found[line][:n]]
+                yield [self.sentences.scored(translation) for translation in found[line]]
 
-    def _found(
-        self, lines: Sequence[str], limit: int, max_length: Callable[[int], int], *, n_best: int = 1, no_repeat: int = 0
-    ) -> dict[str, list[Translation]]:
-        """Return at least the n best translations of each line; with the two-way check, the best of the whole beam."""
-        if self.two_way is None:
-            return self.sentences.translate(lines, limit, max_length, n_best=n_best, no_repeat=no_repeat)
-        n = max(n_best, self.decoding.beam_size)
-        return ranked(self.two_way, self.sentences.translate(lines, limit, max_length, n_best=n, no_repeat=no_repeat))
+    def passages(self, texts: Iterable[str]) -> Iterator[Translation]:
+        """Translate each text by all stages, with probabilities and flags; a "\\n" within a text counts as a space.
 
-    def passages(
-        self, texts: Iterable[str], *, guarded: bool = True, splits: bool = True, markup: re.Pattern[str] = PLACEHOLDER
-    ) -> Iterator[Translation]:
-        """Translate each text as a passage of sentences, in which placeholders stay unchanged.
+        At most WINDOW texts are read ahead. UserError for text that is not Unicode.
+        """
+        for window in _windows(texts, _one_line):
+            yield from map(self._finished, pipeline.translate(window, self._search, self._rules))
 
-        Reads at most WINDOW texts ahead. A "\\n" within a text counts as a space. UserError for text that is not
-        Unicode.
+    @property
+    def _rules(self) -> Rules:
+        spec, options = self.engine.spec, self.options
+        return Rules(
+            source=spec.source,
+            target=spec.target,
+            n_symbols=self.engine.tokenizer.n_placeholders,
+            segments=options.format != "lines",
+            checks=options.checks,
+            markup=formats.markup(options.format),
+        )
+
+    def _search(self, lines: Sequence[str], no_repeat: int) -> dict[str, Translation]:
+        """Return the best translation of each sentence; a long one is divided unless the model is left alone."""
+        divides = self.options.checks or self.options.format != "lines"
+        found = self.sentences.translate(lines, no_repeat=no_repeat, divides=divides)
+        return {line: translations[0] for line, translations in found.items()}
+
+    def _finished(self, translation: Translation) -> Translation:
+        """Return a translation with its score and, with checks, the flag of a low probability."""
+        if self.options.checks:
+            spec = self.engine.spec
+            translation = translation.with_confidence_flag(spec.low_confidence, spec.low_rerank_score)
+        return self.sentences.scored(translation)
+
+    def alternatives(self, text: str, n: int) -> list[str]:
+        """Return up to n other translations of a passage, best first; all differ from each other and from the best one.
+
+        They are made of the second best translations of its sentences, the third best, and so on. If the beam is too
+        narrow, it is widened for them, but not for the best translation.
+        """
+        found: dict[tuple[str, int], list[Translation]] = {}
+
+        def ranked(rank: int) -> pipeline.Search:
+            def search(lines: Sequence[str], no_repeat: int) -> dict[str, Translation]:
+                new = [line for line in lines if (line, no_repeat) not in found]
+                results = self.sentences.translate(new, n_best=n + 1, no_repeat=no_repeat, divides=True)
+                found.update({(line, no_repeat): translations for line, translations in results.items()})
+                several = {line: found[line, no_repeat] for line in lines}
+                return {line: ranking[min(rank, len(ranking) - 1)] for line, ranking in several.items()}
+
+            return search
+
+        (best,) = self.passages([text])
+        texts = dict.fromkeys(
+            translation.text
+            for rank in range(n + 1)
+            for translation in pipeline.translate([_one_line(text)], ranked(rank), self._rules)
+        )
+        return [other for other in texts if other != best.text][:n]
+
+    def documents(self, texts: Sequence[str], check: Callable[[], None] = lambda: None) -> list[list[TranslatedPiece]]:
+        """Return the pieces of each document with their translations; the pieces of all are translated together.
 
         Args:
-            texts: the passages.
-            guarded: copy text that needs no translation, search again if a translation has a mistake, and flag it; see
-                `translate.text.translation`.
-            splits: whether a text may contain several sentences.
-            markup: matches placeholders.
+            texts: whole texts of the format.
+            check: called for each piece; may raise an exception to give up.
         """
-        sentences, spec = self.sentences, self.engine.spec
-        max_length = sentences.guarded_length if guarded else sentences.max_length
+        read = formats.reader(self.options.format, column=self.options.column)
+        documents = [list(read(StringIO(text, newline="\n"))) for text in texts]
+        wanted = [piece.text for document in documents for piece in document if piece.translate]
+        found = self.pieces(wanted, check)
+        return [[(piece, next(found) if piece.translate else None) for piece in document] for document in documents]
 
-        def search(lines: Sequence[str], no_repeat: int) -> dict[str, Translation]:
-            found = self._found(lines, sentences.best_limit, max_length, no_repeat=no_repeat)
-            return {line: translations[0] for line, translations in found.items()}
+    def pieces(self, texts: Sequence[str], check: Callable[[], None] = lambda: None) -> Iterator[Translation]:
+        """Yield the translation of each piece of documents of the format; a piece keeps its number of lines.
 
-        n_symbols = self.engine.tokenizer.n_placeholders
-        passages = Passages(search, spec.source, spec.target, n_symbols, guarded, splits, markup)
-        for window in _windows(_clean(texts)):
-            for found in passages.translate(window):
-                yield sentences.scored(found.doubted() if guarded else found)
-
-
-def _decoding(
-    default: DecodingConfig, beam_size: int | None, alpha: float | None, length_penalty: LengthRule | None
-) -> DecodingConfig:
-    """Return the settings with those that are not None replaced; UserError if they are invalid."""
-    chosen = {"beam_size": beam_size, "alpha": alpha, "length_penalty": length_penalty}
-    changes: dict[str, Any] = {name: value for name, value in chosen.items() if value is not None}
-    try:
-        decoding = replace(default, **changes)
-    except ValueError as error:
-        raise UserError(str(error)) from error
-    if alpha is not None and decoding.length_penalty != "gnmt":
-        raise UserError(
-            f"alpha = {alpha}: belongs to the length penalty gnmt, and here it is {decoding.length_penalty}; "
-            "leave one of them out"
-        )
-    return decoding
+        Args:
+            texts: the pieces.
+            check: as for `documents`.
+        """
+        indent = formats.indent(self.options.format)
+        plain = [re.sub(rf"\n{indent.pattern}", "\n", text) if "\n" in text else text for text in texts]
+        for source, translation in zip(texts, self.passages(plain), strict=True):
+            check()
+            if "\n" not in source:
+                yield translation
+                continue
+            text = markup.wrapped(translation.text, source, indent)
+            if text is None:  # too few words for this many lines
+                parts = _lines(source, formats.markup(self.options.format))
+                found = self.passages([part.text for part in parts if part.translate])
+                # A line that is not blank must not become blank, which would begin a new paragraph.
+                text = "".join((part.translate and next(found).text.strip()) or part.text for part in parts)
+            yield dataclasses.replace(translation, text=text)
 
 
-def _clean(lines: Iterable[str]) -> Iterator[str]:
-    """Yield the lines without line breaks; UserError for text that is not Unicode, TypeError for one text."""
-    if isinstance(lines, str):
+def joined(document: Iterable[TranslatedPiece]) -> str:
+    """Return the translated text of a document."""
+    return "".join(piece.text if translation is None else translation.text for piece, translation in document)
+
+
+def _lines(text: str, pattern: re.Pattern[str]) -> list[Piece]:
+    """Divide a text into the parts of its lines to translate, and line breaks and markup of several lines to copy."""
+    cut = pattern.sub(
+        lambda match: re.sub(".", _CUT, match[0]) if _CUT in match[0] else match[0], text.replace("\n", _CUT)
+    )
+    return pieces(text, [line.span() for line in re.finditer(f"[^{_CUT}]+", cut)])
+
+
+def _one_line(text: str) -> str:
+    """Return a text without its line breaks."""
+    return _BREAK.sub(" ", text.removesuffix("\n"))
+
+
+def _windows(texts: Iterable[str], clean: Callable[[str], str]) -> Iterator[list[str]]:
+    """Divide texts into windows of at most WINDOW texts and about _WINDOW_CHARACTERS characters.
+
+    The first windows of an iterator are smaller. A wrong text raises its error after the window of those before it:
+    UserError for text that is not Unicode, TypeError for what is no text.
+    """
+    if isinstance(texts, str):
         raise TypeError("a list of texts is expected; one text is translated by calling the translator itself")
-    for n, line in enumerate(lines, start=1):
-        try:
-            line.encode("utf-8")
-        except UnicodeEncodeError as error:
-            raise UserError(f"line {n}: not UTF-8 text (at character {error.start + 1}); save it as UTF-8") from error
-        yield _BREAK.sub(" ", line.removesuffix("\n"))
-
-
-def _windows(texts: Iterable[str]) -> Iterator[list[str]]:
-    """Divide texts into windows of at most WINDOW texts and about _WINDOW_CHARACTERS characters."""
-    texts = iter(texts)
-    while window := list(islice(texts, 1)):
-        n_characters = len(window[0])
-        for text in islice(texts, WINDOW - 1):
-            window.append(text)
+    size = WINDOW if isinstance(texts, Sequence) else min(FIRST_WINDOW, WINDOW)
+    window, n_characters = list[str](), 0
+    try:
+        for n, text in enumerate(texts, start=1):
+            _require_text(text, n)
+            window.append(clean(text))
             n_characters += len(text)
-            if n_characters >= _WINDOW_CHARACTERS:
-                break
+            if len(window) >= size or n_characters >= _WINDOW_CHARACTERS:
+                yield window
+                window, n_characters, size = [], 0, min(WINDOW, 4 * size)
+    except Exception:
+        if window:
+            yield window
+        raise
+    if window:
         yield window
+
+
+def _require_text(text: object, n: int) -> None:
+    """Raise an error if text number n is none."""
+    if not isinstance(text, str):
+        raise TypeError(f"text {n} is {text!r}, which is no text; leave it out, or pass an empty text")
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError as error:
+        raise UserError(f"line {n}: not UTF-8 text (at character {error.start + 1}); save it as UTF-8") from error
+
+
+class ColumnTranslator:
+    """A function on batches of rows that adds a column of translations and keeps every row.
+
+    Ray Data (`Dataset.map_batches`) and Hugging Face `datasets` (`Dataset.map` with `batched=True`) call it the same
+    way.
+
+    Args:
+        model: name of an installed model, a model folder or a run.
+        column: name of the column of texts, which may have several lines each; missing values (None, NaN, pandas.NA)
+            become None.
+        into: name of the new column.
+        beam_size, device, precision: as for `Translator.load`.
+    """
+
+    def __init__(
+        self,
+        model: Path | str,
+        column: str,
+        into: str,
+        *,
+        beam_size: int | None = None,
+        device: str | None = None,
+        precision: Precision | None = None,
+    ) -> None:
+        self.translator = Translator.load(model, beam_size=beam_size, device=device, precision=precision)
+        self.column, self.into = column, into
+
+    def __call__(self, batch: Mapping[str, Iterable[Any]]) -> dict[str, Iterable[Any]]:
+        """Return the columns of the batch, by name, with the new column.
+
+        UserError if the column is missing or holds other values than text, if the new column exists already, or if
+        the argument is one row instead of a batch.
+        """
+        if self.column not in batch:
+            raise UserError(f'no column "{self.column}" among {", ".join(batch)}; name one of them')
+        if self.into in batch:
+            raise UserError(f'a column "{self.into}" exists already and would be lost; choose another name')
+        if isinstance(batch[self.column], str):
+            raise UserError("one row was given instead of a batch; map over batches, in datasets with batched=True")
+        texts = [None if _is_missing(text) else text for text in batch[self.column]]
+        for text in texts:
+            if text is not None and not isinstance(text, str):
+                raise UserError(f'column "{self.column}" holds {text!r}, which is not text; name a column of texts')
+        translations = iter(self.translator([text for text in texts if text is not None]))
+        return {**batch, self.into: [None if text is None else next(translations) for text in texts]}
+
+
+def _is_missing(value: object) -> bool:
+    """Return whether a value of a table says that there is none."""
+    pandas = sys.modules.get("pandas")  # a table with its missing values has imported it
+    return value is None or (isinstance(value, float) and isnan(value)) or (pandas is not None and value is pandas.NA)

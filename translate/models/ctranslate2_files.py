@@ -1,11 +1,14 @@
-"""A model as the files of CTranslate2, written without PyTorch, which the converters of CTranslate2 import.
+"""A model folder as the files of CTranslate2, written without PyTorch.
+
+`ctranslate2.specs` writes such files too, but imports PyTorch wherever that is installed. That takes more than ten
+times as long as writing a model here, and users wait for it when they translate their first sentence.
 
 Position encodings are stored as a table, because CTranslate2's own sinusoids begin at position 1 and order the channels
 differently. Padding and bos get an output bias of -10,000, so that they are never produced.
 
 Source of names and layout: `TransformerSpec`, revision 7, in ctranslate2/specs.
 
-Dimension key: D d_model, T positions, V vocabulary.
+Dimension key: D d_model, T positions, V vocabulary, H heads, K d_k, W head width of CTranslate2 and Marian.
 """
 
 import json
@@ -13,6 +16,7 @@ import math
 import struct
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -21,14 +25,44 @@ from numpy.typing import NDArray
 from transformer.config import ModelConfig
 from translate.corpus.tokenizer import Tokenizer
 from translate.errors import UserError
-from translate.models.arrays import Array
 from translate.models.folder import CTRANSLATE2_FILE
-from translate.models.projections import Affine, head_width, projections
 
+Array = NDArray[np.float32]
+
+_STORED_TYPES, _SCALE = {"F32": np.float32, "I8": np.int8, "BF16": np.uint16}, ".scale"  # of safetensors
 _BINARY_VERSION, _REVISION = 6, 7
 _TYPE_IDS = {"float32": 0, "int8": 1, "int16": 2}
 _ACTIVATIONS = {"relu": 0, "swish": 2}
 _NEVER = -1e4  # a bias that makes a probability of 0 and fits into 16 bits
+
+
+def read_weights(path: Path) -> dict[str, Array]:
+    """Return the tensors of model.safetensors in float32, as `transformer.checkpoint_io.load_tensors` does.
+
+    Raises OSError, SafetensorError or ValueError if it is not one.
+    """
+    from safetensors import deserialize
+
+    stored = {name: _array(tensor) for name, tensor in deserialize(path.read_bytes())}  # type: ignore[no-untyped-call]
+    scaled = {name: name + _SCALE for name, array in stored.items() if array.dtype == np.int8}
+    arrays = {
+        name: array.astype(np.float32, copy=False) for name, array in stored.items() if name not in {*scaled.values()}
+    }
+    for name, scale in scaled.items():
+        if scale not in stored or stored[name].shape[:1] != stored[scale].shape:
+            raise ValueError(f"{path}: the tensor {name!r} is int8 without a scale for each row")
+        arrays[name] *= stored[scale][:, None]
+    return arrays
+
+
+def _array(tensor: dict[str, Any]) -> NDArray[Any]:
+    """Return a tensor of safetensors as an array; bf16 becomes float32."""
+    if (kind := _STORED_TYPES.get(tensor["dtype"])) is None:
+        raise ValueError(f"a tensor has the type {tensor['dtype']}, which models do not have")
+    array: NDArray[Any] = np.frombuffer(tensor["data"], dtype=kind).reshape(tensor["shape"])
+    if tensor["dtype"] == "BF16":  # the upper half of a float32
+        return (array.astype(np.uint32) << 16).view(np.float32)
+    return array
 
 
 def files(
@@ -41,7 +75,8 @@ def files(
         arrays: the model's tensors by their names in its state dict.
         tokenizer: the tokenizer of both languages.
         n_positions: size of the table of sinusoids; learned positions have their own.
-        int8: store the matrices as 8-bit integers.
+        int8: store the matrices as 8-bit integers, the same ones that CTranslate2 makes when it loads matrices of
+            float32 for int8 products.
 
     Raises UserError if CTranslate2 has no such architecture, or if config and tensors do not belong together.
     """
@@ -54,15 +89,71 @@ def files(
     model.put_all(n_positions)
     pieces = tokenizer.pieces(range(tokenizer.vocab_size))
     settings = {
-        **{"unk_token": pieces[tokenizer.unk], "bos_token": pieces[config.bos], "eos_token": pieces[config.eos]},
-        **{"decoder_start_token": pieces[config.bos], "add_source_bos": False, "add_source_eos": True},
-        **{"layer_norm_epsilon": config.norm_eps, "multi_query_attention": False, "max_positions": n_positions},
+        "unk_token": pieces[tokenizer.unk],
+        "bos_token": pieces[config.bos],
+        "eos_token": pieces[config.eos],
+        "decoder_start_token": pieces[config.bos],
+        "add_source_bos": False,
+        "add_source_eos": True,
+        "layer_norm_epsilon": config.norm_eps,
+        "multi_query_attention": False,
+        "max_positions": n_positions,
     }
     return {
         CTRANSLATE2_FILE: _serialized(_quantised(model.variables) if int8 else model.variables, model.aliases),
         "config.json": json.dumps(settings, indent=2).encode() + b"\n",
         "shared_vocabulary.json": json.dumps(pieces, indent=2).encode(),
     }
+
+
+@dataclass(frozen=True)
+class Affine:
+    """y = W x + b: weight (outputs, inputs), bias (outputs)."""
+
+    weight: Array
+    bias: Array
+
+
+def head_width(config: ModelConfig) -> int:
+    """Return d_model / n_heads, the head width of CTranslate2 and Marian; UserError if the model's heads are wider."""
+    width, rest = divmod(config.d_model, config.n_heads)
+    if rest or max(config.d_key, config.d_value) > width:
+        raise UserError(
+            f"this format has heads of d_model / n_heads = {config.d_model} / {config.n_heads}, and the model has "
+            f"d_k = {config.d_key} and d_v = {config.d_value}, which do not fit; only narrower heads can be exported"
+        )
+    return width
+
+
+def projections(qkv: Affine, o: Affine, config: ModelConfig) -> dict[str, Affine]:
+    """Return the projections "q", "k", "v" and "o" of the same attention with heads of width d_model / n_heads.
+
+    Narrower heads are padded with zeros, which changes no scalar product. The scale 1 / sqrt(d_k) of equation 1 becomes
+    1 / sqrt(width), so W^Q is multiplied by sqrt(width / d_k).
+
+    Args:
+        qkv: the three projections, one below the other.
+        o: the output projection.
+        config: the architecture; UserError if its heads are wider.
+    """
+    width, n_heads, n_qk = head_width(config), config.n_heads, config.n_heads * config.d_key
+    weights, biases = (np.split(array, [n_qk, 2 * n_qk]) for array in (qkv.weight, qkv.bias))
+    q, k, v = (
+        Affine(_wider(weight, n_heads, width), _wider(bias[:, None], n_heads, width)[:, 0])
+        for weight, bias in zip(weights, biases, strict=True)
+    )
+    if config.d_key != width:
+        scale = qkv.weight.dtype.type((width / config.d_key) ** 0.5)
+        q = Affine(q.weight * scale, q.bias * scale)
+    o_DHV = o.weight.reshape(len(o.weight), n_heads, config.d_value)
+    o_DHW = np.pad(o_DHV, ((0, 0), (0, 0), (0, width - config.d_value)))
+    return {"q": q, "k": k, "v": v, "o": Affine(o_DHW.reshape(len(o.weight), -1), o.bias)}
+
+
+def _wider(rows: Array, n_heads: int, width: int) -> Array:
+    """(H * K, D) -> (H * W, D): pad each head with rows of zeros."""
+    heads = rows.reshape(n_heads, -1, rows.shape[1])
+    return np.pad(heads, ((0, 0), (0, width - heads.shape[1]), (0, 0))).reshape(-1, rows.shape[1])
 
 
 @dataclass

@@ -42,6 +42,9 @@ class TranslationSpec:
         tokenizer_sha256: digest of the model's tokenizer; "" until the model folder is written.
         max_source_tokens: length of the longest source in training, without eos; None if unknown.
         best_source_tokens: longer sources are translated better in parts; None if not measured.
+        low_confidence: least mean log-probability of a token of a translation that is not flagged; None flags none.
+        low_rerank_score: the same for the score of reranking.
+        reverse_weight: of the reverse direction in that score; None if not tuned.
     """
 
     source: str
@@ -50,6 +53,9 @@ class TranslationSpec:
     tokenizer_sha256: str = ""
     max_source_tokens: Annotated[int, Bounds(ge=1)] | None = None
     best_source_tokens: Annotated[int, Bounds(ge=1)] | None = None
+    low_confidence: float | None = None
+    low_rerank_score: float | None = None
+    reverse_weight: Annotated[float, Bounds(ge=0)] | None = None
 
     def __post_init__(self) -> None:
         check(self)

@@ -15,7 +15,7 @@ from translate.models import folder as model_folder
 from translate.models.folder import TranslationSpec
 
 CARDS = ("README.md", "card.md")
-DEFAULT = "de-en"  # the installed model that is used when there is no run
+DEFAULT = "de-en"  # the installed model that is used when none is named
 RUNS = Path("runs")
 
 
@@ -62,10 +62,9 @@ def find_model(
     The first of these that applies:
       1. `name`, or else $TRANSLATE_MODEL: a path or a name, see `find_folder`;
       2. with `source` or `target`: the first installed model for these languages;
-      3. the newest run in runs/ with a final model for these languages, which `say` names;
-      4. the installed model `DEFAULT`.
+      3. without them: the installed model `DEFAULT`.
 
-    Rules 2 and 3 pass over damaged models, which `say` names, too.
+    A run is used only if it is named. Rule 2 passes over damaged models, which `say` names.
 
     Args:
         name: a path or a name; None chooses by the rules above.
@@ -78,21 +77,18 @@ def find_model(
     if named := chosen_model(name, say, exported=exported):
         require_languages(named, source, target)
         return named
-    if (source or target) and (first := _installed_for(source, target, say)):
-        return first
-    if runs := fitting(_runs(), source, target, say):
-        count = f"the newest of {len(runs)} runs" if len(runs) > 1 else "the newest run"
-        say(f"using {runs[0].parent}, {count}; choose another model with --model")
-        return runs[0]
     if source or target:
+        if first := _installed_for(source, target, say):
+            return first
         raise UserError(
-            f"no model translates {_wanted(source, target)}; name one with --model (translate models lists them)"
+            f"no installed model translates {_wanted(source, target)}; name one or a run with --model (translate "
+            "models lists them)"
         )
     default = next((folder for name, folder in installed() if name == DEFAULT), None)
     if default is None:
         raise UserError(
-            "there is no model: name one with --model or $TRANSLATE_MODEL, or make one with `make demo` or "
-            "`translate train CONFIG`"
+            "no model is installed: name one or a run with --model or $TRANSLATE_MODEL, or make one with `make demo` "
+            "or `translate train CONFIG`"
         )
     return default
 
@@ -123,11 +119,13 @@ def locate(name: Path, say: Say, *, exported: bool = False) -> Path:
 def find_folder(name: Path, say: Say) -> Path:
     """Return the first existing folder of: the path `name`, runs/NAME, the installed model NAME.
 
+    A folder without a model, such as a folder of texts called de-en, counts only if there is no other.
     `say` receives a note if there are several. UserError if there is none; it suggests the nearest name.
     """
     is_name = name.name == str(name)
     candidates = [name, *(place / name for place in (RUNS, *places()) if is_name)]
     found = [folder for folder in candidates if folder.exists()]
+    found = [folder for folder in found if _holds_a_model(folder)] or found
     if len(found) > 1:
         say(f"using {found[0]}, not {' or '.join(map(str, found[1:]))}")
     if found:
@@ -137,10 +135,10 @@ def find_folder(name: Path, say: Say) -> Path:
     raise UserError(f"{name}: no such file, folder, run or installed model; {hint}")
 
 
-def _runs() -> list[Path]:
-    """Final models in runs/, newest first."""
-    models = [folder for folder in RUNS.glob("*/model") if model_folder.is_complete(folder)]
-    return sorted(models, key=lambda folder: -(folder / "model.safetensors").stat().st_mtime)
+def _holds_a_model(folder: Path) -> bool:
+    """True for a model, complete or not, and for a run."""
+    files = (*model_folder.FILES, model_folder.CTRANSLATE2_FILE)
+    return any((folder / name).exists() for name in (*files, "model", "checkpoints"))
 
 
 def _installed_for(source: str | None, target: str | None, say: Say) -> Path | None:
@@ -187,14 +185,6 @@ def opposite(folder: Path, say: Say) -> Path:
         f"no installed model translates {spec.target}-{spec.source}, the opposite of {spec.source}-{spec.target}; "
         "install one (translate models)"
     )
-
-
-def installed_opposite(folder: Path) -> Path | None:
-    """Return the model folder of the opposite direction if it is installed, and `folder` too; None otherwise."""
-    if folder.resolve() not in [model.resolve() for _, model in installed()]:
-        return None
-    spec = _spec(folder)
-    return _installed_for(spec.target, spec.source, lambda _: None)
 
 
 def require_languages(folder: Path, source: str | None, target: str | None) -> None:

@@ -11,9 +11,9 @@ from transformer.search.alignment import aligning_layer
 from transformer.search.model_step import source_batch, target_batch, translate_ids
 from translate.errors import UserError
 from translate.models.folder import ModelFolder, not_finite
-from translate.pictures.page import attention_page
+from translate.pictures.picture import attention_page
 from translate.pictures.plotting import heat_map, label_cells, new_axes, new_figure
-from translate.pictures.sentence import END, encoded, label, max_length, search_config
+from translate.pictures.search import END, encoded, label, max_length, search_config
 from translate.pictures.terminal import grid
 
 if TYPE_CHECKING:

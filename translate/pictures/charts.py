@@ -1,17 +1,63 @@
-"""Charts of experiments: learning curves of runs, and the results of a grid with their spread."""
+"""Charts of training: learning rates (5.3), learning curves of runs, and the results of a grid with their spread."""
 
 import itertools
 import statistics
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from transformer.schedule import noam_lr
 from translate.pictures.plotting import COLOURS, new_axes, new_figure
+from translate.pictures.terminal import plot
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 Record = Mapping[str, Any]
+
+_COLUMNS = 64
+# Base and big of table 3, and base with twice the warm-up.
+SCHEDULES = ((512, 4_000), (1_024, 4_000), (512, 8_000))
+LAST_STEP = 20_000
+
+
+@dataclass(frozen=True)
+class SchedulePicture:
+    """Learning rates over the steps of a training.
+
+    Attributes:
+        title: one line.
+        schedules: d_model and warm-up steps of each curve.
+    """
+
+    title: str = "learning rate, equation 3"
+    schedules: Sequence[tuple[int, int]] = SCHEDULES
+
+    def curves(self, steps: Sequence[int]) -> list[tuple[str, list[float]]]:
+        """Return the name and the learning rates of each curve."""
+        return [
+            (f"d_model {d}, warm-up {w}", [noam_lr(step, d_model=d, warmup_steps=w) for step in steps])
+            for d, w in self.schedules
+        ]
+
+    def text(self) -> str:
+        """Return the curves as letters."""
+        curves = self.curves(range(LAST_STEP // _COLUMNS, LAST_STEP + 1, LAST_STEP // _COLUMNS))
+        highest = max(max(rates) for _, rates in curves)
+        drawn = plot(curves, height=16, top=f"{highest:.2e}", left="0", right=f"{LAST_STEP:,} steps")
+        return f"{self.title}\n\n{drawn}"
+
+    def figure(self) -> "Figure":
+        """Return the curves."""
+        figure = new_figure(5.5, 3)
+        (axes,) = new_axes(figure)
+        steps = range(20, LAST_STEP + 1, 20)
+        for (name, rates), colour in zip(self.curves(steps), COLOURS, strict=False):
+            axes.plot(steps, rates, color=colour, label=name)
+        axes.set(title=self.title, xlabel="step", ylabel="learning rate")
+        axes.legend(frameon=False)
+        return figure
 
 
 def learning_curves(runs: Mapping[str, Sequence[Record]]) -> "Figure":

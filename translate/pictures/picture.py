@@ -1,15 +1,21 @@
-"""The interface of a picture, and its file formats."""
+"""The interface of a picture, its file formats, and the HTML pages of pictures and reports.
 
+Pages are self-contained: no script, font or style is loaded from elsewhere.
+"""
+
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from translate.errors import UserError
 from translate.files import write_bytes
-from translate.pictures.page import svg_page
 from translate.pictures.plotting import rendered
 
 if TYPE_CHECKING:
+    import jinja2
     from matplotlib.figure import Figure
+
+    from translate.evaluation.comparison import Comparison
 
 SUFFIXES = (".svg", ".png", ".html")
 
@@ -57,3 +63,39 @@ def save(picture: Picture, place: Path) -> None:
         svg = rendered(picture.figure(), "svg").decode()
         content = svg_page(picture.title, svg[svg.index("<svg") :]).encode()
     write_bytes(place, content)
+
+
+def svg_page(title: str, svg: str) -> str:
+    """Return a page with a heading and a drawing."""
+    return _template("page").render(title=title, svg=svg)
+
+
+def attention_page(title: str, data: Mapping[str, object]) -> str:
+    """Return a page on which pointing at a target token lights the source tokens that it reads.
+
+    Args:
+        title: the heading.
+        data: "source" and "target", the tokens, with spaces where words begin; "weights" by layer, head, target token
+            and source token; "layers" and "heads", their names; "layer" and "head", the indices shown first.
+    """
+    return _template("attention").render(title=title, data=data)
+
+
+def data_page(title: str, chapters: Sequence[object]) -> str:
+    """Return a report in chapters, each with `title`, `rows`, `bars`, `examples` and `note`."""
+    return _template("data").render(title=title, chapters=chapters)
+
+
+def comparison_page(comparison: "Comparison") -> str:
+    """Return a page with charts, tables and sentences that show where two systems differ."""
+    from translate.evaluation.scores import TESTS
+
+    return _template("comparison").render(it=comparison, tests=TESTS)
+
+
+def _template(name: str) -> "jinja2.Template":
+    import jinja2
+
+    loader = jinja2.FileSystemLoader(Path(__file__).parent)
+    environment = jinja2.Environment(loader=loader, autoescape=True, undefined=jinja2.StrictUndefined)
+    return environment.get_template(f"{name}.html.jinja")

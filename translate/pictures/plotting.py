@@ -4,7 +4,7 @@ import io
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from translate.optional import optional_package
+from translate.errors import optional_package
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

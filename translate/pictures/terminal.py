@@ -54,15 +54,6 @@ def grid(rows: Sequence[str], columns: Sequence[str], values: Sequence[Sequence[
     return "\n".join(line.rstrip() for line in lines)
 
 
-def table(rows: Sequence[Sequence[str]], align: str) -> str:
-    """Return rows as aligned columns; `align` has "<" (left) or ">" (right) for each column."""
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    return "\n".join(
-        "  ".join(f"{cell:{side}{width}}" for cell, side, width in zip(row, align, widths, strict=True)).rstrip()
-        for row in rows
-    )
-
-
 def plot(curves: Sequence[tuple[str, Sequence[float]]], *, height: int, top: str, left: str, right: str) -> str:
     """Return curves over a common axis, each with its own letter.
 

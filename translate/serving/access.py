@@ -6,12 +6,12 @@ from dataclasses import dataclass
 from starlette.requests import Request
 
 from translate.errors import UserError
-from translate.options.serving import Serve
 from translate.serving.bodies import Parameters
 from translate.serving.errors import ApiError
 from translate.serving.events import event
 from translate.serving.keys import KeyStore
 from translate.serving.rates import Rates
+from translate.serving.settings import Serve
 
 
 @dataclass(frozen=True)

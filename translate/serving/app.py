@@ -13,13 +13,13 @@ from starlette.responses import FileResponse, HTMLResponse, JSONResponse, Respon
 from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from translate.options.serving import Serve
 from translate.serving import api, docs_page, file_api
 from translate.serving.bodies import BodyLimit
 from translate.serving.errors import ApiError
 from translate.serving.events import event
 from translate.serving.protocol import HEAD_SECONDS
 from translate.serving.request_log import CLIENT_GONE, RequestLog
+from translate.serving.settings import Serve
 from translate.serving.state import State
 from translate.serving.work import ClientGoneError
 

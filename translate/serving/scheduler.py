@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from transformer.search.hypothesis import SearchConfig
-from translate.inference.engine import Engine, Found, Scorer, Sources
+from translate.inference.engines import Engine, Found, Scorer, Sources
 from translate.serving.fair_queue import FairQueue
 
 # Clients that have just had an answer often send the next request; a batch of the first to arrive would be small.

@@ -13,11 +13,11 @@ from uvicorn.supervisors import Multiprocess
 
 from translate.errors import UserError
 from translate.machine import set_up_threads
-from translate.options.serving import Serve
 from translate.serving import events
 from translate.serving.app import create_app
 from translate.serving.metrics import SHARED
 from translate.serving.protocol import TimedProtocol
+from translate.serving.settings import Serve
 
 _ENVIRONMENT = "TRANSLATE_SERVE"  # variable with the arguments of `create_app` for worker processes
 _ARGUMENTS: TypeAdapter[tuple[Serve, Path]] = TypeAdapter(tuple[Serve, Path])

@@ -1,23 +1,20 @@
 """The services of the server, without HTTP: languages, detection, translation."""
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
+from translate.config.decoding import Format, TranslationOptions
 from translate.errors import UserError
-from translate.inference.ctranslate2_engine import CTranslate2Engine
-from translate.inference.documents import TranslatedPiece, joined, translate_documents
-from translate.inference.engine import Engine, TorchEngine
-from translate.inference.opening import torch_engine
-from translate.inference.translator import Translator
-from translate.inference.variants import variants
+from translate.inference.engines import Engine, TorchEngine, torch_engine
+from translate.inference.translator import TranslatedPiece, Translator, joined
 from translate.serving.errors import ApiError, invalid
 from translate.serving.language_names import name_of
 from translate.serving.model_pool import ModelPool, ModelUnavailableError
 from translate.serving.scheduler import Scheduler, Ticket
-from translate.serving.shared_engine import SharedEngine, SharedScorer
-from translate.text import formats, identification
+from translate.serving.shared_engine import SharedEngine
+from translate.text import formats, languages
 from translate.text.translation import Translation
 
 if TYPE_CHECKING:
@@ -54,13 +51,10 @@ class Service:
         pool: the models.
         scheduler: searches for the sentences of all requests.
         beam_size: hypotheses kept per step; None takes each model's default.
-        one_way: never make the two-way check.
     """
 
-    def __init__(
-        self, pool: ModelPool, scheduler: Scheduler, beam_size: int | None = None, *, one_way: bool = False
-    ) -> None:
-        self.pool, self.scheduler, self._beam_size, self._one_way = pool, scheduler, beam_size, one_way
+    def __init__(self, pool: ModelPool, scheduler: Scheduler, beam_size: int | None = None) -> None:
+        self.pool, self.scheduler, self._beam_size = pool, scheduler, beam_size
 
     @property
     def codes(self) -> list[str]:
@@ -81,7 +75,7 @@ class Service:
             texts: in one language.
             candidates: codes of the expected languages; None expects all languages of the server.
         """
-        ranked = identification.ranking(texts, self.codes if candidates is None else candidates)
+        ranked = languages.ranking(texts, self.codes if candidates is None else candidates)
         found = [(code, round(100 * probability, 1)) for code, probability in ranked]
         return [
             {"confidence": confidence, "language": code}
@@ -126,8 +120,8 @@ class Service:
             same = [[_sentence(text, Translation(text))] if layout != "html" else [] for text in texts]
             return Translated(list(texts), [[] for _ in texts], detected, same)
         try:
-            with self._translator(ticket, source, target) as translator:
-                documents = translate_documents(translator, texts, layout, ticket.check)
+            with self._translator(ticket, source, target, layout) as translator:
+                documents = translator.documents(texts, ticket.check)
                 n_others = n_alternatives if layout != "html" else 0
                 others = [_alternatives(translator, text, n_others, ticket.check) for text in texts]
         except ModelUnavailableError as error:
@@ -136,19 +130,11 @@ class Service:
         return Translated([joined(pieces) for pieces in documents], others, detected, sentences)
 
     @contextmanager
-    def _translator(self, ticket: Ticket, source: str, target: str) -> Iterator[Translator]:
-        """Yield a translator for a request, with the two-way check if CTranslate2 computes both directions."""
-        with ExitStack() as loaded:
-            engine, back = loaded.enter_context(self.pool.engine((source, target))), None
-            is_fast = isinstance(engine, CTranslate2Engine)
-            if is_fast and not self._one_way and (target, source) in self.pool.pairs:
-                with suppress(ModelUnavailableError):  # the pool logs why
-                    back = loaded.enter_context(self.pool.engine((target, source)))
-            yield Translator(
-                SharedEngine(engine, self.scheduler, ticket),
-                beam_size=self._beam_size,
-                two_way=SharedScorer(back, self.scheduler, ticket) if isinstance(back, CTranslate2Engine) else None,
-            )
+    def _translator(self, ticket: Ticket, source: str, target: str, layout: str) -> Iterator[Translator]:
+        """Yield a translator for a request."""
+        with self.pool.engine((source, target)) as engine:
+            options = TranslationOptions(beam_size=self._beam_size, format=cast(Format, layout))
+            yield Translator(SharedEngine(engine, self.scheduler, ticket), options)
 
     def attention(self, text: str, translation: str, source: str, target: str) -> "WordAttention":
         """Return how much each word of a translation attends to each word of its source.
@@ -216,7 +202,7 @@ def _alternatives(translator: Translator, text: str, n: int, check: Callable[[],
 
     def others(line: str) -> list[str]:
         check()
-        return variants(translator, line, n)
+        return translator.alternatives(line, n)
 
     def alone(line: str) -> list[str]:
         check()

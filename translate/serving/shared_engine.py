@@ -3,12 +3,12 @@
 from collections.abc import Sequence
 
 from transformer.search.hypothesis import SearchConfig
-from translate.inference.engine import Batch, Engine, Found, Scorer, Search, Sources, side_by_side
+from translate.inference.engines import Batch, Engine, Found, Scorer, Search, Sources, side_by_side
 from translate.serving.scheduler import Scheduler, Ticket
 
 
 class SharedEngine:
-    """A `translate.inference.engine.Engine` that leaves the searches of one request to the scheduler.
+    """A `translate.inference.engines.Engine` that leaves the searches of one request to the scheduler.
 
     Args:
         engine: the engine that searches.
@@ -38,7 +38,7 @@ class SharedEngine:
 
 
 class SharedScorer:
-    """A `translate.inference.engine.Scorer` that leaves the scores of one request to the scheduler.
+    """A `translate.inference.engines.Scorer` that leaves the scores of one request to the scheduler.
 
     Args:
         scorer: the model that scores.

@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from translate.machine import n_cores
-from translate.options.serving import Serve
 from translate.serving.access import Access
 from translate.serving.file_store import FileStore
 from translate.serving.keys import KeyStore
@@ -14,6 +13,7 @@ from translate.serving.model_pool import ModelPool
 from translate.serving.rates import Rates
 from translate.serving.scheduler import Scheduler
 from translate.serving.service import Service
+from translate.serving.settings import Serve
 from translate.serving.work import Work
 
 _MAX_WORKERS = 4  # searches of PyTorch at a time; more would wait for each other in Python
@@ -50,7 +50,7 @@ class State:
         rates = Rates(folder / "rates.sqlite")
         return cls(
             options,
-            Service(pool, scheduler, options.beam, one_way=options.one_way),
+            Service(pool, scheduler, options.beam),
             Work(scheduler, options.queue, options.timeout),
             Access(options, KeyStore(options.keys) if options.keys else None, rates),
             FileStore(folder / "files"),

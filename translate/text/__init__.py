@@ -1,1 +1,1 @@
-"""Text processing by rules: sentences, formats, placeholders, passages, guards, languages."""
+"""Text processing by rules: sentences, formats, markup, placeholders, checks, languages."""

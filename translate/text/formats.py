@@ -10,10 +10,9 @@ from functools import partial
 from itertools import chain
 from pathlib import Path
 
-from translate.text import html, markdown
-from translate.text.pieces import Piece
+from translate.text.markup import INDENT, MARKDOWN, QUOTE, paragraph, read_html, read_markdown
 from translate.text.placeholders import PLACEHOLDER
-from translate.text.wrapping import INDENT, paragraph
+from translate.text.sentences import Piece
 
 _LONGEST = 256  # lines of a cue or a row; a longer block is divided
 _QUOTED_CELL = re.compile(r'"((?:[^"]|"")*)"\r?')
@@ -120,8 +119,8 @@ def _cue(block: list[str], goes_on: bool) -> Iterator[Piece]:
 _READERS: dict[str, Callable[[Iterable[str]], Iterator[Piece]]] = {
     "text": _lines,
     "lines": _lines,
-    "markdown": markdown.read,
-    "html": html.read,
+    "markdown": read_markdown,
+    "html": read_html,
     "srt": _subtitles,
     "vtt": _subtitles,
     "tsv": _column,
@@ -140,12 +139,12 @@ def guess(path: Path) -> str:
 
 def markup(layout: str) -> re.Pattern[str]:
     """Return the pattern of placeholders in a format."""
-    return {"markdown": markdown.MARKUP, "tsv": _DOUBLED}.get(layout, PLACEHOLDER)
+    return {"markdown": MARKDOWN, "tsv": _DOUBLED}.get(layout, PLACEHOLDER)
 
 
 def indent(layout: str) -> re.Pattern[str]:
     """Return the pattern of what precedes the text of a line of a paragraph in a format."""
-    return markdown.QUOTE if layout == "markdown" else INDENT
+    return QUOTE if layout == "markdown" else INDENT
 
 
 def prose(texts: Sequence[str], layout: str, column: int = 1) -> Iterator[str]:

@@ -1,43 +1,35 @@
 """Parts of a text that its translation must contain unchanged: markup, variables, addresses, code.
 
 Each is replaced by a symbol before the search. A model trained with the symbols copies them to the right places;
-`restore` puts the originals back if each symbol occurs exactly once. If not, `between` returns the text between the
-placeholders, to be translated piece by piece.
+`restore` puts the originals back, byte for byte, if each symbol occurs exactly once. Only what is certain to be no
+prose is a placeholder; `placeholders.toml` lists the kinds.
 """
 
+import itertools
 import re
 import tomllib
-from collections.abc import Sequence
+import unicodedata
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from functools import cache
 from pathlib import Path
-
-from translate.text.characters import PROSE_ENTITIES
-from translate.text.pieces import Piece, pieces
 
 SYMBOL = re.compile("\u27e6([1-9][0-9]?)\u27e7")  # a number in white brackets, which are on no keyboard
 
 _TABLE = tomllib.loads(Path(__file__).with_name("placeholders.toml").read_text(encoding="utf-8"))
-_PARTS: dict[str, str] = {"prose_entities": PROSE_ENTITIES, **_TABLE["parts"]}
+_PARTS: dict[str, str] = _TABLE["parts"]
 _KINDS = {name: re.sub(r"<<(\w+)>>", lambda part: _PARTS[part[1]], kind) for name, kind in _TABLE["kinds"].items()}
 
 PLACEHOLDER = re.compile("|".join(_KINDS.values()), re.DOTALL)
 KEPT_ELEMENT = re.compile(f"{_KINDS['code_element']}|{_KINDS['kept_element']}")
+PROSE_ENTITY = re.compile(f"&(?:{_PARTS['prose_entities']});")
 # Every placeholder contains one of these. Most sentences contain none, and this search is much faster.
-_SIGN = re.compile(
-    rf"[\u27e6`<&@{{[_%$*/\\#\d\u20e3{_PARTS['signs']}]|BIC|SWIFT|--|www\.|\.(?:\w|\.{{6}})"
-    r"|(?<!\S)(?:[\u2039\u203a\u00ab\u00bb:;=xX^~>}\]]|!=|-{1,2}>)"
+_SIGN = re.compile(rf"[\u27e6`<&@{{[_%$*/\\#\d\u20e3\u00b2\u00b3{_PARTS['signs']}]|--|www\.|\.(?:\w|\.{{6}})")
+
+_ALONE = re.compile(
+    "|".join(_KINDS[kind] for kind in ("signs", "empty_element", "reference")) + r"|[\d#*]\ufe0f?\u20e3|#\w+"
 )
-
-# Letters that are not Latin, with their accents: Greek, Cyrillic, Chinese, and the micro sign.
-_OTHERS = "\u00b5\u0370-\u1dff\u1f00-\u1fff\u2c00-\u2fff\u3040-\ud7ff\uf900-\ufaff\ufb07-\ufdff\ufe70-\uffdc"
-OTHER_SCRIPT = re.compile(f"[{_OTHERS}]")
-
-_LAYOUT = "signs", "box", "empty_element", "emoticon", "reference", "angle", "operator"
-_ALONE = re.compile("|".join(_KINDS[kind] for kind in _LAYOUT) + r"|[\d#*]\ufe0f?\u20e3|#\w+")
 _TAG = re.compile(rf"<(/?)([A-Za-z][\w:-]*){_PARTS['tag_end']}")
 _EMPHASIS = frozenset(["*", "**", "***", "_", "__", "___", "~~"])
-_RULES = frozenset("*_=~#|-")
 
 
 @dataclass(frozen=True)
@@ -55,38 +47,50 @@ def symbol(i: int) -> str:
 
 def protect(sentence: str, pattern: re.Pattern[str] = PLACEHOLDER) -> Protected:
     """Replace every match of `pattern` by a symbol, numbered in order of appearance."""
+    return _replaced(sentence, placeholder_spans(sentence, pattern), ())
+
+
+def hold(text: str, spans: Iterable[tuple[int, int]]) -> Protected:
+    """Replace spans of a protected text by symbols, numbered after those that it contains, which stay symbols."""
+    return _replaced(text, spans, [symbol(i) for i in range(len(SYMBOL.findall(text)))])
+
+
+def _replaced(text: str, spans: Iterable[tuple[int, int]], before: Sequence[str]) -> Protected:
+    """Return the text with symbols in place of the spans, which follow the originals `before` in the numbering."""
+    parts, originals, end = list[str](), [*before], 0
+    for start, stop in spans:
+        parts += [text[end:start], symbol(len(originals))]
+        originals.append(text[start:stop])
+        end = stop
+    return Protected("".join([*parts, text[end:]]), tuple(originals))
+
+
+def placeholder_spans(sentence: str, pattern: re.Pattern[str] = PLACEHOLDER) -> list[tuple[int, int]]:
+    """Return where the placeholders of a sentence start and stop.
+
+    They are found in composed letters, as an accent by itself would end a name.
+    """
     if pattern is PLACEHOLDER and not _SIGN.search(sentence):
-        return Protected(sentence, ())
-    originals: list[str] = []
-
-    def replace(match: re.Match[str]) -> str:
-        originals.append(match[0])
-        return symbol(len(originals) - 1)
-
-    return Protected(pattern.sub(replace, sentence), tuple(originals))
+        return []
+    if unicodedata.is_normalized("NFC", sentence):
+        return [match.span() for match in pattern.finditer(sentence)]
+    shown, places = _composed(sentence)
+    return [(places[match.start()], places[match.end()]) for match in pattern.finditer(shown)]
 
 
-@cache
-def with_names(pattern: re.Pattern[str], letters: str) -> re.Pattern[str]:
-    """Return the pattern extended by words with a Latin letter outside of a-z and `letters`: names."""
-    name = (
-        rf"(?<![\w\u27e6])\w{{0,30}}[\u00c0-\u024f\u1e00-\u1eff](?<![{re.escape(letters)}])[\w'\u2019-]{{0,30}}(?!\w)"
-    )
-    return re.compile(f"{pattern.pattern}|{name}", pattern.flags)
-
-
-@cache
-def with_other_scripts(pattern: re.Pattern[str]) -> re.Pattern[str]:
-    """Return the pattern extended by words with a letter that is not Latin; adjacent ones are one placeholder."""
-    word = rf"\w{{0,30}}(?=[{_OTHERS}])[^\W\d_][\w{_OTHERS}]*+"
-    return re.compile(rf"{pattern.pattern}|(?<![\w\u27e6]){word}(?:[ '\u2019-]{word}){{0,20}}", pattern.flags)
+def _composed(text: str) -> tuple[str, Sequence[int]]:
+    """Return the text with composed letters, and the place in `text` of each of its characters and of its end."""
+    starts = [i for i, character in enumerate(text) if not i or not unicodedata.combining(character)]
+    composed = [unicodedata.normalize("NFC", text[i:j]) for i, j in itertools.pairwise([*starts, len(text)])]
+    places = [i for i, letters in zip(starts, composed, strict=True) for _ in letters]
+    return "".join(composed), [*places, len(text)]
 
 
 def unframed(protected: Protected) -> tuple[str, Protected, str]:
     """Return the layout before the sentence, the sentence, and the layout after it.
 
-    Layout is emoji, bars, boxes and empty elements at either end, and emphasis, a link or an element around the whole
-    sentence.
+    Layout is signs such as emoji and bars, references and empty elements at either end, and emphasis, a link or an
+    element around the whole sentence.
     """
     text, originals = protected.text, protected.originals
     before = after = ""
@@ -102,13 +106,8 @@ def unframed(protected: Protected) -> tuple[str, Protected, str]:
         if takes_first and first:
             before += first[0].replace(symbol(0), originals[0])
             text, originals = _renumbered(text[first.end() :]), originals[1:]
-        if takes_first or takes_last:
-            continue
-        inner = text.strip(text[:1]).strip() if text[:1] in _RULES and text[-1:] == text[:1] else ""
-        if not inner or inner[0] in _RULES or inner[-1] in _RULES:
+        if not (takes_first or takes_last):
             break
-        start = text.index(inner)
-        before, text, after = before + text[:start], inner, text[start + len(inner) :] + after
     return before, Protected(text, originals), after
 
 
@@ -137,20 +136,6 @@ def _is_pair(marks: Sequence[str]) -> bool:
     )
 
 
-def tightened(translation: str, protected: Protected) -> str:
-    """Remove spaces on the inner side of the symbols of marks that had none there in the source."""
-    for i, original in enumerate(protected.originals):
-        if not original.startswith(("[", "![", "](")) and original not in _EMPHASIS and not _TAG.fullmatch(original):
-            continue
-        place = protected.text.find(symbol(i))
-        before, after = protected.text[place - 1 : place], protected.text[place + len(symbol(i)) :][:1]
-        if after.strip() and not before.strip():
-            translation = re.sub(rf"(?<![^\s])({re.escape(symbol(i))})\s+", r"\1", translation)
-        elif before.strip() and not after.isalnum():
-            translation = re.sub(rf"\s+({re.escape(symbol(i))})", r"\1", translation)
-    return translation
-
-
 def is_emptied(translation: str, protected: Protected) -> bool:
     """Return whether two marks around words, such as those of emphasis or a link, are around nothing any more."""
     return any(
@@ -167,9 +152,3 @@ def restore(translation: str, originals: tuple[str, ...]) -> str | None:
     if sorted(found) != list(range(len(originals))):
         return None
     return SYMBOL.sub(lambda match: originals[int(match[1]) - 1], translation)
-
-
-def between(sentence: str, pattern: re.Pattern[str] = PLACEHOLDER) -> list[Piece]:
-    """Divide the sentence: matches are copied, and the text between them is translated piece by piece."""
-    ends = [0, *(end for match in pattern.finditer(sentence) for end in match.span()), len(sentence)]
-    return pieces(sentence, list(zip(ends[::2], ends[1::2], strict=True)))

@@ -1,17 +1,22 @@
-"""Division of paragraphs into sentences.
+"""Division of text into sentences, and of long sentences into clauses.
 
 A full stop, question mark or exclamation mark ends a sentence if the next word may begin one, unless the word before a
 full stop is an abbreviation, an initial or an ordinal. German capitalises nouns, so a capital letter alone does not
 prove a beginning: after an ordinal or an abbreviation the next word must be a frequent first word, such as "Danach".
+
+Pieces of a text are translated or copied. Joined, they are the text again, so no rule can lose anything.
 """
 
 import bisect
+import html
 import re
+import unicodedata
+from collections.abc import Callable
+from dataclasses import dataclass
 
 from translate.text import languages
 from translate.text.languages import Language
-from translate.text.pieces import Piece, pieces
-from translate.text.placeholders import PLACEHOLDER
+from translate.text.placeholders import PLACEHOLDER, PROSE_ENTITY, placeholder_spans
 
 _MARK = re.compile(
     r"""(?P<mark>\.{2,6}|\u2026|\.|[!?][!?.\u2026]{0,20})(?P<close>["'\u2018-\u201f\u00bb\u00ab)\]*_]{0,60})(?P<space>\s{1,100})""",
@@ -30,6 +35,59 @@ _BULLET = re.compile(
     r"|(?:[ivx]{2,6}|[IVX]{2,6})\.)\s+"
     r"|>{1,9}\s*|-(?=[^\W\d_a-z][a-z\u00df-\u00ff])|[\u2022\u2023\u25aa\u25cf\u25b6\u25ba\u25e6\u2713\u2714\u27a4]\s*)+"
 )
+
+# In order of preference; a match ends where the next part may begin.
+_CUTS = (
+    # No full stop after one or two letters, which may be an abbreviation.
+    re.compile(r"(?:(?<=\w\w\w)\.|[!?;:\u2026])[\"'\u201c\u201d\u00bb\u00ab)\]]*\s+|\s[\u2013\u2014]\s"),
+    re.compile(r",\s+"),
+    re.compile(r"\s+"),
+)
+_MARGIN = 0.25  # share of the text at either end in which it is not divided
+
+_BLANKS = "\t\u00a0\u2000-\u200a\u202f\u205f"
+_SPACES = re.compile(f"[{_BLANKS}][ {_BLANKS}]*| [ {_BLANKS}]+")
+# Soft hyphen, zero-width characters and marks of writing direction: a model has seen few and invents words for them.
+_INVISIBLE = re.compile("[\u00ad\u200b-\u200f\u202a-\u202e\u2060\u2066-\u2069\ufeff]")
+# Ligatures of Latin letters, as in text copied from a PDF; the long s; bold and italic letters of social media.
+_LIGATURE = re.compile("[\u017f\ufb00-\ufb06\U0001d400-\U0001d7ff]")
+_MINUS = str.maketrans({"\u2212": "-", "\u2010": "-", "\u2011": "-"})
+_ACCENT = re.compile(r"(?<=\w)[\u00b4`](?=\w)")  # typed for an apostrophe
+_SINGLE_QUOTE = re.compile("[\u2018\u201a\u201b\u2039\u203a]")  # a model has seen few
+
+
+@dataclass(frozen=True)
+class Piece:
+    """Part of a text.
+
+    Attributes:
+        text: the part.
+        translate: whether it is translated or copied.
+    """
+
+    text: str
+    translate: bool
+
+
+def pieces(text: str, spans: list[tuple[int, int]]) -> list[Piece]:
+    """Divide `text` so that the spans, in ascending order, are translated and the text between them is copied.
+
+    White space at the ends of a span and spans without letters and digits are copied too.
+    """
+    found: list[Piece] = []
+    done = 0
+    for start, stop in spans:
+        part = text[start:stop]
+        if not re.search(r"\w", readable(part)):  # the letters of &nbsp; are no word
+            continue
+        start, stop = start + len(part) - len(part.lstrip()), stop - len(part) + len(part.rstrip())
+        if done < start:
+            found.append(Piece(text[done:start], translate=False))
+        found.append(Piece(text[start:stop], translate=True))
+        done = stop
+    if done < len(text):
+        found.append(Piece(text[done:], translate=False))
+    return found
 
 
 def split(text: str, language: str, markup: re.Pattern[str] = PLACEHOLDER) -> list[Piece]:
@@ -64,13 +122,13 @@ def _as_sign(match: re.Match[str]) -> str:
 
 def _sentences(line: str, offset: int, language: Language, kept: list[tuple[int, int]]) -> list[tuple[int, int]]:
     """Return the spans, in the text, of the sentences of a line that begins at `offset`; none ends within `kept`."""
-    spans, start, is_chat = [], _after_bullet(line, language), line.islower()
+    found, start, is_chat = [], _after_bullet(line, language), line.islower()
     for match in _MARK.finditer(line, start):
         if _ends(line, match, language, is_chat) and not _is_within(offset + match.start("space"), kept):
-            spans.append((start, match.start("space")))
+            found.append((start, match.start("space")))
             start = match.end()
-    spans.append((start, len(line)))
-    return [(offset + a, offset + b) for a, b in spans]
+    found.append((start, len(line)))
+    return [(offset + a, offset + b) for a, b in found]
 
 
 def _is_within(place: int, spans: list[tuple[int, int]]) -> bool:
@@ -132,3 +190,52 @@ def _full_stop_ends(last: str, word: str, rest: str, language: Language) -> bool
 def _is_street(word: str, language: Language) -> bool:
     """Return whether a word before a full stop is the name of a street."""
     return language.street is not None and word.endswith(language.street)
+
+
+def between(sentence: str, pattern: re.Pattern[str] = PLACEHOLDER) -> list[Piece]:
+    """Divide the sentence: placeholders are copied, and the text between them is translated piece by piece."""
+    ends = [0, *(end for span in placeholder_spans(sentence, pattern) for end in span), len(sentence)]
+    return pieces(sentence, list(zip(ends[::2], ends[1::2], strict=True)))
+
+
+def cut(text: str, fits: Callable[[str], bool]) -> list[Piece]:
+    """Divide `text` near the middle, again and again, until every part fits or is a single character."""
+    return pieces(text, _spans(text, 0, fits))
+
+
+def _spans(text: str, offset: int, fits: Callable[[str], bool]) -> list[tuple[int, int]]:
+    """Return the spans of the parts of a text that begins at `offset`."""
+    if len(text) <= 1 or fits(text.strip()):
+        return [(offset, offset + len(text))]
+    here = _cut_near_middle(text)
+    return [*_spans(text[:here], offset, fits), *_spans(text[here:], offset + here, fits)]
+
+
+def _cut_near_middle(text: str) -> int:
+    """Return the position nearest to the middle after the best kind of mark."""
+    middle = len(text) // 2
+    low, high = int(len(text) * _MARGIN), len(text) - int(len(text) * _MARGIN)
+    for marks in _CUTS:
+        ends = [match.end() for match in marks.finditer(text, low, high) if 0 < match.end() < len(text)]
+        if ends:
+            return min(ends, key=lambda end: abs(end - middle))
+    return middle
+
+
+def readable(text: str) -> str:
+    """Return the text with composed letters (NFC), single plain spaces, plain hyphens and no invisible characters.
+
+    Entities of letters and punctuation are decoded, ligatures spelled out, and letters of mathematical fonts made
+    plain. Single quotation marks, and accents typed for an apostrophe, become plain apostrophes. White space at either
+    end stays.
+    """
+    body = text.strip()
+    start = text.index(body)
+    before, after = text[:start], text[start + len(body) :]
+    body = PROSE_ENTITY.sub(lambda match: html.unescape(match[0]), body)
+    body = _LIGATURE.sub(lambda match: unicodedata.normalize("NFKC", match[0]), body)
+    body = unicodedata.normalize("NFC", _INVISIBLE.sub("", body)).translate(_MINUS)
+    body = _ACCENT.sub("'", body)
+    if _SINGLE_QUOTE.search(body):
+        body = _SINGLE_QUOTE.sub("'", body.replace("\u2019", "'"))
+    return before + _SPACES.sub(" ", body) + after

@@ -1,20 +1,19 @@
-"""The translation of a sentence or a longer text, with its probability and the flags of the guards.
+"""The translation of a sentence or a longer text, with its probability and its flags.
 
-    split          the source was longer than the model reads at once and was translated in parts
+    split          the source was longer than the model reads well and was translated in parts
     copied         the source has no words (numbers, punctuation, emoji) and was copied
     language       the source is not in the source language and was copied
-    capitals       the source was searched with other capital letters: text in capitals in lower case, or a few German
+    placeholders   the text between placeholders was translated piece by piece
+    symbol         the model wrote a placeholder's symbol that its source does not have
+    capitals       the source was searched in other capital letters: text in capitals in lower case, or a few German
                    words in lower case with capitals
-    placeholders   the text between placeholders was translated piece by piece, or the model invented a placeholder
-    empty          the model gave no translation, so the first letter was changed for a second search, or the source was
-                   copied
-    repetition     the translation repeated itself, so a second search excluded repetitions
+    repetition     the translation repeated itself or did not end, so a new search excluded repetitions
     length         the translation was cut off at the length limit for its source
-    numbers        a number was missing, so a second search kept all numbers fixed; or a number was a copy and got the
-                   separators of the target language
-    missing        a number of the source, or its currency or per cent sign, is not in the translation
+    empty          the model gave no translation, so a new search changed the first letter
+    numbers        a number was missing, so a new search held the missing ones with symbols
+    missing        a number of the source is not in the translation
     echo           most words of the translation are those of the source
-    confidence     the mean log-probability of a token is low, or with the two-way check `trust`
+    confidence     the mean log-probability of a token is low, or after reranking `rerank_score`
 
 The flags in `SUSPICIOUS` say that the translation may be wrong.
 """
@@ -22,12 +21,7 @@ The flags in `SUSPICIOUS` say that the translation may be wrong.
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-SUSPICIOUS = frozenset({"language", "empty", "repetition", "length", "missing", "echo", "confidence"})
-
-# Chosen on development sets so that of the suspicious sentences at least 70 % have a chrF below the median; see
-# scripts/bench_confidence.py.
-LOW_CONFIDENCE = -0.95
-LOW_TRUST = -1.4  # with the two-way check
+SUSPICIOUS = frozenset({"language", "empty", "repetition", "length", "symbol", "missing", "echo", "confidence"})
 
 
 @dataclass(frozen=True)
@@ -41,9 +35,12 @@ class Translation:
         log_prob: natural logarithm of the probability of all tokens, ends included; 0 if the model was not used.
         tokens: the pieces of the translation, without ends.
         flags: see `translate.text.translation`; in alphabetical order.
-        n_searches: number of searches joined in this translation, each with an end token; 0 if the model was not used.
+        n_segments: number of searched segments joined in this translation, each with an end token; 0 if the model was
+            not used.
+        n_source_tokens: number of tokens of the segments' sources, without ends.
         coverage: the coverage penalty.
-        back: mean log-probability of a token of the source given the translation; None without the two-way check.
+        reverse_log_prob: mean log-probability of a token of the source given the translation; None without reranking.
+        rerank_score: the confidence plus the weighted `reverse_log_prob`; None without reranking.
         sentences: source and translation of each sentence of a passage and of the text between sentences, in order;
             empty for a translation that is not a passage.
     """
@@ -53,26 +50,17 @@ class Translation:
     log_prob: float = 0.0
     tokens: tuple[str, ...] = ()
     flags: tuple[str, ...] = ()
-    n_searches: int = 0
+    n_segments: int = 0
+    n_source_tokens: int = 0
     coverage: float = 0.0
-    back: float | None = None
+    reverse_log_prob: float | None = None
+    rerank_score: float | None = None
     sentences: tuple[tuple[str, "Translation"], ...] = ()
 
     @property
     def confidence(self) -> float:
         """Mean log-probability of a token, ends included; 0 if the model was not used."""
-        return self.log_prob / max(1, len(self.tokens) + self.n_searches)
-
-    @property
-    def trust(self) -> float:
-        """The confidence, with the two-way check plus a quarter of `back`."""
-        return self.confidence + 0.25 * (self.back or 0.0)
-
-    @property
-    def improbable(self) -> bool:
-        """Whether the model was used and the confidence is low, or with the two-way check `trust`."""
-        is_low = self.confidence < LOW_CONFIDENCE if self.back is None else self.trust < LOW_TRUST
-        return is_low and self.n_searches > 0
+        return self.log_prob / max(1, len(self.tokens) + self.n_segments)
 
     @property
     def split(self) -> bool:
@@ -88,17 +76,25 @@ class Translation:
         """Return the same translation with more flags."""
         return replace(self, flags=tuple(sorted({*self.flags, *flags})))
 
-    def doubted(self) -> "Translation":
-        """Return the same translation with the flag "confidence" where it is improbable: the whole, each sentence."""
-        sentences = tuple((source, one.doubted()) for source, one in self.sentences)
-        is_doubted = self.improbable or any("confidence" in one.flags for _, one in sentences)
-        return replace(self.flagged("confidence") if is_doubted else self, sentences=sentences)
+    def with_confidence_flag(self, low: float | None, low_reranked: float | None) -> "Translation":
+        """Return the same translation with the flag "confidence" where it is improbable: the whole, each sentence.
+
+        Args:
+            low: least `confidence` of a translation without `rerank_score`; None flags none.
+            low_reranked: least `rerank_score`; None flags none.
+        """
+        sentences = tuple((source, one.with_confidence_flag(low, low_reranked)) for source, one in self.sentences)
+        value, least = (self.confidence, low) if self.rerank_score is None else (self.rerank_score, low_reranked)
+        is_low = self.n_segments > 0 and least is not None and value < least
+        if not is_low and not any("confidence" in one.flags for _, one in sentences):
+            return replace(self, sentences=sentences)
+        return replace(self.flagged("confidence"), sentences=sentences)
 
     def record(self) -> dict[str, object]:
         """Return the public values, for JSON."""
         names = ("text", "score", "log_prob", "tokens", "split", "confidence", "suspicious", "flags")
-        checked = () if self.back is None else ("back",)
-        return {name: getattr(self, name) for name in (*names, *checked)}
+        reranked = () if self.reverse_log_prob is None else ("reverse_log_prob", "rerank_score")
+        return {name: getattr(self, name) for name in (*names, *reranked)}
 
 
 def join(parts: Sequence[Translation]) -> Translation:
@@ -108,13 +104,15 @@ def join(parts: Sequence[Translation]) -> Translation:
         log_prob=sum(part.log_prob for part in parts),
         tokens=tuple(token for part in parts for token in part.tokens),
         flags=tuple(sorted({flag for part in parts for flag in part.flags})),
-        n_searches=sum(part.n_searches for part in parts),
+        n_segments=sum(part.n_segments for part in parts),
+        n_source_tokens=sum(part.n_source_tokens for part in parts),
         coverage=sum(part.coverage for part in parts),
-        back=_mean_back(parts),
+        reverse_log_prob=_mean([(part.reverse_log_prob, part) for part in parts]),
+        rerank_score=_mean([(part.rerank_score, part) for part in parts]),
     )
 
 
-def _mean_back(parts: Sequence[Translation]) -> float | None:
-    """Return the mean of `back` over the parts that have it, weighted by their tokens; None if none has."""
-    known = [(part.back, len(part.tokens) + part.n_searches) for part in parts if part.back is not None]
-    return sum(back * n for back, n in known) / sum(n for _, n in known) if known else None
+def _mean(values: Sequence[tuple[float | None, Translation]]) -> float | None:
+    """Return the mean of the values that are not None, weighted by tokens; None without any."""
+    known = [(value, len(part.tokens) + part.n_segments) for value, part in values if value is not None]
+    return sum(value * n for value, n in known) / sum(n for _, n in known) if known else None

@@ -4,15 +4,17 @@
 """
 
 import math
+import queue
 import signal
+import threading
 import time
 from collections.abc import Callable, Generator, Iterator
-from contextlib import AbstractContextManager, closing, contextmanager, nullcontext
-from dataclasses import dataclass
+from contextlib import AbstractContextManager, closing, contextmanager, nullcontext, suppress
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from types import FrameType
-from typing import NoReturn
+from typing import NoReturn, TypeVar, cast
 
 import numpy as np
 import torch
@@ -24,7 +26,7 @@ from translate.config.schema import TrainingConfig
 from translate.corpus.batches import Batch, Index, Position, Sampler, collate, largest, width
 from translate.corpus.manifest import Mixture
 from translate.corpus.prepare import Prepared
-from translate.corpus.subwords import SubwordDropout
+from translate.corpus.tokenizer import SubwordDropout
 from translate.corpus.tokens import EncodedPairs
 from translate.errors import Say, Terminated, UserError
 from translate.machine import relieve_memory
@@ -34,7 +36,6 @@ from translate.training.checkpoints import CheckpointManager, TrainState, name_o
 from translate.training.distributed import SINGLE_PROCESS, Ranks, replica_of
 from translate.training.optimizer import Ema, new_optimizer
 from translate.training.parent import Parent
-from translate.training.preflight import check_positions, preflight
 from translate.training.reporting import (
     ADVICE,
     MAX_SKIPPED,
@@ -53,6 +54,9 @@ from translate.training.update import Lengths, OomSplitter, StepStats, Updater, 
 from translate.training.validation import ScoreBleu, Scores, Validator
 
 Handler = Callable[[int, FrameType | None], None]
+T = TypeVar("T")
+
+AHEAD = 2  # updates whose batches are made while one is computed
 
 
 @dataclass
@@ -167,7 +171,6 @@ class Trainer:
     def _begin(self) -> None:
         self.ranks.copy_from_first(self.model.parameters())
         self.replica.scatter()
-        preflight(self)
         if self.config.tensorboard:
             self.reporter.open_tensorboard()
         self._warn_at_start()
@@ -314,9 +317,18 @@ class Trainer:
         )
 
 
+def check_positions(config: ModelConfig, longest: int) -> None:
+    """Raise UserError if the model has fewer learned positions than the longest sentence may need."""
+    if config.positions == "learned" and config.max_length < longest:
+        raise UserError(
+            f"model.max_length = {config.max_length} is too small for sentences of up to {longest} tokens, which "
+            "training.max_tokens allows; raise it, or lower training.max_tokens"
+        )
+
+
 def has_finite_parameters(model: torch.nn.Module) -> bool:
     """Return whether all parameters are finite; otherwise every later loss is NaN."""
-    return all(bool(parameter.detach().isfinite().all()) for parameter in model.parameters())
+    return bool(torch.stack([parameter.detach().isfinite().all() for parameter in model.parameters()]).all())
 
 
 def _parts(steps: list[int], config: TrainingConfig) -> str:
@@ -419,7 +431,13 @@ class BatchFeed:
         self._dropout = SubwordDropout(prepared.tokenizer, rate, config.max_tokens) if rate else None
 
     def updates(self, position: Position) -> Generator[tuple[list[Batch], Position]]:
-        """Yield this rank's micro-batches of each update, and the position after it; batches go to ranks in turn."""
+        """Yield this rank's micro-batches of each update, and the position after it; batches go to ranks in turn.
+
+        A thread makes the next ones in the meantime.
+        """
+        return prefetched(self._updates(position), AHEAD)
+
+    def _updates(self, position: Position) -> Iterator[tuple[list[Batch], Position]]:
         stream = self.sampler.stream(position)
         while True:
             group = []
@@ -457,7 +475,46 @@ class BatchFeed:
                 f"{self._prepared.folder}: holds the token id {highest}, but the model has {model.vocab_size} tokens; "
                 "the corpus is damaged or of another tokenizer: run `translate prepare` again"
             )
+        if self._device.type == "cuda":  # from pinned memory, batches are copied while the device computes
+            src, tgt_in, tgt_out = (side.pin_memory() for side in (batch.src, batch.tgt_in, batch.tgt_out))
+            batch = replace(batch, src=src, tgt_in=tgt_in, tgt_out=tgt_out)
         return batch.to(self._device)
+
+
+def prefetched(items: Iterator[T], n: int) -> Generator[T]:
+    """Yield the items in their order, while a thread makes up to `n` of them ahead.
+
+    What `items` raises is raised at its place. Closing the generator ends the thread.
+    """
+    made: queue.Queue[tuple[T | None, BaseException | None]] = queue.Queue(n)
+    closed = threading.Event()
+
+    def put(item: T | None, error: BaseException | None) -> None:
+        while not closed.is_set():
+            with suppress(queue.Full):
+                made.put((item, error), timeout=0.1)
+                return
+
+    def make() -> None:
+        try:
+            while not closed.is_set():
+                put(next(items), None)
+        except BaseException as error:  # noqa: BLE001 -- raised again in the other thread
+            put(None, error)
+
+    thread = threading.Thread(target=make, name="batches", daemon=True)
+    thread.start()
+    try:
+        while True:
+            item, error = made.get()
+            if isinstance(error, StopIteration):
+                return
+            if error is not None:
+                raise error
+            yield cast(T, item)
+    finally:
+        closed.set()
+        thread.join()
 
 
 def terminable() -> AbstractContextManager[None]:

@@ -21,6 +21,7 @@ from translate.training import card, checkpoints
 from translate.training.distributed import SINGLE_PROCESS, Ranks, joined
 from translate.training.loop import Trainer, terminable
 from translate.training.parent import Parent, parent_of, recorded
+from translate.training.preflight import preflight
 from translate.training.reporting import require_tensorboard
 from translate.training.reproduction import Original
 from translate.training.run import Run
@@ -95,6 +96,7 @@ def train_experiment(
             )
             if resume:
                 trainer.resume()
+            preflight(trainer)
             trainer.train()
             same = ranks.on_rank_0(lambda: original is None or original.compare(run, say))
             ranks.on_rank_0(lambda: card.write(run))

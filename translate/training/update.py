@@ -196,12 +196,15 @@ class Updater:
         n_src = sum(batch.n_src_tokens for batch in micro_batches)
         n_tgt = sum(batch.n_tgt_tokens for batch in micro_batches)
         n_src, n_tgt = map(int, self.ranks.sum(n_src, n_tgt))
-        loss, nll = self.ranks.sum(*self._backward(micro_batches, n_tgt))
+        losses = self._backward(micro_batches, n_tgt)
         self.ranks.sum_gradients(parameters)
         norm = torch.nn.utils.get_total_norm([p.grad for p in parameters if p.grad is not None])
         if self.clip_norm is not None:
             torch.nn.utils.clip_grads_with_norm_(parameters, self.clip_norm, norm)
-        stats = StepStats(loss, nll, full(norm).item(), n_src + n_tgt)
+        # The only values that the host reads in an update: each read waits for the device.
+        loss, nll, grad_norm = torch.stack([*losses, full(norm).to(losses)]).tolist()
+        loss, nll = self.ranks.sum(loss, nll)
+        stats = StepStats(loss, nll, grad_norm, n_src + n_tgt)
         if stats.finite:
             for group in self.optimizer.param_groups:
                 group["lr"] = lr
@@ -219,23 +222,22 @@ class Updater:
             self._backward([batch], batch.n_tgt_tokens)
         self._discard_gradients()
 
-    def _backward(self, micro_batches: Sequence[Batch], n_tokens: int) -> tuple[float, float]:
-        """Add up the gradients of the smoothed loss; return that loss and the negative log-likelihood.
+    def _backward(self, micro_batches: Sequence[Batch], n_tokens: int) -> Tensor:
+        """Add up the gradients of the smoothed loss; return that loss and the negative log-likelihood, in float64.
 
         Both are divided by `n_tokens`, the target tokens of the whole update.
         """
 
-        def one(batch: Batch) -> tuple[float, float]:
+        def one(batch: Batch) -> Tensor:
             loss_sum, nll_sum = batch_loss(self.model, batch, self.smoothing, self.dtype)
             (loss_sum / n_tokens).backward()  # type: ignore[no-untyped-call]
-            return loss_sum.item() / n_tokens, nll_sum.item() / n_tokens
+            return torch.stack([loss_sum.detach(), nll_sum.detach()]).double() / n_tokens
 
         if self.splitter is None:
             losses = [one(batch) for batch in micro_batches]
         else:
             losses = self.splitter.each(micro_batches, one, undo=self._discard_gradients)
-        totals = torch.tensor(losses, dtype=torch.float64).sum(dim=0)
-        return totals[0].item(), totals[1].item()
+        return torch.stack(losses).sum(dim=0)
 
     def _discard_gradients(self) -> None:
         self.optimizer.zero_grad(set_to_none=True)

@@ -5,8 +5,8 @@ from pathlib import Path
 
 from tests.translate.speakers import Echo
 from translate.commands import text
+from translate.commands.text import Text
 from translate.models.folder import ModelFolder
-from translate.options.translating import Text
 
 model, source, output, *rest = sys.argv[1:]
 resident: list[int] = []

@@ -10,7 +10,7 @@ import torch
 from safetensors.torch import load_file, save_file
 
 from transformer.model import Transformer
-from translate.cli import main
+from translate.commands.main import main
 from translate.config.schema import TokenizerConfig
 from translate.corpus.tokenizer import train
 from translate.models import folder as model_folder

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from translate.cli import main
+from translate.commands.main import main
 
 REFERENCES = [f"The dog no. {i} sleeps in the old house." for i in range(19)]
 EVIL = '<script>alert("x")</script> & http://example.com'

@@ -8,7 +8,7 @@ import pytest
 
 from tests.translate.conftest import SENTENCES, random_model
 from transformer.model import Transformer
-from translate.cli import main
+from translate.commands.main import main
 from translate.config.decoding import DecodingConfig
 from translate.config.schema import TokenizerConfig
 from translate.corpus.tokenizer import train
@@ -60,6 +60,15 @@ def test_prefixes_terms_and_alignments_appear_in_the_output(capsys: pytest.Captu
     assert all("alignment" in json.loads(line) for line in out("--align --json", capsys))
 
 
+def test_alignments_of_lines_that_end_in_crlf_stay_on_their_line(capsysbinary: pytest.CaptureFixture[bytes]) -> None:
+    outputs = []
+    for end in ("\n", "\r\n"):
+        Path("x.de").write_bytes("".join(f"{line}{end}" for line in LINES).encode())
+        assert main(["decode", "--align", "--input", "x.de"]) == 0
+        outputs.append(capsysbinary.readouterr().out)
+    assert outputs[1] == outputs[0].replace(b"\n", b"\r\n")
+
+
 def test_a_prefix_may_come_from_a_column_of_the_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     Path("columns").write_text(f"{LINES[0]}\tthe dog\n\n{LINES[1]}\n", encoding="utf-8")
     assert main(["decode", "--prefix-column", "--input", "columns", "--json"]) == 0
@@ -75,7 +84,7 @@ def test_a_line_in_parts_has_no_alignment(
 ) -> None:
     config = replace(parts.model.config, positions="sinusoidal")
     model_folder.save(Transformer(config), parts.tokenizer, parts.spec, Path("endless"))
-    monkeypatch.setattr("translate.inference.sentence_search.LIMIT", 17)
+    monkeypatch.setattr("translate.inference.search.LIMIT", 17)
     arguments = ["decode", "--align", "--model", "endless"]
     assert main([*arguments, LINES[1]]) == 0
     assert main([*arguments, " ".join(LINES * 2)]) == 2
@@ -110,7 +119,7 @@ def test_the_paper_s_settings_replace_those_of_the_model(
     parts: ModelFolder, capsys: pytest.CaptureFixture[str]
 ) -> None:
     spec = replace(parts.spec, decoding=DecodingConfig())
-    expected = [t.score for t in Translator(replace(parts, spec=spec)).translate(LINES)]
+    expected = [t.score for t in Translator(replace(parts, spec=spec)).translate_lines(LINES)]
     found = [json.loads(line)["score"] for line in out("--paper --json", capsys)]
     assert found == expected
     assert found != [json.loads(line)["score"] for line in out("--json", capsys)]
@@ -145,7 +154,7 @@ def test_text_refers_to_decode_for_research_options(option: str, capsys: pytest.
         ("--json --alternatives-at 2", "add --alternatives"),
         ("--json --alternatives 2 --alternatives-at 2 --sample", "leave out --sample"),
         ("--json --alternatives 2 --alternatives-at 2 --n-best 2", "leave one out"),
-        ("--paper --temperature", "'--temperature' requires an argument"),
+        ("--paper --temperature", "--temperature: expected one argument"),
         ("--paper --beam 3", "leave out --beam"),
         ("--paper --sample", "leave out --paper"),
         ("--prefixes few", "fewer lines"),

@@ -7,8 +7,7 @@ import pytest
 import torch
 
 from translate.commands import doctor as module
-from translate.commands.doctor import run
-from translate.options.managing import Doctor
+from translate.commands.doctor import Doctor, run
 
 
 def test_the_report_is_one_json_object(capsys: pytest.CaptureFixture[str]) -> None:

@@ -13,12 +13,11 @@ from typing import Any
 import pytest
 import sacrebleu
 
-from translate.cli import main
 from translate.commands import score_files
+from translate.commands.main import main
 from translate.commands.systems import Output
 from translate.config.load import parse
 from translate.corpus.prepare import prepare
-from translate.errors import UserError
 from translate.evaluation.report import Result
 from translate.evaluation.scores import score
 from translate.files import sha256, write_json
@@ -59,7 +58,7 @@ def test_a_run_is_scored_on_its_test_sets(
     run: Path, translator: Translator, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["evaluate", "runs/x"]) == 0
-    hypotheses = [t.text for t in translator.translate([source for source, _ in PAIRS["test"]])]
+    hypotheses = [t.text for t in translator.translate_lines([source for source, _ in PAIRS["test"]])]
     assert (run / "hypotheses" / "small.txt").read_text(encoding="utf-8") == "".join(f"{h}\n" for h in hypotheses)
     record = json.loads((run / "scores.json").read_text(encoding="utf-8"))["small"]
     assert record["lines"] == 3
@@ -257,8 +256,8 @@ def test_saved_outputs_are_compared_without_a_model(saved: Path, capsys: pytest.
 def test_settings_of_a_search_without_a_model_are_refused(saved: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["evaluate", "a.txt", "--reference", "ref.en", "--alpha", "0.3"]) == 2
     assert "--alpha is for models; leave it out for saved outputs" in capsys.readouterr().err
-    assert main(["evaluate", "a.txt", "--reference", "ref.en", "--two-way"]) == 2
-    assert "--two-way is for models; leave it out for saved outputs" in capsys.readouterr().err
+    assert main(["evaluate", "a.txt", "--reference", "ref.en", "--rerank", "x"]) == 2
+    assert "--rerank is for models; leave it out for saved outputs" in capsys.readouterr().err
     assert main(["evaluate", "a.txt", "--reference", "ref.en", "--engine", "auto"]) == 2
     assert "--engine is for models; leave it out for saved outputs" in capsys.readouterr().err
 
@@ -269,41 +268,36 @@ def test_an_impossible_precision_leaves_no_folder(run: Path, capsys: pytest.Capt
     assert not Path("there").exists()
 
 
-def test_a_two_way_evaluation_scores_the_hypotheses_that_the_check_puts_first(
+def test_a_reranked_evaluation_scores_the_hypotheses_that_reranking_puts_first(
     run: Path, parts: ModelFolder, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     back = run.parent / "back"
     shutil.copytree(parts.folder, back)
     spec = json.loads((back / "translation.json").read_text(encoding="utf-8"))
     (back / "translation.json").write_text(json.dumps(spec | {"source": "en", "target": "de"}), encoding="utf-8")
-    monkeypatch.setattr("translate.commands.systems.registry.opposite", lambda folder, say: back)
     # The least probable hypothesis first: otherwise both models may agree with the search on so few sentences.
     monkeypatch.setattr(
-        "translate.inference.translator.ranked",
-        lambda model, found: {source: list(reversed(several)) for source, several in found.items()},
+        "translate.inference.search.rerank",
+        lambda model, found, weight: {source: list(reversed(several)) for source, several in found.items()},
     )
-    assert main(["evaluate", "runs/x", "--beam", "5", "--two-way"]) == 0
+    assert main(["evaluate", "runs/x", "--beam", "5", "--rerank", str(back)]) == 0
     sources = [source for source, _ in PAIRS["test"]]
     by_beam = list(Translator.load(run / "model", beam_size=5).n_best(sources, 5))
     found = (run / "hypotheses" / "small.txt").read_text(encoding="utf-8").splitlines()
     assert found == [several[-1].text for several in by_beam] != [several[0].text for several in by_beam]
-    digest = json.loads((run / "scores.json").read_text(encoding="utf-8"))["small"]["two_way_sha256"]
+    digest = json.loads((run / "scores.json").read_text(encoding="utf-8"))["small"]["reranker_sha256"]
     assert digest == sha256(back / "model.safetensors")
     capsys.readouterr()
     assert main(["evaluate", "runs/x", "--beam", "5"]) == 0
-    assert "had scores of another two-way check on 'small'" in capsys.readouterr().err
+    assert "had scores of another reranker on 'small'" in capsys.readouterr().err
 
 
-def test_a_missing_model_for_the_two_way_check_is_reported_before_anything_is_translated(
+def test_a_missing_reranker_is_reported_before_anything_is_translated(
     run: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    def none(folder: Path, say: object) -> Path:
-        raise UserError("no installed model translates en-de")
-
-    monkeypatch.setattr("translate.commands.systems.registry.opposite", none)
     monkeypatch.setattr("translate.commands.systems.LoadedModel.output", lambda *_: pytest.fail("translated"))
-    assert main(["evaluate", "runs/x", "--two-way"]) == 2
-    assert "no installed model translates en-de" in capsys.readouterr().err
+    assert main(["evaluate", "runs/x", "--rerank", "nowhere"]) == 2
+    assert "nowhere: no such file, folder, run or installed model" in capsys.readouterr().err
     assert not (run / "scores.json").exists()
 
 

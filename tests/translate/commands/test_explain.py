@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from transformer.model import Transformer
-from translate.cli import main
+from translate.commands.main import main
 from translate.models import folder as model_folder
 from translate.models.folder import ModelFolder
 
@@ -110,7 +110,7 @@ def test_a_missing_matplotlib_names_the_extra(
     def missing(name: str) -> None:
         raise ImportError(name)
 
-    monkeypatch.setattr("translate.optional.import_module", missing)
+    monkeypatch.setattr("translate.errors.import_module", missing)
     assert main(["explain", "--schedule", "--out", "a.svg"]) == 2
     assert "pip install '.[plots]'" in capsys.readouterr().err
     assert main(["explain", "--schedule"]) == 0  # text needs no matplotlib

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from tests.translate.exchange.engines import BASE, tiny_parts
-from translate.cli import main
+from translate.commands.main import main
 from translate.corpus.tokenizer import Tokenizer
 
 

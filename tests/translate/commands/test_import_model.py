@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from translate.cli import main
+from translate.commands.main import main
 from translate.exchange.verification import Proof
 
 
@@ -38,15 +38,15 @@ def test_a_model_is_checked_on_sentences_of_its_source_language(
     pytest.importorskip("transformers")
     from tests.translate.exchange.test_marian_import import marian
     from translate.commands import import_model
-    from translate.exchange import marian_import
+    from translate.exchange import marian as marian_module
 
     seen: list[list[str]] = []
 
     def note(folder: Path, out: Path, texts: list[str], *_: object, **__: object) -> Proof:
         seen.append(texts)
-        return Proof(len(texts), 0.0, 0.0, len(texts))
+        return Proof(len(texts), 0.0, 0.0, 0.0, len(texts))
 
-    monkeypatch.setattr(marian_import, "import_marian", note)
+    monkeypatch.setattr(marian_module, "import_marian", note)
     settings = marian(tmp_path / "theirs") / "tokenizer_config.json"
     for named, arguments in (("en", []), ("de", []), ("de", ["--source", "en"])):
         settings.write_text(json.dumps({"source_lang": named, "target_lang": "fr"}), encoding="utf-8")

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from translate.cli import main
+from translate.commands.main import main
 from translate.models.folder import ModelFolder
 
 Record = dict[str, Any]

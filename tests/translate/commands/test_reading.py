@@ -13,12 +13,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import translate
-from translate.commands import reading
-from translate.commands.reading import ArrivingLines, TypedLines, ended, given_lines
+from translate.commands import lines as reading
+from translate.commands.lines import ArrivingLines, TypedLines, ended, given_lines
+from translate.commands.text import Text
 from translate.errors import UserError
 from translate.inference.translator import Translator
 from translate.models.folder import ModelFolder
-from translate.options.translating import Text
 
 
 def arriving(data: bytes) -> ArrivingLines:
@@ -28,7 +28,7 @@ def arriving(data: bytes) -> ArrivingLines:
 @given(data=st.lists(st.sampled_from([b"\n", b"Ja.", b"\r", "ä".encode(), b"abcdefgh"]), max_size=19).map(b"".join))
 def test_lines_do_not_depend_on_the_portions_in_which_they_arrive(data: bytes) -> None:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("translate.commands.reading._CHUNK", 7)
+        patch.setattr("translate.commands.lines._CHUNK", 7)
         lines = arriving(data)
         found = list(lines)
     assert "".join(found) == data.decode()
@@ -56,7 +56,7 @@ def test_an_undecodable_byte_of_an_argument_is_named() -> None:
 
 
 def test_reading_time_is_linear_in_the_length_of_a_line(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("translate.commands.reading._CHUNK", 7)
+    monkeypatch.setattr("translate.commands.lines._CHUNK", 7)
     start = time.process_time()
     (line,) = arriving(b"x" * 2**20)
     assert len(line) == 2**20
@@ -167,5 +167,5 @@ def test_lines_typed_at_a_terminal_are_translated_and_go_into_the_history(
         assert process.wait() == 0
         timer.cancel()
     os.close(ours)
-    assert [t.text for t in Translator(parts).translate(typed) if t.text not in shown] == []
+    assert [t.text for t in Translator(parts).translate_lines(typed) if t.text not in shown] == []
     assert [line for line in typed if line not in history.read_text(encoding="utf-8")] == []

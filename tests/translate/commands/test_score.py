@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from translate.cli import main
+from translate.commands.main import main
 from translate.inference.scoring import score
 from translate.models.folder import ModelFolder
 

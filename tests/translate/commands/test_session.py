@@ -6,11 +6,11 @@ from pathlib import Path
 import pytest
 
 from tests.translate.speakers import Echo
-from translate.commands import session, text
-from translate.commands.reading import TypedLines
+from translate.commands import lines, session, text
+from translate.commands.lines import TypedLines
+from translate.commands.text import Text
 from translate.errors import UserError
 from translate.models.folder import ModelFolder
-from translate.options.translating import Text
 
 INTERRUPTED = "\x03"
 
@@ -45,6 +45,15 @@ def typing(
 
 def test_each_entry_is_translated_and_pasted_lines_keep_their_line_breaks(typing) -> None:
     assert typing("der Hund", "die Katze\n\nein Vogel")[0] == ["DER HUND", "DIE KATZE", "", "EIN VOGEL"]
+
+
+def test_the_first_session_says_what_else_there_is(typing) -> None:
+    for is_first in (True, False):
+        _, told = typing("der Hund")
+        assert sum("translate serve" in line and "--input" in line for line in told) == is_first
+        assert len(told) == 1 + is_first
+        lines.history_file().parent.mkdir(exist_ok=True)
+        lines.history_file().touch()  # as after typing at a terminal
 
 
 def test_an_interrupted_translation_does_not_end_the_session(typing, parts: ModelFolder) -> None:

@@ -19,17 +19,16 @@ from hypothesis import strategies as st
 
 import translate
 from tests.translate.speakers import Echo
-from translate.cli import main
+from translate.commands.main import main
 from translate.commands.notes import Notes
-from translate.commands.text import LINE_FORMATS, _translations, windows
+from translate.commands.text import LINE_FORMATS, Text, _translations, windows
 from translate.config.decoding import DecodingConfig
 from translate.inference import opening
-from translate.inference.engine import TorchEngine
+from translate.inference.engines import TorchEngine
 from translate.inference.translator import Translator
 from translate.models.folder import ModelFolder
-from translate.options.translating import Text
 from translate.text.formats import FORMATS, reader
-from translate.text.pieces import Piece
+from translate.text.sentences import Piece
 from translate.text.translation import SUSPICIOUS, Translation
 
 QUESTION = "Der Hund, den du siehst, ist nicht von hier."
@@ -87,7 +86,7 @@ BAD_INPUT = {
 
 
 @pytest.mark.parametrize("name", BAD_INPUT)
-@pytest.mark.parametrize("options", [[], ["--no-guards"], ["--format", "lines"], ["--format", "lines", "--no-guards"]])
+@pytest.mark.parametrize("options", [[], ["--no-checks"], ["--format", "lines"], ["--format", "lines", "--no-checks"]])
 def test_output_line_n_translates_input_line_n(
     name: str, options: list[str], model: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -160,7 +159,7 @@ def test_a_line_of_a_megabyte_without_a_space_keeps_every_letter(
     echo: Echo, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     line = "Donaudampfschiff" * (2**18 // 16)
-    out = run(["--no-guards"], line.encode(), monkeypatch, capsys)
+    out = run(["--no-checks"], line.encode(), monkeypatch, capsys)
     assert "".join(out.split()) == line.upper()
 
 
@@ -497,45 +496,61 @@ def test_the_language_of_a_pipe_is_not_guessed_by_reading_it(model: str, capsys:
         assert file.read() == QUESTION
 
 
-@pytest.mark.parametrize("options", [[], ["--no-guards"], ["--format", "lines"], ["--format", "lines", "--no-guards"]])
-def test_the_two_way_check_is_made_in_every_mode(
-    options: list[str], parts: ModelFolder, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    back = dataclasses.replace(parts, spec=dataclasses.replace(parts.spec, source="en", target="de"))
-    monkeypatch.setattr("translate.commands.text.open_translator", lambda _: Translator(parts, two_way=back))
-    assert main(["--two-way", "--json", *options, "der Hund"]) == 0
-    assert "back" in json.loads(capsys.readouterr().out)
+LINES_OF_ALL_KINDS = [
+    "der Hund {x} singt.",
+    "",
+    "HALLO!",
+    "Ja. Nein 2024!",
+    "  am See ",
+    "...",
+    "Hund\u00a0%s",
+    "am See " * 30,
+]
 
 
 @pytest.fixture
-def pair(parts: ModelFolder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[Path, Path]:
-    """Two installed models, one for each direction."""
-    for name, spec in (("there", parts.spec), ("back", dataclasses.replace(parts.spec, source="en", target="de"))):
-        shutil.copytree(parts.folder, tmp_path / "models" / name)
-        spec.save(tmp_path / "models" / name / "translation.json")
-    monkeypatch.setattr("translate.models.registry.places", lambda: [tmp_path / "models"])
-    return tmp_path / "models/there", tmp_path / "models/back"
+def opposite(parts: ModelFolder, tmp_path: Path) -> str:
+    """A model of the other direction."""
+    folder = tmp_path / "models" / "back"
+    shutil.copytree(parts.folder, folder)
+    dataclasses.replace(parts.spec, source="en", target="de").save(folder / "translation.json")
+    return str(folder)
 
 
-@pytest.mark.parametrize(
-    ("options", "checked"),
-    [([], True), (["--one-way"], False), (["--engine", "torch"], False), (["--engine", "torch", "--two-way"], True)],
-)
-def test_installed_models_check_each_other_where_that_is_fast(
-    options: list[str], checked: bool, pair: tuple[Path, Path], capsys: pytest.CaptureFixture[str]
+@pytest.mark.parametrize("options", [[], ["--no-checks"], ["--format", "lines"], ["--format", "lines", "--no-checks"]])
+def test_reranking_works_in_every_mode(
+    options: list[str], model: str, opposite: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert main(["--model", str(pair[0]), "--json", *options, "der Hund"]) == 0
-    assert ("back" in json.loads(capsys.readouterr().out)) == checked
+    assert main(["--model", model, "--rerank", opposite, "--json", *options, "der Hund"]) == 0
+    assert {"reverse_log_prob", "rerank_score"} <= json.loads(capsys.readouterr().out).keys()
 
 
-def test_a_model_that_is_not_installed_is_not_checked_by_default(
-    model: str, pair: tuple[Path, Path], capsys: pytest.CaptureFixture[str]
+def test_an_installed_model_of_the_other_direction_is_not_used_unless_it_is_named(
+    model: str, opposite: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    monkeypatch.setattr("translate.models.registry.places", lambda: [Path(opposite).parent])
     assert main(["--model", model, "--json", "der Hund"]) == 0
-    assert "back" not in json.loads(capsys.readouterr().out)
-    shutil.rmtree(pair[1])
-    assert main(["--model", str(pair[0]), "--json", "der Hund"]) == 0
-    assert "back" not in json.loads(capsys.readouterr().out)
+    assert "rerank_score" not in json.loads(capsys.readouterr().out)
+    assert main(["--model", model, "--rerank", "back", "--json", "der Hund"]) == 0
+    assert "rerank_score" in json.loads(capsys.readouterr().out)
+    assert main(["--model", model, "--rerank", model, "der Hund"]) == 2
+    assert "reranking de-en needs a model for en-de" in capsys.readouterr().err
+
+
+def test_lines_without_checks_are_those_of_decode_and_of_evaluate(
+    parts: ModelFolder, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = "\n".join(LINES_OF_ALL_KINDS)
+    (tmp_path / "in.txt").write_text(f"{text}\n", encoding="utf-8")
+    arguments = ["--model", str(parts.folder), "--input", str(tmp_path / "in.txt")]
+    outputs = []
+    for way in (["text", "--engine", "torch", "--format", "lines", "--no-checks"], ["decode"]):
+        assert main([way[0], *arguments, *way[1:]]) == 0
+        outputs.append(capsys.readouterr().out)
+    assert outputs[0] == outputs[1]
+    pair = ["--source", str(tmp_path / "in.txt"), "--reference", str(tmp_path / "in.txt")]
+    assert main(["evaluate", str(parts.folder), *pair, "--out", str(tmp_path / "scores")]) == 0
+    assert (tmp_path / "scores/hypotheses/in.txt").read_text(encoding="utf-8") == outputs[0]
 
 
 def test_every_reason_to_doubt_a_line_is_told(capsys: pytest.CaptureFixture[str]) -> None:
@@ -592,11 +607,11 @@ def test_a_resumed_translation_is_the_same(
     while codes[-1]:
         codes.append(main([*arguments, "parts", "--resume"]))
     assert codes.count(130) >= 3
+    assert main([*arguments, "parts", "--resume"]) == 0  # a second time is no error
     assert (tmp_path / "parts").read_bytes() == (tmp_path / "whole").read_bytes()
-    assert not list(tmp_path.glob(".parts*"))
 
 
-@pytest.mark.parametrize("change", ["source", "beam", "limit", "two-way", "--format lines"])
+@pytest.mark.parametrize("change", ["source", "beam", "limit", "reranker", "--format lines", "--no-checks"])
 def test_resuming_with_another_input_or_setting_is_refused(
     change: str, echo: Echo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -613,10 +628,10 @@ def test_resuming_with_another_input_or_setting_is_refused(
         echo.decoding = DecodingConfig(beam_size=7)
     if change == "limit":
         echo.engine.spec = dataclasses.replace(echo.engine.spec, best_source_tokens=3)
-    if change == "two-way":
+    if change == "reranker":
         (tmp_path / "back").mkdir()
         (tmp_path / "back/model.bin").write_bytes(b"other weights")
-        echo.two_way = SimpleNamespace(folder=tmp_path / "back")
+        echo.reranker = SimpleNamespace(folder=tmp_path / "back")
     assert main([*arguments, *(change.split() if change.startswith("-") else [])]) == 2
     assert "--force" in capsys.readouterr().err
     assert (tmp_path / "x.en").read_bytes() == begun

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from translate.commands.writing import GrowingFile, writable
+from translate.commands.lines import GrowingFile, writable
 from translate.errors import UserError
 
 SETTINGS = {"model": "abc", "format": "text"}
@@ -37,10 +37,38 @@ def place(tmp_path: Path) -> Path:
     return tmp_path / "out.txt"
 
 
-def test_an_uninterrupted_file_leaves_no_resume_file(place: Path) -> None:
+def test_resuming_a_complete_file_changes_nothing(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert write(place) == len(WINDOWS)
-    assert place.read_text(encoding="utf-8") == "".join(WINDOWS)
-    assert list(place.parent.iterdir()) == [place]
+    assert capsys.readouterr().err == ""
+    for _ in range(2):
+        assert write(place) == 0
+        assert place.read_text(encoding="utf-8") == "".join(WINDOWS)
+        assert capsys.readouterr().err == f"translate: {place}: is complete already\n"
+    assert write(place, force=True) == len(WINDOWS)
+
+
+@pytest.mark.parametrize("content", ["other", "".join(WINDOWS) + "more\n"])
+def test_a_complete_file_that_was_changed_is_not_resumed(content: str, place: Path) -> None:
+    write(place)
+    place.write_text(content, encoding="utf-8")
+    with pytest.raises(UserError, match="exists already"):
+        write(place)
+    assert place.read_text(encoding="utf-8") == content
+
+
+def test_a_complete_file_that_was_removed_is_written_again(place: Path) -> None:
+    write(place)
+    place.unlink()
+    assert write(place) == len(WINDOWS)
+
+
+def test_a_file_that_is_overwritten_without_resuming_is_not_resumed(place: Path) -> None:
+    """Even if it has as many bytes."""
+    write(place)
+    with writable(place) as file:
+        file.write("x" * len("".join(WINDOWS)))
+    with pytest.raises(UserError, match="exists already"):
+        write(place)
 
 
 @pytest.mark.parametrize("stop", range(len(WINDOWS)))
@@ -52,7 +80,6 @@ def test_a_stopped_file_resumes_after_its_last_complete_window(place: Path, stop
     assert file.n_done == stop
     assert write(place) == len(WINDOWS) - stop
     assert place.read_text(encoding="utf-8") == "".join(WINDOWS)
-    assert list(place.parent.iterdir()) == [place]
 
 
 def test_a_foreign_file_is_not_resumed(place: Path) -> None:

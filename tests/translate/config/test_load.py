@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from translate.config.data import TextSource
-from translate.config.load import load
+from translate.config.data import MonoSource, TextSource
+from translate.config.load import load, parse
 from translate.errors import UserError
 
 BASE = """
@@ -134,3 +134,94 @@ def test_an_unknown_key_of_a_base_names_both_files(folder: Path) -> None:
 def test_a_name_that_is_not_a_string_is_refused(folder: Path) -> None:
     wrong = write(folder / "wrong.toml", "extends = 3\n")
     assert message(wrong) == f"{wrong}: extends = 3 must be the name of a TOML file, relative to this one"
+
+
+LIBRARY = """
+[news]
+first = { path = "first.{language}.xz", licence = "CC0", origin = "somewhere" }
+second = { path = "second.{language}.xz", licence = "CC0", origin = "somewhere" }
+
+[words]
+list = { kind = "tsv", path = "list.tsv", columns = ["de", "en"], split = "|" }
+
+[mono]
+english = { kind = "mono", path = "text.en.xz", language = "en" }
+german = { kind = "mono", path = "text.de.xz", language = "de" }
+"""
+CHOICE = """
+[data]
+source = "de"
+target = "en"
+library = "corpora/library.toml"
+train = [{ kind = "words" }]
+valid = { source = "valid.de", target = "valid.en" }
+
+[data.weights]
+news = 2
+second = 0.25
+
+[training]
+max_steps = 1
+"""
+
+
+@pytest.fixture
+def choice(tmp_path: Path) -> Path:
+    write(tmp_path / "corpora" / "library.toml", LIBRARY)
+    return write(tmp_path / "configs.toml", CHOICE)
+
+
+def test_a_weight_of_a_corpus_overrides_that_of_its_group(choice: Path) -> None:
+    found = load(choice).data.train
+    assert [(s.kind, s.weight) for s in found] == [("text", 2.0), ("text", 0.25), ("words", 1.0)]
+    assert isinstance(found[0], TextSource)
+    assert (found[0].source, found[0].target) == ("first.de.xz", "first.en.xz")
+
+
+def test_a_weight_is_an_override_like_any_other_and_0_drops_a_corpus(choice: Path) -> None:
+    assert [s.kind for s in load(choice, ["data.weights.first=0", "data.weights.words=1"]).data.train] == [
+        "text",
+        "tsv",
+        "words",
+    ]
+
+
+def test_text_in_one_language_fits_one_direction(choice: Path) -> None:
+    mono = ["data.weights.mono=0.5", 'data.mono.model="a"', 'data.mono.method="greedy"']
+    for languages, path in ([], "text.en.xz"), (['data.source="en"', 'data.target="de"'], "text.de.xz"):
+        *_, source, _ = load(choice, [*mono, *languages]).data.train
+        assert isinstance(source, MonoSource)
+        assert (source.path, source.weight, source.model, source.method) == (path, 0.5, "a", "greedy")
+    *_, source, _ = load(choice, [*mono, 'data.mono.side="source"']).data.train
+    assert isinstance(source, MonoSource)
+    assert source.path == "text.de.xz"
+
+
+def test_the_library_is_found_beside_the_file_that_names_it_and_is_not_in_the_resolved_experiment(
+    choice: Path, tmp_path: Path
+) -> None:
+    child = write(tmp_path / "elsewhere" / "child.toml", 'extends = "../configs.toml"\n[training]\nmax_steps = 2\n')
+    config = load(child)
+    assert len(config.data.train) == 3
+    assert parse(config.model_dump(mode="json"), "again") == config
+
+
+@pytest.mark.parametrize(
+    ("setting", "said"),
+    [
+        ("data.weights.new=1", "unknown key 'data.weights.new'; did you mean data.weights.'news'?"),
+        ("data.weights.news=-1", "data.weights.news = -1: must be a number, 0 or more"),
+        ('data.weights.news="much"', "data.weights.news = 'much': must be a number, 0 or more"),
+        ('data.library="none.toml"', "none.toml: cannot read the config file"),
+        ("data.library=3", "data.weights and data.mono need data.library, the path of a TOML file"),
+    ],
+)
+def test_a_mistake_in_the_weights_is_named(choice: Path, setting: str, said: str) -> None:
+    with pytest.raises(UserError) as caught:
+        load(choice, [setting])
+    assert said.replace("data.weights.'news'", "'data.weights.news'") in str(caught.value)
+
+
+def test_a_name_that_occurs_twice_in_a_library_is_refused(choice: Path) -> None:
+    write(choice.parent / "corpora" / "library.toml", LIBRARY + '\n[more]\nfirst = { path = "other.{language}" }\n')
+    assert "more.first: the name occurs twice" in message(choice)

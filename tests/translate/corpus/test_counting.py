@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from translate.corpus.counting import n_words
+from translate.corpus.cleaning import n_words
 
 
 @given(st.text(alphabet="aßÄ .!é–„“я 한א\u00a0"))

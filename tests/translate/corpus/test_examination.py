@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from translate.cli import main
+from translate.commands.main import main
 from translate.config.load import parse
 from translate.config.schema import ExperimentConfig
 from translate.corpus import examination

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from translate.config.data import MonoSource
-from translate.corpus.monolingual import TAG, noisy, synthetic_pairs
+from translate.corpus.sources import TAG, noisy, synthetic_pairs
 
 NATURAL, MADE = ["one dog", "two dogs", "three"], ["ein Hund", "zwei Hunde", ""]
 TRANSLATED = list(zip(NATURAL, MADE, strict=True))

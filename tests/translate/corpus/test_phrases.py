@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 
 from translate.config.data import PhrasesSource
-from translate.corpus.sources import describe, identity, read_pairs
-from translate.corpus.words import PHRASES_FILE
+from translate.corpus.sources import PHRASES_FILE, describe, identity, read_pairs
 from translate.errors import UserError
 
 DATA = Path(__file__).parents[3] / "scripts/data"

@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from translate.commands.prepare import default_folder
+from translate.commands.prepare import Prepare, default_folder
 from translate.commands.prepare import run as prepare_command
 from translate.config.load import parse
 from translate.config.schema import ExperimentConfig
@@ -24,11 +24,9 @@ from translate.corpus.augmentation import Augmenter
 from translate.corpus.cleaning import Cleaner, HeldOut
 from translate.corpus.manifest import Span, plan
 from translate.corpus.prepare import Prepared, prepare
-from translate.corpus.sources import Pair
+from translate.corpus.sources import Pair, dictionary
 from translate.corpus.tokens import read_tokens
-from translate.corpus.words import dictionary
 from translate.errors import UserError
-from translate.options.training import Prepare
 
 NOUNS = {"Hund": "dog", "Tisch": "table", "Mann": "man", "Baum": "tree", "Vogel": "bird"}
 VERBS = {"steht": "stands", "fällt": "falls", "bleibt": "stays"}
@@ -490,7 +488,7 @@ FULL_DISK = """
 import resource, sys
 from pathlib import Path
 from translate.commands.prepare import run
-from translate.options.training import Prepare
+from translate.commands.prepare import Prepare
 from translate.errors import UserError
 resource.setrlimit(resource.RLIMIT_FSIZE, (int(sys.argv[3]),) * 2)
 try:
@@ -611,6 +609,9 @@ def test_a_tag_that_the_tokenizer_does_not_know_is_refused(root: Path, tmp_path:
     with pytest.raises(UserError, match="has no piece <BT>"):
         prepare(parse(values, "a test"), tmp_path / "second", print, known)
     prepare(parse(values, "a test"), tmp_path / "third", print)
+    before = experiment(root).model_dump(mode="json") | {"tokenizer": {"vocab_size": 330, "tags": ["<BT>"]}}
+    knows_it = prepare(parse(before, "a test"), tmp_path / "fourth", print).tokenizer
+    prepare(parse(values, "a test"), tmp_path / "fifth", print, knows_it)
     values["data"]["train"] = [values["data"]["train"][0], {**mono, "tag": False}]
     prepare(parse(values, "a test"), tmp_path / "second", print, known)
 
@@ -710,7 +711,7 @@ max_steps = 1
         encoding="utf-8",
     )
     code = (
-        "from translate.cli import main\n"
+        "from translate.commands.main import main\n"
         "try:\n    main(['prepare', 'zh.toml', '--out', 'prepared'])\n"
         "finally:\n    print([l for l in open('/proc/self/status') if l.startswith('VmHWM')][0].split()[1])\n"
     )

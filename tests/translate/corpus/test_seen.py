@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from translate.corpus.seen import Seen
+from translate.corpus.cleaning import Seen
 
 CHUNK_BYTES = 10_007 * 80  # working memory to add 10,007 keys, whatever the number of earlier keys
 

@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sacrebleu import BLEU
 
-from translate.evaluation import buckets
-from translate.evaluation.buckets import Matches
+from translate.evaluation import comparison
+from translate.evaluation.comparison import Matches
 
 WORDS = st.lists(st.sampled_from("abcdefgh"), max_size=70)
 BOUNDS = st.lists(st.integers(-30, 30), min_size=1, max_size=7, unique=True).map(sorted)
@@ -20,7 +20,7 @@ BOUNDS = st.lists(st.integers(-30, 30), min_size=1, max_size=7, unique=True).map
 )
 def test_frequency_buckets_add_up(lines: list[tuple[list[str], ...]], counts: dict[str, int]) -> None:
     first, second, references = zip(*lines, strict=True)
-    found = buckets.by_frequency([first, second], references, Counter(counts))
+    found = comparison.by_frequency([first, second], references, Counter(counts))
     assert sum(matches[0].expected for _, matches in found) == sum(map(len, references))
     for side, outputs in enumerate((first, second)):
         common = [Counter(a) & Counter(b) for a, b in zip(outputs, references, strict=True)]
@@ -31,21 +31,21 @@ def test_frequency_buckets_add_up(lines: list[tuple[list[str], ...]], counts: di
 @given(st.lists(st.lists(st.integers(0, 70), min_size=1, max_size=5), min_size=1, max_size=7))
 def test_length_buckets_hold_every_sentence_once(lengths: list[list[int]]) -> None:
     references = [" ".join(["word"] * n) for (n, *_) in lengths]
-    found = buckets.by_length(BLEU(), [references, references], references, str.split)
+    found = comparison.by_length(BLEU(), [references, references], references, str.split)
     assert sum(bucket.size for bucket in found) == len(references)
     assert all(bucket.size for bucket in found)
 
 
 @given(st.lists(st.floats(-60, 60), min_size=1, max_size=9), BOUNDS)
 def test_bucket_counts_add_up_for_each_system(values: list[float], bounds: list[int]) -> None:
-    found = buckets.by_count([values, [-value for value in values]], bounds, whole=False)
+    found = comparison.by_count([values, [-value for value in values]], bounds, whole=False)
     assert [sum(bucket.values[side] for bucket in found) for side in (0, 1)] == [len(values)] * 2
 
 
 @given(BOUNDS, st.integers(-40, 40))
 def test_the_label_of_a_bucket_says_what_is_in_it(bounds: list[int], value: int) -> None:
-    (i,) = buckets.indices([value], bounds)
-    label = buckets.labels(bounds)[i].replace("\u2212", "-")
+    (i,) = comparison.indices([value], bounds)
+    label = comparison.labels(bounds)[i].replace("\u2212", "-")
     if label.startswith("<"):
         assert value < int(label[1:])
     elif label.startswith("\u2265"):
@@ -58,7 +58,7 @@ def test_the_label_of_a_bucket_says_what_is_in_it(bounds: list[int], value: int)
 
 
 def test_the_buckets_of_words_begin_with_those_that_were_never_seen() -> None:
-    assert buckets.labels(buckets.FREQUENCIES) == [
+    assert comparison.labels(comparison.FREQUENCIES) == [
         "0",
         "1",
         "2",
@@ -74,7 +74,7 @@ def test_the_buckets_of_words_begin_with_those_that_were_never_seen() -> None:
 def test_the_score_of_a_bucket_is_the_bleu_of_its_sentences() -> None:
     references = ["a b c d e", " ".join("abcdefghijklmno"), "c d e f g"]
     outputs = ["a b c d x", " ".join("abcdefghijklmno"), "c d e f g"]
-    short, long = buckets.by_length(BLEU(), [outputs], references, str.split)
+    short, long = comparison.by_length(BLEU(), [outputs], references, str.split)
     assert (short.label, short.size, long.label, long.size) == ("< 10", 2, "10 to 19", 1)
     assert short.values[0] == BLEU().corpus_score(outputs[::2], [references[::2]]).score
     assert long.values[0] == pytest.approx(100)

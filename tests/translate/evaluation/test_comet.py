@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from translate.errors import UserError
-from translate.evaluation.comet import comet
+from translate.evaluation.other_metrics import comet
 
 FAKE = """
 import argparse, sys

@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from translate.evaluation.differences import Span, marked, ngram_differences
+from translate.evaluation.comparison import Span, marked, ngram_differences
 
 TEXT = st.text(st.sampled_from("ab .,\u00df\u4e2d\u56fd'"), max_size=30)
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from translate.errors import UserError
-from translate.evaluation.pairwise import Test, paired_scores
+from translate.evaluation.scores import Test, paired_scores
 
 NOUNS = ("dog", "cat", "bird", "child", "cow", "house", "river")
 REFERENCES = [

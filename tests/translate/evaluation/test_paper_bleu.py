@@ -3,7 +3,7 @@
 import pytest
 import sacrebleu
 
-from translate.evaluation.paper_bleu import paper_bleu, split_compounds
+from translate.evaluation.other_metrics import paper_bleu, split_compounds
 
 pytest.importorskip("sacremoses")
 

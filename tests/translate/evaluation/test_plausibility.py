@@ -3,7 +3,7 @@
 import pytest
 
 from translate.errors import UserError
-from translate.evaluation.plausibility import check_hypotheses
+from translate.evaluation.scores import check_hypotheses
 
 REFERENCES = [f"The House number {i} is in Berlin." for i in range(7)]
 

@@ -14,7 +14,7 @@ from translate.corpus.tokenizer import Tokenizer
 from translate.errors import UserError
 from translate.exchange import ctranslate2_folder
 from translate.exchange.ctranslate2_folder import export
-from translate.exchange.sentencepiece_model import produced, rearranged
+from translate.exchange.foreign_model import produced, rearranged
 from translate.models import ctranslate2_files
 
 ctranslate2 = pytest.importorskip("ctranslate2")

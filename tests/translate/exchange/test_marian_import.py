@@ -17,8 +17,8 @@ from transformer.search.hypothesis import SearchConfig
 from transformer.search.model_step import translate_ids
 from translate.corpus.tokenizer import UNK, Tokenizer
 from translate.errors import UserError
-from translate.exchange import marian_folder, marian_import
-from translate.exchange.marian_import import import_marian
+from translate.exchange import marian as marian_module
+from translate.exchange.marian import import_marian
 from translate.inference.translator import Translator
 from translate.models.folder import ModelFolder
 
@@ -70,7 +70,7 @@ def marian(folder: Path, *, missing: int = 0, safe: bool = True, **changes: Any)
         model.final_logits_bias = torch.randn(1, len(names))
     model.generation_config.bad_words_ids = [[pad]]
     model.generation_config.num_beams = 3
-    with marian_folder.quiet_transformers():
+    with marian_module.quiet_transformers():
         model.save_pretrained(folder)
     if not safe:
         torch.save(model.state_dict(), folder / "pytorch_model.bin")
@@ -170,7 +170,7 @@ def test_a_model_that_transformers_opens_in_16_bits_is_compared_in_32(safe: bool
 def test_an_exported_model_is_unchanged_after_import(config: ModelConfig, tokenizer: Tokenizer, tmp_path: Path) -> None:
     """Exported models start the output with bos instead of padding."""
     before = tiny_parts(config, tokenizer, tmp_path / "ours")
-    marian_folder.export(before, tmp_path / "theirs", TEXTS)
+    marian_module.export(before, tmp_path / "theirs", TEXTS)
     import_marian(tmp_path / "theirs", tmp_path / "again", TEXTS, pytest.fail)
     after = ModelFolder.open(tmp_path / "again")
     everything = range(tokenizer.vocab_size)
@@ -249,7 +249,7 @@ def test_weights_with_objects_other_than_tensors_are_not_loaded(tmp_path: Path) 
 
 def test_a_model_that_differs_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = marian(tmp_path / "theirs")
-    monkeypatch.setattr(marian_import, "block_order", torch.arange)
+    monkeypatch.setattr(marian_module, "block_order", torch.arange)
     with pytest.raises(UserError, match="is not the original"):
         import_marian(folder, tmp_path / "ours", TEXTS_DE, print)
     assert list(tmp_path.iterdir()) == [folder]

@@ -9,7 +9,7 @@ import sentencepiece
 from tests.translate.conftest import SENTENCES
 from translate.corpus.tokenizer import Tokenizer
 from translate.errors import UserError
-from translate.exchange.sentencepiece_model import produced, rearranged
+from translate.exchange.foreign_model import produced, rearranged
 
 TEXTS = [*SENTENCES[::17], "  das   Kind ", "", "\uff21\uff22 x", "日本 der Hund"]
 

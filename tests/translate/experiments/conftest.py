@@ -7,7 +7,7 @@ import pytest
 
 from translate.experiments.grid import Grid, load_grid
 from translate.experiments.plan import Job, open_folder, plan
-from translate.experiments.worker import work
+from translate.experiments.runner import work
 from translate.training.parent import Parent
 
 EXPERIMENT = """

@@ -9,7 +9,7 @@ import pytest
 
 from tests.translate.experiments.conftest import EXPERIMENT
 from transformer.presets import PRESETS, model_config, resolve
-from translate.cli import main
+from translate.commands.main import main
 from translate.config.load import load
 from translate.corpus.batches import Sampler
 from translate.corpus.prepare import Prepared
@@ -19,6 +19,9 @@ from translate.experiments.cost import Plan
 
 ROOT = Path(__file__).parents[3]
 PAPER = json.loads((ROOT / "tests" / "transformer" / "paper.json").read_text(encoding="utf-8"))
+
+
+BASE = "paper/wmt14-en-de-base.toml"
 
 
 def paper_plan(name: str, steps: int) -> Plan:
@@ -40,7 +43,7 @@ def test_training_flops_are_those_of_table_2(name: str, steps: int) -> None:
 
 @pytest.mark.parametrize("name", ["base", "big"])
 def test_the_command_prints_the_papers_figure_for_its_rows(name: str, capsys: pytest.CaptureFixture[str]) -> None:
-    shown = printed(f"table3/{name}.toml", capsys)
+    shown = printed(f"paper/wmt14-en-de-{name}.toml", capsys)
     line = next(line for line in shown.splitlines() if line.startswith("training FLOPs as table 2 counts"))
     assert float(line.split()[-1]) == PAPER["table2_training_flops"][name]
     assert "time x GPUs x sustained" in line
@@ -82,7 +85,7 @@ def test_other_sizes_are_estimated_at_the_utilisation_of_base(capsys: pytest.Cap
     plan = paper_plan("C-N2", 100_000)
     assert not plan.is_published
     assert plan.paper_flops * cost.base_utilisation() == pytest.approx(plan.training_flops)
-    assert "at the utilisation of the paper's base run" in printed("table3/C-N2.toml", capsys)
+    assert "at the utilisation of the paper's base run" in printed(BASE, capsys, "--set", "model.preset=paper-C-N2")
 
 
 def test_the_days_grow_with_the_operations_of_longer_sentences() -> None:
@@ -103,13 +106,13 @@ def test_parts_add_up_for_every_preset(name: str) -> None:
 
 
 def test_markdown_has_a_heading_and_a_table_for_each_subject(capsys: pytest.CaptureFixture[str]) -> None:
-    shown = printed("table3/base.toml", capsys, "--markdown", "--utilisation", "0.5")
+    shown = printed(BASE, capsys, "--markdown", "--utilisation", "0.5")
     assert len(re.findall(r"^## ", shown, re.MULTILINE)) == len(re.findall(r"^\|-", shown, re.MULTILINE)) == 5
     assert "## Hardware, at a utilisation of 50%" in shown
 
 
 def test_tokens_and_length_may_be_given(capsys: pytest.CaptureFixture[str]) -> None:
-    shown = printed("multi30k-de-en.toml", capsys, "--tokens", "3e7", "--length", "14")
+    shown = printed("recipes/multi30k-de-en.toml", capsys, "--tokens", "3e7", "--length", "14")
     assert re.search(r"^tokens, each side +3e\+07$", shown, re.MULTILINE)
     assert "n = 14, d = 128" in shown
 
@@ -118,7 +121,7 @@ def test_epochs_of_an_unknown_corpus_need_tokens(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    assert main(["cost", str(ROOT / "configs" / "multi30k-de-en.toml")]) == 2
+    assert main(["cost", str(ROOT / "configs" / "recipes" / "multi30k-de-en.toml")]) == 2
     assert "run `translate prepare` first, or give --tokens" in capsys.readouterr().err
 
 

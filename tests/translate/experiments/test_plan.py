@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.translate.experiments.conftest import GRID, Write, jobs_of, run
-from translate.cli import main
+from translate.commands.main import main
 from translate.errors import UserError
 from translate.experiments import records
 from translate.experiments.plan import Job

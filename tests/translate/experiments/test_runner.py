@@ -18,7 +18,7 @@ def test_processes_share_the_usable_cores(
 ) -> None:
     """Seven cores, which a container may already have made the number of threads."""
     monkeypatch.setattr(machine, "assigned_cores", lambda: 64)
-    monkeypatch.setattr(machine.control_group, "cpu_limit", lambda: 6.5)
+    monkeypatch.setattr(machine, "cpu_limit", lambda: 6.5)
     variables = {} if chosen is None else {"OMP_NUM_THREADS": chosen}
     monkeypatch.setattr(os, "environ", variables)
     monkeypatch.setattr(runner, "better_allocator", lambda: None)

@@ -14,15 +14,15 @@ from hypothesis import strategies as st
 from sacrebleu.significance import PairedTest
 
 from tests.translate.experiments.conftest import GRID, Write, jobs_of, run
-from translate.cli import main
+from translate.commands.main import main
 from translate.errors import UserError
 from translate.evaluation.scores import metrics
 from translate.experiments import records, runner
-from translate.experiments.layout import rendered
 from translate.experiments.plan import Job
+from translate.experiments.runner import fail
 from translate.experiments.table import Table, p_value, rank_correlation, spread
-from translate.experiments.worker import fail
 from translate.files import locked
+from translate.tables import rendered
 
 NAMES = [f"der Hund {verb} im {place} ." for verb in ("schläft", "singt", "lacht") for place in ("Haus", "See", "Tal")]
 

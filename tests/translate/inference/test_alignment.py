@@ -13,7 +13,7 @@ LINES = ["der Hund singt im Haus.", "", "  die Katze schläft am See. "]
 
 
 def test_an_alignment_has_words_of_both_sides(parts: ModelFolder, translator: Translator) -> None:
-    for line, translation in zip(LINES, translator.translate(LINES), strict=True):
+    for line, translation in zip(LINES, [*translator.translate_lines(LINES)], strict=True):
         pairs = align(parts, line, translation.tokens)
         assert pairs == sorted(set(pairs))
         assert all(s < len(line.split()) and t < len(translation.text.split()) for s, t in pairs)

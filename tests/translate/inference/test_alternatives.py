@@ -7,10 +7,9 @@ import pytest
 
 from tests.translate.conftest import random_model
 from transformer.search.scoring import score_ids
+from translate.config.decoding import TranslationOptions
 from translate.errors import UserError
-from translate.inference.alternatives import alternatives, branches
-from translate.inference.research import SearchEngine, SearchRules, translate_from
-from translate.inference.terms import Term
+from translate.inference.research import SearchEngine, SearchRules, Term, alternatives, branches, translate_from
 from translate.inference.translator import Translator
 from translate.models.folder import ModelFolder
 from translate.text.translation import Translation
@@ -47,7 +46,7 @@ def test_branches_share_a_beginning_and_differ_at_the_chosen_position(
 ) -> None:
     other = replace(parts, model=random_model(parts.tokenizer, seed=8))
     engine = SearchEngine([parts, other], SearchRules(terms=terms, no_repeat=2))
-    opened = partial(Translator, beam_size=3)
+    opened = partial(Translator, options=TranslationOptions(beam_size=3))
     best = [own[0] for own in translate_from(engine, LINES, NONE, new_translator=opened)]
     found = branches(engine, LINES, best, NONE, 3, position, opened)
     places = alternatives(engine, LINES, best, NONE, 4)

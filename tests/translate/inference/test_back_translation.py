@@ -7,12 +7,12 @@ import pytest
 import torch
 
 from tests.translate.conftest import SENTENCES
+from transformer.model import Transformer
 from translate.config.load import parse
 from translate.config.schema import ExperimentConfig
 from translate.corpus.lines import read_lines
-from translate.corpus.monolingual import TAG
 from translate.corpus.prepare import prepare
-from translate.corpus.sources import read_pairs
+from translate.corpus.sources import TAG, read_pairs
 from translate.errors import UserError
 from translate.inference import back_translation
 from translate.inference.back_translation import BackTranslations
@@ -59,7 +59,7 @@ def pairs(config: ExperimentConfig) -> list[tuple[str, str]]:
 
 
 def test_the_other_side_is_the_model_s_translation(experiment: ExperimentConfig, model: Path, tmp_path: Path) -> None:
-    translations = [translation.text for translation in Translator.load(model).stream(NATURAL)]
+    translations = [translation.text for translation in Translator.load(model).translate_lines(NATURAL)]
     found = pairs(complete(experiment, tmp_path))
     assert found == [(f"{TAG} {made}" if made else "", line) for made, line in zip(translations, NATURAL, strict=True)]
 
@@ -73,6 +73,24 @@ def test_a_sample_of_the_lines_is_paired_with_its_own_translations(
     whole = pairs(complete(experiment, tmp_path))
     assert len(found) == 5
     assert [whole.index(pair) for pair in found] == [4, 9, 13, 18, 22]
+
+
+def test_the_opposite_model_chooses_among_the_hypotheses(
+    experiment: ExperimentConfig, parts: ModelFolder, model: Path, tmp_path: Path
+) -> None:
+    """Distillation of what both models know together; another model that chooses makes another text."""
+    places = []
+    for seed in (1, 2):
+        torch.manual_seed(seed)
+        other, folder = Transformer(parts.model.config), tmp_path / f"opposite-{seed}"
+        save(other, parts.tokenizer, replace(parts.spec, source="en", target="de"), folder)
+        mono = experiment.data.train[1].model_copy(update={"beam_size": 3, "rerank": str(folder)})
+        data = experiment.data.model_copy(update={"train": (experiment.data.train[0], mono)})
+        found = complete(experiment.model_copy(update={"data": data}), tmp_path)
+        expected = Translator.load(model, beam_size=3, rerank=folder, precision="auto").translate_lines(NATURAL)
+        assert [source.removeprefix(f"{TAG} ") for source, _ in pairs(found)] == [one.text for one in expected]
+        places.append(found.data.train[1].synthetic)  # type: ignore[union-attr]
+    assert len(set(places)) == 2
 
 
 def test_a_translation_is_made_once(
@@ -132,13 +150,13 @@ def test_an_interrupted_translation_continues_to_the_same_text(
     # As after a kill: some lines, and part of the next one.
     place.with_name(f".{place.name}.partial").write_bytes(b"".join(lines[:7]) + b"unfinished")
     translated: list[str] = []
-    stream = Translator.stream
+    translate_lines = Translator.translate_lines
 
     def counted(self: Translator, window: list[str]) -> object:
         translated.extend(window)
-        return stream(self, window)
+        return translate_lines(self, window)
 
-    monkeypatch.setattr(Translator, "stream", counted)
+    monkeypatch.setattr(Translator, "translate_lines", counted)
     assert pairs(complete(experiment, tmp_path)) == whole
     assert place.read_bytes() == text
     assert translated == NATURAL[7:]

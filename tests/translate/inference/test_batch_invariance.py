@@ -11,7 +11,7 @@ from transformer.config import ModelConfig
 from transformer.search.hypothesis import Hypothesis, SearchConfig
 from translate.corpus.grammar import generate
 from translate.corpus.tokenizer import Tokenizer
-from translate.inference.engine import Precision, TorchEngine
+from translate.inference.engines import TorchEngine, TorchPrecision
 from translate.models import folder as model_folder
 from translate.models.folder import ModelFolder, TranslationSpec
 
@@ -35,7 +35,7 @@ def sentences(n: int) -> tuple[str, ...]:
 
 
 def searched(
-    parts: ModelFolder, n: int, config: SearchConfig, size: int, shuffled: bool, precision: Precision = "fp32"
+    parts: ModelFolder, n: int, config: SearchConfig, size: int, shuffled: bool, precision: TorchPrecision = "fp32"
 ) -> list[list[Hypothesis]]:
     """The hypotheses of each of n sentences, searched in batches of `size`."""
     sources = parts.tokenizer.encode_batch(sentences(n))

@@ -6,6 +6,7 @@ import pytest
 from datasets import Dataset
 
 from translate import ColumnTranslator, Translator, UserError
+from translate.config.decoding import TranslationOptions
 from translate.models.folder import ModelFolder
 
 TEXTS = ["der Hund läuft.", "", "die Katze\nschläft im Haus.", None, "ein Vogel singt. das Kind läuft.", "der Hund."]
@@ -18,7 +19,7 @@ def column(parts: ModelFolder) -> ColumnTranslator:
 
 @pytest.fixture
 def expected(parts: ModelFolder) -> list[str | None]:
-    translator = Translator(parts, beam_size=2)
+    translator = Translator(parts, TranslationOptions(beam_size=2))
     return [None if text is None else translator(text) for text in TEXTS]
 
 

@@ -5,7 +5,7 @@ import random
 import pytest
 from sacrebleu.metrics import CHRF
 
-from translate.inference.consensus import consensus
+from translate.inference.research import consensus
 from translate.text.translation import Translation
 
 

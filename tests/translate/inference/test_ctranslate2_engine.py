@@ -15,13 +15,12 @@ import pytest
 import translate
 from tests.translate.exchange.engines import BASE, TEXTS, tiny_parts
 from transformer.search.hypothesis import SearchConfig, length_penalty
-from translate.cli import main
+from translate.commands.main import main
+from translate.config.decoding import TranslationOptions
 from translate.corpus.tokenizer import Tokenizer
 from translate.errors import UserError
 from translate.exchange.ctranslate2_folder import export
-from translate.inference.ctranslate2_engine import CTranslate2Engine, _power
-from translate.inference.engine import Engine
-from translate.inference.opening import open_engine
+from translate.inference.engines import CTranslate2Engine, Engine, _power, open_engine
 from translate.inference.translator import Translator
 from translate.models.folder import ModelFolder
 
@@ -49,8 +48,8 @@ def test_translations_and_log_probabilities_are_those_of_our_own_search(
     beam_size: int, parts: ModelFolder, folder: Path
 ) -> None:
     engine: Engine = CTranslate2Engine.open(folder)
-    theirs = list(Translator(engine, beam_size=beam_size).stream(LINES))
-    ours = list(Translator(parts, beam_size=beam_size).stream(LINES))
+    theirs = list(Translator(engine, TranslationOptions(beam_size=beam_size)).translate_lines(LINES))
+    ours = list(Translator(parts, TranslationOptions(beam_size=beam_size)).translate_lines(LINES))
     assert 0 < sum("length" in a.flags for a in ours) < len(LINES)
     for a, b in zip(ours, theirs, strict=True):
         assert (a.text, a.tokens, a.flags) == (b.text, b.tokens, b.flags)
@@ -96,7 +95,7 @@ def test_no_output_is_longer_than_its_own_source_allows(folder: Path) -> None:
 def test_the_command_needs_no_torch(folder: Path) -> None:
     program = """
 import sys
-from translate.cli import main
+from translate.commands.main import main
 code = main([*sys.argv[1:]])
 sys.exit(code or 7 * ("torch" in sys.modules))
 """
@@ -167,14 +166,14 @@ def test_a_damaged_folder_gives_a_one_sentence_error(
 def test_it_computes_where_it_is_told_to(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     asked = []
     package = SimpleNamespace(Translator=lambda path, **settings: asked.append(settings))
-    monkeypatch.setattr("translate.inference.ctranslate2_engine.package", lambda: package)
+    monkeypatch.setattr("translate.inference.engines.package", lambda: package)
     for device in (None, "cpu", "cuda:1"):
-        engine = open_engine(folder, device=device)
+        engine = open_engine(folder, TranslationOptions(device=device))
         pickle.loads(pickle.dumps(engine))
     places = [(settings["device"], settings["device_index"]) for settings in asked]
     assert places == [("auto", 0), ("auto", 0), ("cpu", 0), ("cpu", 0), ("cuda", 1), ("cuda", 1)]
     with pytest.raises(UserError, match="CPU or with CUDA, not on mps:0; leave the device out"):
-        open_engine(folder, device="mps:0")
+        open_engine(folder, TranslationOptions(device="mps:0"))
 
 
 def test_another_tokenizer_is_refused(folder: Path, tmp_path: Path) -> None:

@@ -2,21 +2,25 @@
 
 import pytest
 
-from translate.inference.documents import joined, translate_documents
-from translate.inference.translator import Translator
-from translate.inference.variants import variants
+from translate.config.decoding import Format, TranslationOptions
+from translate.inference.translator import Translator, joined
+from translate.models.folder import ModelFolder
 
 TEXT = "der Hund schläft.\r\n\n  die Katze singt im Haus. das Kind läuft.  \n\tein Vogel"
 
 
+def of_format(parts: ModelFolder, layout: Format) -> Translator:
+    return Translator(parts, TranslationOptions(format=layout))
+
+
 def test_documents_are_translated_like_texts(translator: Translator) -> None:
     texts = [TEXT, "", "\n", "das Kind singt."]
-    assert [joined(pieces) for pieces in translate_documents(translator, texts, "text")] == translator(texts)
+    assert [joined(pieces) for pieces in translator.documents(texts)] == translator(texts)
 
 
 @pytest.mark.parametrize("layout", ["text", "markdown", "html", "srt", "tsv"])
-def test_pieces_joined_are_the_document(translator: Translator, layout: str) -> None:
-    (pieces,) = translate_documents(translator, [TEXT], layout)
+def test_pieces_joined_are_the_document(parts: ModelFolder, layout: Format) -> None:
+    (pieces,) = of_format(parts, layout).documents([TEXT])
     assert "".join(piece.text for piece, _ in pieces) == TEXT
     assert all((translation is not None) == piece.translate for piece, translation in pieces)
 
@@ -34,33 +38,41 @@ def test_pieces_joined_are_the_document(translator: Translator, layout: str) -> 
     ],
 )
 def test_markup_over_several_lines_is_kept_in_a_paragraph_of_few_words(
-    layout: str, text: str, kept: str, translator: Translator
+    layout: Format, text: str, kept: str, parts: ModelFolder
 ) -> None:
-    (pieces,) = translate_documents(translator, [text], layout)
+    (pieces,) = of_format(parts, layout).documents([text])
     assert kept in joined(pieces)
     assert joined(pieces).count("\n") == text.count("\n")
 
 
 @pytest.mark.parametrize("layout", ["markdown", "html", "srt", "vtt"])
-def test_lines_that_end_in_crlf_are_translated_like_others(layout: str, translator: Translator) -> None:
+def test_lines_that_end_in_crlf_are_translated_like_others(layout: Format, parts: ModelFolder) -> None:
     text = "1\n00:01 --> 00:02\nder Hund\n  schläft im Haus\n\ndie Katze  \nsingt am See.\n"
     plain, windows = (
-        joined(pieces) for pieces in translate_documents(translator, [text, text.replace("\n", "\r\n")], layout)
+        joined(pieces) for pieces in of_format(parts, layout).documents([text, text.replace("\n", "\r\n")])
     )
     assert windows == plain.replace("\n", "\r\n")
 
 
-def test_a_quotation_of_several_lines_is_translated_as_a_whole(translator: Translator) -> None:
+def test_a_quotation_of_several_lines_is_translated_as_a_whole(parts: ModelFolder) -> None:
     plain, quoted = "der Hund schläft im\nHaus am See.\n", "> der Hund schläft im\n> Haus am See.\n"
-    whole, lines = (joined(pieces) for pieces in translate_documents(translator, [plain, quoted], "markdown"))
+    whole, lines = (joined(pieces) for pieces in of_format(parts, "markdown").documents([plain, quoted]))
     assert lines.startswith("> ")
     assert [line.removeprefix("> ") for line in lines.split("\n")] == whole.split("\n")
 
 
-def test_variants_are_distinct_and_few_enough(translator: Translator) -> None:
+def test_alternatives_are_distinct_and_few_enough(translator: Translator) -> None:
     text = "der Hund schläft im Haus. die Katze singt am See."
     best = translator(text)
-    found = variants(translator, text, 3)
+    found = translator.alternatives(text, 3)
     assert 0 < len(found) <= 3
     assert len({best, *found}) == len(found) + 1
-    assert variants(translator, "123 !", 3) == []
+    assert translator.alternatives("123 !", 3) == []
+
+
+def test_a_narrow_beam_is_widened_for_alternatives_and_not_for_the_best(parts: ModelFolder) -> None:
+    text = "der Hund schläft im Haus."
+    narrow, wide = (Translator(parts, TranslationOptions(beam_size=n)) for n in (1, 4))
+    assert narrow.alternatives(text, 3)
+    assert narrow(text) not in narrow.alternatives(text, 3)
+    assert {narrow(text), *narrow.alternatives(text, 3)} >= {wide(text)}

@@ -13,8 +13,8 @@ import torch
 from transformer.search.hypothesis import Hypothesis, SearchConfig
 from translate.corpus.tokenizer import Tokenizer
 from translate.errors import UserError
-from translate.inference.engine import Batch, Engine, Found, Precision, Search, TorchEngine, side_by_side
-from translate.inference.sentence_search import LIMIT
+from translate.inference.engines import Batch, Engine, Found, Search, TorchEngine, TorchPrecision, side_by_side
+from translate.inference.search import LIMIT
 from translate.inference.translator import Translator
 from translate.models.folder import ModelFolder, TranslationSpec
 
@@ -134,7 +134,7 @@ def test_a_small_batch_uses_one_thread_if_more_are_slower(
 
 @pytest.mark.parametrize("precision", ["fp32", "bf16"])
 def test_the_time_per_thread_count_is_measured_once_a_second(
-    parts: ModelFolder, precision: Precision, monkeypatch: pytest.MonkeyPatch
+    parts: ModelFolder, precision: TorchPrecision, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     before, asked, now = torch.get_num_threads(), [], [100.0]
     engine, measured = TorchEngine(parts, precision), TorchEngine._seconds
@@ -145,7 +145,7 @@ def test_the_time_per_thread_count_is_measured_once_a_second(
         return 1.0
 
     monkeypatch.setattr(TorchEngine, "_seconds", seconds)
-    monkeypatch.setattr("translate.inference.engine.perf_counter", lambda: now[0])
+    monkeypatch.setattr("translate.inference.engines.perf_counter", lambda: now[0])
     try:
         for now[0], n_threads in ((100.0, 2), (100.9, 2), (100.9, 3), (101.8, 3), (102.0, 3)):
             assert engine._faster(n_threads) in (1, n_threads)

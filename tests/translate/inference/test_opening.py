@@ -18,18 +18,18 @@ from transformer.checkpoint_io import CheckpointError
 from transformer.search.hypothesis import SearchConfig
 from transformer.search.scoring import score_ids
 from translate.commands import compress
+from translate.commands.compress import Compress
+from translate.config.decoding import EngineName, Precision, TranslationOptions
 from translate.corpus.grammar import generate
 from translate.errors import UserError
-from translate.inference.engine import TorchEngine
-from translate.inference.opening import EngineName, open_engine, open_scorer, torch_engine
+from translate.inference.engines import TorchEngine, open_engine, open_scorer, torch_engine
 from translate.inference.translator import Translator
 from translate.models import cache, registry
 from translate.models.folder import ModelFolder
-from translate.options.managing import Compress
 
 ctranslate2 = pytest.importorskip("ctranslate2")
 
-from translate.inference.ctranslate2_engine import CTranslate2Engine  # noqa: E402
+from translate.inference.engines import CTranslate2Engine  # noqa: E402
 
 LINES = [*SENTENCES, "", "  {x} der Hund. Die Katze schläft!  ", "7 Hunde", "der Hund " * 700]
 MODELS = [name for name, _ in registry.installed() if name in ("de-en", "en-de")]
@@ -39,7 +39,7 @@ SETUP = """
 import json, sys
 for name in json.loads(sys.argv[1]):
     sys.modules[name] = None  # its import fails
-from translate.cli import main
+from translate.commands.main import main
 code = main(sys.argv[2:])
 print(json.dumps(sorted({name.partition(".")[0] for name, module in sys.modules.items() if module})))
 sys.exit(code)
@@ -59,15 +59,18 @@ def command(*arguments: str, blocked: tuple[str, ...] = (), **environment: str) 
 
 
 def both(folder: Path, beam_size: int) -> tuple[Translator, Translator]:
-    engines = open_engine(folder, "torch"), open_engine(folder, precision="fp32")
+    engines = (
+        open_engine(folder, TranslationOptions(engine="torch")),
+        open_engine(folder, TranslationOptions(precision="fp32")),
+    )
     assert [type(engine) for engine in engines] == [TorchEngine, CTranslate2Engine]
-    ours, theirs = (Translator(engine, beam_size=beam_size) for engine in engines)
+    ours, theirs = (Translator(engine, TranslationOptions(beam_size=beam_size)) for engine in engines)
     return ours, theirs
 
 
 def require_equal(ours: Translator, theirs: Translator, lines: list[str]) -> None:
-    """Compare translations, pieces, flags and scores, with and without the guards."""
-    for way in (Translator.stream, Translator.passages):
+    """Compare translations, pieces, flags and scores, with and without the checks."""
+    for way in (Translator.translate_lines, Translator.passages):
         for a, b in zip(way(ours, lines), way(theirs, lines), strict=True):
             assert (a.text, a.tokens, a.flags) == (b.text, b.tokens, b.flags)
             assert b.log_prob == pytest.approx(a.log_prob, rel=1e-6, abs=2e-4)
@@ -128,7 +131,7 @@ def test_a_broken_package_is_not_used(parts: ModelFolder, monkeypatch: pytest.Mo
     monkeypatch.delattr(ctranslate2, "Translator")
     assert isinstance(open_engine(parts.folder), TorchEngine)
     with pytest.raises(UserError, match="ctranslate2 is broken"):
-        open_engine(parts.folder, "ctranslate2")
+        open_engine(parts.folder, TranslationOptions(engine="ctranslate2"))
 
 
 def test_the_cache_may_be_damaged_deleted_or_read_only(
@@ -136,24 +139,25 @@ def test_the_cache_may_be_damaged_deleted_or_read_only(
 ) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     lines = SENTENCES[:3]
-    expected = [t.text for t in Translator(open_engine(parts.folder)).stream(lines)]
+    expected = [t.text for t in Translator(open_engine(parts.folder)).translate_lines(lines)]
     (entry,) = cache.place().iterdir()
     whole = (entry / "model.bin").read_bytes()
     for damaged in (whole[:99], whole.replace(b"T", b"\xff", 1), whole.replace(b"gamma", b"gamme", 1)):
         (entry / "model.bin").write_bytes(damaged)
-        assert [t.text for t in Translator(open_engine(parts.folder)).stream(lines)] == expected
+        assert [t.text for t in Translator(open_engine(parts.folder)).translate_lines(lines)] == expected
         assert (entry / "model.bin").read_bytes() == whole
     (entry / "shared_vocabulary.json").unlink()
-    assert [t.text for t in Translator(open_engine(parts.folder)).stream(lines)] == expected
+    assert [t.text for t in Translator(open_engine(parts.folder)).translate_lines(lines)] == expected
     monkeypatch.setenv("XDG_CACHE_HOME", "/dev/null")
-    assert [t.text for t in Translator(open_engine(parts.folder)).stream(lines)] == expected
+    assert [t.text for t in Translator(open_engine(parts.folder)).translate_lines(lines)] == expected
 
 
 @pytest.mark.parametrize("name", MODELS[:1])
 def test_a_search_without_repetitions_is_scored_by_the_model(name: str) -> None:
     """CTranslate2 renormalises the probabilities where it forbids a token."""
     folder = registry.locate(Path(name), print)
-    ours, theirs = (open_engine(folder, engine, precision="fp32") for engine in ("torch", "ctranslate2"))
+    names: tuple[EngineName, EngineName] = "torch", "ctranslate2"
+    ours, theirs = (open_engine(folder, TranslationOptions(engine=name, precision="fp32")) for name in names)
     source = ours.tokenizer.encode("Der Hund, der Hund, der Hund, der Hund und der Hund schlafen.")
     config = SearchConfig(beam_size=3, n_best=3, no_repeat=2)
     (found,) = theirs.search([source], [50], config)
@@ -183,25 +187,26 @@ def test_other_weights_get_another_entry(parts: ModelFolder, tmp_path: Path, mon
 
 
 def test_the_requested_engine_and_precision_are_used(parts: ModelFolder) -> None:
-    assert isinstance(open_engine(parts.folder, precision="bf16"), TorchEngine)
-    assert isinstance(open_engine(parts.folder, device="cpu"), CTranslate2Engine)
-    for precision in ("int8", "auto"):
-        engine = open_engine(parts.folder, precision=precision)
+    assert isinstance(open_engine(parts.folder, TranslationOptions(precision="bf16")), TorchEngine)
+    assert isinstance(open_engine(parts.folder, TranslationOptions(device="cpu")), CTranslate2Engine)
+    precisions: tuple[Precision, Precision] = "int8", "auto"
+    for precision in precisions:
+        engine = open_engine(parts.folder, TranslationOptions(precision=precision))
         assert isinstance(engine, CTranslate2Engine)
         assert "int8" in engine.translator.compute_type
     with pytest.raises(UserError, match="has no precision"):
-        open_engine(parts.folder, "torch", precision="int8")
+        open_engine(parts.folder, TranslationOptions(engine="torch", precision="int8"))
     with pytest.raises(UserError, match="computes on the CPU, not on cuda"):
-        open_engine(parts.folder, "ctranslate2", device="cuda")
+        open_engine(parts.folder, TranslationOptions(engine="ctranslate2", device="cuda"))
 
 
 def test_weights_stored_in_int8_are_computed_in_int8_by_ctranslate2(parts: ModelFolder, tmp_path: Path) -> None:
     small = tmp_path / "small"
     compress.run(Compress(model=parts.folder, out=small, dtype="int8"))
-    engines = [open_engine(parts.folder), open_engine(small), open_engine(small, "torch")]
+    engines = [open_engine(parts.folder), open_engine(small), open_engine(small, TranslationOptions(engine="torch"))]
     assert [engine.precision for engine in engines] == ["fp32", "int8", "fp32"]
-    assert open_engine(small, precision="fp32").precision == "fp32"
-    assert open_scorer(parts.folder, "auto", precision="bf16").precision == "fp32"
+    assert open_engine(small, TranslationOptions(precision="fp32")).precision == "fp32"
+    assert open_scorer(parts.folder, TranslationOptions(engine="auto", precision="bf16")).precision == "fp32"
 
 
 @pytest.mark.parametrize("name", ["auto", "ctranslate2", "torch"])
@@ -211,7 +216,7 @@ def test_a_folder_of_a_later_format_is_refused(name: EngineName, parts: ModelFol
     description = json.loads((parts.folder / "config.json").read_text(encoding="utf-8"))
     (tmp_path / "config.json").write_text(json.dumps(description | {"format": 2}), encoding="utf-8")
     with pytest.raises((UserError, CheckpointError), match="format 2 is unknown; this version reads 1"):
-        open_engine(tmp_path, name)
+        open_engine(tmp_path, TranslationOptions(engine=name))
 
 
 def test_a_damaged_folder_gives_the_error_of_the_pytorch_engine(parts: ModelFolder, tmp_path: Path) -> None:
@@ -221,11 +226,11 @@ def test_a_damaged_folder_gives_the_error_of_the_pytorch_engine(parts: ModelFold
     with pytest.raises(CheckpointError, match="damaged or truncated"):
         open_engine(tmp_path)
     with pytest.raises(UserError, match="damaged"):
-        open_engine(tmp_path, "ctranslate2")
+        open_engine(tmp_path, TranslationOptions(engine="ctranslate2"))
 
 
 def test_an_engine_can_be_pickled(parts: ModelFolder) -> None:
-    engine = open_engine(parts.folder, threads=1)
+    engine = open_engine(parts.folder, TranslationOptions(threads=1))
     again = pickle.loads(pickle.dumps(engine))
     assert (again.folder, again.n_workers) == (engine.folder, 1)
     assert again.translator.compute_type == engine.translator.compute_type

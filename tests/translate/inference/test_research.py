@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from functools import partial
+from typing import Any
 
 import pytest
 import torch
@@ -11,11 +12,11 @@ from tests.translate.conftest import SENTENCES, random_model
 from transformer.model import Transformer
 from transformer.search.hypothesis import length_penalty
 from transformer.search.sampling import Sampling
+from translate.config.decoding import TranslationOptions
 from translate.config.schema import TokenizerConfig
 from translate.corpus.tokenizer import train
 from translate.errors import UserError
-from translate.inference.research import SearchEngine, SearchRules, translate_from
-from translate.inference.terms import Term, forced_ids
+from translate.inference.research import SearchEngine, SearchRules, Term, forced_ids, translate_from
 from translate.inference.translator import Translator
 from translate.models.folder import ModelFolder
 from translate.text.translation import Translation
@@ -25,10 +26,12 @@ SHORT = LINES[:4]
 
 
 def translate_lines(
-    engine: SearchEngine, lines: list[str], prefixes: list[str] | None = None, *, n_best: int = 1, **options: float
+    engine: SearchEngine, lines: list[str], prefixes: list[str] | None = None, *, n_best: int = 1, **options: Any
 ) -> list[list[Translation]]:
     ids = [tuple(forced_ids(engine.tokenizer, prefix)) for prefix in prefixes or [""] * len(lines)]
-    return translate_from(engine, lines, ids, n_best=n_best, new_translator=partial(Translator, **options))
+    return translate_from(
+        engine, lines, ids, n_best=n_best, new_translator=partial(Translator, options=TranslationOptions(**options))
+    )
 
 
 @pytest.fixture
@@ -37,7 +40,7 @@ def other(parts: ModelFolder) -> ModelFolder:
 
 
 def test_without_options_results_equal_those_of_the_translator(parts: ModelFolder, translator: Translator) -> None:
-    assert [best[0] for best in translate_lines(SearchEngine([parts]), LINES)] == translator.translate(LINES)
+    assert [best[0] for best in translate_lines(SearchEngine([parts]), LINES)] == [*translator.translate_lines(LINES)]
 
 
 def test_an_ensemble_of_two_equal_models_equals_the_model_and_of_different_ones_does_not(

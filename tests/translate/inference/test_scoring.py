@@ -6,6 +6,7 @@ from dataclasses import replace
 import pytest
 import torch
 
+import translate.inference.engines
 import translate.inference.scoring
 from tests.translate.conftest import MAX_LENGTH, SENTENCES
 from transformer.model import Transformer
@@ -34,7 +35,7 @@ def test_pairs_come_back_in_order_whatever_the_batch(parts: ModelFolder, monkeyp
     together = list(score(parts, pairs))
     assert [(s.source, s.reference) for s in together] == pairs
     assert all(s.log_prob == pytest.approx(sum(s.token_log_probs)) for s in together)
-    monkeypatch.setattr(translate.inference.scoring, "_BATCH_TOKENS", 1)
+    monkeypatch.setattr(translate.inference.engines, "_SCORED_TARGETS", 1)
     monkeypatch.setattr(translate.inference.scoring, "_WINDOW", 7)
     alone = list(score(parts, pairs))
     assert [s.log_prob for s in alone] == pytest.approx([s.log_prob for s in together], abs=1e-4)

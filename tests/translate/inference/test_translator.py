@@ -4,8 +4,10 @@ import io
 import random
 import re
 import time
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Literal
 
 import pytest
 import sentencepiece
@@ -13,20 +15,21 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import translate.inference.sentence_search
+import translate.inference.search
 import translate.inference.translator
 from tests.translate.conftest import SENTENCES, random_model
 from tests.translate.speakers import Echo
 from transformer.config import ModelConfig
 from transformer.model import Transformer
+from translate.config.decoding import TranslationOptions
 from translate.config.schema import TokenizerConfig
 from translate.corpus.tokenizer import Tokenizer, train
 from translate.errors import UserError
-from translate.inference.sentence_search import LIMIT, SentenceSearch, _batches
-from translate.inference.translator import _BREAK, Translator
+from translate.inference.search import LIMIT, SentenceSearch, _batches
+from translate.inference.translator import _BREAK, FIRST_WINDOW, Translator, _windows
 from translate.models.folder import ModelFolder
-from translate.text.clauses import cut
-from translate.text.guards import longest_output
+from translate.text.checks import is_overlong
+from translate.text.sentences import cut
 from translate.text.translation import Translation
 
 PLAIN = ["der Hund schläft im Haus.", "die Katze läuft am See.", "das Kind singt.", "ein Vogel", "Ja."]
@@ -57,44 +60,44 @@ def mixture(n: int, seed: int = 5) -> list[str]:
 
 def test_a_thousand_mixed_lines_give_a_thousand_lines_in_order(translator: Translator) -> None:
     lines = mixture(1000)
-    translations = translator.translate(lines)
+    translations = [*translator.translate_lines(lines)]
     assert len(translations) == 1000
-    alone = {line: translator.translate([line])[0].text for line in set(lines)}
+    alone = {line: [*translator.translate_lines([line])][0].text for line in set(lines)}
     assert [t.text for t in translations] == [alone[line] for line in lines]
 
 
 def test_translating_shuffled_lines_shuffles_the_translations(translator: Translator) -> None:
     lines = mixture(97)
     order = random.Random(7).sample(range(97), 97)
-    translations = translator.translate(lines)
-    assert translator.translate([lines[i] for i in order]) == [translations[i] for i in order]
+    translations = [*translator.translate_lines(lines)]
+    assert [*translator.translate_lines([lines[i] for i in order])] == [translations[i] for i in order]
 
 
 def test_no_translation_depends_on_its_batch(translator: Translator, monkeypatch: pytest.MonkeyPatch) -> None:
     lines = mixture(53)
-    together = translator.translate(lines)
-    monkeypatch.setattr(translate.inference.sentence_search, "BATCH_HYPOTHESES", 1)
-    alone = translator.translate(lines)
+    together = [*translator.translate_lines(lines)]
+    monkeypatch.setattr(translate.inference.search, "BATCH_HYPOTHESES", 1)
+    alone = [*translator.translate_lines(lines)]
     assert [t.tokens for t in alone] == [t.tokens for t in together]
     assert [t.score for t in alone] == pytest.approx([t.score for t in together], abs=1e-5)
 
 
 @pytest.mark.parametrize("line", BLANK)
 def test_a_blank_line_stays_unchanged(translator: Translator, line: str) -> None:
-    (translation,) = translator.translate([line])
+    (translation,) = [*translator.translate_lines([line])]
     assert (translation.text, translation.tokens, translation.log_prob) == (line, (), 0.0)
 
 
 def test_blank_lines_never_reach_the_model(translator: Translator, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("transformer.search.model_step.translate_ids", None)
-    assert [t.text for t in translator.translate(BLANK)] == BLANK
+    assert [t.text for t in translator.translate_lines(BLANK)] == BLANK
 
 
 @settings(max_examples=40, deadline=None)
 @given(lines=st.lists(st.text(max_size=30), max_size=7))
 def test_any_text_keeps_its_lines_and_the_white_space_around_them(translator: Translator, lines: list[str]) -> None:
     lines = [line.replace("\n", "") for line in lines]
-    texts = [t.text for t in translator.translate(lines)]
+    texts = [t.text for t in translator.translate_lines(lines)]
     assert len(texts) == len(lines)
     for line, text in zip(lines, texts, strict=True):
         assert "\n" not in text
@@ -104,13 +107,14 @@ def test_any_text_keeps_its_lines_and_the_white_space_around_them(translator: Tr
 
 
 def test_line_ends_of_a_file_are_not_part_of_the_text(translator: Translator) -> None:
-    assert translator.translate(["Ja.\n", "\n", "Ja.\nJa."]) == translator.translate(["Ja.", "", "Ja. Ja."])
+    of_file, of_list = ["Ja.\n", "\n", "Ja.\nJa."], ["Ja.", "", "Ja. Ja."]
+    assert [*translator.translate_lines(of_file)] == [*translator.translate_lines(of_list)]
 
 
 def test_a_line_break_in_the_model_output_becomes_a_space(parts: ModelFolder, tokenizer: Tokenizer) -> None:
     inventive = Translator(parts)
     inventive.sentences = Talker(inventive, "a\nb\r\u2028c")
-    assert [t.text for t in inventive.translate([" x", "y"])] == [" a b c", "a b c"]
+    assert [t.text for t in inventive.translate_lines([" x", "y"])] == [" a b c", "a b c"]
 
 
 class Talker(SentenceSearch):
@@ -131,8 +135,8 @@ def test_a_line_beyond_the_limit_is_translated_in_parts_without_loss(translator:
     pieces = [p.text for p in cut(line, lambda text: len(encode(text)) <= translator.limit) if p.translate]
     assert "".join("".join(pieces).split()) == "".join(line.split())
     assert all(len(encode(piece)) <= translator.limit for piece in pieces)
-    (whole,) = translator.translate([line])
-    parts = translator.translate(pieces)
+    (whole,) = [*translator.translate_lines([line])]
+    parts = [*translator.translate_lines(pieces)]
     assert whole.split
     assert whole.text.strip() == " ".join(part.text for part in parts if part.text)
     assert whole.log_prob == pytest.approx(sum(part.log_prob for part in parts), abs=1e-4)
@@ -141,7 +145,7 @@ def test_a_line_beyond_the_limit_is_translated_in_parts_without_loss(translator:
 
 def test_a_line_at_the_limit_is_not_split(translator: Translator) -> None:
     longest = max((" ".join(["Ja."] * n) for n in range(1, 61)), key=lambda s: (fits(translator, s), len(s)))
-    at, beyond = translator.translate([longest, longest + " Ja. Ja."])
+    at, beyond = [*translator.translate_lines([longest, longest + " Ja. Ja."])]
     assert (at.split, beyond.split) == (False, True)
 
 
@@ -157,10 +161,55 @@ def test_sinusoids_have_a_limit_too(parts: ModelFolder) -> None:
 def test_streaming_reads_a_bounded_number_of_lines_ahead(
     translator: Translator, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(translate.inference.translator, "WINDOW", 5)
+    monkeypatch.setattr(translate.inference.translator, "WINDOW", 30)
     lines = iter(["Ja."] * 1000)
-    next(translator.stream(lines))
-    assert len(list(lines)) == 1000 - 5
+    found = translator.translate_lines(lines)
+    next(found)
+    assert len(list(zip(range(15), found, strict=False))) == 15
+    next(found)
+    assert len(list(lines)) == 1000 - 16 - 30
+
+
+def test_the_first_window_of_an_iterator_is_small_and_that_of_a_list_is_not(translator: Translator) -> None:
+    n_read = 0
+
+    def texts() -> Iterator[str]:
+        nonlocal n_read
+        for n_read in range(1, 10_000):  # noqa: B007
+            yield "Ja."
+
+    for method in (translator, translator.passages, translator.translate_lines):
+        next(method(texts()))
+        assert n_read == FIRST_WINDOW
+    assert [len(window) for window in _windows(["Ja."] * 1500, str)] == [1024, 476]
+
+
+@pytest.mark.parametrize("wrong", [None, 3, "x\ud800"])
+def test_a_wrong_text_does_not_lose_the_results_before_it(translator: Translator, wrong: str) -> None:
+    for method in (translator, translator.passages, translator.translate_lines):
+        found = method(iter(["Ja.", "der Hund", wrong, "Ja."]))
+        next(found), next(found)
+        with pytest.raises((UserError, TypeError), match=r"^(text 3 is (None|3), which is no text|line 3: not UTF-8)"):
+            next(found)
+
+
+def test_a_name_instead_of_a_model_gets_a_sentence() -> None:
+    with pytest.raises(TypeError, match=r"expected an open model, not 'de-en'; Translator.load\('de-en'\) opens it"):
+        Translator("de-en")  # type: ignore[arg-type]
+
+
+def test_more_translations_than_the_beam_has_are_refused(parts: ModelFolder) -> None:
+    for options in ({"n_best": 30, "beam_size": 2}, {"n_best": 30}):
+        with pytest.raises(UserError, match="n_best = 30: a beam of 2 has fewer translations"):
+            Translator(parts, TranslationOptions(**options))
+
+
+def test_lines_without_checks_are_those_of_the_model_alone_and_calling_is_translating(parts: ModelFolder) -> None:
+    lines = [line for line in mixture(60) if "\n" not in line]
+    bare = Translator(parts, TranslationOptions(format="lines", checks=False))
+    expected = [t.text for t in bare.translate_lines(lines)]
+    assert [t.text for t in bare.passages(lines)] == expected
+    assert bare("\n".join(lines)) == bare.translate("\n".join(lines)) == "\n".join(expected)
 
 
 def test_a_line_without_tokens_is_copied(parts: ModelFolder) -> None:
@@ -173,51 +222,56 @@ def test_a_line_without_tokens_is_copied(parts: ModelFolder) -> None:
     tokenizer = Tokenizer(file.getvalue())
     assert tokenizer.encode("\u200b") == []
     translator = Translator(replace(parts, tokenizer=tokenizer, model=random_model(tokenizer)))
-    blank, other = translator.translate(["\u200b", "der Hund"])
+    blank, other = [*translator.translate_lines(["\u200b", "der Hund"])]
     assert blank == Translation("\u200b")
-    assert other.n_searches == 1
+    assert other.n_segments == 1
 
 
 def test_an_unpaired_surrogate_is_refused_with_its_line(translator: Translator) -> None:
     with pytest.raises(UserError, match="line 3"):
-        translator.translate(["Ja.", "", "x\ud800"])
+        [*translator.translate_lines(["Ja.", "", "x\ud800"])]
 
 
 def test_a_model_without_finite_probabilities_is_refused(parts: ModelFolder) -> None:
     model = Transformer(parts.model.config).eval()
     torch.nn.init.constant_(model.output_weight, float("nan"))
     with pytest.raises(UserError, match="not finite"):
-        Translator(replace(parts, model=model)).translate(["Ja."])
+        [*Translator(replace(parts, model=model)).translate_lines(["Ja."])]
 
 
-def test_each_length_penalty_scores_by_its_rule_and_only_gnmt_has_an_alpha(parts: ModelFolder) -> None:
-    for rule in ("average", "none"):
-        for found in Translator(parts, length_penalty=rule).translate(["der Hund", "die Katze singt. "]):
-            n_tokens = len(found.tokens) + 1
-            assert found.score == found.log_prob / (n_tokens if rule == "average" else 1)
-        assert [t.score for t in Translator(parts, length_penalty=rule).translate(["", " "])] == [0.0, 0.0]
-        with pytest.raises(UserError, match=f"belongs to the length penalty gnmt, and here it is {rule}"):
-            Translator(parts, length_penalty=rule, alpha=0.6)
+@pytest.mark.parametrize("rule", ["average", "none"])
+def test_each_length_penalty_scores_by_its_rule_and_only_gnmt_has_an_alpha(
+    parts: ModelFolder, rule: Literal["average", "none"]
+) -> None:
+    by_rule = Translator(parts, TranslationOptions(length_penalty=rule))
+    for found in by_rule.translate_lines(["der Hund", "die Katze singt. "]):
+        n_tokens = len(found.tokens) + 1
+        assert found.score == found.log_prob / (n_tokens if rule == "average" else 1)
+    assert [t.score for t in by_rule.translate_lines(["", " "])] == [0.0, 0.0]
+    with pytest.raises(UserError, match=f"belongs to the length penalty gnmt, and here it is {rule}"):
+        Translator(parts, TranslationOptions(length_penalty=rule, alpha=0.6))
 
 
 def test_the_length_penalty_of_the_folder_is_the_default(parts: ModelFolder) -> None:
     decoding = replace(parts.spec.decoding, length_penalty="average")
     averaging = replace(parts, spec=replace(parts.spec, decoding=decoding))
-    assert Translator(averaging).translate(["am See"]) == Translator(parts, length_penalty="average").translate(
-        ["am See"]
-    )
-    assert Translator(averaging, length_penalty="gnmt").translate(["am See"]) == Translator(parts).translate(["am See"])
+    averaged, gnmt = TranslationOptions(length_penalty="average"), TranslationOptions(length_penalty="gnmt")
+    for one, other in (
+        (Translator(averaging), Translator(parts, averaged)),
+        (Translator(averaging, gnmt), Translator(parts)),
+    ):
+        assert [*one.translate_lines(["am See"])] == [*other.translate_lines(["am See"])]
 
 
 def test_beam_and_alpha_replace_those_of_the_folder(parts: ModelFolder) -> None:
-    decoding = Translator(parts, beam_size=3, alpha=0.0).decoding
+    decoding = Translator(parts, TranslationOptions(beam_size=3, alpha=0.0)).decoding
     assert (decoding.beam_size, decoding.alpha, decoding.max_extra) == (3, 0.0, parts.spec.decoding.max_extra)
     with pytest.raises(UserError, match="beam_size = 0"):
-        Translator(parts, beam_size=0)
+        Translator(parts, TranslationOptions(beam_size=0))
 
 
 def test_scores_are_log_probabilities(translator: Translator) -> None:
-    for translation in translator.translate(PLAIN):
+    for translation in translator.translate_lines(PLAIN):
         assert translation.log_prob < 0
         assert translation.score == pytest.approx(
             translation.log_prob / ((5 + len(translation.tokens) + 1) / 6) ** 0.6, rel=1e-6
@@ -227,7 +281,7 @@ def test_scores_are_log_probabilities(translator: Translator) -> None:
 def test_loading_a_run_gives_the_model_in_it(parts: ModelFolder, translator: Translator) -> None:
     run = Path(parts.folder).parent
     loaded = Translator.load(run, device="cpu", engine="torch")
-    assert loaded.translate(PLAIN) == translator.translate(PLAIN)
+    assert [*loaded.translate_lines(PLAIN)] == [*translator.translate_lines(PLAIN)]
 
 
 @pytest.mark.parametrize("wrong", [None, 5, b"der Hund"])
@@ -262,7 +316,7 @@ def test_no_passage_depends_on_its_neighbours_or_its_batch(
     together = list(translator.passages(lines))
     order = random.Random(5).sample(range(len(lines)), len(lines))
     assert list(translator.passages([lines[i] for i in order])) == [together[i] for i in order]
-    monkeypatch.setattr(translate.inference.sentence_search, "BATCH_HYPOTHESES", 1)
+    monkeypatch.setattr(translate.inference.search, "BATCH_HYPOTHESES", 1)
     monkeypatch.setattr(translate.inference.translator, "WINDOW", 7)
     alone = list(translator.passages(lines))
     assert [(t.text, t.tokens, t.flags) for t in alone] == [(t.text, t.tokens, t.flags) for t in together]
@@ -273,21 +327,21 @@ def test_passages_are_read_a_bounded_number_of_characters_ahead(translator: Tran
     lines = iter(["x" * 30_000] * 100)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(
-            translator.sentences, "translate", lambda lines, *_, **__: {line: [Translation(line)] for line in lines}
+            translator.sentences, "translate", lambda lines, **_: {line: [Translation(line)] for line in lines}
         )
-        next(translator.stream(lines))
+        next(translator.translate_lines(lines))
     assert len(list(lines)) == 100 - 9
 
 
 @pytest.mark.parametrize("lengths", [(7, None), (7, 30), (30, 7), (None, 7)])
-def test_long_sentences_are_split_in_passages_but_not_in_translate(
+def test_long_sentences_are_split_in_passages_but_not_in_lines(
     lengths: tuple[int | None, int | None], parts: ModelFolder
 ) -> None:
     spec = replace(parts.spec, max_source_tokens=lengths[0], best_source_tokens=lengths[1])
     short = Translator(replace(parts, spec=spec))
     line = "der Hund singt im Haus, die Katze läuft am See"
     assert 7 < len(parts.tokenizer.encode(line)) <= short.limit
-    (passage,), (sentence,) = short.passages([line]), short.translate([line])
+    (passage,), (sentence,) = short.passages([line]), [*short.translate_lines([line])]
     assert (passage.split, passage.flags[-1], sentence.split) == (True, "split", False)
     assert not next(Translator(parts).passages([line])).split
 
@@ -296,22 +350,21 @@ def test_the_n_best_are_those_of_the_search_best_first(translator: Translator, p
     lines = ["der Hund singt", " ", "am See"]
     found = list(translator.n_best(lines, 5))
     assert [len(best) for best in found] == [5, 1, 5]
-    wide = Translator(parts, beam_size=5)
-    assert [best[0] for best in found] == wide.translate(lines)
+    wide = Translator(parts, TranslationOptions(beam_size=5))
+    assert [best[0] for best in found] == [*wide.translate_lines(lines)]
     for best in found:
         assert [t.score for t in best] == sorted((t.score for t in best), reverse=True)
         assert len({tuple(t.tokens) for t in best}) == len(best)
 
 
-def test_guards_limit_the_length_and_flag_it(translator: Translator) -> None:
+def test_an_overlong_translation_is_searched_again_and_flagged(translator: Translator) -> None:
     lines = ["Ja.", "am See", "der Hund singt im Haus"]
-    for line, translation in zip(lines, translator.passages(lines), strict=True):
-        assert len(translation.tokens) < longest_output(len(translator.engine.tokenizer.encode(line)))
-        assert translation.suspicious or "length" not in translation.flags
+    for translation in translator.passages(lines):
+        assert is_overlong(translation) <= ("repetition" in translation.flags)
 
 
 def test_confidence_is_the_mean_log_probability_of_a_token(translator: Translator) -> None:
-    for translation in translator.translate(PLAIN):
+    for translation in translator.translate_lines(PLAIN):
         assert translation.confidence == pytest.approx(translation.log_prob / (len(translation.tokens) + 1))
 
 
@@ -339,8 +392,8 @@ def test_every_worker_has_its_share_of_the_batches(lengths: list[int], beam_size
 
 
 def test_a_single_text_is_not_taken_for_a_list(parts: ModelFolder) -> None:
-    translator = Translator(parts, beam_size=2)
-    for method in (translator.translate, translator.passages, translator.stream):
+    translator = Translator(parts, TranslationOptions(beam_size=2))
+    for method in (translator.translate_lines, translator.passages):
         with pytest.raises(TypeError, match="calling the translator"):
             list(method("ein Hund"))
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from safetensors.torch import load_file
 
-from translate.cli import main
+from translate.commands.main import main
 from translate.errors import UserError
 from translate.inference.translator import Translator
 from translate.models import registry
@@ -39,16 +39,11 @@ def model(parts: ModelFolder, folder: str, source: str = "de", target: str = "en
     return path
 
 
-def test_the_environment_names_the_model_or_the_newest_run_is_used(
-    parts: ModelFolder, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    with pytest.raises(UserError, match="there is no model"):
+def test_the_environment_names_the_model(parts: ModelFolder, monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(UserError, match="no model is installed: name one or a run"):
         find_model(None, fail)
-    for i, name in enumerate(["b", "c", "a"]):
-        model(parts, f"runs/{name}/model", time=1000 + i)
-    said: list[str] = []
-    assert find_model(None, said.append) == Path("runs/a/model")
-    assert said == ["using runs/a, the newest of 3 runs; choose another model with --model"]
+    for name in ("b", "c"):
+        model(parts, f"runs/{name}/model")
     monkeypatch.setenv("TRANSLATE_MODEL", "runs/b")
     assert find_model(None, fail) == Path("runs/b/model")
     assert find_model(Path("runs/c"), fail) == Path("runs/c/model")
@@ -85,6 +80,17 @@ def test_a_local_folder_precedes_an_installed_model_of_the_same_name(parts: Mode
     assert said == ["using de-en, not shipped/de-en"]
 
 
+def test_a_folder_of_texts_does_not_hide_the_model_of_its_name(parts: ModelFolder) -> None:
+    installed = model(parts, "shipped/de-en")
+    run = model(parts, "runs/small/model")
+    for name in ("de-en", "small"):
+        Path(name).mkdir()
+        Path(name, "train.de").write_text("der Hund\n", encoding="utf-8")
+    assert [locate(Path(name), fail) for name in ("de-en", "small")] == [installed, run]
+    with pytest.raises(UserError, match="neither a model folder nor a run"):
+        locate(Path("de-en").absolute(), fail)
+
+
 @pytest.mark.parametrize("name", ["gone", "gone/away", "."])
 def test_an_unknown_name_gives_a_one_sentence_error(name: str) -> None:
     with pytest.raises(UserError) as caught:
@@ -114,27 +120,21 @@ def test_a_user_without_a_home_folder_has_the_shipped_models(monkeypatch: pytest
         registry.home()
 
 
-def test_the_newest_run_precedes_the_installed_model_and_is_reported(parts: ModelFolder) -> None:
+def test_the_default_is_the_model_that_ships_also_after_a_training(parts: ModelFolder) -> None:
+    model(parts, "runs/demo/model")
+    with pytest.raises(UserError, match="no model is installed: name one or a run"):
+        find_model(None, fail)
     model(parts, "shipped/de-en")
     assert find_model(None, fail) == Path("shipped/de-en")
-    model(parts, "runs/mine/model")
-    said: list[str] = []
-    assert find_model(None, said.append) == Path("runs/mine/model")
-    assert said == ["using runs/mine, the newest run; choose another model with --model"]
-    assert find_model(Path("de-en"), fail) == Path("shipped/de-en")
+    assert find_model(Path("demo"), fail) == Path("runs/demo/model")
 
 
 def test_a_damaged_model_is_passed_over_with_a_note_unless_it_is_named(parts: ModelFolder) -> None:
-    model(parts, "runs/whole/model", time=1000)
     model(parts, "shipped/first")
     model(parts, "user/second")
-    for folder in (model(parts, "runs/newer/model", time=2000), Path("shipped/first")):
+    for folder in (model(parts, "runs/newer/model"), Path("shipped/first")):
         (folder / "translation.json").write_text("{", encoding="utf-8")
     said: list[str] = []
-    assert find_model(None, said.append) == Path("runs/whole/model")
-    assert len(said) == 2
-    assert "runs/newer/model/translation.json: damaged" in said[0]
-    said.clear()
     assert find_model(None, said.append, target="en") == Path("user/second")
     assert len(said) == 1
     assert "shipped/first/translation.json: damaged" in said[0]
@@ -142,7 +142,7 @@ def test_a_damaged_model_is_passed_over_with_a_note_unless_it_is_named(parts: Mo
         find_model(Path("runs/newer"), fail, target="en")
 
 
-def test_languages_choose_an_installed_model_before_a_run(parts: ModelFolder) -> None:
+def test_languages_choose_an_installed_model_and_no_run(parts: ModelFolder) -> None:
     model(parts, "shipped/de-en")
     model(parts, "shipped/en-de", "en", "de")
     model(parts, "user/de-fr", "de", "fr")
@@ -151,12 +151,11 @@ def test_languages_choose_an_installed_model_before_a_run(parts: ModelFolder) ->
     assert find_model(None, fail, source="en") == Path("shipped/en-de")
     assert find_model(None, fail, source="de", target="fr") == Path("user/de-fr")
     assert find_model(None, fail, target="de") == Path("shipped/en-de")
-    said: list[str] = []
-    assert find_model(None, said.append, source="fr") == Path("runs/other/model")
-    assert "runs/other" in said[0]
+    with pytest.raises(UserError, match="no installed model translates from fr; name one or a run with --model"):
+        find_model(None, fail, source="fr")
     with pytest.raises(UserError, match="several models translate from de: de to en, de to fr"):
         find_model(None, fail, source="de")
-    with pytest.raises(UserError, match="no model translates from fr to de"):
+    with pytest.raises(UserError, match="no installed model translates from fr to de"):
         find_model(None, fail, source="fr", target="de")
     with pytest.raises(UserError, match="translates from en to de, not from de"):
         find_model(Path("en-de"), fail, source="de")
@@ -248,7 +247,7 @@ def test_a_compressed_model_translates_and_keeps_its_card(parts: ModelFolder) ->
     card = (Path("runs/tiny") / "README.md").read_text(encoding="utf-8")
     assert card.startswith("# Small, int8\n\n- It is one.\n\nStored in int8 by")
     lines = ["der Hund singt.", "", "Ja."]
-    few, many = (Translator.load(name, device="cpu").translate(lines) for name in ("tiny", "small"))
+    few, many = ([*Translator.load(name, device="cpu").translate_lines(lines)] for name in ("tiny", "small"))
     assert [t.text == "" for t in few] == [t.text == "" for t in many]
     assert [t.log_prob for t in few] != [t.log_prob for t in many]
     assert main(["compress", "small", "--out", "runs/tiny"]) == 2

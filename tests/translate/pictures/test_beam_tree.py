@@ -9,7 +9,7 @@ from tests.toys import TableStep
 from transformer.search.beam import beam_search
 from transformer.search.hypothesis import SearchConfig
 from translate.models.folder import ModelFolder
-from translate.pictures.beam_tree import Node, RecordedStep, beam_picture
+from translate.pictures.search import Node, RecordedStep, beam_picture
 
 
 def paths(node: Node, tokens: tuple[int, ...] = ()) -> Iterator[tuple[tuple[int, ...], Node]]:

@@ -4,7 +4,8 @@ import torch
 
 from transformer.schedule import noam_lr
 from translate.models.folder import ModelFolder
-from translate.pictures.curves import SCHEDULES, SchedulePicture, positions_picture
+from translate.pictures.charts import SCHEDULES, SchedulePicture
+from translate.pictures.embeddings import positions_picture
 
 
 def test_positions_are_those_of_the_model(parts: ModelFolder) -> None:

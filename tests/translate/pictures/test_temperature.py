@@ -5,7 +5,7 @@ import torch
 
 from transformer.search.model_step import ModelStep, source_batch
 from translate.models.folder import ModelFolder
-from translate.pictures.temperature import TEMPERATURES, temperature_picture, with_temperature
+from translate.pictures.search import TEMPERATURES, temperature_picture, with_temperature
 
 
 def test_temperature_one_changes_nothing_low_ones_favour_the_best_and_high_ones_are_uniform() -> None:

@@ -8,7 +8,7 @@ import torch
 
 from translate.errors import UserError
 from translate.models.folder import ModelFolder
-from translate.pictures.words import WordSpace, analogy_picture, neighbours_picture
+from translate.pictures.embeddings import WordSpace, analogy_picture, neighbours_picture
 
 
 @pytest.fixture

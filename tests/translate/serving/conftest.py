@@ -7,7 +7,7 @@ import pytest
 
 from translate.models import folder as model_folder
 from translate.models.folder import ModelFolder
-from translate.options.serving import Serve
+from translate.serving.settings import Serve
 
 
 @pytest.fixture(scope="session")
@@ -21,5 +21,5 @@ def folders(parts: ModelFolder, tmp_path_factory: pytest.TempPathFactory) -> lis
 
 @pytest.fixture(scope="session")
 def options(folders: list[Path]) -> Serve:
-    """Options of a server whose translations are those of the fixture `translator`, which makes no check."""
-    return Serve(model=folders, threads=2, one_way=True)
+    """Options of a server whose translations are those of the fixture `translator`."""
+    return Serve(model=folders, threads=2)

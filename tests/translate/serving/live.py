@@ -12,9 +12,9 @@ from pathlib import Path
 import httpx
 import uvicorn
 
-from translate.options.serving import Serve
 from translate.serving import server
 from translate.serving.app import create_app
+from translate.serving.settings import Serve
 from translate.serving.state import State
 
 

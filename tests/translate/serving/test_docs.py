@@ -7,7 +7,7 @@ import translate
 from tests.programs import program
 from tests.test_readme import blocks, page
 from tests.translate.serving.live import live
-from translate.options.serving import Serve
+from translate.serving.settings import Serve
 
 
 def test_the_examples_answer_what_the_page_shows(tmp_path: Path) -> None:

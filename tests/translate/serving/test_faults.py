@@ -24,10 +24,10 @@ from tests.translate.serving.live import Live, book, live, until
 from translate.inference.translator import Translator
 from translate.models import folder as model_folder
 from translate.models.folder import ModelFolder
-from translate.options.serving import Serve
 from translate.serving import events
 from translate.serving.app import _tidy
 from translate.serving.keys import KeyStore
+from translate.serving.settings import Serve
 
 GERMAN = "der Hund schläft im Haus."
 JSON = {"Content-Type": "application/json"}

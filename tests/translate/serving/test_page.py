@@ -12,11 +12,11 @@ import pytest
 from tests.translate.serving.browser import chromium, contrasts, scrolls_sideways, sync_api, unnamed
 from tests.translate.serving.live import Live, live
 from transformer.search.hypothesis import Hypothesis, SearchConfig
-from translate.inference.engine import Found, Sources, TorchEngine
+from translate.inference.engines import Found, Sources, TorchEngine
 from translate.models import registry
 from translate.models.folder import ModelFolder
-from translate.options.serving import Serve
 from translate.serving.keys import KeyStore
+from translate.serving.settings import Serve
 from translate.text.translation import SUSPICIOUS
 
 Page = sync_api.Page

@@ -8,18 +8,18 @@ from pathlib import Path
 
 import pytest
 
-from translate.cli import main
+from translate.commands.main import main
 from translate.commands.serve import _remove_abandoned
 from translate.errors import UserError
 from translate.files import locked
-from translate.inference.engine import TorchEngine
+from translate.inference.engines import TorchEngine
 from translate.models.folder import ModelFolder
-from translate.options.serving import Serve
 from translate.serving import file_store
 from translate.serving.file_store import KEPT_SECONDS, FileStore
 from translate.serving.keys import KeyStore
 from translate.serving.model_pool import ModelPool
 from translate.serving.rates import Rates
+from translate.serving.settings import Serve
 from translate.serving.state import _threads
 
 

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from transformer.search.hypothesis import Hypothesis, SearchConfig
-from translate.inference.engine import Engine, Scorer
+from translate.inference.engines import Engine, Scorer
 from translate.serving.fair_queue import FairQueue
 from translate.serving.scheduler import CancelledError, Scheduler, Ticket
 

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.translate.serving.live import Live, live
-from translate.options.serving import Serve
+from translate.serving.settings import Serve
 
 GERMAN, FOREIGN = "der Hund schläft im Haus.", "The cat sleeps in the house, and nobody knows why."
 LINES = st.lists(st.sampled_from([GERMAN, FOREIGN, "die Katze singt! ", "  ", "42", "\n", "\r\n", "\t"]), max_size=5)

@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from translate.text.formats import FORMATS, guess, markup, reader
-from translate.text.pieces import Piece
 from translate.text.placeholders import protect
+from translate.text.sentences import Piece
 
 
 def read(layout: str, text: str, column: int = 1) -> list[Piece]:

@@ -3,29 +3,25 @@
 import random
 import re
 import time
+import unicodedata
 
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from translate.text import markdown
-from translate.text.characters import readable
-from translate.text.languages import find
+from translate.text.markup import MARKDOWN
 from translate.text.placeholders import (
     _KINDS,
     PLACEHOLDER,
-    between,
+    hold,
     is_emptied,
     protect,
     restore,
     symbol,
-    tightened,
     unframed,
-    with_names,
-    with_other_scripts,
 )
+from translate.text.sentences import between, readable
 
-LETTERS = "".join(language.letters for code in ("de", "en") if (language := find(code)))
 HARD = st.text(alphabet="a1 <>/{}%s$&;`.:@-_\\⟦⟧\n~ü", max_size=40)
 LONG = "aHR0" * 900  # characters of a long address
 
@@ -50,23 +46,19 @@ FOUND = [
     ("Siehe main.py und Bild 3.final.jpeg!", ["main.py", "3.final.jpeg"]),
     ("IBAN DE02120300000000202051, Code X7K9-22BF-0091.", ["DE02120300000000202051", "X7K9-22BF-0091"]),
     ("Stand 634d4446987d von 2.10.3-beta1.", ["634d4446987d", "2.10.3-beta1"]),
-    ("Nach § 823 BGB und §§ 5a auf 20 m² für ½ Liter", ["§ 823", "§§ 5a", "m²", "½"]),
+    ("Nach § 823 BGB auf 20 m² für ½ Liter", ["§", "m²", "½"]),
     ("Marke® 👨‍👩‍👧 und 1️⃣ → 5 ✓", ["®", "👨‍👩‍👧", "1️⃣", "→", "✓"]),
-    ("Gut ;-) Ja :D <3 \u203a x: (a) a:) \u203ab\u2039 (3 =)", [";-)", ":D", "<3", "\u203a", "=)"]),
-    ("Er ist 5'7\" und 6’ 2” groß.", ["5'7\"", "6’ 2”"]),
-    ("Tel. +49 (0)221 / 123 45-67, 0221-123 oder (030) 12 34.", ["+49 (0)221 / 123 45-67", "0221-123", "(030) 12 34"]),
+    ("Am 192.168.100.200, 10.0.0.1:8080 und 10.0.0.0/8.", ["192.168.100.200", "10.0.0.1:8080", "10.0.0.0/8"]),
+    ("Abschnitt 1.2.3.4.5, danach", ["1.2.3.4.5"]),
     ("Das **ist** 2 * 3.", ["**", "**"]),
-    ("Bitte *nicht* öffnen! Name* 2*3 Kolleg*innen", ["*", "*", "*"]),
     ("Es steht dort.[1][23] Und hier[^x]. [2024] [a]", ["[1]", "[23]", "[^x]"]),
-    ("5 < 7 und 8 >= 3 -> x == y { ein Satz }", ["<", ">=", "->", "==", "{", "}"]),
-    ("Datei » Öffnen > Neu ~ ] @ b \\ c && d", ["»", ">", "~", "]", "@", "\\", "&&"]),
     (
         "{% if x y z == 1 %} {!! $x !!} {# a #} <% b %> {$a} {@b} {a|b}",
         ["{% if x y z == 1 %}", "{!! $x !!}", "{# a #}", "<% b %>", "{$a}", "{@b}", "{a|b}"],
     ),
     ("Hallo __NAME__ und [FIRST_NAME], [MUSIK]", ["__NAME__", "[FIRST_NAME]"]),
     ("Name|Preis || Menge", ["|", "||"]),
-    ("Ort: ______ Name:__ Ja [ ] Nein [x] Seite....... 3 -----", ["______", "__", "[ ]", "[x]", ".......", "-----"]),
+    ("Ort: ______ Name:__ Seite....... 3 -----", ["______", "__", ".......", "-----"]),
     ("Am #Meer mit @anna", ["#Meer", "@anna"]),
     ("<!-- a > b --> Text <a href='x'>y</a>", ["<!-- a > b -->", "<a href='x'>", "</a>"]),
     ('Ein<b title="<i>x</i> > y">Wort</b>', ['<b title="<i>x</i> > y">', "</b>"]),
@@ -98,6 +90,9 @@ NOT_FOUND = [
     "Bei −5 °C kostet es 5–7 € – oder „mehr“ …",
     "Es kostet 5 € oder $5, £5, ¥ 5 bei 30° und 50 %",
     "Facade, decade, deadbeef und effaced",
+    "Nach Absatz 5a, Tel. +49 (0)221 / 123 45-67 oder 0221-123, 800.123.456, 1.234.567 und 5'7\".",
+    "Gut ;-) Bitte *nicht* öffnen! Name* 5 < 7 -> x == y { ein Satz } BIC: DEUTDEFF Ja [ ] Nein [x]",
+    "Ich sehe François, 20 μ Gold und Москва.",
     "Ein 3D-Druckerhersteller, B2B-Vertriebsmitarbeiter und Weltmeisterschaftsfinale2006",
 ]
 
@@ -117,7 +112,7 @@ def test_each_kind_is_found_completely(sentence, originals):
     ],
 )
 def test_markdown_has_additional_placeholders(sentence, originals):
-    assert list(protect(sentence, markdown.MARKUP).originals) == originals
+    assert list(protect(sentence, MARKDOWN).originals) == originals
 
 
 def test_entities_of_letters_are_letters():
@@ -142,9 +137,8 @@ def test_numeric_entities_of_letters_and_apostrophes_are_letters(letter, form):
         ("{count, plural, one {# file} other {# files}} da", ("{count, plural, one {# file} other {# files}}",)),
         ("%d%% fertig, %@ und %1$@", ("%d", "%%", "%@", "%1$@")),
         (r"Zeile\nNoch eine\tSpalte", (r"\n", r"\t")),
-        ("BIC: DEUTDEFF und SWIFT/BIC DEUTDEFF500", ("BIC: DEUTDEFF", "SWIFT/BIC DEUTDEFF500")),
         ("{bitte lesen Sie das alles} und {}", ("{}",)),
-        (r"C:\neu und BIC: folgt", (r"C:\neu",)),
+        (r"C:\neu folgt", (r"C:\neu",)),
     ],
 )
 def test_variables_times_and_codes_are_placeholders(sentence, originals):
@@ -235,8 +229,8 @@ def test_symbols_hold_no_spaces():
 def test_a_quarter_of_a_megabyte_of_any_text_is_processed_quickly(unit):
     text = unit * (2**18 // len(unit))
     start = time.process_time()
-    protect(text, markdown.MARKUP)
-    protected = protect(text, with_other_scripts(with_names(PLACEHOLDER, LETTERS)))
+    protect(text, MARKDOWN)
+    protected = protect(text)
     assert unframed(protected)[1].text in protected.text
     assert time.process_time() - start < 5
     assert restore(protected.text, protected.originals) == text or len(protected.originals) > 99
@@ -245,7 +239,7 @@ def test_a_quarter_of_a_megabyte_of_any_text_is_processed_quickly(unit):
 PARTS = ["<i>", "</i>", "<b>", "</b>", "<br/>", "**", "*", "[", "](u)", "x", "y z", " ", "😀", "♪ ", "⟦1⟧", "--", "#ab"]
 
 
-@given(st.lists(st.sampled_from(PARTS), max_size=9).map("".join), st.sampled_from([PLACEHOLDER, markdown.MARKUP]))
+@given(st.lists(st.sampled_from(PARTS), max_size=9).map("".join), st.sampled_from([PLACEHOLDER, MARKDOWN]))
 def test_the_frame_and_the_inner_text_make_up_the_sentence(sentence, pattern):
     before, inner, after = unframed(protect(sentence, pattern))
     restored = restore(inner.text, inner.originals)
@@ -261,8 +255,8 @@ def test_the_frame_and_the_inner_text_make_up_the_sentence(sentence, pattern):
         ("<b>Tag</b> und <b>Nacht</b>", "", "⟦1⟧Tag⟦2⟧ und ⟦3⟧Nacht⟦4⟧", ""),
         ("😀 Danke, {x}! 👍🏽 🎉", "😀 ", "Danke, ⟦1⟧!", " 👍🏽 🎉"),
         ("** Wichtig **", "** ", "Wichtig", " **"),
-        ("- Anfang des Texts --", "- ", "Anfang des Texts", " --"),
-        ("[ ] Milch | Brot |", "[ ] ", "Milch ⟦1⟧ Brot", " |"),
+        ("- Anfang des Texts --", "", "- Anfang des Texts --", ""),
+        ("Milch | Brot |", "", "Milch ⟦1⟧ Brot", " |"),
         ("____ kommt", "", "⟦1⟧ kommt", ""),
         ("<i id=x></i> <b>Start</b><b>&nbsp;</b>", "<i id=x></i> <b>", "Start", "</b><b>&nbsp;</b>"),
         ("{x} kommt", "", "⟦1⟧ kommt", ""),
@@ -277,7 +271,7 @@ def test_marks_around_a_sentence_are_not_part_of_it(sentence, before, inner, aft
 @pytest.mark.parametrize(
     ("source", "translation", "expected"),
     [
-        ("Du *darfst nicht* gehen", "You must not ⟦1⟧⟦2⟧ go", True),
+        ("Du **darfst nicht** gehen", "You must not ⟦1⟧⟦2⟧ go", True),
         ("Du *darfst nicht* gehen", "You ⟦1⟧must not⟦2⟧ go", False),
         ("Das <b>Haus</b> <b></b>", "The house ⟦1⟧ ⟦2⟧ ⟦3⟧", True),
         ("{a} und {b}", "⟦1⟧ ⟦2⟧", False),
@@ -290,37 +284,28 @@ def test_marks_that_lost_their_words_are_noticed(source: str, translation: str, 
 
 @pytest.mark.parametrize("sentence", ["**Das** Haus und **der** Hof", "[a](b) und [c](d)", "*x* y", "x **y**", "~~"])
 def test_unpaired_marks_stay_at_their_positions(sentence):
-    assert unframed(protect(sentence, markdown.MARKUP))[1] == protect(sentence, markdown.MARKUP)
+    assert unframed(protect(sentence, MARKDOWN))[1] == protect(sentence, MARKDOWN)
 
 
-def test_marks_stay_attached_to_their_words():
-    protected = protect("Das ist <b>wichtig</b>, sagt <br/>{x}.")
-    assert tightened("That is ⟦1⟧ important ⟦2⟧, says ⟦3⟧ ⟦4⟧.", protected) == "That is ⟦1⟧important⟦2⟧, says ⟦3⟧⟦4⟧."
-    link = protect("Sieh [hier](x).", markdown.MARKUP)
-    assert tightened("Look ⟦1⟧ here ⟦2⟧.", link) == "Look ⟦1⟧here⟦2⟧."
-    assert tightened("⟦4⟧ says ⟦3⟧ that ⟦1⟧ is ⟦2⟧", protected) == "⟦4⟧ says ⟦3⟧that ⟦1⟧is⟦2⟧"
+@pytest.mark.parametrize("name", ["Übungsblätter.pdf", "#größe", "{größe}", "@jürgen"])
+def test_placeholders_may_have_decomposed_letters_and_stay_byte_for_byte(name: str) -> None:
+    decomposed = unicodedata.normalize("NFD", f"Hallo {name} dört")
+    protected = protect(decomposed)
+    assert protected.text == unicodedata.normalize("NFD", "Hallo ⟦1⟧ dört")
+    assert protected.originals == (unicodedata.normalize("NFD", name),)
 
 
-@pytest.mark.parametrize("name", ["François", "São", "Łukasz", "Gonçalves", "Škoda", "Dvořák's"])
-def test_foreign_names_are_kept(name):
-    assert protect(f"Ich sehe {name} schon.", with_names(PLACEHOLDER, LETTERS)).originals == (name,)
+@given(st.text("a\u0308\u0323e{}{ <b>1.%s\u1100\u1161", max_size=20))
+def test_text_in_any_normal_form_is_restored(text: str) -> None:
+    protected = protect(text)
+    assert restore(protected.text, protected.originals) == text
 
 
-def test_words_of_both_languages_are_not_foreign_names():
-    text = "GROẞ, ﬁnanziell, Oﬃzier, Haſe, Größe, Übung, Ägypten, Öl, café, naïve, José, señor, crème, fête, Élan"
-    assert protect(text, with_names(PLACEHOLDER, LETTERS)).originals == ()
-
-
-@pytest.mark.parametrize(
-    "words", ["20 µg", "5 Ω", "Winkel α", "α-Strahlung", "Москва", "Καλημέρα κόσμε", "हिन्दी", "東京"]
-)
-def test_words_in_another_script_are_kept(words):
-    foreign = "".join(protect(f"Das ({words}) hier", with_other_scripts(PLACEHOLDER)).originals)
-    assert foreign == re.sub(r"\A\d+ |[A-Za-z]{2,} |-[A-Za-z]+", "", words)
-
-
-@given(st.text(st.characters(max_codepoint=0x24F), max_size=40))
-@example("ﬀﬁﬂﬃﬄﬅﬆ")
-def test_latin_text_has_no_words_in_another_script(text):
-    text = text.replace("µ", "")
-    assert protect(text, with_other_scripts(PLACEHOLDER)).originals == protect(text).originals
+def test_held_spans_continue_the_numbering_and_are_restored_at_any_position() -> None:
+    text = f"Am 30.11.2024 zahlt {symbol(0)} an {symbol(1)} 1.234,56 € und 3 Taler."
+    held = hold(text, [(text.index("30"), text.index(" zahlt")), (text.index("1.234"), text.index(" und 3"))])
+    assert held.text == f"Am {symbol(2)} zahlt {symbol(0)} an {symbol(1)} {symbol(3)} und 3 Taler."
+    said = f"{symbol(1)} {symbol(3)} {symbol(0)} {symbol(2)}"
+    assert restore(said, held.originals) == f"{symbol(1)} 1.234,56 € {symbol(0)} 30.11.2024"
+    for wrong in (said.replace(symbol(2), ""), said + symbol(2), said.replace(symbol(0), ""), said + symbol(4), ""):
+        assert restore(wrong, held.originals) is None

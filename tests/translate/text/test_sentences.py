@@ -3,13 +3,14 @@
 import gzip
 import random
 import time
+import unicodedata
 
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
 from tests.conftest import CORPORA
-from translate.text.sentences import split
+from translate.text.sentences import cut, readable, split
 
 ODD = st.text(alphabet="aZ .!?…\n\r\t\0\u2028„“\"'»)(-–1:;,\u202e😊ß", max_size=40)
 
@@ -192,3 +193,74 @@ def test_two_joined_sentences_of_a_corpus_are_split_again(language):
     rng = random.Random(0)
     pairs = [rng.sample(single, 2) for _ in range(1000)]
     assert sum(sentences(" ".join(pair), language) == pair for pair in pairs) >= 990
+
+
+@given(text=st.text(max_size=120) | st.text(alphabet="ab ,.;–\n", max_size=120), limit=st.integers(1, 31))
+def test_every_part_fits_and_the_parts_are_the_text(text, limit):
+    parts = cut(text, lambda part: len(part) <= limit)
+    assert "".join(part.text for part in parts) == text
+    assert all(len(part.text) <= limit for part in parts if part.translate)
+
+
+@pytest.mark.parametrize(
+    ("text", "parts"),
+    [
+        (
+            "Er kam spät heim, aber die Tür war offen; sie schlief schon.",
+            ["Er kam spät heim, aber die Tür war offen;", "sie schlief schon."],
+        ),
+        ("Als er spät heim kam, war die Tür noch offen", ["Als er spät heim kam,", "war die Tür noch offen"]),
+        (
+            "Der Vertrag ist i. S. d. § 247, wie jeder, kündbar.",
+            ["Der Vertrag ist i. S. d. § 247,", "wie jeder, kündbar."],
+        ),
+        ("eins zwei drei vier fünf sechs", ["eins zwei drei", "vier fünf sechs"]),
+        ("aaaaaaaaaabbbbbbbbbb", ["aaaaaaaaaa", "bbbbbbbbbb"]),
+    ],
+)
+def test_a_text_is_split_at_the_best_boundary(text, parts):
+    limit = max(map(len, parts))
+    assert [part.text for part in cut(text, lambda part: len(part) <= limit) if part.translate] == parts
+
+
+def test_a_text_that_fits_stays_whole():
+    assert [part.text for part in cut("Eins, zwei; drei.", lambda _: True)] == ["Eins, zwei; drei."]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("Der\u00a0Hund\u202fschläft", "Der Hund schläft"),
+        ("Mu\u0308nchen", "München"),
+        ("Donau\u00addampf\u200bschiff", "Donaudampfschiff"),
+        ("\u22125 °C", "-5 °C"),
+        ("a  b\tc \u00a0d\u2003 e", "a b c d e"),
+        ("  a\u00a0 ", "  a\u00a0 "),
+        ("Auf\u200clage\u200d", "Auflage"),
+        ("Oﬃziere ﬁelen ﬂach, ſtark", "Offiziere fielen flach, stark"),
+        ("\u203aNein\u2039, \u201aJa\u2018", "'Nein', 'Ja'"),
+        ("It\u00b4s \u2018here\u2019, isn`t it?", "It's 'here', isn't it?"),
+        ("isn\u2019t, a \u00b4 b", "isn\u2019t, a \u00b4 b"),
+        ("M&auml;dchen &amp; &lt;b&gt;", "Mädchen &amp; &lt;b&gt;"),
+    ],
+)
+def test_characters_that_look_the_same_are_normalised(text, expected):
+    assert readable(text) == expected
+
+
+@given(st.text(max_size=20) | st.text("a \t\u00a0\u2003", max_size=9))
+def test_normalising_twice_changes_nothing(text):
+    assert readable(readable(text)) == readable(text)
+
+
+def is_spelled(character: str) -> bool:
+    """Whether a character is a ligature or of a font of mathematics."""
+    name = unicodedata.name(character, "")
+    return character in "ſﬀﬁﬂﬃﬄﬅﬆ" or (name.startswith("MATHEMATICAL") and character >= "\U0001d400")
+
+
+@example("𝗪𝐢𝑐𝟑")
+@given(st.text(st.characters(categories=["L", "N"]), max_size=20))
+def test_no_letter_is_lost(text):
+    spelled = "".join(unicodedata.normalize("NFKC", c) if is_spelled(c) else c for c in text)
+    assert readable(text) == unicodedata.normalize("NFC", spelled)

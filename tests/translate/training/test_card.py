@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from translate.cli import main
+from translate.commands.main import main
 from translate.errors import UserError
 from translate.training import card as module
 from translate.training.card import CURVE, card

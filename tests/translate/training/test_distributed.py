@@ -17,9 +17,9 @@ from safetensors.torch import load_file
 
 import translate
 from translate.commands import train
+from translate.commands.train import Train
 from translate.corpus.batches import Batch, Position
 from translate.corpus.manifest import Mixture
-from translate.options.training import Train
 from translate.training import checkpoints
 from translate.training.distributed import SINGLE_PROCESS, Ranks
 from translate.training.loop import BatchFeed

@@ -105,9 +105,9 @@ def test_the_fast_path_learns_captions_as_the_plain_one_does(tmp_path):
     Two seeds of one path differ as much on the steep part of the curve, where 0.1 nats are ten updates.
     """
     if not (ROOT / "data/multi30k").exists():
-        pytest.skip("data/multi30k is not there; configs/multi30k-de-en.toml says where it comes from")
+        pytest.skip("data/multi30k is not there; configs/recipes/multi30k-de-en.toml says where it comes from")
     torch.set_num_threads(2)
-    config = load(ROOT / "configs/multi30k-de-en.toml", [f"data.root={ROOT / 'data/multi30k'}"])
+    config = load(ROOT / "configs/recipes/multi30k-de-en.toml", [f"data.root={ROOT / 'data/multi30k'}"])
     pairs = prepare(config, tmp_path / "prepared", lambda message: None).train
     half, plain = curves(pairs, resolve("small", {"dropout": 0.1}, 8000), 1024, torch.bfloat16)
     difference = by_fifties(half - plain)

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from safetensors.torch import load_file
 
 from transformer.checkpoint_io import CheckpointError
-from translate.cli import main
+from translate.commands.main import main
 from translate.errors import UserError
 from translate.models import folder as model_folder
 from translate.training import checkpoints
@@ -88,7 +88,7 @@ def test_a_really_full_disk_gives_a_one_sentence_error_and_the_run_resumes_later
     config = write_experiment(**settings)
     (tmp_path / "disk").mkdir()
     # The disk seems to have room when training begins; others fill it later.
-    code = "import shutil, sys; from translate.cli import main; disk = shutil.disk_usage('/'); "
+    code = "import shutil, sys; from translate.commands.main import main; disk = shutil.disk_usage('/'); "
     code += "shutil.disk_usage = lambda path: disk._replace(free=2**40); sys.exit(main())"
     arguments = [tmp_path / "disk", sys.executable, config, tmp_path / "prepared", code]
     environment = {**os.environ, "OMP_NUM_THREADS": "1", "PYTHONPATH": os.pathsep.join(p for p in sys.path if p)}

@@ -14,11 +14,12 @@ from tests.translate.training.test_loop import metrics
 from transformer.checkpoint_io import load_config
 from transformer.model import Transformer
 from translate.commands import prepare, train
+from translate.commands.prepare import Prepare
+from translate.commands.train import Train
 from translate.corpus.prepare import Prepared
 from translate.errors import UserError
 from translate.models import folder as model_folder
 from translate.models.folder import ModelFolder, TranslationSpec
-from translate.options.training import Prepare, Train
 from translate.training.loop import Trainer
 from translate.training.parent import Parent
 

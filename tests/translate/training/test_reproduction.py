@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 import torch
 
-from translate.cli import EXIT_DIFFERENT, EXIT_MISTAKE, main
 from translate.commands import train
-from translate.options.training import Train
+from translate.commands.main import EXIT_MISTAKE, main
+from translate.commands.train import EXIT_DIFFERENT, Train
 from translate.training.loop import Trainer
 from translate.training.reproduction import Original, first_difference
 from translate.training.run import Run, environment

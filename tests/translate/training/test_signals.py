@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from translate.cli import main
+from translate.commands.main import main
 from translate.corpus import prepare
 from translate.errors import Terminated
 from translate.training.loop import terminable

@@ -103,7 +103,7 @@ def test_tensorboard_does_not_change_the_run(toy):
 
 
 def test_a_missing_package_is_reported_before_preparation(toy, monkeypatch, capsys):
-    from translate.cli import main
+    from translate.commands.main import main
 
     monkeypatch.setattr(reporting.importlib.util, "find_spec", lambda name: None)
     with pytest.raises(UserError, match=r"pip install '\.\[tensorboard\]'"):

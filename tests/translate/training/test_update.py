@@ -1,6 +1,8 @@
 """One update is independent of the split into micro-batches, and a non-finite loss changes nothing."""
 
 import copy
+import itertools
+import sys
 
 import numpy as np
 import pytest
@@ -10,7 +12,7 @@ from transformer.config import ModelConfig
 from transformer.loss import smoothed_nll
 from transformer.model import Transformer
 from translate.config.schema import TrainingConfig
-from translate.corpus.batches import Batch, collate
+from translate.corpus.batches import Batch, Position, collate
 from translate.corpus.tokens import EncodedPairs
 from translate.training.optimizer import new_optimizer
 from translate.training.update import Updater, batch_loss, mean_nll
@@ -126,3 +128,32 @@ def test_held_out_loss_is_a_mean_over_tokens_however_they_are_batched(model, pai
     one = mean_nll(model, [batch_of(pairs, 0, 1, 2, 3, 4)], torch.float32)
     many = mean_nll(model, [batch_of(pairs, i) for i in range(5)], torch.float32)
     assert one == pytest.approx(many, rel=1e-6)
+
+
+def test_the_host_reads_values_once_in_an_update_and_once_in_a_report(toy, monkeypatch):
+    """Each read waits for a GPU; the number of micro-batches must not matter.
+
+    Reads inside `transformer` are in branches for the CPU.
+    """
+    trainer = toy.trainer("run", accumulate=3)
+    reads = []
+
+    def counted(name):
+        read = getattr(torch.Tensor, name)
+
+        def count(self, *arguments, **options):
+            if "/transformer/" not in sys._getframe(1).f_code.co_filename:
+                reads.append(name)
+            return read(self, *arguments, **options)
+
+        return count
+
+    for name in ("item", "tolist", "cpu", "numpy", "__bool__", "__int__", "__float__"):
+        monkeypatch.setattr(torch.Tensor, name, counted(name))
+    for group, _ in itertools.islice(trainer.feed._updates(Position()), 4):
+        reads.clear()
+        trainer._update(group)
+        assert reads == ["tolist"]
+    reads.clear()
+    trainer._count_flops()
+    assert len(reads) == 1

@@ -12,7 +12,7 @@ out. A hash of the English side assigns a sentence to its split, so the splits s
 seeds and sizes; `MISSION`, the question of the demonstration, is always in training.
 
 lexicon.toml holds the words, the inflections and the patterns of sentences; `lexicon` reads them, `clauses` puts words
-in order, `choices` draws phrases and clauses at random, `sentences` makes sentences of them.
+in order, `sentences` draws phrases, clauses and sentences at random.
 """
 
 import hashlib
@@ -20,9 +20,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Literal
 
-from translate.corpus.grammar.choices import Chooser
 from translate.corpus.grammar.lexicon import Pair
-from translate.corpus.grammar.sentences import sentence
+from translate.corpus.grammar.sentences import Chooser, sentence
 from translate.errors import UserError
 from translate.files import sha256
 

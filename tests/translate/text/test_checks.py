@@ -1,0 +1,210 @@
+"""Text without words, loops, copied sources and missing numbers are detected; ordinary text passes."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from translate.corpus.grammar import generate
+from translate.text.checks import capitalisations, echoes, has_words, is_overlong, loops, missing_numbers
+from translate.text.placeholders import symbol
+from translate.text.translation import Translation
+
+GRAMMAR = generate("train", 300, 3)
+
+
+@pytest.mark.parametrize("text", ["", " ", "...", "?!", "3,50", "12.5.2024", "- 7 -", "🙂🙃", "§ 3", "→", "\0", "1️⃣"])
+def test_text_without_letters_has_no_words(text: str) -> None:
+    assert not has_words(text)
+
+
+@pytest.mark.parametrize("text", ["a", "3 km", "漢字", "ß", "🙂 ja"])
+def test_a_letter_of_any_script_is_a_word(text: str) -> None:
+    assert has_words(text)
+
+
+@pytest.mark.parametrize(
+    ("output", "source"),
+    [
+        ("no no no", "nein"),
+        ("No, no, no, no, no.", "Nein, nein."),
+        ("the man and the man and the man and the man", "der Mann und die Frau"),
+        ("Hahahahahahahahaha", "Ha"),
+        ("in the house of the cat, in the house of the dog, in the house of the cow", "im Haus der Katze"),
+        ("Good morning. Good morning. Good morning.", "Guten Morgen."),
+    ],
+)
+def test_repetition_that_is_not_in_the_source_is_a_loop(output: str, source: str) -> None:
+    assert loops(output, source)
+
+
+@pytest.mark.parametrize(
+    ("output", "source"),
+    [
+        ("", ""),
+        ("Hello", "Hallo"),
+        ("very, very good", "sehr gut"),
+        ("No, no, no!", "Nein, nein, nein!"),
+        ("Nein, nein, nein, nein.", "No, no, no."),
+        ("no no no no no", "nein nein nein nein nein"),
+        ("Hahahahahahahahaha", "Hahahahahahahahaha"),
+        ("1000000000000", "1000000000000"),
+        ("He ran and ran.", "Er lief und lief."),
+        ("A rose is a rose is a rose.", "Eine Rose ist eine Rose ist eine Rose."),
+    ],
+)
+def test_legitimate_repetition_is_not_a_loop(output: str, source: str) -> None:
+    assert not loops(output, source)
+
+
+@given(st.lists(st.sampled_from(["ja", "nein", "der Hund", "3", "-"]), max_size=30).map(" ".join))
+def test_a_text_is_never_a_loop_compared_with_itself(text: str) -> None:
+    assert not loops(text, text)
+
+
+@given(st.text(min_size=1, max_size=9).filter(has_words), st.integers(5, 30))
+def test_repeated_words_are_a_loop(text: str, n: int) -> None:
+    if any(character.isalnum() for character in text):
+        assert loops(" ".join([f"a{text}"] * n), "etwas anderes")
+
+
+def test_correct_translations_are_neither_loops_nor_echoes_nor_too_long() -> None:
+    for german, english in GRAMMAR:
+        assert not echoes(english, german)
+        assert not loops(english, german)
+        n_source, tokens = len(german.split()), tuple(english.split())
+        assert not is_overlong(Translation(english, tokens=tokens, n_segments=1, n_source_tokens=n_source))
+
+
+def test_a_translation_of_more_than_twice_the_tokens_of_its_source_is_overlong() -> None:
+    def of_length(n: int, n_segments: int = 1) -> bool:
+        found = Translation("", tokens=("a",) * n, n_segments=n_segments, n_source_tokens=5)
+        return is_overlong(found)
+
+    assert [of_length(18), of_length(19), of_length(27, 2), of_length(28, 2)] == [False, True, False, True]
+    assert not is_overlong(Translation("copied"))
+
+
+def test_an_output_with_the_words_of_its_source_is_an_echo() -> None:
+    for text in ("This is English", "qwe rtz uio pas", "Das ist Das hier"):
+        assert echoes(text.upper(), text)
+    assert echoes("The Hund schläft im Garten", "Der Hund schläft im Garten.")
+    for output, source in (
+        ("I love New York City.", "Ich liebe New York City."),
+        ("Mr Smith is in New York.", "Herr Smith ist in New York."),
+        ("Tom Miller", "Tom Miller"),
+        ("1 2 3 4", "1 2 3 4"),
+        ("", ""),
+        ("⟦1⟧ ⟦2⟧ ⟦3⟧", "⟦1⟧ ⟦2⟧ ⟦3⟧"),
+    ):
+        assert not echoes(output, source)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("HALLO!", "Hallo!"),
+        ("STRAßE", "Straße"),
+        ("GROẞER", "Großer"),
+        ("30 ÄPFEL", "30 Äpfel"),
+        ("\u201eHALLO, DU!\u201c", "\u201eHallo, du!\u201c"),
+        ("IBAN: DE89 3704", "Iban: DE89 3704"),
+        ("PASSWORT: QWERTZ7", "Passwort: QWERTZ7"),
+        ("NACH COVID-19 UND A-7", "Nach COVID-19 und A-7"),
+        ("DIE 20-JÄHRIGE", "Die 20-jährige"),
+        *((text, text) for text in ("Hallo", "USA", "NATO", "3 KM", "A", "")),
+    ],
+)
+def test_text_in_capitals_is_lowered_and_abbreviations_are_not(text: str, expected: str) -> None:
+    assert capitalisations(text, "en") == list(dict.fromkeys([expected, text]))
+
+
+def test_a_few_german_words_in_lower_case_are_capitalised_too() -> None:
+    assert capitalisations("guten morgen", "de") == ["guten morgen", "Guten Morgen"]
+    assert capitalisations("GUTEN MORGEN", "de") == ["Guten morgen", "GUTEN MORGEN"]
+    for text in ("Guten morgen", "es war einmal ein kleiner hund im", "", "3"):
+        assert capitalisations(text, "de") == [text]
+    assert capitalisations("good morning", "en") == ["good morning"]
+
+
+def lost(output: str, source: str, target: str = "en") -> list[str]:
+    """The numbers of the source that the output lacks."""
+    return [source[start:stop] for start, stop in missing_numbers(output, source, target)]
+
+
+@pytest.mark.parametrize(
+    ("source", "target"),
+    [
+        ("Am 3. Mai kommen 12 Leute.", "Twelve people come on the third of May."),
+        ("Der 15. Mai 2024.", "May 15th, 2024."),
+        ("Am 30.11.2024 und am 3.10. frei", "Closed on November 30, 2024 and October 3"),
+        ("Es kostet 1.234,56 €.", "It costs 1,234.56 euros."),
+        ("Es kostet 1.234,56 €.", "It costs € 1.234,56."),
+        ("Es kostet 19,99 €", "It costs 19 euros 99"),
+        ("50% und 50 %", "50 per cent and 50%"),
+        ("Die A4 und B52 um 14:35.", "The A4 and B52 at 14:35."),
+        ("Tel. 030 1234567", "Phone 030 1234567"),
+        ("Um 18 Uhr oder 0:30 Uhr.", "At 6 o'clock in the evening or 12:30 a.m."),
+        ("Um 14.30 Uhr oder 24 Uhr", "At 14:30 or 24"),
+        ("UM 18.00 UHR", "At 6 p.m."),
+        ("20⟦1⟧30 Stück", "20⟦1⟧30 pieces"),
+        ("20 Leute und 21 Hunde", "Twenty people and twenty-one dogs"),
+        ("Im Jahr 1984 waren es 2000 von 125.", "In nineteen eighty-four, two thousand of a hundred and twenty-five."),
+        ("Am 20. Mai", "On the twentieth of May"),
+        ("Ein 30-jähriger hat das 20-fache.", "A thirty-year-old man has it twentyfold."),
+        ("3 % in Zimmer Nr. 5", "three per cent in room number five"),
+        ("Es sind 1250 m und 1 250 m", "It is 1,250 m and 1250 m"),
+        ("Etwa 3,5 Mio. und 118,8 Tausend", "About 3,500,000 and 118,800"),
+        ("Windows 8.1 und 2 GB", "Windows 8,1 and 2 GB"),
+        ("Nur 1 Hund", "Only a dog"),
+    ],
+)
+def test_numbers_in_any_correct_form_are_not_missing(source: str, target: str) -> None:
+    assert lost(target, source) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "output", "target"),
+    [
+        ("About 3.5 million at 6:30 p.m.", "Etwa 3,5 Millionen um 18.30 Uhr", "de"),
+        ("At 9pm", "Ab 21:00 Uhr", "de"),
+        ("3.5 million for 20 %", "3,5 millions pour vingt pour cent de 20", "fr"),
+        ("1.234 Euro und 30 Leute", "1\u202f234 euros et 30", "fr"),
+        ("50 von 1.234.567", "50 sur 1 234 567", "fr"),
+        ("30 people at 12:30 a.m.", "dreißig Leute um 0.30 Uhr", "de"),
+    ],
+)
+def test_other_languages_and_clock_formats_are_not_missing_numbers(text: str, output: str, target: str) -> None:
+    assert lost(output, text, target) == []
+    assert lost(output.replace("3", "4").replace("2", "4"), text, target)
+
+
+@pytest.mark.parametrize(
+    ("source", "target", "expected"),
+    [
+        ("Am 30.11.2024 um 18:00", "At 18:00", ["30.11.2024"]),
+        ("50 von 50", "50 of all", ["50"]),
+        ("Es kostet 12,50 Euro.", "It costs 1250 euros.", ["12,50"]),
+        ("20 Leute", f"{symbol(19)} people", ["20"]),
+        ("Im Jahr 2024", "In 2023", ["2024"]),
+        ("Windows 8.1 und 2 GB", "Windows 8 and two GB", ["8.1"]),
+        ("Räume 101,102,103", "Rooms 101,102", ["101,102,103"]),
+        ("Konto 123.456.789", "Account 123.456", ["123.456.789"]),
+        ("21 Leute", "twenty people", ["21"]),
+        ("50 und 50", "50 und 1 234", ["50"]),
+        ("Um 18.30 Uhr", "At 7:30 p.m.", ["18.30"]),
+        ("Es sind 12,5 % und € 300.", "It is some.", ["12,5 %", "€ 300"]),
+        ("8" * 5000, "8", ["8" * 5000]),
+    ],
+)
+def test_missing_numbers_are_found_with_the_signs_beside_them(source: str, target: str, expected: list[str]) -> None:
+    assert lost(target, source) == expected
+
+
+@given(st.text(max_size=60) | st.text("12 .,:/€%kU'⟦⟧\u0663", max_size=20))
+def test_a_copy_has_all_numbers(text: str) -> None:
+    assert lost(text, text, "fr") == []
+
+
+def test_a_german_compound_contains_its_number() -> None:
+    assert lost("eine hundertjährige Mauer", "a 100-year-old wall", "de") == []
+    assert lost("eine tausendjährige Mauer", "a 100-year-old wall", "de") == ["100"]

@@ -1,0 +1,419 @@
+"""Read text, and write its translation: from the command line, files, pipes or a prompt, to stdout or a file.
+
+A growing file (`--resume`) can be continued after any interruption. Beside NAME stands .NAME.resume, which records the
+number of complete windows, their size in bytes, and the source and settings that produced them. It is written after
+each window, once the window's text is on the disk. To continue, the file is cut to the recorded size, and the source is
+read again up to there without translating it, so that no format has to save a state. The record stays when NAME is
+complete, so that the same command can tell a finished translation from another file.
+"""
+
+import contextlib
+import os
+import shutil
+import stat
+import sys
+from codecs import BOM_UTF8
+from collections import deque
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import asdict, dataclass
+from io import BufferedReader, BytesIO, TextIOWrapper
+from pathlib import Path
+from typing import Annotated, TextIO
+
+from translate.corpus.lines import decode_line
+from translate.errors import UserError, say
+from translate.files import read_json, write_json
+from translate.options import FILES, MODEL, Beam, JsonLines, Model, Threads, argument, file_option, flag, option
+
+HISTORY_LENGTH = 1000  # lines
+
+_CHUNK = 2**16  # bytes read at a time, about a thousand sentences
+
+
+@dataclass(frozen=True, kw_only=True)
+class Translating:
+    """The options that both verbs have: the model, the text, and where its translation goes."""
+
+    sentences: Annotated[list[str] | None, argument("SENTENCE", "Text to translate [default: standard input].")] = None
+    model: Model = None
+    from_language: Annotated[
+        str | None, option(MODEL, "LANGUAGE", "Language of the text; auto guesses it.", "--from")
+    ] = None
+    to_language: Annotated[str | None, option(MODEL, "LANGUAGE", "Language to translate into.", "--to")] = None
+    input: Annotated[Path | None, file_option("--input", "Read this file.")] = None
+    output: Annotated[Path | None, file_option("--output", "Write this file.")] = None
+    force: Annotated[bool, flag(FILES, "--force", "Overwrite the output file.")] = False
+    as_json: JsonLines = False
+    beam: Beam = None
+    threads: Threads = None
+
+
+def check_page(page: Path, *, force: bool) -> None:
+    """Raise UserError unless a page can be written to this file; an existing one needs `force`."""
+    if page.is_dir():
+        raise UserError(f"{page}: is a folder; name a file")
+    if page.exists() and not force:
+        raise UserError(f"{page}: exists already; name another file, or add --force to overwrite it")
+    if not page.parent.is_dir():
+        raise UserError(f"{page}: its folder does not exist; make {page.parent} first")
+
+
+def check_paths(options: Translating, *, resume: bool = False) -> None:
+    """Raise UserError if the files contradict each other or the sentences, or would overwrite something.
+
+    With `resume`, the output is written in place, from where an earlier process stopped.
+    """
+    source, output = options.input, options.output
+    if options.sentences and source:
+        raise UserError("sentences and --input exclude each other; leave one out")
+    if resume and (source is None or output is None):
+        raise UserError("--resume works from a file to a file; name both with --input and --output")
+    if output is None:
+        return
+    exists = output.exists()
+    if source and exists and source.exists() and os.path.samefile(source, output):
+        raise UserError(f"{output}: is the input too; name another file with --output")
+    if output.is_dir():
+        raise UserError(f"{output}: is a folder; name a file with --output")
+    if resume and ((exists and not output.is_file()) or (source and not source.is_file())):
+        raise UserError("--resume needs regular files; leave it out for pipes and devices")
+    if output.is_file() and not options.force and not resume:
+        raise UserError(f"{output}: exists already; name another file, or add --force to overwrite it")
+
+
+class ArrivingLines:
+    """Decoded lines of a file or pipe; UserError names the first line that is not UTF-8.
+
+    Only "\\n" ends a line. A "\\r" before it is white space of the line, which translation keeps.
+
+    Attributes:
+        mark: the byte order mark if the text begins with one, which is not part of the first line; else "".
+        n_bytes: number of bytes read so far.
+        size: number of bytes of a regular file, else None.
+    """
+
+    def __init__(self, file: BufferedReader | BytesIO, name: str) -> None:
+        self.mark, self.n_bytes, self.size = "", 0, _size(file)
+        self._file, self._name = file, name
+        self._waiting: deque[bytes] = deque()
+
+    def __iter__(self) -> Iterator[str]:
+        n = 0
+        for n, line in enumerate(self._raw(), start=1):
+            if n == 1 and line.startswith(BOM_UTF8):
+                self.mark = "\ufeff"
+            ended = line.endswith(b"\n")
+            yield decode_line(line[:-1] if ended else line, self._name, n) + ("\n" if ended else "")
+
+    def _raw(self) -> Iterator[bytes]:
+        begun: list[bytes] = []  # chunks of an unfinished line; joined only once, as a line may be very long
+        while data := self._file.read1(_CHUNK):
+            self.n_bytes += len(data)
+            *lines, rest = data.split(b"\n")
+            if lines:
+                lines[0] = b"".join([*begun, lines[0]])
+                begun = []
+                self._waiting.extend(lines)
+            if rest:
+                begun.append(rest)
+            while self._waiting:
+                yield self._waiting.popleft() + b"\n"
+        if begun:
+            yield b"".join(begun)
+
+    def at_hand(self) -> bool:
+        """True if a whole line is waiting, or the input is a regular file."""
+        return self.size is not None or bool(self._waiting)
+
+
+class TypedLines:
+    """Lines typed or pasted at a prompt, until Ctrl-D; Ctrl-C discards what is typed, and ends if repeated.
+
+    Attributes:
+        mark: "", as typed text has no byte order mark.
+        name: shown before the prompt's angle bracket.
+    """
+
+    mark = ""
+
+    def __init__(self) -> None:
+        self.name = ""
+        self._waiting: deque[str] = deque()
+
+    def __iter__(self) -> Iterator[str]:
+        say("type a sentence and press Enter; Ctrl-D ends")
+        for entry in self.entries():
+            self._waiting.extend(entry)
+            while self._waiting:
+                yield self._waiting.popleft() + "\n"
+
+    def entries(self) -> Iterator[list[str]]:
+        """Yield the lines of each entry: one that was typed, or all that were pasted together."""
+        is_interrupted = False
+        # If stdout is not a terminal, the prompt would become part of the output.
+        is_shown = sys.stdout.isatty()
+        with _history():
+            while True:
+                try:
+                    text = input(f"{self.name}> " if is_shown else "")
+                    text.encode("utf-8")  # some locales turn undecodable bytes into surrogates
+                except KeyboardInterrupt:
+                    if is_interrupted:
+                        raise
+                    is_interrupted = True
+                    print(file=sys.stderr)
+                    say("Ctrl-D ends, as does Ctrl-C once more")
+                    continue
+                except (UnicodeDecodeError, UnicodeEncodeError) as error:
+                    say(f"the typed text is not {error.encoding}; set the terminal to UTF-8")
+                    continue
+                except EOFError:
+                    if is_shown:
+                        print(file=sys.stderr)  # so that the shell's prompt begins a new line
+                    return
+                is_interrupted = False
+                yield text.split("\n")
+
+    def at_hand(self) -> bool:
+        """True if more pasted lines are waiting."""
+        return bool(self._waiting)
+
+
+Lines = ArrivingLines | TypedLines  # each ends with "\n"; only the last one may lack it
+
+
+def open_lines(options: Translating) -> Lines:
+    """Return the lines of the sentences, of the input file, or else of stdin; UserError if they cannot be read."""
+    if options.sentences:
+        return given_lines(options.sentences)
+    if options.input:
+        return ArrivingLines(_opened(options.input), str(options.input))
+    if sys.stdin is None:
+        raise UserError("stdin is closed; give a sentence, or a file with --input")
+    return TypedLines() if sys.stdin.isatty() else ArrivingLines(sys.stdin.buffer, "stdin")  # type: ignore[arg-type]
+
+
+def given_lines(texts: Iterable[str]) -> ArrivingLines:
+    """Return texts of the command line or of the prompt as lines."""
+    text = "".join(f"{text}\n" for text in texts)
+    # Undecodable bytes are surrogates here; encoded, they are refused like those of a file.
+    return ArrivingLines(BytesIO(text.encode("utf-8", sys.getfilesystemencodeerrors())), "the text")
+
+
+def ended(lines: Iterable[str]) -> Iterator[str]:
+    """The lines, with "\\n" added to the last one if it lacks it."""
+    return (line if line.endswith("\n") else f"{line}\n" for line in lines)
+
+
+def _opened(path: Path) -> BufferedReader:
+    try:
+        return path.open("rb")
+    except OSError as error:
+        raise UserError(f"{path}: cannot be read: {error.strerror}; name another file with --input") from error
+
+
+def _size(file: BufferedReader | BytesIO) -> int | None:
+    """Return the bytes of a regular file, else None."""
+    try:
+        found = os.fstat(file.fileno())
+    except OSError:  # an object without a file descriptor
+        return None
+    return found.st_size if stat.S_ISREG(found.st_mode) else None
+
+
+def history_file() -> Path:
+    """Return the path of the prompt's history, which follows the XDG base directory specification.
+
+    RuntimeError if there is no home folder.
+    """
+    state = os.environ.get("XDG_STATE_HOME")
+    return (Path(state) if state else Path.home() / ".local" / "state") / "translate" / "history"
+
+
+def is_first_session() -> bool:
+    """True if nothing was ever typed at the prompt of this user."""
+    try:
+        return not history_file().exists()
+    except RuntimeError:  # there is no home folder to remember it in
+        return False
+
+
+@contextlib.contextmanager
+def _history() -> Iterator[None]:
+    """Line editing for `input`, with a history that is kept between sessions if it can be written."""
+    try:
+        import readline
+
+        readline.parse_and_bind("set enable-bracketed-paste on")  # several pasted lines are one entry
+        path = history_file()
+    except (ImportError, RuntimeError):  # Windows has no readline, and some users have no home folder
+        yield
+        return
+    with contextlib.suppress(OSError):
+        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        readline.read_history_file(path)
+    readline.set_history_length(HISTORY_LENGTH)
+    try:
+        yield
+    finally:
+        with contextlib.suppress(OSError):
+            readline.write_history_file(path)
+            path.chmod(0o600)  # private to the user
+
+
+class Output:
+    """A destination for windows of text; this one writes all of them to an open file.
+
+    Attributes:
+        n_done: number of windows that an earlier process has written; they are skipped.
+    """
+
+    n_done = 0
+
+    def __init__(self, file: TextIO) -> None:
+        self._file = file
+
+    def wants(self, n: int) -> bool:
+        """True if window `n`, counted from 1, must be written."""
+        return True
+
+    def write(self, text: str) -> None:
+        """Add text to the window."""
+        self._file.write(text)
+
+    def end_window(self) -> None:
+        """Complete the window."""
+        self._file.flush()  # a reader may wait for the answer
+
+
+@dataclass(frozen=True)
+class Progress:
+    """Content of the .resume file."""
+
+    windows: int
+    bytes: int
+    settings: dict[str, object]
+    complete: bool = False
+
+
+class GrowingFile(Output):
+    """A file to which complete windows are appended.
+
+    Args:
+        place: the file.
+        settings: everything that determines the text, as plain data; a file with other settings is not continued.
+        force: start from the beginning and discard existing content.
+
+    Raises UserError if the file cannot be continued.
+    """
+
+    def __init__(self, place: Path, settings: Mapping[str, object], *, force: bool) -> None:
+        self.place, self.beside = place, place.with_name(f".{place.name}.resume")
+        self.settings = dict(settings)
+        progress = None if force else self._progress()
+        self.n_done = progress.windows if progress else 0
+        self._size = progress.bytes if progress else 0
+        self._is_complete = progress is not None and progress.complete
+
+    def _progress(self) -> Progress | None:
+        """Return the progress of an earlier process; None if there is none."""
+        size = self.place.stat().st_size if self.place.exists() else 0
+        try:
+            progress = Progress(**read_json(self.beside)) if self.beside.exists() else None
+        except (ValueError, TypeError) as error:
+            raise UserError(f"{self.beside}: damaged; start again with --force") from error
+        if progress is None or (progress.complete and size != progress.bytes):  # another program wrote it since
+            if size:
+                raise UserError(
+                    f"{self.place}: exists already and is not an unfinished translation; name another file, or add "
+                    "--force to overwrite it"
+                )
+            return None
+        for key, value in self.settings.items():
+            if progress.settings.get(key) != value:
+                raise UserError(
+                    f"{self.place}: was begun with another {key}: {progress.settings.get(key)}, not {value}; use the "
+                    "same, or start again with --force"
+                )
+        if size < progress.bytes:
+            raise UserError(f"{self.place}: is shorter than it was; start again with --force")
+        return progress
+
+    @contextlib.contextmanager
+    def opened(self) -> Iterator["GrowingFile"]:
+        """Yield this output, cut to its complete windows; record that it is complete when the block ends."""
+        if self._is_complete:
+            say(f"{self.place}: is complete already")
+        try:
+            descriptor = os.open(self.place, os.O_RDWR | os.O_CREAT, 0o666)
+        except OSError as error:
+            raise _unwritable(self.place, error) from error
+        with open(descriptor, "r+", encoding="utf-8", newline="\n") as file:
+            file.truncate(self._size)
+            file.seek(0, os.SEEK_END)
+            self._file = file
+            self._save()
+            yield self
+        self._save(complete=True)
+
+    def wants(self, n: int) -> bool:
+        """True for windows that are not in the file yet."""
+        return n > self.n_done
+
+    def end_window(self) -> None:
+        """Write the window to the disk, then record it."""
+        self._file.flush()
+        os.fsync(self._file.fileno())
+        self._size = os.fstat(self._file.fileno()).st_size
+        self.n_done += 1
+        self._save()
+
+    def _save(self, *, complete: bool = False) -> None:
+        progress = Progress(self.n_done, self._size, self.settings, complete)
+        write_json(self.beside, asdict(progress), durable=True)
+
+
+def writable(output: Path | None) -> AbstractContextManager[TextIO]:
+    """Open the output file, or stdout, in UTF-8 with "\\n" as line end on every system.
+
+    A file is written under a temporary name and renamed when it is complete, so that a failure keeps an earlier file.
+    """
+    if output is None:
+        if sys.stdout is None:
+            raise UserError("stdout is closed; name a file with --output")
+        if isinstance(sys.stdout, TextIOWrapper):
+            sys.stdout.reconfigure(encoding="utf-8", newline="\n")
+        return nullcontext(sys.stdout)
+    try:
+        if output.exists() and not output.is_file():  # a pipe, which may have no other name, or a device
+            return output.open("w", encoding="utf-8", newline="\n")
+        place = output.resolve()  # a symbolic link stays one
+        if place.exists():
+            place.open("ab").close()  # fails if the file is read-only, which renaming would ignore
+        partial = place.with_name(f".{place.name}.partial")
+        return _moved_when_complete(partial.open("w", encoding="utf-8", newline="\n"), partial, place)
+    except OSError as error:
+        raise _unwritable(output, error) from error
+
+
+def _unwritable(output: Path, error: OSError) -> UserError:
+    return UserError(f"{output}: cannot be written: {error.strerror}; name another file with --output")
+
+
+@contextlib.contextmanager
+def _moved_when_complete(file: TextIO, partial: Path, place: Path) -> Iterator[TextIO]:
+    """Yield `file`, open at `partial`; after a failure a partial translation is kept there and named."""
+    try:
+        with file:
+            yield file
+        if place.exists():
+            shutil.copymode(place, partial)
+        partial.replace(place)
+        place.with_name(f".{place.name}.resume").unlink(missing_ok=True)  # of a file that was here before
+    except BaseException:
+        if partial.stat().st_size:
+            say(f"{partial} holds the translation up to the failure")
+        else:
+            partial.unlink()
+        raise

@@ -1,0 +1,274 @@
+"""The command `translate`: its verbs, and an exit code for every error.
+
+A verb is a module of this package with its options and a function `run`; it is imported when it runs, so that help is
+printed at once. What begins with no verb is translated: `translate "Guten Morgen"` is short for
+`translate text "Guten Morgen"`.
+"""
+
+import errno
+import os
+import sys
+from collections.abc import Sequence
+from importlib import import_module
+from io import TextIOWrapper
+from pathlib import Path
+from typing import Any
+
+from transformer.config import ConfigError
+from translate.errors import Terminated, UserError, say
+from translate.machine import set_up_threads
+from translate.options import HELP, UnknownOptionError, help_text, names_of, parse, sections
+
+EXIT_MISTAKE = 2
+EXIT_INTERRUPTED, EXIT_PIPE_CLOSED, EXIT_TERMINATED = 130, 141, 143  # 128 + the signal, as in a shell
+
+# Each verb with the first sentence of its help.
+GROUPS = {
+    "Translate": {
+        "text": "Translate sentences, a file or standard input.",
+        "decode": "Translate line by line, with options for research.",
+    },
+    "Train": {
+        "prepare": "Clean the corpus, train a tokenizer and store token ids.",
+        "train": "Train a model; prepares the corpus first if needed.",
+        "average": "Average the weights of several checkpoints into one model.",
+    },
+    "Serve": {
+        "serve": "Serve translations with the API of LibreTranslate.",
+        "keys": "Create, list and revoke the API keys of a server.",
+    },
+    "Compare": {
+        "evaluate": "Compute BLEU, chrF++ and TER, by default on the run's test sets.",
+        "compare": "Write a page that shows where two systems differ.",
+        "score": "Compute the probability of given translations.",
+        "experiment": "Run a grid of experiments and print its table.",
+    },
+    "Understand": {
+        "explain": "Draw attention, search, embeddings, positions or learning rates.",
+        "data": "Examine the corpus of an experiment before training.",
+        "cost": "Compute parameters, FLOPs, time and energy of an experiment.",
+        "plot": "Draw learning curves of runs, or the chart of a grid.",
+        "doctor": "Show versions, hardware, speed and missing packages.",
+    },
+    "Models": {
+        "models": "List the installed models and runs, or show the card of one.",
+        "compress": "Store a model's weights in fewer bits.",
+        "export": "Export a model to CTranslate2, Hugging Face or Argos Translate.",
+        "import": "Import a model of Hugging Face Marian, fairseq or JoeyNMT.",
+    },
+}
+VERBS = tuple(verb for verbs in GROUPS.values() for verb in verbs)
+
+_SUMMARY = """
+Train a Transformer on your own text and translate with it.
+
+translate "Guten Morgen" is short for translate text "Guten Morgen".
+"""
+_OPTIONS = (
+    ("--version", "Show the version and exit."),
+    ("--debug", "Show tracebacks, like TRANSLATE_DEBUG=1."),
+    ("--completion", "Print a script for completion; name a shell: bash, zsh or fish."),
+    HELP,
+)
+_MODULES = {"import": "import_model"}  # "import" is a keyword
+# Remedies for errors of the operating system, whose own text names none.
+_REMEDIES = {
+    errno.EEXIST: "it is not a folder; name another",
+    errno.ENOTDIR: "a part of the path is not a folder; name another",
+}
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one command and return the exit code.
+
+    0 is success, 1 a repeated run with a different result or a failed run of a grid, 2 a mistake of the user, 130
+    Ctrl-C, 141 a closed pipe and 143 SIGTERM.
+    """
+    set_up_threads()
+    _settle_streams()
+    arguments, debug = _without_debug(sys.argv[1:] if arguments is None else arguments)
+    try:
+        code = _run(with_verb(arguments))
+        if sys.stdout is not None:
+            sys.stdout.flush()
+        return code
+    except Terminated:
+        return EXIT_TERMINATED
+    except KeyboardInterrupt:
+        return EXIT_INTERRUPTED
+    except BrokenPipeError:
+        return EXIT_PIPE_CLOSED
+    except _mistakes() as error:
+        if debug:
+            raise
+        say(_sentence(error))
+        return EXIT_MISTAKE
+    finally:
+        _settle_stdout()
+
+
+def with_verb(arguments: list[str]) -> list[str]:
+    """Return the arguments with the verb `text` in front, unless they begin with a verb.
+
+    A single lower-case word that differs from a verb by one letter or two swapped ones is a misspelt verb, for which
+    UserError suggests the verb; so are "help" and "version", alone or before verbs. Words with capitals and arguments
+    of several words are sentences.
+    """
+    first = arguments[0] if arguments else ""
+    if first in VERBS or first in ("-h", "--help", "--version", "--completion"):
+        return arguments
+    if first in ("help", "version") and {*VERBS} >= {*arguments[1:]}:
+        raise UserError(f"{first!r} is not a verb; did you mean '--{first}'? To translate it: translate text {first}")
+    if first.isalpha() and first.islower():
+        import difflib
+
+        near = difflib.get_close_matches(first, VERBS, n=1, cutoff=0.8)
+        if near and abs(len(near[0]) - len(first)) <= 1:
+            raise UserError(
+                f"{first!r} is not a verb; did you mean {near[0]!r}? To translate it: translate text {first}"
+            )
+    return ["text", *arguments]
+
+
+def _run(arguments: list[str]) -> int:
+    """Do what the first argument says, and return the exit code."""
+    verb, *rest = arguments
+    if verb in ("-h", "--help"):
+        print(program_help(), end="")
+        return 0
+    if verb == "--version":
+        print(f"translate {_version()}")
+        return 0
+    if verb == "--completion":
+        print(completion(rest), end="")
+        return 0
+    module = import_module(f"translate.commands.{_MODULES.get(verb, verb)}")
+    if {"-h", "--help"} & {*rest[: rest.index("--") if "--" in rest else None]}:
+        print(help_text(options_of(verb), verb), end="")
+        return 0
+    try:
+        options = parse(options_of(verb), verb, rest)
+    except UnknownOptionError as error:
+        if verb == "text" and error.name in names_of(options_of("decode")):
+            raise UserError(
+                f"translate text has no option {error.name}; use translate decode, which has the options for research"
+            ) from error
+        raise
+    code: int | None = module.run(options)
+    return code or 0
+
+
+def options_of(verb: str) -> type[Any]:
+    """Return the class of a verb's options, which has its name; imports the verb's module."""
+    found: type[Any] = getattr(import_module(f"translate.commands.{_MODULES.get(verb, verb)}"), verb.capitalize())
+    return found
+
+
+def program_help(width: int | None = None) -> str:
+    """Return the help of the command itself, which lists the verbs; the width is that of the terminal by default."""
+    groups = {group: [*verbs.items()] for group, verbs in GROUPS.items()}
+    return sections("Usage: translate [VERB] [OPTIONS] ...", _SUMMARY, groups | {"Options": [*_OPTIONS]}, width)
+
+
+def _version() -> str:
+    """The version, and the commit if the program runs from a checkout."""
+    import subprocess
+
+    from translate import __version__
+
+    root = Path(__file__).parents[2]
+    if not (root / ".git").exists():
+        return __version__
+    git = ["git", "-C", str(root)]
+    try:
+        commit = subprocess.run([*git, "rev-parse", "--short=12", "HEAD"], capture_output=True, text=True, timeout=10)
+        status = [*git, "status", "--porcelain", "--untracked-files=no"]
+        changes = subprocess.run(status, capture_output=True, text=True, timeout=10)
+    except (OSError, subprocess.TimeoutExpired):  # without git
+        return __version__
+    if commit.returncode:
+        return __version__
+    return f"{__version__} (commit {commit.stdout.strip()}{' with changes' if changes.stdout else ''})"
+
+
+def _without_debug(arguments: Sequence[str]) -> tuple[list[str], bool]:
+    """Return the arguments without --debug, which may stand anywhere before "--", and whether to show tracebacks."""
+    end = arguments.index("--") if "--" in arguments else len(arguments)
+    kept = [argument for argument in arguments[:end] if argument != "--debug"]
+    debug = len(kept) < end or os.environ.get("TRANSLATE_DEBUG", "") not in ("", "0")
+    return [*kept, *arguments[end:]], debug
+
+
+def _mistakes() -> tuple[type[Exception], ...]:
+    """The exceptions that are caused by user input."""
+    # The module of CheckpointError imports torch; if it is not loaded, the error cannot have been raised.
+    loaded = sys.modules.get("transformer.checkpoint_io")
+    foreign = () if loaded is None else (loaded.CheckpointError,)
+    return (UserError, ConfigError, OSError, *foreign)
+
+
+def _sentence(error: Exception) -> str:
+    """The message for the user, as one sentence."""
+    if isinstance(error, OSError) and error.strerror:
+        place = f"{error.filename}: " if error.filename else ""
+        remedy = f"; {_REMEDIES[error.errno]}" if error.errno in _REMEDIES else ""
+        return f"{place}{error.strerror}{remedy}"
+    return str(error)
+
+
+def _settle_streams() -> None:
+    """Discard messages if stderr is closed, and escape characters that stdout cannot encode."""
+    if sys.stderr is None:  # closed by the caller; print(file=None) would write to stdout
+        sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115 -- it stays open until the end
+    if isinstance(sys.stdout, TextIOWrapper):
+        sys.stdout.reconfigure(errors="backslashreplace")  # a file name may hold undecodable bytes
+
+
+def _settle_stdout() -> None:
+    """Flush stdout; if that fails, redirect it to the null device, or Python would report an error at exit."""
+    if sys.stdout is None:
+        return
+    try:
+        sys.stdout.flush()
+    except OSError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+_SCRIPTS = {
+    "bash": """_translate() {{
+  local words="{verbs}"
+  if [ "$COMP_CWORD" -gt 1 ]; then
+    case "${{COMP_WORDS[1]}}" in
+{cases}
+      *) words="" ;;
+    esac
+  fi
+  COMPREPLY=($(compgen -W "$words" -- "${{COMP_WORDS[COMP_CWORD]}}"))
+}}
+complete -o default -F _translate translate
+""",
+    "zsh": """autoload -U +X bashcompinit && bashcompinit
+{bash}""",
+    "fish": """complete -c translate -n __fish_use_subcommand -a "{verbs}"
+{lines}
+""",
+}
+
+
+def completion(shells: Sequence[str]) -> str:
+    """Return the script with which a shell completes verbs and options; UserError for another shell."""
+    if len(shells) != 1 or shells[0] not in _SCRIPTS:
+        raise UserError(f"--completion: name one of {', '.join(_SCRIPTS)}, such as translate --completion bash")
+    verbs = " ".join((*VERBS, "--help", "--version", "--debug", "--completion"))
+    options = {verb: sorted({*names_of(options_of(verb)), "--help"}) for verb in VERBS}
+    if shells[0] == "fish":
+        lines = [
+            f'complete -c translate -n "__fish_seen_subcommand_from {verb}" -l {name[2:]}'
+            for verb, names in options.items()
+            for name in names
+            if name.startswith("--")
+        ]
+        return _SCRIPTS["fish"].format(verbs=" ".join(VERBS), lines="\n".join(lines))
+    cases = "\n".join(f'      {verb}) words="{" ".join(names)}" ;;' for verb, names in options.items())
+    bash = _SCRIPTS["bash"].format(verbs=verbs, cases=cases)
+    return bash if shells[0] == "bash" else _SCRIPTS["zsh"].format(bash=bash)

@@ -1,0 +1,641 @@
+"""Search engines: they translate token ids, with PyTorch or with CTranslate2 behind the same interface.
+
+A translator handles the text and knows models only through `Engine`. PyTorch is imported by `TorchEngine` alone, and
+CTranslate2 by `CTranslate2Engine` alone; `open_engine` chooses between them.
+"""
+
+import json
+import math
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from copy import deepcopy
+from dataclasses import dataclass, replace
+from functools import partial
+from hashlib import sha256
+from pathlib import Path
+from threading import Lock
+from time import perf_counter
+from typing import Any, Literal, Protocol, TypeVar
+
+from transformer.config import FORMAT, ConfigError, ModelConfig
+from transformer.search.hypothesis import Hypothesis, SearchConfig
+from translate import files
+from translate.config.decoding import DEFAULT_OPTIONS, TranslationOptions
+from translate.corpus.tokenizer import Tokenizer
+from translate.errors import UserError, optional_package
+from translate.machine import bf16_pays, choose_device, n_cores
+from translate.models import cache
+from translate.models.folder import CTRANSLATE2_FILE, ModelFolder, TranslationSpec, check_tokenizer, not_finite
+from translate.models.registry import Weights
+
+LIMIT = 1024  # tokens of a source sentence, eos included, if the model has no lower limit
+
+T = TypeVar("T")
+TorchPrecision = Literal["fp32", "bf16"]
+ComputeType = Literal["float32", "int8", "default"]  # of CTranslate2
+Sources = Sequence[Sequence[int]]  # token ids of each source, without eos
+Batch = list[tuple[int, ...]]  # sources that are searched together
+Found = list[list[Hypothesis]]  # of each source, best first
+Search = Callable[[Batch], Found]
+
+_MAX_WORKERS = 4  # more would wait for each other in Python
+_FEW_TOKENS = 128  # below this, one thread may be faster than all
+_TRIALS = 3  # products per measurement
+_MAX_AGE_S = 1.0  # a measurement is repeated after this time
+_SCORED_TARGETS = 1024  # padded target tokens in a batch of scores of PyTorch; each has one for the whole vocabulary
+
+_CONVERSION = 1  # changes with the contents of converted files
+_UNLOADABLE = (RuntimeError, ValueError, IndexError)  # of CTranslate2, for files that are damaged or absent
+_SHORT, _TYPICAL = 8, 20  # tokens: below the first, the slope of the length penalty changes most
+_SCORED_TOKENS = 512  # in one batch
+_NO_PENALTY = 1e-9  # of CTranslate2, which with 0 would stop at another time
+
+_Output = tuple[list[str], float]  # pieces with the end token, if the output has ended, and their log-probability
+
+
+class Engine(Protocol):
+    """A model folder and a search.
+
+    Attributes:
+        folder: path of the model folder.
+        tokenizer: text to ids and back.
+        spec: languages and decoding.
+        max_positions: maximum number of tokens of a source or a translation, ends included; None if there is no limit.
+    """
+
+    folder: Path
+    tokenizer: Tokenizer
+    spec: TranslationSpec
+    max_positions: int | None
+
+    @property
+    def n_workers(self) -> int:
+        """Number of batches that are searched at a time."""
+
+    def each(self, search: Search, batches: Sequence[Batch]) -> list[Found]:
+        """Return `search(batch)` for each batch, several at a time where that is faster."""
+
+    def search(self, sources: Sources, max_lengths: Sequence[int], config: SearchConfig) -> Found:
+        """Return the n best hypotheses of each source of one batch, best first; none if probabilities are not finite.
+
+        Args:
+            sources: token ids of each source, without eos.
+            max_lengths: maximum number of tokens of each translation, eos included.
+            config: the settings of the search; bos and eos are those of the model.
+        """
+
+
+class Scorer(Protocol):
+    """A model folder that scores given translations.
+
+    Attributes:
+        folder, tokenizer, spec, max_positions: as of an engine.
+    """
+
+    folder: Path
+    tokenizer: Tokenizer
+    spec: TranslationSpec
+    max_positions: int | None
+
+    def score(self, sources: Sources, targets: Sources) -> list[float]:
+        """Return the natural log-probability of each target given its source, eos included.
+
+        Args:
+            sources, targets: token ids of each pair, without eos.
+        """
+
+
+def side_by_side(
+    search: Search, batches: Sequence[Batch], n_workers: int, initializer: Callable[[], None] | None = None
+) -> list[Found]:
+    """Return `search(batch)` for each batch, computed in `n_workers` threads.
+
+    Args:
+        search: called once per batch.
+        batches: token ids. The batches with the most tokens start first, so that all threads end at about the same
+            time.
+        n_workers: number of threads.
+        initializer: called first in each thread.
+    """
+    order = sorted(range(len(batches)), key=lambda i: -sum(map(len, batches[i])))
+    with ThreadPoolExecutor(n_workers, initializer=initializer) as pool:
+        found = dict(zip(order, pool.map(search, [batches[i] for i in order]), strict=True))
+    return [found[i] for i in range(len(batches))]
+
+
+def divided(
+    items: Iterable[T], length: Callable[[T], int], padded: int, *, most: float = math.inf, share: float = math.inf
+) -> list[list[T]]:
+    """Divide items, shortest first, into batches.
+
+    Args:
+        items: in ascending order of length.
+        length: number of tokens of an item, eos excluded.
+        padded: maximum number of tokens of a batch, padding included, unless one item alone has more.
+        most: maximum number of items of a batch.
+        share: a batch with this many tokens is complete.
+    """
+    batches: list[list[T]] = []
+    n_tokens = 0
+    for item in items:
+        width = length(item) + 1
+        full = batches and (len(batches[-1]) == most or (len(batches[-1]) + 1) * width > padded)
+        if not batches or full or n_tokens >= share:
+            batches.append([])
+            n_tokens = 0
+        batches[-1].append(item)
+        n_tokens += width
+    return batches
+
+
+class _Searches:
+    """Number of searches in progress in this process, and its number of torch threads before the first of them."""
+
+    lock = Lock()
+    n_running = 0
+    n_threads = 0
+
+
+@contextmanager
+def _restored_threads() -> Iterator[int]:
+    """Yield the process's number of torch threads; the last search to end restores it.
+
+    `torch.set_num_threads` is partly global: overlapping searches must not restore each other's setting.
+    """
+    import torch
+
+    with _Searches.lock:
+        if not _Searches.n_running:
+            _Searches.n_threads = torch.get_num_threads()
+        _Searches.n_running += 1
+    try:
+        yield _Searches.n_threads
+    finally:
+        with _Searches.lock:
+            _Searches.n_running -= 1
+            if not _Searches.n_running:
+                torch.set_num_threads(_Searches.n_threads)
+
+
+def max_positions(model_folder: ModelFolder) -> int | None:
+    """Return the number of learned positions of a model (table 3, row E); None for sinusoids."""
+    config = model_folder.model.config
+    return config.max_length if config.positions == "learned" else None
+
+
+class TorchEngine:
+    """The search of this project, in PyTorch.
+
+    Args:
+        model_folder: the open model folder.
+        precision: "fp32", or "bf16" for a copy of the model in bf16; softmax and scores stay in float32.
+    """
+
+    def __init__(self, model_folder: ModelFolder, precision: TorchPrecision = "fp32") -> None:
+        if precision == "bf16" and not model_folder.model.is_packed:
+            model = deepcopy(model_folder.model).bfloat16()
+            model.pack()
+            model_folder = replace(model_folder, model=model)
+        self.model_folder = model_folder
+        self.folder, self.tokenizer, self.spec = model_folder.folder, model_folder.tokenizer, model_folder.spec
+        self.max_positions = max_positions(model_folder)
+        self.precision: TorchPrecision = precision
+        self._on_cpu = model_folder.model.device.type == "cpu"
+        self._fastest = (float("-inf"), 0, 0)  # time of the measurement, threads available, threads chosen
+
+    @property
+    def n_workers(self) -> int:
+        """On a CPU one batch per thread: a decoding step is too small to be divided among threads."""
+        import torch
+
+        return min(_MAX_WORKERS, torch.get_num_threads()) if self._on_cpu else 1
+
+    def each(self, search: Search, batches: Sequence[Batch]) -> list[Found]:
+        """Return `search(batch)` for each batch."""
+        import torch
+
+        if not self._on_cpu:
+            return [search(batch) for batch in batches]
+        with _restored_threads() as n_threads:
+            n_workers = max(1, min(_MAX_WORKERS, n_threads, len(batches)))
+            n_tokens = sum(len(ids) for batch in batches for ids in batch)
+            is_small = n_workers == 1 and n_tokens <= _FEW_TOKENS
+            n_each = self._faster(n_threads) if is_small else n_threads // n_workers
+            if n_workers > 1:
+                return side_by_side(search, batches, n_workers, partial(torch.set_num_threads, n_each))
+            torch.set_num_threads(n_each)
+            return [search(batch) for batch in batches]
+
+    def _faster(self, n_threads: int) -> int:
+        """Return `n_threads` or 1, whichever is faster now; it is measured on products with the output matrix.
+
+        Threads wait for each other in every product. With a core for each thread, a sentence takes two thirds of the
+        time; with one of the cores busy with another process, it took 15 times as long.
+        """
+        if n_threads == 1:
+            return 1
+        measured, available, fastest = self._fastest
+        if available != n_threads or perf_counter() - measured > _MAX_AGE_S:
+            fastest = min((n_threads, 1), key=self._seconds)
+            self._fastest = (perf_counter(), n_threads, fastest)
+        return fastest
+
+    def _seconds(self, n_threads: int) -> float:
+        """Return the seconds for `_TRIALS` matrix products on `n_threads` threads."""
+        import torch
+
+        torch.set_num_threads(n_threads)
+        model = self.model_folder.model
+        with torch.inference_mode():
+            model.logits(model.output_weight[:1])  # starts the threads
+            begin = perf_counter()
+            for _ in range(_TRIALS):
+                model.logits(model.output_weight[:1])
+        return perf_counter() - begin
+
+    def search(self, sources: Sources, max_lengths: Sequence[int], config: SearchConfig) -> Found:
+        """Return the n best hypotheses of each source, best first.
+
+        Args:
+            sources, max_lengths, config: as for `Engine.search`.
+        """
+        from transformer.search.model_step import translate_ids
+
+        return translate_ids(self.model_folder.model, sources, config, max_lengths=max_lengths)
+
+    def score(self, sources: Sources, targets: Sources) -> list[float]:
+        """Return the natural log-probability of each target; see `Scorer.score`."""
+        return list(map(sum, token_log_probs(self.model_folder, sources, targets)))
+
+
+def token_log_probs(model_folder: ModelFolder, sources: Sources, references: Sources) -> list[list[float]]:
+    """Return the log-probability of each token of each reference and of eos; none for a pair of blank lines.
+
+    UserError if a probability is not finite.
+
+    Args:
+        model_folder: an open model folder.
+        sources, references: token ids of each pair, without eos.
+    """
+    from transformer.search.scoring import score_ids
+
+    lengths = [max(map(len, pair)) for pair in zip(sources, references, strict=True)]
+    filled = sorted((i for i, length in enumerate(lengths) if length), key=lengths.__getitem__)
+    log_probs: list[list[float]] = [[] for _ in lengths]
+    for batch in divided(filled, lengths.__getitem__, _SCORED_TARGETS):
+        found = score_ids(model_folder.model, [sources[i] for i in batch], [references[i] for i in batch])
+        for i, values in zip(batch, found, strict=True):
+            if not all(map(math.isfinite, values)):
+                raise not_finite(model_folder.folder)
+            log_probs[i] = values
+    return log_probs
+
+
+def package() -> Any:
+    """Import the package `ctranslate2`; UserError if it is missing or broken."""
+    found = optional_package("ctranslate2", "ctranslate2")
+    if not hasattr(found, "Translator"):  # without its compiled extension it can still be imported
+        raise UserError("the package ctranslate2 is broken; install it again, or leave --engine ctranslate2 out")
+    return found
+
+
+@dataclass
+class CTranslate2Engine:
+    """A model loaded by CTranslate2, which needs no torch.
+
+    Beam search stops as in this project: when as many hypotheses have finished as the beam is wide. CTranslate2 returns
+    them with their log-probabilities, and the length penalty of the paper (6.1) is applied here. Two things differ, so
+    the model scores such hypotheses again:
+
+    - A hypothesis that reaches its maximum length lacks the log-probability of eos.
+    - Where tokens are forbidden, the probabilities of the others are scaled up to a sum of 1. PyTorch's search does not
+      scale them and may find another hypothesis.
+
+    Attributes:
+        folder: path of the model folder or of the CTranslate2 folder.
+        tokenizer: text to ids and back.
+        spec: languages and decoding.
+        max_positions: maximum number of tokens of either side, eos included; None if there is no limit.
+        translator: `ctranslate2.Translator`.
+        n_workers: number of batches that are translated at the same time.
+        twin: the same model in PyTorch; None if there is none.
+        device: where CTranslate2 computes, as in PyTorch, or "auto".
+    """
+
+    folder: Path
+    tokenizer: Tokenizer
+    spec: TranslationSpec
+    max_positions: int | None
+    translator: Any
+    n_workers: int
+    twin: "TorchTwin | None" = None
+    device: str = "cpu"
+
+    @classmethod
+    def open(cls, folder: Path, threads: int | None = None, device: str = "auto") -> "CTranslate2Engine":
+        """Load a CTranslate2 folder of `translate export`; UserError if it is damaged or foreign.
+
+        Args:
+            folder: the path.
+            threads: number of batches at a time; None is one for each core.
+            device: "cpu", "cuda", "cuda:1" and so on, or "auto", which is CUDA if available.
+        """
+        if device.partition(":")[0] not in ("auto", "cpu", "cuda"):
+            raise UserError(f"CTranslate2 computes on the CPU or with CUDA, not on {device}; leave the device out")
+        spec, tokenizer = _parts(folder)
+        try:
+            max_positions = json.loads((folder / "config.json").read_text(encoding="utf-8"))["max_positions"]
+        except (OSError, ValueError, KeyError, TypeError) as error:
+            raise UserError(
+                f"{folder}: its config.json is damaged or was written by another program; export it again"
+            ) from error
+        n_workers = threads or n_cores()
+        try:
+            translator = _load(folder, n_workers, "default", device=device)
+        except _UNLOADABLE as error:
+            other = "" if device in ("auto", "cpu") else ", or choose another device"
+            raise UserError(f"{folder}: CTranslate2 cannot load it ({error}); export it again{other}") from error
+        return cls(folder, tokenizer, spec, max_positions, translator, n_workers, device=device)
+
+    @classmethod
+    def convert(
+        cls, folder: Path, threads: int | None = None, compute_type: ComputeType = "float32"
+    ) -> "CTranslate2Engine":
+        """Load a model folder, converted now or by an earlier use.
+
+        Args:
+            folder: the path.
+            threads: number of batches at a time; None is one for each core.
+            compute_type: of the matrix products.
+
+        Raises UserError if `ctranslate2` is missing or broken, if the folder is damaged, or if CTranslate2 has no such
+        architecture.
+        """
+        engine = package()
+        spec, tokenizer = _parts(folder)
+        n_positions = LIMIT + spec.decoding.max_extra
+        int8 = compute_type.startswith("int8")  # matrices are kept as they are loaded, which is faster than to quantise
+        others = [str(_CONVERSION), engine.__version__, str(n_positions), "int8" if int8 else "float32"]
+        key = _key(folder, others)
+        n_workers = threads or n_cores()
+        config, translator = _config(folder), None
+        if (entry := cache.find(key)) is not None:
+            try:
+                translator = _load(entry, n_workers, compute_type)
+            except _UNLOADABLE:  # damaged, or removed meanwhile
+                cache.remove(key)
+        if translator is None:
+            converted = _converted(folder, config, tokenizer, n_positions, int8=int8)
+            if key == _key(folder, others):  # the folder was not replaced meanwhile
+                cache.store(key, converted)
+            try:
+                translator = _load(folder, n_workers, compute_type, converted)
+            except _UNLOADABLE as error:
+                raise UserError(f"{folder}: CTranslate2 cannot load it ({error}); use --engine torch") from error
+        limit = config.max_length if config.positions == "learned" else None
+        return cls(folder, tokenizer, spec, limit, translator, n_workers, TorchTwin(folder))
+
+    @property
+    def precision(self) -> str:
+        """Type of the matrix products: int8, bf16, fp16 or fp32."""
+        kind = self.translator.compute_type.partition("_")[0]  # such as int8_float32
+        return {"int8": "int8", "bfloat16": "bf16", "float16": "fp16"}.get(kind, "fp32")
+
+    def __reduce__(self) -> tuple[object, ...]:
+        """Pickle the way to open the engine again, as `datasets` and Ray Data ask for."""
+        if self.twin is None:
+            return CTranslate2Engine.open, (self.folder, self.n_workers, self.device)
+        return CTranslate2Engine.convert, (self.folder, self.n_workers, self.translator.compute_type)
+
+    def each(self, search: Search, batches: Sequence[Batch]) -> list[Found]:
+        """Return the results of a search for each batch; `n_workers` batches run at the same time."""
+        if len(batches) == 1:
+            return [search(batches[0])]
+        return side_by_side(search, batches, self.n_workers)
+
+    def search(self, sources: Sources, max_lengths: Sequence[int], config: SearchConfig) -> Found:
+        """Return the n_best hypotheses of each source, best first; none if its probabilities are not finite.
+
+        Args:
+            sources: token ids without eos.
+            max_lengths: maximum number of tokens of each output, eos included.
+            config: the settings of the search.
+        """
+        found = []
+        (eos,) = self.tokenizer.pieces([config.eos])
+        limit = max(max_lengths)
+        for ids, most, result in zip(sources, max_lengths, self._results(sources, limit, config), strict=True):
+            # CTranslate2 has one limit for a batch, and a search that comes near its own limit depends on it.
+            is_near = any(len(output) >= most or output[-1] != eos for output, _ in result)
+            own = self._results([ids], most, config)[0] if is_near and most < limit else result
+            found.append(self._best(ids, own, most, config, eos))
+        return found
+
+    def score(self, sources: Sources, targets: Sources) -> list[float]:
+        """Return the natural log-probability of each target; see `Scorer.score`. UserError if one is not finite."""
+        pieces = [[self.tokenizer.pieces(ids) for ids in side] for side in (sources, targets)]
+        scored = self.translator.score_batch(
+            *pieces, max_batch_size=_SCORED_TOKENS, batch_type="tokens", max_input_length=0
+        )
+        found = [math.fsum(target.log_probs) for target in scored]
+        if not all(map(math.isfinite, found)):
+            raise not_finite(self.folder)
+        return found
+
+    def _results(self, sources: Sources, limit: int, config: SearchConfig) -> list[list[_Output]]:
+        """Return CTranslate2's outputs of at most limit - 1 tokens, and eos if they have ended."""
+        found: dict[int, list[_Output]] = {}
+        powers = [_power(config, len(ids) + 1) for ids in sources]
+        for power in set(powers):
+            chosen = [i for i, other in enumerate(powers) if other == power]
+            results = self.translator.translate_batch(
+                [self.tokenizer.pieces(sources[i]) for i in chosen],
+                beam_size=config.beam_size,
+                num_hypotheses=config.beam_size,
+                length_penalty=power,
+                no_repeat_ngram_size=config.no_repeat,
+                max_input_length=0,
+                min_decoding_length=0,
+                max_decoding_length=max(1, limit - 1),
+                return_scores=True,
+                return_end_token=True,  # so that no hypothesis has the length 0, by which the score is divided
+            )
+            for i, result in zip(chosen, results, strict=True):
+                outputs = zip(result.hypotheses, result.scores, strict=True)
+                found[i] = [(output, score * len(output) ** power) for output, score in outputs]
+        return [found[i] for i in range(len(sources))]
+
+    def _best(
+        self, source: Sequence[int], result: Sequence[_Output], most: int, config: SearchConfig, eos: str
+    ) -> list[Hypothesis]:
+        """Return the n_best hypotheses of a result, best first; fewer if a probability is not finite."""
+        finite = [pair for pair in result if math.isfinite(pair[1])]
+        outputs = [output[: most - 1] if output[-1] != eos else output[:-1] for output, _ in finite]
+        if finite and (config.no_repeat or any(output[-1] != eos for output, _ in finite)):
+            log_probs = self._log_probs(source, outputs)
+        else:
+            log_probs = [log_prob for _, log_prob in finite]
+        ranked = sorted(
+            zip(log_probs, outputs, strict=True), key=lambda pair: -pair[0] / config.penalty(len(pair[1]) + 1)
+        )
+        return [config.hypothesis(self.tokenizer.ids(output), p) for p, output in ranked[: config.n_best]]
+
+    def _log_probs(self, source: Sequence[int], targets: Sequence[Sequence[str]]) -> list[float]:
+        """Return the log-probability of each target of a source, eos included."""
+        pieces = self.tokenizer.pieces(source)
+        scored = self.translator.score_batch([pieces] * len(targets), targets, max_input_length=0)
+        return [math.fsum(target.log_probs) for target in scored]
+
+
+class TorchTwin:
+    """The engine of PyTorch for a model folder, which is loaded when it is needed first."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder, self._loading = folder, Lock()
+        self._engine: TorchEngine | None = None
+
+    @property
+    def engine(self) -> TorchEngine:
+        """The engine; UserError or CheckpointError if the folder was damaged meanwhile."""
+        with self._loading:
+            if self._engine is None:
+                self._engine = TorchEngine(ModelFolder.open(self._folder))
+            return self._engine
+
+
+def _power(config: SearchConfig, n_source: int) -> float:
+    """Return CTranslate2's length penalty, length^power, for a source of `n_source` tokens, eos included.
+
+    It only decides which hypotheses are kept if more have finished than the beam is wide. The power is the slope of the
+    paper's penalty on logarithmic axes: an output of typical length that is the best by that penalty is the best by
+    this. There are two typical lengths, as a batch has one power, and the other sentences of a batch must not matter.
+    """
+    length = _SHORT / 2 if n_source < _SHORT else _TYPICAL
+    slope = config.alpha * length / (5 + length)
+    return {"gnmt": slope, "average": 1.0, "none": 0.0}[config.length_rule] or _NO_PENALTY
+
+
+def _parts(folder: Path) -> tuple[TranslationSpec, Tokenizer]:
+    """Return translation.json and the tokenizer; UserError if they do not belong together."""
+    package()  # first, as the user's mistake is rather a missing package than a wrong folder
+    spec = TranslationSpec.load(folder / "translation.json")
+    tokenizer = Tokenizer.load(folder / "tokenizer.model")
+    check_tokenizer(folder, tokenizer, spec)
+    return spec, tokenizer
+
+
+def _load(
+    folder: Path,
+    n_workers: int,
+    compute_type: ComputeType,
+    contents: dict[str, bytes] | None = None,
+    device: str = "cpu",
+) -> Any:
+    """Return a `ctranslate2.Translator` of a folder or of the contents of its files.
+
+    One batch for each thread is two to six times as fast on two cores as one batch for both.
+    """
+    kind, _, index = device.partition(":")
+    settings = {"compute_type": compute_type, "inter_threads": n_workers, "intra_threads": 1}
+    return package().Translator(str(folder), device=kind, device_index=int(index or 0), files=contents, **settings)
+
+
+def _config(folder: Path) -> ModelConfig:
+    """Return the architecture of a model folder; UserError if its config.json is damaged."""
+    try:
+        description = files.read_json(folder / "config.json")
+        if description["format"] != FORMAT:
+            raise ConfigError(f"format {description['format']} is unknown; this version reads {FORMAT}")
+        return ModelConfig.from_dict(description["model"])
+    except (OSError, KeyError, TypeError, AttributeError, ValueError) as error:
+        reason = error if isinstance(error, ConfigError) else "it is damaged or belongs to another program"
+        raise UserError(f"{folder / 'config.json'}: not a config of this toolkit: {reason}") from error
+
+
+def _key(folder: Path, others: Sequence[str]) -> str:
+    """Return the digest of everything that the converted files depend on."""
+    try:
+        digests = [files.sha256(folder / name) for name in ("model.safetensors", "config.json", "tokenizer.model")]
+    except OSError as error:
+        raise UserError(f"{error.filename}: cannot be read: {error.strerror}") from error
+    return sha256(" ".join([*digests, *others]).encode()).hexdigest()
+
+
+def _converted(
+    folder: Path, config: ModelConfig, tokenizer: Tokenizer, n_positions: int, *, int8: bool
+) -> dict[str, bytes]:
+    """Return a model folder as the files of CTranslate2; UserError if that is not possible."""
+    from safetensors import SafetensorError
+
+    from translate.models.ctranslate2_files import files as ctranslate2_files
+    from translate.models.ctranslate2_files import read_weights
+
+    path = folder / "model.safetensors"
+    try:
+        return ctranslate2_files(config, read_weights(path), tokenizer, n_positions, int8=int8)
+    except (OSError, SafetensorError, ValueError) as error:
+        raise UserError(f"{path}: the file is damaged or truncated ({error})") from error
+
+
+def open_engine(folder: Path, options: TranslationOptions = DEFAULT_OPTIONS) -> CTranslate2Engine | TorchEngine:
+    """Load a model folder, or a CTranslate2 folder of `translate export`.
+
+    CTranslate2 on CPUs; PyTorch on GPUs, for bf16, and for models that CTranslate2 cannot load.
+
+    Args:
+        folder: the path.
+        options: the engine, its precision, its device and its threads.
+
+    Raises UserError or CheckpointError if the folder cannot be used, or if the engine has no such precision or device.
+    """
+    name, precision, device, threads = options.engine, options.precision, options.device, options.threads
+    if (folder / CTRANSLATE2_FILE).is_file():
+        if name == "torch" or precision not in (None, "fp32"):
+            raise UserError(f"{folder}: a CTranslate2 folder has an engine and a precision of its own; leave them out")
+        return CTranslate2Engine.open(folder, threads, device or "auto")
+    if name == "ctranslate2" and device not in (None, "cpu"):
+        raise UserError(f"the engine ctranslate2 computes on the CPU, not on {device}; leave one of them out")
+    if name == "ctranslate2" or (name == "auto" and precision != "bf16" and _on_cpu(device)):
+        try:
+            chosen = precision or ("int8" if _is_stored_in_int8(folder) else "fp32")
+            return CTranslate2Engine.convert(folder, threads, "float32" if chosen == "fp32" else "int8")
+        except UserError:  # PyTorch says better what is wrong with a folder
+            if name == "ctranslate2" or precision == "int8":
+                raise
+    if precision == "int8":
+        raise UserError("int8 needs CTranslate2, which computes on the CPU; leave the device out, or use bf16")
+    model = ModelFolder.open(folder, device or choose_device())
+    is_half = precision == "bf16" or (precision == "auto" and bf16_pays(model.model.device))
+    return TorchEngine(model, "bf16" if is_half else "fp32")
+
+
+def open_scorer(folder: Path, options: TranslationOptions) -> CTranslate2Engine | TorchEngine:
+    """Load a model that scores given translations, as `open_engine`.
+
+    Scores are never in bf16, whose rounding would change which sentences are flagged.
+    """
+    return open_engine(folder, replace(options, precision="fp32") if options.precision == "bf16" else options)
+
+
+def torch_engine(engine: Engine) -> TorchEngine | None:
+    """Return the engine of PyTorch for the same model; None if there is only a CTranslate2 folder."""
+    if isinstance(engine, TorchEngine):
+        return engine
+    twin = getattr(engine, "twin", None)
+    return None if twin is None else twin.engine
+
+
+def _is_stored_in_int8(folder: Path) -> bool:
+    return Weights.read(folder / "model.safetensors").precision == "int8"
+
+
+def _on_cpu(device: str | None) -> bool:
+    """Return whether the device is a CPU; torch is imported only if there is a GPU that it might use."""
+    if device is not None:
+        return device == "cpu"
+    try:
+        has_gpu = package().get_cuda_device_count() > 0
+    except (UserError, RuntimeError):  # CTranslate2 is missing or broken, so PyTorch is used anyway
+        return False
+    return not has_gpu or choose_device().type == "cpu"

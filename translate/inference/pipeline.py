@@ -1,0 +1,232 @@
+"""From text to text in five stages: segment, protect, search, check, restore.
+
+    segment   a text becomes sentences to translate, and white space, bullets and numbering to copy
+    protect   placeholders of a sentence become symbols; a sentence that needs no translation is kept as a whole
+    search    a model translates the protected sentences
+    check     mistakes are flagged, and some are searched again in another form or under a rule
+    restore   the originals replace the symbols, and the layout returns to its place
+
+Each stage is a function over sentences. The model is a function too, so this module knows none. Nothing edits what the
+model wrote: a check flags a translation or takes that of another search, and what is restored is the source, byte for
+byte.
+"""
+
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from translate.text import checks, languages, placeholders, sentences
+from translate.text.placeholders import PLACEHOLDER
+from translate.text.sentences import Piece
+from translate.text.translation import Translation, join
+
+# Translates distinct sentences. The second argument is the length in tokens of the sequences that may not occur twice
+# in a translation, or 0.
+Search = Callable[[Sequence[str], int], dict[str, Translation]]
+Found = dict[str, Translation]  # of each sentence
+
+_NOTHING = re.compile(r"(?!)")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Rules:
+    """What the stages know, and which of them are on.
+
+    Attributes:
+        source, target: language codes.
+        n_symbols: number of placeholder symbols that the model knows.
+        segments: whether a text may hold several sentences. If not, it is one sentence, character for character.
+        checks: whether translations are checked, and sentences that need no translation are kept.
+        markup: matches placeholders.
+    """
+
+    source: str
+    target: str
+    n_symbols: int = 0
+    segments: bool = True
+    checks: bool = True
+    markup: re.Pattern[str] = PLACEHOLDER
+
+
+@dataclass(frozen=True)
+class Sentence:
+    """A protected sentence.
+
+    Attributes:
+        text: what is searched, with symbols.
+        originals: what the symbols stand for.
+        before, after: layout around it, such as an emoji or the tags of an element.
+        kept: the flag that says why the sentence is copied instead; "" if it is searched.
+    """
+
+    text: str
+    originals: tuple[str, ...] = ()
+    before: str = ""
+    after: str = ""
+    kept: str = ""
+
+
+def translate(texts: Sequence[str], search: Search, rules: Rules) -> list[Translation]:
+    """Return the translation of each text; each distinct sentence is translated once."""
+    segmented = [segment(text, rules) for text in texts]
+    wanted = _distinct(piece.text for pieces in segmented for piece in pieces if piece.translate)
+    found = translate_sentences(wanted, search, rules)
+    return [_joined([(p.text, found[p.text] if p.translate else Translation(p.text)) for p in s]) for s in segmented]
+
+
+def translate_sentences(texts: Sequence[str], search: Search, rules: Rules) -> Found:
+    """Return the translation of each sentence: protected, searched, checked and restored.
+
+    Where a model has too few symbols or loses one, the text between the placeholders is translated piece by piece.
+    """
+    if not rules.segments and not rules.checks:  # the model alone, as in `translate decode`
+        return search(texts, 0)
+    protected = {text: protect(text, rules) for text in texts}
+    fitting = {text: one for text, one in protected.items() if len(one.originals) <= rules.n_symbols}
+    wanted = _distinct(one.text for one in fitting.values() if not one.kept)
+    answers = check(search(wanted, 0), search, rules) if rules.checks else search(wanted, 0)
+    found = {
+        text: restored
+        for text, one in fitting.items()
+        if (restored := _copy(text, one.kept) if one.kept else restore(answers[one.text], one)) is not None
+    }
+    lost = [text for text in texts if text not in found]
+    return found | _piece_by_piece(lost, search, rules) if lost else found
+
+
+def _piece_by_piece(texts: Sequence[str], search: Search, rules: Rules) -> Found:
+    """Translate the text between placeholders, which stay in their places."""
+    divided = {text: sentences.between(text, rules.markup) for text in texts}
+    wanted = _distinct(piece.text for pieces in divided.values() for piece in pieces if piece.translate)
+    answers = translate_sentences(wanted, search, replace(rules, markup=_NOTHING))
+    found = {}
+    for text, pieces in divided.items():
+        whole = join([answers[piece.text] if piece.translate else Translation(piece.text) for piece in pieces])
+        flags = {"placeholders", *whole.flags} - {"copied"}
+        found[text] = replace(whole, flags=tuple(sorted(flags)))
+    return found
+
+
+def _joined(pairs: Sequence[tuple[str, Translation]]) -> Translation:
+    """Return the translation of a text, given source and translation of each part."""
+    return replace(join([found for _, found in pairs]), sentences=tuple(pairs))
+
+
+def _copy(text: str, flag: str) -> Translation:
+    return Translation(text).flagged(flag)
+
+
+def _distinct(texts: Iterable[str]) -> list[str]:
+    return list(dict.fromkeys(texts))
+
+
+# Segment
+
+
+def segment(text: str, rules: Rules) -> list[Piece]:
+    """Divide a text into sentences to translate and text to copy."""
+    return sentences.split(text, rules.source, rules.markup) if rules.segments else [Piece(text, translate=True)]
+
+
+# Protect
+
+
+def protect(text: str, rules: Rules) -> Sentence:
+    """Return a sentence with symbols for its placeholders and, outside of them, in the characters that models know."""
+    before, inner, after = placeholders.unframed(placeholders.protect(text, rules.markup))
+    clean = sentences.readable(inner.text) if rules.segments else inner.text
+    return Sentence(clean, inner.originals, before, after, _reason_to_keep(clean, rules.source) if rules.checks else "")
+
+
+def _reason_to_keep(text: str, source: str) -> str:
+    """Return the flag that says why a sentence needs no translation; "" if it does."""
+    if not checks.has_words(text):
+        return "copied"
+    return "language" if languages.is_foreign(placeholders.SYMBOL.sub(" ", text), source) else ""
+
+
+# Check
+
+
+def check(found: Mapping[str, Translation], search: Search, rules: Rules) -> Found:
+    """Return the translations with flags, some of them of another search.
+
+    Args:
+        found: protected sentences and their translations.
+        search: searches again.
+        rules: the languages and the number of symbols.
+    """
+    forms = {text: checks.capitalisations(text, rules.source) for text in found}
+    others = _distinct(form for several in forms.values() for form in several if form not in found)
+    every = dict(found) | (search(others, 0) if others else {})
+    every = check_repetition(every, search)
+    every = check_empty(every, search)
+    every = check_numbers(every, search, rules)
+    return {text: _flagged(_most_probable(text, several, every), text) for text, several in forms.items()}
+
+
+def check_repetition(found: Found, search: Search) -> Found:
+    """Search again without repetitions for sentences whose translation repeats itself or does not end."""
+    bad = [text for text, translation in found.items() if _is_endless(translation, text)]
+    again = search(bad, checks.NO_REPEAT) if bad else {}
+    best = {text: found[text] if _is_endless(again[text], text) else again[text] for text in bad}
+    return found | {text: translation.flagged("repetition") for text, translation in best.items()}
+
+
+def check_empty(found: Found, search: Search) -> Found:
+    """Search again, with another first letter, for sentences whose translation is empty."""
+    others = {text: text[:1].swapcase() + text[1:] for text, one in found.items() if not one.text.strip()}
+    again = search(_distinct(others.values()), 0) if others else {}
+    return found | {text: again[other].flagged("empty") for text, other in others.items()}
+
+
+def check_numbers(found: Found, search: Search, rules: Rules) -> Found:
+    """Search again with symbols for the missing numbers; the result is taken if it has every number."""
+    missing = {text: spans for text, one in found.items() if (spans := _missing(one.text, text, rules))}
+    held = {text: placeholders.hold(text, spans) for text, spans in missing.items()}
+    usable = {text: one for text, one in held.items() if len(one.originals) <= rules.n_symbols}
+    again = search(_distinct(one.text for one in usable.values()), 0) if usable else {}
+    best = found | {text: found[text].flagged("missing") for text in missing}
+    for text, one in usable.items():
+        translation = again[one.text]
+        restored = placeholders.restore(translation.text, one.originals)
+        if restored is not None and not _missing(restored, text, rules) and not _is_endless(translation, text):
+            best[text] = replace(translation, text=restored).flagged("numbers")
+    return best
+
+
+def _missing(output: str, source: str, rules: Rules) -> list[tuple[int, int]]:
+    return checks.missing_numbers(output, source, rules.target)
+
+
+def _is_endless(translation: Translation, source: str) -> bool:
+    is_long = checks.is_overlong(translation)
+    return is_long or "length" in translation.flags or checks.loops(translation.text, source)
+
+
+def _most_probable(text: str, forms: Sequence[str], found: Mapping[str, Translation]) -> Translation:
+    """Return the most probable translation of the forms of a sentence, of which `text` is one."""
+    best = max(forms, key=lambda form: found[form].confidence)
+    return found[best] if best == text else found[best].flagged("capitals")
+
+
+def _flagged(translation: Translation, source: str) -> Translation:
+    return translation.flagged("echo") if checks.echoes(translation.text, source) else translation
+
+
+# Restore
+
+
+def restore(translation: Translation, sentence: Sentence) -> Translation | None:
+    """Return the translation with originals and layout; None if a symbol is missing, or marks have lost their words.
+
+    A symbol that a sentence without placeholders does not have stays and is flagged.
+    """
+    if not sentence.originals:
+        whole = replace(translation, text=sentence.before + translation.text + sentence.after)
+        return whole.flagged("symbol") if placeholders.SYMBOL.search(translation.text) else whole
+    protected = placeholders.Protected(sentence.text, sentence.originals)
+    text = placeholders.restore(translation.text, sentence.originals)
+    if text is None or placeholders.is_emptied(translation.text, protected):
+        return None
+    return replace(translation, text=sentence.before + text + sentence.after)

@@ -1,0 +1,332 @@
+"""Options of the command line, declared as the fields of a frozen dataclass.
+
+    @dataclass(frozen=True, kw_only=True)
+    class Score:
+        \"""Compute the probability of given translations.\"""
+
+        source: Annotated[Path, argument("SOURCE", "Source sentences, one per line.")]
+        beam: Annotated[int | None, option("Search", "N", "Hypotheses kept per step.", min=1)] = None
+
+The type says how a value is read: a `bool` takes no value, a `list` may be given several times, a `Literal` is one of
+its values. A program makes the same object with `Score(source=path)`. Options that several verbs have stand at the end.
+"""
+
+import argparse
+import difflib
+import os
+import textwrap
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import MISSING, dataclass, fields
+from pathlib import Path
+from types import NoneType, UnionType
+from typing import Annotated, Any, Literal, NoReturn, TypeVar, Union, get_args, get_origin
+
+from translate.errors import UserError
+
+MODEL, FILES, SEARCH, COMPUTING, OUTPUT = "Model", "Files", "Search", "Computing", "Output"
+WIDEST = 100  # characters of a line of help
+
+Options = TypeVar("Options")
+
+HELP = ("-h, --help", "Show this message and exit.")
+_NARROWEST = 60
+
+
+@dataclass(frozen=True)
+class Declared:
+    """What the type of a field does not say about an option or argument.
+
+    Attributes:
+        help: a sentence.
+        names: "--beam", "-b"; empty for "--" and the name of the field.
+        metavar: the value in the help; None for an option without a value.
+        group: the heading in the help; None for an argument, which has no name.
+        min, max: bounds of a number.
+        read: turns text into the value; None to do what the type says.
+    """
+
+    help: str
+    names: tuple[str, ...] = ()
+    metavar: str | None = None
+    group: str | None = None
+    min: float | None = None
+    max: float | None = None
+    read: Callable[[str], Any] | None = None
+
+
+def flag(group: str, name: str, help: str) -> Declared:
+    """An option without a value."""
+    return Declared(help, (name,), group=group)
+
+
+def option(
+    group: str, metavar: str, help: str, *names: str, min: float | None = None, max: float | None = None
+) -> Declared:
+    """An option with a value; a default is added to its help."""
+    return Declared(help, names, metavar, group, min, max)
+
+
+def file_option(name: str, help: str) -> Declared:
+    """An option for a file, in which a hyphen (but not ./-) stands for stdin or stdout and becomes None."""
+    return Declared(help, (name,), "FILE", FILES, read=lambda text: None if text == "-" else Path(text))
+
+
+def argument(metavar: str, help: str) -> Declared:
+    """A positional argument."""
+    return Declared(help, metavar=metavar)
+
+
+@dataclass(frozen=True)
+class _Field:
+    """A field of a class of options.
+
+    Attributes:
+        name: of the field.
+        kind: its type, without None.
+        declared: the rest.
+        default: MISSING if the user must give a value.
+    """
+
+    name: str
+    kind: Any
+    declared: Declared
+    default: Any
+
+    @property
+    def is_list(self) -> bool:
+        """True if it holds all the values that are given."""
+        return get_origin(self.kind) is list
+
+    @property
+    def n_values(self) -> int | None:
+        """The number of words that an option takes, if it is not one."""
+        return len(get_args(self.kind)) if get_origin(self.kind) is tuple else None
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of an option; one that is on by default has another that turns it off."""
+        names = self.declared.names or (f"--{self.name.replace('_', '-')}",)
+        return (*names, f"--no-{self.name.replace('_', '-')}") if self.default is True else names
+
+    @property
+    def usage(self) -> str:
+        """An argument in the line of usage."""
+        shown = f"{self.declared.metavar}..." if self.is_list else str(self.declared.metavar)
+        return shown if self.default is MISSING else f"[{shown}]"
+
+    def read(self, text: str) -> Any:
+        """Return a value; ArgumentTypeError says what is wrong with the text."""
+        if self.declared.read is not None:
+            return self.declared.read(text)
+        kind = get_args(self.kind)[0] if self.is_list or get_origin(self.kind) is tuple else self.kind
+        if get_origin(kind) is Literal:
+            if text not in get_args(kind):
+                raise argparse.ArgumentTypeError(f"{text!r} is not one of {', '.join(get_args(kind))}")
+            return text
+        if kind not in (int, float):
+            return kind(text)
+        try:
+            number = kind(text)
+        except ValueError:
+            what = "a whole number" if kind is int else "a number"
+            raise argparse.ArgumentTypeError(f"{text!r} is not {what}") from None
+        low, high = self.declared.min, self.declared.max
+        if (low is not None and not number >= low) or (high is not None and not number <= high):
+            bounds = [f"at least {low:g}"] * (low is not None) + [f"at most {high:g}"] * (high is not None)
+            raise argparse.ArgumentTypeError(f"{text} is out of range; it must be {' and '.join(bounds)}")
+        return number
+
+    def help(self) -> str:
+        """The help text, with the default value unless that is "off" or already in the text."""
+        text = self.declared.help.removesuffix(".")
+        if self.default is MISSING and self.declared.group:
+            return f"{text} [required]."
+        shown = self.default and self.default is not MISSING and not isinstance(self.default, bool)
+        return f"{text} [default: {self.default}]." if shown and "[default" not in text else f"{text}."
+
+
+def _fields(options: type) -> list[_Field]:
+    found = []
+    for field in fields(options):
+        kind, declared = get_args(field.type)
+        kinds = get_args(kind) if get_origin(kind) in (Union, UnionType) else (kind,)
+        found.append(_Field(field.name, next(k for k in kinds if k is not NoneType), declared, field.default))
+    return found
+
+
+def names_of(options: type) -> Iterator[str]:
+    """Yield the names of all options of a class, such as "--model" and "-m"."""
+    for field in _fields(options):
+        if field.declared.group is not None:
+            yield from field.names
+
+
+class UnknownOptionError(UserError):
+    """An option that the verb does not have.
+
+    Attributes:
+        name: as the user wrote it.
+    """
+
+    def __init__(self, message: str, name: str) -> None:
+        super().__init__(message)
+        self.name = name
+
+
+class _Parser(argparse.ArgumentParser):
+    def error(self, message: str) -> NoReturn:
+        raise UserError(f"{message.removeprefix('argument ')} (see {self.prog} --help)")
+
+
+def parse(options: type[Options], verb: str, arguments: Sequence[str]) -> Options:
+    """Return the options that a user gave; UserError if they are not those of the verb.
+
+    Text that begins with a hyphen and has a space, such as "- Yes.", is not taken for an option, nor is what follows
+    "--".
+    """
+    parser = _Parser(prog=f"translate {verb}", add_help=False, allow_abbrev=False)
+    declared = _fields(options)
+    for field in declared:
+        if field.kind is bool:
+            *names, off = field.names if field.default is True else (*field.names, "")
+            parser.add_argument(*names, dest=field.name, action="store_true", default=field.default)
+            if off:
+                parser.add_argument(off, dest=field.name, action="store_false")
+        elif field.declared.group is not None:
+            parser.add_argument(
+                *field.names,
+                dest=field.name,
+                action="append" if field.is_list else "store",
+                nargs=field.n_values,
+                type=field.read,
+                default=None if field.default is MISSING else field.default,
+            )
+    end = arguments.index("--") if "--" in arguments else len(arguments)
+    given, words = parser.parse_known_args(arguments[:end])
+    if unknown := next((word for word in words if _looks_like_an_option(word)), None):
+        name = unknown.partition("=")[0]
+        near = difflib.get_close_matches(name, names_of(options), n=1, cutoff=0.7)
+        remedy = f"did you mean {near[0]}?" if near else 'if it is text, write "--" before it'
+        raise UnknownOptionError(f"no option {name}; {remedy} (see {parser.prog} --help)", name)
+    values = vars(given)
+    words += arguments[end + 1 :]
+    for field in declared:
+        if field.n_values and values[field.name] is not None:
+            values[field.name] = tuple(values[field.name])
+        if field.declared.group is None:
+            taken = len(words) if field.is_list else 1
+            values[field.name], words = _read_words(parser, field, words[:taken]), words[taken:]
+        if field.default is MISSING and not values[field.name]:
+            wanted = field.names[0] if field.declared.group else field.declared.metavar
+            parser.error(f"{wanted} is missing")
+    if words:
+        parser.error(f"unexpected argument {words[0]!r}")
+    return options(**values)
+
+
+def _read_words(parser: _Parser, field: _Field, words: list[str]) -> Any:
+    """The value of a positional argument; its default without words."""
+    if not words:
+        return None if field.default is MISSING else field.default
+    try:
+        read = [field.read(word) for word in words]
+    except argparse.ArgumentTypeError as error:
+        parser.error(f"{field.declared.metavar}: {error}")
+    return read if field.is_list else read[0]
+
+
+def _looks_like_an_option(word: str) -> bool:
+    """True for "-x" and "--word=a b", and false for "-", "-5" and "- Yes."."""
+    name = word.partition("=")[0] if word.startswith("--") else word
+    return name.startswith("-") and len(name) > 1 and " " not in name and not name[1].isdecimal()
+
+
+def help_text(options: type, verb: str, width: int | None = None) -> str:
+    """Return the help of a verb, with its options in groups.
+
+    Args:
+        options: the class.
+        verb: its name.
+        width: characters of a line; None for that of the terminal.
+    """
+    rows: dict[str, list[tuple[str, str]]] = {"Arguments": []}
+    usage = [f"Usage: translate {verb} [OPTIONS]"]
+    for field in _fields(options):
+        if field.declared.group is None:
+            usage.append(field.usage)
+            name = f"{field.declared.metavar}{'...' * field.is_list}"
+        else:
+            short_first = sorted(field.names, key=len)
+            name = " ".join(filter(None, [", ".join(short_first), field.declared.metavar]))
+        rows.setdefault(field.declared.group or "Arguments", []).append((name, field.help()))
+    groups = {title: lines for title, lines in rows.items() if lines}
+    groups["Other" if groups.keys() - {"Arguments"} else "Options"] = [HELP]
+    return sections(" ".join(usage), options.__doc__ or "", groups, width)
+
+
+def sections(usage: str, text: str, groups: Mapping[str, Sequence[tuple[str, str]]], width: int | None = None) -> str:
+    """Return a help text: the line of usage, paragraphs, and groups of names with their meaning.
+
+    Args:
+        usage: the first line.
+        text: paragraphs, as in a docstring.
+        groups: rows by heading.
+        width: characters of a line; None for that of the terminal.
+    """
+    width = width or _terminal_width()
+    paragraphs = [" ".join(lines.split()) for lines in text.strip().split("\n\n")]
+    parts = [usage, *(textwrap.fill(lines, width, initial_indent="  ", subsequent_indent="  ") for lines in paragraphs)]
+    column = max(len(name) for rows in groups.values() for name, _ in rows) + 4
+    for title, rows in groups.items():
+        lines = [
+            textwrap.fill(meaning, width, initial_indent=f"  {name}".ljust(column), subsequent_indent=" " * column)
+            for name, meaning in rows
+        ]
+        parts.append("\n".join([f"{title}:", *lines]))
+    return "\n\n".join(parts) + "\n"
+
+
+def _terminal_width() -> int:
+    """COLUMNS, or the width of the terminal, within bounds."""
+    columns = os.environ.get("COLUMNS", "")
+    try:
+        width = int(columns) if columns.isdecimal() else os.get_terminal_size(1).columns
+    except OSError:  # stdout is no terminal
+        width = WIDEST
+    return max(_NARROWEST, min(WIDEST, width))
+
+
+# One text for every verb that takes a model; `translate.models.registry` documents the rules in full.
+MODEL_HELP = "A path, a run in runs/, or an installed model"
+WITHOUT_MODEL = "[default: $TRANSLATE_MODEL, de-en]."
+DEFAULT_MODEL = f"{MODEL_HELP} {WITHOUT_MODEL}"
+SYSTEM_HELP = "A path, a run in runs/, an installed model, or a file with translations"
+
+Model = Annotated[Path | None, option(MODEL, "MODEL", DEFAULT_MODEL, "--model", "-m")]
+NamedModel = Annotated[Path, argument("MODEL", f"{MODEL_HELP}.")]
+Out = Annotated[Path, option(FILES, "FOLDER", "The new model folder.")]
+Json = Annotated[bool, flag(OUTPUT, "--json", "Write JSON.")]
+JsonLines = Annotated[bool, flag(OUTPUT, "--json", "Write a JSON object per line, with scores.")]
+# The bounds are those of DecodingConfig, whose import would take longer than printing the help.
+Beam = Annotated[int | None, option(SEARCH, "N", "Hypotheses kept per step [default: the model's].", min=1, max=256)]
+Alpha = Annotated[float | None, option(SEARCH, "X", "Length penalty exponent [default: the model's].", min=0, max=10)]
+LengthPenalty = Annotated[
+    Literal["gnmt", "average", "none"] | None,
+    option(SEARCH, "RULE", "gnmt (the paper's), average (divide by the length) or none [default: the model's]."),
+]
+Rerank = Annotated[str | None, option(SEARCH, "MODEL", "Rerank with this model of the opposite direction.")]
+Engine = Annotated[
+    Literal["auto", "ctranslate2", "torch"], option(COMPUTING, "NAME", "ctranslate2, torch, or auto: chooses.")
+]
+Precision = Annotated[
+    Literal["fp32", "bf16", "int8", "auto"] | None,
+    option(COMPUTING, "TYPE", "fp32, bf16, int8 or auto (fastest) [default: as stored]."),
+]
+Threads = Annotated[int | None, option(COMPUTING, "N", "CPU threads [default: one per core].", min=1, max=1024)]
+Overrides = Annotated[
+    list[str] | None,
+    option("Settings", "KEY=VALUE", "Replace a setting, such as training.lr=0.001; repeatable.", "--set"),
+]
+CheckedOn = Annotated[
+    Path | None, option(FILES, "FILE", "Sentences to check on [default: 100 of the embedded grammar].")
+]

@@ -1,0 +1,55 @@
+"""Settings of a server, which are the options of `translate serve`."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
+
+from translate.options import COMPUTING, MODEL, MODEL_HELP, Beam, Threads, flag, option
+
+ADDRESS, ACCESS, LIMITS = "Address", "Access", "Limits"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Serve:
+    """Serve translations with the API of LibreTranslate.
+
+    It listens on this machine only unless --host says otherwise. The address /docs describes the API.
+    """
+
+    model: Annotated[
+        list[Path] | None,
+        option(
+            MODEL, "MODEL", f"Serve this model. {MODEL_HELP}; repeatable [default: all installed].", "--model", "-m"
+        ),
+    ] = None
+    host: Annotated[str, option(ADDRESS, "HOST", "Address to listen on; 0.0.0.0 is all.")] = "127.0.0.1"
+    port: Annotated[int, option(ADDRESS, "PORT", "Port to listen on; 0 takes a free one.", min=0, max=65535)] = 5000
+    proxy: Annotated[
+        str | None,
+        option(ADDRESS, "ADDRESSES", "Trust X-Forwarded headers of these reverse proxies, comma-separated; * is all."),
+    ] = None
+    keys: Annotated[Path | None, option(ACCESS, "FILE", "Accept the API keys in this file; see translate keys.")] = None
+    require_key: Annotated[bool, flag(ACCESS, "--require-key", "Refuse requests without a key.")] = False
+    cors: Annotated[list[str] | None, option(ACCESS, "ORIGIN", "Allow pages of this origin, or *; repeatable.")] = None
+    suggestions: Annotated[
+        Path | None, option(ACCESS, "FILE", "Store suggested translations in this JSON lines file [default: off].")
+    ] = None
+    requests: Annotated[
+        int, option(LIMITS, "N", "Requests per minute of a key or an address [default: no limit].", min=0)
+    ] = 0
+    characters: Annotated[int, option(LIMITS, "N", "Characters of a request.", min=1)] = 1_000_000
+    file_size: Annotated[
+        int, option(LIMITS, "BYTES", "Size of a file, whose --characters count too; 0 turns files off.", min=0)
+    ] = 10_000_000
+    alternatives: Annotated[int, option(LIMITS, "N", "Alternatives of a request.", min=0, max=255)] = 10
+    queue: Annotated[int, option(LIMITS, "N", "Requests in progress; more get status 503.", min=1, max=1000)] = 64
+    timeout: Annotated[float, option(LIMITS, "SECONDS", "Time for the translation of a request.", min=0.001)] = 300
+    read_timeout: Annotated[float, option(LIMITS, "SECONDS", "Time in which a request must arrive.", min=0.001)] = 30
+    grace: Annotated[int, option(LIMITS, "SECONDS", "Time to finish requests when the server stops.", min=1)] = 30
+    workers: Annotated[int, option(COMPUTING, "N", "Processes, each with its own models.", min=1, max=64)] = 1
+    threads: Threads = None
+    beam: Beam = None
+    batch_tokens: Annotated[int, option(COMPUTING, "N", "Tokens that are translated together.", min=1)] = 512
+    unload: Annotated[
+        float, option(COMPUTING, "SECONDS", "Unload a model that was not used for so long.", min=0.001)
+    ] = 900

@@ -1,0 +1,299 @@
+"""Markdown and HTML as pieces to translate and pieces to copy, and paragraphs of several lines.
+
+    Markdown   paragraphs are translated; code, front matter, rules of tables and marks of blocks are copied
+    HTML       text is translated; tags, comments, scripts, code and translate="no" are copied
+
+In HTML a run of text and inline tags is one piece, so a sentence stays whole; its tags and the code in it are
+placeholders. Tags need not match, and no mistake in the page is corrected. A paragraph of several lines is translated
+as one text, and its translation is divided into as many lines.
+"""
+
+import bisect
+import itertools
+import re
+from collections.abc import Iterable, Iterator
+from itertools import chain
+
+from translate.text.placeholders import KEPT_ELEMENT, PLACEHOLDER
+from translate.text.sentences import Piece, pieces
+
+INDENT = re.compile(r"\s*")
+
+_WRAPPED_WORD = re.compile(rf"(?:{PLACEHOLDER.pattern}|\S)+", re.DOTALL)
+# Would be a mark of Markdown, of a subtitle or of a list at the beginning of a line.
+_MARK = re.compile(r"[-+*#>|=~`_:]|\d+[.)]?\Z")
+
+
+def paragraph(text: str) -> list[Piece]:
+    """Return the text as one piece to translate; white space around it is copied."""
+    return pieces(text, [(0, len(text))])
+
+
+def wrapped(text: str, like: str, indent: re.Pattern[str] = INDENT) -> str | None:
+    """Divide the words of `text` into lines with the number, proportions and indentation of the lines of `like`.
+
+    None if there are too few words. Only the first line may begin with a character that could be a mark of the layout.
+
+    Args:
+        text: the words.
+        like: lines of other words.
+        indent: matches the indentation of a line, which may contain marks of the layout.
+    """
+    lines = like.split("\n")
+    words = [match[0] for match in _WRAPPED_WORD.finditer(text)]
+    breaks = _breaks(words, [len(line.strip()) for line in lines])
+    if breaks is None:
+        return None
+    parts = [words[i:j] for i, j in zip([0, *breaks], [*breaks, len(words)], strict=True)]
+    indents = [match[0] if (match := indent.match(line)) else "" for line in lines]
+    ends = [line[len(line.rstrip()) :] if line.strip() else "" for line in lines]
+    return "\n".join(a + " ".join(part) + b for a, part, b in zip(indents, parts, ends, strict=True))
+
+
+def _breaks(words: list[str], lengths: list[int]) -> list[int] | None:
+    """Return the indices of the words that begin new lines; None if there are too few words."""
+    starts = [i for i in range(1, len(words)) if not _MARK.match(words[i])]
+    ends = list(itertools.accumulate(len(word) + 1 for word in words))
+    places = [ends[i - 1] for i in starts]  # characters before each
+    n_breaks, scale = len(lengths) - 1, (ends[-1] if ends else 0) / max(1, sum(lengths))
+    if len(starts) < n_breaks:
+        return None
+    chosen: list[int] = []
+    for n, wanted in enumerate(itertools.islice(itertools.accumulate(lengths), n_breaks)):
+        lowest, highest = chosen[-1] + 1 if chosen else 0, len(starts) - n_breaks + n
+        nearest = bisect.bisect(places, wanted * scale, lowest, highest)
+        if nearest > lowest and wanted * scale - places[nearest - 1] < places[min(nearest, highest)] - wanted * scale:
+            nearest -= 1
+        chosen.append(min(nearest, highest))
+    return [starts[i] for i in chosen]
+
+
+# Within a sentence: code, mathematics, both halves of a link or picture, references whose text is their name, emphasis.
+MARKDOWN = re.compile(
+    r"(?<!`)(?P<fence>`{2,3})(?!`)[^\n]{1,200}?(?<!`)(?P=fence)(?!`)|"
+    + r"(?<![\w$])\${1,2}(?=[^\s$])[^$\n]{1,500}(?<=\S)\${1,2}(?![\w$])|"
+    + r"!?\[[^\[\]\n]{1,200}\]\[\]|"
+    + PLACEHOLDER.pattern
+    + r"|!?\[(?=[^\[\]\n]{0,1000}\][(\[])|\](?:\((?:[^()\n]++|\([^()\n]{0,200}\))*\)|\[[^\[\]\n]{0,200}\])"
+    + r"|\*{1,3}|(?<!\w)_{1,3}(?=\w)|(?<=\w)_{1,3}(?!\w)|~~|\\[!-/:-@\[-`{-~]",
+    re.DOTALL,
+)
+
+QUOTE = re.compile(r"[ \t]*(?:>[ \t]?)*")  # at the beginning of a line
+
+_FRONT_MATTER = ("---", "+++")  # first lines of YAML and TOML; the former may also be a rule
+_METADATA = re.compile(r"""\s*(?:["']?[\w.-]+["']?\s*[:=]|[#\[]|---|\.\.\.|\+\+\+)""")  # the line after that
+_LONGEST_PARAGRAPH = 256  # lines of a paragraph; a longer one is divided
+_FENCE = re.compile(r"[\s>]*(?:(?:[-*+]|\d+[.)])\s+)*(`{3,}(?=[^`]*\Z)|~{3,})")
+_RAW = re.compile(r"<(script|style|pre|textarea)\b|(<!--)", re.IGNORECASE)
+# Marks that begin a block, and the check box of a list item.
+_MARKS = re.compile(r"(?:\s*(?:>|(?:#{1,6}|[-*+]|\d{1,9}[.)]|:|\[[ xX]\]|\[\^[^\]\s]{1,100}\]:)(?=\s)))*\s*")
+_BEGINS = re.compile(r"\s*(?:>|#{1,6}\s|[-*+]\s|\d{1,9}[.)]\s|\||\[[^\]]+\]:|:\s|<|:::|\{:|\$\$\s*$)")
+_RULE = re.compile(r"[\s>]*(?:[-*_=|:+]\s*){2,}\Z|[\s>]*=+\s*\Z|\s*-+\s*\Z")
+# Attributes, targets of links, and lines of tags.
+_TITLE = r"""(?:"[^"]*"|'[^']*'|\([^()]*\))"""
+_ATTRIBUTES = re.compile(
+    rf"\s*(?:\[(?!\^)[^\]]+\]:\s*(?:<[^<>]+>|[^\s<]\S*+)(?:\s+{_TITLE})?\s*\Z"
+    r"|:::|\{:[^{}]*\}\s*\Z|(?:<[^<>\n]{1,1000}>\s*)+\Z)"
+)
+_ITEM = re.compile(r"\s*(?:[-*+]|\d{1,9}[.)])\s+|\[\^[^\]\s]{1,100}\]:\s")
+_HARD_BREAK = re.compile(r"(?:(?<! ) {2,}|\\)\r?\n?\Z")
+# The line below the names of the columns; a bar at the beginning or end of a row may be missing.
+_DELIMITER = re.compile(r"\|?(?:\s*:?-+:?\s*\|)+(?:\s*:?-+:?)?\s*\Z")
+_CELL = re.compile(r"((?:\\.|`[^`]*`|[^|\\`]|[\\`])+)|(\|)", re.DOTALL)
+
+
+def read_markdown(lines: Iterable[str]) -> Iterator[Piece]:
+    """Yield the pieces of a page; a paragraph is one piece with its line breaks, except hard ones."""
+    open_lines: list[str] = []
+    end: re.Pattern[str] | None = None  # of the current block of code or raw text
+    previous = ""  # line
+    in_table = False
+    is_marked = False  # whether the first line may begin front matter
+    indent = 0  # of the text of the current list item
+    quote = 0  # number of marks of quotation before each line of the open paragraph
+    for n, line in enumerate(lines):
+        if n == 0:
+            is_marked = line.rstrip() in _FRONT_MATTER
+        if n == 1 and is_marked and not _METADATA.match(line):
+            end = None  # a rule, not front matter
+        if end is not None:
+            found = end.search(line)
+            yield from _raw(line, found)
+            end = None if found else end
+            continue
+        marks = QUOTE.match(line)
+        depth, text = (marks[0].count(">"), line[marks.end() :]) if marks else (0, line)
+        begins = not text.strip() or _BEGINS.match(text) or _FENCE.match(line) or _RULE.match(line)
+        if "|" in previous and _DELIMITER.match(text):
+            in_table = True
+            yield from paragraph("".join(open_lines[:-1]))
+            yield from _row("".join(open_lines[-1:]))
+            open_lines = []
+        elif begins or depth not in (0, quote):
+            yield from paragraph("".join(open_lines))
+            open_lines = []
+            in_table = in_table and text.startswith("|")
+        indent = _indent(line, indent)
+        if end := _opening(line, n):
+            found = None if end.pattern.startswith(r"\A") else end.search(line)  # in the same line
+            yield from _raw(line, found)
+            end = None if found else end
+        elif _is_layout(line, indent if not previous.strip() and not open_lines else None):
+            yield Piece(line, translate=False)
+        elif in_table or text.startswith("|"):
+            yield from _row(line)
+        elif open_lines:
+            open_lines.append(line)
+        else:
+            marks = _MARKS.match(line)
+            start = marks.end() if marks else 0
+            if start:
+                yield Piece(line[:start], translate=False)
+            open_lines, quote = [line[start:]] if line[start:] else [], depth
+        if _HARD_BREAK.search(line) or text.lstrip().startswith("#") or len(open_lines) >= _LONGEST_PARAGRAPH:
+            yield from paragraph("".join(open_lines))
+            open_lines = []
+        previous = line
+    yield from paragraph("".join(open_lines))
+
+
+def _indent(line: str, indent: int) -> int:
+    """Return the column in which the text of a list item begins, for this line and the lines of the same item."""
+    if item := _ITEM.match(line):
+        return item.end()
+    return indent if not line.strip() or line[0].isspace() else 0
+
+
+def _opening(line: str, n: int) -> re.Pattern[str] | None:
+    """Return the pattern of the end of the code or raw text that begins in this line, if any."""
+    if n == 0 and line.rstrip() in _FRONT_MATTER:
+        return re.compile(r"\A(?:---|\.\.\.|\+\+\+)\s*\Z")
+    if line.strip() == "$$":
+        return re.compile(r"\A\s*\$\$\s*\Z")
+    if fence := _FENCE.match(line):
+        mark = fence[1]
+        return re.compile(rf"\A[\s>]*{re.escape(mark[0])}{{{len(mark)},}}\s*\Z")
+    if raw := _RAW.match(line.lstrip()):
+        return re.compile("-->" if raw[2] else rf"</{raw[1]}\s*>", re.IGNORECASE)
+    return None
+
+
+def _raw(line: str, end: re.Match[str] | None) -> list[Piece]:
+    """Return the pieces of a line of code or raw text: what follows its end is translated."""
+    stop = end.end() if end and not _RAW.search(line, end.end()) else len(line)
+    return [Piece(line[:stop], translate=False), *paragraph(line[stop:])]
+
+
+def _is_layout(line: str, indent: int | None) -> bool:
+    """Return whether a line is copied: blank, a rule, attributes, the target of a link, or indented code.
+
+    Code is indented by four spaces more than `indent`, the text of its list item; None excludes code.
+    """
+    if not line.strip() or _RULE.match(line) or _ATTRIBUTES.match(line):
+        return True
+    if indent is None or _BEGINS.match(line):
+        return False
+    wide = line.expandtabs(4)
+    return len(wide) - len(wide.lstrip()) >= indent + 4
+
+
+def _row(line: str) -> Iterator[Piece]:
+    """Yield the cells and bars of a row of a table, which may stand in a quotation."""
+    marks = QUOTE.match(line)
+    start = marks.end() if marks else 0
+    if start:
+        yield Piece(line[:start], translate=False)
+    for cell, bar in _CELL.findall(line[start:]):
+        if bar:
+            yield Piece(bar, translate=False)
+        else:
+            yield from paragraph(cell)
+
+
+_INLINE = re.compile(
+    "a|abbr|b|bdi|bdo|big|cite|code|data|del|dfn|em|font|i|img|ins|kbd|label|mark|q|s|samp|small|span|strike|strong"
+    "|sub|sup|time|tt|u|var|wbr"
+)
+_VOID = re.compile("area|base|br|col|embed|hr|img|input|link|meta|source|track|wbr")
+_FLAT = re.compile("script|style|textarea")  # a tag of the same name inside them is text
+_COPIED = re.compile("script|style|pre|code|textarea|kbd|samp|var|svg|math")
+# A comment or declaration without an end goes on to the end of the text, as in a browser. Otherwise the text behind
+# each of many such comments would be read once per comment.
+_TOKEN = re.compile(
+    r"<!--.*?(?:-->|\Z)|<!\[CDATA\[.*?(?:\]\]>|\Z)|<[!?][^>]*(?:>|\Z)|<(/?)([A-Za-z][\w:-]*)((?:[^<>\"']|\"[^\"]*\"|'[^']*')*)>",
+    re.DOTALL,
+)
+_OPEN_TAG = re.compile(r"<(?:[^\W\d_]|[/!?])[^<>]*\Z")
+# Elements whose end tag may be missing, and those that end them, as the end of the element around them does.
+_ENDED_BY = {"p": "p", "li": "li", "option": "option|optgroup", "tr": "tr"}
+_ENDED_BY |= dict.fromkeys(("dt", "dd"), "d[dt]") | dict.fromkeys(("td", "th"), "t[dhr]")
+_AROUND = re.compile("ul|ol|menu|dl|table|select|div|section|article|main|body")
+_NO = re.compile(
+    r"\btranslate\s*=\s*[\"']?no\b|\bclass\s*=\s*(?:notranslate\b|[\"'](?:[^\"']*\s)?notranslate[\s\"'])", re.IGNORECASE
+)
+_LONGEST_RUN = 2**14  # characters of a tag or of a run of text; a longer one is divided
+
+
+def read_html(lines: Iterable[str]) -> Iterator[Piece]:
+    """Yield the pieces of a page; a tag may span lines."""
+    run = ""  # of text and inline tags, or the element that is being copied
+    copied, depth = "", 0  # name of that element, and number of nested elements of that name
+    n_around = 0  # number of open elements inside it that may hold elements of that name
+    for text, tag in _tokens(lines):
+        run += text
+        name = (tag[2] or "").lower() if tag else ""
+        is_alone = tag is not None and tag[0].endswith("/>")
+        if tag and copied in _ENDED_BY:
+            n_around += (-1 if tag[1] else 1) if _AROUND.fullmatch(name) else 0
+            if n_around < 0 or (n_around == 0 and not tag[1] and re.fullmatch(_ENDED_BY[copied], name)):
+                yield Piece(run, translate=False)
+                run = copied = ""
+        if copied:
+            run += tag[0] if tag else ""
+            if tag and name == copied and not is_alone:
+                depth += -1 if tag[1] else not _FLAT.fullmatch(copied)
+            if not depth or len(run) >= _LONGEST_RUN:
+                yield Piece(run, translate=False)
+                run = ""
+            copied = copied if depth else ""
+            continue
+        if len(run) >= _LONGEST_RUN:
+            yield from paragraph(run)
+            run = ""
+        if tag is None:
+            continue
+        is_inline = _INLINE.fullmatch(name)
+        begins = bool(name) and not tag[1] and not is_alone and not _VOID.fullmatch(name)
+        placeholder = is_inline and KEPT_ELEMENT.match(tag.string, tag.start())
+        if begins and not placeholder and (_COPIED.fullmatch(name) or _NO.search(tag[3] or "")):
+            yield from paragraph(run)
+            run, copied, depth, n_around = tag[0], name, 1, 0
+        elif is_inline:
+            run += tag[0]
+        else:
+            yield from paragraph(run)
+            yield Piece(tag[0], translate=False)
+            run = ""
+    yield from [Piece(run, translate=False)] if copied else paragraph(run)
+
+
+def _tokens(lines: Iterable[str]) -> Iterator[tuple[str, re.Match[str] | None]]:
+    """Yield text and the tag or comment that follows it; None at the end of a line outside a tag."""
+    waiting = ""
+    for line in chain(lines, [""]):
+        waiting += line
+        if line and len(waiting) < _LONGEST_RUN and _is_unfinished(waiting):
+            continue
+        start = 0
+        for match in _TOKEN.finditer(waiting):
+            yield waiting[start : match.start()], match
+            start = match.end()
+        yield waiting[start:], None
+        waiting = ""
+
+
+def _is_unfinished(text: str) -> bool:
+    """Return whether a text ends within a comment or a tag."""
+    comment, tag = text.rfind("<!--"), text.rfind("<")
+    return (comment >= 0 and text.find("-->", comment) < 0) or (tag >= 0 and _OPEN_TAG.match(text, tag) is not None)
