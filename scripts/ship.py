@@ -1,12 +1,17 @@
 #!/usr/bin/env python3
-"""Turn a trained run into a model that ships: compressed weights with their scores, and a model card.
+"""Make a model that ships: train it by the recipe in configs/shipped, compress and score it, and write its card.
 
-    python scripts/ship.py runs/de-en --to translate/models/de-en --weaknesses weaknesses.md
-    python scripts/ship.py runs/de-en --to translate/models/de-en --weaknesses weaknesses.md --dtype bf16
+    python scripts/ship.py de-en --to translate/models/de-en --weaknesses weaknesses.md    # from the corpora; days
+    python scripts/ship.py de-en --to toy --updates 50                                     # the same steps; minutes
+    python scripts/ship.py runs/de-en-3 --to translate/models/de-en --weaknesses weaknesses.md    # a run that has ended
 
-The run is compressed into RUN/DTYPE and scored there on the run's test sets. The card names every corpus of the run and
-of the runs before it, with its licence from configs/data/open.toml; a corpus that is not listed there is an error. A
-person writes the weaknesses of the model.
+The recipe trains in three stages. The second reads text that the other direction translated back, the third
+translations that both directions chose together, so stages of both directions take turns, in runs/DIRECTION-STAGE. Each
+step continues after an interruption and is skipped if it has ended.
+
+The last run is compressed into RUN/DTYPE and scored there on the run's test sets. The card names every corpus of the
+run and of the runs before it, with its licence from configs/data/open.toml; a corpus that is not listed there is an
+error. A person writes the weaknesses of the model.
 """
 
 import argparse
@@ -21,18 +26,22 @@ from pathlib import Path
 from bench_practical import answers, by_topic, chrf, sentences
 from results import Record, card_before, history, lineage, machine_name, score_cells, signatures, state_of, table
 
-from translate.commands import compress, evaluate
+from translate.commands import compress, evaluate, train
 from translate.commands.compress import Compress
 from translate.commands.evaluate import Evaluate
+from translate.commands.train import Train
 from translate.config.load import load, read_library
 from translate.config.schema import ExperimentConfig
 from translate.corpus.sources import describe
 from translate.errors import UserError
-from translate.exchange.argos_package import NAMES
 from translate.files import read_json
 from translate.models.folder import FILES, TranslationSpec
-from translate.models.registry import Weights
+from translate.models.registry import Weights, language_name
 
+DIRECTIONS = ("de-en", "en-de")
+RUNS = Path("runs")  # the recipe names them, relative to the working directory
+RECIPE = Path(__file__).resolve().parents[1] / "configs" / "shipped"
+TOY_LINES = 20  # of each corpus in one language
 LIBRARY = Path(__file__).resolve().parents[1] / "configs" / "data" / "open.toml"
 BLOCK = "Each block shows the source, the reference and the translation."
 LICENCE = (
@@ -44,17 +53,19 @@ SAMPLES = 20  # lines of the first test set on the card, evenly spaced, not sele
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Ship a run; return 2 and print one sentence for a UserError."""
+    """Ship a model; return 2 and print one sentence for a UserError."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("run", type=Path, help="a run that has ended")
+    parser.add_argument("what", help="de-en or en-de, trained by the recipe; or the folder of a run that has ended")
     parser.add_argument("--to", type=Path, required=True, help="the new model folder")
     parser.add_argument("--dtype", choices=["int8", "bf16"], default="int8", help="default: %(default)s")
     limit = "longer sources are better translated in parts, as dev says"
     parser.add_argument("--best-source-tokens", type=int, metavar="N", help=limit)
-    parser.add_argument("--weaknesses", type=Path, required=True, help="Markdown for the card, written by a person")
+    parser.add_argument("--weaknesses", type=Path, help="Markdown for the card, written by a person")
+    parser.add_argument("--updates", type=int, metavar="N", help="of each stage: a model that only tries the recipe")
     args = parser.parse_args(argv)
     try:
-        ship(args.run, args.to, args.dtype, args.weaknesses, args.best_source_tokens)
+        run = trained(args.what, args.updates) if args.what in DIRECTIONS else Path(args.what)
+        ship(run, args.to, args.dtype, args.weaknesses, args.best_source_tokens)
     except UserError as error:
         message = str(error)
     except OSError as error:
@@ -65,14 +76,44 @@ def main(argv: Sequence[str] | None = None) -> int:
     return 2
 
 
-def ship(run: Path, to: Path, dtype: str, weaknesses: Path, best_source_tokens: int | None) -> None:
+def stages(direction: str) -> list[str]:
+    """Return the experiments that make a model, in order: those of the other direction make synthetic text for them."""
+    other = "-".join(reversed(direction.split("-")))
+    return [f"{direction}-1", f"{other}-1", f"{direction}-2", f"{other}-2", f"{direction}-3"]
+
+
+def trained(direction: str, updates: int | None) -> Path:
+    """Train every stage that has not ended, and return the run of the last.
+
+    Args:
+        direction: "de-en" or "en-de".
+        updates: of each stage, with little synthetic text; None is the number in the recipe.
+
+    Raises UserError if a stage cannot be trained.
+    """
+    short = (
+        [] if updates is None else [f"training.{key}={updates}" for key in ("max_steps", "valid_every", "save_every")]
+    )
+    short += [] if updates is None else ["training.warmup_steps=5", f"data.mono.lines={TOY_LINES}"]
+    for stage in stages(direction):
+        name, _, number = stage.rpartition("-")
+        parent = None if number == "1" else RUNS / f"{name}-{int(number) - 1}"
+        print(f"# {stage}", flush=True)
+        options = Train(
+            config=RECIPE / f"{stage}.toml", run=RUNS / stage, overrides=short, resume=True, from_model=parent
+        )
+        train.run(options)
+    return RUNS / stage
+
+
+def ship(run: Path, to: Path, dtype: str, weaknesses: Path | None, best_source_tokens: int | None) -> None:
     """Compress and score a run, and write the shipped model with its card.
 
     Args:
         run: the run folder.
         to: the new model folder.
         dtype: precision of the shipped weights.
-        weaknesses: Markdown for the card.
+        weaknesses: Markdown for the card, or None.
         best_source_tokens: longer sources are translated in parts; None for no such limit.
 
     Raises UserError if `to` exists, if a licence is missing or if the run is incomplete.
@@ -84,7 +125,8 @@ def ship(run: Path, to: Path, dtype: str, weaknesses: Path, best_source_tokens: 
         compress.run(Compress(model=run, out=small, dtype=dtype))  # type: ignore[arg-type]
     if not (small / "scores.json").exists():
         evaluate.run(Evaluate(systems=[small], out=small, engine="auto"))
-    card = "\n\n".join(chapters(run, small, weaknesses.read_text(encoding="utf-8").strip())) + "\n"
+    known = "" if weaknesses is None else weaknesses.read_text(encoding="utf-8").strip()
+    card = "\n\n".join(chapters(run, small, known)) + "\n"
     to.mkdir(parents=True)
     for name in FILES:
         shutil.copyfile(small / name, to / name)
@@ -100,17 +142,17 @@ def chapters(run: Path, small: Path, weaknesses: str) -> Iterator[str]:
     Args:
         run: the run folder.
         small: the compressed model.
-        weaknesses: Markdown text.
+        weaknesses: Markdown text, or "".
     """
     config, weights = load(run / "config.json"), Weights.read(small / "model.safetensors")
     scores = {
         weights.precision: read_json(small / "scores.json"),
     }
-    source, target = (NAMES.get(code, code) for code in (config.data.source, config.data.target))
+    source, target = (language_name(code) for code in (config.data.source, config.data.target))
     yield (
         f"# {source} to {target}, {weights.n_parameters / 1e6:.1f} M parameters, {weights.precision}\n\n"
-        "Trained by this project, without third-party weights, in the runs listed under Training; a run may start "
-        "from a model of the other direction. Use it with "
+        f"Trained by this project, without third-party weights, by `python scripts/ship.py {config.data.langpair} --to "
+        "FOLDER`, in the runs listed under Training. Use it with "
         f'`translate --model {config.data.langpair} "..."` or `Translator.load("{config.data.langpair}")`.'
     )
     yield f"## Data\n\n{LICENCE}\n\n" + table(data_rows(run))
@@ -120,7 +162,8 @@ def chapters(run: Path, small: Path, weaknesses: str) -> Iterator[str]:
     )
     if sentences(config.data.langpair).exists():
         yield practical(small)
-    yield f"## Weaknesses\n\n{weaknesses}"
+    if weaknesses:
+        yield f"## Weaknesses\n\n{weaknesses}"
     yield f"## Samples\n\n{SAMPLES} lines, evenly spaced, not selected. {BLOCK}\n\n" + "\n\n".join(
         samples(config, small, run)
     )

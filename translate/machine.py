@@ -5,7 +5,6 @@ which wait for each other.
 """
 
 import ctypes
-import ctypes.util
 import math
 import os
 import sys
@@ -111,7 +110,9 @@ def better_allocator() -> str | None:
     """
     if not sys.platform.startswith("linux") or allocator():
         return None
-    return next((file for name in ALLOCATORS if (file := ctypes.util.find_library(name))), None)
+    from ctypes.util import find_library  # imports subprocess, which would make every start slower
+
+    return next((file for name in ALLOCATORS if (file := find_library(name))), None)
 
 
 def keep_kernels() -> None:

@@ -7,8 +7,9 @@
         source: Annotated[Path, argument("SOURCE", "Source sentences, one per line.")]
         beam: Annotated[int | None, option("Search", "N", "Hypotheses kept per step.", min=1)] = None
 
-The type says how a value is read: a `bool` takes no value, a `list` may be given several times, a `Literal` is one of
-its values. A program makes the same object with `Score(source=path)`. Options that several verbs have stand at the end.
+The type says how a value is read: a `bool` takes no value (one that is on by default is turned off by --no-NAME), a
+`list` may be given several times, a `Literal` is one of its values. A program makes the same object with
+`Score(source=path)`. Options that several verbs have stand at the end.
 """
 
 import argparse
@@ -104,9 +105,14 @@ class _Field:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The names of an option; one that is on by default has another that turns it off."""
+        """The names of an option; one that is on by default has one that turns it off, too."""
         names = self.declared.names or (f"--{self.name.replace('_', '-')}",)
-        return (*names, f"--no-{self.name.replace('_', '-')}") if self.default is True else names
+        return (*names, f"--no-{names[0][2:]}") if self.is_on else names
+
+    @property
+    def is_on(self) -> bool:
+        """True for an option without a value that is on by default."""
+        return self.kind is bool and self.default is True
 
     @property
     def usage(self) -> str:
@@ -132,7 +138,8 @@ class _Field:
             raise argparse.ArgumentTypeError(f"{text!r} is not {what}") from None
         low, high = self.declared.min, self.declared.max
         if (low is not None and not number >= low) or (high is not None and not number <= high):
-            bounds = [f"at least {low:g}"] * (low is not None) + [f"at most {high:g}"] * (high is not None)
+            named = (("at least", low), ("at most", high))
+            bounds = [f"{words} {bound:g}" for words, bound in named if bound is not None]
             raise argparse.ArgumentTypeError(f"{text} is out of range; it must be {' and '.join(bounds)}")
         return number
 
@@ -188,10 +195,9 @@ def parse(options: type[Options], verb: str, arguments: Sequence[str]) -> Option
     declared = _fields(options)
     for field in declared:
         if field.kind is bool:
-            *names, off = field.names if field.default is True else (*field.names, "")
-            parser.add_argument(*names, dest=field.name, action="store_true", default=field.default)
-            if off:
-                parser.add_argument(off, dest=field.name, action="store_false")
+            parser.add_argument(field.names[0], dest=field.name, action="store_true", default=field.default)
+            if field.is_on:
+                parser.add_argument(field.names[-1], dest=field.name, action="store_false")
         elif field.declared.group is not None:
             parser.add_argument(
                 *field.names,

@@ -7,7 +7,7 @@ Form = Literal["simple", "github", "latex_booktabs"]
 
 
 def rendered(rows: Sequence[Mapping[str, str]], form: Form) -> str:
-    """Return rows as a table; columns that are empty in every row are left out."""
+    """Return rows as a table; columns that are empty in every row are skipped."""
     from tabulate import tabulate
 
     shown = [name for name in rows[0] if any(row[name] for row in rows)]

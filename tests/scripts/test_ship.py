@@ -117,6 +117,43 @@ def test_the_card_of_a_fine_tuned_model_names_its_parent(place: Path, monkeypatc
     assert [line.split(" | ")[0] for line in tables[0]] == ["| corpus", "| ---", "| grammar", "| words-list"]
 
 
+def test_a_model_is_made_by_its_recipe_and_continued_after_an_interruption(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The recipe at toy length: back-translation by the other direction, then distillation of both."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "mono.de").write_text("Der Hund schläft.\nDie Katze kommt.\n", encoding="utf-8")
+    (tmp_path / "mono.en").write_text("The dog sleeps.\nThe cat comes.\n", encoding="utf-8")
+    recipe = tmp_path / "recipe"
+    recipe.mkdir()
+    library = [f'{code} = {{ kind = "mono", path = "mono.{code}", language = "{code}" }}' for code in ("de", "en")]
+    (recipe / "library.toml").write_text("\n".join(["[mono]", *library]), encoding="utf-8")
+    for name, other in (("de-en", "en-de"), ("en-de", "de-en")):
+        languages = 'source = "{}"\ntarget = "{}"\nlibrary = "library.toml"'.format(*name.split("-"))
+        first = CONFIG.replace('source = "de"\ntarget = "en"', languages)
+        first = first.replace("vocab_size = 400", 'vocab_size = 400\ntags = ["<BT>"]')
+        back = f'weights.mono = 1\nmono = {{ model = "runs/{other}-1", method = "greedy" }}'
+        both = f'model = "runs/{name}-2", method = "beam", beam_size = 2, rerank = "runs/{other}-2"'
+        third = f'weights.mono = 1\nmono = {{ {both}, side = "source" }}'
+        for stage, mono in ((1, ""), (2, back), (3, third)):
+            text = first.replace('library = "library.toml"', f'library = "library.toml"\n{mono}')
+            (recipe / f"{name}-{stage}.toml").write_text(text, encoding="utf-8")
+    monkeypatch.setattr(ship, "RECIPE", recipe)
+    monkeypatch.setattr(ship, "licence_of", lambda name: {"title": name, "licence": "CC0", "origin": "here"})
+    arguments = ["de-en", "--updates", "3"]
+    assert ship.main([*arguments, "--to", "models/first"]) == 0
+    made = {path.name for path in (tmp_path / "runs").iterdir()}
+    assert made == {"de-en-1", "en-de-1", "de-en-2", "en-de-2", "de-en-3"}
+    card = (tmp_path / "models/first/README.md").read_text(encoding="utf-8")
+    assert card.count(": 3 updates, ") == 3
+    assert "mono.de" in card
+    assert "mono.en" in card
+    capsys.readouterr()
+    assert ship.main([*arguments, "--to", "models/again"]) == 0
+    first, again = (tmp_path / "models" / name / "model.safetensors" for name in ("first", "again"))
+    assert first.read_bytes() == again.read_bytes()
+
+
 def test_a_corpus_without_a_licence_does_not_ship(
     place: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -1,12 +1,14 @@
-"""Settings of the memory allocator and of oneDNN's cache, and when they apply."""
+"""Settings of the memory allocator and of oneDNN's cache, and when they apply; limits of control groups."""
 
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
 from translate import machine
+from translate.machine import cpu_limit, memory_limit
 
 # Twice 1,299 shapes of a product, more than the kernels that oneDNN caches: in a fork that raises the limit, then in
 # the parent, which does not.
@@ -62,7 +64,7 @@ def test_the_allocator_is_detected_from_the_mapped_libraries(tmp_path, file, nam
 def test_an_installed_allocator_is_proposed_unless_one_is_in_use(monkeypatch):
     installed = {"jemalloc": "libjemalloc.so.2", "tcmalloc_minimal": "libtcmalloc_minimal.so.4"}
     monkeypatch.setattr(machine.sys, "platform", "linux")
-    monkeypatch.setattr(machine.ctypes.util, "find_library", installed.get)
+    monkeypatch.setattr("ctypes.util.find_library", installed.get)
     monkeypatch.setattr(machine, "allocator", lambda: None)
     assert machine.better_allocator() == "libtcmalloc_minimal.so.4"
     del installed["tcmalloc_minimal"]
@@ -131,3 +133,69 @@ def test_memory_follows_the_limit_of_a_container(monkeypatch):
     assert machine.memory() == (2**20, 3)
     monkeypatch.setattr(machine, "memory_limit", lambda: (2**62, 2**61))
     assert machine.memory()[0] == total
+
+
+GIB = 2**30
+UNLIMITED = 2**63 - 4096  # what version 1 says without a limit
+
+
+@pytest.fixture
+def group(tmp_path):
+    """Return a function that writes the files of one group of the tree; "__" stands for the dot in their names."""
+
+    def write(place: str, **files: str) -> None:
+        folder = tmp_path / "tree" / place
+        folder.mkdir(parents=True, exist_ok=True)
+        for name, text in files.items():
+            (folder / name.replace("__", ".")).write_text(text + "\n")
+
+    return write
+
+
+def limits(tmp_path: Path, line: str):
+    process = tmp_path / "cgroup"
+    process.write_text(line + "\n")
+    return cpu_limit(process, tmp_path / "tree"), memory_limit(process, tmp_path / "tree")
+
+
+@pytest.mark.parametrize(("quota", "cores"), [("150000 100000", 1.5), ("350000 50000", 7.0), ("max 100000", None)])
+def test_version_2_in_a_container(tmp_path, group, quota, cores):
+    group("", cpu__max=quota, memory__max=str(3 * GIB), memory__current=str(2 * GIB), memory__stat="anon 5\nfile 7")
+    assert limits(tmp_path, "0::/") == (cores, (3 * GIB, GIB))
+
+
+def test_version_2_takes_the_tightest_of_nested_groups(tmp_path, group):
+    group("a.slice", cpu__max="300000 100000", memory__max=str(5 * GIB), memory__current=str(4 * GIB))
+    group("a.slice/b.service", cpu__max="max 100000", memory__max=str(3 * GIB), memory__current=str(GIB))
+    group("another.slice", cpu__max="100000 100000", memory__max=str(GIB), memory__current=str(GIB))
+    assert limits(tmp_path, "0::/a.slice/b.service") == (3.0, (5 * GIB, GIB))
+
+
+@pytest.mark.parametrize("path", ["/docker/3f5a7", "/"])  # the path on the host, or within the container
+def test_version_1_in_a_container(tmp_path, group, path):
+    group("cpu", cpu__cfs_quota_us="70000", cpu__cfs_period_us="50000")
+    group(
+        "memory",
+        memory__limit_in_bytes=str(7 * GIB),
+        memory__usage_in_bytes=str(6 * GIB),
+        memory__stat=f"inactive_file 3\ntotal_inactive_file {2 * GIB}",
+    )
+    line = f"5:cpu,cpuacct:{path}\n3:cpuset:{path}\n2:memory:{path}"
+    assert limits(tmp_path, line) == (1.4, (7 * GIB, 3 * GIB))
+
+
+def test_version_1_without_limits(tmp_path, group):
+    group("cpu", cpu__cfs_quota_us="-1", cpu__cfs_period_us="100000")
+    group("memory", memory__limit_in_bytes=str(UNLIMITED), memory__usage_in_bytes="3")
+    cores, memory = limits(tmp_path, "1:cpu:/\n2:memory:/")
+    assert cores is None
+    assert memory == (UNLIMITED, UNLIMITED - 3)
+
+
+@pytest.mark.parametrize("line", ["", "0::/gone", "5:cpu:/gone\n4:memory:/gone"])
+def test_no_tree_is_no_limit(tmp_path, line):
+    process = tmp_path / "cgroup"
+    process.write_text(line)
+    assert cpu_limit(process, tmp_path / "tree") is None
+    assert memory_limit(process, tmp_path / "tree") is None
+    assert cpu_limit(tmp_path / "no file", tmp_path) is None

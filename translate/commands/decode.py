@@ -23,7 +23,9 @@ if TYPE_CHECKING:
     from transformer.search.sampling import Sampling
     from translate.text.translation import Translation
 
-_WINDOW = 1024  # lines translated together: enough to batch sentences of similar length
+# Lines translated together: few at first, so that the first translations come soon, then enough to batch sentences of
+# similar length.
+_WINDOWS = (64, 128, 256, 512, 1024)
 
 Ids = tuple[int, ...]
 
@@ -256,11 +258,13 @@ def _sampling(options: Decode) -> "Sampling":
 def _windows(lines: Lines) -> Iterator[list[str]]:
     """Group lines, without their ends; a window ends early if the next line would have to be waited for."""
     window: list[str] = []
+    sizes = itertools.chain(_WINDOWS, itertools.repeat(_WINDOWS[-1]))
+    size = next(sizes)
     for line in ended(lines):
         window.append(line.removesuffix("\n"))
-        if len(window) == _WINDOW or not lines.at_hand():
+        if len(window) == size or not lines.at_hand():
             yield window
-            window = []
+            window, size = [], next(sizes)
     if window:
         yield window
 

@@ -7,16 +7,12 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from translate.commands.prepare import complete
-from translate.config.load import setting
 from translate.errors import UserError, say
-from translate.experiments.grid import load_grid
 from translate.files import locked, write_json, write_text
 from translate.options import COMPUTING, FILES, OUTPUT, Overrides, argument, flag, option
 from translate.tables import rendered
 
 FOLDER = Path("experiments")
-
-
 RUNS = "Runs"
 EXIT_FAILED = 1  # of a grid with a run that fails
 
@@ -53,6 +49,8 @@ def run(options: Experiment) -> int:
     With parameters for Slurm, the runs are submitted as an array and there is no table yet. Raises UserError for
     mistakes in the grid, the data or the folder.
     """
+    from translate.experiments.grid import load_grid
+
     parameters = dict(map(_parameter, options.slurm or []))
     grid, folder = load_grid(options.grid, options.overrides or []), options.out or FOLDER / options.grid.stem
     from translate.experiments import runner
@@ -87,6 +85,8 @@ def run(options: Experiment) -> int:
 
 def _parameter(text: str) -> tuple[str, Any]:
     """Return a parameter of submitit; UserError if it is not `key=value`."""
+    from translate.config.load import setting
+
     if "=" not in text:
         raise UserError(f"--slurm {text}: write key=value, for example --slurm slurm_partition=gpu")
     return setting(text)

@@ -8,11 +8,12 @@ printed at once. What begins with no verb is translated: `translate "Guten Morge
 import errno
 import os
 import sys
+import threading
 from collections.abc import Sequence
 from importlib import import_module
 from io import TextIOWrapper
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 from transformer.config import ConfigError
 from translate.errors import Terminated, UserError, say
@@ -76,6 +77,22 @@ _REMEDIES = {
     errno.EEXIST: "it is not a folder; name another",
     errno.ENOTDIR: "a part of the path is not a folder; name another",
 }
+
+
+def program() -> NoReturn:
+    """Run the command as a program, which ends at once after Ctrl-C.
+
+    Finished translations have been written then. Threads that still search cannot be stopped; Python would wait for
+    them.
+    """
+    code = main()
+    if code in (EXIT_INTERRUPTED, EXIT_TERMINATED):
+        others = [thread for thread in threading.enumerate() if thread is not threading.main_thread()]
+        for thread in others:
+            thread.join(0.1)
+        if any(thread.is_alive() and not thread.daemon for thread in others):
+            os._exit(code)
+    sys.exit(code)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -11,8 +11,6 @@ from translate.models.folder import TranslationSpec
 from translate.options import MODEL_HELP, Json, argument
 from translate.tables import columns
 
-RUNS = "Runs"
-
 
 @dataclass(frozen=True, kw_only=True)
 class Models:

@@ -4,14 +4,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-from translate.config.data import MonoSource
-from translate.config.load import load
-from translate.config.schema import ExperimentConfig
-from translate.corpus.prepare import prepare
 from translate.errors import say
 from translate.options import FILES, MODEL, MODEL_HELP, Overrides, argument, option
 
 if TYPE_CHECKING:
+    from translate.config.schema import ExperimentConfig
     from translate.inference.back_translation import BackTranslations
 
 SYNTHETIC = Path("prepared") / "synthetic"  # translations of monolingual sources
@@ -31,6 +28,9 @@ class Prepare:
 
 def run(options: Prepare) -> None:
     """Prepare the corpus of an experiment and print a report; UserError for wrong input."""
+    from translate.config.load import load
+    from translate.corpus.prepare import prepare
+
     config, tokenizer = load(options.config, options.overrides or []), None
     if options.from_model is not None:
         from translate.training.parent import Parent
@@ -40,7 +40,7 @@ def run(options: Prepare) -> None:
     prepare(complete(config), options.out or default_folder(options.config), print, tokenizer)
 
 
-def complete(config: ExperimentConfig, *, make: bool = True) -> ExperimentConfig:
+def complete(config: "ExperimentConfig", *, make: bool = True) -> "ExperimentConfig":
     """Return the experiment with the missing side of its monolingual sources, made if needed.
 
     With `make` false, UserError if a side would have to be made.
@@ -55,8 +55,10 @@ def complete(config: ExperimentConfig, *, make: bool = True) -> ExperimentConfig
     return sides.config
 
 
-def back_translations(config: ExperimentConfig) -> "BackTranslations | None":
+def back_translations(config: "ExperimentConfig") -> "BackTranslations | None":
     """Return the synthetic sides of the experiment's monolingual sources, or None if it has no such sources."""
+    from translate.config.data import MonoSource
+
     if not any(isinstance(source, MonoSource) for source in (*config.data.train, *config.data.replay_sources)):
         return None
     from translate.inference.back_translation import BackTranslations

@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Annotated
 
 from translate.commands.prepare import back_translations, default_folder, experiment_name
-from translate.config.load import load
 from translate.errors import UserError
 from translate.models import registry
 from translate.options import FILES, MODEL_HELP, Overrides, argument, flag, option
@@ -46,6 +45,7 @@ def run(options: Train) -> int:
     if data, model or number of processes differ from those of the run; other versions or hardware only give a
     warning. Returns the exit code, EXIT_DIFFERENT if the final models are not identical to the last bit.
     """
+    from translate.config.load import load
     from translate.evaluation.scores import metrics
     from translate.evaluation.validation import greedy_bleu
     from translate.training.reproduction import Original

@@ -8,23 +8,22 @@ a space; `_escape` replaces that character.
 import hashlib
 import io
 import itertools
+import math
 import random
 import re
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from translate.errors import UserError
 from translate.text.placeholders import symbol
 
-if TYPE_CHECKING:
-    from translate.config.schema import TokenizerConfig
-import math
-from collections.abc import Mapping
-from itertools import pairwise
+if TYPE_CHECKING:  # NumPy takes as long to import as a sentence to translate
+    import numpy as np
+    from numpy.typing import NDArray
 
-import numpy as np
-from numpy.typing import NDArray
+    from translate.config.schema import TokenizerConfig
 
 PAD, BOS, EOS, UNK = 0, 1, 2, 3
 
@@ -278,13 +277,17 @@ class SubwordDropout:
     """
 
     def __init__(self, tokenizer: Tokenizer, rate: float, max_tokens: int) -> None:
+        import numpy as np
+
         self._rate, self._max_tokens = rate, max_tokens
         self._parts = np.full((tokenizer.vocab_size, 2), NO_PARTS)
         for id, found in parts(tokenizer.scores(), merges=tokenizer.is_bpe).items():
             self._parts[id] = found
 
-    def __call__(self, ids: NDArray[np.integer], rng: np.random.Generator) -> NDArray[np.integer]:
+    def __call__(self, ids: "NDArray[np.integer]", rng: "np.random.Generator") -> "NDArray[np.integer]":
         """Return the ids of one sentence, (T,), with some pieces in parts, (at least T,)."""
+        import numpy as np
+
         whole = ids
         is_new = np.ones(len(ids), dtype=bool)
         while True:

@@ -314,7 +314,7 @@ def indices(values: Sequence[float], bounds: Sequence[int]) -> list[int]:
 def by_length(
     bleu: "BLEU", outputs: Sequence[Sequence[str]], references: Sequence[str], words: Callable[[str], Words]
 ) -> list[Bucket]:
-    """Return the BLEU of each system on the sentences of each length; empty buckets are left out.
+    """Return the BLEU of each system on the sentences of each length; empty buckets are skipped.
 
     Args:
         bleu: the metric.
@@ -334,7 +334,7 @@ def by_length(
 
 
 def by_count(values: Sequence[Sequence[float]], bounds: Sequence[int], *, whole: bool = True) -> list[Bucket]:
-    """Return the sentences of each system in each bucket; buckets outside the range of all systems are left out.
+    """Return the sentences of each system in each bucket; buckets outside the range of all systems are skipped.
 
     Args:
         values: of each sentence, by system.
@@ -353,7 +353,7 @@ def by_count(values: Sequence[Sequence[float]], bounds: Sequence[int], *, whole:
 def by_frequency(
     outputs: Sequence[Sequence[Words]], references: Sequence[Words], frequencies: Counter[str]
 ) -> list[tuple[str, tuple[Matches, ...]]]:
-    """Return the matches of each system for the words of each frequency; empty buckets are left out.
+    """Return the matches of each system for the words of each frequency; empty buckets are skipped.
 
     Args:
         outputs: words of each line, by system.
@@ -385,7 +385,7 @@ def ngram_differences(
     """Return the n-grams of the references that mostly the first system gets right, and those of the second.
 
     They are ordered by the share of the matches that belong to the system, with one match added to each side, so that
-    five to none comes before two to none. A lead of one match is left out, and so is a part of an n-gram with the same
+    five to none comes before two to none. A lead of one match is skipped, and so is a part of an n-gram with the same
     matches.
 
     Args:

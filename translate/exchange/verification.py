@@ -89,7 +89,7 @@ def compare(
         exported: the exported model.
         original: returns the values of our model, source and target ids that `exported.values` must equal; the targets
             are our greedy outputs.
-        texts: sentences; those without tokens are left out.
+        texts: sentences; those without tokens are skipped.
         n_positions: number of positions of the exported model.
 
     Raises UserError if a sentence has other token ids or is too long, or if there is no sentence.

@@ -179,7 +179,7 @@ def _trained(config: ExperimentConfig, grid: Grid, keep: int) -> ExperimentConfi
 def _inputs(config: ExperimentConfig, fingerprint: str, parent: Parent | None) -> str:
     """Return the digest of everything that determines a training.
 
-    Values that are the default are left out, so that a new key in a later version does not repeat old trainings.
+    Values that are the default are skipped, so that a new key in a later version does not repeat old trainings.
     """
     training = config.training.model_dump(mode="json", exclude=_IRRELEVANT, exclude_defaults=True)
     model = config.model.architecture(config.tokenizer.vocab_size)

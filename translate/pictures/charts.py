@@ -109,7 +109,7 @@ def grid_chart(table: Record) -> "Figure":
 
 
 def _series(records: Sequence[Record], kind: str, key: str) -> tuple[list[int], list[float]]:
-    """Return updates and values of a kind of line; values that are missing are left out."""
+    """Return updates and values of a kind of line; values that are missing are skipped."""
     points = [(line["step"], line[key]) for line in records if line["kind"] == kind and line.get(key) is not None]
     return [step for step, _ in points], [value for _, value in points]
 

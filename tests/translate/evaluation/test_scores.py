@@ -1,10 +1,16 @@
-"""Scores equal sacreBLEU's, have signatures, and require matching line counts."""
+"""Scores and p-values are those of sacreBLEU; text that the metrics cannot score sensibly is refused."""
+
+import random
+import re
+import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 import sacrebleu
 
 from translate.errors import UserError
-from translate.evaluation.scores import corpus_bleu, score
+from translate.evaluation.scores import Test, check_hypotheses, corpus_bleu, paired_scores, score
 
 REFERENCES = [f"The {noun} sleeps in the old house, doesn't it?" for noun in ("dog", "cat", "bird", "child", "cow")]
 HYPOTHESES = [line.replace("old", "cold").replace("bird", "Bird") for line in REFERENCES]
@@ -74,3 +80,127 @@ def test_unequal_counts_are_an_error_with_both_counts(function) -> None:  # type
 def test_blank_lines_count_as_lines() -> None:
     assert score(["", "a b c d"], ["a b c d", "a b c d"]).n_lines == 2
     assert corpus_bleu(["", "a b c d"], ["a b c d", "a b c d"]) < 100
+
+
+NOUNS = ("dog", "cat", "bird", "child", "cow", "house", "river")
+PAIRED_REFERENCES = [
+    f"The {NOUNS[i % 7]} number {i} sleeps in the old {NOUNS[i % 5]} of Mr {i % 3}, doesn't it?" for i in range(201)
+]
+
+
+def system(seed: int, share: float) -> list[str]:
+    """The references with one word replaced in a share of the lines."""
+    chosen = random.Random(seed)
+    return [line.replace("sleeps", "walks") if chosen.random() < share else line for line in PAIRED_REFERENCES]
+
+
+@pytest.mark.parametrize(("test", "option"), [("bootstrap", "--paired-bs"), ("ar", "--paired-ar")])
+def test_the_p_values_are_those_of_the_command(test: Test, option: str, tmp_path: Path) -> None:
+    """Compared with the program run on two saved outputs."""
+    outputs = [system(1, 0.3), system(2, 0.35)]
+    for name, lines in zip("abr", [*outputs, PAIRED_REFERENCES], strict=True):
+        (tmp_path / name).write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+    command = [sys.executable, "-m", "sacrebleu", "r", "-i", "a", "b", "-m", "bleu", "chrf", "ter"]
+    done = subprocess.run(
+        [*command, "--chrf-word-order", "2", option, "--format", "latex", "-w", "6"],
+        cwd=tmp_path,
+        capture_output=True,
+        encoding="utf-8",
+        check=True,
+    )
+    row = next(line for line in done.stdout.splitlines() if line.split()[:1] == ["b"])
+    _, *theirs = (re.findall(r"\d+\.\d+", cell) for cell in row.split(" & "))
+    _, ours = paired_scores(outputs, PAIRED_REFERENCES, test)
+    assert [f"{score.p_value:.4f}" for score in ours.by_name().values()] == [cell[-1] for cell in theirs]
+    assert [f"{score.value:.6f}" for score in ours.by_name().values()] == [cell[0] for cell in theirs]
+    assert 0.01 < ours.bleu.p_value < 0.99, "a value in between says more"
+
+
+@pytest.mark.parametrize("test", ["bootstrap", "ar"])
+def test_five_percent_of_replaced_sentences_are_found(test: Test) -> None:
+    replaced = [NOUNS[i % 7] if i % 20 == 3 else line for i, line in enumerate(system(1, 0.3))]
+    assert sum(a != b for a, b in zip(replaced, system(1, 0.3), strict=True)) == 10
+    _, worse = paired_scores([system(1, 0.3), replaced], PAIRED_REFERENCES, test)
+    assert all(score.p_value < 0.05 for score in worse.by_name().values())
+
+
+@pytest.mark.parametrize("test", ["bootstrap", "ar"])
+def test_an_identical_system_is_not_different(test: Test) -> None:
+    first, same = paired_scores([system(1, 0.3), system(1, 0.3)], PAIRED_REFERENCES, test)
+    assert [score.p_value for score in first.by_name().values()] == [None] * 3
+    assert [score.p_value for score in same.by_name().values()] == [1.0] * 3
+
+
+def test_every_system_is_compared_with_the_first() -> None:
+    """The order of the other systems does not matter."""
+    a, b, c = system(1, 0.2), system(2, 0.4), system(3, 0.3)
+    _, of_b, of_c = paired_scores([a, b, c], PAIRED_REFERENCES, "bootstrap")
+    _, again_c, again_b = paired_scores([a, c, b], PAIRED_REFERENCES, "bootstrap")
+    assert (of_b, of_c) == (again_b, again_c)
+
+
+def test_intervals_belong_to_bootstrap_and_to_ar_on_demand() -> None:
+    outputs = [system(1, 0.3), system(2, 0.3)]
+    bootstrap, plain, asked = (
+        paired_scores(outputs, PAIRED_REFERENCES, test, confidence=confidence)[1].bleu
+        for test, confidence in (("bootstrap", False), ("ar", False), ("ar", True))
+    )
+    assert plain.interval is None
+    assert bootstrap.interval > 0
+    assert asked.interval > 0
+    assert (asked.p_value, asked.value) == (plain.p_value, bootstrap.value)
+
+
+def test_unequal_counts_are_an_error() -> None:
+    with pytest.raises(UserError, match="201 references"):
+        paired_scores([PAIRED_REFERENCES, PAIRED_REFERENCES[1:]], PAIRED_REFERENCES, "ar")
+
+
+CASED_REFERENCES = [f"The House number {i} is in Berlin." for i in range(7)]
+
+
+@pytest.mark.parametrize(
+    ("line", "tool"),
+    [
+        ("\u2581The \u2581Ho use \u2581is", "SentencePiece"),
+        ("The Ho@@ use is", "BPE"),
+        ("The House i@@", "BPE"),
+        ("The Ho ##use is", "WordPiece"),
+        ("The Ho \uffeduse is", "OpenNMT"),
+    ],
+)
+def test_subwords_are_refused_with_the_line(line: str, tool: str) -> None:
+    hypotheses = [*CASED_REFERENCES[:4], line, line, CASED_REFERENCES[6]]
+    with pytest.raises(UserError, match=f"out.txt, line 5: still holds subwords, with marks of {tool}"):
+        check_hypotheses("out.txt", hypotheses, CASED_REFERENCES)
+    check_hypotheses("out.txt", hypotheses, [*CASED_REFERENCES[:4], line, *CASED_REFERENCES[5:]])
+
+
+@pytest.mark.parametrize("n_tags", [1, 4])
+def test_a_few_tags_are_not_taken_for_subwords(n_tags: int) -> None:
+    lines = CASED_REFERENCES * 20
+    check_hypotheses("out.txt", [f"{line} ##tag" if n < n_tags else line for n, line in enumerate(lines)], lines)
+
+
+@pytest.mark.parametrize("line", ["Mail to a@b.de, or @@ and # 5", "C## is no language", "A@@b"])
+def test_other_uses_of_subword_marks_are_accepted(line: str) -> None:
+    check_hypotheses("out.txt", [line] * 7, CASED_REFERENCES)
+
+
+def test_lower_cased_output_is_refused_unless_asked() -> None:
+    lower = [line.lower() for line in CASED_REFERENCES]
+    with pytest.raises(UserError, match="out.txt: has no capital letter, but 7 references have.*--ignore-case"):
+        check_hypotheses("out.txt", lower, CASED_REFERENCES)
+    check_hypotheses("out.txt", lower, CASED_REFERENCES, ignore_case=True)
+    check_hypotheses("out.txt", lower, lower)
+    check_hypotheses("out.txt", [*lower[1:], "One"], CASED_REFERENCES)
+
+
+def test_little_evidence_is_not_taken_for_lower_case() -> None:
+    check_hypotheses("out.txt", ["1 2 3", "", "\u4e2d\u56fd", "", "", "", ""], CASED_REFERENCES)
+    check_hypotheses("out.txt", ["one"] * 7, ["One", *["two"] * 6])
+
+
+def test_unequal_counts_name_the_system_and_both_counts() -> None:
+    with pytest.raises(UserError, match="out.txt: has 5 lines, but the references have 7"):
+        check_hypotheses("out.txt", CASED_REFERENCES[:5], CASED_REFERENCES)

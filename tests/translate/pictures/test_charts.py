@@ -9,7 +9,8 @@ from translate.commands.main import main
 
 pytest.importorskip("matplotlib")
 
-from translate.pictures.charts import grid_chart, learning_curves  # noqa: E402
+from transformer.schedule import noam_lr  # noqa: E402
+from translate.pictures.charts import SCHEDULES, SchedulePicture, grid_chart, learning_curves  # noqa: E402
 
 LINES = [
     {"kind": "train", "step": 2, "nll": 5.0},
@@ -141,3 +142,10 @@ def test_a_place_with_nothing_to_draw_gives_a_one_sentence_error(
     assert reason in error
     assert error.count("\n") == 1
     assert [path.name for path in Path("new").iterdir()] == [file]
+
+
+def test_learning_rates_are_equation_3() -> None:
+    steps = [1, 4_000, 20_000]
+    for (d_model, warmup), (_, rates) in zip(SCHEDULES, SchedulePicture().curves(steps), strict=True):
+        assert rates == [noam_lr(step, d_model=d_model, warmup_steps=warmup) for step in steps]
+    assert "6.9" in SchedulePicture().text()

@@ -1,4 +1,4 @@
-"""Nearest words and analogies in an embedding with known neighbours."""
+"""Nearest words and analogies in an embedding with known neighbours; drawings of positions."""
 
 import copy
 from dataclasses import replace
@@ -8,7 +8,7 @@ import torch
 
 from translate.errors import UserError
 from translate.models.folder import ModelFolder
-from translate.pictures.embeddings import WordSpace, analogy_picture, neighbours_picture
+from translate.pictures.embeddings import WordSpace, analogy_picture, neighbours_picture, positions_picture
 
 
 @pytest.fixture
@@ -48,3 +48,9 @@ def test_only_whole_words_are_offered(planted: ModelFolder) -> None:
 def test_a_word_of_several_tokens_is_refused(planted: ModelFolder) -> None:
     with pytest.raises(UserError, match=r"'Gartenhaus': is not one token of the model's vocabulary \(.*\)"):
         neighbours_picture(planted, "Gartenhaus")
+
+
+def test_positions_are_those_of_the_model(parts: ModelFolder) -> None:
+    picture = positions_picture(parts)
+    torch.testing.assert_close(picture.encodings, parts.model.src_positions(0, 61))
+    assert len(picture.text().splitlines()) == 26

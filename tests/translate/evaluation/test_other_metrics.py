@@ -1,13 +1,15 @@
-"""COMET is run as an external program that gets files and prints a score."""
+"""COMET is run as an external program; the paper's BLEU splits compounds and is labelled as not comparable."""
 
 import shlex
 import sys
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
+import sacrebleu
 
 from translate.errors import UserError
-from translate.evaluation.other_metrics import comet
+from translate.evaluation.other_metrics import comet, paper_bleu, split_compounds
 
 FAKE = """
 import argparse, sys
@@ -52,3 +54,40 @@ def test_a_failing_program_gives_a_one_sentence_error(command: str, reason: str)
     with pytest.raises(UserError, match=reason) as caught:
         comet(command, ["a"], ["b"], ["c"])
     assert "\n" not in str(caught.value)
+
+
+NEEDS_MOSES = pytest.mark.skipif(find_spec("sacremoses") is None, reason="needs sacremoses")
+
+REFERENCES = ["Das Rich-Text-Format ist alt.", "Er sagte: \u201eDas ist gut\u201c, z.B. heute."]
+
+
+@NEEDS_MOSES
+def test_compounds_are_split_as_by_the_script_of_tensor2tensor() -> None:
+    assert split_compounds("ein rich-text format - neu") == "ein rich ##AT##-##AT## text format - neu"
+    assert split_compounds("a-b-c") == "a ##AT##-##AT## b-c", "perl continues behind the match, and so must this"
+
+
+@NEEDS_MOSES
+def test_a_perfect_translation_scores_100() -> None:
+    assert paper_bleu(REFERENCES, REFERENCES, "de").value == pytest.approx(100)
+
+
+@NEEDS_MOSES
+def test_a_part_of_a_compound_counts_as_a_word() -> None:
+    """sacreBLEU treats the compound as one word, which is then wrong as a whole."""
+    output = ["Das alte E-Mail-Format hier.", "Das alte Fax-Format hier."]
+    expected = ["Das alte Post-Format hier."] * 2
+    theirs = sacrebleu.corpus_bleu(output, [expected], tokenize="none", smooth_method="none").score
+    assert paper_bleu(output, expected, "de").value != pytest.approx(theirs)
+
+
+@NEEDS_MOSES
+def test_no_match_of_four_words_is_zero_as_in_multi_bleu() -> None:
+    assert paper_bleu(["a b c x y z"], ["a b c d e f"], "en").value == 0
+
+
+@NEEDS_MOSES
+def test_the_paper_bleu_is_labelled() -> None:
+    signature = paper_bleu(REFERENCES, REFERENCES, "de").signature
+    assert "not comparable with sacreBLEU" in signature
+    assert "tok:moses-de" in signature

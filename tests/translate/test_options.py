@@ -1,0 +1,130 @@
+"""Options are read as the types of a dataclass say, and described in groups with their defaults."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Literal
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from translate.errors import UserError
+from translate.options import argument, file_option, flag, help_text, names_of, option, parse
+
+
+@dataclass(frozen=True, kw_only=True)
+class Bake:
+    """Bake bread.
+
+    It takes
+    an hour.
+    """
+
+    flour: Annotated[Path, argument("FLOUR", "What it is made of.")]
+    seeds: Annotated[list[str] | None, argument("SEED", "What is added.")] = None
+    heat: Annotated[int, option("Oven", "DEGREES", "Its heat.", "--heat", "-d", min=0, max=300)] = 220
+    rise: Annotated[float | None, option("Oven", "X", "Growth [default: what it likes].", min=1)] = None
+    kind: Annotated[Literal["rye", "wheat"], option("Oven", "KIND", "rye or wheat.")] = "rye"
+    spices: Annotated[list[str] | None, option("Taste", "NAME", "A spice; repeatable.", "--spice")] = None
+    order: Annotated[tuple[str, str] | None, option("Taste", "A B", "First A, then B.")] = None
+    crust: Annotated[bool, flag("Taste", "--crust", "With a crust.")] = True
+    as_toast: Annotated[bool, flag("Taste", "--toast", "Toast it.")] = False
+    output: Annotated[Path | None, file_option("--output", "Where it goes.")] = None
+    who: Annotated[str, option("Taste", "NAME", "Who eats it.")]
+
+
+def bake(*arguments: str) -> Bake:
+    return parse(Bake, "bake", arguments)
+
+
+def test_values_have_the_types_of_their_fields() -> None:
+    assert bake("a", "--who", "me") == Bake(flour=Path("a"), who="me")
+    assert bake(
+        "--spice", "salt", "a", "--heat=3", "s", "--rise", "1.5", "--kind", "wheat", "--spice=caraway", "--order", "x",
+        "y", "--no-crust", "--toast", "--output", "o", "t", "--who", "-",
+    ) == Bake(
+        flour=Path("a"), seeds=["s", "t"], heat=3, rise=1.5, kind="wheat", spices=["salt", "caraway"], order=("x", "y"),
+        crust=False, as_toast=True, output=Path("o"), who="-",
+    )  # fmt: skip
+    assert bake("a", "-d", "7", "--crust", "--output", "-", "--who", "me") == Bake(flour=Path("a"), heat=7, who="me")
+
+
+@given(st.lists(st.text(min_size=1).filter(lambda text: "\0" not in text)))
+def test_everything_after_two_hyphens_is_an_argument(words: list[str]) -> None:
+    assert bake("--who", "me", "a", "--", *words).seeds == (words or None)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ("--who me", "FLOUR is missing"),
+        ("a", "--who is missing"),
+        ("a --who", "--who: expected one argument"),
+        ("a --who me --heat x", "--heat/-d: 'x' is not a whole number"),
+        ("a --who me --heat 301", "--heat/-d: 301 is out of range; it must be at least 0 and at most 300"),
+        ("a --who me --rise 0.5", "--rise: 0.5 is out of range; it must be at least 1"),
+        ("a --who me --rise nan", "--rise: nan is out of range"),
+        ("a --who me --kind oat", "--kind: 'oat' is not one of rye, wheat"),
+        ("a --who me --order x", "--order: expected 2 arguments"),
+        ("a --who me --hate 3", "no option --hate; did you mean --heat?"),
+        ("a --who me --hea 3", "no option --hea; did you mean --heat?"),
+        ("a --who me -x", 'no option -x; if it is text, write "--" before it'),
+        ("a --who me --toast=yes", "--toast: ignored explicit argument 'yes'"),
+    ],
+)
+def test_a_mistake_is_one_sentence_that_points_to_the_help(arguments: str, message: str) -> None:
+    with pytest.raises(UserError) as caught:
+        bake(*arguments.split())
+    assert str(caught.value).startswith(message)
+    assert str(caught.value).endswith("(see translate bake --help)")
+
+
+HELP = """Usage: translate bake [OPTIONS] FLOUR [SEED...]
+
+  Bake bread.
+
+  It takes an hour.
+
+Arguments:
+  FLOUR                What it is made of.
+  SEED...              What is added.
+
+Oven:
+  -d, --heat DEGREES   Its heat [default: 220].
+  --rise X             Growth [default: what it
+                       likes].
+  --kind KIND          rye or wheat [default:
+                       rye].
+
+Taste:
+  --spice NAME         A spice; repeatable.
+  --order A B          First A, then B.
+  --crust, --no-crust  With a crust.
+  --toast              Toast it.
+  --who NAME           Who eats it [required].
+
+Files:
+  --output FILE        Where it goes.
+
+Other:
+  -h, --help           Show this message and exit.
+"""
+
+
+def test_the_help_has_groups_and_defaults_and_fits_its_width() -> None:
+    assert help_text(Bake, "bake", 50) == HELP
+
+
+def test_the_help_names_every_option() -> None:
+    text = help_text(Bake, "bake")
+    assert {*names_of(Bake)} >= {"--heat", "-d", "--spice", "--no-crust"}
+    assert all(name in text for name in names_of(Bake))
+
+
+@pytest.mark.parametrize(("columns", "widest"), [("80", 80), ("7", 60), ("900", 100)])
+def test_the_width_is_that_of_the_terminal_within_bounds(
+    columns: str, widest: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", columns)
+    long = type("Long", (Bake,), {"__doc__": "word " * 99})
+    assert widest - 5 < max(map(len, help_text(long, "long").splitlines())) <= widest
