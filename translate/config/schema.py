@@ -418,7 +418,6 @@ class TrainingConfig(Section):
         label_smoothing: probability mass spread over the vocabulary (5.4).
         clip_norm: largest gradient norm; None does not clip, like the paper.
         precision: type of matrix products; "auto" chooses bf16 if it is faster on this machine, and otherwise fp32.
-            "int8", for CPUs with VNNI, rounds the factors of the layers' products to 255 levels, forward and backward.
         valid_every: steps between validations; None is once an epoch.
         valid_bleu_sentences: validation sentences that are translated for BLEU; 0 turns it off.
         save_every: steps between the checkpoints that averaging uses; None saves with every validation.
@@ -456,7 +455,7 @@ class TrainingConfig(Section):
     weight_decay: float = Field(default=0.0, ge=0)
     label_smoothing: float = Field(default=0.1, ge=0, lt=1)
     clip_norm: float | None = Field(default=None, gt=0)
-    precision: Literal["auto", "fp32", "bf16", "int8"] = "auto"
+    precision: Literal["auto", "fp32", "bf16"] = "auto"
     valid_every: int | None = Field(default=None, ge=1)
     valid_bleu_sentences: int = Field(default=500, ge=0)
     save_every: int | None = Field(default=None, ge=1)
