@@ -77,9 +77,11 @@ def test_the_tree_is_the_repository():
     assert {"transformer/", "translate/", "configs/", "scripts/", "docs/", "tests/"} <= listed
     for package in ("transformer", "translate"):
         inside = {f"{path.relative_to(ROOT)}{'/' if path.is_dir() else ''}" for path in (ROOT / package).iterdir()}
-        assert {path for path in inside if not path.startswith((f"{package}/_", f"{package}/."))} == {
-            path for path in listed if path.startswith(f"{package}/") and path != f"{package}/"
-        }
+        assert {
+            path
+            for path in inside
+            if not path.startswith((f"{package}/_", f"{package}/.")) and path != f"{package}/py.typed"
+        } == {path for path in listed if path.startswith(f"{package}/") and path != f"{package}/"}
 
 
 def test_the_layers_are_those_of_the_import_contracts():
