@@ -83,7 +83,7 @@ def on_page_content(html: str, *, page: Any, **_: Any) -> str:
             place = relinked(href[0], posixpath.dirname(path), posixpath.dirname(page.file.src_uri))
             return (place or href[0]).replace(".md", ".html")
 
-        return _HREF.sub(relink, svg[svg.index("<svg") :])
+        return _HREF.sub(relink, re.sub("^ *@media.*\n", "", svg, flags=re.MULTILINE))
 
     return _DRAWING.sub(drawn, html)
 

@@ -238,15 +238,17 @@ DECODER = (
     _NORM,
     ("logits and softmax", "#34-embeddings-and-softmax", "transformer/model.py", _MODEL),
 )
+# Only for this drawing, which becomes part of a page of the site. The site drops the line for dark windows, as it has a
+# switch of its own.
 _STYLE = """
-    text { font: 13px sans-serif; fill: #1a1a2e; text-anchor: middle; } .small { font-size: 10px; }
-    rect { fill: #eef3fb; stroke: #3366aa; } .stack { fill: none; stroke: #888; stroke-dasharray: 5 4; }
-    path { fill: none; stroke: #888; stroke-width: 1.5; marker-end: url(#tip); }
-    marker path { fill: #888; stroke: none; }
-    a:hover text, a:focus text { text-decoration: underline; }
-    @media (prefers-color-scheme: dark) {
-      text { fill: #e6e8f0; } rect { fill: #22304a; stroke: #7aa2e3; } .stack { fill: none; stroke: #aaa; }
-    }"""
+    @media (prefers-color-scheme: dark) { .architecture { color: #e6e8f0; } }
+    .architecture text { font: 13px sans-serif; fill: currentColor; text-anchor: middle; }
+    .architecture .small { font-size: 10px; }
+    .architecture rect { fill: #3366aa; fill-opacity: 0.12; stroke: #3366aa; }
+    .architecture .stack { fill: none; stroke: #888; stroke-dasharray: 5 4; }
+    .architecture > path { fill: none; stroke: #888; stroke-width: 1.5; marker-end: url(#tip); }
+    .architecture marker path { fill: #888; }
+    .architecture a:hover text, .architecture a:focus text { text-decoration: underline; }"""
 
 
 def architecture() -> str:
@@ -284,7 +286,7 @@ def architecture() -> str:
     last = top(len(DECODER) - 1)
     parts.append(f'<path d="M{right + width / 2:g} {last} V{last - 17}"/>')
     parts.append(f'<text x="{right + width / 2:g}" y="{last - 24}">probabilities of the next token</text>')
-    head = '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 30 620 660" width="620" role="img">'
+    head = '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 30 620 660" width="620" role="img" class="architecture">'
     tip = '<marker id="tip" viewBox="0 0 8 8" refX="6" refY="4" markerWidth="6" markerHeight="6" orient="auto">'
     defs = f'<defs>{tip}<path d="M0 0 L8 4 L0 8 z"/></marker></defs>'
     title = "<title>The Transformer: encoder to the left, decoder to the right</title>"
