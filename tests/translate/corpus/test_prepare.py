@@ -22,10 +22,8 @@ from translate.config.schema import ExperimentConfig
 from translate.corpus import tokenizer
 from translate.corpus.augmentation import Augmenter
 from translate.corpus.cleaning import Cleaner, HeldOut
-from translate.corpus.manifest import Span, plan
-from translate.corpus.prepare import Prepared, prepare
+from translate.corpus.prepare import Prepared, Span, plan, prepare, read_tokens
 from translate.corpus.sources import Pair, dictionary
-from translate.corpus.tokens import read_tokens
 from translate.errors import UserError
 
 NOUNS = {"Hund": "dog", "Tisch": "table", "Mann": "man", "Baum": "tree", "Vogel": "bird"}
