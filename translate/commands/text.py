@@ -38,7 +38,9 @@ if TYPE_CHECKING:
 
 LINE_FORMATS = ("text", "lines")  # line n of the output is the translation of line n
 
-_WINDOW_PIECES = 2048  # a line is two pieces: its text and its end
+# Pieces translated together; a line is two, its text and its end. There are few at first, so that translations
+# come soon; each window is twice as large as the last.
+_FIRST_WINDOW_PIECES, _WINDOW_PIECES = 128, 2048
 _WINDOW_CHARACTERS = 2**18
 _WINDOWS_TO_RELEASE = 100  # often enough to keep the heap compact, seldom enough to cost no time
 
@@ -194,13 +196,14 @@ def windows(pieces: Iterable[Piece], at_hand: Callable[[], bool]) -> Iterator[li
     """
     window: list[Piece] = []
     n_characters = 0
+    size = min(_FIRST_WINDOW_PIECES, _WINDOW_PIECES)
     for piece in pieces:
         window.append(piece)
         n_characters += len(piece.text)
-        full = len(window) >= _WINDOW_PIECES or n_characters >= _WINDOW_CHARACTERS
+        full = len(window) >= size or n_characters >= _WINDOW_CHARACTERS
         if full or (piece.text.endswith("\n") and not at_hand()):
             yield window
-            window, n_characters = [], 0
+            window, n_characters, size = [], 0, min(2 * size, _WINDOW_PIECES)
     if window:
         yield window
 
@@ -235,6 +238,7 @@ def _settings(translator: "Translator", options: Text) -> dict[str, object]:
         "limits": [engine.spec.max_source_tokens, engine.spec.best_source_tokens],
         "decoding": dataclasses.asdict(translator.decoding),
         "engine": type(engine).__name__,
+        "windows": [_FIRST_WINDOW_PIECES, _WINDOW_PIECES, _WINDOW_CHARACTERS],
         **chosen,
     }
 

@@ -4,13 +4,16 @@ A translator handles the text and knows models only through `Engine`. PyTorch is
 CTranslate2 by `CTranslate2Engine` alone; `open_engine` chooses between them.
 """
 
+import ctypes
 import json
 import math
+import os
+import weakref
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from copy import deepcopy
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from hashlib import sha256
 from pathlib import Path
@@ -50,6 +53,8 @@ _UNLOADABLE = (RuntimeError, ValueError, IndexError)  # of CTranslate2, for file
 _SHORT, _TYPICAL = 8, 20  # tokens: below the first, the slope of the length penalty changes most
 _SCORED_TOKENS = 512  # in one batch
 _NO_PENALTY = 1e-9  # of CTranslate2, which with 0 would stop at another time
+
+_REOPENING = Lock()  # by several threads of a process that was forked
 
 _Output = tuple[list[str], float]  # pieces with the end token, if the output has ended, and their log-probability
 
@@ -324,6 +329,7 @@ class CTranslate2Engine:
         n_workers: number of batches that are translated at the same time.
         twin: the same model in PyTorch; None if there is none.
         device: where CTranslate2 computes, as in PyTorch, or "auto".
+        is_forked: whether this process was forked from that which loaded `translator`.
     """
 
     folder: Path
@@ -334,6 +340,12 @@ class CTranslate2Engine:
     n_workers: int
     twin: "TorchTwin | None" = None
     device: str = "cpu"
+    is_forked: bool = field(default=False, init=False)
+
+    def __post_init__(self) -> None:
+        if hasattr(os, "register_at_fork"):
+            engine = weakref.ref(self)
+            os.register_at_fork(after_in_child=lambda: _after_fork(engine()))
 
     @classmethod
     def open(cls, folder: Path, threads: int | None = None, device: str = "auto") -> "CTranslate2Engine":
@@ -405,11 +417,21 @@ class CTranslate2Engine:
         kind = self.translator.compute_type.partition("_")[0]  # such as int8_float32
         return {"int8": "int8", "bfloat16": "bf16", "float16": "fp16"}.get(kind, "fp32")
 
-    def __reduce__(self) -> tuple[object, ...]:
+    def __reduce__(self) -> tuple[Callable[..., "CTranslate2Engine"], tuple[object, ...]]:
         """Pickle the way to open the engine again, as `datasets` and Ray Data ask for."""
         if self.twin is None:
             return CTranslate2Engine.open, (self.folder, self.n_workers, self.device)
         return CTranslate2Engine.convert, (self.folder, self.n_workers, self.translator.compute_type)
+
+    def _loaded(self) -> Any:
+        """The `ctranslate2.Translator` of this process, loaded again after a fork."""
+        if self.is_forked:
+            with _REOPENING:
+                if self.is_forked:
+                    open_again, arguments = self.__reduce__()
+                    self.translator = open_again(*arguments).translator
+                    self.is_forked = False
+        return self.translator
 
     def each(self, search: Search, batches: Sequence[Batch]) -> list[Found]:
         """Return the results of a search for each batch; `n_workers` batches run at the same time.
@@ -426,49 +448,50 @@ class CTranslate2Engine:
             max_lengths: maximum number of tokens of each output, eos included.
             config: the settings of the search.
         """
-        found = []
         (eos,) = self.tokenizer.pieces([config.eos])
-        limit = max(max_lengths)
-        for ids, most, result in zip(sources, max_lengths, self._results(sources, limit, config), strict=True):
-            # CTranslate2 has one limit for a batch, and a search that comes near its own limit depends on it.
-            is_near = any(len(output) >= most or output[-1] != eos for output, _ in result)
-            own = self._results([ids], most, config)[0] if is_near and most < limit else result
-            found.append(self._best(ids, own, most, config, eos))
-        return found
+        found: dict[int, list[Hypothesis]] = {}
+        # Padding would change the rounding of attention, and with it other sentences' probabilities.
+        for (_, most), group in _equal(zip(map(len, sources), max_lengths, strict=True)):
+            results = self._results([sources[i] for i in group], most, config)
+            found |= {i: self._best(sources[i], own, most, config, eos) for i, own in zip(group, results, strict=True)}
+        return [found[i] for i in range(len(sources))]
 
     def score(self, sources: Sources, targets: Sources) -> list[float]:
         """Return the natural log-probability of each target; see `Scorer.score`. UserError if one is not finite."""
         pieces = [[self.tokenizer.pieces(ids) for ids in side] for side in (sources, targets)]
-        scored = self.translator.score_batch(
-            *pieces, max_batch_size=_SCORED_TOKENS, batch_type="tokens", max_input_length=0
-        )
-        found = [math.fsum(target.log_probs) for target in scored]
-        if not all(map(math.isfinite, found)):
+        found: dict[int, float] = {}
+        for _, group in _equal(zip(*(map(len, side) for side in pieces), strict=True)):
+            scored = self._loaded().score_batch(
+                *([side[i] for i in group] for side in pieces),
+                max_batch_size=_SCORED_TOKENS,
+                batch_type="tokens",
+                max_input_length=0,
+            )
+            found |= {i: math.fsum(target.log_probs) for i, target in zip(group, scored, strict=True)}
+        if not all(map(math.isfinite, found.values())):
             raise not_finite(self.folder)
-        return found
+        return [found[i] for i in range(len(sources))]
 
     def _results(self, sources: Sources, limit: int, config: SearchConfig) -> list[list[_Output]]:
-        """Return CTranslate2's outputs of at most limit - 1 tokens, and eos if they have ended."""
-        found: dict[int, list[_Output]] = {}
-        powers = [_power(config, len(ids) + 1) for ids in sources]
-        for power in set(powers):
-            chosen = [i for i, other in enumerate(powers) if other == power]
-            results = self.translator.translate_batch(
-                [self.tokenizer.pieces(sources[i]) for i in chosen],
-                beam_size=config.beam_size,
-                num_hypotheses=config.beam_size,
-                length_penalty=power,
-                no_repeat_ngram_size=config.no_repeat,
-                max_input_length=0,
-                min_decoding_length=0,
-                max_decoding_length=max(1, limit - 1),
-                return_scores=True,
-                return_end_token=True,  # so that no hypothesis has the length 0, by which the score is divided
-            )
-            for i, result in zip(chosen, results, strict=True):
-                outputs = zip(result.hypotheses, result.scores, strict=True)
-                found[i] = [(output, score * len(output) ** power) for output, score in outputs]
-        return [found[i] for i in range(len(sources))]
+        """Return CTranslate2's outputs of at most limit - 1 tokens, and eos if they have ended.
+
+        The sources have the same length.
+        """
+        power = _power(config, len(sources[0]) + 1)
+        results = self._loaded().translate_batch(
+            [self.tokenizer.pieces(ids) for ids in sources],
+            beam_size=config.beam_size,
+            num_hypotheses=config.beam_size,
+            length_penalty=power,
+            no_repeat_ngram_size=config.no_repeat,
+            max_input_length=0,
+            min_decoding_length=0,
+            max_decoding_length=max(1, limit - 1),
+            return_scores=True,
+            return_end_token=True,  # so that no hypothesis has the length 0, by which the score is divided
+        )
+        outputs = [zip(result.hypotheses, result.scores, strict=True) for result in results]
+        return [[(output, score * len(output) ** power) for output, score in several] for several in outputs]
 
     def _best(
         self, source: Sequence[int], result: Sequence[_Output], most: int, config: SearchConfig, eos: str
@@ -488,8 +511,18 @@ class CTranslate2Engine:
     def _log_probs(self, source: Sequence[int], targets: Sequence[Sequence[str]]) -> list[float]:
         """Return the log-probability of each target of a source, eos included."""
         pieces = self.tokenizer.pieces(source)
-        scored = self.translator.score_batch([pieces] * len(targets), targets, max_input_length=0)
+        scored = self._loaded().score_batch([pieces] * len(targets), targets, max_input_length=0)
         return [math.fsum(target.log_probs) for target in scored]
+
+
+def _after_fork(engine: CTranslate2Engine | None) -> None:
+    """Note in a new process that the translator's threads do not exist in it.
+
+    The translator would wait for them where it is used and where it is destroyed, so it is never destroyed.
+    """
+    if engine is not None:
+        engine.is_forked = True
+        ctypes.pythonapi.Py_IncRef(ctypes.py_object(engine.translator))
 
 
 class TorchTwin:
@@ -508,12 +541,20 @@ class TorchTwin:
             return self._engine
 
 
+def _equal(keys: Iterable[tuple[int, int]]) -> Iterable[tuple[tuple[int, int], list[int]]]:
+    """Return each distinct key with its places."""
+    groups: dict[tuple[int, int], list[int]] = {}
+    for i, key in enumerate(keys):
+        groups.setdefault(key, []).append(i)
+    return groups.items()
+
+
 def _power(config: SearchConfig, n_source: int) -> float:
     """Return CTranslate2's length penalty, length^power, for a source of `n_source` tokens, eos included.
 
     It only decides which hypotheses are kept if more have finished than the beam is wide. The power is the slope of the
     paper's penalty on logarithmic axes: an output of typical length that is the best by that penalty is the best by
-    this. There are two typical lengths, as a batch has one power, and the other sentences of a batch must not matter.
+    this.
     """
     length = _SHORT / 2 if n_source < _SHORT else _TYPICAL
     slope = config.alpha * length / (5 + length)

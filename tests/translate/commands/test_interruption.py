@@ -1,0 +1,68 @@
+"""Ctrl-C ends a translation at once, though searches go on in other threads; what is finished has been written."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+import translate
+from translate.models.folder import ModelFolder
+
+SLOW = "niemals"  # a batch with this word takes a minute, in which a thread cannot be stopped
+PROGRAM = f"""
+import sys, time
+from translate.inference import engines
+from translate.commands.main import program
+
+def slowed(search):
+    def slow(self, sources, *others):
+        if any("{SLOW}" in self.tokenizer.decode(ids) for ids in sources):
+            print("begins", file=sys.stderr, flush=True)
+            time.sleep(60)
+        return search(self, sources, *others)
+    return slow
+
+for engine in (engines.TorchEngine, engines.CTranslate2Engine):
+    engine.search = slowed(engine.search)
+program()
+"""
+
+
+@pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("arguments", ["decode", "text --engine torch", "text --engine ctranslate2"])
+def test_an_interrupted_translation_ends_at_once(
+    arguments: str, sent: signal.Signals, parts: ModelFolder, tmp_path: Path
+) -> None:
+    if "ctranslate2" in arguments:
+        pytest.importorskip("ctranslate2")
+    text = "".join(f"der Hund {n}.\n" for n in range(600)) + f"{SLOW} {SLOW}.\n" * 40
+    (tmp_path / "x.de").write_text(text, encoding="utf-8")
+    given = [*arguments.split(), "--model", str(parts.folder), "--threads", "2", "--input", "x.de"]
+    with (
+        (tmp_path / "x.en").open("w", encoding="utf-8") as out,
+        subprocess.Popen(
+            [sys.executable, "-c", PROGRAM, *given],
+            cwd=tmp_path,
+            env=os.environ | {"PYTHONPATH": str(Path(translate.__file__).parents[1])},
+            stdout=out,
+            stderr=subprocess.PIPE,
+            text=True,
+        ) as process,
+    ):
+        assert process.stderr is not None
+        while process.stderr.readline() != "begins\n":
+            assert process.poll() is None
+        process.send_signal(sent)
+        begin = time.perf_counter()
+        code = process.wait(30)
+        seconds = time.perf_counter() - begin
+        said = process.stderr.read()
+    assert code == (130 if sent == signal.SIGINT else -sent)
+    assert seconds < 2
+    assert "Traceback" not in said
+    if sent == signal.SIGINT:
+        assert (tmp_path / "x.en").read_text(encoding="utf-8").count("\n") >= 64
