@@ -212,7 +212,7 @@ def _translated(
     translator: "Translator", window: Sequence[Piece], options: Text, notes: Notes, n: int
 ) -> Iterator[str]:
     """The output for each piece of a window that begins in line `n`."""
-    translations = translator.pieces([piece.text for piece in window if piece.translate])
+    translations = translator.pieces([piece for piece in window if piece.translate])
     for piece in window:
         if piece.translate:
             best = next(translations)
