@@ -132,7 +132,7 @@ def test_a_corpus_of_several_chunks_equals_one_of_one_chunk(
     root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     prepare(experiment(root), tmp_path / "one", silent)
-    monkeypatch.setattr("translate.corpus.tokens._CHUNK", 7)
+    monkeypatch.setattr("translate.corpus.prepare._CHUNK", 7)
     prepare(experiment(root), tmp_path / "many", silent)
     assert snapshot(tmp_path / "one") == snapshot(tmp_path / "many")
 
