@@ -155,7 +155,7 @@ def test_text_that_begins_with_a_hyphen_is_translated(
     verb: str, text: str, model: str, translator: Translator, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """As it is unless it is one word like an option or begins with an option, and always after "--"."""
-    (expected,) = translator.translate([text])
+    (expected,) = translator.translate_lines([text])
     arguments = [verb, *(LINES if verb == "text" else []), "--model", model]
     before = [] if text in ("-m", "-h") else [[text], [text, "--threads", "1"]]
     for given in ([*arguments, *words] for words in [*before, ["--", text]]):
@@ -252,7 +252,7 @@ main(["--version"])
 assert "torch" not in sys.modules
 print(os.environ.get("GOMP_SPINCOUNT"))
 torch = Path(find_spec("torch").origin).parent
-for library in torch.glob("lib/libgomp*"), *torch.parent.glob("torch.libs/libgomp*"):
+for library in [*torch.glob("lib/libgomp*"), *torch.parent.glob("torch.libs/libgomp*")]:
     ctypes.CDLL(library)
 """
     inherited = {k: v for k, v in os.environ.items() if k not in ("GOMP_SPINCOUNT", "OMP_WAIT_POLICY")}

@@ -124,12 +124,12 @@ def languages(options: Comparing, systems: Sequence[System]) -> tuple[str | None
 def check_search(options: Comparing, systems: Sequence[System]) -> None:
     """Raise UserError for settings of the search without a model, or that no model can follow."""
     for_translation(options)
-    if options.rerank:
-        registry.locate(Path(options.rerank), lambda _: None, exported=True)
     if not any(system.folder for system in systems):
         for name in ("beam", "alpha", "length_penalty", "rerank", "engine", "precision", "threads"):
             if getattr(options, name) != getattr(Comparing, name):
                 raise UserError(f"--{name.replace('_', '-')} is for models; leave it out for saved outputs")
+    if options.rerank:
+        registry.locate(Path(options.rerank), lambda _: None, exported=True)
 
 
 def for_translation(options: Comparing) -> TranslationOptions:

@@ -22,8 +22,8 @@ from tests.translate.speakers import Echo
 from translate.commands.main import main
 from translate.commands.notes import Notes
 from translate.commands.text import LINE_FORMATS, windows
-from translate.config.decoding import DecodingConfig
-from translate.inference import opening
+from translate.config.decoding import DecodingConfig, Format, TranslationOptions
+from translate.inference import engines
 from translate.inference.engines import TorchEngine
 from translate.inference.translator import Translator
 from translate.models.folder import ModelFolder
@@ -373,14 +373,14 @@ LAYOUT = st.sampled_from(
 @settings(max_examples=25)
 @given(text=st.lists(LAYOUT | TEXT, max_size=14).map("".join))
 @pytest.mark.parametrize("layout", [name for name in FORMATS if name not in LINE_FORMATS])
-def test_any_text_keeps_its_lines_and_layout_in_every_format(layout: str, text: str, translator: Translator) -> None:
+def test_any_text_keeps_its_lines_and_layout_in_every_format(layout: Format, text: str, parts: ModelFolder) -> None:
     """The model has random weights."""
     lines = re.findall(r"[^\n]*\n|[^\n]+", text)
     pieces = list(reader(layout, column=2)(lines))
     assert "".join(piece.text for piece in pieces) == text
     sources = [piece.text for piece in pieces if piece.translate]
-    formatted = Translator(translator.engine, TranslationOptions(format=layout))
-    found = [best.text for best in formatted.pieces(sources)]
+    translator = Translator(parts, TranslationOptions(format=layout))
+    found = [best.text for best in translator.pieces(sources)]
     for source, translation in zip(sources, found, strict=True):
         assert translation.count("\n") == source.count("\n")
         assert translation.count("{x}") >= source.count("{x}")
@@ -444,7 +444,7 @@ def test_the_language_is_guessed_only_if_asked(
         model_folder.save(parts.model, parts.tokenizer, spec, tmp_path / "shipped" / name)
     asked: list[Path] = []
     engine = TorchEngine(parts)
-    monkeypatch.setattr(opening, "open_engine", lambda folder, *_, **__: asked.append(folder) or engine)
+    monkeypatch.setattr(engines, "open_engine", lambda folder, *_, **__: asked.append(folder) or engine)
     english = "The dog that you have is not here."
     for arguments in (
         [english],
