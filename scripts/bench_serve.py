@@ -2,7 +2,6 @@
 """Measure the server under load on loopback, beside `translate text` on a file: one JSON record as the last line.
 
     python scripts/bench_serve.py de-en
-    python scripts/bench_serve.py de-en
     python scripts/bench_serve.py de-en --source data/test.de --clients 32 --book 10000 --requests 20000
 
     file      sentences/s of `translate text` on the lines, without the start
@@ -49,7 +48,7 @@ def main() -> int:
     record: dict[str, object] = {"kind": "bench_serve", **model, "lines": len(lines), **machine()}
     per_second = file_speed(folder, lines, args)
     record["file_per_second"] = round(per_second, 1)
-    with serving([folder], args) as (process, port):
+    with serving(folder, args) as (process, port):
         load = Load(port, spec.source, spec.target)
         load.send(lines[: args.clients], args.clients)  # the model is loaded and every client has had an answer
         alone = load.send(lines, args.clients)
@@ -195,10 +194,9 @@ def common(args: argparse.Namespace) -> list[str]:
 
 
 @contextmanager
-def serving(folders: Sequence[Path], args: argparse.Namespace) -> Iterator[tuple["subprocess.Popen[str]", int]]:
+def serving(folder: Path, args: argparse.Namespace) -> Iterator[tuple["subprocess.Popen[str]", int]]:
     """Start a server on a free port, and stop it at the end."""
-    command = [sys.executable, "-m", "translate", "serve", "--port", "0"]
-    command += [word for folder in folders for word in ("--model", str(folder))]
+    command = [sys.executable, "-m", "translate", "serve", "--port", "0", "--model", str(folder)]
     command += ["--queue", str(2 * args.clients + 2), "--timeout", str(SECONDS)]
     command += ["--batch-tokens", str(args.batch_tokens), *common(args)]
     with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:

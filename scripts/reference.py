@@ -35,8 +35,6 @@ WIDTH = 100  # characters of a line of help
 APPLICATION = (
     "translate.inference.translator",
     "translate.text.translation",
-    "translate.inference.translator",
-    "translate.inference.research",
     "translate.inference.research",
     "translate.models.folder",
     "translate.models.registry",

@@ -34,10 +34,9 @@ from translate.config.load import load, read_library
 from translate.config.schema import ExperimentConfig
 from translate.corpus.sources import describe
 from translate.errors import UserError
-from translate.exchange.argos_package import NAMES
 from translate.files import read_json
 from translate.models.folder import FILES, TranslationSpec
-from translate.models.registry import Weights
+from translate.models.registry import Weights, language_name
 
 DIRECTIONS = ("de-en", "en-de")
 RUNS = Path("runs")  # the recipe names them, relative to the working directory
@@ -149,7 +148,7 @@ def chapters(run: Path, small: Path, weaknesses: str) -> Iterator[str]:
     scores = {
         weights.precision: read_json(small / "scores.json"),
     }
-    source, target = (NAMES.get(code, code) for code in (config.data.source, config.data.target))
+    source, target = (language_name(code) for code in (config.data.source, config.data.target))
     yield (
         f"# {source} to {target}, {weights.n_parameters / 1e6:.1f} M parameters, {weights.precision}\n\n"
         f"Trained by this project, without third-party weights, by `python scripts/ship.py {config.data.langpair} --to "

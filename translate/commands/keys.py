@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 from translate.errors import UserError, say
 from translate.models import registry
 from translate.options import FILES, Json, argument, option
-from translate.serving.keys import KeyStore
+from translate.serving.access import KeyStore
 from translate.tables import rendered
 
 LIMITS = "Limits"

@@ -26,7 +26,7 @@ def run(options: Serve) -> None:
     for package in _PACKAGES:
         optional_package(package, "serve")
     from translate.serving import server
-    from translate.serving.keys import KeyStore
+    from translate.serving.access import KeyStore
 
     folders = [_located(name).resolve() for name in options.model or ()] or _installed()
     pairs = ", ".join(_pairs(folders))

@@ -38,8 +38,8 @@ if TYPE_CHECKING:
 
 LINE_FORMATS = ("text", "lines")  # line n of the output is the translation of line n
 
-# Pieces translated together; a line is two, its text and its end. They are few at first, so that translations come
-# soon; each window is twice as large as the last.
+# Pieces translated together; a line is two, its text and its end. There are few at first, so that translations
+# come soon; each window is twice as large as the last.
 _FIRST_WINDOW_PIECES, _WINDOW_PIECES = 128, 2048
 _WINDOW_CHARACTERS = 2**18
 _WINDOWS_TO_RELEASE = 100  # often enough to keep the heap compact, seldom enough to cost no time
@@ -210,7 +210,7 @@ def _translated(
     translator: "Translator", window: Sequence[Piece], options: Text, notes: Notes, n: int
 ) -> Iterator[str]:
     """The output for each piece of a window that begins in line `n`."""
-    translations = translator.pieces([piece.text for piece in window if piece.translate])
+    translations = translator.pieces([piece for piece in window if piece.translate])
     for piece in window:
         if piece.translate:
             best = next(translations)

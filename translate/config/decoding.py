@@ -92,7 +92,7 @@ class TranslationOptions:
         """
         chosen = {"beam_size": self.beam_size, "alpha": self.alpha, "length_penalty": self.length_penalty}
         changes: dict[str, Any] = {name: value for name, value in chosen.items() if value is not None}
-        decoding = replace(default, **changes)
+        decoding = replace(default, **changes) if changes else default
         if self.alpha is not None and decoding.length_penalty != "gnmt":
             raise UserError(
                 f"alpha = {self.alpha}: belongs to the length penalty gnmt, and here it is {decoding.length_penalty}; "

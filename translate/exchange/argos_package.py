@@ -21,7 +21,6 @@ from translate.models.folder import ModelFolder, refuse_existing, writing
 SUFFIX = ".argosmodel"
 VERSION = "1.0"  # of the package, which Argos Translate requires
 
-NAMES = {"de": "German", "en": "English", "es": "Spanish", "fr": "French", "it": "Italian", "nl": "Dutch"}
 _OURS = ("tokenizer.model", "translation.json")  # files of our CTranslate2 folders that Argos Translate does not read
 
 
@@ -68,7 +67,7 @@ def _metadata(source: str, target: str) -> dict[str, str]:
         "package_version": VERSION,
         "argos_version": VERSION,
         "from_code": source,
-        "from_name": NAMES.get(source, source),
+        "from_name": registry.language_name(source),
         "to_code": target,
-        "to_name": NAMES.get(target, target),
+        "to_name": registry.language_name(target),
     }

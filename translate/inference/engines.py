@@ -448,49 +448,50 @@ class CTranslate2Engine:
             max_lengths: maximum number of tokens of each output, eos included.
             config: the settings of the search.
         """
-        found = []
         (eos,) = self.tokenizer.pieces([config.eos])
-        limit = max(max_lengths)
-        for ids, most, result in zip(sources, max_lengths, self._results(sources, limit, config), strict=True):
-            # CTranslate2 has one limit for a batch, and a search that comes near its own limit depends on it.
-            is_near = any(len(output) >= most or output[-1] != eos for output, _ in result)
-            own = self._results([ids], most, config)[0] if is_near and most < limit else result
-            found.append(self._best(ids, own, most, config, eos))
-        return found
+        found: dict[int, list[Hypothesis]] = {}
+        # Padding would change the rounding of attention, and with it other sentences' probabilities.
+        for (_, most), group in _equal(zip(map(len, sources), max_lengths, strict=True)):
+            results = self._results([sources[i] for i in group], most, config)
+            found |= {i: self._best(sources[i], own, most, config, eos) for i, own in zip(group, results, strict=True)}
+        return [found[i] for i in range(len(sources))]
 
     def score(self, sources: Sources, targets: Sources) -> list[float]:
         """Return the natural log-probability of each target; see `Scorer.score`. UserError if one is not finite."""
         pieces = [[self.tokenizer.pieces(ids) for ids in side] for side in (sources, targets)]
-        scored = self._loaded().score_batch(
-            *pieces, max_batch_size=_SCORED_TOKENS, batch_type="tokens", max_input_length=0
-        )
-        found = [math.fsum(target.log_probs) for target in scored]
-        if not all(map(math.isfinite, found)):
+        found: dict[int, float] = {}
+        for _, group in _equal(zip(*(map(len, side) for side in pieces), strict=True)):
+            scored = self._loaded().score_batch(
+                *([side[i] for i in group] for side in pieces),
+                max_batch_size=_SCORED_TOKENS,
+                batch_type="tokens",
+                max_input_length=0,
+            )
+            found |= {i: math.fsum(target.log_probs) for i, target in zip(group, scored, strict=True)}
+        if not all(map(math.isfinite, found.values())):
             raise not_finite(self.folder)
-        return found
+        return [found[i] for i in range(len(sources))]
 
     def _results(self, sources: Sources, limit: int, config: SearchConfig) -> list[list[_Output]]:
-        """Return CTranslate2's outputs of at most limit - 1 tokens, and eos if they have ended."""
-        found: dict[int, list[_Output]] = {}
-        powers = [_power(config, len(ids) + 1) for ids in sources]
-        for power in set(powers):
-            chosen = [i for i, other in enumerate(powers) if other == power]
-            results = self._loaded().translate_batch(
-                [self.tokenizer.pieces(sources[i]) for i in chosen],
-                beam_size=config.beam_size,
-                num_hypotheses=config.beam_size,
-                length_penalty=power,
-                no_repeat_ngram_size=config.no_repeat,
-                max_input_length=0,
-                min_decoding_length=0,
-                max_decoding_length=max(1, limit - 1),
-                return_scores=True,
-                return_end_token=True,  # so that no hypothesis has the length 0, by which the score is divided
-            )
-            for i, result in zip(chosen, results, strict=True):
-                outputs = zip(result.hypotheses, result.scores, strict=True)
-                found[i] = [(output, score * len(output) ** power) for output, score in outputs]
-        return [found[i] for i in range(len(sources))]
+        """Return CTranslate2's outputs of at most limit - 1 tokens, and eos if they have ended.
+
+        The sources have the same length.
+        """
+        power = _power(config, len(sources[0]) + 1)
+        results = self._loaded().translate_batch(
+            [self.tokenizer.pieces(ids) for ids in sources],
+            beam_size=config.beam_size,
+            num_hypotheses=config.beam_size,
+            length_penalty=power,
+            no_repeat_ngram_size=config.no_repeat,
+            max_input_length=0,
+            min_decoding_length=0,
+            max_decoding_length=max(1, limit - 1),
+            return_scores=True,
+            return_end_token=True,  # so that no hypothesis has the length 0, by which the score is divided
+        )
+        outputs = [zip(result.hypotheses, result.scores, strict=True) for result in results]
+        return [[(output, score * len(output) ** power) for output, score in several] for several in outputs]
 
     def _best(
         self, source: Sequence[int], result: Sequence[_Output], most: int, config: SearchConfig, eos: str
@@ -540,12 +541,20 @@ class TorchTwin:
             return self._engine
 
 
+def _equal(keys: Iterable[tuple[int, int]]) -> Iterable[tuple[tuple[int, int], list[int]]]:
+    """Return each distinct key with its places."""
+    groups: dict[tuple[int, int], list[int]] = {}
+    for i, key in enumerate(keys):
+        groups.setdefault(key, []).append(i)
+    return groups.items()
+
+
 def _power(config: SearchConfig, n_source: int) -> float:
     """Return CTranslate2's length penalty, length^power, for a source of `n_source` tokens, eos included.
 
     It only decides which hypotheses are kept if more have finished than the beam is wide. The power is the slope of the
     paper's penalty on logarithmic axes: an output of typical length that is the best by that penalty is the best by
-    this. There are two typical lengths, as a batch has one power, and the other sentences of a batch must not matter.
+    this.
     """
     length = _SHORT / 2 if n_source < _SHORT else _TYPICAL
     slope = config.alpha * length / (5 + length)

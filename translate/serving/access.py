@@ -1,17 +1,179 @@
-"""Access: API keys, and limits of requests."""
+"""Who may ask, and how often: API keys and limits of requests.
 
-import logging
+Keys are stored in an SQLite file as SHA-256; `translate keys` manages them. A key has 160 random bits, so a plain hash
+is as safe as a slow one. Requests per minute are counted in another SQLite file, which worker processes share.
+"""
+
+import hashlib
+import secrets
+import sqlite3
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
-
-from starlette.requests import Request
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 from translate.errors import UserError
-from translate.serving.bodies import Parameters
-from translate.serving.errors import ApiError
-from translate.serving.events import event
-from translate.serving.keys import KeyStore
-from translate.serving.rates import Rates
-from translate.serving.settings import Serve
+
+if TYPE_CHECKING:
+    from starlette.requests import Request
+
+    from translate.serving.settings import Serve
+
+_SCHEMA = """CREATE TABLE IF NOT EXISTS keys (
+    name TEXT PRIMARY KEY, digest TEXT UNIQUE NOT NULL, created TEXT NOT NULL, revoked TEXT,
+    requests_per_minute INTEGER, max_characters INTEGER)"""
+_COLUMNS = "name, created, revoked, requests_per_minute, max_characters"
+_MINUTE = 60
+
+
+@dataclass(frozen=True)
+class Key:
+    """An API key, without its secret.
+
+    Attributes:
+        name: of the key.
+        created, revoked: times in ISO 8601; `revoked` of None is a valid key.
+        requests_per_minute, max_characters: limits of this key; None takes the server's.
+    """
+
+    name: str
+    created: str
+    revoked: str | None
+    requests_per_minute: int | None
+    max_characters: int | None
+
+
+class KeyStore:
+    """The keys in one file; every call opens it, so changes by other processes count at once.
+
+    Args:
+        path: the file. UserError if it cannot be used.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def add(self, name: str, requests_per_minute: int | None = None, max_characters: int | None = None) -> str:
+        """Create a key and return it; it cannot be shown again. UserError if the name is taken."""
+        secret = secrets.token_urlsafe(20)
+        row = (name, _digest(secret), _now(), requests_per_minute, max_characters)
+        try:
+            with self._opened(create=True) as database:
+                database.execute(
+                    "INSERT INTO keys (name, digest, created, requests_per_minute, max_characters) "
+                    "VALUES (?, ?, ?, ?, ?)",
+                    row,
+                )
+        except sqlite3.IntegrityError as error:
+            raise UserError(f"{name}: there is a key with this name already; choose another name") from error
+        return secret
+
+    def all(self) -> list[Key]:
+        """Return all keys, in order of creation."""
+        with self._opened() as database:
+            return [Key(*row) for row in database.execute(f"SELECT {_COLUMNS} FROM keys ORDER BY created, name")]
+
+    def revoke(self, name: str) -> None:
+        """Make a key invalid; UserError if there is no valid key with this name."""
+        with self._opened() as database:
+            done = database.execute("UPDATE keys SET revoked = ? WHERE name = ? AND revoked IS NULL", (_now(), name))
+            if not done.rowcount:
+                raise UserError(f"{name}: there is no valid key with this name; translate keys list shows the names")
+
+    def find(self, secret: str) -> Key | None:
+        """Return the valid key with this secret, or None."""
+        with self._opened() as database:
+            query = f"SELECT {_COLUMNS} FROM keys WHERE digest = ? AND revoked IS NULL"
+            row = database.execute(query, (_digest(secret),)).fetchone()
+        return Key(*row) if row else None
+
+    @contextmanager
+    def _opened(self, *, create: bool = False) -> Iterator[sqlite3.Connection]:
+        """Yield the database in a transaction."""
+        if create:
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            self.path.touch(mode=0o600)
+        elif not self.path.is_file():
+            raise UserError(
+                f"{self.path}: there are no keys yet; make one with translate keys add NAME --file {self.path}"
+            )
+        try:
+            with closing(sqlite3.connect(self.path, timeout=10)) as database, database:
+                if create:
+                    database.execute(_SCHEMA)
+                yield database
+        except sqlite3.IntegrityError:
+            raise
+        except sqlite3.Error as error:
+            raise UserError(f"{self.path}: is no file of API keys, or cannot be read ({error})") from error
+
+
+def _digest(secret: str) -> str:
+    return hashlib.sha256(secret.encode("utf-8", errors="surrogatepass")).hexdigest()
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="seconds")
+
+
+class Rates:
+    """Counts the requests of each client in the current minute of the clock.
+
+    Args:
+        path: of the file; it is made if it is missing.
+        clock: returns seconds.
+    """
+
+    def __init__(self, path: Path, clock: Callable[[], float] = time.time) -> None:
+        self._path, self._clock = path, clock
+        self._lock = threading.Lock()
+        self._database: sqlite3.Connection | None = None
+
+    def count(self, client: str, n: int = 1) -> int:
+        """Count n requests of a client, and return their number in this minute.
+
+        Args:
+            client: name of the client, or of anything else that is counted.
+            n: number to add.
+        """
+        with self._lock:
+            try:
+                return self._count(client, n)
+            except sqlite3.Error:  # the file was deleted
+                self.close()
+                return self._count(client, n)
+
+    def seconds_left(self) -> int:
+        """Return the seconds until the next minute begins, at least 1."""
+        return max(1, round(_MINUTE - self._clock() % _MINUTE))
+
+    def close(self) -> None:
+        """Close the file."""
+        if self._database is not None:
+            self._database.close()
+            self._database = None
+
+    def _count(self, client: str, n: int) -> int:
+        if self._database is None:
+            self._path.parent.mkdir(parents=True, exist_ok=True)
+            self._database = sqlite3.connect(self._path, timeout=10, check_same_thread=False, isolation_level=None)
+            self._database.execute("PRAGMA synchronous = OFF")
+            self._database.execute(
+                "CREATE TABLE IF NOT EXISTS requests (client TEXT PRIMARY KEY, minute INTEGER, n INTEGER)"
+            )
+        minute = int(self._clock() // _MINUTE)
+        row = self._database.execute(
+            "INSERT INTO requests VALUES (?, ?, ?) ON CONFLICT (client) DO UPDATE SET "
+            "n = excluded.n + CASE minute WHEN excluded.minute THEN n ELSE 0 END, minute = excluded.minute RETURNING n",
+            (client, minute, n),
+        ).fetchone()
+        if row[0] == n:  # the first of this minute
+            self._database.execute("DELETE FROM requests WHERE minute < ?", (minute,))
+        return int(row[0])
 
 
 @dataclass(frozen=True)
@@ -27,6 +189,21 @@ class Client:
     max_characters: int
 
 
+class RefusedError(Exception):
+    """A request that is refused.
+
+    Args:
+        status: HTTP status.
+        message: for the client.
+        retry_after: seconds after which to try again; None if that is of no use.
+    """
+
+    def __init__(self, status: int, message: str, retry_after: int | None = None) -> None:
+        super().__init__(message)
+        self.status, self.message = status, message
+        self.headers = {} if retry_after is None else {"Retry-After": str(retry_after)}
+
+
 class Access:
     """Checks keys and counts requests.
 
@@ -36,7 +213,7 @@ class Access:
         rates: counts the requests.
     """
 
-    def __init__(self, options: Serve, store: KeyStore | None, rates: Rates) -> None:
+    def __init__(self, options: "Serve", store: KeyStore | None, rates: Rates) -> None:
         self._options, self._store, self._rates = options, store, rates
 
     @property
@@ -45,18 +222,21 @@ class Access:
         limits = [key.max_characters or 0 for key in self._store.all()] if self._store else []
         return max([self._options.characters, *limits])
 
-    def admit(self, request: Request, parameters: Parameters) -> Client:
-        """Return the client of a request; ApiError if its key is wrong or missing, or its rate too high.
+    def admit(self, request: "Request", secret: str) -> Client:
+        """Return the client of a request; RefusedError if its key is wrong or missing, or its rate too high.
 
         A wrong key counts for the address, so that keys cannot be guessed faster than the limit allows.
+
+        Args:
+            request: the request.
+            secret: the key that came with it, "" if there is none.
         """
         address = f"address {request.client.host if request.client else 'unknown'}"
-        secret = parameters.text("api_key") if self._store else ""
+        secret = secret if self._store else ""
         try:
             key = self._store.find(secret) if self._store and secret else None
         except UserError as error:
-            event("keys not read", {"problem": str(error)}, logging.ERROR)
-            raise ApiError(500, "The API keys cannot be read") from error
+            raise RefusedError(500, "The API keys cannot be read") from error
         limit = self._options.requests
         client = Client(address, self._options.characters)
         if key is not None:
@@ -64,14 +244,21 @@ class Access:
             most = client.max_characters if key.max_characters is None else key.max_characters
             client = Client(f"key {key.name}", most)
         request.state.client = client.name  # for the log, which names refused clients too
-        self._count(client, limit)
+        if limit and self._rates.count(client.name) > limit:
+            raise RefusedError(429, f"Slowdown: {limit} per 1 minute", self._rates.seconds_left())
         if secret and key is None:
-            raise ApiError(403, "Invalid API key")
+            raise RefusedError(403, "Invalid API key")
         if key is None and self._options.require_key:
-            raise ApiError(400, "Please contact the server operator to get an API key")
+            raise RefusedError(400, "Please contact the server operator to get an API key")
         return client
 
-    def _count(self, client: Client, limit: int) -> None:
-        if limit and self._rates.count(client.name) > limit:
-            headers = {"Retry-After": str(self._rates.seconds_left())}
-            raise ApiError(429, f"Slowdown: {limit} per 1 minute", headers)
+    def charge(self, client: Client, n_characters: int) -> None:
+        """Count the characters of a request; RefusedError if they are too many at a time or in this minute."""
+        limit = self._options.minute_characters
+        most = min(client.max_characters, limit or client.max_characters)
+        if n_characters > most:
+            raise RefusedError(400, f"Invalid request: request ({n_characters}) exceeds text limit ({most})")
+        name = f"characters of {client.name}"
+        if limit and self._rates.count(name, n_characters) > limit:
+            self._rates.count(name, -n_characters)  # a refused request costs nothing
+            raise RefusedError(429, f"Slowdown: {limit} characters per 1 minute", self._rates.seconds_left())

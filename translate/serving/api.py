@@ -1,23 +1,101 @@
-"""Routes for texts: /translate, /alignment, /detect, /suggest, /languages, /frontend/settings, /health, /metrics."""
+"""The routes of the API, and what they share.
+
+Each route reads its parameters, admits the client, and runs the work in a thread. A body is JSON or a form; an empty
+parameter is a missing one, as in LibreTranslate.
+"""
 
 import json
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
+from urllib.parse import parse_qsl, quote
 
 from fastapi import APIRouter, Request
+from fastapi.exceptions import RequestValidationError
 from prometheus_client import CONTENT_TYPE_LATEST
+from pydantic import ValidationError
+from pydantic_core import from_json
 from starlette.concurrency import run_in_threadpool
-from starlette.responses import JSONResponse, Response
+from starlette.datastructures import UploadFile
+from starlette.responses import FileResponse, JSONResponse, Response
 
+from translate.machine import n_cores
 from translate.serving import schemas
-from translate.serving.admission import check_size, opened, required, state_of
-from translate.serving.bodies import Parameters, unicode
-from translate.serving.errors import ApiError, invalid, missing
-from translate.serving.file_store import SUFFIXES
-from translate.serving.language_names import name_of
-from translate.serving.schemas import JSON_OR_FORM, refusals, takes
+from translate.serving.access import Access, Client, KeyStore, Rates, RefusedError
+from translate.serving.files import SUFFIXES, FileStore
+from translate.serving.models import ModelPool, name_of
+from translate.serving.observing import Metrics
+from translate.serving.scheduler import Scheduler, Ticket
+from translate.serving.schemas import JSON_OR_FORM, B, refusals, takes
+from translate.serving.service import Requests, Service
+from translate.serving.settings import Serve
+from translate.text import formats
+
+_MAX_FIELDS = 100
+_DAMAGED = "Invalid request: the form is damaged or not UTF-8"
+_MAX_WORKERS = 4  # searches of PyTorch at a time; more would wait for each other in Python
 
 router = APIRouter()
+
+
+@dataclass(frozen=True)
+class State:
+    """The parts of a running server.
+
+    Attributes:
+        options: of the command.
+        service: languages, detection, translation.
+        requests: those in progress.
+        access: keys and limits.
+        files: translated files.
+        metrics: counters.
+        rates: requests per minute.
+    """
+
+    options: Serve
+    service: Service
+    requests: Requests
+    access: Access
+    files: FileStore
+    metrics: Metrics
+    rates: Rates
+
+    @classmethod
+    def open(cls, options: Serve, folder: Path) -> "State":
+        """Make the parts and start the search threads; see `create_app`."""
+        pool, metrics = ModelPool(options.model or [], options.unload), Metrics()
+        n_workers, n_threads = _threads(options)
+        scheduler = Scheduler(n_workers, options.batch_tokens, lambda: _use_threads(n_threads), metrics.observe_batch)
+        rates = Rates(folder / "rates.sqlite")
+        return cls(
+            options,
+            Service(pool, scheduler, options.beam),
+            Requests(scheduler, options.queue, options.timeout),
+            Access(options, KeyStore(options.keys) if options.keys else None, rates),
+            FileStore(folder / "files"),
+            metrics,
+            rates,
+        )
+
+    def tidy(self) -> None:
+        """Unload idle models and remove old files."""
+        self.service.pool.unload_idle()
+        self.files.sweep()
+
+    def set_gauges(self) -> None:
+        """Set the metrics that are states rather than counts."""
+        self.metrics.waiting.set(self.service.scheduler.n_waiting)
+        self.metrics.active.set(self.requests.n_active)
+        self.metrics.models.set(self.service.pool.n_loaded)
+
+    def close(self) -> None:
+        """Finish the requests in progress and end all threads."""
+        self.requests.close()
+        self.service.scheduler.close()
+        self.rates.close()
 
 
 @router.post(
@@ -25,32 +103,30 @@ router = APIRouter()
     tags=["translate"],
     summary="Translate text",
     response_model=schemas.TranslateResponse,
-    responses=refusals(400, 403, 408, 413, 429, 503, 504),
+    responses=refusals(400, 403, 413, 429, 503, 504),
     openapi_extra=takes(schemas.TranslateRequest, *JSON_OR_FORM),
 )
 async def translate(request: Request) -> Response:
     """Translate one text or a list of texts between two languages."""
-    state, given, client = await opened(request)
-    texts, is_list = _texts(given)
-    source, target = required(given, "source"), required(given, "target")
-    layout = given.text("format") or "text"
-    n_alternatives = _n_alternatives(given, state.options.alternatives)
-    check_size(request, texts, client)
-    state.service.check(source, target)
-    if layout not in ("text", "html"):
-        raise invalid(f"{layout} format is not supported")
-    state.metrics.characters.inc(sum(map(len, texts)))
-    done = await state.work.run(
+    state, given, client = await _admitted(request, schemas.TranslateRequest)
+    texts, n_alternatives = _listed(given.q), given.alternatives
+    if n_alternatives > (most := state.options.alternatives):
+        raise RefusedError(400, f"Invalid request: alternatives parameter must be <= {most}")
+    _charge(state, request, texts, client)
+    state.service.check(given.source, given.target)
+    done = await state.requests.run(
         request,
         client.name,
-        lambda ticket: state.service.translate(ticket, texts, source, target, layout, n_alternatives),
+        lambda ticket: state.service.translate(ticket, texts, given.source, given.target, given.format, n_alternatives),
     )
+    state.metrics.characters.inc(sum(map(len, texts)))
+    is_list = isinstance(given.q, list)
     answer: dict[str, object] = {"translatedText": done.texts if is_list else done.texts[0]}
     if done.detected:
         answer["detectedLanguage"] = [done.detected] * len(texts) if is_list else done.detected
     if n_alternatives:
         answer["alternatives"] = done.alternatives if is_list else done.alternatives[0]
-    if given.is_true("sentences"):
+    if given.sentences:
         answer["sentences"] = done.sentences if is_list else done.sentences[0]
     return JSONResponse(answer)
 
@@ -60,16 +136,19 @@ async def translate(request: Request) -> Response:
     tags=["translate"],
     summary="Find the words that a translation comes from",
     response_model=schemas.Alignment,
-    responses=refusals(400, 403, 408, 413, 429, 503, 504),
+    responses=refusals(400, 403, 413, 429, 503, 504),
     openapi_extra=takes(schemas.AlignmentRequest, *JSON_OR_FORM),
 )
 async def alignment(request: Request) -> Response:
     """Return how much each word of a translation attends to each word of its source sentence."""
-    state, given, client = await opened(request)
-    text, translation, source, target = (required(given, name) for name in ("q", "translation", "source", "target"))
-    check_size(request, [text, translation], client)
-    found = await state.work.run(
-        request, client.name, lambda ticket: state.service.attention(text, translation, source, target)
+    if state_of(request).options.no_alignment:
+        raise RefusedError(403, "Alignment is disabled on this server.")
+    state, given, client = await _admitted(request, schemas.AlignmentRequest)
+    _charge(state, request, [given.q, given.translation], client)
+    found = await state.requests.run(
+        request,
+        client.name,
+        lambda ticket: state.service.attention(ticket, given.q, given.translation, given.source, given.target),
     )
     weights = [[round(weight, 4) for weight in row] for row in found.weights]
     return JSONResponse({"source": found.source, "target": found.target, "weights": weights})
@@ -79,16 +158,17 @@ async def alignment(request: Request) -> Response:
     "/detect",
     tags=["translate"],
     summary="Detect the language of a text",
-    response_model=list[schemas.Detection],
-    responses=refusals(400, 403, 408, 413, 429, 503),
+    response_model=schemas.Detections,
+    responses=refusals(400, 403, 413, 429, 503),
     openapi_extra=takes(schemas.DetectRequest, *JSON_OR_FORM),
 )
 async def detect(request: Request) -> Response:
     """Return the languages that a text may be in, most probable first."""
-    state, given, client = await opened(request)
-    texts, _ = _texts(given)
-    check_size(request, texts, client)
-    return JSONResponse(await state.work.run(request, client.name, lambda ticket: state.service.detect(texts)))
+    state, given, client = await _admitted(request, schemas.DetectRequest)
+    texts = _listed(given.q)
+    _charge(state, request, texts, client)
+    found = await state.requests.run(request, client.name, lambda ticket: state.service.detect(texts))
+    return JSONResponse(found)
 
 
 @router.post(
@@ -96,24 +176,24 @@ async def detect(request: Request) -> Response:
     tags=["feedback"],
     summary="Suggest a better translation",
     response_model=schemas.SuggestResponse,
-    responses=refusals(400, 403, 408, 413, 429),
+    responses=refusals(400, 403, 413, 429),
     openapi_extra=takes(schemas.SuggestRequest, *JSON_OR_FORM),
 )
 async def suggest(request: Request) -> Response:
     """Store a suggestion, if the server collects suggestions."""
-    state, given, client = await opened(request)
+    state, given, client = await _admitted(request, schemas.SuggestRequest)
     if state.options.suggestions is None:
-        raise ApiError(403, "Suggestions are disabled on this server.")
-    fields = {name: required(given, name) for name in ("q", "s", "source", "target")}
-    check_size(request, [fields["q"], fields["s"]], client)
-    for name in ("source", "target"):
-        if fields[name] not in state.service.codes:
-            raise invalid(f"{fields[name]} is not supported")
+        raise RefusedError(403, "Suggestions are disabled on this server.")
+    _charge(state, request, [given.q, given.s], client)
+    for code in (given.source, given.target):
+        if code not in state.service.codes:
+            raise RefusedError(400, f"{code} is not supported")
+    fields = {"q": given.q, "s": given.s, "source": given.source, "target": given.target}
     await run_in_threadpool(_append, state.options.suggestions, fields)
     return JSONResponse({"success": True})
 
 
-@router.get("/languages", tags=["translate"], summary="List the languages", response_model=list[schemas.Language])
+@router.get("/languages", tags=["translate"], summary="List the languages", response_model=schemas.Languages)
 async def languages(request: Request) -> Response:
     """Return each language with those that it can be translated into."""
     return JSONResponse(state_of(request).service.languages())
@@ -127,7 +207,7 @@ async def frontend_settings(request: Request) -> Response:
     (source, target), *_ = state.service.pool.pairs
     return JSONResponse(
         {
-            "charLimit": options.characters,
+            "charLimit": min(options.characters, options.minute_characters or options.characters),
             "frontendTimeout": 500,
             "apiKeys": options.keys is not None,
             "keyRequired": options.require_key,
@@ -135,6 +215,8 @@ async def frontend_settings(request: Request) -> Response:
             "filesTranslation": options.file_size > 0,
             "supportedFilesFormat": list(SUFFIXES) if options.file_size else [],
             "alternatives": options.alternatives,
+            "alignment": not options.no_alignment,
+            "requestLimit": options.requests,
             "language": {
                 "source": {"code": source, "name": name_of(source)},
                 "target": {"code": target, "name": name_of(target)},
@@ -157,29 +239,117 @@ async def metrics(request: Request) -> Response:
     return Response(state.metrics.exposition(), media_type=CONTENT_TYPE_LATEST)
 
 
-def _texts(given: Parameters) -> tuple[list[str], bool]:
-    """Return the texts of parameter q, and whether it is a list."""
-    q = given.get("q")
-    if not isinstance(q, list):
-        text = required(given, "q")
-        # Browsers send CRLF at the end of the lines of a form.
-        return [text.replace("\r\n", "\n") if given.is_form else text], False
-    if not q:
-        raise missing("q")
-    if not all(isinstance(text, str) for text in q):
-        raise invalid("Invalid request: q parameter is not a list of strings")
-    return [unicode(text, "q") for text in q], True
+@router.post(
+    "/translate_file",
+    tags=["translate"],
+    summary="Translate a file",
+    response_model=schemas.FileResponse,
+    responses=refusals(400, 403, 413, 429, 503, 504),
+    openapi_extra=takes(schemas.FileRequest, "multipart/form-data"),
+)
+async def translate_file(request: Request) -> Response:
+    """Translate a file and return the address of the translated one, which is kept for half an hour."""
+    if not state_of(request).options.file_size:
+        raise RefusedError(403, "Files translation are disabled on this server.")
+    state, given, client = await _admitted(request, schemas.FileRequest)
+    (name, content), source, target = given.file, given.source, given.target
+    text = _text(name, content, state.options.file_size)
+    _charge(state, request, [text], client)
+    state.service.check(source, target)
+
+    def translated(ticket: Ticket) -> str:
+        mark = "\ufeff" if text.startswith("\ufeff") else ""  # it would hide front matter
+        done = state.service.translate(ticket, [text.removeprefix(mark)], source, target, formats.guess(Path(name)))
+        return state.files.add(name, target, mark + done.texts[0])
+
+    stored = await state.requests.run(request, client.name, translated)
+    state.metrics.characters.inc(len(text))
+    return JSONResponse({"translatedFileUrl": f"{request.base_url}download_file/{quote(stored)}"})
 
 
-def _n_alternatives(given: Parameters, most: int) -> int:
-    value = given.get("alternatives") or 0
+@router.get("/download_file/{name:path}", tags=["translate"], summary="Download a file", responses=refusals(400, 404))
+async def download_file(request: Request) -> Response:
+    """Return a translated file."""
+    name = request.path_params["name"]
     try:
-        n = max(0, int(value))
-    except (TypeError, ValueError, OverflowError) as error:
-        raise invalid("Invalid request: alternatives parameter is not a number") from error
-    if n > most:
-        raise invalid(f"Invalid request: alternatives parameter must be <= {most}")
-    return n
+        path = state_of(request).files.find(name)
+    except ValueError as error:
+        raise RefusedError(400, "Invalid filename") from error
+    if path is None:
+        raise RefusedError(404, "There is no such file; translated files are kept for half an hour")
+    # A browser saves the file and never shows it, so that scripts in it cannot act as this server's.
+    return FileResponse(path, filename=name.partition(".")[2], headers={"Content-Security-Policy": "sandbox"})
+
+
+def state_of(request: Request) -> State:
+    """Return the parts of the server that answers a request."""
+    state: State = request.app.state.server
+    return state
+
+
+async def _admitted(request: Request, kind: type[B]) -> tuple[State, B, Client]:
+    """Return the server, the parameters and the client of a request; an exception if it is not admitted."""
+    state, given = state_of(request), await _read(request, kind)
+    return state, given, state.access.admit(request, given.api_key)
+
+
+async def _read(request: Request, kind: type[B]) -> B:
+    """Return the parameters of a request; RefusedError or RequestValidationError if they are wrong."""
+    media_type = request.headers.get("content-type", "").lower().partition(";")[0].strip()
+    is_json = media_type == "application/json" or media_type.endswith("+json")
+    values = _json(await request.body()) if is_json else await _form(request, media_type)
+    try:
+        return kind.model_validate(
+            {n: value for n, value in values.items() if value not in (None, "", [])}, strict=is_json
+        )
+    except ValidationError as error:
+        raise RequestValidationError(error.errors(include_url=False, include_context=False)) from error
+
+
+def _json(body: bytes) -> dict[str, Any]:
+    try:
+        values = from_json(body)
+    except ValueError as error:  # not JSON, not UTF-8, lone surrogates, too deep
+        raise RefusedError(400, "Invalid JSON format") from error
+    if not isinstance(values, dict):
+        raise RefusedError(400, "Invalid JSON format")
+    return values
+
+
+async def _form(request: Request, media_type: str) -> dict[str, Any]:
+    """Return the parameters of a form and of the query; the first of several values of a name counts."""
+    pairs: list[tuple[str, Any]] = []
+    if media_type == "multipart/form-data":
+        # The middleware limits the size of the whole body.
+        async with request.form(max_files=1, max_fields=_MAX_FIELDS, max_part_size=2**31) as form:
+            for name, value in form.multi_items():
+                if isinstance(value, UploadFile):
+                    pairs.append((name, (value.filename or "", await value.read())))
+                else:
+                    pairs.append((name, value))
+    else:  # Starlette would read bytes that are not escaped, as curl sends them, as Latin-1
+        pairs = _pairs(await request.body())
+    pairs += _pairs(request.scope["query_string"])
+    # Browsers send CRLF at the end of the lines of a form.
+    return {n: value.replace("\r\n", "\n") if isinstance(value, str) else value for n, value in reversed(pairs)}
+
+
+def _pairs(text: bytes) -> list[tuple[str, Any]]:
+    try:
+        return [*parse_qsl(text.decode(), keep_blank_values=True, errors="strict", max_num_fields=_MAX_FIELDS)]
+    except ValueError as error:
+        raise RefusedError(400, _DAMAGED) from error
+
+
+def _listed(q: str | list[str]) -> list[str]:
+    return [q] if isinstance(q, str) else q
+
+
+def _charge(state: State, request: Request, texts: Sequence[str], client: Client) -> None:
+    """Count the characters of a request; RefusedError if they are too many. An empty text counts as one character."""
+    n_characters = sum(max(1, len(text)) for text in texts)
+    request.state.characters = n_characters  # for the log
+    state.access.charge(client, n_characters)
 
 
 def _append(path: Path, fields: dict[str, str]) -> None:
@@ -188,3 +358,33 @@ def _append(path: Path, fields: dict[str, str]) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("ab", buffering=0) as file:
         file.write(f"{line}\n".encode())
+
+
+def _text(name: str, content: bytes, max_bytes: int) -> str:
+    """Return the text of an uploaded file; RefusedError if its format, size or encoding is wrong."""
+    if Path(name).suffix.lower() not in SUFFIXES:
+        raise RefusedError(400, "Invalid request: file format not supported")
+    if not content:
+        raise RefusedError(400, "Invalid request: empty file")
+    if len(content) > max_bytes:
+        raise RefusedError(413, f"Invalid request: file ({len(content)}) exceeds size limit ({max_bytes})")
+    try:
+        return content.decode("utf-8")
+    except UnicodeDecodeError as error:
+        line = content.count(b"\n", 0, error.start) + 1
+        raise RefusedError(
+            400, f"Invalid request: the file is not UTF-8 text (line {line}); save it as UTF-8"
+        ) from error
+
+
+def _threads(options: Serve) -> tuple[int, int]:
+    """Return the number of searches at a time and the number of CPU threads of each."""
+    n_available = options.threads or max(1, n_cores() // options.workers)
+    n_workers = min(_MAX_WORKERS, n_available)
+    return n_workers, n_available // n_workers
+
+
+def _use_threads(n_threads: int) -> None:
+    """Set the number of PyTorch's threads for this thread, if a model of PyTorch is loaded."""
+    if torch := sys.modules.get("torch"):
+        torch.set_num_threads(n_threads)

@@ -1,31 +1,35 @@
-"""The ASGI application."""
+"""The ASGI application: the routes, the page, the limits of requests, and the one place where errors become answers."""
 
 import asyncio
 import contextlib
 import logging
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from pathlib import Path
 
-from fastapi import FastAPI, Request
+from fastapi import FastAPI
+from fastapi.exceptions import RequestValidationError
+from starlette.datastructures import Headers
 from starlette.exceptions import HTTPException
 from starlette.middleware.cors import CORSMiddleware
+from starlette.requests import Request
 from starlette.responses import FileResponse, HTMLResponse, JSONResponse, Response
 from starlette.staticfiles import StaticFiles
-from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from translate.serving import api, docs_page, file_api
-from translate.serving.bodies import BodyLimit
-from translate.serving.errors import ApiError
-from translate.serving.events import event
-from translate.serving.protocol import HEAD_SECONDS
-from translate.serving.request_log import CLIENT_GONE, RequestLog
+from translate.serving import docs_page
+from translate.serving.access import RefusedError
+from translate.serving.api import State, router
+from translate.serving.observing import CLIENT_GONE, REQUEST_ID, Observer, event
+from translate.serving.service import ClientGoneError, busy
 from translate.serving.settings import Serve
-from translate.serving.state import State
-from translate.serving.work import ClientGoneError
 
 PAGE = Path(__file__).parent / "page"  # files of the page at /
+# The style of all pages of this project.
+STYLES = tuple(Path(__file__).parents[1] / "pictures" / name for name in ("colours.css", "style.css"))
 
 _TIDY_SECONDS = 30
+_MAX_REQUESTS = 1000  # of one process at a time, those for files of the page included
+_MAX_BODIES = 2**28  # bytes of all bodies that are held at a time, unless one alone is larger
 
 
 def create_app(options: Serve, folder: Path) -> FastAPI:
@@ -42,9 +46,9 @@ def create_app(options: Serve, folder: Path) -> FastAPI:
     state = State.open(options, folder)
 
     @contextlib.asynccontextmanager
-    async def lifespan(app: FastAPI) -> AsyncIterator[dict[str, float]]:
+    async def lifespan(app: FastAPI) -> AsyncIterator[None]:
         tidying = asyncio.create_task(_tidy(state))
-        yield {HEAD_SECONDS: options.read_timeout}
+        yield
         tidying.cancel()
         await asyncio.to_thread(state.close)
 
@@ -57,37 +61,115 @@ def create_app(options: Serve, folder: Path) -> FastAPI:
         lifespan=lifespan,
     )
     app.state.server = state
-    app.include_router(api.router)
-    app.include_router(file_api.router)
+    app.include_router(router)
     app.add_api_route("/docs", _docs, include_in_schema=False)
     app.add_api_route("/spec", _spec, include_in_schema=False)  # LibreTranslate's address of the description
     app.add_api_route("/", _index, include_in_schema=False)
+    app.add_api_route("/page/common.css", _style, include_in_schema=False)
     app.mount("/page", StaticFiles(directory=PAGE))
-    app.add_exception_handler(ApiError, _api_error)
-    app.add_exception_handler(HTTPException, _http_error)
-    app.add_exception_handler(ClientGoneError, _client_gone)
+    for kind in (RefusedError, RequestValidationError, HTTPException, ClientGoneError):
+        app.add_exception_handler(kind, _answer)
     # The last one is the outermost.
-    app.add_middleware(
-        BodyLimit, max_bytes=_max_body(options, state.access.most_characters), seconds=options.read_timeout
-    )
+    app.add_middleware(Limits, max_bytes=_max_body(options, state.access.most_characters))
     if options.cors:
-        app.add_middleware(CORSMiddleware, allow_origins=options.cors, allow_methods=["*"], allow_headers=["*"])
-    app.add_middleware(RequestLog, metrics=state.metrics)
-    app.add_middleware(HeadAsGet)
+        app.add_middleware(
+            CORSMiddleware,
+            allow_origins=options.cors,
+            allow_methods=["*"],
+            allow_headers=["*"],
+            expose_headers=["Retry-After", REQUEST_ID],
+        )
+    app.add_middleware(Observer, metrics=state.metrics)
     return app
 
 
-class HeadAsGet:
-    """Middleware that answers HEAD as GET, as LibreTranslate does; the HTTP server leaves the body out."""
+class Limits:
+    """Middleware that limits bodies and the number of requests, and answers errors of the server.
 
-    def __init__(self, app: ASGIApp) -> None:
-        self._app = app
+    Slow clients are the business of a reverse proxy, which passes a request on when it has all of it.
+
+    Args:
+        app: the application.
+        max_bytes: of one body; a larger one is answered with status 413.
+    """
+
+    def __init__(self, app: ASGIApp, max_bytes: int) -> None:
+        self._app, self._max_bytes = app, max_bytes
+        self._n_requests = 0
+        self._n_held = 0  # bytes of all bodies
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request."""
-        if scope.get("method") == "HEAD":
-            scope = {**scope, "method": "GET"}  # a copy: the server needs to know what was asked for
-        await self._app(scope, receive, send)
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        n_bytes, has_begun = 0, False
+
+        async def limited() -> Message:
+            nonlocal n_bytes
+            message = await receive()
+            n_new = len(message.get("body", b""))
+            n_bytes += n_new
+            self._n_held += n_new
+            self._check(n_bytes)
+            return message
+
+        async def noted(message: Message) -> None:
+            nonlocal has_begun
+            has_begun = True
+            await send(message)
+
+        self._n_requests += 1
+        try:
+            length = Headers(scope=scope).get("content-length", "")
+            self._check(int(length) if length.isdecimal() else 0)
+            await self._app(scope, limited, noted)
+        except Exception as error:  # outside of this middleware, the answer would lack headers
+            if has_begun:
+                raise
+            await (await _answer(Request(scope), error))(scope, receive, send)
+        finally:
+            self._n_requests -= 1
+            self._n_held -= n_bytes
+
+    def _check(self, n_bytes: int) -> None:
+        """Raise RefusedError if a body is too large, or the server too busy for it."""
+        if n_bytes > self._max_bytes:
+            raise RefusedError(413, f"Invalid request: the body exceeds {self._max_bytes} bytes")
+        if self._n_requests > _MAX_REQUESTS or self._n_held > max(_MAX_BODIES, self._max_bytes):
+            raise busy(1)
+
+
+async def _answer(request: Request, error: Exception) -> Response:
+    """Return the answer to a request that failed, in LibreTranslate's form: {"error": "..."}."""
+    headers: Mapping[str, str] | None = None
+    match error:
+        case ClientGoneError():
+            return Response(status_code=CLIENT_GONE)
+        case RequestValidationError():
+            status, message = 400, _wording(error)
+        case RefusedError():
+            status, message, headers = error.status, error.message, error.headers
+        case HTTPException():
+            status, message, headers = error.status_code, str(error.detail), error.headers
+        case _:
+            status, message = 500, "Internal error"
+    if status == 500:
+        problem = {"problem": str(error.__cause__)} if isinstance(error, RefusedError) else {}
+        event("request failed", {"id": request.scope["state"]["id"]} | problem, logging.ERROR, exception=not problem)
+    return JSONResponse({"error": message}, status, headers)
+
+
+def _wording(error: RequestValidationError) -> str:
+    """Return what is wrong with a request, in LibreTranslate's words where it has some."""
+    problems = error.errors()
+    name = problems[0]["loc"][0]
+    if problems[0]["type"] == "missing":
+        return f"Invalid request: missing {name} parameter"
+    depth = max(len(problem["loc"]) for problem in problems)  # a text in a list rather than the list
+    deepest = [problem for problem in problems if problem["loc"][0] == name and len(problem["loc"]) == depth]
+    says = " or ".join(dict.fromkeys(problem["msg"].removeprefix("Input ") for problem in deepest))
+    return f"Invalid request: {name} parameter {says}"
 
 
 def _max_body(options: Serve, n_characters: int) -> int:
@@ -108,23 +190,13 @@ async def _index() -> Response:
     return FileResponse(PAGE / "index.html")
 
 
+async def _style() -> Response:
+    return Response("\n".join(path.read_text(encoding="utf-8") for path in STYLES), media_type="text/css")
+
+
 async def _docs(request: Request) -> Response:
-    return HTMLResponse(docs_page.page(request.app.openapi()))
+    return HTMLResponse(docs_page.page(request.app.openapi(), str(request.base_url)))
 
 
 async def _spec(request: Request) -> Response:
     return JSONResponse(request.app.openapi())
-
-
-async def _api_error(request: Request, error: Exception) -> Response:
-    assert isinstance(error, ApiError)
-    return error.response()
-
-
-async def _http_error(request: Request, error: Exception) -> Response:
-    assert isinstance(error, HTTPException)
-    return JSONResponse({"error": str(error.detail)}, error.status_code, error.headers)
-
-
-async def _client_gone(request: Request, error: Exception) -> Response:
-    return Response(status_code=CLIENT_GONE)

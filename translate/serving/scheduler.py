@@ -1,23 +1,27 @@
 """Batches of sentences of concurrent requests.
 
-A request submits sentences, to translate or to score, and waits for them. Worker threads take sentences in fair order,
+A request submits sentences, to translate or to align, and waits for them. Worker threads take sentences in fair order,
 as many as a batch may have, and compute them together. A batch has one engine and one setting.
 """
 
 import threading
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections import deque
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 from transformer.search.hypothesis import SearchConfig
-from translate.inference.engines import Engine, Found, Scorer, Sources
-from translate.serving.fair_queue import FairQueue
+from translate.inference.engines import Batch, Engine, Found, Search, Sources, side_by_side
 
 # Clients that have just had an answer often send the next request; a batch of the first to arrive would be small.
 _GATHER_SECONDS = 0.05
 _LEAST_TOKENS = 128  # of a batch that is smaller than possible, so that another idle worker has one too
+
+
+T = TypeVar("T")
+R = TypeVar("R", bound=Hashable)
 
 
 class CancelledError(Exception):
@@ -40,6 +44,61 @@ class Ticket:
         """Raise CancelledError if the request is cancelled; for long work without a search, such as blank lines."""
         if self.cancelled:
             raise CancelledError
+
+
+class FairQueue(Generic[R, T]):
+    """Items of requests of clients; a request with few items never waits for all items of a request with many.
+
+    Not safe for threads; the owner holds a lock.
+    """
+
+    def __init__(self) -> None:
+        # Dicts keep the order of turns: a client that had a turn moves to the end.
+        self._clients: dict[str, dict[R, deque[T]]] = {}
+        self._n_items = 0
+
+    def __len__(self) -> int:
+        return self._n_items
+
+    def __iter__(self) -> Iterator[T]:
+        return (item for requests in self._clients.values() for items in requests.values() for item in items)
+
+    def push(self, client: str, request: R, items: Iterable[T]) -> None:
+        """Append items to a request of a client."""
+        added = list(items)
+        if added:
+            self._clients.setdefault(client, {}).setdefault(request, deque()).extend(added)
+            self._n_items += len(added)
+
+    def take(self, fits: Callable[[T], bool]) -> T | None:
+        """Remove and return the next item, in order of turns, that is the first of its request and fits.
+
+        None if there is none; a request whose first item does not fit keeps its turn.
+        """
+        for client, requests in self._clients.items():
+            for request, items in requests.items():
+                if fits(items[0]):
+                    item = items.popleft()
+                    self._n_items -= 1
+                    self._end_turn(client, request)
+                    return item
+        return None
+
+    def drop(self, client: str, request: R) -> list[T]:
+        """Remove and return all items of a request."""
+        requests = self._clients.get(client, {})
+        items = list(requests.pop(request, ()))
+        if not requests:
+            self._clients.pop(client, None)
+        self._n_items -= len(items)
+        return items
+
+    def _end_turn(self, client: str, request: R) -> None:
+        requests = self._clients.pop(client)
+        if items := requests.pop(request):
+            requests[request] = items
+        if requests:
+            self._clients[client] = requests
 
 
 @dataclass(eq=False)
@@ -75,8 +134,7 @@ class Scheduler:
 
     Args:
         n_workers: number of batches that are computed at a time.
-        batch_tokens: maximum number of tokens of a batch, padding included, unless one sentence has more; those of the
-            sources, or for scores of the longer side of each pair.
+        batch_tokens: maximum number of tokens of a batch, padding included, unless one sentence has more.
         prepare: called before each batch, in its thread.
         observe: receives the number of sentences and of padded tokens of each batch.
     """
@@ -118,27 +176,31 @@ class Scheduler:
         Raises CancelledError, or any exception of the engine.
         """
         widths = [len(ids) + 1 for ids in sources]
-        return self._results(ticket, _Task(engine.search, (config,)), zip(sources, max_lengths, strict=True), widths)
+        return self.compute(ticket, engine.search, zip(sources, max_lengths, strict=True), widths, config)
 
-    def score(self, ticket: Ticket, scorer: Scorer, sources: Sources, targets: Sources) -> list[float]:
-        """Wait for the log-probability of each target given its source and return them.
+    def compute(
+        self,
+        ticket: Ticket,
+        method: Callable[..., list[Any]],
+        arguments: Iterable[tuple[object, ...]],
+        widths: Sequence[int],
+        *settings: object,
+    ) -> list[Any]:
+        """Wait for the result of each sentence and return the results.
 
         Args:
             ticket: the request.
-            scorer, sources, targets: see `Scorer.score`.
+            method: returns one result per sentence; called with one list for each of their arguments, then `settings`.
+                Sentences share a batch if their method and settings are equal.
+            arguments: of each sentence.
+            widths: number of tokens of each sentence.
+            settings: of the whole batch.
 
-        Raises CancelledError, or any exception of the scorer.
+        Raises CancelledError, or any exception of the method.
         """
-        pairs = list(zip(sources, targets, strict=True))
-        return self._results(ticket, _Task(scorer.score), pairs, [max(map(len, pair)) + 1 for pair in pairs])
-
-    def _results(
-        self, ticket: Ticket, task: _Task, arguments: Iterable[tuple[object, ...]], widths: Sequence[int]
-    ) -> list[Any]:
-        """Wait for the results of a task for sentences with these arguments and numbers of tokens."""
         if not widths:
             return []
-        call = _Call([None] * len(widths), len(widths))
+        task, call = _Task(method, settings), _Call([None] * len(widths), len(widths))
         pairs = zip(arguments, widths, strict=True)
         items = [_Item(task, own, width, call, i) for i, (own, width) in enumerate(pairs)]
         with self._changed:
@@ -245,3 +307,33 @@ def _fail(items: Iterable[_Item], error: BaseException) -> None:
     for call in dict.fromkeys(item.call for item in items):
         if not call.future.done():
             call.future.set_exception(error)
+
+
+class SharedEngine:
+    """A `translate.inference.engine.Engine` that leaves the searches of one request to the scheduler.
+
+    Args:
+        engine: the engine that searches.
+        scheduler: makes the batches.
+        ticket: the request.
+    """
+
+    def __init__(self, engine: Engine, scheduler: Scheduler, ticket: Ticket) -> None:
+        self.folder, self.tokenizer, self.spec = engine.folder, engine.tokenizer, engine.spec
+        self.max_positions = engine.max_positions
+        self._engine, self._scheduler, self._ticket = engine, scheduler, ticket
+
+    @property
+    def n_workers(self) -> int:
+        """Number of batches that the scheduler searches at a time."""
+        return self._scheduler.n_workers
+
+    def each(self, search: Search, batches: Sequence[Batch]) -> list[Found]:
+        """Return `search(batch)` for each batch; as many wait in the scheduler as it can search at a time."""
+        if len(batches) <= 1 or self.n_workers == 1:
+            return [search(batch) for batch in batches]
+        return side_by_side(search, batches, self.n_workers)
+
+    def search(self, sources: Sources, max_lengths: Sequence[int], config: SearchConfig) -> Found:
+        """Return the n best hypotheses of each source, best first; they are searched with those of other requests."""
+        return self._scheduler.search(self._ticket, self._engine, sources, max_lengths, config)

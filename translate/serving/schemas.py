@@ -1,22 +1,36 @@
-"""Requests and responses, for the OpenAPI description. The server reads requests itself, as JSON or as a form."""
+"""Requests and answers: pydantic checks every request, and the description of the API is made of the same classes.
 
-from typing import Any, Literal
+JSON has types, so a number in quotes is no number; a form has only texts, which are converted.
+"""
 
-from pydantic import BaseModel, Field
+from typing import Annotated, Any, Literal, TypeVar
 
-_KEY = Field(default=None, description="API key", examples=["xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx"])
+from pydantic import BaseModel, ConfigDict, Field, RootModel, WithJsonSchema
+
+JSON_OR_FORM = ("application/json", "application/x-www-form-urlencoded", "multipart/form-data")
+
+_Source = Annotated[str, Field(description='Source language code, or "auto"', examples=["de"])]
+_Target = Annotated[str, Field(description="Target language code", examples=["en"])]
 
 
-class TranslateRequest(BaseModel):
+class Body(BaseModel):
+    """Parameters of a request."""
+
+    api_key: str = Field(default="", description="API key", examples=["xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx"])
+
+
+B = TypeVar("B", bound=Body)
+
+
+class TranslateRequest(Body):
     """Body of /translate."""
 
     q: str | list[str] = Field(description="Text(s) to translate", examples=["Guten Morgen"])
-    source: str = Field(description='Source language code, or "auto"', examples=["de"])
-    target: str = Field(description="Target language code", examples=["en"])
+    source: _Source
+    target: _Target
     format: Literal["text", "html"] = Field(default="text", description="Format of the text")
-    alternatives: int = Field(default=0, description="Number of alternative translations", examples=[3])
+    alternatives: int = Field(default=0, ge=0, description="Number of alternative translations", examples=[3])
     sentences: bool = Field(default=False, description="Whether to describe each sentence; not in LibreTranslate")
-    api_key: str | None = _KEY
 
 
 class Detection(BaseModel):
@@ -24,6 +38,14 @@ class Detection(BaseModel):
 
     confidence: float = Field(description="Percent", examples=[98.0])
     language: str = Field(description="Language code", examples=["de"])
+
+
+class Detections(RootModel[list[Detection]]):
+    """Answer of /detect, the most probable language first."""
+
+    model_config = ConfigDict(
+        json_schema_extra={"example": [{"confidence": 92.0, "language": "de"}, {"confidence": 8.0, "language": "en"}]}
+    )
 
 
 class Sentence(BaseModel):
@@ -38,66 +60,84 @@ class Sentence(BaseModel):
 class TranslateResponse(BaseModel):
     """Answer of /translate; a list of texts has lists."""
 
+    model_config = ConfigDict(json_schema_extra={"example": {"translatedText": "Good morning"}})
+
     translatedText: str | list[str]  # noqa: N815 -- LibreTranslate's name
     detectedLanguage: Detection | list[Detection] | None = None  # noqa: N815
     alternatives: list[str] | list[list[str]] | None = None
     sentences: list[Sentence] | list[list[Sentence]] | None = None
 
 
-class AlignmentRequest(BaseModel):
+class AlignmentRequest(Body):
     """Body of /alignment."""
 
     q: str = Field(description="Sentence", examples=["Guten Morgen"])
     translation: str = Field(description="Its translation", examples=["Good morning"])
     source: str = Field(description="Language of the sentence", examples=["de"])
     target: str = Field(description="Language of the translation", examples=["en"])
-    api_key: str | None = _KEY
 
 
 class Alignment(BaseModel):
     """Answer of /alignment."""
+
+    model_config = ConfigDict(
+        json_schema_extra={
+            "example": {
+                "source": ["Guten", "Morgen"],
+                "target": ["Good", "morning"],
+                "weights": [[0.7511, 0.0422], [0.0207, 0.8074]],
+            }
+        }
+    )
 
     source: list[str] = Field(description="Words and punctuation marks of the sentence")
     target: list[str] = Field(description="Words and punctuation marks of the translation")
     weights: list[list[float]] = Field(description="Attention of each target word to each source word")
 
 
-class DetectRequest(BaseModel):
+class DetectRequest(Body):
     """Body of /detect."""
 
-    q: str = Field(description="Text to detect", examples=["Guten Morgen"])
-    api_key: str | None = _KEY
+    q: str | list[str] = Field(description="Text to detect", examples=["Guten Morgen"])
 
 
-class FileRequest(BaseModel):
+class FileRequest(Body):
     """Form of /translate_file."""
 
-    file: bytes = Field(
-        description="Text, Markdown, HTML, subtitles or TSV in UTF-8", json_schema_extra={"format": "binary"}
+    file: Annotated[tuple[str, bytes], WithJsonSchema({"type": "string", "format": "binary"})] = Field(
+        description="Text, Markdown, HTML, subtitles or TSV in UTF-8", examples=["@letter.txt"]
     )
-    source: str = Field(description='Source language code, or "auto"', examples=["de"])
-    target: str = Field(description="Target language code", examples=["en"])
-    api_key: str | None = _KEY
+    source: _Source
+    target: _Target
 
 
 class FileResponse(BaseModel):
     """Answer of /translate_file."""
 
+    model_config = ConfigDict(
+        json_schema_extra={
+            "example": {
+                "translatedFileUrl": "http://127.0.0.1:5000/download_file/0f1e2d3c4b5a69788796a5b4c3d2e1f0.letter_en.txt"
+            }
+        }
+    )
+
     translatedFileUrl: str = Field(description="Address of the translated file")  # noqa: N815
 
 
-class SuggestRequest(BaseModel):
+class SuggestRequest(Body):
     """Body of /suggest."""
 
     q: str = Field(description="Original text", examples=["Guten Morgen"])
     s: str = Field(description="Suggested translation", examples=["Good morning"])
     source: str = Field(description="Language of the original text", examples=["de"])
     target: str = Field(description="Language of the translation", examples=["en"])
-    api_key: str | None = _KEY
 
 
 class SuggestResponse(BaseModel):
     """Answer of /suggest."""
+
+    model_config = ConfigDict(json_schema_extra={"example": {"success": True}})
 
     success: bool
 
@@ -110,8 +150,16 @@ class Language(BaseModel):
     targets: list[str]
 
 
+class Languages(RootModel[list[Language]]):
+    """Answer of /languages."""
+
+    model_config = ConfigDict(json_schema_extra={"example": [{"code": "de", "name": "German", "targets": ["en"]}]})
+
+
 class Health(BaseModel):
     """Answer of /health."""
+
+    model_config = ConfigDict(json_schema_extra={"example": {"status": "ok"}})
 
     status: str
 
@@ -122,19 +170,16 @@ class Error(BaseModel):
     error: str
 
 
-def takes(form: type[BaseModel], *types: str) -> dict[str, Any]:
+def takes(body: type[Body], *types: str) -> dict[str, Any]:
     """Return the OpenAPI description of a request body.
 
     Args:
-        form: the parameters.
+        body: the parameters.
         types: media types of the body.
     """
-    schema = form.model_json_schema()
+    schema = body.model_json_schema()
     schema.pop("title"), schema.pop("description")
     return {"requestBody": {"required": True, "content": {kind: {"schema": schema} for kind in types}}}
-
-
-JSON_OR_FORM = ("application/json", "application/x-www-form-urlencoded", "multipart/form-data")
 
 
 def refusals(*statuses: int) -> dict[int | str, dict[str, Any]]:

@@ -13,15 +13,12 @@ from uvicorn.supervisors import Multiprocess
 
 from translate.errors import UserError
 from translate.machine import set_up_threads
-from translate.serving import events
 from translate.serving.app import create_app
-from translate.serving.metrics import SHARED
-from translate.serving.protocol import TimedProtocol
+from translate.serving.observing import SHARED, set_up_log
 from translate.serving.settings import Serve
 
 _ENVIRONMENT = "TRANSLATE_SERVE"  # variable with the arguments of `create_app` for worker processes
 _ARGUMENTS: TypeAdapter[tuple[Serve, Path]] = TypeAdapter(tuple[Serve, Path])
-_MAX_CONNECTIONS = 1000  # of one process; more get status 503
 
 
 def listen(host: str, port: int) -> socket.socket:
@@ -69,24 +66,23 @@ def serve(options: Serve, folder: Path, listener: socket.socket, ready: Callable
 def worker_app() -> FastAPI:
     """Return the application of a worker process."""
     set_up_threads()
-    events.set_up()
+    set_up_log()
     return create_app(*_ARGUMENTS.validate_json(os.environ[_ENVIRONMENT]))
 
 
 def configuration(app: FastAPI | str, options: Serve) -> uvicorn.Config:
     """Return the configuration of uvicorn; also sends its messages to the log."""
-    events.set_up()
+    set_up_log()
     return uvicorn.Config(
         app,
         factory=isinstance(app, str),
         workers=options.workers,
-        http=f"{TimedProtocol.__module__}:{TimedProtocol.__name__}",
+        http="h11",
         ws="none",
         log_config=None,
         access_log=False,  # it would contain the query
         server_header=False,
         proxy_headers=options.proxy is not None,
         forwarded_allow_ips=options.proxy,
-        limit_concurrency=_MAX_CONNECTIONS,
         timeout_graceful_shutdown=options.grace,
     )

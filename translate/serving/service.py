@@ -1,30 +1,37 @@
-"""The services of the server, without HTTP: languages, detection, translation."""
+"""What the server does, without HTTP: languages, detection, translation; and the requests in progress."""
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+import asyncio
+import time
+from collections import deque
+from collections.abc import Callable, Collection, Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any, TypeVar, get_args
 
 from translate.config.decoding import Format, TranslationOptions
 from translate.errors import UserError
-from translate.inference.engines import Engine, TorchEngine, torch_engine
+from translate.inference.engines import LIMIT
 from translate.inference.translator import TranslatedPiece, Translator, joined
-from translate.serving.errors import ApiError, invalid
-from translate.serving.language_names import name_of
-from translate.serving.model_pool import ModelPool, ModelUnavailableError
-from translate.serving.scheduler import Scheduler, Ticket
-from translate.serving.shared_engine import SharedEngine
+from translate.serving.access import RefusedError
+from translate.serving.alignment import WordAttention
+from translate.serving.models import ModelPool, ModelUnavailableError, name_of
+from translate.serving.scheduler import CancelledError, Scheduler, SharedEngine, Ticket
 from translate.text import formats, languages
 from translate.text.translation import Translation
 
 if TYPE_CHECKING:
-    from translate.inference.alignment import WordAttention
+    from starlette.requests import Request
+
+T = TypeVar("T")
 
 Detection = dict[str, object]  # the language and the confidence in percent, as LibreTranslate writes them
 
 Sentence = dict[str, object]  # source, translation, and flags of the guards
 
 _LEAST_CONFIDENCE = 1.0  # percent; less probable languages are not listed
+_UNLOADED_SECONDS = 30  # after which a client may ask again for a model that cannot be loaded
+_LINES_AT_A_TIME = 16  # of one request for alternatives
+_N_DURATIONS = 32  # from which the time until the next free place is estimated
 
 
 @dataclass(frozen=True)
@@ -54,7 +61,8 @@ class Service:
     """
 
     def __init__(self, pool: ModelPool, scheduler: Scheduler, beam_size: int | None = None) -> None:
-        self.pool, self.scheduler, self._beam_size = pool, scheduler, beam_size
+        self.pool, self.scheduler = pool, scheduler
+        self._options = {name: TranslationOptions(beam_size=beam_size, format=name) for name in get_args(Format)}
 
     @property
     def codes(self) -> list[str]:
@@ -84,14 +92,15 @@ class Service:
         ]
 
     def check(self, source: str, target: str) -> None:
-        """Raise ApiError unless there is a model for a pair of languages, or both are the same."""
+        """Raise RefusedError unless there is a model for a pair of languages, or both are the same."""
         known = self.codes
         for code in (source, target) if source != "auto" else (target,):
             if code not in known:
-                raise invalid(f"{code} is not supported")
+                raise RefusedError(400, f"{code} is not supported")
         if source not in ("auto", target) and (source, target) not in self.pool.pairs:
-            raise invalid(
-                f"{name_of(target)} ({target}) is not available as a target language from {name_of(source)} ({source})"
+            raise RefusedError(
+                400,
+                f"{name_of(target)} ({target}) is not available as a target language from {name_of(source)} ({source})",
             )
 
     def translate(
@@ -107,7 +116,7 @@ class Service:
             layout: one of `translate.text.formats.FORMATS`.
             n_alternatives: number of other translations of each text; HTML has none.
 
-        Raises ApiError if there is no such model or it cannot be loaded, and CancelledError.
+        Raises RefusedError if there is no such model or it cannot be loaded, and CancelledError.
         """
         detected = None
         if source == "auto":
@@ -120,7 +129,8 @@ class Service:
             same = [[_sentence(text, Translation(text))] if layout != "html" else [] for text in texts]
             return Translated(list(texts), [[] for _ in texts], detected, same)
         try:
-            with self._translator(ticket, source, target, layout) as translator:
+            with self.pool.engine((source, target)) as engine:
+                translator = Translator(SharedEngine(engine, self.scheduler, ticket), self._options[layout])
                 documents = translator.documents(texts, ticket.check)
                 n_others = n_alternatives if layout != "html" else 0
                 others = [_alternatives(translator, text, n_others, ticket.check) for text in texts]
@@ -129,48 +139,115 @@ class Service:
         sentences = [_sentences(pieces) if layout != "html" else [] for pieces in documents]
         return Translated([joined(pieces) for pieces in documents], others, detected, sentences)
 
-    @contextmanager
-    def _translator(self, ticket: Ticket, source: str, target: str, layout: str) -> Iterator[Translator]:
-        """Yield a translator for a request."""
-        with self.pool.engine((source, target)) as engine:
-            options = TranslationOptions(beam_size=self._beam_size, format=cast(Format, layout))
-            yield Translator(SharedEngine(engine, self.scheduler, ticket), options)
-
-    def attention(self, text: str, translation: str, source: str, target: str) -> "WordAttention":
+    def attention(self, ticket: Ticket, text: str, translation: str, source: str, target: str) -> WordAttention:
         """Return how much each word of a translation attends to each word of its source.
 
         Args:
+            ticket: the request.
             text: the source, one sentence.
             translation: of the sentence.
             source, target: language codes.
 
-        Raises ApiError if there is no such model, if it cannot be loaded, or if a sentence is too long.
+        Raises RefusedError if there is no such model, if it cannot be loaded, or if a sentence is too long, and
+        CancelledError.
         """
         if (source, target) not in self.pool.pairs:
-            raise invalid(f"There is no model from {source} to {target}")
+            raise RefusedError(400, f"There is no model from {source} to {target}")
         try:
-            with self.pool.engine((source, target)) as engine:
-                from translate.inference.alignment import word_attention  # imports torch
-
-                if (with_attention := _with_attention(engine)) is None:
-                    raise invalid("This model is in CTranslate2's format, which has no attention")
-                return word_attention(with_attention.model_folder, text, translation)
+            with self.pool.engine((source, target)) as engine, self.pool.aligner((source, target)) as aligner:
+                ids = [engine.tokenizer.encode(side) for side in (text, translation)]
+                width = max(map(len, ids)) + 1
+                if width > (engine.max_positions or LIMIT):
+                    raise RefusedError(400, "A sentence is longer than the model's limit; an alignment needs all of it")
+                (weights,) = self.scheduler.compute(ticket, aligner.attention, [tuple(ids)], [width])
+                return aligner.words(text, translation, weights)
         except ModelUnavailableError as error:
             raise _unavailable(error) from error
-        except UserError as error:
-            raise invalid(str(error)) from error
+        except UserError as error:  # the files were damaged or removed meanwhile
+            raise RefusedError(503, "The alignments of this model cannot be computed", _UNLOADED_SECONDS) from error
 
 
-def _with_attention(engine: Engine) -> TorchEngine | None:
-    """Return the engine of PyTorch for the same model; ModelUnavailableError if its files were damaged meanwhile."""
-    try:
-        return torch_engine(engine)
-    except (UserError, ValueError) as error:  # CheckpointError is a ValueError
-        raise ModelUnavailableError("This model cannot be loaded by PyTorch, which computes attention") from error
+class ClientGoneError(Exception):
+    """The client closed the connection."""
 
 
-def _unavailable(error: ModelUnavailableError) -> ApiError:
-    return ApiError(503, str(error), {"Retry-After": "30"})
+class Requests:
+    """The requests in progress.
+
+    Args:
+        scheduler: searches for their sentences.
+        max_requests: number of requests at a time; more are refused.
+        timeout: seconds for one request.
+    """
+
+    def __init__(self, scheduler: Scheduler, max_requests: int, timeout: float) -> None:
+        self._scheduler, self._max_requests, self._timeout = scheduler, max_requests, timeout
+        self._threads = ThreadPoolExecutor(max_requests, thread_name_prefix="request")
+        self._durations: deque[float] = deque(maxlen=_N_DURATIONS)
+        self.n_active = 0
+
+    async def run(self, request: "Request", client: str, function: Callable[[Ticket], T]) -> T:
+        """Call a function in a thread and return what it returns.
+
+        Args:
+            request: the request; if its client goes, ClientGoneError is raised.
+            client: name of the client.
+            function: gets the ticket of the request.
+
+        Raises RefusedError if too many requests are in progress, or if the time is over.
+        """
+        if self.n_active >= self._max_requests:
+            raise self._busy()
+        ticket, start = Ticket(client), time.monotonic()
+        self.n_active += 1
+        work = asyncio.get_running_loop().run_in_executor(self._threads, function, ticket)
+        work.add_done_callback(lambda done: self._end(done, start))
+        gone = asyncio.ensure_future(_disconnected(request))
+        both: set[asyncio.Future[Any]] = {work, gone}
+        try:
+            await asyncio.wait(both, timeout=self._timeout, return_when=asyncio.FIRST_COMPLETED)
+            if work.done():
+                return work.result()
+            if gone.done():
+                raise ClientGoneError
+            raise RefusedError(504, f"The translation took more than {self._timeout:g} seconds and was stopped")
+        except (CancelledError, asyncio.CancelledError) as error:  # the server stops; uvicorn cancels after --grace
+            raise self._busy() from error
+        finally:
+            gone.cancel()
+            if not work.done():
+                self._scheduler.cancel(ticket)
+
+    def close(self) -> None:
+        """Wait for the threads."""
+        self._threads.shutdown()
+
+    def _end(self, done: "asyncio.Future[T]", start: float) -> None:
+        """Free the place of a request, whose thread has ended."""
+        self.n_active -= 1
+        self._durations.append(time.monotonic() - start)
+        if not done.cancelled():
+            done.exception()  # only this client asks for it, and it has gone
+
+    def _busy(self) -> RefusedError:
+        """Return the error of a server that has no place left, with the time until about the next request ends."""
+        mean = sum(self._durations) / max(1, len(self._durations))
+        return busy(min(60, max(1, round(mean))))
+
+
+def busy(seconds: int) -> RefusedError:
+    """Return the error of a server that has no capacity left; `seconds` is when to try again."""
+    return RefusedError(503, "The server is busy; try again later", seconds)
+
+
+async def _disconnected(request: "Request") -> None:
+    """Return when the client closes the connection."""
+    while (await request.receive())["type"] != "http.disconnect":
+        pass
+
+
+def _unavailable(error: ModelUnavailableError) -> RefusedError:
+    return RefusedError(503, str(error), _UNLOADED_SECONDS)
 
 
 def _sentences(pieces: Sequence[TranslatedPiece]) -> list[Sentence]:
@@ -208,8 +285,10 @@ def _alternatives(translator: Translator, text: str, n: int, check: Callable[[],
         check()
         return [translator(line)]
 
-    ranked = [others(line) for line in lines]
-    n_ranks = max(map(len, ranked))
-    columns = [found or alone(line) for line, found in zip(lines, ranked, strict=True)] if n_ranks else []
+    different = list(dict.fromkeys(lines))
+    with ThreadPoolExecutor(min(_LINES_AT_A_TIME, len(different))) as threads:  # their searches share batches
+        ranked = dict(zip(different, threads.map(others, different), strict=True))
+    n_ranks = max(map(len, ranked.values()))
+    columns = [ranked[line] or alone(line) for line in lines] if n_ranks else []
     wholes = ["\n".join(column[min(rank, len(column) - 1)] for column in columns) for rank in range(n_ranks)]
     return list(dict.fromkeys(wholes))

@@ -37,6 +37,9 @@ class Serve:
     requests: Annotated[
         int, option(LIMITS, "N", "Requests per minute of a key or an address [default: no limit].", min=0)
     ] = 0
+    minute_characters: Annotated[
+        int, option(LIMITS, "N", "Characters per minute of a key or an address [default: no limit].", min=0)
+    ] = 0
     characters: Annotated[int, option(LIMITS, "N", "Characters of a request.", min=1)] = 1_000_000
     file_size: Annotated[
         int, option(LIMITS, "BYTES", "Size of a file, whose --characters count too; 0 turns files off.", min=0)
@@ -44,11 +47,13 @@ class Serve:
     alternatives: Annotated[int, option(LIMITS, "N", "Alternatives of a request.", min=0, max=255)] = 10
     queue: Annotated[int, option(LIMITS, "N", "Requests in progress; more get status 503.", min=1, max=1000)] = 64
     timeout: Annotated[float, option(LIMITS, "SECONDS", "Time for the translation of a request.", min=0.001)] = 300
-    read_timeout: Annotated[float, option(LIMITS, "SECONDS", "Time in which a request must arrive.", min=0.001)] = 30
     grace: Annotated[int, option(LIMITS, "SECONDS", "Time to finish requests when the server stops.", min=1)] = 30
     workers: Annotated[int, option(COMPUTING, "N", "Processes, each with its own models.", min=1, max=64)] = 1
     threads: Threads = None
     beam: Beam = None
+    no_alignment: Annotated[
+        bool, flag(COMPUTING, "--no-alignment", "Do not show the source words of a word, which saves memory.")
+    ] = False
     batch_tokens: Annotated[int, option(COMPUTING, "N", "Tokens that are translated together.", min=1)] = 512
     unload: Annotated[
         float, option(COMPUTING, "SECONDS", "Unload a model that was not used for so long.", min=0.001)

@@ -41,10 +41,11 @@ def wrapped(text: str, like: str, indent: re.Pattern[str] = INDENT) -> str | Non
     """
     lines = like.split("\n")
     words = [match[0] for match in _WRAPPED_WORD.finditer(text)]
-    breaks = _breaks(words, [len(line.strip()) for line in lines])
+    breaks = _breaks(words, [len(line.strip()) for line in lines if line.strip()])
     if breaks is None:
         return None
-    parts = [words[i:j] for i, j in zip([0, *breaks], [*breaks, len(words)], strict=True)]
+    filled = iter([words[i:j] for i, j in zip([0, *breaks], [*breaks, len(words)], strict=True)])
+    parts = [next(filled) if line.strip() else [] for line in lines]
     indents = [match[0] if (match := indent.match(line)) else "" for line in lines]
     ends = [line[len(line.rstrip()) :] if line.strip() else "" for line in lines]
     return "\n".join(a + " ".join(part) + b for a, part, b in zip(indents, parts, ends, strict=True))

@@ -21,9 +21,9 @@ import translate
 from tests.translate.speakers import Echo
 from translate.commands.main import main
 from translate.commands.notes import Notes
-from translate.commands.text import LINE_FORMATS, windows
+from translate.commands.text import LINE_FORMATS, Text, for_translation, windows
 from translate.config.decoding import DecodingConfig, Format, TranslationOptions
-from translate.inference import engines
+from translate.inference import translator as translators
 from translate.inference.engines import TorchEngine
 from translate.inference.translator import Translator
 from translate.models.folder import ModelFolder
@@ -64,7 +64,12 @@ def echo(monkeypatch: pytest.MonkeyPatch, parts: ModelFolder) -> Echo:
     """Replace every translator by one that returns its input in capitals."""
     monkeypatch.setenv("TRANSLATE_MODEL", str(parts.folder))
     echo = Echo(parts)
-    monkeypatch.setattr("translate.commands.text.open_translator", lambda *_, **__: echo)
+
+    def opened(options: Text) -> Echo:
+        echo.options = for_translation(options)
+        return echo
+
+    monkeypatch.setattr("translate.commands.text.open_translator", opened)
     return echo
 
 
@@ -172,12 +177,10 @@ PARTS = st.sampled_from(
 @settings(max_examples=25)
 @given(text=st.lists(PARTS | TEXT, max_size=12).map("".join))
 @pytest.mark.parametrize("layout", ["text", "lines"])
-def test_lines_blank_lines_and_placeholders_of_any_text_are_kept(
-    layout: str, text: str, translator: Translator
-) -> None:
+def test_lines_blank_lines_and_placeholders_of_any_text_are_kept(layout: Format, text: str, parts: ModelFolder) -> None:
     """The model has random weights."""
     lines = text.split("\n")
-    found = [t.text for t in translator.passages(lines, splits=layout == "text")]
+    found = [t.text for t in Translator(parts, TranslationOptions(format=layout)).passages(lines)]
     assert len(found) == len(lines)
     for line, translation in zip(lines, found, strict=True):
         assert "\n" not in translation
@@ -378,9 +381,10 @@ def test_any_text_keeps_its_lines_and_layout_in_every_format(layout: Format, tex
     lines = re.findall(r"[^\n]*\n|[^\n]+", text)
     pieces = list(reader(layout, column=2)(lines))
     assert "".join(piece.text for piece in pieces) == text
-    sources = [piece.text for piece in pieces if piece.translate]
+    wanted = [piece for piece in pieces if piece.translate]
+    sources = [piece.text for piece in wanted]
     translator = Translator(parts, TranslationOptions(format=layout))
-    found = [best.text for best in translator.pieces(sources)]
+    found = [best.text for best in translator.pieces(wanted)]
     for source, translation in zip(sources, found, strict=True):
         assert translation.count("\n") == source.count("\n")
         assert translation.count("{x}") >= source.count("{x}")
@@ -444,7 +448,7 @@ def test_the_language_is_guessed_only_if_asked(
         model_folder.save(parts.model, parts.tokenizer, spec, tmp_path / "shipped" / name)
     asked: list[Path] = []
     engine = TorchEngine(parts)
-    monkeypatch.setattr(engines, "open_engine", lambda folder, *_, **__: asked.append(folder) or engine)
+    monkeypatch.setattr(translators, "open_engine", lambda folder, *_, **__: asked.append(folder) or engine)
     english = "The dog that you have is not here."
     for arguments in (
         [english],
@@ -463,14 +467,15 @@ def test_a_named_model_counts_when_the_language_is_guessed(
 ) -> None:
     assert run(["--model", model, "--from", "auto", QUESTION], b"", monkeypatch, capsys).strip()
     assert main(["--from", "auto", "--to", "fr", QUESTION]) == 2
-    assert "no model translates to fr" in capsys.readouterr().err
+    assert "no installed model translates to fr" in capsys.readouterr().err
 
 
 def test_a_damaged_model_does_not_prevent_a_guess(
     model: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    damaged = tmp_path / "runs" / "bad" / "model"
+    damaged = tmp_path / "models" / "bad"
     shutil.copytree(model, damaged)
+    monkeypatch.setattr("translate.models.registry.places", lambda: [tmp_path / "models"])
     (damaged / "translation.json").write_text("{", encoding="utf-8")
     monkeypatch.chdir(tmp_path)
     assert main(["--model", model, "--from", "auto", QUESTION]) == 0

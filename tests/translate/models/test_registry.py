@@ -251,3 +251,10 @@ def test_a_compressed_model_translates_and_keeps_its_card(parts: ModelFolder) ->
     assert [t.text == "" for t in few] == [t.text == "" for t in many]
     assert [t.log_prob for t in few] != [t.log_prob for t in many]
     assert main(["compress", "small", "--out", "runs/tiny"]) == 2
+
+
+@pytest.mark.parametrize(
+    ("code", "name"), [("de", "German"), ("zu", "Zulu"), ("ht", "Haitian Creole"), ("de-AT", "de-AT")]
+)
+def test_languages_have_english_names(code: str, name: str) -> None:
+    assert registry.language_name(code) == name

@@ -13,9 +13,9 @@ import httpx
 import uvicorn
 
 from translate.serving import server
+from translate.serving.api import State
 from translate.serving.app import create_app
 from translate.serving.settings import Serve
-from translate.serving.state import State
 
 
 @dataclass

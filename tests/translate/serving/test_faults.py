@@ -24,9 +24,10 @@ from tests.translate.serving.live import Live, book, live, until
 from translate.inference.translator import Translator
 from translate.models import folder as model_folder
 from translate.models.folder import ModelFolder
-from translate.serving import events
+from translate.serving import app
+from translate.serving.access import KeyStore
 from translate.serving.app import _tidy
-from translate.serving.keys import KeyStore
+from translate.serving.observing import set_up_log
 from translate.serving.settings import Serve
 
 GERMAN = "der Hund schläft im Haus."
@@ -58,7 +59,7 @@ def test_work_for_a_disconnected_client_is_stopped(server: Live) -> None:
     with server.connect() as connection:
         connection.sendall(message(request(book(LONG))))
         until(lambda: server.state.service.scheduler.n_waiting)
-    until(lambda: not server.state.work.n_active)
+    until(lambda: not server.state.requests.n_active)
     assert server.state.service.scheduler.n_waiting == 0
     assert server.translate(GERMAN).status_code == 200
 
@@ -81,7 +82,7 @@ def test_a_body_of_100_mb_is_refused(server: Live, counted: bool) -> None:
     length = {"Content-Length": str(10**8)} if counted else {}
     answer = server.http.post("/translate", content=parts(), headers=JSON | length)
     assert (answer.status_code, answer.json().keys()) == (413, {"error"})
-    assert server.state.work.n_active == 0
+    assert server.state.requests.n_active == 0
 
 
 def test_bytes_that_are_not_utf8_are_refused(server: Live) -> None:
@@ -93,8 +94,6 @@ def test_bytes_that_are_not_utf8_are_refused(server: Live) -> None:
     ):
         answer = server.http.post("/translate", content=content, headers=headers)
         assert (answer.status_code, answer.json().keys()) == (400, {"error"})
-    answer = server.http.post("/translate", files={"q": (None, bad), "source": (None, b"de"), "target": (None, b"en")})
-    assert answer.status_code == 400
     answer = upload(server, "a.txt", b"gut\n" + bad)
     assert (answer.status_code, "line 2" in answer.json()["error"]) == (400, True)
 
@@ -121,27 +120,6 @@ def test_a_message_that_is_not_http_is_refused(server: Live) -> None:
     with server.connect() as connection:
         connection.sendall(b"\x16\x03\x01 no http\r\n\r\n")
         assert connection.recv(1000).startswith(b"HTTP/1.1 400")
-
-
-def test_slow_clients_do_not_hold_connections(options: Serve, tmp_path: Path) -> None:
-    with live(replace(options, read_timeout=0.3), tmp_path) as server:
-        head = message(request(GERMAN))
-        for part in (head[:30], head[:-5]):  # in the head, and in the body
-            with server.connect() as slow:
-                slow.sendall(part)
-                assert server.translate(GERMAN).status_code == 200
-                answer = b"".join(iter(lambda slow=slow: slow.recv(1000), b""))  # type: ignore[misc]
-            assert answer.startswith(b"HTTP/1.1 408")
-            assert json.loads(answer.rpartition(b"\r\n\r\n")[2]).keys() == {"error"}
-        with server.connect() as silent:
-            assert silent.recv(1000) == b""
-        with server.connect() as patient:  # an answered request may be followed by another one
-            for _ in range(2):
-                patient.sendall(head)
-                answer = b""
-                while b"translatedText" not in answer:
-                    answer += patient.recv(1000)
-                assert answer.startswith(b"HTTP/1.1 200")
 
 
 def upload(server: Live, name: str, content: bytes, **more: str) -> httpx.Response:
@@ -231,10 +209,10 @@ def test_wrong_and_revoked_keys_are_refused(options: Serve, tmp_path: Path, capf
         store.revoke("anna")
         assert server.translate(GERMAN, api_key=key).status_code == 403
         store.path.write_bytes(b"damaged")
-        events.set_up()
+        set_up_log()
         assert server.translate(GERMAN, api_key=key).status_code == 500
     log = [json.loads(line) for line in capfd.readouterr().err.splitlines()]
-    assert "keys.sqlite" in next(entry for entry in log if entry["event"] == "keys not read")["problem"]
+    assert "keys.sqlite" in next(entry for entry in log if entry["event"] == "request failed")["problem"]
 
 
 def test_requests_per_minute_are_limited_for_each_client(options: Serve, tmp_path: Path) -> None:
@@ -250,13 +228,31 @@ def test_requests_per_minute_are_limited_for_each_client(options: Serve, tmp_pat
         assert server.http.get("/languages").status_code == 200
 
 
+def test_characters_per_minute_are_limited_for_each_client(options: Serve, tmp_path: Path) -> None:
+    store = KeyStore(tmp_path / "keys.sqlite")
+    key = store.add("dora")
+    with live(replace(options, minute_characters=60, keys=store.path), tmp_path) as server:
+
+        def status(q: object, **more: object) -> int:
+            answer = server.translate(q, **more)
+            if answer.status_code == 429:
+                assert answer.json() == {"error": "Slowdown: 60 characters per 1 minute"}
+                assert 1 <= int(answer.headers["Retry-After"]) <= 60
+            return answer.status_code
+
+        assert status("x" * 61) == 400  # it would be refused in every minute
+        assert [status(GERMAN), status(GERMAN), status(GERMAN)] == [200, 200, 429]
+        assert status("das Kind") == 200  # the refused one was not counted
+        assert status(["x" * 30, "x" * 30], api_key=key) == 200
+
+
 def test_the_log_names_clients_that_are_refused(
     options: Serve, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     store = KeyStore(tmp_path / "keys.sqlite")
     key = store.add("dora", requests_per_minute=1)
     with live(replace(options, keys=store.path), tmp_path) as server:
-        events.set_up()
+        set_up_log()
         for secret in (key, key, "wrong"):
             server.http.post("/detect", json={"q": GERMAN, "api_key": secret})
     log = [json.loads(line) for line in capfd.readouterr().err.splitlines()]
@@ -267,11 +263,52 @@ def test_the_log_names_clients_that_are_refused(
 def test_too_many_requests_are_told_to_retry(options: Serve, tmp_path: Path) -> None:
     with live(replace(options, queue=1), tmp_path) as server, server.connect() as connection:
         connection.sendall(message(request(book(LONG))))
-        until(lambda: server.state.work.n_active)
+        until(lambda: server.state.requests.n_active)
         answer = server.translate(GERMAN)
         assert (answer.status_code, answer.json().keys()) == (503, {"error"})
         assert int(answer.headers["Retry-After"]) >= 1
         assert server.http.get("/health").status_code == 200
+
+
+def test_beyond_the_limit_of_connections_requests_are_told_to_retry(
+    options: Serve, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(app, "_MAX_REQUESTS", 1)
+    with live(options, tmp_path) as server, server.connect() as connection:
+        connection.sendall(message(request(book(LONG))))
+        until(lambda: server.state.requests.n_active)
+        answer = server.http.get("/health")
+        assert (answer.status_code, answer.json().keys()) == (503, {"error"})
+        assert int(answer.headers["Retry-After"]) >= 1
+
+
+def test_pages_of_other_origins_can_read_every_error(
+    options: Serve, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    origin = {"Origin": "https://example.org"}
+    with live(replace(options, cors=["https://example.org"], characters=5, file_size=0), tmp_path) as server:
+
+        def fail(*_: object) -> None:
+            raise ValueError
+
+        monkeypatch.setattr(server.state.service, "detect", fail)
+        for path, body, status in (
+            ("/translate", {"q": GERMAN, "source": "de", "target": "en"}, 400),
+            ("/translate", {"q": "x" * 10**6, "source": "de", "target": "en"}, 413),
+            ("/detect", {"q": "a"}, 500),
+        ):
+            answer = server.http.post(path, json=body, headers=origin)
+            assert (answer.status_code, answer.json().keys()) == (status, {"error"})
+            assert answer.headers["access-control-allow-origin"] == "https://example.org"
+            assert "Retry-After" in answer.headers["access-control-expose-headers"]
+
+
+def test_characters_of_refused_requests_are_not_counted(options: Serve, tmp_path: Path) -> None:
+    with live(replace(options, queue=1), tmp_path) as server, server.connect() as connection:
+        connection.sendall(message(request(book(LONG))))
+        until(lambda: server.state.requests.n_active)
+        assert server.translate(GERMAN).status_code == 503
+        assert "translate_characters_total 0.0" in server.http.get("/metrics").text
 
 
 @pytest.mark.parametrize(("text", "n_alternatives"), [(book(LONG), 0), ("\n" * 100_000, 3), ("1\n" * 100_000, 0)])
@@ -282,7 +319,7 @@ def test_a_request_that_takes_too_long_is_stopped(
     with live(replace(options, timeout=0.3), tmp_path) as server:
         answer = server.translate(text, alternatives=n_alternatives)
         assert (answer.status_code, answer.json().keys()) == (504, {"error"})
-        until(lambda: not server.state.work.n_active)
+        until(lambda: not server.state.requests.n_active)
 
 
 def test_a_key_may_allow_longer_requests_than_the_server(options: Serve, tmp_path: Path) -> None:
@@ -298,7 +335,7 @@ def test_parts_of_one_name_are_counted(server: Live) -> None:
     part = '--x\r\nContent-Disposition: form-data; name="a"\r\n\r\n\r\n'
     headers = {"Content-Type": "multipart/form-data; boundary=x"}
     answer = server.http.post("/translate", content=f"{part * 1001}--x--\r\n", headers=headers)
-    assert (answer.status_code, "damaged" in answer.text) == (400, True)
+    assert (answer.status_code, "Too many fields" in answer.text) == (400, True)
 
 
 def test_running_requests_are_finished_when_the_server_stops(options: Serve, tmp_path: Path) -> None:
@@ -384,7 +421,7 @@ def test_the_log_contains_no_text_of_requests(
 ) -> None:
     secret = "Geheimnis"
     with live(options, tmp_path) as server:
-        events.set_up()
+        set_up_log()
         server.translate(f"das {secret} singt.")
         server.http.post(f"/translate?q={secret}&source=de&target=en")
         upload(server, f"{secret}.txt", GERMAN.encode())
@@ -396,14 +433,16 @@ def test_the_log_contains_no_text_of_requests(
         monkeypatch.setattr(server.state.service, "translate", fail)
         answer = server.translate(secret)
         assert (answer.status_code, answer.json()) == (500, {"error": "Internal error"})
-        assert (answer.headers["x-content-type-options"], answer.headers["connection"]) == ("nosniff", "close")
+        assert answer.headers["x-content-type-options"] == "nosniff"
         assert 'route="/translate",status="500"} 1.0' in server.http.get("/metrics").text
     log = [json.loads(line) for line in capfd.readouterr().err.splitlines()]
     assert secret not in json.dumps(log)
     assert [entry["route"] for entry in log if entry["event"] == "request"] == [
         "/translate", "/translate", "/translate_file", "other", "/translate",
     ]  # fmt: skip
-    assert [entry["status"] for entry in log if entry["event"] == "request"][-1] == 500
+    last = [entry for entry in log if entry["event"] == "request"][-1]
+    assert (last["status"], last["id"]) == (500, answer.headers["x-request-id"])
+    assert last["id"] == next(entry["id"] for entry in log if entry["event"] == "request failed")
     assert "ValueError" in {entry.get("exception") for entry in log}
     assert log[0].keys() >= {"time", "level", "event"}
 

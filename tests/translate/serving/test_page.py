@@ -1,11 +1,12 @@
 """The page of the server, in headless Chromium."""
 
+import json
 import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import pytest
 
@@ -15,7 +16,7 @@ from transformer.search.hypothesis import Hypothesis, SearchConfig
 from translate.inference.engines import Found, Sources, TorchEngine
 from translate.models import registry
 from translate.models.folder import ModelFolder
-from translate.serving.keys import KeyStore
+from translate.serving.access import KeyStore
 from translate.serving.settings import Serve
 from translate.text.translation import SUSPICIOUS
 
@@ -27,7 +28,7 @@ ENGLISH = "the dog sleeps at home."
 FOREIGN = "The cat sleeps in the house, and nobody knows why."
 LIMIT = 700
 WORDS = {"der": "the", "Hund": "dog", "schläft": "sleeps", "im": "at", "Haus": "home", "das": "a", "Kind": "child"}
-WIDTHS = (360, 1400)
+WIDTHS = (390, 1400)
 THEMES: tuple[Literal["light", "dark"], ...] = ("light", "dark")
 
 
@@ -124,6 +125,20 @@ def translated(page: Page, text: str) -> None:
     expect(page.locator("#progress")).to_be_hidden()
 
 
+@contextmanager
+def asking(page: Page, route: str) -> Iterator[list[dict[str, Any]]]:
+    """Collect the bodies of the requests to a route while the block runs."""
+    bodies = list[dict[str, Any]]()
+
+    def note(request: "sync_api.Request") -> None:
+        if request.url.endswith(f"/{route}"):
+            bodies.append(json.loads(request.post_data or ""))
+
+    page.on("request", note)
+    yield bodies
+    page.remove_listener("request", note)
+
+
 def output(page: Page) -> str:
     return page.locator("#output").text_content() or ""
 
@@ -132,7 +147,7 @@ def test_typing_translates_after_a_pause(timed: Page) -> None:
     page, asked = timed, list[str]()
     page.on("request", lambda request: asked.append(request.url) if request.url.endswith("/translate") else None)
     page.locator("#source-text").press_sequentially(GERMAN)
-    expect(page.locator("#count")).to_have_text(f"{len(GERMAN)} / {LIMIT} characters")
+    expect(page.locator("#count")).to_be_hidden()  # far from the limit
     page.clock.run_for(400)
     assert not asked
     page.clock.run_for(200)
@@ -190,12 +205,157 @@ def test_a_text_in_the_target_language_offers_the_other_direction(page: Page) ->
     expect(page.locator("#output")).not_to_have_text(FOREIGN)
 
 
-def test_alternatives_are_asked_for_when_they_are_opened(page: Page) -> None:
+def test_a_clicked_sentence_has_alternatives_and_one_of_them_can_be_used(page: Page) -> None:
+    translated(page, f"{GERMAN} Kind singt.\n")
+    expect(page.locator("#alternatives")).to_be_hidden()
+    with asking(page, "translate") as asked:
+        page.click("#output [data-sentence='0']")
+        texts = ["now " * n + ENGLISH for n in (1, 2, 3)]
+        expect(page.locator("#alternatives li > span")).to_have_text(texts)
+    assert [body["q"] for body in asked] == [GERMAN]  # only this sentence
+    page.get_by_role("button", name=f"Use: {texts[1]}").click()
+    assert output(page) == f"{texts[1]} child singt.\n"
+    expect(page.locator("#alternatives li > span")).to_have_text([ENGLISH, texts[0], texts[2]])
+    page.locator("#source-text").press("End")
+    page.locator("#source-text").press_sequentially(" ")
+    expect(page.locator("#alternatives")).to_be_hidden()
+
+
+def test_enter_at_a_word_shows_the_alternatives_of_its_sentence(page: Page) -> None:
     translated(page, GERMAN)
-    assert page.locator("#alternatives li").count() == 0
-    page.locator("#alternatives summary").press("Enter")
-    texts = ["now " * n + ENGLISH for n in (1, 2, 3)]
-    expect(page.locator("#alternatives li > span")).to_have_text(texts)
+    page.focus("#output")
+    page.keyboard.press("ArrowRight")
+    expect(page.locator("#output .chosen")).to_have_count(1)
+    page.keyboard.press("Enter")
+    expect(page.locator("#alternatives li")).to_have_count(3)
+
+
+def test_the_empty_page_offers_examples_and_no_other_direction(page: Page) -> None:
+    """`undefined === undefined` once offered to translate nothing into German."""
+    expect(page.locator("#detected")).to_have_text("")
+    assert page.get_by_role("button", name=re.compile("Translate into")).count() == 0
+    examples = page.locator("#examples button")
+    expect(examples).to_have_count(3)
+    first = examples.first.text_content() or ""
+    examples.first.click()
+    assert page.input_value("#source-text") == first
+    expect(page.locator("#output")).not_to_be_empty()
+    expect(page.locator("#examples")).to_be_hidden()
+    page.click("#clear")
+    page.select_option("#source-language", "en")
+    expect(examples.first).not_to_have_text(first)
+
+
+def test_clear_can_be_undone(page: Page) -> None:
+    translated(page, GERMAN)
+    page.click("#clear")
+    expect(page.locator("#output")).to_be_empty()
+    expect(page.locator("#clear")).to_have_text("Undo")
+    page.click("#clear")
+    assert page.input_value("#source-text") == GERMAN
+    expect(page.locator("#output")).to_have_text(ENGLISH)
+    expect(page.locator("#clear")).to_have_text("Clear")
+
+
+def test_only_paragraphs_that_changed_are_sent(page: Page) -> None:
+    first, second = f"{GERMAN}\ndas Kind singt.", "  der Hund\n singt."
+    with asking(page, "translate") as asked:
+        translated(page, f"{first}\n\n{second}\n \n\n")
+        together = output(page)
+        translated(page, f"{first} das Haus.\n\n{second}\n \n\n")
+        assert [body["q"] for body in asked] == [[first, second], [f"{first} das Haus."]]
+        page.fill("#source-text", f"{first}\n\n{second}\n \n\n")
+        assert output(page) == together
+    assert len(asked) == 2
+
+
+def test_the_translation_of_paragraphs_is_that_of_the_whole(page: Page, server: Live) -> None:
+    text = f"  {GERMAN}\n\n- das Kind\n  singt. {FOREIGN}\n \n\nder Hund.\n"
+    translated(page, text)
+    whole = server.translate(text, sentences=True).json()
+    assert output(page) == whole["translatedText"]
+
+
+def test_typing_stays_within_the_limit_of_requests(browser: "sync_api.Browser", options: Serve, tmp_path: Path) -> None:
+    """With `--requests 20`, 22 seconds of typing once sent 23 requests, and four were refused."""
+    with live(replace(options, requests=20), tmp_path) as running, visited(browser, running) as context:
+        running.state.service.pool._open = WordByWord.open
+        page, statuses = context.new_page(), list[int]()
+        page.on("response", lambda r: statuses.append(r.status) if r.request.method == "POST" else None)
+        page.clock.install()
+        opened(page, running.url)
+        for n in range(30):
+            page.locator("#source-text").press_sequentially("das Kind " if n % 2 else "der Hund. ")
+            page.clock.run_for(1000)
+        page.clock.run_for(10_000)
+        expect(page.locator("#output")).to_have_text(re.compile(r"(the dog\. ?a child ?){15}"))
+        assert set(statuses) == {200}
+        assert 5 <= len(statuses) <= 20
+
+
+def test_the_languages_come_when_the_server_is_back(timed: Page, server: Live) -> None:
+    page = timed
+    refusal = {"status": 503, "json": {"error": "The server is busy; try again later"}, "headers": {"Retry-After": "3"}}
+    page.route("**/frontend/settings", lambda route: route.fulfill(**refusal), times=1)  # type: ignore[arg-type]
+    page.route("**/languages", lambda route: route.abort(), times=1)
+    page.goto(server.url)
+    expect(page.locator("#problem")).to_contain_text("The next try is in 3 seconds.")
+    page.fill("#source-text", GERMAN)
+    page.clock.run_for(3000)
+    expect(page.locator("#problem")).to_contain_text("cannot be reached")
+    page.clock.run_for(5000)
+    expect(page.locator("#source-language option")).to_have_count(3)
+    page.clock.run_for(600)
+    expect(page.locator("#output")).to_have_text(ENGLISH)
+    expect(page.locator("#problem")).to_be_hidden()
+
+
+def test_a_word_lights_up_after_its_alignment_was_refused_once(page: Page) -> None:
+    translated(page, GERMAN)
+    page.route("**/alignment", lambda route: route.fulfill(status=503, json={"error": "busy"}), times=1)
+    with page.expect_response("**/alignment") as refused:
+        page.hover("#output [data-sentence='0']")
+    assert refused.value.status == 503
+    assert page.locator("#output [data-word]").count() == 0
+    page.mouse.move(5, 5)
+    divided(page)
+    page.hover("#output [data-word='1']")
+    assert lit(page, "#mirror")
+
+
+def test_a_tap_lights_up_a_word_and_its_source(browser: "sync_api.Browser", server: Live) -> None:
+    """A finger does not hover: on a touch screen no alignment was ever asked for."""
+    context = browser.new_context(viewport={"width": 390, "height": 800}, has_touch=True, is_mobile=True)
+    context.set_default_timeout(10_000)
+    page = context.new_page()
+    opened(page, server.url)
+    translated(page, GERMAN)
+    expect(page.locator("#output-hint")).to_have_text(re.compile("Tap a word"))
+    expect(page.locator("kbd").first).to_be_hidden()
+    page.tap("#output [data-sentence]")
+    expect(page.locator("#output .chosen")).to_have_count(1)
+    assert lit(page, "#mirror")
+    page.tap("#output [data-word='0']")
+    expect(page.locator("#output .chosen")).to_have_text("the")
+    box = page.locator("#mirror [data-word='1']").bounding_box()
+    assert box
+    page.touchscreen.tap(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+    expect(page.locator("#mirror .chosen")).to_have_text("Hund")
+    context.close()
+
+
+def test_on_a_telephone_copy_is_in_reach_of_the_thumb(browser: "sync_api.Browser", server: Live) -> None:
+    context = browser.new_context(viewport={"width": 390, "height": 700}, has_touch=True, is_mobile=True)
+    context.set_default_timeout(10_000)
+    page = context.new_page()
+    opened(page, server.url)
+    translated(page, f"{GERMAN}\n" * 20)
+    page.evaluate("document.querySelector('#output').scrollIntoView({ block: 'start' })")
+    box = page.locator("#copy").bounding_box()
+    assert box
+    assert 700 - 80 <= box["y"] + box["height"] <= 700
+    assert min(box["height"], box["width"]) >= 44
+    context.close()
 
 
 def test_the_translation_is_copied(page: Page) -> None:
@@ -209,18 +369,14 @@ def test_the_translation_is_copied(page: Page) -> None:
 def test_text_is_selected_if_it_cannot_be_copied(timed: Page) -> None:
     page = timed
     page.evaluate("Object.defineProperty(navigator, 'clipboard', { value: undefined })")
-    page.click("#alternatives summary")
     write(page, GERMAN)
-    for button, text in (
-        (page.locator("#alternatives button").first, f"now {ENGLISH}"),
-        (page.locator("#copy"), ENGLISH),
-    ):
-        for _ in range(2):
-            button.click()
-            expect(button).to_have_text("Selected: press Ctrl+C")
-        assert page.evaluate("getSelection().toString()") == text
-        page.clock.run_for(2000)
-        expect(button).to_have_text("Copy")
+    button = page.locator("#copy")
+    for _ in range(2):
+        button.click()
+        expect(button).to_have_text("Selected: press Ctrl+C")
+    assert page.evaluate("getSelection().toString()") == ENGLISH
+    page.clock.run_for(2000)
+    expect(button).to_have_text("Copy")
 
 
 def test_files_are_chosen_or_dropped(page: Page) -> None:
@@ -338,7 +494,7 @@ def test_the_keyboard_reaches_everything_in_reading_order(page: Page) -> None:
     translated(page, GERMAN)
     page.focus(".skip")
     order = ["key-button", "theme", "source-language", "swap", "target-language", "source-text", "clear"]
-    order += ["output", "copy", "SUMMARY", "file", "A"]
+    order += ["output", "copy", "file", "A"]
     reached = []
     for _ in order:
         page.keyboard.press("Tab")
@@ -374,11 +530,11 @@ def test_the_page_fits_the_window_and_has_enough_contrast(
     low = {name: value for name, value in contrasts(page).items() if value < 4.5}
     assert not low
     page.click("#key-button")
-    page.click("#alternatives summary")
     long = "Donaudampfschifffahrtsgesellschaft" * 4
     translated(page, f"{GERMAN} {FOREIGN}\n\n{long} {GERMAN}\n")
     divided(page)
-    page.hover("#output [data-word='1']")
+    page.click("#output [data-word='1']")
+    expect(page.locator("#alternatives li")).to_have_count(3)
     assert not scrolls_sideways(page)
     assert not unnamed(page)
     found = contrasts(page)
@@ -386,6 +542,21 @@ def test_the_page_fits_the_window_and_has_enough_contrast(
     assert not {name: value for name, value in found.items() if value < 4.5}
     heights = page.evaluate("['#source-text', '#mirror'].map((id) => document.querySelector(id).scrollHeight)")
     assert heights[0] == heights[1]
+
+
+@pytest.mark.parametrize("theme", THEMES)
+@pytest.mark.parametrize("width", WIDTHS)
+def test_the_description_of_the_api_fits_the_window(
+    page: Page, server: Live, width: int, theme: Literal["light", "dark"]
+) -> None:
+    page.set_viewport_size({"width": width, "height": 700})
+    page.emulate_media(color_scheme=theme)
+    page.goto(f"{server.url}/docs")
+    assert not scrolls_sideways(page)
+    found = contrasts(page)
+    assert len(found) > 50
+    assert not {name: value for name, value in found.items() if value < 4.5}
+    expect(page.locator("pre").first).to_contain_text(f"$ curl {server.url}/translate")
 
 
 def test_the_theme_is_remembered(page: Page, server: Live) -> None:
@@ -431,7 +602,12 @@ def test_screenshots(
                 opened(page, running.url)
                 translated(page, text)
                 divided(page)
+                page.locator("#output [data-word]", has_text="translate").click()
+                page.locator("#alternatives li").first.wait_for()
                 page.locator("#output [data-word]", has_text="translate").hover()
-                page.screenshot(path=folder / f"page-{width}-{theme}.png", full_page=True)
+                # A window as high as the page: the bar at the lower edge of the window covers nothing.
+                height = page.evaluate("document.documentElement.scrollHeight")
+                page.set_viewport_size({"width": width, "height": height})
+                page.screenshot(path=folder / f"page-{width}-{theme}.png")
                 assert not scrolls_sideways(page)
                 page.close()

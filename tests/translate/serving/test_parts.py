@@ -14,13 +14,12 @@ from translate.errors import UserError
 from translate.files import locked
 from translate.inference.engines import TorchEngine
 from translate.models.folder import ModelFolder
-from translate.serving import file_store
-from translate.serving.file_store import KEPT_SECONDS, FileStore
-from translate.serving.keys import KeyStore
-from translate.serving.model_pool import ModelPool
-from translate.serving.rates import Rates
+from translate.serving import files
+from translate.serving.access import KeyStore, Rates
+from translate.serving.api import _threads
+from translate.serving.files import KEPT_SECONDS, FileStore
+from translate.serving.models import ModelPool
 from translate.serving.settings import Serve
-from translate.serving.state import _threads
 
 
 def test_the_command_adds_lists_and_revokes_keys(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -146,7 +145,7 @@ def test_folders_of_killed_servers_are_removed_and_those_of_others_stay(
 
 
 def test_files_of_a_full_store_give_way_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(file_store, "_MAX_BYTES", 1000)
+    monkeypatch.setattr(files, "_MAX_BYTES", 1000)
     store = FileStore(tmp_path)
     for _ in range(30):
         store.add("a.txt", "en", "x" * 100)

@@ -10,9 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from transformer.search.hypothesis import Hypothesis, SearchConfig
-from translate.inference.engines import Engine, Scorer
-from translate.serving.fair_queue import FairQueue
-from translate.serving.scheduler import CancelledError, Scheduler, Ticket
+from translate.inference.engines import Engine
+from translate.serving.scheduler import CancelledError, FairQueue, Scheduler, Ticket
 
 CONFIG = SearchConfig(beam_size=1)
 BAD = 13  # the engine below fails at this token
@@ -53,7 +52,8 @@ def search(scheduler: Scheduler, ticket: Ticket, engine: Recorder, sources: Sequ
 
 def score(scheduler: Scheduler, ticket: Ticket, engine: Recorder, *pairs: tuple[Sequence[int], Sequence[int]]) -> Any:
     sources, targets = [source for source, _ in pairs], [target for _, target in pairs]
-    return scheduler.score(ticket, cast(Scorer, engine), sources, targets)
+    widths = [max(map(len, pair)) + 1 for pair in pairs]
+    return scheduler.compute(ticket, engine.score, zip(sources, targets, strict=True), widths)
 
 
 def tokens(found: list[list[Hypothesis]]) -> list[tuple[int, ...]]:

@@ -1,7 +1,7 @@
 // Pointing at a word lights up the words that the model looked at for it.
 
 import { post } from "./api.js";
-import { rows } from "./output.js";
+import { isTranslated, rows } from "./output.js";
 
 const DWELL = 120; // milliseconds on a sentence before its alignment is requested
 const FAINT = 0.12; // weights below this part of the largest are not shown
@@ -11,20 +11,32 @@ const mirror = document.querySelector("#mirror");
 const output = document.querySelector("#output");
 const announcement = document.querySelector("#announcement");
 
-/** Lights up words while the user points at the translation or its source, or moves through it with arrow keys. */
+/** Lights up words while the user points at the translation or its source, taps them, or moves with arrow keys. */
 export class Attention {
   #pair;
+  #pace;
+  #picked;
   #timer = 0;
+  #isTouched = false; // whether the last pointer was a finger, which moves only to scroll
   #lit = [];
   #cursor = null; // the word of the keyboard
 
-  /** @param {() => {source: string, target: string}} pair returns the languages of the translation that is shown. */
-  constructor(pair) {
+  /**
+   * @param {() => {source: string, target: string}} pair returns the languages of the translation that is shown.
+   * @param {import("./requests.js").Pace} pace of the requests of this page.
+   * @param {(index: number) => void} picked is called with the sentence of the word at which Enter was pressed.
+   */
+  constructor(pair, pace, picked) {
     this.#pair = pair;
-    output.addEventListener("pointermove", (event) => this.#point(event, output));
+    this.#pace = pace;
+    this.#picked = picked;
     // The copy of the source lies under the text field, which gets the events.
-    field.addEventListener("pointermove", (event) => this.#point(event, mirror));
-    for (const element of [output, field]) element.addEventListener("pointerleave", () => this.clear());
+    for (const [element, side] of [[output, output], [field, mirror]]) {
+      element.addEventListener("pointerdown", (event) => (this.#isTouched = event.pointerType === "touch"));
+      element.addEventListener("pointermove", (event) => event.pointerType === "touch" || this.#point(event, side));
+      element.addEventListener("pointerleave", (event) => event.pointerType === "touch" || this.clear());
+      element.addEventListener("click", (event) => this.#isTouched && this.#tap(event, side));
+    }
     output.addEventListener("keydown", (event) => this.#press(event));
     output.addEventListener("blur", () => this.clear());
   }
@@ -38,31 +50,40 @@ export class Attention {
   }
 
   #point(event, side) {
-    const under = document.elementsFromPoint(event.clientX, event.clientY);
-    const within = (attribute) => under.find((e) => side.contains(e) && e.dataset[attribute] !== undefined);
-    const word = within("word");
+    const word = under(event, side, "word");
     if (word) {
       if (this.#lit[0] !== word) this.#light(word);
       return;
     }
     this.clear();
-    const sentence = within("sentence");
-    const row = sentence && rows[sentence.dataset.sentence];
-    if (row && !row.weights) this.#timer = setTimeout(() => this.#divide(row), DWELL);
+    const row = rows[under(event, side, "sentence")?.dataset.sentence];
+    if (row && !row.weights) this.#timer = setTimeout(() => this.#divide(row), Math.max(DWELL, this.#pace.wait));
+  }
+
+  async #tap(event, side) {
+    const row = rows[under(event, side, "sentence")?.dataset.sentence];
+    const word = row && (await this.#divide(row)) && under(event, side, "word");
+    if (word) this.#light(word);
+    else this.clear();
   }
 
   /** Divides a sentence into words and returns whether that is possible. */
   async #divide(row) {
     if (row.weights) return true;
     if (!isTranslated(row.sentence)) return false;
-    row.asked ??= post("alignment", { q: row.sentence.source, translation: row.sentence.text, ...this.#pair() });
+    const { source, text } = row.sentence;
+    if (!row.asked) {
+      this.#pace.note();
+      row.asked = post("alignment", { q: source, translation: text, ...this.#pair() });
+    }
     let found;
     try {
       found = await row.asked;
     } catch {
-      return false; // the translation is of use without
+      row.asked = undefined; // the translation is of use without; pointing at it again asks again
+      return false;
     }
-    if (!row.weights) {
+    if (!row.weights && row.sentence.text === text) {
       row.words = { source: wrapped(row.source, found.source), target: wrapped(row.target, found.target) };
       row.weights = found.weights;
     }
@@ -91,6 +112,7 @@ export class Attention {
   async #press(event) {
     const step = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1 }[event.key];
     if (event.key === "Escape") this.clear();
+    if (event.key === "Enter" && this.#cursor?.isConnected) this.#picked(Number(this.#cursor.parentElement.dataset.sentence));
     if (!step || event.altKey || event.ctrlKey || event.metaKey || event.shiftKey) return;
     event.preventDefault();
     const next = await this.#neighbour(step);
@@ -116,8 +138,9 @@ export class Attention {
   }
 }
 
-function isTranslated({ source, text, flags }) {
-  return source.trim() && text.trim() && !flags.includes("copied") && !flags.includes("language");
+/** Returns the word or the sentence of a side under the pointer. */
+function under({ clientX, clientY }, side, attribute) {
+  return document.elementsFromPoint(clientX, clientY).find((e) => side.contains(e) && e.dataset[attribute] !== undefined);
 }
 
 /** Puts each word of an element into an element of its own and returns those. */

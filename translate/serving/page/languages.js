@@ -40,6 +40,11 @@ export class Languages {
     return this.#target.value;
   }
 
+  /** The source language; without a choice, that of the first model. */
+  get expected() {
+    return this.source === AUTO ? this.#default : this.source;
+  }
+
   /** Returns the name of a language of the server. */
   name(code) {
     return this.#names.get(code) ?? code;

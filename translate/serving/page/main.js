@@ -1,58 +1,94 @@
 // The page: wires the text field, the languages, the translation, the settings and the files.
 
-import { get } from "./api.js";
+import { Alternatives } from "./alternatives.js";
+import { get, Problem } from "./api.js";
 import { Attention } from "./attention.js";
 import { acceptFiles } from "./files.js";
 import { Languages } from "./languages.js";
 import { recall, remember } from "./memory.js";
 import * as output from "./output.js";
-import { Requests } from "./requests.js";
-import { languageName, number } from "./words.js";
+import { Paragraphs } from "./paragraphs.js";
+import { Pace, Requests } from "./requests.js";
+import { examples, languageName, number } from "./words.js";
 
 const $ = (id) => document.getElementById(id);
 const field = $("source-text");
-const alternatives = $("alternatives");
-const N_ALTERNATIVES = 3;
+const NEAR = 0.8; // part of the limit of characters from which on the counter is shown
 
-const [settings, known] = await Promise.all([get("frontend/settings"), get("languages")]).catch((problem) => {
-  fail(problem);
-  throw problem;
-});
-const languages = new Languages(known, settings.language, () => renew());
-const requests = new Requests(settings.frontendTimeout, { body, busy, done, failed: fail });
+const settings = await patiently("frontend/settings");
+const languages = new Languages(await patiently("languages"), settings.language, () => renew());
+const paragraphs = new Paragraphs();
+const pace = new Pace(settings.requestLimit ?? 0);
+const requests = new Requests(settings.frontendTimeout, pace, { body, busy, done, failed: fail });
 let shown = { source: "", target: "" }; // the languages of the translation that is shown
-const attention = new Attention(() => shown);
+let cleared = ""; // the text that *Clear* took away
+const alternatives = new Alternatives(settings.alternatives, { pair: () => shown, pace, chosen: announce, failed: fail });
+const attention = settings.alignment ? new Attention(() => shown, pace, (index) => alternatives.pick(index)) : null;
+
+/** Returns the answer to a GET request; asks a server that is busy, or not there yet, again and again. */
+async function patiently(path) {
+  for (;;) {
+    try {
+      const answer = await get(path);
+      problem("");
+      return answer;
+    } catch (error) {
+      if (!(error instanceof Problem)) throw error;
+      fail(error, error.seconds);
+      if (!error.seconds) throw error;
+      await new Promise((resume) => setTimeout(resume, 1000 * error.seconds));
+    }
+  }
+}
 
 function pair() {
   return { source: languages.source, target: languages.target };
 }
 
+/** Returns the request for the paragraphs that are not translated yet, null if there are none. */
 function body() {
-  const text = field.value;
-  if (!text.trim()) return null;
-  const request = { q: text, ...pair(), sentences: true };
-  return alternatives.open ? { ...request, alternatives: Math.min(N_ALTERNATIVES, settings.alternatives) } : request;
+  const q = paragraphs.missing(field.value, pair());
+  return q.length ? { q, ...pair(), sentences: true } : null;
 }
 
-function done(answer, { source, target }) {
-  const detected = answer.detectedLanguage;
+function done(answer, { q, source, target }) {
+  paragraphs.add(q, answer.sentences, answer.detectedLanguage, { source, target });
+  show();
+}
+
+function show() {
+  const { source, target } = pair();
+  const { sentences, detected } = paragraphs.all(field.value, { source, target });
   shown = { source: detected?.language ?? source, target };
   problem("");
-  output.show(answer.sentences, target);
-  showDetected(detected, target);
-  showAlternatives(answer.alternatives ?? []);
+  alternatives.clear();
+  output.show(sentences, target);
+  showDetected(detected);
   $("copy").hidden = false;
-  $("announcement").textContent = answer.translatedText;
+  $("output-hint").hidden = !settings.alignment;
+  announce();
+}
+
+function announce() {
+  $("announcement").textContent = output.text();
 }
 
 /** Translates again, at once or after a pause. */
 function renew(pause) {
-  attention.clear();
+  attention?.clear();
+  alternatives.clear();
   output.copySource(field.value);
   showCount();
-  $("clear").hidden = !field.value;
-  if (field.value.trim()) requests.later(pause ?? 0);
-  else empty();
+  if (field.value) cleared = "";
+  $("clear").hidden = !field.value && !cleared;
+  $("clear").textContent = cleared ? "Undo" : "Clear";
+  showExamples();
+  if (!field.value.trim()) empty();
+  else if (paragraphs.missing(field.value, pair()).length) requests.later(pause ?? 0);
+  else {
+    requests.stop();
+    show();
+  }
 }
 
 function empty() {
@@ -60,20 +96,41 @@ function empty() {
   output.clear();
   problem("");
   showDetected(null);
-  showAlternatives([]);
   $("copy").hidden = true;
+  $("output-hint").hidden = true;
+}
+
+function showExamples() {
+  const sentences = field.value ? [] : examples(languages.expected);
+  $("examples").hidden = !sentences.length;
+  $("examples").replaceChildren(
+    ...sentences.map((sentence) => {
+      const item = document.createElement("li");
+      const button = document.createElement("button");
+      button.type = "button";
+      button.textContent = sentence;
+      button.addEventListener("click", () => {
+        field.value = sentence;
+        renew();
+        if (matchMedia("(hover: hover)").matches) field.focus(); // a keyboard on the screen would hide the answer
+      });
+      item.append(button);
+      return item;
+    }),
+  );
 }
 
 function showCount() {
   const n = [...field.value].length;
+  $("count").hidden = n < NEAR * settings.charLimit;
   $("count").textContent = `${number(n)} / ${number(settings.charLimit)} characters`;
   $("count").classList.toggle("over", n > settings.charLimit);
 }
 
-function showDetected(detected, target) {
+function showDetected(detected) {
   languages.detect(detected?.language ?? "");
   $("detected").textContent = detected ? `${languageName(detected.language)} detected` : "";
-  if (detected?.language === target && languages.reversed) {
+  if (detected && detected.language === languages.target && languages.reversed) {
     const button = document.createElement("button");
     button.type = "button";
     button.textContent = `Translate into ${languages.name(languages.reversed.target)}`;
@@ -84,24 +141,6 @@ function showDetected(detected, target) {
     });
     $("detected").append(" ", button);
   }
-}
-
-function showAlternatives(texts) {
-  $("no-alternatives").hidden = texts.length > 0;
-  alternatives.querySelector("ol").replaceChildren(
-    ...texts.map((text) => {
-      const item = document.createElement("li");
-      const words = document.createElement("span");
-      const button = document.createElement("button");
-      words.textContent = text;
-      button.type = "button";
-      button.textContent = "Copy";
-      button.setAttribute("aria-label", `Copy: ${text}`);
-      button.addEventListener("click", () => copy(words, button));
-      item.append(words, button);
-      return item;
-    }),
-  );
 }
 
 function busy(isBusy) {
@@ -176,25 +215,18 @@ function setUpTheme() {
   });
 }
 
-function setUpAlternatives() {
-  alternatives.hidden = !settings.alternatives;
-  alternatives.open = recall("alternatives") === "open";
-  alternatives.addEventListener("toggle", () => {
-    remember("alternatives", alternatives.open ? "open" : "");
-    const isMissing = alternatives.open && !alternatives.querySelector("li");
-    if (isMissing && field.value.trim()) requests.later(0);
-  });
-}
-
 setUpTheme();
 setUpKey();
-setUpAlternatives();
 if (settings.filesTranslation) acceptFiles(settings.supportedFilesFormat, pair, fail);
 field.addEventListener("input", () => renew(settings.frontendTimeout));
 $("swap").addEventListener("click", swap);
 $("copy").addEventListener("click", () => copy($("output"), $("copy")));
+$("output").addEventListener("click", (event) => {
+  const sentence = event.target.closest("[data-sentence]");
+  if (sentence && getSelection().isCollapsed) alternatives.pick(Number(sentence.dataset.sentence));
+});
 $("clear").addEventListener("click", () => {
-  field.value = "";
+  [field.value, cleared] = [cleared, field.value];
   renew();
   field.focus();
 });

@@ -3,10 +3,11 @@
 import { reasons } from "./words.js";
 
 /**
- * A sentence on the page.
+ * A sentence on the page; once its alignment is known, it is divided into words.
  *
  * @typedef {{source: string, text: string, suspicious: boolean, flags: string[]}} Sentence
- * @typedef {{sentence: Sentence, source: HTMLElement, target: HTMLElement}} Row
+ * @typedef {{sentence: Sentence, source: HTMLElement, target: HTMLElement, asked?: Promise<object>, weights?: number[][],
+ *   words?: {source: HTMLElement[], target: HTMLElement[]}}} Row
  */
 
 const mirror = document.querySelector("#mirror");
@@ -26,14 +27,25 @@ export function show(sentences, language) {
   mirror.replaceChildren(...rows.map((row) => row.source), "\n");
   output.replaceChildren(...rows.map((row) => row.target));
   output.lang = language;
-  showDoubts(rows.filter((row) => row.sentence.suspicious));
+  showDoubts();
 }
 
 /** Shows no translation. */
 export function clear() {
   rows = [];
   output.replaceChildren();
-  showDoubts([]);
+  showDoubts();
+}
+
+/** Shows another translation of a sentence, which the user chose. */
+export function replace(row, text) {
+  Object.assign(row.sentence, { text, suspicious: false, flags: [] });
+  row.asked = row.weights = row.words = undefined;
+  row.source.textContent = row.sentence.source;
+  row.target.textContent = text;
+  row.target.classList.remove("doubtful");
+  row.target.removeAttribute("title");
+  showDoubts();
 }
 
 /** Copies the text of the text field, which changed: its sentences are no longer known. */
@@ -46,6 +58,11 @@ export function text() {
   return rows.map((row) => row.sentence.text).join("");
 }
 
+/** Returns whether a model made the translation of a sentence. */
+export function isTranslated({ source, text, flags }) {
+  return source.trim() && text.trim() && !flags.includes("copied") && !flags.includes("language");
+}
+
 function span(text, i) {
   const element = document.createElement("span");
   element.textContent = text;
@@ -53,7 +70,8 @@ function span(text, i) {
   return element;
 }
 
-function showDoubts(doubtful) {
+function showDoubts() {
+  const doubtful = rows.filter((row) => row.sentence.suspicious);
   doubts.hidden = !doubtful.length;
   doubts.querySelector("ul").replaceChildren(...doubtful.map(doubt));
 }
@@ -61,11 +79,12 @@ function showDoubts(doubtful) {
 function doubt({ sentence, target }) {
   const item = document.createElement("li");
   const quote = document.createElement("q");
-  quote.textContent = sentence.text.trim();
-  const why = reasons(sentence.flags).join(" ");
+  const reason = document.createElement("span");
+  quote.textContent = sentence.text.trim() || sentence.source.trim();
+  reason.textContent = reasons(sentence.flags).join(" ");
   target.classList.add("doubtful");
-  target.title = why;
-  item.append(quote, " ", why);
+  target.title = reason.textContent;
+  item.append(quote, " ", reason);
   item.addEventListener("pointerenter", () => target.classList.add("found"));
   item.addEventListener("pointerleave", () => target.classList.remove("found"));
   return item;

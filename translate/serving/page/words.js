@@ -2,12 +2,33 @@
 
 const REASONS = {
   language: "It does not seem to be in the source language, so it was left as it is.",
+  empty: "The model gave no translation at first, so it was asked again in another way.",
+  symbol: "The model wrote a sign that stands for a link, a tag or the like, and the text has none there.",
   repetition: "The model repeated itself here.",
   length: "The translation was cut off: it became too long for its source.",
-  missing: "A number, a currency or a per cent sign of the source is missing.",
+  missing: "A number of the source is missing.",
   echo: "Most words were left untranslated.",
   confidence: "The model is unsure about this sentence.",
 };
+
+// Sentences to try, by language.
+const EXAMPLES = {
+  de: [
+    "Kannst du mir helfen, diesen Satz zu übersetzen?",
+    "Wir haben uns lange nicht gesehen.",
+    "Der Zug nach Hamburg fährt heute erst um halb neun.",
+  ],
+  en: [
+    "Could you help me to translate this sentence?",
+    "We have not seen each other for a long time.",
+    "The train to Hamburg leaves at half past eight today.",
+  ],
+};
+
+/** Returns sentences to try in a language, none if there are none. */
+export function examples(language) {
+  return EXAMPLES[language] ?? [];
+}
 
 let names;
 try {
@@ -39,6 +60,7 @@ const PATTERNS = [
   [/file format not supported/, () => "This kind of file cannot be translated."],
   [/empty file/, () => "The file is empty."],
   [/^Internal error$/, () => "The server made a mistake. Its log says more."],
+  [/^Slowdown: (\d+) characters/, (n) => `Too much text: this server translates ${number(n)} characters a minute.`],
   [/^Slowdown: (\d+)/, (n) => `Too many requests: this server answers ${number(n)} a minute.`],
 ];
 

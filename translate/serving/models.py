@@ -1,4 +1,7 @@
-"""The models of the server: loaded on first use, loaded again if their files change, unloaded when idle."""
+"""The models of the server and the names of their languages.
+
+Models are loaded on first use, loaded again if their files change, and unloaded when idle.
+"""
 
 import logging
 import threading
@@ -12,10 +15,25 @@ from translate.errors import UserError
 from translate.inference.engines import Engine, open_engine
 from translate.machine import release_memory
 from translate.models.folder import CTRANSLATE2_FILE, FILES, TranslationSpec
-from translate.serving.events import event
+from translate.serving.alignment import Aligner
+from translate.serving.observing import event
 
 Pair = tuple[str, str]  # source and target language
 _Version = tuple[tuple[int, int, int], ...]  # inode, size and time of each file
+
+# English names by ISO 639-1 code.
+_NAMES = """
+af Afrikaans,am Amharic,ar Arabic,az Azerbaijani,be Belarusian,bg Bulgarian,bn Bengali,bs Bosnian,ca Catalan,cs Czech,
+cy Welsh,da Danish,de German,el Greek,en English,eo Esperanto,es Spanish,et Estonian,eu Basque,fa Persian,fi Finnish,
+fo Faroese,fr French,ga Irish,gl Galician,gu Gujarati,he Hebrew,hi Hindi,hr Croatian,ht Haitian Creole,hu Hungarian,
+hy Armenian,id Indonesian,is Icelandic,it Italian,ja Japanese,ka Georgian,kk Kazakh,km Khmer,kn Kannada,ko Korean,
+ku Kurdish,ky Kyrgyz,la Latin,lb Luxembourgish,lo Lao,lt Lithuanian,lv Latvian,mg Malagasy,mk Macedonian,ml Malayalam,
+mn Mongolian,mr Marathi,ms Malay,mt Maltese,nb Norwegian Bokmal,ne Nepali,nl Dutch,nn Norwegian Nynorsk,no Norwegian,
+oc Occitan,pa Punjabi,pl Polish,ps Pashto,pt Portuguese,qu Quechua,ro Romanian,ru Russian,rw Kinyarwanda,se Sami,
+si Sinhala,sk Slovak,sl Slovenian,sq Albanian,sr Serbian,sv Swedish,sw Swahili,ta Tamil,te Telugu,th Thai,tl Tagalog,
+tr Turkish,ug Uyghur,uk Ukrainian,ur Urdu,vi Vietnamese,xh Xhosa,yi Yiddish,zh Chinese,zu Zulu
+"""
+_BY_CODE: dict[str, str] = dict(tuple(row.strip().split(" ", 1)) for row in _NAMES.split(","))  # type: ignore[misc]
 
 
 class ModelUnavailableError(Exception):
@@ -28,6 +46,7 @@ class _Model:
 
     folder: Path
     engine: Engine | None = None
+    aligner: Aligner | None = None
     version: _Version = ()
     n_users: int = 0
     last_used: float = 0.0
@@ -84,13 +103,24 @@ class ModelPool:
                 model.n_users -= 1
                 model.last_used = time.monotonic()
 
+    @contextmanager
+    def aligner(self, pair: Pair) -> Iterator[Aligner]:
+        """Yield what computes the attention of the model of a language pair; as `engine`."""
+        with self.engine(pair) as engine:
+            model = self._models[pair]
+            with model.lock:
+                if model.aligner is None:
+                    model.aligner = Aligner(engine)
+                aligner = model.aligner
+            yield aligner
+
     def unload_idle(self) -> None:
         """Unload the models that have not been used for a while."""
         for pair, model in self._models.items():
             with model.lock:
                 is_idle = not model.n_users and time.monotonic() - model.last_used >= self._unload_after
                 if model.engine is not None and is_idle:
-                    model.engine, model.version = None, ()
+                    model.engine, model.aligner, model.version = None, None, ()
                     event("model unloaded", {"model": "-".join(pair)})
         release_memory()
 
@@ -109,7 +139,7 @@ class ModelPool:
             problem = {"problem": str(error), "old model used": model.engine is not None}
             event("model not loaded", fields | problem, logging.WARNING)
         else:
-            model.engine = engine
+            model.engine, model.aligner = engine, None
             event("model loaded", fields | {"seconds": round(time.monotonic() - start, 3)})
         # A damaged folder is not read again for every request while the old model serves.
         model.version = version
@@ -125,3 +155,8 @@ def _version(folder: Path) -> _Version:
             continue
         found.append((status.st_ino, status.st_size, status.st_mtime_ns))
     return tuple(found)
+
+
+def name_of(code: str) -> str:
+    """Return the name of a language, or its code if it is unknown."""
+    return _BY_CODE.get(code, code)
