@@ -13,6 +13,7 @@ from translate.commands.lines import (
     ArrivingLines,
     GrowingFile,
     Lines,
+    Notes,
     Output,
     Translating,
     TypedLines,
@@ -21,7 +22,6 @@ from translate.commands.lines import (
     open_lines,
     writable,
 )
-from translate.commands.notes import Notes
 from translate.commands.opening import find_model, set_up_torch
 from translate.commands.session import Session
 from translate.config.decoding import Format, TranslationOptions
