@@ -12,7 +12,8 @@ from transformer.search.model_step import translate_ids
 from translate.config.schema import TrainingConfig
 from translate.corpus.batches import collate
 from translate.corpus.tokens import EncodedPairs
-from translate.training.step import Updater, batch_loss, new_optimizer
+from translate.training.optimizer import new_optimizer
+from translate.training.update import Updater, batch_loss
 
 pytestmark = [
     pytest.mark.gpu,

@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Annotated
 
 from translate.commands.opening import set_up_torch
-from translate.config.data import SacrebleuSource, Source, TextSource
 from translate.config.decoding import TranslationOptions
+from translate.config.schema import SacrebleuSource, Source, TextSource
 from translate.corpus.lines import OPENERS, read_lines
 from translate.corpus.sources import Pair, read_pairs
 from translate.errors import UserError, say

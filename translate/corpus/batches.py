@@ -128,10 +128,11 @@ class Sampler:
 
     def batches(self, epoch: int) -> Sequence[Index]:
         """Return the sentence indices of every batch of an epoch, in the order of training."""
-        if epoch not in self._latest:
+        if (batches := self._latest.get(epoch)) is None:
+            batches = self._draw(epoch)
             self._latest.clear()
-            self._latest[epoch] = self._draw(epoch)
-        return self._latest[epoch]
+            self._latest[epoch] = batches
+        return batches
 
     def _draw(self, epoch: int) -> list[Index]:
         rng = np.random.default_rng([self.seed, epoch])

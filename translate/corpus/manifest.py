@@ -6,8 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from translate.config.data import DataConfig, WordsSource
-from translate.config.schema import ExperimentConfig
+from translate.config.schema import DataConfig, ExperimentConfig, WordsSource
 from translate.corpus.sources import LANGPAIRS, identity
 from translate.errors import UserError
 from translate.files import read_json

@@ -19,8 +19,7 @@ from pathlib import Path
 
 from tqdm import tqdm
 
-from translate.config.data import DataConfig, MonoSource
-from translate.config.schema import ExperimentConfig
+from translate.config.schema import DataConfig, ExperimentConfig, MonoSource
 from translate.corpus.augmentation import Augmenter
 from translate.corpus.cleaning import Cleaner, HeldOut, Report
 from translate.corpus.manifest import Manifest, Mixture, differences, mixture, plan, read_manifest, summary

@@ -10,8 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from transformer.config import ModelConfig
-from translate.config.data import DataConfig
-from translate.config.schema import ExperimentConfig
+from translate.config.schema import DataConfig, ExperimentConfig
 from translate.corpus.manifest import plan as corpus_plan
 from translate.errors import UserError
 from translate.experiments.grid import Cell, Grid, slug
