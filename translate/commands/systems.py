@@ -33,8 +33,10 @@ class Comparing:
 
     source: Annotated[Path | None, option(TEST_SETS, "FILE", "Source sentences, one per line.")] = None
     reference: Annotated[Path | None, option(TEST_SETS, "FILE", "Their translations; enough for saved outputs.")] = None
-    test_set: Annotated[list[str] | None, option(TEST_SETS, "NAME", "A test set of sacreBLEU; repeatable.")] = None
-    valid: Annotated[bool, flag(TEST_SETS, "--valid", "The validation set of the run.")] = False
+    test_set: Annotated[list[str] | None, option(TEST_SETS, "NAME", "Use this test set of sacreBLEU; repeatable.")] = (
+        None
+    )
+    valid: Annotated[bool, flag(TEST_SETS, "--valid", "Use the validation set of the run.")] = False
     from_language: Annotated[
         str | None, option(TEST_SETS, "LANGUAGE", "Source language [default: the models'].", "--from")
     ] = None

@@ -52,7 +52,7 @@ class Text(Translating):
     Layout and markup stay. For research options see translate decode --help.
     """
 
-    resume: Annotated[bool, flag(FILES, "--resume", "Write in place, and continue after an interruption.")] = False
+    resume: Annotated[bool, flag(FILES, "--resume", "Write in place; continue after an interruption.")] = False
     format: Annotated[
         str | None,
         option(
