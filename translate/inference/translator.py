@@ -233,31 +233,35 @@ class Translator:
         """
         read = formats.reader(self.options.format, column=self.options.column)
         documents = [list(read(StringIO(text, newline="\n"))) for text in texts]
-        wanted = [piece.text for document in documents for piece in document if piece.translate]
+        wanted = [piece for document in documents for piece in document if piece.translate]
         found = self.pieces(wanted, check)
         return [[(piece, next(found) if piece.translate else None) for piece in document] for document in documents]
 
-    def pieces(self, texts: Sequence[str], check: Callable[[], None] = lambda: None) -> Iterator[Translation]:
-        """Yield the translation of each piece of documents of the format; a piece keeps its number of lines.
+    def pieces(self, wanted: Sequence[Piece], check: Callable[[], None] = lambda: None) -> Iterator[Translation]:
+        """Yield the translation of each piece of documents of the format, as the format writes it.
+
+        A piece keeps its number of lines.
 
         Args:
-            texts: the pieces.
+            wanted: the pieces.
             check: as for `documents`.
         """
+        texts = [formats.content(piece) for piece in wanted]
         indent = formats.indent(self.options.format)
         plain = [re.sub(rf"\n{indent.pattern}", "\n", text) if "\n" in text else text for text in texts]
-        for source, translation in zip(texts, self.passages(plain), strict=True):
+        for piece, source, translation in zip(wanted, texts, self.passages(plain), strict=True):
             check()
             if "\n" not in source:
-                yield translation
+                text = formats.written(translation.text, piece)
+                yield translation if text == translation.text else dataclasses.replace(translation, text=text)
                 continue
-            text = markup.wrapped(translation.text, source, indent)
-            if text is None:  # too few words for this many lines
+            lines = markup.wrapped(translation.text, source, indent)
+            if lines is None:  # too few words for this many lines
                 parts = _lines(source, formats.markup(self.options.format))
                 found = self.passages([part.text for part in parts if part.translate])
                 # A line that is not blank must not become blank, which would begin a new paragraph.
-                text = "".join((part.translate and next(found).text.strip()) or part.text for part in parts)
-            yield dataclasses.replace(translation, text=text)
+                lines = "".join((part.translate and next(found).text.strip()) or part.text for part in parts)
+            yield dataclasses.replace(translation, text=lines)
 
 
 def joined(document: Iterable[TranslatedPiece]) -> str:

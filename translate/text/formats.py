@@ -4,11 +4,14 @@ A paragraph of several lines is one piece; its translation has as many lines. Jo
 byte. The libraries srt and pysubs2 do not promise that, and need the whole file.
 """
 
+import csv
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
+from io import StringIO
 from itertools import chain
 from pathlib import Path
+from typing import Literal
 
 from translate.text.markup import INDENT, MARKDOWN, QUOTE, paragraph, read_html, read_markdown
 from translate.text.placeholders import PLACEHOLDER
@@ -16,10 +19,11 @@ from translate.text.sentences import Piece
 
 _LONGEST = 256  # lines of a cue or a row; a longer block is divided
 _QUOTED_CELL = re.compile(r'"((?:[^"]|"")*)"\r?')
+# A quoted cell may hold tabs; a quotation mark without a partner is text.
+_CELL = re.compile(r'(?<![^\t])(?:"(?:[^"]|"")*+"\r?(?![^\t])|[^\t]*)')
 _OPEN_CELL = re.compile(r'(?:\A|\t)"(?:[^"\t]|"")*\Z')
 _WITHIN_CELL = re.compile(r'(?:[^"\t]|"")*\Z')
 _CLOSES_CELL = re.compile(r'(?:[^"\t]|"")*"\r?(?:\t.*)?\n?\Z')
-_DOUBLED = re.compile(f'{PLACEHOLDER.pattern}|""', PLACEHOLDER.flags)  # a quotation mark in a quoted cell
 _TIMES = re.compile(r"\s*[\d:.,]+\s*-->\s*[\d:.,]+")
 _NO_CUE = re.compile(r"(?:NOTE|STYLE|REGION)\b")
 _SPEAKER = re.compile(r"\s*[-\u2013\u2014]")
@@ -33,12 +37,11 @@ def _lines(lines: Iterable[str]) -> Iterator[Piece]:
 
 def _column(lines: Iterable[str], column: int = 1) -> Iterator[Piece]:
     for row in _rows(lines):
-        cells = row.removesuffix("\n").split("\t")
+        cells = [match.span() for match in _CELL.finditer(row.removesuffix("\n"))]
         if len(cells) < column:
             yield Piece(row, translate=False)
         else:
-            start = len("\t".join([*cells[: column - 1], ""]))
-            yield from _cell(row, start, start + len(cells[column - 1]))
+            yield from _cell(row, *cells[column - 1])
 
 
 def _rows(lines: Iterable[str]) -> Iterator[str]:
@@ -66,18 +69,35 @@ def _cell(row: str, start: int, stop: int) -> Iterator[Piece]:
     """Yield the pieces of a row in which one cell is translated; the marks of a quoted cell and its lines stay."""
     quoted = _QUOTED_CELL.fullmatch(row, start, stop)
     if quoted is None:
-        yield from _part(row, start, stop)
+        yield from _part(row, start, stop, "plain")
         return
     inside = [line for line in re.split("(\n)", quoted[1]) if line]
     yield Piece(row[: quoted.start(1)], translate=False)
-    yield from (Piece(line, translate=line != "\n") for line in inside)
+    yield from (Piece(line, translate=False) if line == "\n" else Piece(line, True, "quoted") for line in inside)
     yield Piece(row[quoted.end(1) :], translate=False)
 
 
-def _part(line: str, start: int, stop: int) -> list[Piece]:
+def _part(line: str, start: int, stop: int, cell: Literal["", "plain"] = "") -> list[Piece]:
     """Return the pieces of a line in which one part, which may be empty, is translated."""
-    cut = (line[:start], False), (line[start:stop], True), (line[stop:], False)
-    return [Piece(text, translate) for text, translate in cut if text or translate]
+    around = Piece(line[:start], translate=False), Piece(line[stop:], translate=False)
+    before, after = ([piece] if piece.text else [] for piece in around)
+    return [*before, Piece(line[start:stop], True, cell), *after]
+
+
+def content(piece: Piece) -> str:
+    """Return the text of a piece as it is meant: in a quoted cell each quotation mark is written twice."""
+    return piece.text.replace('""', '"') if piece.cell == "quoted" else piece.text
+
+
+def written(text: str, piece: Piece) -> str:
+    """Return another content of a piece as its format writes it; a cell by the rules of `csv.excel_tab`."""
+    if piece.cell == "quoted":
+        return text.replace('"', '""')
+    if piece.cell == "plain" and (text.startswith('"') or "\t" in text) and not piece.text.startswith('"'):
+        cell = StringIO()
+        csv.writer(cell, csv.excel_tab, lineterminator="").writerow([text])
+        return cell.getvalue()
+    return text
 
 
 def _subtitles(lines: Iterable[str]) -> Iterator[Piece]:
@@ -139,7 +159,7 @@ def guess(path: Path) -> str:
 
 def markup(layout: str) -> re.Pattern[str]:
     """Return the pattern of placeholders in a format."""
-    return {"markdown": MARKDOWN, "tsv": _DOUBLED}.get(layout, PLACEHOLDER)
+    return MARKDOWN if layout == "markdown" else PLACEHOLDER
 
 
 def indent(layout: str) -> re.Pattern[str]:

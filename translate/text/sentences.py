@@ -13,6 +13,7 @@ import re
 import unicodedata
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Literal
 
 from translate.text import languages
 from translate.text.languages import Language
@@ -63,10 +64,12 @@ class Piece:
     Attributes:
         text: the part.
         translate: whether it is translated or copied.
+        cell: "plain" or "quoted" for text of a cell of a table, in which a quotation mark may have to be written twice.
     """
 
     text: str
     translate: bool
+    cell: Literal["", "plain", "quoted"] = ""
 
 
 def pieces(text: str, spans: list[tuple[int, int]]) -> list[Piece]:

@@ -19,8 +19,8 @@ from hypothesis import strategies as st
 
 import translate
 from tests.translate.speakers import Echo
+from translate.commands.lines import Notes
 from translate.commands.main import main
-from translate.commands.notes import Notes
 from translate.commands.text import LINE_FORMATS, Text, for_translation, windows
 from translate.config.decoding import DecodingConfig, Format, TranslationOptions
 from translate.inference import translator as translators
@@ -381,9 +381,10 @@ def test_any_text_keeps_its_lines_and_layout_in_every_format(layout: Format, tex
     lines = re.findall(r"[^\n]*\n|[^\n]+", text)
     pieces = list(reader(layout, column=2)(lines))
     assert "".join(piece.text for piece in pieces) == text
-    sources = [piece.text for piece in pieces if piece.translate]
+    wanted = [piece for piece in pieces if piece.translate]
+    sources = [piece.text for piece in wanted]
     translator = Translator(parts, TranslationOptions(format=layout))
-    found = [best.text for best in translator.pieces(sources)]
+    found = [best.text for best in translator.pieces(wanted)]
     for source, translation in zip(sources, found, strict=True):
         assert translation.count("\n") == source.count("\n")
         assert translation.count("{x}") >= source.count("{x}")

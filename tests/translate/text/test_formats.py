@@ -2,6 +2,7 @@
 
 import csv
 import io
+import itertools
 import time
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -10,8 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from translate.text.formats import FORMATS, guess, markup, reader
-from translate.text.placeholders import protect
+from translate.text.formats import FORMATS, content, guess, reader, written
 from translate.text.sentences import Piece
 
 
@@ -62,7 +62,38 @@ def test_a_quoted_cell_is_translated_between_its_marks() -> None:
     upper = "".join(piece.text.upper() if piece.translate else piece.text for piece in read("tsv", text, 2))
     changed = list(csv.reader(io.StringIO(upper), delimiter="\t"))
     assert changed == [[row[0], row[1].upper(), *row[2:]] for row in rows]
-    assert protect('""Ja""', markup("tsv")).originals == ('""', '""')
+
+
+CELL = st.text('"\u201eA\n,;\t ', max_size=9).filter(lambda text: not {"\n", "\t"} <= {*text})
+
+
+@given(st.lists(st.lists(CELL, min_size=2, max_size=2), min_size=1, max_size=4), st.lists(CELL, min_size=1))
+def test_any_translation_of_a_cell_gives_a_table_with_the_same_other_cells(
+    table: list[list[str]], said: list[str]
+) -> None:
+    """Written by the csv module and read by it."""
+    file = io.StringIO()
+    csv.writer(file, csv.excel_tab, lineterminator="\n").writerows([["x" + a, b] for a, b in table])
+    said = [text.replace("\n", "").replace("\r", "") for text in said]
+    words = itertools.cycle(said)
+    found = "".join(
+        written(next(words), piece) if piece.translate else piece.text for piece in read("tsv", file.getvalue(), 2)
+    )
+    rows = list(csv.reader(io.StringIO(found, newline=""), csv.excel_tab))
+    assert [row[0] for row in rows] == ["x" + a for a, _ in table]
+    assert all(len(row) == 2 for row in rows)
+
+
+def test_a_translation_with_other_quotation_marks_stays_one_cell() -> None:
+    for text, said in (
+        ('1\t"Er sagte: \u201eJa\u201c und ging."\tx\n', 'He said: "Yes" and left.'),
+        ("1\t\u201eJa\u201c, sagte er.\tx\n", '"Yes," he said.'),
+        ('1\t"Er sagte ""Ja""."\tx\n', 'He said "Yes".'),
+    ):
+        pieces = read("tsv", text, 2)
+        found = "".join(written(said, piece) if piece.translate else piece.text for piece in pieces)
+        assert list(csv.reader(io.StringIO(found), csv.excel_tab)) == [["1", said, "x"]]
+        assert [content(piece) for piece in pieces if piece.translate] == [next(csv.reader([text], csv.excel_tab))[1]]
 
 
 def test_a_quotation_mark_without_a_partner_joins_no_rows() -> None:

@@ -19,7 +19,7 @@ import translate
 from translate.commands import train
 from translate.commands.train import Train
 from translate.corpus.batches import Batch, Position
-from translate.corpus.manifest import Mixture
+from translate.corpus.prepare import Mixture
 from translate.training import checkpoints
 from translate.training.distributed import SINGLE_PROCESS, Ranks
 from translate.training.loop import BatchFeed
