@@ -9,8 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
-from translate.commands.lines import Lines, Translating, check_paths, ended, open_lines, writable
-from translate.commands.notes import Notes
+from translate.commands.lines import Lines, Notes, Translating, check_paths, ended, open_lines, writable
 from translate.commands.opening import find_model, set_up_torch
 from translate.config.decoding import DecodingConfig, TranslationOptions
 from translate.corpus.lines import read_lines

@@ -13,6 +13,7 @@ from translate.commands.lines import (
     ArrivingLines,
     GrowingFile,
     Lines,
+    Notes,
     Output,
     Translating,
     TypedLines,
@@ -21,9 +22,7 @@ from translate.commands.lines import (
     open_lines,
     writable,
 )
-from translate.commands.notes import Notes
 from translate.commands.opening import find_model, set_up_torch
-from translate.commands.session import Session
 from translate.config.decoding import Format, TranslationOptions
 from translate.errors import UserError, say
 from translate.files import sha256
@@ -77,6 +76,8 @@ def run(options: Text) -> None:
     check_paths(options, resume=options.resume)
     lines = open_lines(options)
     if isinstance(lines, TypedLines) and options.format in LINE_FORMATS:
+        from translate.commands.session import Session
+
         with writable(options.output) as file:
             out = Output(file)
             Session(options, open_translator, lambda who, what: _translate(who, what, out, options)).hold(lines)

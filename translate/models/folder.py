@@ -15,10 +15,9 @@ from dataclasses import replace as with_changes
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-from translate.config.decoding import DecodingConfig
+from translate.config.decoding import Bounds, DecodingConfig, check
 from translate.corpus.tokenizer import Tokenizer
 from translate.errors import Say, UserError
-from translate.fields import Bounds, check
 from translate.files import new_folder, read_json, write_json
 
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ from typing import Annotated, ClassVar, Literal
 
 import pytest
 
-from translate.fields import Bounds, check
+from translate.config.decoding import Bounds, check
 
 
 @dataclass
