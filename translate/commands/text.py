@@ -61,9 +61,7 @@ class Text(Translating):
         ),
     ] = None
     column: Annotated[int, option(FILES, "N", "Column of a TSV file, counted from 1.", min=1)] = 1
-    checks: Annotated[
-        bool, flag(OUTPUT, "--checks", "Check each translation, and search again after some mistakes [default].")
-    ] = True
+    checks: Annotated[bool, flag(OUTPUT, "--checks", "Flag mistakes and search again [default].")] = True
     rerank: Rerank = None
     engine: Engine = "auto"
     precision: Precision = None
