@@ -29,7 +29,7 @@ from translate.corpus.lines import read_lines
 from translate.experiments.table import rank_correlation
 from translate.inference.translator import Translator
 from translate.text.translation import Translation
-from translate.training.environment import commit
+from translate.training.run import commit
 
 
 def main(argv: Sequence[str] | None = None) -> int:

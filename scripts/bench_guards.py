@@ -20,7 +20,7 @@ from translate.corpus.lines import read_lines
 from translate.evaluation.scores import score
 from translate.inference.translator import Translator
 from translate.text.translation import Translation
-from translate.training.environment import commit
+from translate.training.run import commit
 
 
 def main(argv: Sequence[str] | None = None) -> int:

@@ -27,7 +27,7 @@ from transformer.search.model_step import pad_batch, source_batch, target_batch
 from translate.config.schema import TokenizerConfig
 from translate.corpus.grammar import generate
 from translate.corpus.tokenizer import train
-from translate.training.environment import commit, processor_name
+from translate.training.run import commit, processor_name
 
 SETTINGS: dict[str, tuple[Norm, float]] = {
     "post-norm, gain 1": ("post", 1.0),

@@ -22,7 +22,7 @@ from sacrebleu import corpus_chrf
 
 from translate.commands.text import Text, open_translator
 from translate.files import write_json
-from translate.training.environment import commit
+from translate.training.run import commit
 
 DATA = Path(__file__).resolve().parent / "data"
 

@@ -10,15 +10,13 @@ slow moment of the machine affects them all. Tokens are those of source and targ
 times those of the forward pass, without padding. Without --prepared, sentences are random, with lengths like captions.
 
     ours        this toolkit's update
-    ours-int8   the same with `training.precision = "int8"`
     torch       torch.nn.Transformer in a plain loop, malloc tuned as ours is
     hf          MarianMTModel of Hugging Face transformers in a plain loop, as it comes
     hf-malloc   the same with malloc tuned
 
 Precision: parameters, gradients and Adam's state are float32. In bf16, all run under autocast, and matrix products are
 bf16. On a CPU, ours also keeps the residual stream, the norms and the softmax of the loss in bf16; the softmax of
-attention is float32. The others keep the residual stream, the norms and the softmax of the loss in float32. In
-ours-int8, the products of the layers' linear maps are int8 and everything else is float32.
+attention is float32. The others keep the residual stream, the norms and the softmax of the loss in float32.
 """
 
 import argparse
@@ -44,12 +42,11 @@ from transformer.positions import sinusoids
 from transformer.presets import resolve
 from translate.config.schema import TrainingConfig
 from translate.corpus.batches import Batch, Sampler, collate
-from translate.corpus.prepare import Prepared
-from translate.corpus.tokens import EncodedPairs
+from translate.corpus.prepare import EncodedPairs, Prepared
 from translate.exchange.marian import marian_config
 from translate.machine import choose_device, choose_dtype, keep_kernels, product_rate, tune_malloc
-from translate.training.speed import update_flops
-from translate.training.step import Updater, new_optimizer, precision
+from translate.training.optimizer import new_optimizer
+from translate.training.update import Updater, precision, sentence_lengths, update_flops
 
 LR = 1e-4
 
@@ -99,17 +96,16 @@ def report(args: argparse.Namespace, facts: dict[str, Answer], seconds: dict[str
     """
     device = choose_device()
     dtype = choose_dtype(args.precision, device)
-    types = {name: torch.int8 if name == "ours-int8" else dtype for name in facts}
-    rates = {dtype: product_rate(dtype, device) for dtype in {dtype, *types.values()}}
+    rate = product_rate(dtype, device)
     contenders = {}
     for name, fact in facts.items():
         median = statistics.median(seconds[name])
         contenders[name] = {
-            "products": str(types[name]).removeprefix("torch."),
+            "products": str(dtype).removeprefix("torch."),
             "tokens_per_s": round(fact["tokens"] / median),
             "tokens_per_s_range": [round(fact["tokens"] / f(seconds[name])) for f in (max, min)],
             "gflops": round(fact["flops"] / median / 1e9, 1),
-            "share_of_product_rate": round(fact["flops"] / median / rates[types[name]], 3),
+            "share_of_product_rate": round(fact["flops"] / median / rate, 3),
             "parameters": fact["parameters"],
             "peak_mb": fact["peak_mb"],
             "ours_is_times": median_ratio(seconds[name], seconds["ours"]),
@@ -121,7 +117,7 @@ def report(args: argparse.Namespace, facts: dict[str, Answer], seconds: dict[str
         **({"processor": torch.cuda.get_device_name()} if device.type == "cuda" else {}),
         "products": str(dtype).removeprefix("torch."),
         "optimizer": "fused AdamW",
-        "product_gflops": round(rates[dtype] / 1e9, 1),
+        "product_gflops": round(rate / 1e9, 1),
         "padding": facts["ours"]["padding"],
         "contenders": contenders,
     }
@@ -144,7 +140,7 @@ def work(args: argparse.Namespace) -> int:
     fact = {
         "tokens": n_tokens,
         "padding": round(1 - n_tokens / n_padded, 4),
-        "flops": update_flops(config, batches),
+        "flops": update_flops(config, [sentence_lengths(batch, config.pad) for batch in batches]),
         "parameters": sum(parameter.numel() for parameter in model.parameters()),
         "peak_mb": round(torch.cuda.max_memory_allocated() / 1e6) if device.type == "cuda" else peak_mb(),
     }
@@ -250,14 +246,8 @@ class HuggingFace(nn.Module):
         return found.loss  # type: ignore[no-any-return]
 
 
-def ours_int8(config: ModelConfig, device: torch.device, dtype: torch.dtype) -> tuple[nn.Module, Update]:
-    """Return `ours` with products in int8 instead of `dtype`."""
-    return ours(config, device, torch.int8)
-
-
 MAKERS: dict[str, Maker] = {
     "ours": ours,
-    "ours-int8": ours_int8,
     "torch": partial(plain_loop, PlainTorch),
     "hf": partial(plain_loop, HuggingFace),
     "hf-malloc": partial(plain_loop, HuggingFace),

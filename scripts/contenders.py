@@ -14,7 +14,7 @@ from tqdm import tqdm
 
 from translate.files import read_json
 from translate.models.registry import locate
-from translate.training.environment import commit, processor_name
+from translate.training.run import commit, processor_name
 
 Answer = dict[str, float]
 

@@ -23,7 +23,7 @@ from pydantic import TypeAdapter
 
 from transformer.config import ModelConfig
 from translate.commands.main import GROUPS, options_of, program_help
-from translate.config import data, schema
+from translate.config import schema
 from translate.files import write_text
 from translate.options import help_text
 
@@ -45,15 +45,15 @@ APPLICATION = (
     "translate.errors",
 )
 SOURCES = (
-    data.TextSource,
-    data.TsvSource,
-    data.RecordSource,
-    data.HubSource,
-    data.SacrebleuSource,
-    data.MonoSource,
-    data.WordsSource,
-    data.PhrasesSource,
-    data.GrammarSource,
+    schema.TextSource,
+    schema.TsvSource,
+    schema.RecordSource,
+    schema.HubSource,
+    schema.SacrebleuSource,
+    schema.MonoSource,
+    schema.WordsSource,
+    schema.PhrasesSource,
+    schema.GrammarSource,
 )
 
 _SECTION = re.compile(r"^(Args|Attributes):\n((?:    .*(?:\n|\Z)|\n(?=    ))+)", re.MULTILINE)
@@ -146,18 +146,21 @@ def settings() -> str:
         section = field.annotation
         assert isinstance(section, type)
         parts += [f"## [{name}]", *section_parts(section)]
-        if section is data.DataConfig:
-            parts += ["### [data.replay]", *section_parts(data.ReplayData), "### Sources"]
+        if section is schema.DataConfig:
+            parts += ["### [data.replay]", *section_parts(schema.ReplayData), "### Sources"]
             parts += ["A source is a table; `kind` says how it is read. Every source can have these keys:"]
-            parts += [table(data.Origin, {})]
+            parts += [table(schema.Origin, {})]
             for source in SOURCES:
                 kinds = source.model_fields["kind"].annotation.__args__  # type: ignore[union-attr]
                 names = " or ".join(f'"{kind}"' for kind in kinds)
-                parts += [f"#### kind = {names}", *section_parts(source, leave_out=("kind", *data.Origin.model_fields))]
+                parts += [
+                    f"#### kind = {names}",
+                    *section_parts(source, leave_out=("kind", *schema.Origin.model_fields)),
+                ]
     return page("Settings", *parts)
 
 
-def section_parts(section: type[data.Section], leave_out: tuple[str, ...] = ()) -> list[str]:
+def section_parts(section: type[schema.Section], leave_out: tuple[str, ...] = ()) -> list[str]:
     """Return the text of a section and its table.
 
     Args:
@@ -174,7 +177,7 @@ def section_parts(section: type[data.Section], leave_out: tuple[str, ...] = ()) 
     return [text, note, table(section, TypeAdapter(ModelConfig).json_schema()["properties"])]
 
 
-def table(section: type[data.Section], fields: Mapping[str, Any], leave_out: tuple[str, ...] = ()) -> str:
+def table(section: type[schema.Section], fields: Mapping[str, Any], leave_out: tuple[str, ...] = ()) -> str:
     """Return one row for each key of a section, or "" without keys.
 
     Args:
@@ -199,7 +202,7 @@ def table(section: type[data.Section], fields: Mapping[str, Any], leave_out: tup
 
 
 def _described_by(section: type) -> dict[str, str]:
-    return Docstring.of(section.__doc__).descriptions() if issubclass(section, data.Section) else {}
+    return Docstring.of(section.__doc__).descriptions() if issubclass(section, schema.Section) else {}
 
 
 def values(field: Mapping[str, Any]) -> str:

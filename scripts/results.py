@@ -20,7 +20,7 @@ from typing import Any
 from translate.errors import UserError
 from translate.files import read_json, write_json, write_text
 from translate.tables import rendered
-from translate.training.checkpoint import step_of
+from translate.training.checkpoints import step_of
 from translate.training.run import Run
 
 ROOT = Path(__file__).resolve().parent.parent

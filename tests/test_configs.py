@@ -11,9 +11,8 @@ from typing import Any
 import pytest
 
 from transformer.config import ModelConfig
-from translate.config.data import HubSource, TsvSource
 from translate.config.load import load, read_library
-from translate.config.schema import ExperimentConfig
+from translate.config.schema import ExperimentConfig, HubSource, TsvSource
 from translate.corpus.sources import describe
 from translate.experiments.grid import Grid, load_grid
 

@@ -151,8 +151,7 @@ def options() -> set[str]:
 
 @EVERY_PAGE
 def test_options_and_settings_that_are_named_exist(name: str):
-    from translate.config.data import ReplayData, Section
-    from translate.config.schema import ExperimentConfig
+    from translate.config.schema import ExperimentConfig, ReplayData, Section
 
     foreign = {
         "--nproc-per-node",

@@ -195,11 +195,10 @@ def product_rate(
 
     n, d_in, d_out = (2048, 512, 1536) if device.type == "cpu" else (16384, 4096, 4096)
     x, weight = (torch.ones(size, d_in, device=device, dtype=dtype) for size in (n, d_out))
-    multiply = torch._int_mm if dtype == torch.int8 else torch.mm
     seconds = []
     for _ in range(repeats + 2):
         start = clock()
-        multiply(x, weight.T)
+        torch.mm(x, weight.T)
         if device.type == "cuda":
             torch.cuda.synchronize()
         seconds.append(clock() - start)
@@ -225,11 +224,9 @@ def bf16_pays(device: "torch.device", rates: tuple[float, float] | None = None) 
 
 
 def choose_dtype(precision: str, device: "torch.device") -> "torch.dtype":
-    """Return the type of products for a `precision`: "fp32", "bf16", "int8", or "auto", which asks `bf16_pays`."""
+    """Return the type of products for a `precision`: "fp32", "bf16", or "auto", which asks `bf16_pays`."""
     import torch
 
-    if precision == "int8":
-        return torch.int8
     if precision == "bf16" or (precision == "auto" and bf16_pays(device)):
         return torch.bfloat16
     return torch.float32

@@ -8,8 +8,7 @@ import pytest
 from tests.programs import SCRIPTS, program
 from transformer.config import ModelConfig
 from translate.commands.main import VERBS, options_of
-from translate.config.data import Source
-from translate.config.schema import ExperimentConfig
+from translate.config.schema import ExperimentConfig, Source
 from translate.options import names_of
 
 reference = program("reference")

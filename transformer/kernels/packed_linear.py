@@ -17,7 +17,6 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from transformer.config import Activation
-from transformer.kernels.int8_linear import int8_linear
 
 _FUNCTIONS = {"relu": F.relu, "swish": F.silu}
 
@@ -70,9 +69,6 @@ class Linear(nn.Linear):
         bias: add a bias.
         n_first: number of outputs in the part "first"; the others are the part "rest".
         activation: applied to the outputs.
-
-    Attributes:
-        int8: compute products in int8 wherever gradients are needed.
     """
 
     def __init__(
@@ -81,7 +77,6 @@ class Linear(nn.Linear):
         super().__init__(n_in, n_out, bias=bias)
         self.n_first = n_first
         self.activation = activation
-        self.int8 = False
         self._packed: dict[Part, Packed] = {}
 
     def pack(self, *parts: Part) -> None:
@@ -92,8 +87,7 @@ class Linear(nn.Linear):
         """(..., D) -> (..., outputs of the part)."""
         if part in self._packed and not torch.is_grad_enabled():
             return self._packed[part](x)
-        linear = int8_linear if self.int8 and torch.is_grad_enabled() else F.linear
-        product = linear(x, *self._rows(part))
+        product = F.linear(x, *self._rows(part))
         return product if self.activation is None else _FUNCTIONS[self.activation](product)
 
     def _rows(self, part: Part) -> tuple[Tensor, Tensor | None]:

@@ -28,7 +28,7 @@ def run(options: Average) -> None:
     """
     from transformer import checkpoint_io
     from translate.corpus.tokenizer import Tokenizer
-    from translate.training import checkpoint
+    from translate.training import checkpoints
 
     out = options.out
     model_folder.refuse_existing(out)
@@ -48,7 +48,7 @@ def run(options: Average) -> None:
     expected = properties(first)
     for member in members:
         if (member / "state.json").exists():
-            checkpoint.verify(member)
+            checkpoints.verify(member)
         for name, value in properties(member).items():
             if value != expected[name]:
                 raise UserError(f"{member}: other {name} than {first}; average checkpoints of one model")
@@ -61,12 +61,12 @@ def run(options: Average) -> None:
 
 def _members(name: Path, last: int) -> list[Path]:
     """The model folder of this path or name, or the last checkpoints of the run."""
-    from translate.training import checkpoint
+    from translate.training import checkpoints
 
     folder = registry.find_folder(name, say)
     if model_folder.is_complete(folder):
         return [folder]
-    scheduled = checkpoint.scheduled(folder / "checkpoints")
+    scheduled = checkpoints.scheduled(folder / "checkpoints")
     if not scheduled:
         raise UserError(f"{folder}: neither a model folder nor a run with checkpoints to average")
     if len(scheduled) < last:

@@ -1,4 +1,4 @@
-"""Read text, and write its translation: from the command line, files, pipes or a prompt, to stdout or a file.
+"""Read text, and write its translation and warnings: from the command line, files, pipes or a prompt, to a file.
 
 A growing file (`--resume`) can be continued after any interruption. Beside NAME stands .NAME.resume, which records the
 number of complete windows, their size in bytes, and the source and settings that produced them. It is written after
@@ -448,16 +448,16 @@ class Notes:
 
     def add(self, translation: "Translation", n: int) -> None:
         """Record the flags of line `n`, counted from 1."""
-        for name in self._flags.intersection(translation.flags):
-            self._counts[name] += 1
-            if self._counts[name] <= _LINES_NAMED:
-                self._first[name].append(n)
+        for kind in self._flags.intersection(translation.flags):
+            self._counts[kind] += 1
+            if self._counts[kind] <= _LINES_NAMED:
+                self._first[kind].append(n)
 
     def tell(self) -> None:
         """Report the lines recorded since the last call."""
-        for name, n_lines in self._counts.items():
+        for kind, n_lines in self._counts.items():
             more = f" and {n_lines - _LINES_NAMED:,} more" if n_lines > _LINES_NAMED else ""
-            lines = ", ".join(map(str, self._first[name])) + more
-            say(f"warning: line{'s' if n_lines > 1 else ''} {lines}: {WARNINGS[name]}")
+            named = ", ".join(map(str, self._first[kind])) + more
+            say(f"warning: line{'s' if n_lines > 1 else ''} {named}: {WARNINGS[kind]}")
         self._counts.clear()
         self._first.clear()

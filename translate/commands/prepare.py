@@ -57,7 +57,7 @@ def complete(config: "ExperimentConfig", *, make: bool = True) -> "ExperimentCon
 
 def back_translations(config: "ExperimentConfig") -> "BackTranslations | None":
     """Return the synthetic sides of the experiment's monolingual sources, or None if it has no such sources."""
-    from translate.config.data import MonoSource
+    from translate.config.schema import MonoSource
 
     if not any(isinstance(source, MonoSource) for source in (*config.data.train, *config.data.replay_sources)):
         return None

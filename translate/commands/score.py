@@ -8,7 +8,7 @@ from typing import Annotated
 
 from translate.commands.lines import writable
 from translate.commands.opening import set_up_torch
-from translate.config.data import TextSource
+from translate.config.schema import TextSource
 from translate.corpus.sources import read_pairs
 from translate.errors import say
 from translate.models import registry

@@ -23,6 +23,7 @@ from translate.commands.lines import (
     writable,
 )
 from translate.commands.opening import find_model, set_up_torch
+from translate.commands.session import Session
 from translate.config.decoding import Format, TranslationOptions
 from translate.errors import UserError, say
 from translate.files import sha256
@@ -51,7 +52,7 @@ class Text(Translating):
     Layout and markup stay. For research options see translate decode --help.
     """
 
-    resume: Annotated[bool, flag(FILES, "--resume", "Write in place, and continue after an interruption.")] = False
+    resume: Annotated[bool, flag(FILES, "--resume", "Write in place; continue after an interruption.")] = False
     format: Annotated[
         str | None,
         option(
@@ -61,7 +62,7 @@ class Text(Translating):
         ),
     ] = None
     column: Annotated[int, option(FILES, "N", "Column of a TSV file, counted from 1.", min=1)] = 1
-    checks: Annotated[bool, flag(OUTPUT, "--checks", "Flag mistakes and search again [default].")] = True
+    checks: Annotated[bool, flag(OUTPUT, "--checks", "Check, and search again if a check fails [default].")] = True
     rerank: Rerank = None
     engine: Engine = "auto"
     precision: Precision = None
@@ -74,8 +75,6 @@ def run(options: Text) -> None:
     check_paths(options, resume=options.resume)
     lines = open_lines(options)
     if isinstance(lines, TypedLines) and options.format in LINE_FORMATS:
-        from translate.commands.session import Session
-
         with writable(options.output) as file:
             out = Output(file)
             Session(options, open_translator, lambda who, what: _translate(who, what, out, options)).hold(lines)

@@ -50,7 +50,7 @@ def run(options: Train) -> int:
     from translate.evaluation.validation import greedy_bleu
     from translate.training.reproduction import Original
     from translate.training.run import Run
-    from translate.training.session import train_experiment
+    from translate.training.train import train_experiment
 
     original = None
     if options.original is not None:

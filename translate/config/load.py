@@ -29,8 +29,7 @@ from typing import Any, TypeVar, get_args, get_origin
 
 from pydantic import ValidationError
 
-from translate.config.data import Section
-from translate.config.schema import ExperimentConfig
+from translate.config.schema import ExperimentConfig, Section
 from translate.errors import UserError
 
 _LIBRARY_KEYS = ("library", "weights", "mono")

@@ -15,8 +15,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from translate.corpus.manifest import Mixture, Span
-from translate.corpus.tokens import EncodedPairs
+from translate.corpus.prepare import EncodedPairs, Mixture, Span
 from translate.errors import UserError
 
 Index = NDArray[np.integer]  # sentence numbers, int32 if they fit
@@ -128,10 +127,11 @@ class Sampler:
 
     def batches(self, epoch: int) -> Sequence[Index]:
         """Return the sentence indices of every batch of an epoch, in the order of training."""
-        if epoch not in self._latest:
+        if (batches := self._latest.get(epoch)) is None:
+            batches = self._draw(epoch)
             self._latest.clear()
-            self._latest[epoch] = self._draw(epoch)
-        return self._latest[epoch]
+            self._latest[epoch] = batches
+        return batches
 
     def _draw(self, epoch: int) -> list[Index]:
         rng = np.random.default_rng([self.seed, epoch])

@@ -11,8 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from translate.config.data import MonoSource, Source
-from translate.config.schema import ExperimentConfig, TokenizerConfig
+from translate.config.schema import ExperimentConfig, MonoSource, Source, TokenizerConfig
 from translate.corpus.cleaning import Cleaner, HeldOut, Report
 from translate.corpus.sources import Pair, describe, read_pairs
 from translate.corpus.tokenizer import Tokenizer, sample, train

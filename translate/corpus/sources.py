@@ -15,8 +15,8 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from translate.config import data
-from translate.config.data import Source
+from translate.config import schema as data
+from translate.config.schema import Source
 from translate.corpus.lines import DAMAGED, cannot_read, read_lines, sample_lines
 from translate.errors import UserError
 from translate.files import sha256
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from datasets import Dataset
 import random
 
-from translate.config.data import MonoSource
+from translate.config.schema import MonoSource
 
 Pair = tuple[str, str]
 Record = tuple[str, object]  # its place for messages, and its columns

@@ -27,9 +27,8 @@ from typing import Any
 
 from pydantic import Field
 
-from translate.config.data import Section
 from translate.config.load import parse, put, read, setting, toml_tables, validated
-from translate.config.schema import ExperimentConfig
+from translate.config.schema import ExperimentConfig, Section
 from translate.errors import UserError
 
 Settings = dict[str, Any]  # by dotted key

@@ -10,9 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from transformer.config import ModelConfig
-from translate.config.data import DataConfig
-from translate.config.schema import ExperimentConfig
-from translate.corpus.manifest import plan as corpus_plan
+from translate.config.schema import DataConfig, ExperimentConfig
+from translate.corpus.prepare import plan as corpus_plan
 from translate.errors import UserError
 from translate.experiments.grid import Cell, Grid, slug
 from translate.experiments.records import digest

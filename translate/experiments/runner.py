@@ -217,11 +217,10 @@ def is_done(task: Task) -> bool:
 
 def _work(job: Job) -> None:
     # Imported late, so that a process that only waits or fails starts fast.
-    from translate.corpus.manifest import plan
-    from translate.corpus.prepare import Prepared
+    from translate.corpus.prepare import Prepared, plan
     from translate.evaluation.validation import greedy_bleu
     from translate.training.run import Run
-    from translate.training.session import train_experiment
+    from translate.training.train import train_experiment
 
     run, config = Run(Path(job.run)), parse(job.config, job.name)
     if not _is_trained(run):
@@ -270,11 +269,11 @@ def _model(run: "Run", average_last: int | None) -> "ModelFolder":
     from transformer import checkpoint_io
     from translate.machine import choose_device
     from translate.models.folder import ModelFolder
-    from translate.training import checkpoint
+    from translate.training import checkpoints
 
     model = ModelFolder.open(run.model, choose_device())
     if average_last is not None:
-        scheduled = checkpoint.scheduled(run.checkpoints)
+        scheduled = checkpoints.scheduled(run.checkpoints)
         if len(scheduled) < average_last:
             raise UserError(
                 f"training.average_last = {average_last}, but the run has {len(scheduled)} checkpoints to average; set "
@@ -292,7 +291,7 @@ def _perplexity(model: "ModelFolder", pairs: Pairs) -> float:
 
     from translate.corpus.batches import by_length, collate
     from translate.machine import choose_device
-    from translate.training.step import mean_nll
+    from translate.training.update import mean_nll
     from translate.training.validation import encode
 
     encoded, special = encode(pairs, model.tokenizer), model.model.config
@@ -308,8 +307,8 @@ def _score(job: Job, task: Task, model: "ModelFolder", perplexity: float, prepar
     """Translate and score all sets of a cell, and write its record."""
     from translate.evaluation.scores import score
     from translate.inference.translator import Translator
-    from translate.training.environment import environment as this_environment
     from translate.training.run import Run, load_json
+    from translate.training.run import environment as this_environment
 
     decoding = DecodingConfig(**task.decoding)
     translator = Translator(dataclasses.replace(model, spec=dataclasses.replace(model.spec, decoding=decoding)))
@@ -321,7 +320,7 @@ def _score(job: Job, task: Task, model: "ModelFolder", perplexity: float, prepar
         scores[name] = score(hypotheses, references, target=model.spec.target).as_dict()
         texts |= {f"{name}.hyp": hypotheses, f"{name}.ref": [" ".join(text.split("\n")) for text in references]}
     run = Run(Path(job.run))
-    manifest = load_json(run.manifest, so="it cannot be scored; remove the run")
+    manifest = load_json(run.manifest, consequence="it cannot be scored; remove the run")
     last = max((line for line in run.records() if "tokens" in line), key=lambda line: int(line["step"]))
     values = {
         **{"status": DONE, "scores": scores, "perplexity": perplexity, "parameters": manifest["parameters"]},

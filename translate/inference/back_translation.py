@@ -14,9 +14,8 @@ from pathlib import Path
 from tqdm import tqdm
 
 from transformer.search.sampling import Sampling
-from translate.config.data import DataConfig, MonoSource, Source
 from translate.config.decoding import TranslationOptions
-from translate.config.schema import ExperimentConfig
+from translate.config.schema import DataConfig, ExperimentConfig, MonoSource, Source
 from translate.corpus.lines import sample_lines
 from translate.corpus.sources import text_file
 from translate.errors import Say, UserError

@@ -18,25 +18,26 @@ from transformer.checkpoint_io import load_config
 from translate.config.load import parse
 from translate.errors import UserError
 from translate.files import sha256, write_text
-from translate.training import environment
 from translate.training.reproduction import verdict
-from translate.training.run import Record, Run, load_json, writing
+from translate.training.run import Record, Run, facts, load_json, writing
 
 CURVE = 12  # validations shown beside the best one
 
 _METRICS = {"bleu": "BLEU", "chrf": "chrF", "chrf++": "chrF++", "ter": "TER"}
-_SO = "there is no run card"
+_CONSEQUENCE = "there is no run card"
 
 
 def card(folder: Path) -> str:
-    """Return the page on a run directory; parts that the run does not have yet are left out.
+    """Return the page on a run directory; parts that the run does not have yet are skipped.
 
     Raises UserError if a file of the run is damaged or of another version.
     """
     try:
         return _page().render(_content(Run(folder)))
     except (jinja2.UndefinedError, KeyError, TypeError, ValueError, AttributeError, IndexError) as error:
-        raise UserError(f"{folder}: a file of the run is damaged or of another version, so {_SO}: {error!r}") from error
+        raise UserError(
+            f"{folder}: a file of the run is damaged or of another version, so {_CONSEQUENCE}: {error!r}"
+        ) from error
 
 
 def write(run: Run) -> None:
@@ -47,11 +48,11 @@ def write(run: Run) -> None:
 
 def _content(run: Run) -> dict[str, object]:
     """Return the variables of the page."""
-    config = parse(load_json(run.config, so=_SO), str(run.config))
-    manifest = load_json(run.manifest, so=_SO)
-    scores = load_json(run.scores, so=_SO) if run.scores.exists() else {}
+    config = parse(load_json(run.config, consequence=_CONSEQUENCE), str(run.config))
+    manifest = load_json(run.manifest, consequence=_CONSEQUENCE)
+    scores = load_json(run.scores, consequence=_CONSEQUENCE) if run.scores.exists() else {}
     records, starts = run.records(), manifest["starts"]
-    facts = [environment.facts(start) for start in starts]
+    environments = [facts(start) for start in starts]
     model = run.model / "model.safetensors"
     weights = sha256(model) if model.exists() else None
     return {
@@ -60,7 +61,9 @@ def _content(run: Run) -> dict[str, object]:
         "settings": _flat(config.model_dump(mode="json")),
         "chosen": _flat(config.model_dump(mode="json", exclude_defaults=True)),
         "manifest": manifest,
-        "comparison": verdict(load_json(run.reproduction, so=_SO)) if run.reproduction.exists() else None,
+        "comparison": verdict(load_json(run.reproduction, consequence=_CONSEQUENCE))
+        if run.reproduction.exists()
+        else None,
         "architecture": asdict(load_config(run.model)) if run.model.is_dir() else None,
         "weights": weights,
         "last": ChainMap(*reversed(records)),  # the newest value of each key
@@ -75,7 +78,9 @@ def _content(run: Run) -> dict[str, object]:
         "records": records,
         "starts": starts,
         "commands": dict.fromkeys(shlex.join(["translate", *start["command"][1:]]) for start in starts),
-        "environment": {name: dict.fromkeys(of.get(name, "unknown") for of in facts) for name in facts[-1]},
+        "environment": {
+            name: dict.fromkeys(of.get(name, "unknown") for of in environments) for name in environments[-1]
+        },
     }
 
 

@@ -1,4 +1,4 @@
-"""Data-parallel training: processes (ranks) that torchrun starts, each with its share of every update.
+"""Training by several processes (ranks) that torchrun starts, each with its share of every update.
 
     torchrun --nproc-per-node 2 -m translate train CONFIG
 
@@ -9,12 +9,15 @@ gradients are sums over tokens; they are summed over ranks and divided once. Ran
 Gradients are reduced after the backward passes, without `DistributedDataParallel`: it wraps `forward`, but training
 calls `encode` and `decode_states`; it averages, but we sum; and it needs the same number of backward passes on all
 ranks, which differs if one rank halves a batch to fit its memory.
+
+With FSDP2 the ranks divide parameters, gradients and Adam's moments, for models that do not fit on one GPU. Checkpoints
+and averages need the whole model and optimizer, which stay in main memory; updates and validations use a sharded copy.
+The two exchange their values before a save and after a load.
 """
 
-import itertools
+import copy
+import json
 import os
-import threading
-import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from datetime import timedelta
@@ -25,13 +28,16 @@ import torch
 import torch.distributed as dist
 from torch import Tensor
 
-from translate.errors import Say, UserError
+from transformer.model import Transformer
+from translate.config.schema import TrainingConfig
+from translate.errors import UserError
+from translate.machine import choose_device
+from translate.training.optimizer import new_optimizer
 
 BUCKET = 2**25  # gradient values in one message: large for the network, small beside the state of the model
-BEAT = 1.0  # seconds between heartbeats
-SUSPECT = 5  # own heartbeats without one of another rank after which a failed message is blamed on that rank
-SILENT = 45  # the same, after which a rank is lost even if no message fails: a power failure closes no connection
-PATIENCE = timedelta(days=30)  # timeout of messages; long, as other ranks wait while rank 0 prepares a corpus
+# A message that takes longer has failed; a machine without power closes no connection.
+TIMEOUT = timedelta(hours=1)
+PATIENCE = timedelta(days=30)  # the same while rank 0 alone works, for it may prepare a corpus
 
 T = TypeVar("T")
 
@@ -50,8 +56,9 @@ class Ranks:
         size: the number of processes.
     """
 
-    def __init__(self, rank: int = 0, size: int = 1, watch: "Watch | None" = None) -> None:
-        self.rank, self.size, self._watch = rank, size, watch
+    def __init__(self, rank: int = 0, size: int = 1, patient: "dist.ProcessGroup | None" = None) -> None:
+        self.rank, self.size = rank, size
+        self._patient = patient  # the group of the messages that wait for work of rank 0
 
     @property
     def is_first(self) -> bool:
@@ -62,11 +69,6 @@ class Ranks:
         """Seed the generators of every rank but the first; the numbers depend on seed, step and rank alone."""
         if not self.is_first:
             torch.manual_seed(int(np.random.SeedSequence([seed, step, self.rank]).generate_state(1, np.uint64)[0]))
-
-    def watch(self) -> None:
-        """Start sending heartbeats; end this process if another one sends none for long."""
-        if self._watch is not None:
-            self._watch.start()
 
     def sum(self, *values: float) -> list[float]:
         """Return the sum of each value over all ranks, in float64."""
@@ -102,7 +104,7 @@ class Ranks:
             self._together(lambda: dist.all_gather_object(found, value))
         return found
 
-    def first(self, act: Callable[[], T]) -> T:
+    def on_rank_0(self, act: Callable[[], T]) -> T:
         """Run `act` on rank 0 while the others wait, and return its result on all ranks.
 
         If it raises an exception, rank 0 raises it, and the others leave silently with SystemExit.
@@ -114,98 +116,34 @@ class Ranks:
             if self.is_first:
                 message = [act(), True]  # type: ignore[list-item]
         finally:
-            self._together(lambda: dist.broadcast_object_list(message, src=0, device=torch.device("cpu")))
+            self._together(
+                lambda: dist.broadcast_object_list(message, src=0, group=self._patient, device=torch.device("cpu"))
+            )
         if not message[1]:
             raise SystemExit(2)
         return message[0]  # type: ignore[return-value]
 
     def _together(self, send: Callable[[], object]) -> None:
-        """Exchange a message; RankLostError, with the number of the lost rank, if it fails."""
+        """Exchange a message; RankLostError if it fails."""
         try:
             send()
         except RuntimeError as error:  # the class of all errors of torch.distributed
-            raise RankLostError(_sentence(self._watch.suspects() if self._watch else [])) from error
+            raise RankLostError(
+                "another process was lost, so this one stops; restart with the same command and --resume"
+            ) from error
 
 
-ALONE = Ranks()
-
-
-class Watch:
-    """A thread that exchanges heartbeats with the other ranks through the run's store.
-
-    Under torchrun the store belongs to torchrun, so it outlives the ranks.
-
-    Args:
-        store: the key-value store of the run.
-        rank: the number of this process.
-        size: the number of processes.
-        say: receives a message before the thread ends the process.
-    """
-
-    def __init__(self, store: "dist.Store", rank: int, size: int, say: Say) -> None:  # type: ignore[name-defined]
-        self._store, self._say = store.clone(), say  # its own connection: the other may be busy
-        self._key, self._others = f"alive/{rank}", [other for other in range(size) if other != rank]
-        self._heard: dict[int, bytes] = {}  # last heartbeat of each other rank
-        # Own heartbeats since then; a clock would also count a pause of this process, as by Ctrl-Z.
-        self._missed = dict.fromkeys(self._others, 0)
-        self._stop = threading.Event()
-        self._thread = threading.Thread(target=self._run, name="ranks", daemon=True)
-
-    def start(self) -> None:
-        """Send the first heartbeat, wait for those of the others, and start the thread."""
-        self._store.set(self._key, "0")
-        self._heard = {rank: self._store.get(f"alive/{rank}") for rank in self._others}
-        self._thread.start()
-
-    def stop(self) -> None:
-        """Stop the thread; the others must know that this process ends."""
-        self._stop.set()
-        if self._thread.is_alive():
-            self._thread.join()
-
-    def silent(self, beats: int) -> list[int]:
-        """Return the ranks without a heartbeat during the last `beats` of this one."""
-        return [rank for rank, missed in self._missed.items() if missed > beats]
-
-    def suspects(self) -> list[int]:
-        """Return the ranks to blame for a failed message: wait until heartbeats are missing, or give up."""
-        deadline = time.monotonic() + 3 * SUSPECT * BEAT
-        while self._thread.is_alive() and not self.silent(SUSPECT) and time.monotonic() < deadline:
-            time.sleep(BEAT / 4)
-        return self.silent(SUSPECT)
-
-    def _run(self) -> None:
-        for beat in itertools.count(1):
-            if self._stop.wait(BEAT):
-                return
-            try:
-                self._store.set(self._key, str(beat))
-                self._listen()
-            except RuntimeError:  # the process that holds the store has ended
-                self._missed = {0: SILENT + 1}
-            if lost := self.silent(SILENT):
-                self._say(_sentence(lost))
-                # The main thread waits for an answer that will not come, and no exception can reach it there.
-                os._exit(1)
-
-    def _listen(self) -> None:
-        signs = self._store.multi_get([f"alive/{rank}" for rank in self._others])
-        for rank, sign in zip(self._others, signs, strict=True):
-            self._missed[rank] = self._missed[rank] + 1 if sign == self._heard[rank] else 0
-            self._heard[rank] = sign
+SINGLE_PROCESS = Ranks()
 
 
 @contextmanager
-def joined(say: Say) -> Iterator[Ranks]:
+def joined() -> Iterator[Ranks]:
     """Yield the ranks that torchrun started, or this process alone, and set the CUDA device of this process.
-
-    Args:
-        say: receives messages of the heartbeat thread.
 
     Raises UserError if there are fewer devices than processes.
     """
     if "RANK" not in os.environ or int(os.environ.get("WORLD_SIZE", "1")) == 1:
-        yield ALONE
+        yield SINGLE_PROCESS
         return
     from torch.distributed.rendezvous import rendezvous
 
@@ -214,14 +152,10 @@ def joined(say: Say) -> Iterator[Ranks]:
     # Restarted processes meet in the store of those before them.
     attempt = os.environ.get("TORCHELASTIC_RESTART_COUNT", "0")
     store = dist.PrefixStore(f"attempt-{attempt}", store)  # type: ignore[attr-defined]
-    dist.init_process_group(backend, store=store, rank=rank, world_size=size, timeout=PATIENCE)
-    watch = Watch(store, rank, size, say)
-    try:
-        ranks = Ranks(rank, size, watch)
-        yield ranks
-        ranks.sum(0.0)  # wait for all, as a rank that has left counts as lost
-    finally:
-        watch.stop()
+    dist.init_process_group(backend, store=store, rank=rank, world_size=size, timeout=TIMEOUT)
+    ranks = Ranks(rank, size, dist.new_group(timeout=PATIENCE, backend="gloo"))
+    yield ranks
+    ranks.sum(0.0)  # wait for all, as a rank that has left counts as lost
     dist.destroy_process_group()
 
 
@@ -256,8 +190,127 @@ def full(tensor: Tensor) -> Tensor:
     return tensor if whole is None else whole()
 
 
-def _sentence(lost: list[int]) -> str:
-    """Return the message about lost ranks."""
-    names = " and ".join(f"rank {rank}" for rank in lost) or "another rank"
-    verb = "were" if len(lost) > 1 else "was"
-    return f"{names} {verb} lost, so this one stops; restart with the same command and --resume"
+class Replica:
+    """The model and the optimizer that updates work on; each rank holds all of both.
+
+    Attributes:
+        model, optimizer: what updates work on.
+        device: the device of the model.
+        is_sharded: whether each rank holds a part only.
+    """
+
+    is_sharded = False
+
+    def __init__(self, model: Transformer, optimizer: torch.optim.Optimizer) -> None:
+        self.model, self.optimizer = model, optimizer
+        self.device = next(model.parameters()).device
+
+    def gather(self) -> None:
+        """Bring the whole model and optimizer up to date; all ranks call this together."""
+
+    def scatter(self, *, moments: bool = True) -> None:
+        """Take over the values of the whole model, and Adam's `moments`; all ranks call this together."""
+
+    @contextmanager
+    def evaluating(self) -> Iterator[Transformer]:
+        """Yield the model in eval mode; all ranks call this together and make the same number of forward passes."""
+        yield self.model.eval()
+
+
+class Shards(Replica):
+    """A sharded copy of a model: a rank holds a part of each tensor, and layers are assembled while they compute.
+
+    Args:
+        model, optimizer: the whole ones, on the CPU. After `gather` all ranks have the parameters, and rank 0 alone the
+            moments.
+        make_optimizer: makes an optimizer for the sharded copy.
+        device: the device of the sharded copy.
+    """
+
+    is_sharded = True
+
+    def __init__(
+        self,
+        model: Transformer,
+        optimizer: torch.optim.Optimizer,
+        make_optimizer: Callable[[Transformer], torch.optim.Optimizer],
+        device: torch.device,
+    ) -> None:
+        from torch.distributed import get_rank
+        from torch.distributed.device_mesh import init_device_mesh
+        from torch.distributed.fsdp import FSDPModule, fully_shard, register_fsdp_forward_method
+
+        if not hasattr(FSDPModule, "set_force_sum_reduction_for_comms"):
+            raise UserError(
+                'training.parallel = "fsdp" needs PyTorch 2.11 or newer; upgrade it, or set training.parallel = "ddp"'
+            )
+        self._whole, self._whole_optimizer, self._keeps_moments = model, optimizer, get_rank() == 0
+        sharded = copy.deepcopy(model)  # not moved as a whole: `fully_shard` moves and divides one layer after another
+        mesh = init_device_mesh(device.type, (torch.distributed.get_world_size(),))
+        for module in (*sharded.encoder, *sharded.decoder, sharded):
+            part = fully_shard(module, mesh=mesh)
+            # Sums, as the loss is divided by the tokens of all ranks already. Gloo has no other reduction.
+            part.set_gradient_divide_factor(1.0)
+            part.set_force_sum_reduction_for_comms(True)
+        for name in ("encode", "decode_states"):  # training calls these and not `forward`
+            register_fsdp_forward_method(sharded, name)
+        self.model, self.optimizer, self.device = sharded, make_optimizer(sharded), device
+
+    def gather(self) -> None:
+        """Bring the whole model up to date, and on rank 0 the whole optimizer too."""
+        for whole, part in zip(self._whole.parameters(), self.model.parameters(), strict=True):
+            whole.data.copy_(full(part.detach()))
+            moments = {name: full(value).to(whole.device) for name, value in self.optimizer.state.get(part, {}).items()}
+            if self._keeps_moments:
+                self._whole_optimizer.state[whole] = moments
+
+    def scatter(self, *, moments: bool = True) -> None:
+        """Take over the parameters of rank 0, and the moments, which all ranks must hold."""
+        from torch.distributed.tensor import DTensor, distribute_tensor
+
+        for whole, part in zip(self._whole.parameters(), self.model.parameters(), strict=True):
+            assert isinstance(part, DTensor)
+            mesh, placements = part.device_mesh, part.placements
+
+            def divide(value: Tensor) -> DTensor:
+                return distribute_tensor(value.detach().to(self.device), mesh, placements)  # noqa: B023
+
+            part.to_local().detach().copy_(divide(whole).to_local())
+            if moments:
+                self.optimizer.state[part] = {
+                    name: divide(value) if value.shape == whole.shape else value.clone()
+                    for name, value in self._whole_optimizer.state.get(whole, {}).items()
+                }
+
+    @contextmanager
+    def evaluating(self) -> Iterator[Transformer]:
+        """Yield the sharded model in eval mode; it is divided again afterwards."""
+        yield self.model.eval()
+        # Without a backward pass the parameters outside of layers stay assembled.
+        self.model.reshard()  # type: ignore[operator]
+
+
+def replica_of(model: Transformer, optimizer: torch.optim.Optimizer, config: TrainingConfig, ranks: Ranks) -> Replica:
+    """Return what updates work on: the model itself, or with FSDP a sharded copy.
+
+    Args:
+        model, optimizer: the whole ones.
+        config: the section [training].
+        ranks: the processes that train together; a single process never divides its model.
+
+    Raises UserError for settings that need the whole model on every rank.
+    """
+    if config.parallel == "ddp" or ranks.size == 1:
+        return Replica(model, optimizer)
+    conflicts = {
+        "ema": config.ema is not None,
+        "best_by": config.best_by == "bleu",
+        "optimizer": config.optimizer == "muon",
+    }
+    for key, is_one in conflicts.items():
+        if is_one:
+            raise UserError(
+                f"training.{key} = {json.dumps(getattr(config, key))} needs the whole model on every process; set "
+                'training.parallel = "ddp", or change the key'
+            )
+    return Shards(model, optimizer, lambda sharded: new_optimizer(sharded, config), choose_device())

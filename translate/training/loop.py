@@ -1,48 +1,60 @@
-"""The training loop: updates, validations and checkpoints, and the final model."""
+"""The training loop: updates, validations and checkpoints, and the final model.
 
+`Trainer` runs the loop. `Schedule` has the steps at which it validates, saves and ends, and `BatchFeed` its batches.
+"""
+
+import math
+import queue
+import signal
+import threading
 import time
-from contextlib import nullcontext
-from dataclasses import dataclass
+from collections.abc import Callable, Generator, Iterator
+from contextlib import AbstractContextManager, closing, contextmanager, nullcontext, suppress
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import NoReturn
+from types import FrameType
+from typing import NoReturn, TypeVar, cast
 
+import numpy as np
 import torch
 
+from transformer.config import ModelConfig
 from transformer.model import Transformer
+from transformer.schedule import cooldown, inverse_sqrt_lr, noam_lr
 from translate.config.schema import TrainingConfig
-from translate.corpus.batches import Batch, width
-from translate.corpus.manifest import Mixture
-from translate.corpus.prepare import Prepared
-from translate.errors import Say, UserError
+from translate.corpus.batches import Batch, Index, Position, Sampler, collate, largest, width
+from translate.corpus.prepare import EncodedPairs, Mixture, Prepared
+from translate.corpus.tokenizer import SubwordDropout
+from translate.errors import Say, Terminated, UserError
 from translate.machine import relieve_memory
 from translate.models import folder as model_folder
 from translate.models.folder import TranslationSpec, write_model
-from translate.training.batch_feed import BatchFeed
-from translate.training.checkpoint import TrainState, name_of
-from translate.training.checkpoint_manager import CheckpointManager
-from translate.training.data_files import Watched, change_message
-from translate.training.diagnosis import (
-    check_positions,
+from translate.training.checkpoints import CheckpointManager, TrainState, name_of
+from translate.training.distributed import SINGLE_PROCESS, Ranks, replica_of
+from translate.training.optimizer import Ema, new_optimizer
+from translate.training.parent import Parent
+from translate.training.reporting import (
+    ADVICE,
+    MAX_SKIPPED,
+    Interval,
+    Reporter,
+    guessing_warning,
     length_warning,
+    rate_warning,
+    skip_warning,
     source_warning,
     unknown_warning,
     warmup_warning,
 )
-from translate.training.distributed import ALONE, Ranks
-from translate.training.divergence import broken_message, failure, guessing_warning, has_finite_parameters, skip_warning
-from translate.training.ema import Ema
-from translate.training.memory import OomSplitter
-from translate.training.parent import Parent
-from translate.training.preflight import preflight
-from translate.training.reporting import Reporter
 from translate.training.run import Run
-from translate.training.schedule import Schedule
-from translate.training.sharding import replica_of
-from translate.training.signals import interruption, stop_signals
-from translate.training.speed import Speed, update_flops
-from translate.training.step import StepStats, Updater, new_optimizer
+from translate.training.update import Lengths, OomSplitter, StepStats, Updater, sentence_lengths, update_flops
 from translate.training.validation import ScoreBleu, Scores, Validator
+
+Handler = Callable[[int, FrameType | None], None]
+T = TypeVar("T")
+
+AHEAD = 2  # updates whose batches are made while one is computed
 
 
 @dataclass
@@ -73,7 +85,7 @@ class Trainer:
     score_bleu: ScoreBleu | None
     say: Say
     peak: float
-    ranks: Ranks = ALONE
+    ranks: Ranks = SINGLE_PROCESS
     mixture: Mixture = Mixture()
     parent: Parent | None = None
 
@@ -86,8 +98,13 @@ class Trainer:
         # Sharded ranks exchange parameters in every layer of every batch, so no rank can split a batch on its own.
         self.splitter = None if self.replica.is_sharded else OomSplitter(model.config.pad, self.say)
         self.updater = Updater(
-            *(self.replica.model, self.replica.optimizer, config.label_smoothing, self.dtype),
-            *(config.clip_norm, self.splitter, self.ranks),
+            self.replica.model,
+            self.replica.optimizer,
+            config.label_smoothing,
+            self.dtype,
+            config.clip_norm,
+            self.splitter,
+            self.ranks,
         )
         self.ema = None if config.ema is None else Ema(model, config.ema)
         self.feed = BatchFeed(self.prepared, config, model.config, self.replica.device, self.ranks, self.mixture)
@@ -101,48 +118,57 @@ class Trainer:
         self.validator = Validator(
             self.prepared, config, self.feed.collate, self.dtype, score_bleu, self.ranks, self.splitter
         )
-        self.checkpoints = CheckpointManager(self.run, config, self.schedule, self.ranks, self.say)
-        self.reporter = Reporter(self.run, self.say, config.log_every, is_first=self.ranks.is_first)
+        self.checkpoints = CheckpointManager(self.run, config, self.ranks, self.say)
+        self.reporter = Reporter(self.run, self.say, is_first=self.ranks.is_first)
         self._clock = 0.0  # seconds; set when training begins
+        self._n_skipped = 0  # updates in a row
+        self._interval = Interval()
+        self._uncounted: list[Lengths] = []  # of the batches whose operations are not in a sum yet
         self._new_flops = 0  # of this rank since the last save
-        self._n_skipped, self._speed = 0, Speed(self.peak)  # skipped updates in a row
-        self._files = Watched(self.prepared.folder, self.prepared.manifest["files"])
         check_positions(model.config, width(config.max_tokens))
 
     def resume(self) -> None:
         """Continue from the newest undamaged checkpoint, if there is one."""
         folder, self.state = self.checkpoints.restore(self.model, self.optimizer)
-        if self.ema and folder:
+        self.schedule.resume_from(self.state)
+        has_ended = self.schedule.has_ended(self.state)
+        self.ranks.on_rank_0(lambda: self.run.forget_after(self.state.step, end=has_ended))
+        if folder is None:
+            return
+        if self.ema:
             self.ema.load(folder / "ema.safetensors")
+        if self.ranks.is_first and not has_ended and (message := rate_warning(self.run.records(), self.schedule.lr)):
+            self.say(f"warning: {message}")
 
     def train(self) -> None:
         """Update until the schedule ends, then make the final model."""
         self._begin()
         updates = self.feed.updates(self.state.position)
-        signals = stop_signals(self.say, self.ranks.size == 1)
-        with signals as stop, self.reporter.progress(self.state, self.schedule.last_step):
+        stopping = stop_signals(self.say, self.ranks.size == 1)
+        progress = self.reporter.progress(self.state, self.schedule.last_step)
+        with closing(updates), stopping as signals, progress as bar:
             while not self.schedule.has_ended(self.state):
                 micro_batches, self.state.position = next(updates)
                 stats = self._update(micro_batches)
                 self._tick()
-                self.reporter.update(self.state, stats, self._speed, self.schedule)
+                bar.update()
+                if self.state.step % self.config.log_every == 0 or self.state.step == self.schedule.last_step:
+                    self._report(stats)
                 self._validate_and_save()
                 self._tick()
-                if message := failure(self._n_skipped):
-                    self._fail(f"{self.run.folder}: {message}")
+                if self._n_skipped >= MAX_SKIPPED:
+                    self._fail(self._n_skipped)
                 # Clocks and signals differ between ranks, but all ranks must decide the same.
-                due = self.checkpoints.is_due(self.state, stopping=(stopped := bool(stop)))
-                stopping, saving = self.ranks.any(stopped, due)
-                if saving:
-                    self._save(scheduled=False)
-                if stopping:
-                    raise interruption(stop)
+                stop, save = self.ranks.any(bool(signals), self._save_is_due())
+                if stop or save:
+                    self._save_once()
+                if stop:
+                    raise interruption(signals)
         self._finish()
 
     def _begin(self) -> None:
         self.ranks.copy_from_first(self.model.parameters())
         self.replica.scatter()
-        preflight(self)
         if self.config.tensorboard:
             self.reporter.open_tensorboard()
         self._warn_at_start()
@@ -153,8 +179,9 @@ class Trainer:
         config, train, say = self.config, self.prepared.train, partial(self.reporter.warn, self.state)
         say("warm-up", warmup_warning(self.schedule.last_step, config.warmup_steps))
         say("too long", length_warning(self.feed.sampler.n_too_long, train.n_pairs, config.max_tokens))
-        for about, message in self.validator.warnings.items():
-            say(about, message)
+        n_too_long, pairs = self.validator.n_too_long, self.validator.pairs
+        say("validation too long", length_warning(n_too_long, pairs.n_pairs, config.max_tokens, "validation "))
+        say("unknown validation", unknown_warning("validation", pairs, self.prepared.tokenizer.unk))
         if "unknown training" not in self.state.warned:  # counting takes time
             say("unknown training", unknown_warning("training", train, self.prepared.tokenizer.unk))
         if self.score_bleu and self.replica.is_sharded:
@@ -168,32 +195,48 @@ class Trainer:
 
     def _update(self, micro_batches: list[Batch]) -> StepStats:
         self.replica.model.train()
-        flops = update_flops(self.model.config, micro_batches)
         start = time.monotonic()
         stats = self.updater.step(micro_batches, self.schedule.lr(self.state.step + 1))
-        self._speed.add(stats.n_tokens, flops, time.monotonic() - start)
-        self._new_flops += flops
+        self._interval.seconds += time.monotonic() - start
+        self._interval.tokens += stats.n_tokens
+        self._uncounted += [sentence_lengths(batch, self.model.config.pad) for batch in micro_batches]
         self.state.step += 1
         self.state.n_batches += self.feed.batches_per_update
         self.state.n_tokens += stats.n_tokens
         self.state.n_skipped += not stats.finite
         self._n_skipped = 0 if stats.finite else self._n_skipped + 1
         if not stats.finite:
-            self.reporter.warn(self.state, "update left out", skip_warning(self.state.step))
+            self.reporter.warn(self.state, "update skipped", skip_warning(self.state.step))
         elif self.ema:
             self.ema.update(self.model, self.state.step)
         return stats
 
+    def _report(self, stats: StepStats) -> None:
+        """Log the last update, with the speed since the line before."""
+        self._count_flops()
+        self.reporter.update(self.state, stats, self.schedule.lr(self.state.step), self._interval.speed(self.peak))
+        self._interval = Interval()
+
+    def _count_flops(self) -> None:
+        """Add up the operations of the updates since the last call."""
+        flops = update_flops(self.model.config, self._uncounted)
+        self._uncounted.clear()
+        self._interval.flops += flops
+        self._new_flops += flops
+
     def _validate_and_save(self) -> None:
-        """Validate and save if the schedule says so, or if the model is the best so far; then stop if data changed."""
-        if validates := self.schedule.validates(self.state.step):
+        """Validate and save if the schedule says so, or if the model is the best so far."""
+        if self.schedule.validates(self.state.step):
             self._validate()
             relieve_memory()
         scheduled = self.schedule.saves(self.state)
         if scheduled or self.state.best_step == self.state.step:
             self._save(scheduled=scheduled)
-        if validates and (changed := self.ranks.first(self._files.changed)):
-            self._fail(change_message(changed, self.run.folder, self.state.step))
+
+    def _save_is_due(self) -> bool:
+        """Return whether the last save is older than `save_minutes`."""
+        minutes = self.config.save_minutes
+        return minutes > 0 and self.state.seconds - self.checkpoints.saved_seconds > 60 * minutes
 
     def _validate(self) -> None:
         scores, state = self._scores(), self.state
@@ -215,13 +258,23 @@ class Trainer:
         self.replica.gather()
         (broken,) = self.ranks.any(not has_finite_parameters(self.model))
         if broken:
-            raise UserError(broken_message(self.run.folder, self.state.step, self.checkpoints.saved_step))
+            raise UserError(
+                f"{self.run.folder}: parameters are no longer finite at step {self.state.step:,}, so nothing is saved "
+                f"beyond step {self.checkpoints.saved_step:,}; {ADVICE}"
+            )
+        self._count_flops()
         (flops,), self._new_flops = self.ranks.sum(self._new_flops), 0
         self.state.n_flops += int(flops)
         # Logged first, so that after a kill every checkpoint has its line.
         line = {"folder": name_of(self.state.step), **self.state.totals}
         self.reporter.log(self.state, "checkpoint", line, durable=True)
-        self.checkpoints.save(self.state, self._write_weights, self.optimizer, scheduled=scheduled)
+        at_end = scheduled and self.state.step % self.schedule.save_every != 0
+        self.checkpoints.save(self.state, self._write_weights, self.optimizer, scheduled=scheduled, at_end=at_end)
+
+    def _save_once(self) -> None:
+        """Save outside the schedule, unless this step is saved."""
+        if self.checkpoints.saved_step < self.state.step:
+            self._save(scheduled=False)
 
     def _write_weights(self, folder: Path) -> None:
         """Write a model folder, and the moving average if there is one."""
@@ -231,11 +284,11 @@ class Trainer:
 
     def _finish(self) -> None:
         """Average the last scheduled checkpoints (6.1), or what the configuration asks for, and score the result."""
-        steps = self.ranks.first(lambda: _load_final(self))
+        steps = self.ranks.on_rank_0(self._load_final)
         self.ranks.copy_from_first(self.model.parameters())
         self.replica.scatter(moments=False)
         scores = self._scores(averaged=False)
-        self.ranks.first(
+        self.ranks.on_rank_0(
             lambda: model_folder.save(self.model, self.prepared.tokenizer, self.spec, self.run.model, replace=True)
         )
         self.reporter.scores(self.state, "final", scores, {"averaged": steps, **self.state.totals})
@@ -245,23 +298,268 @@ class Trainer:
             self.reporter.log(self.state, "memory", {"halved": n_splits})
             self.say(f"{n_splits:,} times a batch did not fit into memory and was halved")
 
-    def _fail(self, message: str) -> NoReturn:
-        """Save the state, unless it is saved, and raise UserError."""
-        if self.checkpoints.saved_step < self.state.step:
-            self._save(scheduled=False)
-        raise UserError(message)
+    def _load_final(self) -> list[int]:
+        """Load the weights of the final model; return the steps of its checkpoints."""
+        steps = self.checkpoints.load_final(self.model, self.state)
+        if self.config.parent_share:
+            assert self.parent is not None  # `train_experiment` refuses such a run
+            self.parent.mix_into(self.model, self.config.parent_share)
+        return steps
+
+    def _fail(self, n_skipped: int) -> NoReturn:
+        """Save the state, and raise UserError as the last `n_skipped` updates were skipped."""
+        self._save_once()
+        raise UserError(
+            f"{self.run.folder}: loss or gradient was not finite in {n_skipped} updates in a row; state is saved; "
+            f"{ADVICE}"
+        )
 
 
-def _load_final(trainer: Trainer) -> list[int]:
-    """Load the weights of the final model; return the steps of its checkpoints."""
-    steps = trainer.checkpoints.load_final(trainer.model, trainer.state)
-    if trainer.config.parent_share:
-        assert trainer.parent is not None  # `session.train` refuses such a run
-        trainer.parent.mix_into(trainer.model, trainer.config.parent_share)
-    return steps
+def check_positions(config: ModelConfig, longest: int) -> None:
+    """Raise UserError if the model has fewer learned positions than the longest sentence may need."""
+    if config.positions == "learned" and config.max_length < longest:
+        raise UserError(
+            f"model.max_length = {config.max_length} is too small for sentences of up to {longest} tokens, which "
+            "training.max_tokens allows; raise it, or lower training.max_tokens"
+        )
+
+
+def has_finite_parameters(model: torch.nn.Module) -> bool:
+    """Return whether all parameters are finite; otherwise every later loss is NaN."""
+    return bool(torch.stack([parameter.detach().isfinite().all() for parameter in model.parameters()]).all())
 
 
 def _parts(steps: list[int], config: TrainingConfig) -> str:
     """Return what the final model is made of."""
     parent = f" and the parent, with interpolation weight {config.parent_share}" if config.parent_share else ""
     return f"the checkpoints of steps {', '.join(f'{step:,}' for step in steps)}{parent}"
+
+
+class Schedule:
+    """The steps of one run; `resume_from` adapts them to the updates before a resume.
+
+    Args:
+        config: the section [training].
+        d_model: width of the model, for the paper's learning rate (5.3).
+        n_batches: returns the number of micro-batches in the first epochs of a run, as many as its argument says.
+        batches_per_update: micro-batches in an update, over all ranks.
+
+    Attributes:
+        last_step: the step at which the run ends at the latest.
+        valid_every: steps between validations.
+        save_every: steps between scheduled checkpoints.
+
+    Raises UserError if the section names no end.
+    """
+
+    def __init__(
+        self, config: TrainingConfig, *, d_model: int, n_batches: Callable[[int], int], batches_per_update: int
+    ) -> None:
+        self._config, self._d_model = config, d_model
+        self._n_batches = n_batches(config.max_epochs) if config.max_epochs else 0
+        self._batches_per_update = batches_per_update
+        if not (config.max_steps or config.max_epochs):
+            raise UserError("training has no end: set training.max_steps or training.max_epochs")
+        self.resume_from(TrainState())
+        self.valid_every = config.valid_every or max(1, n_batches(1) // batches_per_update)
+        self.save_every = config.save_every or self.valid_every
+
+    def resume_from(self, state: TrainState) -> None:
+        """Set `last_step` for the updates after `state`; those before may have had other numbers of batches."""
+        config, ends = self._config, []
+        if config.max_steps:
+            ends.append(config.max_steps)
+        if config.max_epochs:
+            # Updates cross the ends of epochs, so only the total is rounded.
+            n_left = self._n_batches - state.n_batches
+            ends.append(state.step + math.ceil(n_left / self._batches_per_update))
+        self.last_step = min(ends)
+
+    def lr(self, step: int) -> float:
+        """Return the learning rate of 5.3, with the peak and the cooldown of the configuration if it sets them."""
+        warmup_steps = self._config.warmup_steps
+        factor = cooldown(step, last_step=self.last_step, share=self._config.cooldown)
+        if self._config.lr is None:
+            return factor * noam_lr(step, d_model=self._d_model, warmup_steps=warmup_steps)
+        return factor * inverse_sqrt_lr(step, peak=self._config.lr, warmup_steps=warmup_steps)
+
+    def has_ended(self, state: TrainState) -> bool:
+        """Return whether the last step is reached, or patience is exhausted."""
+        patience = self._config.patience
+        return state.step >= self.last_step or (patience is not None and state.stale_validations >= patience)
+
+    def validates(self, step: int) -> bool:
+        """Return whether the run validates after this step."""
+        return step % self.valid_every == 0
+
+    def saves(self, state: TrainState) -> bool:
+        """Return whether a scheduled checkpoint is due."""
+        return state.step % self.save_every == 0 or self.has_ended(state)
+
+
+class BatchFeed:
+    """The micro-batches of this rank's updates, on its device.
+
+    Args:
+        prepared: the corpus.
+        config: the section [training].
+        model: gives the special tokens and the size of the vocabulary.
+        device: of the batches.
+        ranks: the processes that train together.
+        mixture: the weights of the sources.
+
+    Attributes:
+        sampler: the order of all batches, the same on all ranks.
+        batches_per_update: micro-batches in an update, over all ranks.
+    """
+
+    def __init__(
+        self,
+        prepared: Prepared,
+        config: TrainingConfig,
+        model: ModelConfig,
+        device: torch.device,
+        ranks: Ranks,
+        mixture: Mixture,
+    ) -> None:
+        self._prepared, self._model, self._device, self._ranks = prepared, model, device, ranks
+        self.batches_per_update = config.accumulate * ranks.size
+        self.sampler = Sampler(prepared.train, config.batch_tokens, config.max_tokens, config.seed, mixture)
+        rate = config.subword_dropout
+        self._dropout = SubwordDropout(prepared.tokenizer, rate, config.max_tokens) if rate else None
+
+    def updates(self, position: Position) -> Generator[tuple[list[Batch], Position]]:
+        """Yield this rank's micro-batches of each update, and the position after it; batches go to ranks in turn.
+
+        A thread makes the next ones in the meantime.
+        """
+        return prefetched(self._updates(position), AHEAD)
+
+    def _updates(self, position: Position) -> Iterator[tuple[list[Batch], Position]]:
+        stream = self.sampler.stream(position)
+        while True:
+            group = []
+            for i in range(self.batches_per_update):
+                index, position = next(stream)
+                if i % self._ranks.size == self._ranks.rank:
+                    group.append(self._training_batch(index, position))
+            yield group, position
+
+    def _training_batch(self, index: Index, position: Position) -> Batch:
+        """Return the training pairs in `index` as a batch, with subword dropout if it is on.
+
+        Args:
+            index: the pairs.
+            position: the sampler's, which together with the seed determines the dropout.
+        """
+        pairs = self._prepared.train
+        if self._dropout is not None:
+            rng = np.random.default_rng([self.sampler.seed, *position])
+            sides = [[self._dropout(side(int(i)), rng).tolist() for i in index] for side in (pairs.src, pairs.tgt)]
+            pairs, index = EncodedPairs.of(*sides), np.arange(len(index))
+        return self.collate(pairs, index)
+
+    def largest(self, epoch: int) -> Batch:
+        """Return the batch of an epoch that needs the most memory."""
+        return self.collate(self._prepared.train, largest(self._prepared.train, self.sampler.batches(epoch)))
+
+    def collate(self, pairs: EncodedPairs, index: Index) -> Batch:
+        """Return the pairs in `index` as a batch on the device; UserError if a token id is beyond the vocabulary."""
+        model = self._model
+        batch = collate(pairs, index, pad=model.pad, bos=model.bos, eos=model.eos)
+        highest = max(int(batch.src.max()), int(batch.tgt_out.max()))
+        if highest >= model.vocab_size:
+            raise UserError(
+                f"{self._prepared.folder}: holds the token id {highest}, but the model has {model.vocab_size} tokens; "
+                "the corpus is damaged or of another tokenizer: run `translate prepare` again"
+            )
+        if self._device.type == "cuda":  # from pinned memory, batches are copied while the device computes
+            src, tgt_in, tgt_out = (side.pin_memory() for side in (batch.src, batch.tgt_in, batch.tgt_out))
+            batch = replace(batch, src=src, tgt_in=tgt_in, tgt_out=tgt_out)
+        return batch.to(self._device)
+
+
+def prefetched(items: Iterator[T], n: int) -> Generator[T]:
+    """Yield the items in their order, while a thread makes up to `n` of them ahead.
+
+    What `items` raises is raised at its place. Closing the generator ends the thread.
+    """
+    made: queue.Queue[tuple[T | None, BaseException | None]] = queue.Queue(n)
+    closed = threading.Event()
+
+    def put(item: T | None, error: BaseException | None) -> None:
+        while not closed.is_set():
+            with suppress(queue.Full):
+                made.put((item, error), timeout=0.1)
+                return
+
+    def make() -> None:
+        try:
+            while not closed.is_set():
+                put(next(items), None)
+        except BaseException as error:  # noqa: BLE001 -- raised again in the other thread
+            put(None, error)
+
+    thread = threading.Thread(target=make, name="batches", daemon=True)
+    thread.start()
+    try:
+        while True:
+            item, error = made.get()
+            if isinstance(error, StopIteration):
+                return
+            if error is not None:
+                raise error
+            yield cast(T, item)
+    finally:
+        closed.set()
+        thread.join()
+
+
+def terminable() -> AbstractContextManager[None]:
+    """Return a context in which SIGTERM raises Terminated, so that cleanup and messages work as with Ctrl-C."""
+
+    def handle(number: int, frame: FrameType | None) -> None:
+        raise Terminated
+
+    return _handled_by(handle, signal.SIGTERM)
+
+
+@contextmanager
+def stop_signals(say: Say, single: bool) -> Iterator[list[int]]:
+    """Yield a list that collects Ctrl-C and SIGTERM, so that the current step can be finished and saved.
+
+    Args:
+        say: receives a message at the first signal.
+        single: whether a second signal ends the process at once. Under torchrun it must not, as torchrun sends signals
+            to ranks that have received them already.
+    """
+    received: list[int] = []
+
+    def handle(number: int, frame: FrameType | None) -> None:
+        if received and single:
+            raise interruption([number])
+        if not received:
+            say("finishing this step, then saving" + ("; Ctrl-C again stops at once" if single else ""))
+        received.append(number)
+
+    with _handled_by(handle, signal.SIGINT, signal.SIGTERM):
+        yield received
+
+
+def interruption(received: list[int]) -> KeyboardInterrupt:
+    """Return the exception for these signals, or for a signal to another process of the run if there are none."""
+    return Terminated() if signal.SIGTERM in received else KeyboardInterrupt()
+
+
+@contextmanager
+def _handled_by(handle: Handler, *numbers: signal.Signals) -> Iterator[None]:
+    try:
+        before = {number: signal.signal(number, handle) for number in numbers}
+    except ValueError:  # not in the main thread, which alone can set handlers
+        yield
+        return
+    try:
+        yield
+    finally:
+        for number, old in before.items():
+            signal.signal(number, old)

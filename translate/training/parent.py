@@ -6,8 +6,6 @@ import shutil
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
-import torch
-
 from transformer.checkpoint_io import load_config, load_tensors, load_weights
 from transformer.config import ModelConfig
 from transformer.model import Transformer
@@ -18,8 +16,7 @@ from translate.files import new_folder, sha256
 from translate.models import folder as model_folder
 from translate.models import registry
 from translate.models.folder import ModelFolder, TranslationSpec
-from translate.training import checkpoint
-from translate.training.growth import grow, may_grow
+from translate.training import checkpoints
 from translate.training.run import Record, Run, writing
 
 _FILES = {"weights_sha256": "model.safetensors", "tokenizer_sha256": "tokenizer.model"}
@@ -67,13 +64,10 @@ class Parent:
         """Return the tokenizer that the corpus must be prepared with."""
         return Tokenizer.load(self.folder / "tokenizer.model")
 
-    def give_weights(self, model: Transformer) -> None:
-        """Copy the weights into a model of the same architecture, or grow them into a larger one."""
-        path, stored = self.folder / "model.safetensors", load_config(self.folder)
-        tensors = load_tensors(path)
-        with torch.random.fork_rng(devices=[]):  # checking the file must not change what training draws
-            load_weights(Transformer(stored), tensors, path)
-        model.load_state_dict(grow(tensors, model.state_dict(), stored, model.config))
+    def load_into(self, model: Transformer) -> None:
+        """Copy the weights into a model of the same architecture."""
+        path = self.folder / "model.safetensors"
+        load_weights(model, load_tensors(path), path)
 
     def kept_in(self, run: Run) -> "Parent":
         """Return a copy of this model in the run directory, made if needed, for the end of the run.
@@ -94,7 +88,7 @@ class Parent:
         """
         self._require_recorded()
         trained = {name: tensor.clone() for name, tensor in model.state_dict().items()}
-        self.give_weights(model)
+        self.load_into(model)
         for name, tensor in model.state_dict().items():  # the tensors are the model's own
             tensor.lerp_(trained[name], 1 - share)
 
@@ -111,7 +105,7 @@ class Parent:
         Args:
             config: the experiment. Its tokenizer.vocab_size, if set, must equal the model's. Other keys of [tokenizer]
                 have no effect, so that one experiment file serves a run and its fine-tuning.
-            say: receives a message about keys without effect and about growth.
+            say: receives a message about keys without effect.
 
         Raises UserError if languages, vocabulary or architecture do not fit this model.
         """
@@ -125,7 +119,7 @@ class Parent:
         if unused := sorted(section.model_fields_set - {"vocab_size"}):
             say(f"[tokenizer] {', '.join(unused)}: without effect, as the tokenizer is that of {self.folder}")
         config = config.model_copy(update={"tokenizer": section.model_copy(update={"vocab_size": size})})
-        self._check_architecture(config, say)
+        self._check_architecture(config)
         return config
 
     def _check_languages(self, config: ExperimentConfig, say: Say) -> None:
@@ -142,23 +136,18 @@ class Parent:
                 "of the same two languages"
             )
 
-    def _check_architecture(self, config: ExperimentConfig, say: Say) -> None:
-        large, small = config.model.architecture(config.tokenizer.vocab_size), load_config(self.folder)
-        wanted, stored = _architecture(large), _architecture(small)
+    def _check_architecture(self, config: ExperimentConfig) -> None:
+        wanted = _architecture(config.model.architecture(config.tokenizer.vocab_size))
+        stored = _architecture(load_config(self.folder))
         # A model without learned positions has no max_length; then `positions` differs, which is named first.
-        keys = sorted(stored, key="positions".__ne__)
-        differ = [key for key in keys if key in wanted and wanted[key] != stored[key]]
-        for key in differ:
-            if not may_grow(key, small, large):
+        for key in sorted(stored, key="positions".__ne__):
+            if key in wanted and wanted[key] != stored[key]:
                 mine, theirs = ("none" if value is None else json.dumps(value) for value in (wanted[key], stored[key]))
                 mend = "take the key out" if stored[key] is None else f"set the key to {theirs}"
                 raise UserError(
                     f"model.{key} = {mine} in the experiment and {theirs} in {self.folder}: {mend}, or start from "
                     "another model"
                 )
-        if differ:
-            grown = ", ".join(f"model.{key} from {stored[key]} to {wanted[key]}" for key in differ)
-            say(f"{self.folder}: grows in {grown}, and at first computes the same")
 
 
 def parent_of(run: Run, path: Path | None, say: Say, *, resume: bool) -> Parent | None:
@@ -199,7 +188,7 @@ def recorded(began: Run, run: Run) -> Parent | None:
     for folder in (Path(record["path"]), run.parent, began.parent):
         if _is_recorded(folder, record):
             return Parent(folder, record)
-    for folder in reversed(checkpoint.checkpoints(run.checkpoints)):
+    for folder in reversed(checkpoints.folders(run.checkpoints)):
         if _is_recorded(folder, record, "tokenizer_sha256"):
             return Parent(folder, record)
     raise UserError(f"{record['path']}: the model that {began.folder} began from is gone or has changed; restore it")

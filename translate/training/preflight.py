@@ -6,18 +6,16 @@ Settings and data that contradict each other are refused still earlier, before t
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from translate.corpus.prepare import Prepared
 from translate.corpus.sources import TAG
 from translate.errors import UserError
-from translate.training.muon import Muon
-
-if TYPE_CHECKING:
-    from translate.training.loop import Trainer
+from translate.training.loop import Trainer
+from translate.training.optimizer import Muon
 
 
-def preflight(trainer: "Trainer") -> None:
+def preflight(trainer: Trainer) -> None:
     """Check the parent, the tags, the disk and the memory; all ranks call this before the first update.
 
     Keeps a copy of the parent in the run directory if the end of the run needs it. Raises UserError if the run could
@@ -25,11 +23,11 @@ def preflight(trainer: "Trainer") -> None:
     """
     ranks, run = trainer.ranks, trainer.run
     if trainer.config.parent_share and (parent := trainer.parent):
-        trainer.parent = ranks.first(lambda: parent.kept_in(run))
-    ranks.first(lambda: check_tags(trainer.prepared))
+        trainer.parent = ranks.on_rank_0(lambda: parent.kept_in(run))
+    ranks.on_rank_0(lambda: check_tags(trainer.prepared))
     if trainer.schedule.has_ended(trainer.state):
         return
-    ranks.first(lambda: check_disk(trainer))
+    ranks.on_rank_0(lambda: check_disk(trainer))
     check_memory(trainer)
 
 
@@ -44,7 +42,7 @@ def check_tags(prepared: Prepared) -> None:
         )
 
 
-def check_disk(trainer: "Trainer") -> None:
+def check_disk(trainer: Trainer) -> None:
     """Raise UserError if the disk has no room for the checkpoints that the run keeps."""
     folder, config = trainer.run.folder, trainer.config
     size, weights = checkpoint_size(trainer), _size_of_weights(trainer)
@@ -62,7 +60,7 @@ def check_disk(trainer: "Trainer") -> None:
         )
 
 
-def check_memory(trainer: "Trainer") -> None:
+def check_memory(trainer: Trainer) -> None:
     """Compute the largest training batch and the largest validation batch, and discard the results.
 
     A lack of memory shows now and not hours later; claiming the largest blocks first also leaves fewer gaps. Raises
@@ -73,7 +71,7 @@ def check_memory(trainer: "Trainer") -> None:
         trainer.validator.warm_up(model)
 
 
-def checkpoint_size(trainer: "Trainer") -> int:
+def checkpoint_size(trainer: Trainer) -> int:
     """Return the bytes of one checkpoint: weights, moments, moving average and tokenizer; the rest is small."""
     optimizer, weights = trainer.optimizer, _size_of_weights(trainer)
     moments = 0
@@ -84,7 +82,7 @@ def checkpoint_size(trainer: "Trainer") -> int:
     return weights + moments + average + len(trainer.prepared.tokenizer.serialized)
 
 
-def _size_of_weights(trainer: "Trainer") -> int:
+def _size_of_weights(trainer: Trainer) -> int:
     return sum(p.numel() * p.element_size() for p in trainer.model.parameters())
 
 

@@ -6,12 +6,11 @@ from pathlib import Path
 
 from translate.config.load import parse
 from translate.config.schema import ExperimentConfig
-from translate.corpus.manifest import differing, input_hashes
+from translate.corpus.prepare import differing, input_hashes
 from translate.errors import Say, UserError
 from translate.files import read_json, sha256, write_json
-from translate.training.environment import environment, facts
-from translate.training.run import Record, Run, load_json, writing
-from translate.training.speed import TIMED
+from translate.training.reporting import TIMED
+from translate.training.run import Record, Run, environment, facts, load_json, writing
 
 _COMPARED = ("train", "valid", "final")  # other lines depend on the clock and on the number of starts
 
@@ -27,9 +26,9 @@ class Original:
     @classmethod
     def open(cls, folder: Path) -> "Original":
         """Open a run directory; UserError if the run has not ended, or if a file is missing or damaged."""
-        run, so = Run(folder), "the run cannot be repeated"
-        manifest = load_json(run.manifest, so=so)  # first, as a model folder has a config.json too
-        config = parse(load_json(run.config, so=so), str(run.config))
+        run, consequence = Run(folder), "the run cannot be repeated"
+        manifest = load_json(run.manifest, consequence=consequence)  # first, as a model folder has a config.json too
+        config = parse(load_json(run.config, consequence=consequence), str(run.config))
         if _final(run) is None or not (run.model / "model.safetensors").is_file():
             raise UserError(f"{folder}: has no final model to compare with; finish it with --resume first")
         return cls(run, config, manifest)

@@ -12,18 +12,18 @@ import torch
 from transformer.model import Transformer
 from translate.config.schema import TrainingConfig
 from translate.corpus.augmentation import with_symbols
-from translate.corpus.batches import by_length, eligible
-from translate.corpus.prepare import Prepared
+from translate.corpus.batches import Batch, Index, by_length, eligible
+from translate.corpus.prepare import EncodedPairs, Prepared
 from translate.corpus.sources import Pair
 from translate.corpus.tokenizer import Tokenizer
-from translate.corpus.tokens import EncodedPairs
 from translate.errors import UserError
-from translate.training.diagnosis import Collate, SourceGain, length_warning, unknown_warning
-from translate.training.distributed import Ranks
-from translate.training.memory import OomSplitter
-from translate.training.step import mean_nll
+from translate.training.distributed import SINGLE_PROCESS, Ranks
+from translate.training.update import OomSplitter, mean_nll
 
 ScoreBleu = Callable[[Transformer, Sequence[Pair]], float]
+Collate = Callable[[EncodedPairs, Index], Batch]
+
+SAMPLE = 256  # sentences for the source gain
 
 
 @dataclass(frozen=True)
@@ -55,7 +55,8 @@ class Validator:
 
     Attributes:
         score_bleu: the argument.
-        warnings: messages by subject; None where there is nothing to warn of.
+        pairs: the whole validation set, encoded.
+        n_too_long: its pairs that are skipped.
 
     Raises UserError if all pairs are too long.
     """
@@ -71,38 +72,72 @@ class Validator:
         splitter: OomSplitter | None,
     ) -> None:
         self.score_bleu, self._dtype, self._ranks, self._splitter = score_bleu, dtype, ranks, splitter
-        everything = encode(prepared.valid, prepared.tokenizer)
-        short = eligible(everything, config.max_tokens)
+        self.pairs = pairs = encode(prepared.valid, prepared.tokenizer)
+        short = eligible(pairs, config.max_tokens)
         if not len(short):
             raise UserError(
                 f"no sentence pair of data.valid has at most training.max_tokens = {config.max_tokens} tokens on "
                 "either side; raise it, or name other validation text"
             )
-        n_too_long = everything.n_pairs - len(short)
-        pairs = everything
-        if n_too_long:
-            pairs = EncodedPairs.of(
-                [everything.src(int(i)).tolist() for i in short], [everything.tgt(int(i)).tolist() for i in short]
-            )
+        self.n_too_long = pairs.n_pairs - len(short)
+        if self.n_too_long:
+            pairs = EncodedPairs.of(*([side(int(i)).tolist() for i in short] for side in (pairs.src, pairs.tgt)))
         self._sample = [prepared.valid[i] for i in short[: config.valid_bleu_sentences]]
         self._batches = [collate(pairs, i) for i in by_length(pairs, np.arange(pairs.n_pairs), config.batch_tokens)]
         self._source_gain = SourceGain(pairs, config.batch_tokens, collate)
-        self.warnings = {
-            "validation too long": length_warning(n_too_long, everything.n_pairs, config.max_tokens, "validation "),
-            "unknown validation": unknown_warning("validation", everything, prepared.tokenizer.unk),
-        }
 
     def scores(self, model: Transformer) -> Scores:
         """Score the model, which is left in eval mode; all ranks call this with the same parameters."""
         nll = mean_nll(model, self._batches, self._dtype, self._ranks, self._splitter)
         score = self.score_bleu
-        bleu = None if score is None else self._ranks.first(lambda: score(model, self._sample))
+        bleu = None if score is None else self._ranks.on_rank_0(lambda: score(model, self._sample))
         return Scores(nll, bleu, self._source_gain(model, self._dtype, self._ranks, self._splitter))
 
     def warm_up(self, model: Transformer) -> None:
         """Score the largest batch and discard the result, so that a lack of memory shows before training."""
         largest = max(self._batches, key=lambda batch: batch.src.numel() + batch.tgt_in.numel())
         mean_nll(model, [largest] * self._ranks.size, self._dtype, self._ranks, self._splitter)
+
+
+class SourceGain:
+    """The gain from the sources: the loss with wrong sources minus the loss with the right ones.
+
+    The wrong source of a sentence is that of its neighbour in order of length, so that its length tells little. The
+    choice of sentences depends on the data alone.
+
+    Args:
+        pairs: the validation set; at most SAMPLE pairs, spread over all lengths, are used.
+        batch_tokens: padded tokens a side in one batch.
+        make: makes a batch of the pairs in an index.
+    """
+
+    def __init__(self, pairs: EncodedPairs, batch_tokens: int, make: Collate) -> None:
+        order = np.concatenate(by_length(pairs, np.arange(pairs.n_pairs), batch_tokens))
+        order = order[np.unique(np.linspace(0, pairs.n_pairs - 1, SAMPLE).astype(np.int64))]
+        src, tgt = [pairs.src(int(i)).tolist() for i in order], [pairs.tgt(int(i)).tolist() for i in order]
+        self._right, self._wrong = (self._batches(rows, tgt, batch_tokens, make) for rows in (src, src[-1:] + src[:-1]))
+        self._differ = src[-1:] + src[:-1] != src
+
+    @staticmethod
+    def _batches(src: list[list[int]], tgt: list[list[int]], batch_tokens: int, make: Collate) -> list[Batch]:
+        pairs = EncodedPairs.of(src, tgt)
+        return [make(pairs, index) for index in by_length(pairs, np.arange(pairs.n_pairs), batch_tokens)]
+
+    def __call__(
+        self, model: Transformer, dtype: torch.dtype, ranks: Ranks = SINGLE_PROCESS, splitter: OomSplitter | None = None
+    ) -> float | None:
+        """Return the gain in nats a target token; None if all sentences have the same source.
+
+        Args:
+            model: in eval mode afterwards.
+            dtype: type of matrix products.
+            ranks: the processes that share the work.
+            splitter: halves batches that do not fit into memory; None lets them fail.
+        """
+        if not self._differ:
+            return None
+        wrong, right = (mean_nll(model, batches, dtype, ranks, splitter) for batches in (self._wrong, self._right))
+        return wrong - right
 
 
 def encode(pairs: Sequence[Pair], tokenizer: Tokenizer) -> EncodedPairs:

@@ -15,7 +15,7 @@ from translate.config.schema import TokenizerConfig
 from translate.corpus.tokenizer import train
 from translate.models import folder as model_folder
 from translate.models.folder import ModelFolder
-from translate.training import checkpoint
+from translate.training import checkpoints
 
 
 def member(parts: ModelFolder, folder: Path, seed: int, scheduled: bool = True, **more: bool) -> Path:
@@ -23,9 +23,9 @@ def member(parts: ModelFolder, folder: Path, seed: int, scheduled: bool = True, 
     torch.manual_seed(seed)
     folder.mkdir(parents=True)
     model_folder.write_model(Transformer(parts.model.config), parts.tokenizer, parts.spec, folder)
-    hashes = {path.name: checkpoint.sha256(path) for path in folder.iterdir()}
-    state = {"format": checkpoint.FORMAT, "scheduled": scheduled, "state": {}, "sha256": hashes, **more}
-    state["digest"] = checkpoint._digest(state)
+    hashes = {path.name: checkpoints.sha256(path) for path in folder.iterdir()}
+    state = {"format": checkpoints.FORMAT, "scheduled": scheduled, "state": {}, "sha256": hashes, **more}
+    state["digest"] = checkpoints._digest(state)
     (folder / "state.json").write_text(json.dumps(state), encoding="utf-8")
     return folder
 

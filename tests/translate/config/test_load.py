@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from translate.config.data import MonoSource, TextSource
 from translate.config.load import load, parse
+from translate.config.schema import MonoSource, TextSource
 from translate.errors import UserError
 
 BASE = """

@@ -7,9 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from translate.config.data import HubSource, TextSource
 from translate.config.load import load, parse, unknown_key
-from translate.config.schema import ExperimentConfig
+from translate.config.schema import ExperimentConfig, HubSource, TextSource
 from translate.errors import UserError
 
 TOML = """

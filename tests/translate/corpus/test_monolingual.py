@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from translate.config.data import MonoSource
+from translate.config.schema import MonoSource
 from translate.corpus.sources import TAG, noisy, synthetic_pairs
 
 NATURAL, MADE = ["one dog", "two dogs", "three"], ["ein Hund", "zwei Hunde", ""]

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from translate.config.data import PhrasesSource
+from translate.config.schema import PhrasesSource
 from translate.corpus.sources import PHRASES_FILE, describe, identity, read_pairs
 from translate.errors import UserError
 

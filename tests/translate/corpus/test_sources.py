@@ -16,7 +16,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from portalocker.exceptions import LockException
 
-from translate.config.data import (
+from translate.config.schema import (
+    CleaningConfig,
     GrammarSource,
     HubSource,
     RecordSource,
@@ -25,7 +26,6 @@ from translate.config.data import (
     TextSource,
     TsvSource,
 )
-from translate.config.schema import CleaningConfig
 from translate.corpus import sources
 from translate.corpus.cleaning import Cleaner, HeldOut
 from translate.corpus.lines import read_lines, sample_lines

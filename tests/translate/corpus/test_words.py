@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from translate.config.data import WordsSource
+from translate.config.schema import WordsSource
 from translate.corpus.sources import describe, identity, read_pairs
 from translate.errors import UserError
 

@@ -95,6 +95,6 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
     _, jobs = jobs_of(path, folder / "out")
     with pytest.MonkeyPatch.context() as patch:
         # The real measurement takes longer than the training.
-        patch.setattr("translate.training.session.product_rate", lambda dtype, device: 1e9)
+        patch.setattr("translate.training.train.product_rate", lambda dtype, device: 1e9)
         run(jobs, folder)
     return folder / "out"

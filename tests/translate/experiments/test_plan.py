@@ -115,7 +115,7 @@ def test_another_way_to_write_the_same_experiment_finds_its_runs(
 def test_grids_that_were_planned_before_their_common_run_began_train_it_once(
     write: Write, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("translate.training.session.product_rate", lambda dtype, device: 1e9)
+    monkeypatch.setattr("translate.training.train.product_rate", lambda dtype, device: 1e9)
     text = GRID.replace('"post", "pre"', '"post"').replace("[1, 2]", "[1]").replace("[1, 3]", "[1]")
     other = (
         text.replace("model.norm", "model.dropout")
@@ -138,7 +138,7 @@ def test_grids_that_were_planned_before_their_common_run_began_train_it_once(
 def test_a_corpus_that_changed_after_planning_is_refused(
     write: Write, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("translate.training.session.product_rate", lambda dtype, device: 1e9)
+    monkeypatch.setattr("translate.training.train.product_rate", lambda dtype, device: 1e9)
     text = "".join(f"eins zwei {i} {7 * i} {i * i}\n" for i in range(90))
     for name in ("a.de", "a.en"):
         (tmp_path / name).write_text(text, encoding="utf-8")
@@ -159,7 +159,7 @@ def test_a_corpus_that_changed_after_planning_is_refused(
 def test_a_cell_that_fails_leaves_the_others_of_its_training(
     write: Write, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("translate.training.session.product_rate", lambda dtype, device: 1e9)
+    monkeypatch.setattr("translate.training.train.product_rate", lambda dtype, device: 1e9)
     text = GRID.replace('model.norm = ["post", "pre"]', "training.average_last = [10, 1]").replace("[1, 2]", "[1]")
     path = write(text.replace('norm = "post"', "average_last = 1"))
     _, jobs = jobs_of(path, tmp_path / "out")
@@ -204,7 +204,7 @@ def test_a_folder_of_other_things_is_refused(write: Write, tmp_path: Path) -> No
 def test_runs_start_from_the_model_that_the_grid_names(
     write: Write, finished: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("translate.training.session.product_rate", lambda dtype, device: 1e9)
+    monkeypatch.setattr("translate.training.train.product_rate", lambda dtype, device: 1e9)
     first, second = (next((finished / "runs").glob(f"post-seed{seed}-*")) / "model" for seed in (1, 2))
     text = GRID.replace('"post", "pre"', '"post"').replace("seeds = [1, 2]", "seeds = [3]")
     names_from = {

@@ -15,7 +15,7 @@ from translate.corpus.prepare import prepare
 from translate.evaluation.validation import greedy_bleu
 from translate.training.loop import Trainer
 from translate.training.run import Run
-from translate.training.session import new_trainer
+from translate.training.train import new_trainer
 
 WORDS = {"rot": "red", "blau": "blue", "hund": "dog", "katze": "cat", "haus": "house", "und": "and", "groß": "big"}
 
@@ -90,7 +90,7 @@ def toy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Toy:
             torch.randn(3).abs().sum()
         )  # draws random numbers like the real measurement, which takes longer
 
-    for module in ("machine", "training.session"):
+    for module in ("machine", "training.train"):
         monkeypatch.setattr(f"translate.{module}.product_rate", rate)
     torch.set_num_threads(1)
     return Toy(tmp_path)

@@ -21,7 +21,7 @@ import torch._dynamo  # noqa: F401 -- the first optimizer of a process imports i
 
 import translate.commands.train
 import translate.evaluation.validation
-import translate.training.session  # noqa: F401
+import translate.training.train  # noqa: F401
 from translate.commands.main import main
 
 LIMIT = 120.0  # seconds; longer than any run

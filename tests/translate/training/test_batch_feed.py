@@ -1,8 +1,14 @@
 """The feed yields each sentence once an epoch, with its normal or sampled pieces."""
 
+import itertools
+import threading
+import time
 from collections import Counter
 
+import pytest
+
 from translate.corpus.batches import Position
+from translate.training.loop import AHEAD, prefetched
 
 
 def epoch(trainer, n):
@@ -33,3 +39,46 @@ def test_the_same_position_has_the_same_batches(toy):
     a, b = (next(trainer.feed.updates(Position(3, 1)))[0][0] for _ in range(2))
     assert a.src.equal(b.src)
     assert a.tgt_out.equal(b.tgt_out)
+
+
+def test_prefetched_items_keep_their_order_and_are_bounded():
+    made = []
+
+    def items():
+        for i in itertools.count():
+            made.append(i)
+            yield i
+
+    stream = prefetched(items(), AHEAD)
+    for i in range(20):
+        assert next(stream) == i
+        time.sleep(0.001)
+        assert len(made) <= i + AHEAD + 2  # those in the queue, and one that waits for room
+    stream.close()
+    assert not any(thread.name == "batches" and thread.is_alive() for thread in threading.enumerate())
+    n = len(made)
+    time.sleep(0.05)
+    assert len(made) == n, "the thread has ended"
+
+
+def test_the_end_and_an_error_come_at_their_places():
+    assert list(prefetched(iter(range(5)), 2)) == [0, 1, 2, 3, 4]
+
+    def failing():
+        yield 1
+        raise OSError("gone")
+
+    stream = prefetched(failing(), 2)
+    assert next(stream) == 1
+    with pytest.raises(OSError, match="gone"):
+        next(stream)
+
+
+def test_prefetching_changes_no_batch(toy):
+    trainer = toy.trainer("run", subword_dropout=0.3, accumulate=2)
+    pairs = zip(trainer.feed.updates(Position(1, 2)), trainer.feed._updates(Position(1, 2)), strict=False)
+    for (ahead, position), (plain, expected) in itertools.islice(pairs, 9):
+        assert position == expected
+        for a, b in zip(ahead, plain, strict=True):
+            assert a.src.equal(b.src)
+            assert a.tgt_out.equal(b.tgt_out)

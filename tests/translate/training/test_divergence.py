@@ -8,9 +8,9 @@ import torch
 from safetensors.torch import load_file
 
 from translate.errors import UserError
-from translate.training import checkpoint
-from translate.training.divergence import MAX_SKIPPED, guessing_warning
-from translate.training.step import StepStats, Updater
+from translate.training import checkpoints
+from translate.training.reporting import MAX_SKIPPED, guessing_warning
+from translate.training.update import StepStats, Updater
 
 GOOD, BAD = (StepStats(loss, loss, 1.0, 8) for loss in (2.0, float("nan")))
 
@@ -26,7 +26,7 @@ def test_at_any_learning_rate_divergence_is_reported_and_saved_values_are_finite
     warnings = "\n".join(line for line in toy.said if line.startswith("warning: "))
     assert "so training diverges; lower training.lr" in warnings
     assert ("was not finite at step" in warnings) == (trainer.state.n_skipped > 0)
-    folders = checkpoint.checkpoints(trainer.run.checkpoints)
+    folders = checkpoints.folders(trainer.run.checkpoints)
     assert folders
     for folder in folders:
         assert all(tensor.isfinite().all() for tensor in load_file(folder / "model.safetensors").values())

@@ -8,9 +8,9 @@ from safetensors.torch import load_file
 from torch import nn
 
 from translate.errors import UserError
-from translate.training import checkpoint
-from translate.training.checkpoint import TrainState
-from translate.training.ema import Ema
+from translate.training import checkpoints
+from translate.training.checkpoints import TrainState
+from translate.training.optimizer import Ema
 
 
 def test_the_average_equals_its_recurrence_in_plain_python():
@@ -55,7 +55,7 @@ def test_the_average_changes_no_update_and_becomes_the_final_model(toy):
     final = load_file(toy.folder / "averaged/model/model.safetensors")
     assert all(shadow[name].equal(final[name]) for name in final)
     assert any(not shadow[name].equal(averaged[name]) for name in final)
-    assert "ema.safetensors" in checkpoint.verify(toy.folder / "averaged" / last)["sha256"]
+    assert "ema.safetensors" in checkpoints.verify(toy.folder / "averaged" / last)["sha256"]
 
 
 def test_a_run_with_a_moving_average_resumes_bit_for_bit(toy):

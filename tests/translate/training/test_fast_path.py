@@ -23,9 +23,9 @@ from transformer.schedule import inverse_sqrt_lr
 from translate.config.load import load
 from translate.config.schema import TrainingConfig
 from translate.corpus.batches import Position, Sampler, collate
-from translate.corpus.prepare import prepare
-from translate.corpus.tokens import EncodedPairs
-from translate.training import step as engine
+from translate.corpus.prepare import EncodedPairs, prepare
+from translate.training import optimizer
+from translate.training import update as engine
 
 ROOT = Path(__file__).parents[3]
 STEPS = 300
@@ -35,8 +35,7 @@ def curve(pairs: EncodedPairs, config: ModelConfig, batch_tokens: int, dtype: to
     """Negative log-likelihood of each of the first updates, in nats per token."""
     torch.manual_seed(11)
     model = Transformer(config).train()
-    optimizer = engine.new_optimizer(model, TrainingConfig())
-    updater = engine.Updater(model, optimizer, smoothing=0.1, dtype=dtype)
+    updater = engine.Updater(model, optimizer.new_optimizer(model, TrainingConfig()), smoothing=0.1, dtype=dtype)
     stream = Sampler(pairs, batch_tokens, 64, 11).stream(Position())
     return [
         updater.step(
@@ -75,7 +74,7 @@ def curves(pairs: EncodedPairs, config: ModelConfig, batch_tokens: int, *dtypes:
         patch.setattr(attention, "attend_fast", plain_attention)
         patch.setattr(attention, "split_heads", plain_heads)
         patch.setattr(engine, "linear_smoothed_nll", plain_loss)
-        patch.setattr(engine, "new_optimizer", plain_adam)
+        patch.setattr(optimizer, "new_optimizer", plain_adam)
         plain = curve(pairs, config, batch_tokens, torch.float32)
     return [np.array(values) for values in (*fast, plain)]
 

@@ -20,8 +20,8 @@ from transformer.checkpoint_io import CheckpointError
 from translate.commands.main import main
 from translate.errors import UserError
 from translate.models import folder as model_folder
-from translate.training import checkpoint
-from translate.training.speed import TIMED
+from translate.training import checkpoints
+from translate.training.reporting import TIMED
 
 FILES = (*model_folder.FILES, "optimizer.safetensors", "state.json")
 
@@ -56,14 +56,14 @@ def test_a_disk_that_fills_during_a_save_loses_only_that_save(toy, monkeypatch, 
     toy.trainer("whole").train()
     size = (toy.folder / "whole/checkpoints/step-00000012" / name).stat().st_size
     trainer = toy.trainer("run")
-    save = checkpoint.save
+    save = checkpoints.save
 
     def fill(*arguments, **options):
         with files_limited_to(size - 1 if trainer.state.step == 8 else 2**30):
             save(*arguments, **options)
 
     with monkeypatch.context() as full:
-        full.setattr(checkpoint, "save", fill)
+        full.setattr(checkpoints, "save", fill)
         with pytest.raises(UserError, match=r"step-00000008: cannot save the checkpoint: .*File too large"):
             trainer.train()
     assert [path.name for path in trainer.run.checkpoints.iterdir()] == ["step-00000004"]
@@ -183,19 +183,19 @@ def saved(tmp_path_factory) -> Path:
 def test_no_flipped_bit_goes_unnoticed(saved, data):
     """In state.json a bit may change what JSON ignores; then the values are equal."""
     path = saved / data.draw(st.sampled_from(FILES))
-    good, meta = path.read_bytes(), checkpoint.verify(saved)
+    good, meta = path.read_bytes(), checkpoints.verify(saved)
     bad = bytearray(good)
     bad[data.draw(st.integers(0, len(good) - 1))] ^= 1 << data.draw(st.integers(0, 7))
     try:
         path.write_bytes(bad)
         if path.name == "state.json":
             try:
-                assert checkpoint.verify(saved) == meta
+                assert checkpoints.verify(saved) == meta
             except CheckpointError as error:
                 assert path.name in str(error)  # noqa: PT017 -- either is right
         else:
             with pytest.raises(CheckpointError, match=path.name):
-                checkpoint.verify(saved)
+                checkpoints.verify(saved)
     finally:
         path.write_bytes(good)
 
@@ -241,7 +241,7 @@ def test_a_damaged_checkpoint_is_left_out_of_the_average_and_named(toy, monkeypa
 def test_a_run_with_only_damaged_checkpoints_is_never_restarted(toy):
     """Not at the second attempt either, when the damaged ones have been moved aside."""
     toy.trainer("run").train()
-    for folder in checkpoint.checkpoints(toy.folder / "run/checkpoints"):
+    for folder in checkpoints.folders(toy.folder / "run/checkpoints"):
         (folder / "model.safetensors").write_bytes(b"")
     metrics = (toy.folder / "run/metrics.jsonl").read_bytes()
     for _ in range(2):
@@ -269,7 +269,7 @@ def test_a_run_killed_in_its_first_save_begins_again(toy, monkeypatch):
         raise InterruptedError
 
     with monkeypatch.context() as killed:
-        killed.setattr(checkpoint, "save", die)
+        killed.setattr(checkpoints, "save", die)
         with pytest.raises(InterruptedError):
             trainer.train()
     toy.trainer("run", resume=True).train()

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from translate.training.speed import TIMED
+from translate.training.reporting import TIMED
 
 KILLER = Path(__file__).with_name("killer.py")
 

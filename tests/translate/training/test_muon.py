@@ -11,8 +11,7 @@ from torch import Tensor
 from transformer.config import ModelConfig
 from transformer.model import Transformer
 from translate.config.schema import TrainingConfig
-from translate.training.muon import MOMENTUM, matrices, orthogonalised
-from translate.training.step import new_optimizer
+from translate.training.optimizer import MOMENTUM, matrices, new_optimizer, orthogonalised
 
 CONFIG = TrainingConfig(optimizer="muon", weight_decay=0.3)
 LR = 0.01

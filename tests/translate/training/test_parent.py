@@ -199,22 +199,11 @@ def test_training_the_other_direction_starts_from_the_same_weights(toy, parent, 
     assert_same_weights(Path(), parent)
 
 
-def test_a_larger_model_grows_from_the_parent(toy, parent, capsys, monkeypatch):
-    monkeypatch.setattr(Trainer, "_update", keep_first_weights)
-    with pytest.raises(KeyboardInterrupt):
-        fine_tune(toy, "wide", parent, model={"d_ff": 53})
-    assert "parent/model: grows in model.d_ff from 24 to 53, and at first computes the same" in capsys.readouterr().err
-    trained, grown = load_file(parent / "model.safetensors"), load_file("model.safetensors")
-    name = "encoder.0.feed_forward.w_1.weight"
-    assert grown[name].shape == (53, 16)
-    assert grown[name][:24].equal(trained[name])
-
-
 def test_taking_over_weights_draws_no_random_numbers(parent):
     """Otherwise a run from a parent could not be repeated by a later version; training opens it before it seeds."""
     model, opened = Transformer(load_config(parent)), Parent.open(parent, print)
     before = torch.get_rng_state()
-    opened.give_weights(model)
+    opened.load_into(model)
     assert torch.get_rng_state().equal(before)
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from translate.corpus.tokenizer import Tokenizer
 from translate.errors import UserError
-from translate.training import checkpoint, preflight
+from translate.training import checkpoints, preflight
 
 Usage = namedtuple("Usage", "total used free")  # noqa: PYI024 -- as shutil's
 
@@ -20,7 +20,7 @@ def test_the_size_of_a_checkpoint_is_known_before_it_is_written(toy, settings):
     trainer = toy.trainer("run", max_steps=1, **settings)
     expected = preflight.checkpoint_size(trainer)
     trainer.train()
-    (folder,) = checkpoint.checkpoints(trainer.run.checkpoints)
+    (folder,) = checkpoints.folders(trainer.run.checkpoints)
     assert sum(path.stat().st_size for path in folder.iterdir()) == pytest.approx(expected, rel=0.05)
 
 
@@ -29,21 +29,23 @@ def test_a_disk_without_room_for_the_checkpoints_is_named_before_the_first_updat
     size = preflight.checkpoint_size(trainer)
     monkeypatch.setattr(shutil, "disk_usage", lambda path: Usage(0, 0, 9 * size))
     with pytest.raises(UserError, match=r"run: checkpoints will take about .*lower training.keep_last") as error:
-        trainer.train()
+        preflight.preflight(trainer)
     assert "\n" not in str(error.value)
     assert not trainer.run.metrics.exists()
     monkeypatch.setattr(shutil, "disk_usage", lambda path: Usage(0, 0, 10 * size))
-    toy.trainer("run", max_steps=40, keep_last=3, average_last=7, valid_every=4).train()
+    trainer = toy.trainer("run", max_steps=40, keep_last=3, average_last=7, valid_every=4)
+    preflight.preflight(trainer)
+    trainer.train()
     # What is there already needs no more room.
     monkeypatch.setattr(shutil, "disk_usage", lambda path: Usage(0, 0, 2 * size))
-    toy.trainer("run", max_steps=50, keep_last=3, average_last=7, valid_every=4, resume=True).train()
+    preflight.preflight(toy.trainer("run", max_steps=50, keep_last=3, average_last=7, valid_every=4, resume=True))
 
 
 def test_a_short_run_needs_room_for_its_own_checkpoints_alone(toy, monkeypatch):
     trainer = toy.trainer("run", max_steps=4, keep_last=100, valid_every=4)
     size = preflight.checkpoint_size(trainer)
     monkeypatch.setattr(shutil, "disk_usage", lambda path: Usage(0, 0, 4 * size))
-    trainer.train()
+    preflight.preflight(trainer)
 
 
 def test_a_tag_that_the_tokenizer_splits_is_refused(toy):
@@ -54,7 +56,7 @@ def test_a_tag_that_the_tokenizer_splits_is_refused(toy):
     with pytest.raises(
         UserError, match=r"prepared: synthetic sources begin with <BT>, which the tokenizer splits into"
     ):
-        trainer.train()
+        preflight.preflight(trainer)
     assert not trainer.run.metrics.exists()
     for change in ({"tag": False}, {"side": "source"}, natural):
         source |= change

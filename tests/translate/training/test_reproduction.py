@@ -11,10 +11,9 @@ import torch
 from translate.commands import train
 from translate.commands.main import EXIT_MISTAKE, main
 from translate.commands.train import EXIT_DIFFERENT, Train
-from translate.training.environment import environment
 from translate.training.loop import Trainer
 from translate.training.reproduction import Original, first_difference
-from translate.training.run import Run
+from translate.training.run import Run, environment
 
 
 @pytest.fixture(autouse=True)

@@ -10,11 +10,10 @@ from hypothesis import strategies as st
 from translate.config.load import load
 from translate.config.schema import TrainingConfig
 from translate.corpus.batches import Position, Sampler
-from translate.corpus.manifest import Mixture, Span
-from translate.corpus.tokens import EncodedPairs
+from translate.corpus.prepare import EncodedPairs, Mixture, Span
 from translate.errors import UserError
-from translate.training.checkpoint import TrainState
-from translate.training.schedule import Schedule
+from translate.training.checkpoints import TrainState
+from translate.training.loop import Schedule
 
 ROOT = Path(__file__).parents[3]
 
@@ -71,7 +70,7 @@ def test_epochs_that_differ_in_their_batches_are_counted_one_by_one():
 @pytest.mark.parametrize(("config", "step_seconds"), [("base", 0.4), ("big", 1.0)])
 def test_the_averaged_checkpoints_of_wmt14_are_ten_minutes_apart(config, step_seconds):
     """Section 6.1; 0.4 and 1.0 seconds a step are from section 5.2."""
-    training = load(ROOT / f"configs/wmt14-en-de-{config}.toml").training
+    training = load(ROOT / f"configs/paper/wmt14-en-de-{config}.toml").training
     assert training.save_every * step_seconds == 600
     assert training.average_last == {"base": 5, "big": 20}[config]
 

@@ -8,8 +8,8 @@ from transformer.config import ModelConfig
 from transformer.model import Transformer
 from translate.config.schema import TrainingConfig
 from translate.errors import UserError
-from translate.training.sharding import replica_of
-from translate.training.step import new_optimizer
+from translate.training.distributed import replica_of
+from translate.training.optimizer import new_optimizer
 
 
 @pytest.mark.parametrize(("key", "value"), [("ema", 0.9), ("best_by", "bleu"), ("optimizer", "muon")])

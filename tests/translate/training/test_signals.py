@@ -9,7 +9,7 @@ import pytest
 from translate.commands.main import main
 from translate.corpus import prepare
 from translate.errors import Terminated
-from translate.training.signals import terminable
+from translate.training.loop import terminable
 
 
 @pytest.fixture(autouse=True)

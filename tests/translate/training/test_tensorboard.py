@@ -7,9 +7,9 @@ import math
 import pytest
 
 from translate.errors import UserError
-from translate.training import tensorboard
+from translate.training import reporting
+from translate.training.reporting import TensorBoard
 from translate.training.run import Run
-from translate.training.tensorboard import TensorBoard
 
 needs_the_extra = pytest.mark.skipif(importlib.util.find_spec("tensorboard") is None, reason="an extra")
 
@@ -105,9 +105,9 @@ def test_tensorboard_does_not_change_the_run(toy):
 def test_a_missing_package_is_reported_before_preparation(toy, monkeypatch, capsys):
     from translate.commands.main import main
 
-    monkeypatch.setattr(tensorboard.importlib.util, "find_spec", lambda name: None)
+    monkeypatch.setattr(reporting.importlib.util, "find_spec", lambda name: None)
     with pytest.raises(UserError, match=r"pip install '\.\[tensorboard\]'"):
-        tensorboard.require()
+        reporting.require_tensorboard()
     monkeypatch.chdir(toy.folder)
     (toy.folder / "toy.json").write_text(json.dumps(toy.settings), encoding="utf-8")
     assert main(["train", "toy.json", "--set", "training.tensorboard=true"]) == 2

@@ -5,10 +5,11 @@ import torch
 
 from tests.translate.training.test_faults import LONG, SHORT, write_pairs
 from tests.translate.training.test_loop import metrics
-from tests.translate.training.test_memory import OUT_OF_MEMORY
+from tests.translate.training.test_oom_splitter import OUT_OF_MEMORY
 from transformer.model import Transformer
 from translate.corpus.prepare import Prepared
 from translate.errors import UserError
+from translate.training.preflight import preflight
 from translate.training.validation import encode
 
 KEPT = [
@@ -91,18 +92,13 @@ def test_a_validation_batch_that_does_not_fit_is_found_before_the_first_update(t
     trainer = toy.trainer("run", batch_tokens=999)
     n = max(len(batch.src) for batch in trainer.validator._batches)
     assert n > 2
-    update = trainer._update
-
-    def first(batches):
-        assert trainer.splitter.n_splits > 0
-        return update(batches)
-
-    trainer._update = first
     trainer.model.decoder[0].register_forward_hook(
         lambda layer, inputs, output: (
             (_ for _ in ()).throw(MemoryError) if not layer.training and len(output) >= n else None
         )
     )
+    preflight(trainer)
+    assert trainer.splitter.n_splits > 0
     trainer.train()
 
 

@@ -1,4 +1,4 @@
-"""A training session: from an experiment to a run directory that holds its final model.
+"""Training: from an experiment to a run directory that holds its final model.
 
 `train_experiment` is `translate train` without its command line. `new_trainer` makes the trainer of one process.
 """
@@ -17,14 +17,14 @@ from translate.corpus.sources import Pair
 from translate.errors import Say, UserError
 from translate.machine import better_allocator, choose_device, choose_dtype, keep_kernels, product_rate, tune_malloc
 from translate.models.folder import ModelFolder, TranslationSpec
-from translate.training import card, checkpoint, tensorboard
-from translate.training.distributed import ALONE, Ranks, joined
-from translate.training.loop import Trainer
+from translate.training import card, checkpoints
+from translate.training.distributed import SINGLE_PROCESS, Ranks, joined
+from translate.training.loop import Trainer, terminable
 from translate.training.parent import Parent, parent_of, recorded
+from translate.training.preflight import preflight
+from translate.training.reporting import require_tensorboard
 from translate.training.reproduction import Original
 from translate.training.run import Run
-from translate.training.signals import terminable
-from translate.training.step import require_products
 
 ScoreBleu = Callable[[ModelFolder, Sequence[Pair]], float]
 
@@ -60,34 +60,35 @@ def train_experiment(
     Ctrl-C and SIGTERM save the state and raise KeyboardInterrupt or Terminated. Raises UserError for mistakes in the
     experiment, the data or the folders.
     """
-    with terminable(), joined(say) as ranks, ExitStack() as held:
+    with terminable(), joined() as ranks, ExitStack() as held:
         say = say if ranks.is_first else _discard
         trainer: Trainer | None = None
         try:
             # Check everything before preparing the corpus, which takes long and which other runs may share.
-            parent = ranks.first(
+            parent = ranks.on_rank_0(
                 lambda: recorded(original.run, run) if original else parent_of(run, from_model, say, resume=resume)
             )
             if parent is not None:
                 config = parent.settings(config, _discard if run.has_begun or original else say)
             elif config.training.parent_share:
                 raise UserError("training.parent_share needs a model to start from; name one with --from")
-            ranks.first(lambda: _check(config, run, resume))
+            ranks.on_rank_0(lambda: _check(config, run, resume))
             if original is not None:
-                ranks.first(lambda: original.check(run, ranks.size, say))
+                ranks.on_rank_0(lambda: original.check(run, ranks.size, say))
             _tune_machine(say)
             tokenizer = None if parent is None else parent.load_tokenizer()
             if translate_back is not None:
-                ranks.first(translate_back)
-            ranks.first(lambda: bool(prepare(config, corpus_folder, say, tokenizer)))  # a corpus is too large to send
+                ranks.on_rank_0(translate_back)
+            ranks.on_rank_0(
+                lambda: bool(prepare(config, corpus_folder, say, tokenizer))
+            )  # a corpus is too large to send
             corpus = Prepared.open(corpus_folder)
             if original is not None:
                 otherwise = "have it prepared anew with another --prepared"
-                ranks.first(lambda: original.run.check_data(corpus, otherwise=otherwise))
-            ranks.watch()
-            ranks.first(lambda: held.enter_context(run.locked()))
+                ranks.on_rank_0(lambda: original.run.check_data(corpus, otherwise=otherwise))
+            ranks.on_rank_0(lambda: held.enter_context(run.locked()))
             # Another process may have trained there during the preparation.
-            ranks.first(lambda: _check(config, run, resume))
+            ranks.on_rank_0(lambda: _check(config, run, resume))
             # The type of matrix products is that of the original, as a new measurement might choose another.
             dtype = None if original is None else original.run.recorded_dtype()
             trainer = new_trainer(
@@ -95,9 +96,10 @@ def train_experiment(
             )
             if resume:
                 trainer.resume()
+            preflight(trainer)
             trainer.train()
-            same = ranks.first(lambda: original is None or original.compare(run, say))
-            ranks.first(lambda: card.write(run))
+            same = ranks.on_rank_0(lambda: original is None or original.compare(run, say))
+            ranks.on_rank_0(lambda: card.write(run))
             return same
         except KeyboardInterrupt:
             saved = trainer.checkpoints.saved_step if trainer else 0
@@ -113,7 +115,7 @@ def new_trainer(
     *,
     score_bleu: ScoreBleu,
     say: Say,
-    ranks: Ranks = ALONE,
+    ranks: Ranks = SINGLE_PROCESS,
     parent: Parent | None = None,
     dtype: torch.dtype | None = None,
 ) -> Trainer:
@@ -130,13 +132,12 @@ def new_trainer(
         dtype: type of matrix products; None is that of the run so far, or what the experiment asks for.
     """
     device, section = choose_device(), config.training
-    dtype = ranks.first(lambda: dtype or run.recorded_dtype() or choose_dtype(section.precision, device))
-    require_products(dtype, device)
+    dtype = ranks.on_rank_0(lambda: dtype or run.recorded_dtype() or choose_dtype(section.precision, device))
     peak = product_rate(dtype, device)
     torch.manual_seed(section.seed)
     model = Transformer(config.model.architecture(prepared.tokenizer.vocab_size))
-    if parent is not None and not checkpoint.checkpoints(run.checkpoints):
-        parent.give_weights(model)
+    if parent is not None and not checkpoints.folders(run.checkpoints):
+        parent.load_into(model)
     if ranks.size == 1 or section.parallel == "ddp":  # with FSDP the whole model stays in main memory
         model = model.to(device)
     data = config.data
@@ -160,7 +161,7 @@ def new_trainer(
         mixture=prepared.mixture(data),
         parent=parent,
     )
-    ranks.first(lambda: run.begin(config, prepared, model, dtype, peak, None if parent is None else parent.record))
+    ranks.on_rank_0(lambda: run.begin(config, prepared, model, dtype, peak, None if parent is None else parent.record))
     ranks.seed(section.seed, step=0)
     size = sum(parameter.numel() for parameter in model.parameters()) / 1e6
     together = "" if ranks.size == 1 else f", {ranks.size} processes"
@@ -173,7 +174,7 @@ def _check(config: ExperimentConfig, run: Run, resume: bool) -> None:
     run.check(config, resume=resume)
     config.model.architecture(config.tokenizer.vocab_size)
     if config.training.tensorboard:
-        tensorboard.require()
+        require_tensorboard()
 
 
 def _tune_machine(say: Say) -> None:

@@ -1,21 +1,21 @@
 """One update is independent of the split into micro-batches, and a non-finite loss changes nothing."""
 
 import copy
+import itertools
+import sys
 
 import numpy as np
 import pytest
 import torch
 
 from transformer.config import ModelConfig
-from transformer.kernels import int8_linear
-from transformer.kernels.int8_linear import int8_works
 from transformer.loss import smoothed_nll
 from transformer.model import Transformer
 from translate.config.schema import TrainingConfig
-from translate.corpus.batches import Batch, collate
-from translate.corpus.tokens import EncodedPairs
-from translate.errors import UserError
-from translate.training.step import Updater, batch_loss, mean_nll, new_optimizer, require_products
+from translate.corpus.batches import Batch, Position, collate
+from translate.corpus.prepare import EncodedPairs
+from translate.training.optimizer import new_optimizer
+from translate.training.update import Updater, batch_loss, mean_nll
 
 CONFIG = TrainingConfig()
 
@@ -73,31 +73,6 @@ def test_the_fused_loss_equals_the_loss_over_all_logits(model, pairs):
     torch.testing.assert_close(nll, smoothed_nll(logits, batch.tgt_out[real], 0.0))
 
 
-@pytest.mark.skipif(not int8_works(), reason="this processor does not multiply int8 exactly")
-@pytest.mark.parametrize("optimizer", ["adam", "muon"])
-def test_updates_in_int8_learn_as_much_as_in_float32(monkeypatch, model, pairs, optimizer):
-    monkeypatch.setattr(int8_linear, "_compiles", lambda: False)
-    int8_linear._fused.cache_clear()
-    batch, losses = batch_of(pairs, 0, 1, 2, 3, 4), {}
-    for dtype in (torch.float32, torch.int8):
-        learner = copy.deepcopy(model)
-        updater = Updater(learner, new_optimizer(learner, TrainingConfig(optimizer=optimizer), dtype), 0.1, dtype)
-        losses[dtype] = [updater.step([batch], lr=0.005).loss for _ in range(20)]
-    exact, rounded = losses.values()
-    assert rounded[-1] < 0.8 * rounded[0]
-    assert rounded != exact
-    assert rounded == pytest.approx(exact, rel=0.02)
-
-
-def test_int8_is_refused_where_products_are_not_exact(monkeypatch):
-    require_products(torch.float32, torch.device("cuda"))
-    with pytest.raises(UserError, match="training.precision"):
-        require_products(torch.int8, torch.device("cuda"))
-    monkeypatch.setattr("translate.training.step.int8_works", lambda: False)
-    with pytest.raises(UserError, match="VNNI"):
-        require_products(torch.int8, torch.device("cpu"))
-
-
 def test_the_optimizer_is_the_papers(model):
     """Section 5.3, and one update by hand: the first step of Adam is lr * g / (|g| + epsilon)."""
     optimizer = new_optimizer(model, CONFIG)
@@ -153,3 +128,32 @@ def test_held_out_loss_is_a_mean_over_tokens_however_they_are_batched(model, pai
     one = mean_nll(model, [batch_of(pairs, 0, 1, 2, 3, 4)], torch.float32)
     many = mean_nll(model, [batch_of(pairs, i) for i in range(5)], torch.float32)
     assert one == pytest.approx(many, rel=1e-6)
+
+
+def test_the_host_reads_values_once_in_an_update_and_once_in_a_report(toy, monkeypatch):
+    """Each read waits for a GPU; the number of micro-batches must not matter.
+
+    Reads inside `transformer` are in branches for the CPU.
+    """
+    trainer = toy.trainer("run", accumulate=3)
+    reads = []
+
+    def counted(name):
+        read = getattr(torch.Tensor, name)
+
+        def count(self, *arguments, **options):
+            if "/transformer/" not in sys._getframe(1).f_code.co_filename:
+                reads.append(name)
+            return read(self, *arguments, **options)
+
+        return count
+
+    for name in ("item", "tolist", "cpu", "numpy", "__bool__", "__int__", "__float__"):
+        monkeypatch.setattr(torch.Tensor, name, counted(name))
+    for group, _ in itertools.islice(trainer.feed._updates(Position()), 4):
+        reads.clear()
+        trainer._update(group)
+        assert reads == ["tolist"]
+    reads.clear()
+    trainer._count_flops()
+    assert len(reads) == 1

@@ -12,8 +12,8 @@ from safetensors import SafetensorError
 from transformer.checkpoint_io import CheckpointError
 from translate.errors import UserError
 from translate.models.folder import write_model
-from translate.training import checkpoint
-from translate.training.checkpoint import TrainState
+from translate.training import checkpoints
+from translate.training.checkpoints import TrainState
 
 
 def names(root: Path) -> list[str]:
@@ -23,7 +23,7 @@ def names(root: Path) -> list[str]:
 def save_at(trainer, step: int, *, scheduled: bool = True) -> Path:
     trainer.state.step = step
     root = trainer.run.checkpoints
-    return checkpoint.save(
+    return checkpoints.save(
         root,
         lambda folder: write_model(trainer.model, trainer.prepared.tokenizer, trainer.spec, folder),
         trainer.optimizer,
@@ -43,11 +43,11 @@ def test_a_full_disk_keeps_the_earlier_checkpoint_and_leaves_no_partial_one(toy,
     def full(*_: object) -> None:
         raise error
 
-    monkeypatch.setattr(checkpoint, "save_file", full)
+    monkeypatch.setattr(checkpoints, "save_file", full)
     with pytest.raises(UserError, match="No space left on device; earlier checkpoints are untouched"):
         save_at(trainer, 5)
     assert names(trainer.run.checkpoints) == [kept.name]
-    checkpoint.verify(kept)
+    checkpoints.verify(kept)
 
 
 @pytest.mark.parametrize("name", ["model.safetensors", "optimizer.safetensors", "tokenizer.model", "config.json"])
@@ -56,10 +56,10 @@ def test_a_changed_or_missing_file_is_named(toy, name):
     data = (folder / name).read_bytes()
     (folder / name).write_bytes(data[:-1])
     with pytest.raises(CheckpointError, match=rf"{name}: the file was changed or damaged"):
-        checkpoint.verify(folder)
+        checkpoints.verify(folder)
     (folder / name).unlink()
     with pytest.raises(CheckpointError, match=rf"{name}: the file is missing"):
-        checkpoint.verify(folder)
+        checkpoints.verify(folder)
 
 
 @pytest.mark.parametrize("text", ["", "{}", "[]", "{nonsense", '{"format": 99}'])
@@ -67,7 +67,7 @@ def test_a_foreign_state_is_refused(toy, text):
     folder = save_at(toy.trainer("run"), 3)
     (folder / "state.json").write_text(text, encoding="utf-8")
     with pytest.raises(CheckpointError, match=r"state\.json"):
-        checkpoint.verify(folder)
+        checkpoints.verify(folder)
 
 
 def test_a_state_of_a_later_version_is_refused_in_one_sentence_and_kept(toy):
@@ -77,7 +77,7 @@ def test_a_state_of_a_later_version_is_refused_in_one_sentence_and_kept(toy):
     meta = json.loads(path.read_text(encoding="utf-8"))
     del meta["digest"]
     meta["state"]["mood"] = "good"
-    path.write_text(json.dumps({**meta, "digest": checkpoint._digest(meta)}), encoding="utf-8")
+    path.write_text(json.dumps({**meta, "digest": checkpoints._digest(meta)}), encoding="utf-8")
     before = path.read_bytes()
     with pytest.raises(UserError, match=r"state\.json: written by another version, .* mood; resume with the version"):
         toy.trainer("run", resume=True)
@@ -88,9 +88,9 @@ def test_a_checkpoint_restores_everything(toy):
     trainer = toy.trainer("run", max_steps=5, valid_every=2)
     trainer.train()
     drawn = torch.rand(7)
-    folder = checkpoint.checkpoints(trainer.run.checkpoints)[-1]
+    folder = checkpoints.folders(trainer.run.checkpoints)[-1]
     other = toy.trainer("other")
-    state = checkpoint.load(folder, other.model, other.optimizer)
+    state = checkpoints.load(folder, other.model, other.optimizer)
     assert isinstance(state, TrainState)
     assert dataclasses.replace(state, seconds=0) == dataclasses.replace(trainer.state, seconds=0)
     assert torch.rand(7).equal(drawn)
@@ -104,7 +104,7 @@ def test_pruning_keeps_the_given_checkpoints(toy):
     trainer = toy.trainer("run")
     root = trainer.run.checkpoints
     folders = [save_at(trainer, step) for step in (1, 2, 3, 5, 7)]
-    checkpoint.prune(root, {folders[0], folders[3]})
+    checkpoints.prune(root, {folders[0], folders[3]})
     assert names(root) == ["step-00000001", "step-00000005"]
 
 
@@ -113,6 +113,6 @@ def test_a_leftover_of_a_killed_save_is_not_a_checkpoint_and_is_removed(toy):
     kept = save_at(trainer, 3)
     root = trainer.run.checkpoints
     (root / ".step-00000005.partial").mkdir()
-    assert checkpoint.checkpoints(root) == [kept]
-    checkpoint.prune(root, {kept})
+    assert checkpoints.folders(root) == [kept]
+    checkpoints.prune(root, {kept})
     assert names(root) == [kept.name]

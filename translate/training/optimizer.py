@@ -1,20 +1,27 @@
-"""Muon: orthogonalised momentum for the matrices of layers (Jordan et al., 2024); Adam for everything else.
+"""The optimizers, Adam (5.3) and Muon, and a moving average of the parameters.
 
-Adam scales each number of a matrix by itself. Muon moves it by the orthogonal matrix nearest to its momentum, U V^T for
-the momentum U S V^T: directions with small gradients are learned as fast as the others. Updates are scaled to the root
-mean square that Adam's have (Liu et al., 2025, section 2.2), so both share one learning rate.
+Muon: orthogonalised momentum for the matrices of layers (Jordan et al., 2024); Adam for everything else. Adam scales
+each number of a matrix by itself. Muon moves it by the orthogonal matrix nearest to its momentum, U V^T for the
+momentum U S V^T: directions with small gradients are learned as fast as the others. Updates are scaled to the root mean
+square that Adam's have (Liu et al., 2025, section 2.2), so both share one learning rate.
 
 Dimension key: N matrices of one shape, A rows, B columns, A <= B.
 """
 
 from collections import defaultdict
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import torch
+from safetensors.torch import save_file
 from torch import Tensor, nn
 
 from transformer.attention import MultiHeadAttention
+from transformer.checkpoint_io import load_tensors
 from transformer.kernels.packed_linear import Linear
+from translate.config.schema import TrainingConfig
 
 MOMENTUM = 0.95
 RMS = 0.2  # of Adam's updates, in units of the learning rate
@@ -23,6 +30,20 @@ RMS = 0.2  # of Adam's updates, in units of the learning rate
 # values between 0.68 and 1.21; coefficients that converge to 1 need more steps.
 STEPS = 5
 COEFFICIENTS = (3.4445, -4.7750, 2.0315)
+
+
+def new_optimizer(model: nn.Module, config: TrainingConfig, dtype: torch.dtype = torch.float32) -> torch.optim.AdamW:
+    """Return Adam as in 5.3 with decoupled weight decay, or Muon; `Updater.step` sets the learning rate of each step.
+
+    Args:
+        model: the model.
+        config: the section [training].
+        dtype: type of matrix products.
+    """
+    betas, eps, weight_decay = config.adam_betas, config.adam_eps, config.weight_decay
+    if config.optimizer == "muon":
+        return Muon(model, dtype, betas=betas, eps=eps, weight_decay=weight_decay)
+    return torch.optim.AdamW(model.parameters(), lr=0.0, betas=betas, eps=eps, weight_decay=weight_decay, fused=True)
 
 
 class Muon(torch.optim.AdamW):
@@ -123,3 +144,51 @@ def _polynomial(square_NAA: Tensor) -> Tensor:
     """Return b S + c S^2."""
     _, b, c = COEFFICIENTS
     return torch.baddbmm(square_NAA, square_NAA, square_NAA, beta=b, alpha=c)
+
+
+class Ema:
+    """An exponential moving average of one model's parameters, in float32; often a better model than the parameters.
+
+    It starts as a copy of them. Update t changes the average s to s + (1 - d) (p - s), with
+    d = min(decay, (1 + t) / (10 + t)). The smaller d of the first updates lets the average forget the random
+    initialisation quickly.
+
+    Args:
+        model: the model to average; no reference to it is kept.
+        decay: weight of the old average in each update, in (0, 1).
+    """
+
+    def __init__(self, model: nn.Module, decay: float) -> None:
+        self.decay = decay
+        self._shadow = {name: p.detach().float().clone() for name, p in model.named_parameters()}
+
+    @torch.no_grad()
+    def update(self, model: nn.Module, step: int) -> None:
+        """Add the parameters after update number `step`, counted from 1."""
+        decay = min(self.decay, (1 + step) / (10 + step))
+        torch._foreach_lerp_(list(self._shadow.values()), [p.detach().float() for p in model.parameters()], 1 - decay)
+
+    @contextmanager
+    def applied(self, model: nn.Module) -> Iterator[None]:
+        """Replace the model's parameters by the average within the context, and restore them exactly after it."""
+        kept = {name: p.detach().clone() for name, p in model.named_parameters()}
+        _copy(self._shadow, model)
+        try:
+            yield
+        finally:
+            _copy(kept, model)
+
+    def save(self, path: Path) -> None:
+        """Write the average as a safetensors file with the names of a model's weights."""
+        save_file({name: tensor.contiguous() for name, tensor in self._shadow.items()}, path)
+
+    def load(self, path: Path) -> None:
+        """Restore a saved average of this model; CheckpointError if the file is damaged."""
+        for name, tensor in load_tensors(path).items():
+            self._shadow[name].copy_(tensor)
+
+
+@torch.no_grad()
+def _copy(tensors: dict[str, torch.Tensor], model: nn.Module) -> None:
+    for name, parameter in model.named_parameters():
+        parameter.copy_(tensors[name])

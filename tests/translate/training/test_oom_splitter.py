@@ -12,10 +12,11 @@ from transformer.config import ModelConfig
 from transformer.model import Transformer
 from translate.config.schema import TrainingConfig
 from translate.corpus.batches import Batch, collate, halves, largest
-from translate.corpus.tokens import EncodedPairs
+from translate.corpus.prepare import EncodedPairs
 from translate.errors import UserError
-from translate.training.memory import OomSplitter
-from translate.training.step import StepStats, Updater, new_optimizer
+from translate.training.optimizer import new_optimizer
+from translate.training.preflight import preflight
+from translate.training.update import OomSplitter, StepStats, Updater
 
 OUT_OF_MEMORY = [
     torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 20.00 MiB"),
@@ -170,9 +171,11 @@ def test_a_memory_warm_up_changes_no_bit_of_a_run(toy, monkeypatch):
     met = []
     monkeypatch.setattr(Updater, "warm_up", lambda self, batch: met.append(batch))
     plain = toy.trainer("plain")
+    preflight(plain)
     plain.train()
     monkeypatch.undo()
     warm = toy.trainer("warm")
+    preflight(warm)
     warm.train()
     for a, b in zip(plain.model.parameters(), warm.model.parameters(), strict=True):
         assert torch.equal(a, b)
@@ -184,14 +187,8 @@ def test_a_memory_warm_up_changes_no_bit_of_a_run(toy, monkeypatch):
 def test_a_lack_of_memory_is_found_before_the_first_update_and_splits_are_counted(toy):
     trainer = toy.trainer("run")
     holds_at_most(trainer.model, 9, OUT_OF_MEMORY[1])
-    begin = trainer._begin
-
-    def begin_and_look() -> None:
-        begin()
-        assert trainer.splitter.n_splits > 0
-        assert trainer.state.step == 0
-
-    trainer._begin = begin_and_look
+    preflight(trainer)
+    assert trainer.splitter.n_splits > 0
     trainer.train()
     assert sum("does not fit into memory: batches of this size" in line for line in toy.said) == 1
     assert any(f"{trainer.splitter.n_splits:,} times a batch" in line for line in toy.said)

@@ -5,23 +5,26 @@ counts are kept together and divided once.
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
+from typing import TypeVar, cast
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
-from transformer.kernels.int8_linear import int8_works
-from transformer.kernels.packed_linear import Linear
+from transformer.config import ModelConfig
+from transformer.cost import forward_flops
 from transformer.loss import linear_smoothed_nll
 from transformer.model import Transformer
-from translate.config.schema import TrainingConfig
-from translate.corpus.batches import Batch
-from translate.errors import UserError
-from translate.training.distributed import ALONE, Ranks, full
-from translate.training.memory import OomSplitter
-from translate.training.muon import Muon
+from translate.corpus.batches import Batch, halves
+from translate.errors import Say, UserError
+from translate.machine import release_memory
+from translate.training.distributed import SINGLE_PROCESS, Ranks, full
+
+T = TypeVar("T")
+Shape = tuple[int, int, int]  # sentences, source positions, target positions
+Lengths = tuple[Tensor, Tensor]  # of the sentences of a batch: source with eos, target with bos
 
 
 @dataclass(frozen=True)
@@ -45,39 +48,12 @@ class StepStats:
         return math.isfinite(self.loss) and math.isfinite(self.grad_norm)
 
 
-def new_optimizer(model: nn.Module, config: TrainingConfig, dtype: torch.dtype = torch.float32) -> torch.optim.AdamW:
-    """Return Adam as in 5.3 with decoupled weight decay, or Muon; `Updater.step` sets the learning rate of each step.
-
-    Args:
-        model: the model.
-        config: the section [training].
-        dtype: type of matrix products; see `precision`.
-    """
-    betas, eps, weight_decay = config.adam_betas, config.adam_eps, config.weight_decay
-    if config.optimizer == "muon":
-        return Muon(model, activation_dtype(dtype), betas=betas, eps=eps, weight_decay=weight_decay)
-    return torch.optim.AdamW(model.parameters(), lr=0.0, betas=betas, eps=eps, weight_decay=weight_decay, fused=True)
-
-
-def activation_dtype(dtype: torch.dtype) -> torch.dtype:
-    """Return the type of activations between products of `dtype`: float32 for int8, else `dtype`."""
-    return torch.float32 if dtype == torch.int8 else dtype
-
-
-def require_products(dtype: torch.dtype, device: torch.device) -> None:
-    """UserError if `device` cannot train with matrix products of `dtype`."""
-    if dtype == torch.int8 and not (device.type == "cpu" and int8_works()):
-        raise UserError('training.precision = "int8" needs a CPU that multiplies int8 exactly (VNNI); use "auto"')
-
-
 def precision(device: torch.device, dtype: torch.dtype) -> AbstractContextManager[object]:
     """Return a context that computes in `dtype`; parameters, gradients and Adam's moments stay float32.
 
     With bfloat16 on a CPU, all activations are bfloat16: the residual stream, norms, and in `batch_loss` the logits and
-    their softmax. CUDA computes norms in float32. Sums over tokens are float32 everywhere. With int8, only the products
-    of the layers' linear maps are in int8 (see `Linear.int8`), and everything else is float32.
+    their softmax. CUDA computes norms in float32. Sums over tokens are float32 everywhere.
     """
-    dtype = activation_dtype(dtype)
     return nullcontext() if dtype == torch.float32 else torch.autocast(device.type, dtype=dtype)
 
 
@@ -94,12 +70,98 @@ def batch_loss(model: Transformer, batch: Batch, smoothing: float, dtype: torch.
         states_BTD = model.decode_states(batch.tgt_in, model.encode(batch.src))
     tokens = batch.tgt_out != model.config.pad
     return linear_smoothed_nll(
-        states_BTD[tokens].to(activation_dtype(dtype)),
+        states_BTD[tokens].to(dtype),
         model.output_weight,
         batch.tgt_out[tokens],
         smoothing,
         model.output_bias_V,
     )
+
+
+class OomSplitter:
+    """Runs a computation on batches, and halves those that do not fit into memory.
+
+    The loss of an update is a sum over tokens that is divided once, so splitting its batches changes the gradient only
+    by rounding and by the random numbers of dropout. Each rank splits its own batches.
+
+    Args:
+        pad: id of the padding token.
+        say: receives a message at the first failure.
+
+    Attributes:
+        n_splits: number of failures, each followed by halving.
+    """
+
+    def __init__(self, pad: int, say: Say) -> None:
+        self.n_splits = 0
+        self._pad, self._say = pad, say
+        self._failed: list[Shape] = []
+
+    def each(self, batches: Sequence[Batch], act: Callable[[Batch], T], undo: Callable[[], None]) -> list[T]:
+        """Return `act(batch)` for every batch, or for every portion of a batch that does not fit.
+
+        Args:
+            batches: the batches.
+            act: the computation. If it runs out of memory, the failed portion is halved and everything is done again;
+                later batches of that size are halved at once.
+            undo: discards the effects of all calls of `act` so far; a failed backward pass leaves partial gradients.
+
+        Raises UserError if a single sentence does not fit.
+        """
+        while True:
+            results: list[T] = []
+            for portion in (portion for batch in batches for portion in self._portions(batch)):
+                if (result := _attempt(act, portion)) is None:
+                    undo()
+                    self._remember(portion)
+                    break
+                results.append(result)
+            else:
+                return results
+
+    def _portions(self, batch: Batch) -> Iterator[Batch]:
+        """Yield the batch in portions smaller than any that has failed."""
+        n, s, t = _shape(batch)
+        if n > 1 and any(n >= rows and s >= src and t >= tgt for rows, src, tgt in self._failed):
+            for half in halves(batch, self._pad):
+                yield from self._portions(half)
+        else:
+            yield batch
+
+    def _remember(self, portion: Batch) -> None:
+        n, s, t = shape = _shape(portion)
+        if n == 1:
+            raise UserError(
+                f"a sentence pair of {s} and {t} tokens does not fit into memory by itself; lower training.max_tokens, "
+                "or set training.checkpoint_activations = true"
+            )
+        release_memory()
+        if torch.cuda.is_available():
+            torch.cuda.empty_cache()
+        if not self._failed:
+            self._say(
+                f"a batch of {n} x ({s} + {t}) tokens does not fit into memory: batches of this size are halved, "
+                "and the update stays the same; a lower training.batch_tokens, with a higher accumulate, is faster"
+            )
+        self.n_splits += 1
+        self._failed.append(shape)
+
+
+def _attempt(act: Callable[[Batch], T], batch: Batch) -> T | None:
+    """Return `act(batch)`, or None if memory does not suffice; its allocations are then released."""
+    try:
+        return act(batch)
+    except (torch.OutOfMemoryError, MemoryError):
+        return None
+    except RuntimeError as error:
+        # The message of the CPU's allocator, which has no exception class.
+        if "can't allocate memory" not in str(error):
+            raise
+        return None
+
+
+def _shape(batch: Batch) -> Shape:
+    return batch.src.size(0), batch.src.size(1), batch.tgt_in.size(1)
 
 
 @dataclass(frozen=True)
@@ -121,12 +183,7 @@ class Updater:
     dtype: torch.dtype
     clip_norm: float | None = None
     splitter: OomSplitter | None = None
-    ranks: Ranks = ALONE
-
-    def __post_init__(self) -> None:
-        for part in self.model.modules():
-            if isinstance(part, Linear):
-                part.int8 = self.dtype == torch.int8
+    ranks: Ranks = SINGLE_PROCESS
 
     def step(self, micro_batches: Sequence[Batch], lr: float) -> StepStats:
         """Update the parameters once; if loss or gradient is not finite, leave them unchanged.
@@ -139,12 +196,15 @@ class Updater:
         n_src = sum(batch.n_src_tokens for batch in micro_batches)
         n_tgt = sum(batch.n_tgt_tokens for batch in micro_batches)
         n_src, n_tgt = map(int, self.ranks.sum(n_src, n_tgt))
-        loss, nll = self.ranks.sum(*self._backward(micro_batches, n_tgt))
+        losses = self._backward(micro_batches, n_tgt)
         self.ranks.sum_gradients(parameters)
         norm = torch.nn.utils.get_total_norm([p.grad for p in parameters if p.grad is not None])
         if self.clip_norm is not None:
             torch.nn.utils.clip_grads_with_norm_(parameters, self.clip_norm, norm)
-        stats = StepStats(loss, nll, full(norm).item(), n_src + n_tgt)
+        # The only values that the host reads in an update: each read waits for the device.
+        loss, nll, grad_norm = torch.stack([*losses, full(norm).to(losses)]).tolist()
+        loss, nll = self.ranks.sum(loss, nll)
+        stats = StepStats(loss, nll, grad_norm, n_src + n_tgt)
         if stats.finite:
             for group in self.optimizer.param_groups:
                 group["lr"] = lr
@@ -162,23 +222,22 @@ class Updater:
             self._backward([batch], batch.n_tgt_tokens)
         self._discard_gradients()
 
-    def _backward(self, micro_batches: Sequence[Batch], n_tokens: int) -> tuple[float, float]:
-        """Add up the gradients of the smoothed loss; return that loss and the negative log-likelihood.
+    def _backward(self, micro_batches: Sequence[Batch], n_tokens: int) -> Tensor:
+        """Add up the gradients of the smoothed loss; return that loss and the negative log-likelihood, in float64.
 
         Both are divided by `n_tokens`, the target tokens of the whole update.
         """
 
-        def one(batch: Batch) -> tuple[float, float]:
+        def one(batch: Batch) -> Tensor:
             loss_sum, nll_sum = batch_loss(self.model, batch, self.smoothing, self.dtype)
             (loss_sum / n_tokens).backward()  # type: ignore[no-untyped-call]
-            return loss_sum.item() / n_tokens, nll_sum.item() / n_tokens
+            return torch.stack([loss_sum.detach(), nll_sum.detach()]).double() / n_tokens
 
         if self.splitter is None:
             losses = [one(batch) for batch in micro_batches]
         else:
             losses = self.splitter.each(micro_batches, one, undo=self._discard_gradients)
-        totals = torch.tensor(losses, dtype=torch.float64).sum(dim=0)
-        return totals[0].item(), totals[1].item()
+        return torch.stack(losses).sum(dim=0)
 
     def _discard_gradients(self) -> None:
         self.optimizer.zero_grad(set_to_none=True)
@@ -189,7 +248,7 @@ def mean_nll(
     model: Transformer,
     batches: Sequence[Batch],
     dtype: torch.dtype,
-    ranks: Ranks = ALONE,
+    ranks: Ranks = SINGLE_PROCESS,
     splitter: OomSplitter | None = None,
 ) -> float:
     """Return the negative log-likelihood of held-out batches in nats a target token; its exponential is perplexity.
@@ -216,3 +275,21 @@ def mean_nll(
             total, n_tokens = total + nll, n_tokens + batch.n_tgt_tokens
     total, n = ranks.sum(total, n_tokens)
     return total / n
+
+
+def sentence_lengths(batch: Batch, pad: int) -> Lengths:
+    """Return the lengths of the sentences of a batch, on its device; `pad` is the id of the padding token."""
+    return batch.src.ne(pad).sum(dim=1), batch.tgt_out.ne(pad).sum(dim=1)
+
+
+def update_flops(config: ModelConfig, batches: Sequence[Lengths]) -> int:
+    """Return the operations of updates on these batches: three times `cost.forward_flops` of every sentence pair.
+
+    Padding, dropout, softmax, norms, the optimizer and the recomputation of activation checkpointing are not counted.
+    """
+    if not batches:
+        return 0
+    src_B, tgt_B = (torch.cat(side) for side in zip(*batches, strict=True))
+    # A polynomial of the lengths, so a tensor of lengths gives a tensor of counts.
+    flops_B = forward_flops(config, cast(int, src_B), cast(int, tgt_B))
+    return 3 * int(flops_B.sum())  # type: ignore[attr-defined]

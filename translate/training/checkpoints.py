@@ -1,5 +1,7 @@
 """Checkpoints: complete, checksummed folders; a crash at any moment costs at most the newest one.
 
+`CheckpointManager` decides which ones a run keeps, which one it is resumed from, and which ones make the final model.
+
     checkpoints/step-00001200/
         config.json model.safetensors tokenizer.model translation.json   a model folder like any other
         optimizer.safetensors    Adam's moments and the random generators
@@ -16,20 +18,25 @@ import shutil
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import torch
 from safetensors import SafetensorError
 from safetensors.torch import save_file
 from torch import Tensor
 
-from transformer.checkpoint_io import CheckpointError, load_tensors, load_weights
+from transformer.checkpoint_io import CheckpointError, average, load_tensors, load_weights
 from transformer.model import Transformer
+from translate.config.schema import TrainingConfig
 from translate.corpus.batches import Position
-from translate.errors import UserError
+from translate.errors import Say, UserError
 from translate.files import new_folder, read_json, sha256, write_json
+from translate.training.distributed import Ranks
+from translate.training.run import Run
 
 FORMAT = 2
+
+T = TypeVar("T")
 
 Generators = Mapping[str, Tensor]  # states of random generators by device
 
@@ -48,7 +55,7 @@ class TrainState:
         n_tokens: source and target tokens trained on, padding not counted.
         n_flops: floating-point operations of all updates up to the last save.
         seconds: time of training and validation, over all starts of the run.
-        n_skipped: updates left out because loss or gradient was not finite.
+        n_skipped: updates skipped because loss or gradient was not finite.
         warned: keys of the warnings given so far; each is given once.
         n_ranks: processes that trained together at the last save.
     """
@@ -89,7 +96,7 @@ def step_of(folder: Path) -> int:
     return int(folder.name.removeprefix("step-"))
 
 
-def checkpoints(root: Path) -> list[Path]:
+def folders(root: Path) -> list[Path]:
     """Return the complete checkpoints, oldest first."""
     return sorted((path for path in root.glob("step-*") if path.name.removeprefix("step-").isdigit()), key=step_of)
 
@@ -198,23 +205,28 @@ def _digest(meta: dict[str, Any]) -> str:
     return hashlib.sha256(json.dumps(meta, sort_keys=True).encode()).hexdigest()
 
 
-def scheduled(root: Path) -> list[Path]:
-    """Return the checkpoints that averaging may use, oldest first; CheckpointError if a state cannot be read.
+def scheduled(root: Path, read: Callable[[Path], dict[str, Any] | None] = metadata) -> list[Path]:
+    """Return the checkpoints that averaging may use, oldest first.
 
-    If a run was prolonged, the checkpoint at its earlier end is left out.
+    If a run was prolonged, the checkpoint at its earlier end is skipped.
+
+    Args:
+        root: the folder of all checkpoints.
+        read: returns the metadata of a checkpoint, or None to skip it.
+
+    Raises CheckpointError if `read` does.
     """
-    steps = checkpoints(root)
-    states = [metadata(step) for step in steps]
+    found = [(folder, read(folder)) for folder in folders(root)]
     return [
-        step
-        for step, meta in zip(steps, states, strict=True)
-        if meta["scheduled"] and (step == steps[-1] or not meta.get("at_end", False))
+        folder
+        for folder, meta in found
+        if meta and meta["scheduled"] and (folder == found[-1][0] or not meta.get("at_end", False))
     ]
 
 
 def prune(root: Path, keep: Collection[Path]) -> None:
     """Delete all checkpoints but those in `keep`, and the leftovers of killed saves."""
-    for folder in checkpoints(root):
+    for folder in folders(root):
         if folder not in keep:
             _discard(folder)
     for leftover in root.glob(".step-*"):
@@ -259,3 +271,145 @@ def _discard(folder: Path) -> None:
     """Delete a folder; it is renamed first, so that a kill cannot leave a part of it under its name."""
     if folder.exists():
         shutil.rmtree(folder.rename(folder.with_name(f".{folder.name}.old")), ignore_errors=True)
+
+
+class CheckpointManager:
+    """The checkpoints of one run; rank 0 writes them with the random generators of all ranks.
+
+    Args:
+        run: the run directory.
+        config: the section [training].
+        ranks: the processes that train together.
+        say: receives each message to the user.
+
+    Attributes:
+        saved_step: the step of the last checkpoint; 0 without one.
+        saved_seconds: `TrainState.seconds` at the last checkpoint.
+    """
+
+    def __init__(self, run: Run, config: TrainingConfig, ranks: Ranks, say: Say) -> None:
+        self._run, self._config, self._ranks, self._say = run, config, ranks, say
+        self._root = run.checkpoints
+        self.saved_step = 0
+        self.saved_seconds = 0.0
+
+    def restore(self, model: Transformer, optimizer: torch.optim.Optimizer) -> tuple[Path | None, TrainState]:
+        """Load the newest undamaged checkpoint; damaged ones are reported and kept under another name.
+
+        Args:
+            model, optimizer: receive the saved values.
+
+        Returns the folder and the state; None and a new state if the run has no checkpoint yet. Raises UserError if
+        all checkpoints are damaged.
+        """
+        ranks = self._ranks
+        newest = ranks.on_rank_0(lambda: self._restore_newest(model, optimizer))
+        if newest is None:
+            self._say(f"{self._run.folder}: no checkpoint yet, so the run begins")
+            return None, TrainState()
+        folder, state = newest
+        if not ranks.is_first:
+            state = load(folder, model, optimizer, ranks.rank)
+        self.saved_step, self.saved_seconds = state.step, state.seconds
+        self._say(f"resuming from {folder} (step {state.step:,})")
+        if state.n_ranks != ranks.size:
+            ranks.seed(self._config.seed, state.step)
+            self._say(
+                f"{state.n_ranks} processes wrote the checkpoint and {ranks.size} continue: batches keep their order, "
+                "but updates and dropout differ from those of the run so far"
+            )
+        return folder, state
+
+    def _restore_newest(self, model: Transformer, optimizer: torch.optim.Optimizer) -> tuple[Path, TrainState] | None:
+        for folder in reversed(folders(self._root)):
+            state = self._unless_damaged(folder, lambda folder: load(folder, model, optimizer))
+            if state is not None:
+                return folder, state
+        if any(self._root.glob("damaged-step-*")):  # see `set_aside`
+            raise UserError(f"{self._root}: no checkpoint is usable; begin another run with --run")
+        # A run that was killed during its first save has the line of that save, but none after it.
+        if self._run.model.exists() or "checkpoint" in [record.get("kind") for record in self._run.records()[:-1]]:
+            raise UserError(f"{self._root}: the checkpoints are gone; restore them, or begin another run with --run")
+        return None
+
+    def _unless_damaged(self, folder: Path, read: Callable[[Path], T]) -> T | None:
+        """Return `read(folder)`, or None if the checkpoint is damaged; it is then reported and renamed."""
+        try:
+            return read(folder)
+        except CheckpointError as error:
+            self._say(f"skipping a damaged checkpoint, now {set_aside(folder).name}: {error}")
+            return None
+
+    def save(
+        self,
+        state: TrainState,
+        write_model: Callable[[Path], None],
+        optimizer: torch.optim.Optimizer,
+        *,
+        scheduled: bool,
+        at_end: bool = False,
+    ) -> None:
+        """Write a checkpoint and delete those no longer needed; all ranks call this.
+
+        Args:
+            state: the state besides tensors.
+            write_model: writes the files of a model folder, and others, into a folder.
+            optimizer: its state is saved.
+            scheduled: whether averaging may use this checkpoint.
+            at_end: whether it is scheduled only because the run ends.
+
+        Raises UserError if a file cannot be written.
+        """
+        generators = self._ranks.gather(random_generators())
+        state.n_ranks = self._ranks.size
+
+        def write() -> None:
+            save(
+                self._root,
+                write_model,
+                optimizer,
+                state,
+                scheduled=scheduled,
+                at_end=at_end,
+                generators=generators,
+            )
+            self._prune(state)
+
+        self._ranks.on_rank_0(write)
+        self.saved_step, self.saved_seconds = state.step, state.seconds
+
+    def load_final(self, model: Transformer, state: TrainState) -> list[int]:
+        """Load the mean of the checkpoints that make the final model (6.1); rank 0 alone calls this.
+
+        Args:
+            model: receives the parameters.
+            state: at the end of the run.
+
+        Returns the steps of the checkpoints.
+        """
+        self._prune(state)  # in case a kill came between the last save and its deletions
+        parts = self._final(state)
+        name = "ema.safetensors" if self._config.ema else "model.safetensors"
+        model.load_state_dict(average([folder / name for folder in parts]))
+        return [step_of(folder) for folder in parts]
+
+    def _prune(self, state: TrainState) -> None:
+        """Delete all checkpoints but the last scheduled ones, the best, and the newest."""
+        n = max(self._config.keep_last, self._config.average_last)
+        others = {self._root / name_of(step) for step in (state.step, state.best_step)}
+        prune(self._root, {*self._scheduled()[-n:], *others})
+
+    def _final(self, state: TrainState) -> list[Path]:
+        if self._config.final == "best":
+            best = self._root / name_of(state.best_step)
+            if best.exists() and self._is_sound(best):
+                return [best]
+            self._say("warning: there is no usable best checkpoint, so the last ones make the final model")
+        n = 1 if self._config.ema else self._config.average_last
+        return [folder for folder in self._scheduled() if self._is_sound(folder)][-n:]
+
+    def _is_sound(self, folder: Path) -> bool:
+        return self._unless_damaged(folder, verify) is not None
+
+    def _scheduled(self) -> list[Path]:
+        return scheduled(self._root, lambda folder: self._unless_damaged(folder, metadata))
