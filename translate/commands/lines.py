@@ -21,9 +21,8 @@ from io import BufferedReader, BytesIO, TextIOWrapper
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, TextIO
 
-from translate.corpus.lines import decode_line
 from translate.errors import UserError, say
-from translate.files import read_json, write_json
+from translate.files import decode_line, read_json, write_json
 from translate.options import FILES, MODEL, Beam, JsonLines, Model, Threads, argument, file_option, flag, option
 
 if TYPE_CHECKING:
