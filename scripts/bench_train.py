@@ -42,8 +42,7 @@ from transformer.positions import sinusoids
 from transformer.presets import resolve
 from translate.config.schema import TrainingConfig
 from translate.corpus.batches import Batch, Sampler, collate
-from translate.corpus.prepare import Prepared
-from translate.corpus.tokens import EncodedPairs
+from translate.corpus.prepare import EncodedPairs, Prepared
 from translate.exchange.marian import marian_config
 from translate.machine import choose_device, choose_dtype, keep_kernels, product_rate, tune_malloc
 from translate.training.optimizer import new_optimizer

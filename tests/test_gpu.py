@@ -11,7 +11,7 @@ from transformer.model import Transformer
 from transformer.search.model_step import translate_ids
 from translate.config.schema import TrainingConfig
 from translate.corpus.batches import collate
-from translate.corpus.tokens import EncodedPairs
+from translate.corpus.prepare import EncodedPairs
 from translate.training.optimizer import new_optimizer
 from translate.training.update import Updater, batch_loss
 

@@ -9,6 +9,10 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+from translate.errors import UserError
+
+_MAGIC = {b"\x1f\x8b": "gzip", b"BZh": "bzip2", b"\xfd7zXZ": "xz", b"\x28\xb5\x2f\xfd": "zstd", b"PK\x03\x04": "ZIP"}
+
 
 def sha256(path: Path) -> str:
     """Hexadecimal SHA-256 of a file's bytes."""
@@ -164,3 +168,24 @@ def locked(path: Path, on_wait: Callable[[], None] | None = None) -> Iterator[No
         yield
     finally:
         os.close(descriptor)
+
+
+def decode_line(line: bytes, name: Path | str, n: int) -> str:
+    """Decode a line of UTF-8.
+
+    Args:
+        line: its bytes.
+        name: the file, for the message.
+        n: number of the line, from 1; a byte order mark is removed from the first.
+
+    Raises UserError, with file, line and byte, if it is not UTF-8; it names the format of a compressed file.
+    """
+    try:
+        return line.decode("utf-8-sig" if n == 1 else "utf-8")
+    except UnicodeDecodeError as error:
+        if n == 1 and (kind := next((_MAGIC[start] for start in _MAGIC if line.startswith(start)), None)):
+            raise UserError(f"{name}: a {kind} file, not text; unpack it, or save the document as text") from error
+        byte = error.object[error.start]  # unlike `line`, without the byte order mark
+        raise UserError(
+            f"{name}, line {n}: not UTF-8 text (byte 0x{byte:02x} at {error.start}); save it as UTF-8"
+        ) from error

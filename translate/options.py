@@ -322,7 +322,8 @@ LengthPenalty = Annotated[
 ]
 Rerank = Annotated[str | None, option(SEARCH, "MODEL", "Rerank with this model of the opposite direction.")]
 Engine = Annotated[
-    Literal["auto", "ctranslate2", "torch"], option(COMPUTING, "NAME", "ctranslate2, torch, or auto: chooses.")
+    Literal["auto", "ctranslate2", "torch"],
+    option(COMPUTING, "NAME", "ctranslate2, torch, or auto to choose."),
 ]
 Precision = Annotated[
     Literal["fp32", "bf16", "int8", "auto"] | None,

@@ -252,7 +252,7 @@ main(["--version"])
 assert "torch" not in sys.modules
 print(os.environ.get("GOMP_SPINCOUNT"))
 torch = Path(find_spec("torch").origin).parent
-for library in torch.glob("lib/libgomp*"), *torch.parent.glob("torch.libs/libgomp*"):
+for library in [*torch.glob("lib/libgomp*"), *torch.parent.glob("torch.libs/libgomp*")]:
     ctypes.CDLL(library)
 """
     inherited = {k: v for k, v in os.environ.items() if k not in ("GOMP_SPINCOUNT", "OMP_WAIT_POLICY")}

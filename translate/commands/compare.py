@@ -24,7 +24,7 @@ class Compare(Comparing):
     """
 
     baseline: Annotated[Path, argument("BASELINE", f"{SYSTEM_HELP}.")]
-    system: Annotated[Path, argument("SYSTEM", "The other one.")]
+    system: Annotated[Path, argument("SYSTEM", "The system that is compared with it, named in the same way.")]
     train: Annotated[
         Path | None,
         option(TEST_SETS, "FILE", "Target side of the training text, to count words [default: references]."),
@@ -33,7 +33,7 @@ class Compare(Comparing):
         Literal["bootstrap", "ar"], option(METRICS, "TEST", "bootstrap, or ar (approximate randomization).")
     ] = "bootstrap"
     sentences: Annotated[int, option(OUTPUT, "N", "Sentences with the largest gains and losses.", min=1)] = 15
-    out: Annotated[Path, option(FILES, "FILE", "The page.")] = Path("comparison.html")
+    out: Annotated[Path, option(FILES, "FILE", "File of the page.")] = Path("comparison.html")
     force: Annotated[bool, flag(FILES, "--force", "Overwrite the page.")] = False
 
 

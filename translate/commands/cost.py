@@ -8,7 +8,7 @@ from transformer.config import ModelConfig
 from translate.commands.prepare import complete, default_folder
 from translate.config.load import load
 from translate.config.schema import ExperimentConfig
-from translate.corpus.manifest import Manifest, corpus_settings, differing, mixture, read_manifest
+from translate.corpus.prepare import Manifest, corpus_settings, differing, mixture, read_manifest
 from translate.errors import UserError, say
 from translate.experiments import cost
 from translate.options import OUTPUT, Overrides, argument, flag, option

@@ -9,8 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
-from translate.commands.lines import Lines, Translating, check_paths, ended, open_lines, writable
-from translate.commands.notes import Notes
+from translate.commands.lines import Lines, Notes, Translating, check_paths, ended, open_lines, writable
 from translate.commands.opening import find_model, set_up_torch
 from translate.config.decoding import DecodingConfig, TranslationOptions
 from translate.corpus.lines import read_lines
@@ -41,10 +40,10 @@ class Decode(Translating):
     Line n of the output is the translation of line n; no check follows.
     """
 
-    precision: Annotated[Literal["fp32", "bf16"], option(COMPUTING, "TYPE", "fp32, or bf16: faster on some CPUs.")] = (
-        "fp32"
-    )
-    n_best: Annotated[int, option(OUTPUT, "N", "With --json, list the N best.", min=0, max=256)] = 0
+    precision: Annotated[
+        Literal["fp32", "bf16"], option(COMPUTING, "TYPE", "fp32, or bf16, which is faster on some CPUs.")
+    ] = "fp32"
+    n_best: Annotated[int, option(OUTPUT, "N", "With --json, list the N best translations.", min=0, max=256)] = 0
     align: Annotated[bool, flag(OUTPUT, "--align", "Add word alignments, such as 0-0 1-2.")] = False
     alternatives: Annotated[
         int, option(OUTPUT, "N", "With --json, list the N most probable other tokens at each position.", min=0, max=256)
@@ -66,7 +65,9 @@ class Decode(Translating):
     constrain: Annotated[
         Path | None, option(SEARCH, "FILE", "Terms that must appear; each line is TARGET, or SOURCE, a tab, TARGET.")
     ] = None
-    ensemble: Annotated[list[str] | None, option(SEARCH, "MODEL", "Average with this model too; repeatable.")] = None
+    ensemble: Annotated[
+        list[str] | None, option(SEARCH, "MODEL", "Average the probabilities with those of this model; repeatable.")
+    ] = None
     prefix: Annotated[str | None, option(PREFIXES, "TEXT", "Beginning of every translation.")] = None
     prefixes: Annotated[Path | None, option(PREFIXES, "FILE", "Beginning of each translation, line by line.")] = None
     prefix_column: Annotated[bool, flag(PREFIXES, "--prefix-column", "Each input line is SOURCE, a tab, PREFIX.")] = (

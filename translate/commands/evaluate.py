@@ -41,7 +41,8 @@ class Evaluate(Comparing):
         bool, flag(METRICS, "--paper", "Add the paper's tokenised BLEU, which is not comparable with sacreBLEU.")
     ] = False
     comet: Annotated[
-        str | None, option(METRICS, "COMMAND", "Add COMET by this program, such as /opt/comet/bin/comet-score.")
+        str | None,
+        option(METRICS, "COMMAND", "Add COMET, computed by this program, such as /opt/comet/bin/comet-score."),
     ] = None
     format: Annotated[
         Literal["text", "json", "markdown", "latex"], option(OUTPUT, "FORMAT", "text, json, markdown or latex.")

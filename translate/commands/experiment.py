@@ -31,13 +31,13 @@ class Experiment:
         Path | None, option(FILES, "FOLDER", "Runs; grids with the same folder share them [default: in --out].")
     ] = None
     overrides: Overrides = None
-    side_by_side: Annotated[int, option(COMPUTING, "N", "Runs at a time.", "--jobs", "-j", min=1)] = 1
+    side_by_side: Annotated[int, option(COMPUTING, "N", "Number of runs at a time.", "--jobs", "-j", min=1)] = 1
     slurm: Annotated[
         list[str] | None,
         option(COMPUTING, "KEY=VALUE", "Submit a Slurm array with this parameter of submitit; repeatable."),
     ] = None
-    table: Annotated[bool, flag(RUNS, "--table", "Run nothing; print the table of what there is.")] = False
-    retry: Annotated[bool, flag(RUNS, "--retry", "Run again what failed.")] = False
+    table: Annotated[bool, flag(RUNS, "--table", "Run nothing, and print the table of the finished runs.")] = False
+    retry: Annotated[bool, flag(RUNS, "--retry", "Run again the runs that failed.")] = False
     paired: Annotated[
         Literal["bootstrap", "ar"], option(OUTPUT, "TEST", "Test against the baseline: bootstrap or ar.")
     ] = "bootstrap"

@@ -33,17 +33,19 @@ DETAILS = "Details"
 class Explain:
     """Draw attention, search, embeddings, positions or learning rates."""
 
-    attention: Annotated[str | None, option(PICTURE, "SENTENCE", "Which word reads which in a translation.")] = None
-    steps: Annotated[str | None, option(PICTURE, "SENTENCE", "The beam search as a tree.")] = None
-    temperature: Annotated[
-        str | None, option(PICTURE, "SENTENCE", "Probabilities of the next token at several temperatures.")
+    attention: Annotated[
+        str | None, option(PICTURE, "SENTENCE", "Draw which word attends to which in a translation.")
     ] = None
-    neighbours: Annotated[str | None, option(PICTURE, "WORD", "Nearest words in the embedding.")] = None
-    analogy: Annotated[tuple[str, str, str] | None, option(PICTURE, "A B C", "Words that are to C as B is to A.")] = (
-        None
-    )
-    positions: Annotated[bool, flag(PICTURE, "--positions", "The position encodings of the model.")] = False
-    schedule: Annotated[bool, flag(PICTURE, "--schedule", "The learning rate of the paper.")] = False
+    steps: Annotated[str | None, option(PICTURE, "SENTENCE", "Draw the beam search as a tree.")] = None
+    temperature: Annotated[
+        str | None, option(PICTURE, "SENTENCE", "Draw the probabilities of the next token at several temperatures.")
+    ] = None
+    neighbours: Annotated[str | None, option(PICTURE, "WORD", "List the nearest words in the embedding.")] = None
+    analogy: Annotated[
+        tuple[str, str, str] | None, option(PICTURE, "A B C", "List the words that are to C as B is to A.")
+    ] = None
+    positions: Annotated[bool, flag(PICTURE, "--positions", "Draw the position encodings of the model.")] = False
+    schedule: Annotated[bool, flag(PICTURE, "--schedule", "Draw the learning rate of the paper.")] = False
     part: Annotated[
         Literal["cross", "encoder", "decoder"] | None,
         option(DETAILS, "PART", "Attention: cross, or self-attention of the encoder or decoder [default: cross]."),

@@ -1,4 +1,4 @@
-"""Read text, and write its translation: from the command line, files, pipes or a prompt, to stdout or a file.
+"""Read text, and write its translation and warnings: from the command line, files, pipes or a prompt, to a file.
 
 A growing file (`--resume`) can be continued after any interruption. Beside NAME stands .NAME.resume, which records the
 number of complete windows, their size in bytes, and the source and settings that produced them. It is written after
@@ -13,22 +13,37 @@ import shutil
 import stat
 import sys
 from codecs import BOM_UTF8
-from collections import deque
-from collections.abc import Iterable, Iterator, Mapping
+from collections import Counter, defaultdict, deque
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import asdict, dataclass
 from io import BufferedReader, BytesIO, TextIOWrapper
 from pathlib import Path
-from typing import Annotated, TextIO
+from typing import TYPE_CHECKING, Annotated, TextIO
 
-from translate.corpus.lines import decode_line
 from translate.errors import UserError, say
-from translate.files import read_json, write_json
+from translate.files import decode_line, read_json, write_json
 from translate.options import FILES, MODEL, Beam, JsonLines, Model, Threads, argument, file_option, flag, option
+
+if TYPE_CHECKING:
+    from translate.text.translation import Translation
 
 HISTORY_LENGTH = 1000  # lines
 
 _CHUNK = 2**16  # bytes read at a time, about a thousand sentences
+_LINES_NAMED = 3  # line numbers listed per warning
+
+WARNINGS = {
+    "split": "longer than the model reads well at once, so translated in parts",
+    "language": "not in the source language, so left unchanged",
+    "echo": "mostly copied by the model, as it does with text that is not in its source language",
+    "length": "the translation did not end and was cut off",
+    "missing": "a number of the source is missing",
+    "symbol": "the model wrote a symbol that stands for a placeholder",
+    "empty": "the model gave no translation, so another was searched",
+    "repetition": "the model repeated itself, so the translation may be wrong",
+    "confidence": "the translation has a low probability and may be wrong",
+}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -417,3 +432,32 @@ def _moved_when_complete(file: TextIO, partial: Path, place: Path) -> Iterator[T
         else:
             partial.unlink()
         raise
+
+
+class Notes:
+    """Flagged lines, collected and reported as one warning per flag.
+
+    Args:
+        flags: the flags to report.
+    """
+
+    def __init__(self, flags: Collection[str] = tuple(WARNINGS)) -> None:
+        self._flags = frozenset(flags)
+        self._counts: Counter[str] = Counter()
+        self._first: defaultdict[str, list[int]] = defaultdict(list)  # few numbers, as a file may have many lines
+
+    def add(self, translation: "Translation", n: int) -> None:
+        """Record the flags of line `n`, counted from 1."""
+        for kind in self._flags.intersection(translation.flags):
+            self._counts[kind] += 1
+            if self._counts[kind] <= _LINES_NAMED:
+                self._first[kind].append(n)
+
+    def tell(self) -> None:
+        """Report the lines recorded since the last call."""
+        for kind, n_lines in self._counts.items():
+            more = f" and {n_lines - _LINES_NAMED:,} more" if n_lines > _LINES_NAMED else ""
+            named = ", ".join(map(str, self._first[kind])) + more
+            say(f"warning: line{'s' if n_lines > 1 else ''} {named}: {WARNINGS[kind]}")
+        self._counts.clear()
+        self._first.clear()

@@ -33,8 +33,10 @@ class Comparing:
 
     source: Annotated[Path | None, option(TEST_SETS, "FILE", "Source sentences, one per line.")] = None
     reference: Annotated[Path | None, option(TEST_SETS, "FILE", "Their translations; enough for saved outputs.")] = None
-    test_set: Annotated[list[str] | None, option(TEST_SETS, "NAME", "A test set of sacreBLEU; repeatable.")] = None
-    valid: Annotated[bool, flag(TEST_SETS, "--valid", "The validation set of the run.")] = False
+    test_set: Annotated[list[str] | None, option(TEST_SETS, "NAME", "Use this test set of sacreBLEU; repeatable.")] = (
+        None
+    )
+    valid: Annotated[bool, flag(TEST_SETS, "--valid", "Use the validation set of the run.")] = False
     from_language: Annotated[
         str | None, option(TEST_SETS, "LANGUAGE", "Source language [default: the models'].", "--from")
     ] = None
@@ -124,12 +126,12 @@ def languages(options: Comparing, systems: Sequence[System]) -> tuple[str | None
 def check_search(options: Comparing, systems: Sequence[System]) -> None:
     """Raise UserError for settings of the search without a model, or that no model can follow."""
     for_translation(options)
-    if options.rerank:
-        registry.locate(Path(options.rerank), lambda _: None, exported=True)
     if not any(system.folder for system in systems):
         for name in ("beam", "alpha", "length_penalty", "rerank", "engine", "precision", "threads"):
             if getattr(options, name) != getattr(Comparing, name):
                 raise UserError(f"--{name.replace('_', '-')} is for models; leave it out for saved outputs")
+    if options.rerank:
+        registry.locate(Path(options.rerank), lambda _: None, exported=True)
 
 
 def for_translation(options: Comparing) -> TranslationOptions:

@@ -13,6 +13,7 @@ from translate.commands.lines import (
     ArrivingLines,
     GrowingFile,
     Lines,
+    Notes,
     Output,
     Translating,
     TypedLines,
@@ -21,7 +22,6 @@ from translate.commands.lines import (
     open_lines,
     writable,
 )
-from translate.commands.notes import Notes
 from translate.commands.opening import find_model, set_up_torch
 from translate.commands.session import Session
 from translate.config.decoding import Format, TranslationOptions
@@ -52,7 +52,7 @@ class Text(Translating):
     Layout and markup stay. For research options see translate decode --help.
     """
 
-    resume: Annotated[bool, flag(FILES, "--resume", "Write in place, and continue after an interruption.")] = False
+    resume: Annotated[bool, flag(FILES, "--resume", "Write in place; continue after an interruption.")] = False
     format: Annotated[
         str | None,
         option(
@@ -62,9 +62,7 @@ class Text(Translating):
         ),
     ] = None
     column: Annotated[int, option(FILES, "N", "Column of a TSV file, counted from 1.", min=1)] = 1
-    checks: Annotated[
-        bool, flag(OUTPUT, "--checks", "Check each translation, and search again after some mistakes [default].")
-    ] = True
+    checks: Annotated[bool, flag(OUTPUT, "--checks", "Check, and search again if a check fails [default].")] = True
     rerank: Rerank = None
     engine: Engine = "auto"
     precision: Precision = None

@@ -15,8 +15,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from translate.corpus.manifest import Mixture, Span
-from translate.corpus.tokens import EncodedPairs
+from translate.corpus.prepare import EncodedPairs, Mixture, Span
 from translate.errors import UserError
 
 Index = NDArray[np.integer]  # sentence numbers, int32 if they fit

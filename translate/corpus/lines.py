@@ -14,9 +14,9 @@ from pathlib import Path
 from typing import Any
 
 from translate.errors import UserError
+from translate.files import decode_line
 
 OPENERS: dict[str, Callable[..., Any]] = {".gz": gzip.open, ".xz": lzma.open, ".bz2": bz2.open}
-_MAGIC = {b"\x1f\x8b": "gzip", b"BZh": "bzip2", b"\xfd7zXZ": "xz", b"\x28\xb5\x2f\xfd": "zstd", b"PK\x03\x04": "ZIP"}
 DAMAGED = (EOFError, zlib.error, lzma.LZMAError, gzip.BadGzipFile)
 
 
@@ -43,27 +43,6 @@ def sample_lines(path: Path, n_lines: int | None) -> Iterator[str]:
     for i, line in enumerate(read_lines(path)):
         if (i + 1) * n_lines // total > i * n_lines // total:
             yield line
-
-
-def decode_line(line: bytes, name: Path | str, n: int) -> str:
-    """Decode a line of UTF-8.
-
-    Args:
-        line: its bytes.
-        name: the file, for the message.
-        n: number of the line, from 1; a byte order mark is removed from the first.
-
-    Raises UserError, with file, line and byte, if it is not UTF-8; it names the format of a compressed file.
-    """
-    try:
-        return line.decode("utf-8-sig" if n == 1 else "utf-8")
-    except UnicodeDecodeError as error:
-        if n == 1 and (kind := next((_MAGIC[start] for start in _MAGIC if line.startswith(start)), None)):
-            raise UserError(f"{name}: a {kind} file, not text; unpack it, or save the document as text") from error
-        byte = error.object[error.start]  # unlike `line`, without the byte order mark
-        raise UserError(
-            f"{name}, line {n}: not UTF-8 text (byte 0x{byte:02x} at {error.start}); save it as UTF-8"
-        ) from error
 
 
 def cannot_read(path: Path, error: OSError) -> str:

@@ -1,14 +1,19 @@
 """Prepare a corpus: from sources to a folder with everything that training reads.
 
-    manifest.json       settings, the SHA-256 of every input, counts, versions, and the size of every file
-    report.json         dropped pairs by cleaning rule, with examples
-    tokenizer.model     SentencePiece
-    train.*.npy         the training pairs as token ids; see tokens.py
+    manifest.json            settings, the SHA-256 of every input, counts, versions, and the size of every file
+    report.json              dropped pairs by cleaning rule, with examples
+    tokenizer.model          SentencePiece
+    train.src.ids.npy        ids of all source sentences, concatenated, without <s> and </s>; uint16 or uint32
+    train.src.offsets.npy    int64, number of pairs + 1: sentence i is ids[offsets[i]:offsets[i + 1]]
+    train.tgt.*.npy          the same for the target side
     valid.jsonl, test.NAME.jsonl    one [source, target] per line, unchanged
 
-The content depends only on the settings and the inputs: not on the time, the machine or the path of the data.
+The content depends only on the settings and the inputs: not on the time, the machine or the path of the data. This file
+has the manifest first, then the tokens, then `prepare`.
 """
 
+import contextlib
+import hashlib
 import importlib.metadata
 import itertools
 import json
@@ -16,18 +21,286 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import IO, Any, NamedTuple
 
+import numpy as np
+from numpy.typing import NDArray
 from tqdm import tqdm
 
-from translate.config.schema import DataConfig, ExperimentConfig, MonoSource
+from translate.config.schema import DataConfig, ExperimentConfig, MonoSource, WordsSource
 from translate.corpus.augmentation import Augmenter
 from translate.corpus.cleaning import Cleaner, HeldOut, Report
-from translate.corpus.manifest import Manifest, Mixture, differences, mixture, plan, read_manifest, summary
-from translate.corpus.sources import TAG, Pair, describe, dictionary, read_pairs
+from translate.corpus.sources import LANGPAIRS, TAG, Pair, describe, dictionary, identity, read_pairs
 from translate.corpus.tokenizer import Tokenizer, affordable, sample, train
-from translate.corpus.tokens import SIDES, EncodedPairs, read_tokens, write_tokens
 from translate.errors import Say, UserError
-from translate.files import locked, new_folder, recover_folder, write_json
+from translate.files import locked, new_folder, read_json, recover_folder, write_json
+
+FORMAT = 1
+
+_KEYS = {"config", "inputs", "fingerprint", "counts", "tokenizer", "versions", "files"}
+_MAX_DIFFERENCES = 6  # listed when a folder is out of date
+_MAX_VALUE = 30  # characters of a setting or hash in that list
+
+Manifest = dict[str, Any]
+
+
+class Span(NamedTuple):
+    """The pairs of one source, in a row.
+
+    Attributes:
+        n_pairs: number of pairs.
+        weight: how often an epoch has each of them, on average.
+        replayed: whether they belong to an older corpus, whose weights are scaled to its share.
+    """
+
+    n_pairs: int
+    weight: float = 1.0
+    replayed: bool = False
+
+
+class Mixture(NamedTuple):
+    """How often an epoch has the pairs of each source.
+
+    Attributes:
+        spans: the sources in the order of the corpus; () is one source with weight 1.
+        replay_share: share of the replayed spans in an epoch.
+    """
+
+    spans: Sequence[Span] = ()
+    replay_share: float = 0.0
+
+
+def mixture(manifest: Manifest, data: DataConfig) -> Mixture:
+    """Return how often an epoch has the pairs of each source of a prepared corpus, by the weights of `data`."""
+    share, counts = 0.0 if data.replay is None else data.replay.share, manifest["counts"]
+    if "pairs" not in counts:  # made before sources had weights: copies of pairs stand in the corpus
+        n_replayed = counts.get("replay", 0)
+        n_pairs = counts["kept"] + sum(counts.get("added", {}).values()) + counts.get("upsample", 0)
+        return Mixture([Span(n_pairs - n_replayed), Span(n_replayed, replayed=True)], share)
+    sources = [(source, False) for source in data.train] + [(source, True) for source in data.replay_sources]
+    spans = [Span(n, source.weight, replayed) for n, (source, replayed) in zip(counts["pairs"], sources, strict=True)]
+    return Mixture(spans, share)
+
+
+def plan(config: ExperimentConfig, tokenizer_sha256: str | None = None) -> Manifest:
+    """Return the part of the manifest that determines the corpus: settings, inputs and their fingerprint.
+
+    Versions of libraries are excluded on purpose: an upgrade must not retrain the tokenizer of a trained model.
+
+    Args:
+        config: the experiment.
+        tokenizer_sha256: digest of the tokenizer that replaces the one of the section tokenizer, if there is one.
+
+    Raises UserError if a source cannot be read.
+    """
+    plan: Manifest = {
+        "format": FORMAT,
+        "config": corpus_settings(config, tokenizer_sha256),
+        "inputs": input_hashes(config),
+    }
+    fingerprint = hashlib.sha256(json.dumps(plan, sort_keys=True).encode()).hexdigest()
+    return {**plan, "fingerprint": fingerprint}
+
+
+def corpus_settings(config: ExperimentConfig, tokenizer_sha256: str | None = None) -> dict[str, Any]:
+    """Return the settings that determine the corpus; the arguments are those of `plan`."""
+    settings = config.model_dump(mode="json", include={"data", "cleaning", "tokenizer", "augmentation"})
+    del settings["data"]["root"]
+    data = settings["data"]
+    # Keys of later versions must not change fingerprints of old corpora.
+    for key in ("names", "spelling"):
+        if not settings["augmentation"][key]:
+            del settings["augmentation"][key]
+    sources = [*data["train"], data["valid"], *data["test"].values()]
+    if data["replay"]:
+        del data["replay"]["share"]  # used in training alone
+        sources += data["replay"]["sources"]
+    for source in sources:
+        del source["weight"]  # used in training alone
+        source["upsample"] = 1  # a key of old corpora
+        for key in ("keep_identical", "beam_size", "rerank"):  # keys of later versions
+            if not source.get(key, True):
+                del source[key]
+    if not settings["tokenizer"]["tags"]:
+        del settings["tokenizer"]["tags"]
+    if tokenizer_sha256 is not None:
+        settings["tokenizer"] = {"sha256": tokenizer_sha256}
+    return settings
+
+
+def input_hashes(config: ExperimentConfig) -> dict[str, str]:
+    """Return the SHA-256 or revision of each input, by its name in the experiment file.
+
+    UserError if a source cannot be read.
+    """
+    data, root = config.data, Path(config.data.root)
+    inputs: dict[str, str] = {}
+    for source in (*data.train, *data.replay_sources, data.valid, *data.test.values()):
+        inputs |= identity(source, root, data.langpair)
+    if (config.augmentation.markup or config.augmentation.names) and data.langpair in LANGPAIRS:
+        inputs |= identity(WordsSource(kind="words"), root)
+    return inputs
+
+
+def read_manifest(folder: Path) -> Manifest:
+    """Read the manifest of a prepared folder.
+
+    UserError if there is none, if it is damaged or of another format, or if the size of a file is not the recorded one.
+    """
+    path = folder / "manifest.json"
+    try:
+        manifest: Manifest = read_json(path)
+        known = manifest["format"]
+    except OSError as error:
+        raise UserError(f"{folder}: no prepared corpus there; run `translate prepare` first") from error
+    except (ValueError, KeyError) as error:
+        raise UserError(f"{path}: damaged, or not written by `translate prepare`") from error
+    if known != FORMAT:
+        raise UserError(f"{path}: has format {known}, and this version reads {FORMAT}; run `translate prepare` again")
+    if missing := sorted(_KEYS - manifest.keys()):
+        raise UserError(f"{path}: damaged: it lacks {', '.join(missing)}; run `translate prepare` again")
+    for name, size in manifest["files"].items():
+        file = folder / name
+        if not file.is_file() or file.stat().st_size != size:
+            raise UserError(f"{file}: missing, or its size is not {size} bytes; run `translate prepare` again")
+    return manifest
+
+
+def summary(manifest: Manifest) -> str:
+    """Return the size of the corpus as text: pairs, tokens and pieces."""
+    counts, pieces = manifest["counts"], manifest["tokenizer"]["pieces"]
+    n_pairs = counts["kept"] + sum(counts.get("added", {}).values())
+    source, target = (manifest["config"]["data"][side] for side in ("source", "target"))
+    return (
+        f"{n_pairs:,} training pairs, {counts['tokens']['src']:,} {source} and {counts['tokens']['tgt']:,} "
+        f"{target} tokens, {pieces:,} pieces"
+    )
+
+
+def differences(old: Manifest, new: Manifest) -> list[str]:
+    """Return the differences between the plans of two manifests, one phrase each, for the user."""
+    changed = differing(*({**plan["inputs"], **plan["config"]} for plan in (old, new)))
+    phrases = [f"{key} was {_short(was)} and is {_short(now)}" for key, (was, now) in changed.items()]
+    more = len(phrases) - _MAX_DIFFERENCES
+    return [*phrases[:_MAX_DIFFERENCES], f"and {more} more"] if more > 0 else phrases
+
+
+def _short(value: object) -> str:
+    text = "absent" if value is None else json.dumps(value)
+    return text if len(text) <= _MAX_VALUE else f"{text[:_MAX_VALUE]}..."
+
+
+def differing(before: dict[str, Any], now: dict[str, Any]) -> dict[str, tuple[object, object]]:
+    """Return the values that differ between two nested tables, before and now, by dotted key; None if one lacks it."""
+    old, new = _flat(before), _flat(now)
+    return {key: (old.get(key), new.get(key)) for key in old | new if old.get(key) != new.get(key)}
+
+
+def _flat(table: dict[str, Any], prefix: str = "") -> dict[str, object]:
+    """Return nested tables as one table with dotted keys."""
+    flat: dict[str, object] = {}
+    for key, value in table.items():
+        flat |= _flat(value, f"{prefix}{key}.") if isinstance(value, dict) else {prefix + key: value}
+    return flat
+
+
+SIDES = ("src", "tgt")
+Side = tuple[NDArray[np.integer], NDArray[np.integer]]
+
+_CHUNK = 10_000  # sentences encoded at a time
+
+
+class EncodedPairs:
+    """Sentence pairs as token ids, without bos and eos.
+
+    Args:
+        src, tgt: the sides, each as all ids in a row and the offset of each sentence and of the end: sentence i is
+            ids[offsets[i] : offsets[i + 1]].
+
+    Attributes:
+        n_pairs: number of pairs.
+        src_lengths, tgt_lengths: (n_pairs,) int32, tokens of each sentence.
+    """
+
+    def __init__(self, src: Side, tgt: Side) -> None:
+        self._src, self._tgt = src, tgt
+        self.src_lengths, self.tgt_lengths = (np.diff(offsets).astype(np.int32) for _, offsets in (src, tgt))
+        self.n_pairs = len(self.src_lengths)
+
+    @classmethod
+    def of(cls, src: Sequence[Sequence[int]], tgt: Sequence[Sequence[int]]) -> "EncodedPairs":
+        """Return the pairs of lists of token ids."""
+        return cls(_side(src), _side(tgt))
+
+    def src(self, i: int) -> NDArray[np.integer]:
+        """Return the ids of source sentence i, a view."""
+        ids, offsets = self._src
+        return ids[offsets[i] : offsets[i + 1]]
+
+    def tgt(self, i: int) -> NDArray[np.integer]:
+        """Return the ids of target sentence i, a view."""
+        ids, offsets = self._tgt
+        return ids[offsets[i] : offsets[i + 1]]
+
+
+def _side(sentences: Sequence[Sequence[int]]) -> Side:
+    ids = np.fromiter(itertools.chain.from_iterable(sentences), dtype=np.int64)
+    return ids, np.cumsum([0, *map(len, sentences)])
+
+
+def read_tokens(folder: Path) -> EncodedPairs:
+    """Open the pairs of a prepared folder, memory-mapped: only the sentences that are read take memory.
+
+    UserError if a file is missing or damaged.
+    """
+    arrays = [_load_array(folder / f"train.{side}.{part}.npy") for side in SIDES for part in ("ids", "offsets")]
+    return EncodedPairs((arrays[0], arrays[1]), (arrays[2], arrays[3]))
+
+
+def write_tokens(pairs: Iterable[Pair], n_pairs: int, tokenizer: Tokenizer, folder: Path) -> dict[str, int]:
+    """Encode pairs and write their ids and offsets.
+
+    Args:
+        pairs: the pairs, read once.
+        n_pairs: number of pairs.
+        tokenizer: encodes both sides.
+        folder: the folder of the arrays.
+
+    Returns the number of tokens of each side.
+    """
+    dtype = np.dtype(np.uint16 if tokenizer.vocab_size <= 2**16 else np.uint32)
+    offsets = {side: np.zeros(n_pairs + 1, dtype=np.int64) for side in SIDES}
+    with contextlib.ExitStack() as stack:
+        files = {side: stack.enter_context((folder / f"train.{side}.ids.npy").open("wb")) for side in SIDES}
+        for file in files.values():
+            _write_header(file, dtype, 0)
+        pairs, start = iter(pairs), 0
+        while chunk := list(itertools.islice(pairs, _CHUNK)):
+            for side, texts in zip(SIDES, zip(*chunk, strict=True), strict=True):
+                ids, ends = _side(tokenizer.encode_batch(texts))
+                offsets[side][start : start + len(ends)] = offsets[side][start] + ends
+                files[side].write(ids.astype(dtype).tobytes())
+            start += len(chunk)
+        for side, file in files.items():
+            np.save(folder / f"train.{side}.offsets.npy", offsets[side])
+            file.seek(0)
+            _write_header(file, dtype, int(offsets[side][-1]))
+    return {side: int(offsets[side][-1]) for side in SIDES}
+
+
+def _write_header(file: IO[bytes], dtype: np.dtype, length: int) -> None:
+    """Write the header of a one-dimensional .npy file; it takes the same room for every length."""
+    header = {"descr": np.lib.format.dtype_to_descr(dtype), "fortran_order": False, "shape": (length,)}
+    np.lib.format.write_array_header_1_0(file, header)
+
+
+def _load_array(path: Path) -> np.ndarray:
+    try:
+        # A plain array over the same mapping: slices of np.memmap itself are several times slower.
+        return np.asarray(np.load(path, mmap_mode="r"))
+    except (OSError, ValueError, EOFError) as error:
+        raise UserError(f"{path}: missing or damaged; run `translate prepare` again") from error
+
 
 # Names of the files of a prepared corpus.
 _OWN = re.compile(r"manifest\.json|report\.json|tokenizer\.model|valid\.jsonl|test\..+\.jsonl|train\..+\.npy")

@@ -11,7 +11,7 @@ from typing import Any
 
 from transformer.config import ModelConfig
 from translate.config.schema import DataConfig, ExperimentConfig
-from translate.corpus.manifest import plan as corpus_plan
+from translate.corpus.prepare import plan as corpus_plan
 from translate.errors import UserError
 from translate.experiments.grid import Cell, Grid, slug
 from translate.experiments.records import digest

@@ -217,8 +217,7 @@ def is_done(task: Task) -> bool:
 
 def _work(job: Job) -> None:
     # Imported late, so that a process that only waits or fails starts fast.
-    from translate.corpus.manifest import plan
-    from translate.corpus.prepare import Prepared
+    from translate.corpus.prepare import Prepared, plan
     from translate.evaluation.validation import greedy_bleu
     from translate.training.run import Run
     from translate.training.train import train_experiment

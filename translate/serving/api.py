@@ -23,10 +23,11 @@ from starlette.datastructures import UploadFile
 from starlette.responses import FileResponse, JSONResponse, Response
 
 from translate.machine import n_cores
+from translate.models.registry import language_name
 from translate.serving import schemas
 from translate.serving.access import Access, Client, KeyStore, Rates, RefusedError
 from translate.serving.files import SUFFIXES, FileStore
-from translate.serving.models import ModelPool, name_of
+from translate.serving.models import ModelPool
 from translate.serving.observing import Metrics
 from translate.serving.scheduler import Scheduler, Ticket
 from translate.serving.schemas import JSON_OR_FORM, B, refusals, takes
@@ -141,7 +142,7 @@ async def translate(request: Request) -> Response:
 )
 async def alignment(request: Request) -> Response:
     """Return how much each word of a translation attends to each word of its source sentence."""
-    if state_of(request).options.no_alignment:
+    if not state_of(request).options.alignment:
         raise RefusedError(403, "Alignment is disabled on this server.")
     state, given, client = await _admitted(request, schemas.AlignmentRequest)
     _charge(state, request, [given.q, given.translation], client)
@@ -215,11 +216,11 @@ async def frontend_settings(request: Request) -> Response:
             "filesTranslation": options.file_size > 0,
             "supportedFilesFormat": list(SUFFIXES) if options.file_size else [],
             "alternatives": options.alternatives,
-            "alignment": not options.no_alignment,
+            "alignment": options.alignment,
             "requestLimit": options.requests,
             "language": {
-                "source": {"code": source, "name": name_of(source)},
-                "target": {"code": target, "name": name_of(target)},
+                "source": {"code": source, "name": language_name(source)},
+                "target": {"code": target, "name": language_name(target)},
             },
         }
     )

@@ -12,9 +12,10 @@ from translate.config.decoding import Format, TranslationOptions
 from translate.errors import UserError
 from translate.inference.engines import LIMIT
 from translate.inference.translator import TranslatedPiece, Translator, joined
+from translate.models.registry import language_name
 from translate.serving.access import RefusedError
 from translate.serving.alignment import WordAttention
-from translate.serving.models import ModelPool, ModelUnavailableError, name_of
+from translate.serving.models import ModelPool, ModelUnavailableError
 from translate.serving.scheduler import CancelledError, Scheduler, SharedEngine, Ticket
 from translate.text import formats, languages
 from translate.text.translation import Translation
@@ -72,7 +73,7 @@ class Service:
     def languages(self) -> list[dict[str, object]]:
         """Return the languages with their targets, as LibreTranslate lists them."""
         return [
-            {"code": code, "name": name_of(code), "targets": [t for s, t in self.pool.pairs if s == code]}
+            {"code": code, "name": language_name(code), "targets": [t for s, t in self.pool.pairs if s == code]}
             for code in self.codes
         ]
 
@@ -98,10 +99,8 @@ class Service:
             if code not in known:
                 raise RefusedError(400, f"{code} is not supported")
         if source not in ("auto", target) and (source, target) not in self.pool.pairs:
-            raise RefusedError(
-                400,
-                f"{name_of(target)} ({target}) is not available as a target language from {name_of(source)} ({source})",
-            )
+            names = [f"{language_name(code)} ({code})" for code in (target, source)]
+            raise RefusedError(400, f"{names[0]} is not available as a target language from {names[1]}")
 
     def translate(
         self, ticket: Ticket, texts: Sequence[str], source: str, target: str, layout: str, n_alternatives: int = 0

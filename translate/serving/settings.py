@@ -51,9 +51,14 @@ class Serve:
     workers: Annotated[int, option(COMPUTING, "N", "Processes, each with its own models.", min=1, max=64)] = 1
     threads: Threads = None
     beam: Beam = None
-    no_alignment: Annotated[
-        bool, flag(COMPUTING, "--no-alignment", "Do not show the source words of a word, which saves memory.")
-    ] = False
+    alignment: Annotated[
+        bool,
+        flag(
+            COMPUTING,
+            "--alignment",
+            "Align words for /alignment and the page; each model used for it takes a second copy.",
+        ),
+    ] = True
     batch_tokens: Annotated[int, option(COMPUTING, "N", "Tokens that are translated together.", min=1)] = 512
     unload: Annotated[
         float, option(COMPUTING, "SECONDS", "Unload a model that was not used for so long.", min=0.001)

@@ -24,10 +24,8 @@ from transformer.model import Transformer
 from transformer.schedule import cooldown, inverse_sqrt_lr, noam_lr
 from translate.config.schema import TrainingConfig
 from translate.corpus.batches import Batch, Index, Position, Sampler, collate, largest, width
-from translate.corpus.manifest import Mixture
-from translate.corpus.prepare import Prepared
+from translate.corpus.prepare import EncodedPairs, Mixture, Prepared
 from translate.corpus.tokenizer import SubwordDropout
-from translate.corpus.tokens import EncodedPairs
 from translate.errors import Say, Terminated, UserError
 from translate.machine import relieve_memory
 from translate.models import folder as model_folder

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from tqdm import tqdm
 
-from translate.corpus.tokens import EncodedPairs
+from translate.corpus.prepare import EncodedPairs
 from translate.errors import Say, UserError
 from translate.training.checkpoints import TrainState
 from translate.training.run import Record, Run

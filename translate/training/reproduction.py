@@ -6,7 +6,7 @@ from pathlib import Path
 
 from translate.config.load import parse
 from translate.config.schema import ExperimentConfig
-from translate.corpus.manifest import differing, input_hashes
+from translate.corpus.prepare import differing, input_hashes
 from translate.errors import Say, UserError
 from translate.files import read_json, sha256, write_json
 from translate.training.reporting import TIMED

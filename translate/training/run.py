@@ -32,8 +32,7 @@ from transformer.model import Transformer
 from translate import files
 from translate.config.load import parse
 from translate.config.schema import DecodingSection, ExperimentConfig
-from translate.corpus.manifest import differing
-from translate.corpus.prepare import Prepared
+from translate.corpus.prepare import Prepared, differing
 from translate.errors import UserError
 
 # Settings that may change when a run is resumed: they do not change the result of any update, except that the cooldown

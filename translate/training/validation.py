@@ -13,10 +13,9 @@ from transformer.model import Transformer
 from translate.config.schema import TrainingConfig
 from translate.corpus.augmentation import with_symbols
 from translate.corpus.batches import Batch, Index, by_length, eligible
-from translate.corpus.prepare import Prepared
+from translate.corpus.prepare import EncodedPairs, Prepared
 from translate.corpus.sources import Pair
 from translate.corpus.tokenizer import Tokenizer
-from translate.corpus.tokens import EncodedPairs
 from translate.errors import UserError
 from translate.training.distributed import SINGLE_PROCESS, Ranks
 from translate.training.update import OomSplitter, mean_nll

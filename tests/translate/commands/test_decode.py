@@ -9,7 +9,7 @@ import pytest
 from tests.translate.conftest import SENTENCES, random_model
 from transformer.model import Transformer
 from translate.commands.main import main
-from translate.config.decoding import DecodingConfig
+from translate.config.decoding import DecodingConfig, TranslationOptions
 from translate.config.schema import TokenizerConfig
 from translate.corpus.tokenizer import train
 from translate.inference.translator import Translator
@@ -108,8 +108,9 @@ def test_an_ensemble_of_two_equal_models_equals_the_model(
 
 
 def test_n_best_lists_are_those_of_the_library(parts: ModelFolder, capsys: pytest.CaptureFixture[str]) -> None:
-    records = [json.loads(line) for line in out("--json --n-best 5", capsys)]
-    for record, best in zip(records, Translator(parts).n_best(LINES, 5), strict=True):
+    records = [json.loads(line) for line in out("--json --n-best 5 --beam 5", capsys)]
+    translator = Translator(parts, TranslationOptions(beam_size=5))
+    for record, best in zip(records, translator.n_best(LINES, 5), strict=True):
         assert record["text"] == record["alternatives"][0]["text"]
         assert [a["score"] for a in record["alternatives"]] == [t.score for t in best]
         assert len(best) == 5

@@ -83,7 +83,8 @@ def test_both_engines_have_the_same_scores(run: Path) -> None:
     assert records[0] == records[1]
 
 
-def test_the_newest_run_is_the_default(run: Path) -> None:
+def test_the_environment_names_the_default(run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TRANSLATE_MODEL", "runs/x")
     assert main(["evaluate"]) == 0
     assert (run / "scores.json").exists()
 

@@ -85,7 +85,7 @@ OPTIONS: dict[str, Callable[[list[Record]], bool]] = {
     "--beam 3": anything,
     "--paper": anything,
     "--precision bf16": anything,
-    "--n-best 3": is_listed,
+    "--n-best 2": is_listed,
     "--align": is_aligned,
     "--alternatives 2": has_other_tokens,
     "--alternatives 2 --alternatives-at 1": goes_on,
@@ -103,9 +103,9 @@ REFUSED = {
         ),
         *itertools.product(
             ["--mbr 3"],
-            ["--sample --seed 3", "--sample --temperature 0.5 --top-k 9 --top-p 0.9", "--n-best 3"],
+            ["--sample --seed 3", "--sample --temperature 0.5 --top-k 9 --top-p 0.9", "--n-best 2"],
         ),
-        ("--n-best 3", "--alternatives 2 --alternatives-at 1"),
+        ("--n-best 2", "--alternatives 2 --alternatives-at 1"),
     ]
 }
 # If an option is given twice, the last one counts, as usual on a command line.

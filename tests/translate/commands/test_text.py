@@ -19,8 +19,8 @@ from hypothesis import strategies as st
 
 import translate
 from tests.translate.speakers import Echo
+from translate.commands.lines import Notes
 from translate.commands.main import main
-from translate.commands.notes import Notes
 from translate.commands.text import LINE_FORMATS, Text, for_translation, windows
 from translate.config.decoding import DecodingConfig, Format, TranslationOptions
 from translate.inference import translator as translators

@@ -9,8 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from translate.corpus.batches import Position, Sampler, by_length, collate, longest_source, width
-from translate.corpus.manifest import Mixture, Span
-from translate.corpus.tokens import EncodedPairs
+from translate.corpus.prepare import EncodedPairs, Mixture, Span
 from translate.errors import UserError
 
 SIZES = sorted({m << k for m in range(1, 17) for k in range(8)})  # allowed numbers of rows and columns of a batch

@@ -13,8 +13,7 @@ import pytest
 
 from translate.corpus import grammar
 from translate.corpus.grammar import MAX_PAIRS, MISSION, Split, digest, generate
-from translate.corpus.grammar.clauses import conjugate, noun_phrase
-from translate.corpus.grammar.lexicon import POSSESSIVES, THE, A, Determiner, Noun
+from translate.corpus.grammar.lexicon import POSSESSIVES, THE, A, Determiner, Noun, conjugate, noun_phrase
 from translate.errors import UserError
 
 Pairs = list[tuple[str, str]]

@@ -22,10 +22,8 @@ from translate.config.schema import ExperimentConfig
 from translate.corpus import tokenizer
 from translate.corpus.augmentation import Augmenter
 from translate.corpus.cleaning import Cleaner, HeldOut
-from translate.corpus.manifest import Span, plan
-from translate.corpus.prepare import Prepared, prepare
+from translate.corpus.prepare import Prepared, Span, plan, prepare, read_tokens
 from translate.corpus.sources import Pair, dictionary
-from translate.corpus.tokens import read_tokens
 from translate.errors import UserError
 
 NOUNS = {"Hund": "dog", "Tisch": "table", "Mann": "man", "Baum": "tree", "Vogel": "bird"}
@@ -134,7 +132,7 @@ def test_a_corpus_of_several_chunks_equals_one_of_one_chunk(
     root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     prepare(experiment(root), tmp_path / "one", silent)
-    monkeypatch.setattr("translate.corpus.tokens._CHUNK", 7)
+    monkeypatch.setattr("translate.corpus.prepare._CHUNK", 7)
     prepare(experiment(root), tmp_path / "many", silent)
     assert snapshot(tmp_path / "one") == snapshot(tmp_path / "many")
 

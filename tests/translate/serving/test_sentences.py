@@ -102,7 +102,7 @@ def test_the_alignment_is_that_of_the_layer_that_aligns() -> None:
 
 
 def test_alignment_can_be_turned_off(options: Serve, tmp_path: Path) -> None:
-    with live(replace(options, no_alignment=True), tmp_path) as server:
+    with live(replace(options, alignment=False), tmp_path) as server:
         assert align(server, q=GERMAN, translation="x") == (403, "Alignment is disabled on this server.")
         assert server.http.get("/frontend/settings").json()["alignment"] is False
 

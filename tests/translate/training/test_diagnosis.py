@@ -8,7 +8,7 @@ import torch
 
 from tests.toys import TINY, toy_model
 from translate.corpus.batches import collate
-from translate.corpus.tokens import EncodedPairs
+from translate.corpus.prepare import EncodedPairs
 from translate.training.reporting import LEAST_GAIN, source_warning, unknown_warning
 from translate.training.validation import SourceGain
 

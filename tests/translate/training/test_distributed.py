@@ -19,7 +19,7 @@ import translate
 from translate.commands import train
 from translate.commands.train import Train
 from translate.corpus.batches import Batch, Position
-from translate.corpus.manifest import Mixture
+from translate.corpus.prepare import Mixture
 from translate.training import checkpoints
 from translate.training.distributed import SINGLE_PROCESS, Ranks
 from translate.training.loop import BatchFeed
@@ -230,7 +230,9 @@ def test_a_lost_rank_is_reported_and_its_replacement_resumes_bit_for_bit(rank, w
     os.kill(run.pid(rank), signal.SIGKILL)
     code, errors = run.end()
     assert code == 0, errors
-    assert "another process was lost, so this one stops; restart with the same command and --resume" in errors
+    # By the other rank, unless torchrun notices first and stops it.
+    ours = "another process was lost, so this one stops; restart with the same command and --resume"
+    assert ours in errors or f"(exitcode: -9) local_rank: {rank}" in errors
     assert "resuming from" in errors
     a, b = (weights(tmp_path / name / "model") for name in ("whole", "killed"))
     assert all(a[name].equal(b[name]) for name in a)

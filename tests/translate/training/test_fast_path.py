@@ -23,8 +23,7 @@ from transformer.schedule import inverse_sqrt_lr
 from translate.config.load import load
 from translate.config.schema import TrainingConfig
 from translate.corpus.batches import Position, Sampler, collate
-from translate.corpus.prepare import prepare
-from translate.corpus.tokens import EncodedPairs
+from translate.corpus.prepare import EncodedPairs, prepare
 from translate.training import optimizer
 from translate.training import update as engine
 

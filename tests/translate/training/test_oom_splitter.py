@@ -12,7 +12,7 @@ from transformer.config import ModelConfig
 from transformer.model import Transformer
 from translate.config.schema import TrainingConfig
 from translate.corpus.batches import Batch, collate, halves, largest
-from translate.corpus.tokens import EncodedPairs
+from translate.corpus.prepare import EncodedPairs
 from translate.errors import UserError
 from translate.training.optimizer import new_optimizer
 from translate.training.preflight import preflight

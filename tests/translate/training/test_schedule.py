@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 from translate.config.load import load
 from translate.config.schema import TrainingConfig
 from translate.corpus.batches import Position, Sampler
-from translate.corpus.manifest import Mixture, Span
-from translate.corpus.tokens import EncodedPairs
+from translate.corpus.prepare import EncodedPairs, Mixture, Span
 from translate.errors import UserError
 from translate.training.checkpoints import TrainState
 from translate.training.loop import Schedule

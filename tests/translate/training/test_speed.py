@@ -9,7 +9,7 @@ import torch
 from tests.toys import TINY
 from transformer.cost import forward_flops
 from translate.corpus.batches import collate
-from translate.corpus.tokens import EncodedPairs
+from translate.corpus.prepare import EncodedPairs
 from translate.training.checkpoints import TrainState
 from translate.training.reporting import Interval
 from translate.training.run import Run

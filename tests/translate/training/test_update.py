@@ -13,7 +13,7 @@ from transformer.loss import smoothed_nll
 from transformer.model import Transformer
 from translate.config.schema import TrainingConfig
 from translate.corpus.batches import Batch, Position, collate
-from translate.corpus.tokens import EncodedPairs
+from translate.corpus.prepare import EncodedPairs
 from translate.training.optimizer import new_optimizer
 from translate.training.update import Updater, batch_loss, mean_nll
 

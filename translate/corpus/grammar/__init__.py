@@ -11,8 +11,8 @@ time is a habit, `wenn` is "when", `sein` and `ihr` are "his" and "her", and the
 out. A hash of the English side assigns a sentence to its split, so the splits share no sentence on either side for any
 seeds and sizes; `MISSION`, the question of the demonstration, is always in training.
 
-lexicon.toml holds the words, the inflections and the patterns of sentences; `lexicon` reads them, `clauses` puts words
-in order, `sentences` draws phrases, clauses and sentences at random.
+lexicon.toml holds the words, the inflections and the patterns of sentences; `lexicon` reads them and puts words in
+order, `sentences` draws phrases, clauses and sentences at random.
 """
 
 import hashlib

@@ -6,17 +6,8 @@ from dataclasses import replace
 from functools import cache
 
 from translate.corpus.grammar import lexicon as lex
-from translate.corpus.grammar.clauses import (
-    Clause,
-    infinitive,
-    join,
-    noun_phrase,
-    question,
-    statement,
-    subordinate,
-    with_article,
-)
 from translate.corpus.grammar.lexicon import (
+    Clause,
     Conjunction,
     Determiner,
     Frame,
@@ -28,6 +19,13 @@ from translate.corpus.grammar.lexicon import (
     Tense,
     Time,
     Verb,
+    infinitive,
+    join,
+    noun_phrase,
+    question,
+    statement,
+    subordinate,
+    with_article,
 )
 
 SAME_SPEAKERS = ({0, 3}, {1, 4, 5})  # persons that include each other: ich and wir; du, ihr and Sie
