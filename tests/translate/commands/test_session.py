@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from tests.translate.speakers import Echo
-from translate.commands import lines, session, text
+from translate.commands import lines, text
 from translate.commands.lines import TypedLines
 from translate.commands.text import Text
 from translate.errors import UserError
@@ -87,7 +87,7 @@ def test_the_direction_changes_and_changes_back(typing, parts: ModelFolder, monk
         asked.append(folder)
         return folder
 
-    monkeypatch.setattr(session.registry, "opposite", opposite)
+    monkeypatch.setattr(text.registry, "opposite", opposite)
     said, told = typing("/switch", "der Hund", "/switch", "die Katze")
     assert said == ["DER HUND", "DIE KATZE"]
     assert asked == [parts.folder] * 2
@@ -98,7 +98,7 @@ def test_without_a_model_for_the_other_direction_the_session_goes_on(typing, mon
     def none(folder: Path, say: object) -> Path:
         raise UserError("no such model")
 
-    monkeypatch.setattr(session.registry, "opposite", none)
+    monkeypatch.setattr(text.registry, "opposite", none)
     said, told = typing("/switch", "der Hund")
     assert said == ["DER HUND"]
     assert "translate: no such model" in told
