@@ -175,12 +175,10 @@ def test_options_and_settings_that_are_named_exist(name: str):
     assert ReplayData.model_fields.keys() >= {"share", "sources"}  # named as data.replay.share
 
 
-def test_the_flags_of_the_guards_are_listed():
+def test_the_flags_of_translations_are_listed():
     from translate.text import translation
 
-    rows = re.findall(
-        r"^\| `(\w+)` \| .*\| (yes)? ?\|$", between(PAGES["text.md"], "## Guards", "`--json`"), re.MULTILINE
-    )
+    rows = re.findall(r"^\| `(\w+)` \| .*\| (yes)? ?\|$", PAGES["text.md"], re.MULTILINE)
     described = re.findall(r"^    (\w+) {2,}", translation.__doc__, re.MULTILINE)
     assert sorted(name for name, _ in rows) == sorted(described)
     assert {name for name, is_suspicious in rows if is_suspicious} == translation.SUSPICIOUS
