@@ -277,7 +277,7 @@ def score_rows(scores: dict[str, Record]) -> Iterator[dict[str, str]]:
 def search(scores: Record) -> str:
     """Return the search settings of the scores as a sentence."""
     settings = next(iter(scores.values()))["decoding"]
-    return f"Beam size {settings['beam_size']}, alpha {settings['alpha']}, each line as one sentence, without guards."
+    return f"Beam size {settings['beam_size']}, alpha {settings['alpha']}, each line as one sentence, without checks."
 
 
 def samples(config: ExperimentConfig, small: Path, run: Path) -> Iterator[str]:

@@ -129,13 +129,16 @@ def with_library(data: Mapping[str, Any], where: str) -> dict[str, Any]:
         return data  # type: ignore[return-value]
     if not isinstance(name := data.get("library"), str):
         raise UserError(f"{where}: data.weights and data.mono need data.library, the path of a TOML file")
+    for key, kind in (("weights", dict), ("mono", dict), ("train", list)):
+        if not isinstance(value := data.get(key, kind()), kind):
+            raise UserError(f"{where}: data.{key} = {_shown(value)}: must be a {'table' if kind is dict else 'list'}")
     groups = read_library(Path(name))
     weights = data.get("weights", {})
     known = {*groups, *(corpus for group in groups.values() for corpus in group)}
     for key, weight in weights.items():
         if key not in known:
             raise UserError(f"{where}: {unknown_key(f'data.weights.{key}', known)}")
-        if not isinstance(weight, int | float) or weight < 0:
+        if not isinstance(weight, int | float) or isinstance(weight, bool) or weight < 0:
             raise UserError(f"{where}: data.weights.{key} = {weight!r}: must be a number, 0 or more")
     sources = [
         _source(corpus, weight, data)
@@ -148,10 +151,12 @@ def with_library(data: Mapping[str, Any], where: str) -> dict[str, Any]:
 
 
 def read_library(path: Path) -> dict[str, dict[str, dict[str, Any]]]:
-    """Return the corpora of a library by group and name; UserError if it cannot be read or a name occurs twice."""
+    """Return the corpora of a library by group and name; UserError if it is none, or if a name occurs twice."""
     groups: dict[str, dict[str, dict[str, Any]]] = toml_tables(path, str(path))
     seen: set[str] = set(groups)
     for group, corpora in groups.items():
+        if not isinstance(corpora, dict) or not all(isinstance(corpus, dict) for corpus in corpora.values()):
+            raise UserError(f"{path}: {group}: must be a table of corpora, each a table such as {{ path = ... }}")
         for name in corpora:
             if name in seen:
                 raise UserError(f"{path}: {group}.{name}: the name occurs twice; rename one")

@@ -71,7 +71,7 @@ class Sampler:
         mixture: the weights of the sources. The pairs of a source occur equally often in an epoch, up to a difference
             of one; which occur once more is drawn anew for every epoch.
 
-    Raises UserError if no pair is short enough.
+    Raises UserError if no pair is short enough, or if the weights are too small for a single pair.
     """
 
     pairs: EncodedPairs
@@ -89,6 +89,8 @@ class Sampler:
                 f"no sentence pair of data.{'replay' if n_eligible[0] else 'train'} has at most training.max_tokens = "
                 f"{self.max_tokens} tokens on either side; raise it"
             )
+        if not len(self._members(np.random.default_rng(self.seed))):
+            raise UserError("the weights of the sources are so small that an epoch has no pair; raise them")
 
     def _spans(self) -> list[tuple[Index, Span]]:
         """Return the eligible pairs of each source."""

@@ -71,13 +71,21 @@ class Mixture(NamedTuple):
 
 
 def mixture(manifest: Manifest, data: DataConfig) -> Mixture:
-    """Return how often an epoch has the pairs of each source of a prepared corpus, by the weights of `data`."""
+    """Return how often an epoch has the pairs of each source of a prepared corpus, by the weights of `data`.
+
+    UserError if there are weights, but the corpus is so old that it does not have the number of pairs of each source.
+    """
     share, counts = 0.0 if data.replay is None else data.replay.share, manifest["counts"]
+    sources = [(source, False) for source in data.train] + [(source, True) for source in data.replay_sources]
     if "pairs" not in counts:  # made before sources had weights: copies of pairs stand in the corpus
+        if any(source.weight != 1 for source, _ in sources):
+            raise UserError(
+                "the prepared corpus is from a version that did not count the pairs of each source, which weights need; "
+                "have it prepared anew with another --prepared"
+            )
         n_replayed = counts.get("replay", 0)
         n_pairs = counts["kept"] + sum(counts.get("added", {}).values()) + counts.get("upsample", 0)
         return Mixture([Span(n_pairs - n_replayed), Span(n_replayed, replayed=True)], share)
-    sources = [(source, False) for source in data.train] + [(source, True) for source in data.replay_sources]
     spans = [Span(n, source.weight, replayed) for n, (source, replayed) in zip(counts["pairs"], sources, strict=True)]
     return Mixture(spans, share)
 

@@ -422,7 +422,9 @@ class BatchFeed:
         ranks: Ranks,
         mixture: Mixture,
     ) -> None:
-        self._prepared, self._model, self._device, self._ranks = prepared, model, device, ranks
+        self._prepared, self._model, self._ranks = prepared, model, ranks
+        # With its number: in the thread that makes batches, "cuda" is the first GPU, whatever this process has claimed.
+        self._device = torch.empty(0, device=device).device
         self.batches_per_update = config.accumulate * ranks.size
         self.sampler = Sampler(prepared.train, config.batch_tokens, config.max_tokens, config.seed, mixture)
         rate = config.subword_dropout

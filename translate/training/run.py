@@ -3,7 +3,7 @@
 config.json         the resolved experiment; `translate train` accepts it as an experiment file
 manifest.json       data hashes, seed, size, parent; command, commit, versions and machine of every start
 metrics.jsonl       one JSON object a line: training, validation, checkpoints
-checkpoints/        see `checkpoint`
+checkpoints/        see `checkpoints`
 model/              the final model
 scores.json         written by `translate evaluate`
 card.md             all of this on one page, see `card`

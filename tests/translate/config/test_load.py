@@ -212,6 +212,10 @@ def test_the_library_is_found_beside_the_file_that_names_it_and_is_not_in_the_re
         ("data.weights.new=1", "unknown key 'data.weights.new'; did you mean data.weights.'news'?"),
         ("data.weights.news=-1", "data.weights.news = -1: must be a number, 0 or more"),
         ('data.weights.news="much"', "data.weights.news = 'much': must be a number, 0 or more"),
+        ("data.weights.news=true", "data.weights.news = True: must be a number, 0 or more"),
+        ("data.weights=3", "data.weights = 3: must be a table"),
+        ("data.mono=3", "data.mono = 3: must be a table"),
+        ("data.train=3", "data.train = 3: must be a list"),
         ('data.library="none.toml"', "none.toml: cannot read the config file"),
         ("data.library=3", "data.weights and data.mono need data.library, the path of a TOML file"),
     ],
@@ -225,3 +229,9 @@ def test_a_mistake_in_the_weights_is_named(choice: Path, setting: str, said: str
 def test_a_name_that_occurs_twice_in_a_library_is_refused(choice: Path) -> None:
     write(choice.parent / "corpora" / "library.toml", LIBRARY + '\n[more]\nfirst = { path = "other.{language}" }\n')
     assert "more.first: the name occurs twice" in message(choice)
+
+
+@pytest.mark.parametrize("line", ["news = 3", "[news]\nfirst = 3"])
+def test_a_library_of_anything_but_tables_is_refused(choice: Path, line: str) -> None:
+    write(choice.parent / "corpora" / "library.toml", line)
+    assert "library.toml: news: must be a table of corpora" in message(choice)

@@ -117,6 +117,13 @@ def test_a_source_with_a_small_weight_is_used_evenly_over_the_epochs():
     assert times[7:].min() > 0
 
 
+def test_weights_that_leave_an_epoch_empty_are_refused():
+    pairs = pairs_of([(3, 4)] * 40)
+    with pytest.raises(UserError, match="so small that an epoch has no pair"):
+        Sampler(pairs, 40, 20, 3, Mixture([Span(40, 0.01)]))
+    assert len(Sampler(pairs, 40, 20, 3, Mixture([Span(40, 0.02)])).batches(0)) == 1
+
+
 def test_weights_of_an_older_corpus_are_relative():
     spans = [Span(30, 2.0), Span(50, 3.0, replayed=True), Span(50, 1.0, replayed=True)]
     times = np.bincount(np.concatenate(Sampler(pairs_of([(3, 4)] * 130), 40, 20, 3, Mixture(spans, 0.4)).batches(0)))

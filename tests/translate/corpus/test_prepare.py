@@ -22,7 +22,7 @@ from translate.config.schema import ExperimentConfig
 from translate.corpus import tokenizer
 from translate.corpus.augmentation import Augmenter
 from translate.corpus.cleaning import Cleaner, HeldOut
-from translate.corpus.prepare import Prepared, Span, plan, prepare, read_tokens
+from translate.corpus.prepare import Prepared, Span, mixture, plan, prepare, read_tokens
 from translate.corpus.sources import Pair, dictionary
 from translate.errors import UserError
 
@@ -633,6 +633,17 @@ def test_weights_change_the_mixture_and_not_the_prepared_corpus(root: Path, tmp_
     again = prepare(changed, tmp_path / "out", said.append)
     assert "up to date" in said[-1]
     assert again.mixture(changed.data).spans[0] == Span(3, 6.0)
+
+
+def test_a_corpus_that_does_not_count_its_sources_ignores_no_weight(root: Path, tmp_path: Path) -> None:
+    config = experiment(root)
+    manifest = prepare(config, tmp_path / "out", silent).manifest
+    old = {**manifest, "counts": {key: value for key, value in manifest["counts"].items() if key != "pairs"}}
+    assert sum(span.n_pairs for span in mixture(old, config.data).spans) == sum(manifest["counts"]["pairs"])
+    values = config.model_dump()
+    values["data"]["train"][0]["weight"] = 2.0
+    with pytest.raises(UserError, match="have it prepared anew with another --prepared"):
+        mixture(old, parse(values, "a test").data)
 
 
 def test_markup_needs_symbols(root: Path, tmp_path: Path) -> None:

@@ -55,6 +55,17 @@ def test_training_writes_a_card_with_the_contents_of_the_files(run):
     assert f"{data['counts']['kept']:,} of {data['counts']['read']:,}" in chapter(page, "Data")
 
 
+def test_the_card_counts_the_pairs_of_an_older_corpus(toy, monkeypatch):
+    monkeypatch.chdir(toy.folder)
+    toy.settings["data"]["replay"] = {"sources": toy.settings["data"]["train"], "share": 0.3}
+    toy.settings["cleaning"] = {"duplicates": False}
+    Path("toy.json").write_text(json.dumps(toy.settings), encoding="utf-8")
+    assert main(["train", "toy.json"]) == 0
+    new, old = json.loads(Path("runs/toy/manifest.json").read_text(encoding="utf-8"))["data"]["counts"]["pairs"]
+    assert new == old > 0
+    assert f"| replayed pairs | {old:,} |" in card(Path("runs/toy"))
+
+
 def test_every_setting_is_listed_once_with_those_of_the_experiment_first(run):
     text = chapter(card(run), "Settings")
     chosen, others = text.split("As by default:")
