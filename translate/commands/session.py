@@ -65,6 +65,9 @@ class Session:
         try:
             folder = registry.opposite(translator.engine.folder, say)
             other = dataclasses.replace(self._options, model=folder, from_language=None, to_language=None)
+            if other.terms is not None:  # its source terms are in the other language
+                other = dataclasses.replace(other, terms=None)
+                say("the glossary is for the other direction; here there is none")
             return self._translators.get(folder) or self._opened(other)
         except UserError as error:
             say(str(error))
