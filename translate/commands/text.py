@@ -69,9 +69,8 @@ class Text(Translating):
         option(
             SEARCH,
             "FILE",
-            "A glossary. Each line is SOURCE, a tab and TARGET; forms of SOURCE are separated by |. A symbol holds the "
-            "term while the model translates, and TARGET replaces it. (decode --constrain forces words into the search "
-            "instead.)",
+            "A glossary; each line is SOURCE, a tab, TARGET, and | separates forms of SOURCE. A symbol holds a term "
+            "that the model translates otherwise; decode --constrain searches for words instead.",
         ),
     ] = None
     engine: Engine = "auto"

@@ -66,7 +66,7 @@ class TranslationOptions:
         rerank: name or folder of a model of the opposite direction that reranks the hypotheses of the beam by the
             probability of the source given the translation; None does not rerank.
         checks: whether translations are checked, and some sentences searched again; see `translate.text.translation`.
-        terms: a glossary, whose terms are held with placeholder symbols; None has no terms.
+        terms: a glossary; a translation that lacks a target term is searched again with a placeholder's symbol for it.
         format: of the text; in "lines" each line is one sentence.
         column: of a "tsv" file, counted from 1.
         engine: "ctranslate2" computes on the CPU, "torch" on any device; "auto" takes CTranslate2 on a CPU if possible.

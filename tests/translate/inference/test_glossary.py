@@ -18,6 +18,7 @@ from translate.inference import pipeline
 from translate.inference.pipeline import Rules
 from translate.inference.translator import Translator
 from translate.models import registry
+from translate.models.folder import ModelFolder
 from translate.text.glossary import Glossary
 from translate.text.placeholders import SYMBOL
 from translate.text.translation import Translation
@@ -95,6 +96,19 @@ def test_a_text_of_terms_alone_is_not_searched_with_symbols() -> None:
     assert (found.text, asked) == ("hound, R&D \\1 building!", ["Hund, Haus!"])
 
 
+def test_a_model_without_symbols_takes_no_glossary(parts: ModelFolder) -> None:
+    with pytest.raises(UserError, match="the model has no placeholder symbols to hold the terms of a glossary with"):
+        Translator.load(parts.folder, terms=TERMS)
+
+
+def test_only_the_missing_terms_are_held() -> None:
+    asked, search = asking(0)
+    (found,) = pipeline.translate(
+        ["Der Hund im Haus"], search, rules(16, Glossary.of({"Hund": "hUND", "Haus": "Zorp"}))
+    )
+    assert (found.text, asked) == ("dER hUND IM Zorp", ["Der Hund im Haus", "Der Hund im \u27e61\u27e7"])
+
+
 # The shipped models
 
 
@@ -166,7 +180,9 @@ def test_command_python_and_server_give_the_same(tmp_path: Path, capsys: pytest.
     body = {"q": text, "source": "de", "target": "en"}
     with live(Serve(model=[dict(registry.installed())["de-en"]], threads=1), tmp_path / "serve") as server:
         for glossary in (TERMS, file.read_text(encoding="utf-8")):
-            assert server.http.post("/translate", json={**body, "glossary": glossary}).json()["translatedText"] == expected
+            assert (
+                server.http.post("/translate", json={**body, "glossary": glossary}).json()["translatedText"] == expected
+            )
         form = {**body, "glossary": file.read_text(encoding="utf-8")}
         assert server.http.post("/translate", data=form).json()["translatedText"] == expected
         wrong = server.http.post("/translate", json={**body, "glossary": "Haus"})
