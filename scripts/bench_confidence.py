@@ -25,8 +25,8 @@ from pathlib import Path
 import sacrebleu
 from tqdm import tqdm
 
-from translate.corpus.lines import read_lines
 from translate.experiments.table import rank_correlation
+from translate.files import read_lines
 from translate.inference.translator import Translator
 from translate.text.translation import Translation
 from translate.training.run import commit

@@ -16,8 +16,8 @@ from pathlib import Path
 from contenders import layers
 from tqdm import tqdm
 
-from translate.corpus.lines import read_lines
 from translate.evaluation.scores import score
+from translate.files import read_lines
 from translate.inference.translator import Translator
 from translate.text.translation import Translation
 from translate.training.run import commit

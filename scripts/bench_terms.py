@@ -27,8 +27,7 @@ from pathlib import Path
 
 import sacrebleu
 
-from translate.corpus.lines import read_lines
-from translate.files import write_json
+from translate.files import read_lines, write_json
 from translate.inference.translator import Translator
 from translate.text.glossary import Glossary, missing
 from translate.text.translation import Translation
@@ -115,6 +114,7 @@ def quality(
     concerned = [i for i, found in enumerate(targets) if found]
     agreeing = [i for i in concerned if not missing(references[i], targets[i])]
     found = {name: list(translator.passages(sources)) for name, translator in translators.items()}
+    folded = [[target.casefold() for target in several] for several in targets]
     plain = [one.text for one in found["plain"]]
     given = [one.text for one in found["terms"]]
     mixed = [given[i] if i in {*agreeing} else text for i, text in enumerate(plain)]
@@ -131,10 +131,11 @@ def quality(
         "bleu": {"plain": bleu(plain, every), "terms": bleu(given, every), "terms_of_reference": bleu(mixed, every)},
         "bleu_of_lines_with_terms": {"plain": bleu(plain, concerned), "terms": bleu(given, concerned)},
         "bleu_of_lines_whose_reference_has_them": {"plain": bleu(plain, agreeing), "terms": bleu(given, agreeing)},
-        "lines_with_all_terms": {
-            "plain": sum(not missing(plain[i], targets[i]) for i in concerned),
-            "terms": sum(not missing(given[i], targets[i], whole_words=False) for i in concerned),
+        "lines_with_all_terms": {  # in capital or small letters, as the first word of a sentence may have a capital
+            name: sum(not missing(found[name][i].text.casefold(), folded[i], whole_words=False) for i in concerned)
+            for name in translators
         },
+        "flagged": sum("term" in found["terms"][i].flags for i in concerned),
         "in_pieces": sum(_in_pieces(found["terms"][i]) and not _in_pieces(found["plain"][i]) for i in concerned),
     }
 

@@ -26,7 +26,7 @@ from typing import Any
 
 from contenders import layers, machine
 
-from translate.corpus.lines import read_lines
+from translate.files import read_lines
 from translate.inference.translator import Translator
 
 SENTENCE = "Kannst du mir helfen, diesen Satz zu übersetzen?"

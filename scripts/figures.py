@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
-"""Draw the figures of the guide that `translate explain` does not draw, as SVG files in docs/guide/figures.
+"""Draw the figures of the documentation that `translate explain` does not draw, as SVG files.
 
     python scripts/figures.py [NAME ...]
 
-Without names, all of them. The numbers are computed here, with fixed seeds.
+Without names, all of them. The numbers are computed here, with fixed seeds, or come from records in scripts/results.
 """
 
 import argparse
+import html
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -19,8 +20,9 @@ from transformer.masks import causal_mask, padding_mask, window_mask
 from translate.files import read_json, write_bytes
 from translate.pictures.plotting import COLOURS, heat_map, new_axes, new_figure, rendered
 
-FOLDER = Path(__file__).parents[1] / "docs" / "guide" / "figures"
-RECORD = Path(__file__).parent / "results" / "initial.json"
+DOCS = Path(__file__).parents[1] / "docs"
+FOLDER = DOCS / "guide" / "figures"
+RECORDS = Path(__file__).parent / "results"
 WIDTHS = (1, 2, 4, 8, 16, 32, 64, 128, 256, 512)
 
 
@@ -91,7 +93,7 @@ def smoothing() -> Any:
 
 def initial() -> Any:
     """Return loss and first gradients of the record of `scripts/bench_initial.py`."""
-    runs = read_json(RECORD)["runs"]
+    runs = read_json(RECORDS / "initial.json")["runs"]
     figure = new_figure(7.5, 2.9)
     losses, gradients = new_axes(figure, 1, 2)
     for (name, run), colour in zip(runs.items(), (COLOURS[1], COLOURS[0], COLOURS[2]), strict=True):
@@ -104,13 +106,208 @@ def initial() -> Any:
     return figure
 
 
+# Names of the first runs, which have no number, in the order of their training.
+STAGES = {"de-en-finish": "first", "de-en-last": "second", "en-de": "second"}
+
+
+def rounds() -> Any:
+    """Return BLEU of the models that were trained one after the other, oldest first, for both directions."""
+    scores: dict[str, dict[str, Any]] = {}  # by direction and name of the run without it
+    found = map(read_json, sorted(RECORDS.glob("*.json")))
+    for run in sorted((run for run in found if run["kind"] == "training"), key=lambda run: run["date"]):
+        if run["name"][:5] in ("de-en", "en-de"):
+            stage = STAGES.get(run["name"], run["name"][6:])
+            scores.setdefault(run["name"][:5], {})[stage] = run["scores"]
+    stages = list(dict.fromkeys(["first", "second", "wider", *(stage for runs in scores.values() for stage in runs)]))
+    figure = new_figure(7.5, 3)
+    for axes, test_set in zip(new_axes(figure, 1, 2), ("tatoeba", "newstest2014"), strict=True):
+        for (direction, runs), colour in zip(scores.items(), COLOURS, strict=False):
+            points = sorted((stages.index(stage), of[test_set]["bleu"]["score"]) for stage, of in runs.items())
+            axes.plot(*zip(*points, strict=True), "o-", color=colour, label=direction, markersize=3)
+        axes.set(title=test_set, ylabel="BLEU")
+        axes.set_xticks(range(len(stages)), stages, rotation=60)
+        axes.legend(frameon=False)
+    return figure
+
+
+# The six words of pages 1, 2 and 5, and the matrices of page 2.
+NAMES = ("Your", "journey", "starts", "with", "one", "step")
+X_TD = torch.tensor(
+    [
+        [0.43, 0.15, 0.89],
+        [0.55, 0.87, 0.66],
+        [0.57, 0.85, 0.64],
+        [0.22, 0.58, 0.33],
+        [0.77, 0.25, 0.10],
+        [0.05, 0.80, 0.55],
+    ]
+)
+
+
+def scores_of_page_2() -> torch.Tensor:
+    """Return the scaled scores of the six words with the matrices of seed 123."""
+    torch.manual_seed(123)
+    w_q_DK, w_k_DK = torch.rand(3, 2), torch.rand(3, 2)
+    return (X_TD @ w_q_DK) @ (X_TD @ w_k_DK).T / 2**0.5
+
+
+def maps(shown: dict[str, torch.Tensor], names: Sequence[str], high: float = 1.0) -> Any:
+    """Return square matrices side by side, each with a title, and with these names of rows and columns."""
+    figure = new_figure(2.7 * len(shown), 2.7)
+    for i, (axes, (title, weights_TT)) in enumerate(zip(new_axes(figure, 1, len(shown)), shown.items(), strict=True)):
+        heat_map(axes, weights_TT.tolist(), high=high)
+        axes.set(title=title, aspect="equal", xlabel="read")
+        axes.set_xticks(range(len(names)), names, rotation=90)
+        axes.set_yticks(range(len(names)), names if i == 0 else [""] * len(names))
+    return figure
+
+
+def six_words() -> Any:
+    """Return the weights of page 1 for all six words."""
+    return maps({"weights": (X_TD @ X_TD.T).softmax(dim=-1)}, NAMES, high=0.3)
+
+
+def queries_and_keys() -> Any:
+    """Return the weights of the six words by their vectors, and by queries and keys."""
+    shown = {"softmax(X X^T)": X_TD @ X_TD.T, "softmax(Q K^T / sqrt(d_k))": scores_of_page_2()}
+    return maps({title: scores_TT.softmax(dim=-1) for title, scores_TT in shown.items()}, NAMES, high=0.3)
+
+
+def averages() -> Any:
+    """Return weights of means of earlier positions: equal ones, and those of attention with the scores of page 2."""
+    allowed_TT = torch.ones(6, 6).tril()
+    hidden_TT = scores_of_page_2().masked_fill(allowed_TT == 0, float("-inf"))
+    shown = {"equal weights": allowed_TT / allowed_TT.sum(dim=-1, keepdim=True), "attention": hidden_TT.softmax(dim=-1)}
+    return maps(shown, [str(t) for t in range(6)])
+
+
+def masked_weights() -> Any:
+    """Return the weights of page 5: without a mask, zeroed after the softmax, and masked before it."""
+    scores_TT = scores_of_page_2()
+    hidden_TT = scores_TT.masked_fill(torch.ones(6, 6).tril() == 0, float("-inf"))
+    free_TT = scores_TT.softmax(dim=-1)
+    shown = {"no mask": free_TT, "zeroed afterwards": free_TT.tril(), "masked before": hidden_TT.softmax(dim=-1)}
+    return maps(shown, NAMES, high=0.7)
+
+
+def seeds() -> Any:
+    """Return BLEU of each run of the grid of seeds, and the means."""
+    rows = read_json(RECORDS / "grid-seeds.json")["rows"]
+    figure = new_figure(5.5, 1.8)
+    (axes,) = new_axes(figure)
+    for i, row in enumerate(rows):
+        bleu = [run["scores"]["test_2016_flickr"]["bleu"]["score"] for run in row["seeds"].values()]
+        axes.plot(bleu, [i] * len(bleu), "o", color=COLOURS[i], alpha=0.7)
+        axes.plot([sum(bleu) / len(bleu)], [i], "|", color=COLOURS[i], markersize=24)
+    axes.set_yticks(range(len(rows)), [row["row"][0] for row in rows])
+    axes.set(xlabel="BLEU on test_2016_flickr", ylim=(-0.6, len(rows) - 0.4))
+    return figure
+
+
+_MODEL = "tests/transformer/test_model.py"
+_ATTENTION = ("#32-attention", "transformer/attention.py", "tests/transformer/test_attention.py")
+_NORM = ("add and norm", "#31-encoder-and-decoder-stacks", "transformer/layers.py", "tests/transformer/test_layers.py")
+_FEED_FORWARD = (
+    "feed-forward network",
+    "#33-feed-forward-networks",
+    "transformer/feedforward.py",
+    "tests/transformer/test_feedforward.py",
+)
+_EMBEDDING = (
+    "embedding",
+    "#34-embeddings-and-softmax",
+    "transformer/embedding.py",
+    "tests/transformer/test_embedding.py",
+)
+_POSITIONS = (
+    "+ position encoding",
+    "#35-positional-encoding",
+    "transformer/positions.py",
+    "tests/transformer/test_positions.py",
+)
+# Parts from bottom to top: name, section of page 7, code, test.
+ENCODER = (_EMBEDDING, _POSITIONS, ("self-attention", *_ATTENTION), _NORM, _FEED_FORWARD, _NORM)
+DECODER = (
+    _EMBEDDING,
+    _POSITIONS,
+    ("masked self-attention", "#31-encoder-and-decoder-stacks", "transformer/masks.py", _MODEL),
+    _NORM,
+    ("attention to the encoder", *_ATTENTION),
+    _NORM,
+    _FEED_FORWARD,
+    _NORM,
+    ("logits and softmax", "#34-embeddings-and-softmax", "transformer/model.py", _MODEL),
+)
+# Only for this drawing, which becomes part of a page of the site. The site drops the line for dark windows, as it has a
+# switch of its own.
+_STYLE = """
+    @media (prefers-color-scheme: dark) { .architecture { color: #e6e8f0; } }
+    .architecture text { font: 13px sans-serif; fill: currentColor; text-anchor: middle; }
+    .architecture .small { font-size: 10px; }
+    .architecture rect { fill: #3366aa; fill-opacity: 0.12; stroke: #3366aa; }
+    .architecture .stack { fill: none; stroke: #888; stroke-dasharray: 5 4; }
+    .architecture > path { fill: none; stroke: #888; stroke-width: 1.5; marker-end: url(#tip); }
+    .architecture marker path { fill: #888; }
+    .architecture a:hover text, .architecture a:focus text { text-decoration: underline; }"""
+
+
+def architecture() -> str:
+    """Return the drawing of the Transformer as SVG, whose parts link to their section, code and test."""
+    left, right, step, width, bottom = 20, 330, 66, 240, 640
+    parts: list[str] = []
+
+    def link(target: str, text: str, x: float, y: float, size: str = "") -> str:
+        kind = f' class="{size}"' if size else ""
+        return f'<a href="{target}"><text x="{x:g}" y="{y:g}"{kind}>{html.escape(text)}</text></a>'
+
+    def top(i: int) -> int:
+        return bottom - step * i - 46
+
+    for x, column in ((left, ENCODER), (right, DECODER)):
+        middle = x + width / 2
+        for i, (name, section, code, test) in enumerate(column):
+            y = top(i)
+            parts.append(f'<path d="M{middle:g} {y + 66} V{y + 49}"/>')
+            parts.append(f'<rect x="{x}" y="{y}" width="{width}" height="46" rx="6"/>')
+            parts.append(link(f"../7-the-paper.md{section}", name, middle, y + 19))
+            parts.append(link(f"../../../{code}", code.split("/")[-1], middle - 58, y + 37, "small"))
+            parts.append(link(f"../../../{test}", test.split("/")[-1], middle + 52, y + 37, "small"))
+    ends = ((left, len(ENCODER)), (right, len(DECODER) - 1))
+    for x, n in ends:
+        height = step * (n - 2) - 4
+        sizes = f'x="{x - 10}" y="{top(n - 1) - 10}" width="{width + 20}" height="{height}"'
+        parts.append(f'<rect class="stack" {sizes} rx="8"/>')
+        place = f"translate({x + width + 22} {top(n - 1) + height / 2:g}) rotate(90)"
+        parts.append(f'<text class="small" transform="{place}">N = 6 layers</text>')
+    start, end = top(len(ENCODER) - 1), top(4) + 23  # from the encoder's last norm to the decoder's second attention
+    parts.append(f'<path d="M{left + width / 2:g} {start} V{start - 26} H{right - 24} V{end} H{right - 3}"/>')
+    for x, text in ((left, "source tokens"), (right, "target tokens, shifted right")):
+        parts.append(f'<text x="{x + width / 2:g}" y="{bottom + 36}">{text}</text>')
+    last = top(len(DECODER) - 1)
+    parts.append(f'<path d="M{right + width / 2:g} {last} V{last - 17}"/>')
+    parts.append(f'<text x="{right + width / 2:g}" y="{last - 24}">probabilities of the next token</text>')
+    head = '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 30 620 660" width="620" role="img" class="architecture">'
+    tip = '<marker id="tip" viewBox="0 0 8 8" refX="6" refY="4" markerWidth="6" markerHeight="6" orient="auto">'
+    defs = f'<defs>{tip}<path d="M0 0 L8 4 L0 8 z"/></marker></defs>'
+    title = "<title>The Transformer: encoder to the left, decoder to the right</title>"
+    return "\n".join([head, title, f"<style>{_STYLE}\n</style>", defs, *parts, "</svg>", ""])
+
+
 FIGURES: dict[str, Callable[[], Any]] = {
+    "architecture": architecture,
+    "six-words": six_words,
+    "queries-and-keys": queries_and_keys,
+    "averages": averages,
+    "masked-weights": masked_weights,
+    "seeds": seeds,
     "variance": variance,
     "gradient": gradient,
     "masks": masks,
     "smoothing": smoothing,
     "initial": initial,
+    "rounds": rounds,
 }
+IMAGES = {"rounds": DOCS / "images"}  # figures of other pages than the guide
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -118,8 +315,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("names", nargs="*", choices=[[], *FIGURES], help="figures to draw", metavar="NAME")
     for name in parser.parse_args(argv).names or FIGURES:
-        place = FOLDER / f"{name}.svg"
-        write_bytes(place, rendered(FIGURES[name](), "svg"))
+        place = IMAGES.get(name, FOLDER) / f"{name}.svg"
+        figure = FIGURES[name]()
+        write_bytes(place, figure.encode() if isinstance(figure, str) else rendered(figure, "svg"))
         print(place)
     return 0
 

@@ -4,6 +4,7 @@
     python scripts/notebooks.py
 
 The Python blocks of a page become cells. The outputs that the page shows are left out; running the cells prints them.
+Answers to exercises are not folded, as a cell of text cannot hold one of code.
 """
 
 import json
@@ -19,6 +20,7 @@ DOCS = Path(__file__).resolve().parents[1] / "docs"
 GUIDE, NOTEBOOKS = DOCS / "guide", DOCS / "notebooks"
 
 _CODE = re.compile(r"^```python\n(.*?)^```$(?:\n+```text\n.*?^```$)?", re.DOTALL | re.MULTILINE)
+_FOLD = re.compile(r"^</?details.*>\n|^<summary>Answer</summary>\n", re.MULTILINE)
 _LINK = re.compile(r"(?<=\]\()([^)\s#]+)")
 _METADATA = {
     "kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},
@@ -49,7 +51,7 @@ def notebook(page: str, pages: set[str]) -> str:
     """
     cells = []
     # With one group in the pattern, texts and code alternate.
-    for i, part in enumerate(_CODE.split(page)):
+    for i, part in enumerate(_CODE.split(_FOLD.sub("", page))):
         if not part.strip():
             continue
         cell: dict[str, Any] = {"cell_type": "markdown", "id": f"cell-{i}", "metadata": {}}

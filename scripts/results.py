@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Build the tables of RESULTS.md from records, and records from scored runs and grids.
+"""Build the tables of RESULTS.md and docs/grids.md from records, and records from scored runs and grids.
 
     python scripts/results.py runs/multi30k-de-en     # scored run -> scripts/results/multi30k-de-en.json
     python scripts/results.py experiments/norm        # grid -> scripts/results/grid-norm.json
-    python scripts/results.py                         # scripts/results/*.json -> the tables of RESULTS.md
+    python scripts/results.py                         # scripts/results/*.json -> the tables of both pages
 
 Score a run with `translate evaluate` before adding it. The parents of a run that began with a shipped model are those
 on the card of the model. A parent that is null in a record is a run whose cost is not known.
@@ -12,7 +12,7 @@ on the card of the model. A parent that is null in a record is a run whose cost 
 import argparse
 import re
 import sys
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -25,7 +25,8 @@ from translate.training.run import Run
 
 ROOT = Path(__file__).resolve().parent.parent
 RECORDS = ROOT / "scripts" / "results"
-PAGE = ROOT / "RESULTS.md"
+PAGE, GRIDS = ROOT / "RESULTS.md", ROOT / "docs" / "grids.md"
+MODELS = ROOT / "translate" / "models"
 BEGIN, END = "<!-- made by scripts/results.py from scripts/results/ -->", "<!-- end -->"
 UNKNOWN = "unknown"
 METRICS = {"bleu": "BLEU", "chrf": "chrF", "chrf++": "chrF++", "ter": "TER"}
@@ -44,7 +45,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         path = RECORDS / (f"grid-{run.name}.json" if is_grid else f"{run.name}.json")
         write_json(path, read_json(run / "table.json") if is_grid else record_of(run))
         print(f"wrote {path.relative_to(ROOT)}")
-    write_text(PAGE, rebuilt(PAGE.read_text(encoding="utf-8")))
+    for page, chapters in ((PAGE, results()), (GRIDS, grids())):
+        write_text(page, rebuilt(page.read_text(encoding="utf-8"), chapters))
     return 0
 
 
@@ -134,35 +136,144 @@ def card_before(run: Path) -> str:
 def recorded(card: str) -> list[Record | None]:
     """Return command, commit, machine and cost of each run on a card, oldest first; None for one without a record."""
     keys = ("command", "commit", "machine", "steps", "tokens", "seconds")
-    records = [record for record in map(read_json, sorted(RECORDS.glob("*.json"))) if record["kind"] == "training"]
-    known = {(of["command"], of["commit"][:9]): {key: of[key] for key in keys} for of in records}
+    runs = runs_of(card)
+    return [of and {key: of[key] for key in keys} for of in runs] or [None] * bool(card)
+
+
+def runs_of(card: str) -> list[Record | None]:
+    """Return the record of each run on a card, oldest first; None for one without a record."""
+    known = {(of["command"], of["commit"][:9]): of for of in records("training")}
     runs = re.findall(r"^- `(translate .*?)`, commit (\w+), ", card, re.MULTILINE)
-    return [known.get((command, commit[:9])) for command, commit in runs] or [None] * bool(card)
+    return [known.get((command, commit[:9])) for command, commit in runs]
 
 
-def rebuilt(page: str) -> str:
-    """Return the page with its tables built from all records."""
+def records(kind: str) -> list[Record]:
+    """Return the records of one kind, each with the name of its file; training runs newest first."""
+    paths = sorted(RECORDS.glob("*.json"))
+    found = [{"file": path.stem} | record for path in paths if (record := read_json(path))["kind"] == kind]
+    return sorted(found, key=_age, reverse=True) if kind == "training" else found
+
+
+def _age(run: Record) -> tuple[str, list[int], str]:
+    """Return the date of a run, and the numbers in its name: several rounds may have one date."""
+    return run["date"], [int(number) for number in re.findall(r"round(\d+)", run["name"])], run["name"]
+
+
+def rebuilt(page: str, content: str) -> str:
+    """Return the page with this content between its marks."""
     before, _, rest = page.partition(BEGIN)
     _, _, after = rest.partition(END)
-    of_kind: dict[str, list[Record]] = defaultdict(list)
-    for path in sorted(RECORDS.glob("*.json")):
-        record = read_json(path)
-        of_kind[record["kind"]].append(record)
-    runs = of_kind["training"]
-    tables = {
-        "BLEU": score_table(runs, [row for record in of_kind["published"] for row in record["rows"]]),
+    return f"{before}{BEGIN}\n\n{content}\n\n{END}{after}"
+
+
+def results() -> str:
+    """Return the chapters of RESULTS.md: a summary, then every record but those of grids."""
+    runs = records("training")
+    chapters = {
+        "Summary": summary(),
+        "History": HISTORY,
+        "BLEU": score_table(runs, [row for record in records("published") for row in record["rows"]]),
         "chrF and TER": other_metrics(runs),
-        "Models as `translate text` uses them": check_table(of_kind["bench_confidence"]),
         "Training runs": run_table(runs),
-        "Training speed": speed_table(of_kind["bench_train"]),
-        "Decoding speed": decoding_table(of_kind["bench_decode"]),
-        "Start, single sentences and files": text_table(of_kind["bench_text"]),
-        "Server": server_table(of_kind["bench_serve"]),
-        "Large corpora": size_table(of_kind["bench_prepare"]),
+        "Reranking by the model of the other direction": check_table(records("bench_confidence")),
+        "Checks of `translate text`": guard_table(records("bench_guards")),
+        "Practical sentences and phrases": practical_table(records("bench_practical")),
+        "Training speed": speed_table(records("bench_train")),
+        "Initial values": initial_table(records("bench_initial")),
+        "Decoding speed": decoding_table(records("bench_decode")),
+        "Start, single sentences and files": text_table(records("bench_text")),
+        "Server": server_table(records("bench_serve")),
+        "Large corpora": size_table(records("bench_prepare")),
     }
-    tables |= {f"Grid {grid['name']}": grid_table(grid) for grid in of_kind["grid"]}
-    chapters = [f"## {title}\n\n{content}" for title, content in tables.items() if content]
-    return before + "\n\n".join([BEGIN, *chapters]) + f"\n\n{END}{after}"
+    return "\n\n".join(f"## {title}\n\n{content}" for title, content in chapters.items() if content)
+
+
+HISTORY = """![BLEU of the models trained one after the other, by run and direction](docs/images/rounds.svg)
+
+Each model began with the weights of one before it; the card of a shipped model lists its chain. Drawn by
+`scripts/figures.py rounds` from the records of the table below."""
+
+
+def grids() -> str:
+    """Return the chapters of docs/grids.md: the notes that all grids share, then one table for each."""
+    found = records("grid")
+    shared = [note for note in found[0]["notes"] if all(note in grid["notes"] for grid in found)] if found else []
+    chapters = [f"## {grid['name']}\n\n{grid_table(grid, shared)}" for grid in found]
+    return "\n\n".join(["\n".join(f"- {note}" for note in shared), *chapters])
+
+
+def summary() -> str:
+    """Return what a reader wants to know first: one row for each of the main results."""
+    rows = [*_shipped_rows(), *_grid_rows(), *_speed_rows()]
+    return table(dict(zip(("what", "result", "command", "machine", "record"), row, strict=True)) for row in rows)
+
+
+Row = tuple[str, str, str, str, str]
+
+
+def _shipped_rows() -> Iterator[Row]:
+    for card in sorted(MODELS.glob("*/README.md")):
+        for run in runs_of(card.read_text(encoding="utf-8"))[-1:]:
+            if run:
+                test_sets = ("tatoeba", "newstest2014", "ted-tst2012")
+                scores = ", ".join(f"{name} {bleu(run['scores'][name])}" for name in test_sets if name in run["scores"])
+                command = f"`{run['command']}` at {run['commit'][:9]}"
+                yield f"`{card.parent.name}`, shipped", scores, command, machine_name(run["machine"]), link(run)
+
+
+def _grid_rows() -> Iterator[Row]:
+    for grid in records("grid"):
+        if grid["name"] == "seeds":
+            shown = ", ".join(f"{row['direction']} {row['BLEU test_2016_flickr']}" for row in grid["table"])
+            yield "Multi30k, three seeds", shown, *_place(grid)
+        elif grid["name"] == "table3":
+            ranks = [re.search(r"of (\w+) with .*: ([\d.]+), (\d+) rows", note) for note in grid["notes"]]
+            shown = ", ".join(f"{rank[2]} ({rank[1]})" for rank in ranks if rank)
+            yield "Table 3 at a small size", f"rank correlation with the paper: {shown}", *_place(grid)
+
+
+def _place(grid: Record) -> tuple[str, str, str]:
+    """Return command, machine and record of a grid."""
+    (machine,) = {machine_name(environment["machine"]) for environment in environments(grid)}
+    return command_of(grid), machine, link(grid)
+
+
+def environments(grid: Record) -> list[Record]:
+    """Return where each run of a grid was made: commit, versions and machine."""
+    return [run["environment"] for row in grid["rows"] for run in row["seeds"].values() if "environment" in run]
+
+
+def command_of(grid: Record) -> str:
+    """Return the command that makes a grid, with the commit that has its file if this one has not."""
+    for folder in ("grids", "paper"):
+        if (ROOT / "configs" / folder / f"{grid['name']}.toml").exists():
+            return f"`translate experiment configs/{folder}/{grid['name']}.toml`"
+    commits = dict.fromkeys(environment["commit"][:9] for environment in environments(grid))
+    return f"`translate experiment configs/grids/{grid['name']}.toml` at {', '.join(commits) or UNKNOWN}"
+
+
+def _speed_rows() -> Iterator[Row]:
+    for of in records("bench_train"):
+        ours, *others = of["contenders"].items()
+        ratios = ", ".join(f"{other['ours_is_times']:.1f} times `{name}`" for name, other in others)
+        optimizer = of.get("optimizer", "the default AdamW")
+        shown = f"{ours[1]['tokens_per_s']:,} tokens/s in {of['products']}: {ratios}, these with {optimizer}"
+        yield f"Training, {of['preset']}", shown, "`make bench`", machine_name(of), link(of)
+    for of in records("bench_decode"):
+        shown = ", ".join(f"`{name}` {each['sentences_per_s']:,.0f}" for name, each in of["contenders"].items())
+        command = "`python scripts/bench_decode.py`"
+        yield f"Decoding, beam {of['beam']}", f"sentences/s: {shown}", command, machine_name(of), link(of)
+    for of in records("bench_text")[:1]:
+        shown = f"{of['start']['later_s']:.2f} s from start to output, {of['sentence']['ours_ms']:.1f} ms a sentence"
+        yield "`translate text`", shown, "`python scripts/bench_text.py`", machine_name(of), link(of)
+    for of in records("bench_serve")[:1]:
+        shown = f"{of['clients']['per_second']:.0f} sentences/s for {of['clients']['n']} clients"
+        yield "`translate serve`", shown, "`python scripts/bench_serve.py`", machine_name(of), link(of)
+    for of in records("bench_prepare"):
+        row = of["rows"][-1]
+        minutes = row["pairs"] / row["pairs_per_s"] / 60
+        shown = f"{row['pairs']:,} pairs in {minutes:,.0f} min and {row['peak_mb'] / 1e3:.1f} GB"
+        yield "`translate prepare`", shown, "`python scripts/bench_prepare.py`", machine_name(of), link(of)
 
 
 def score_table(runs: Sequence[Record], published: Sequence[Record]) -> str:
@@ -190,7 +301,7 @@ def check_table(records: Iterable[Record]) -> str:
     """Return one row for each set that a shipped model translated, without and with reranking ("two_way" before)."""
     return table(
         {
-            "model": record["model"],
+            "model": linked(record["model"], record),
             "set": name,
             "lines": f"{found['alone']['lines']:,}",
             "BLEU alone": f"{found['alone']['bleu']:.1f}",
@@ -203,6 +314,57 @@ def check_table(records: Iterable[Record]) -> str:
         for record in records
         for name, found in record["sets"].items()
         for reranked in (found.get("reranked") or found["two_way"],)
+    )
+
+
+def guard_table(records: Iterable[Record]) -> str:
+    """Return one row for each set that a model translated with the checks of `translate text` and without."""
+    return table(
+        {
+            "model": linked(model_name(record), record),
+            "set": name,
+            "lines": f"{found['lines']:,}",
+            "BLEU without": f"{found['no_guards']['bleu']:.2f}",
+            "BLEU": f"{found['guards']['bleu']:.2f}",
+            "chrF++ without": f"{found['no_guards']['chrf++']:.2f}",
+            "chrF++": f"{found['guards']['chrf++']:.2f}",
+            "different lines": str(found["different"]),
+            "flags": ", ".join(f"{flag} {n}" for flag, n in found["flags"].items()),
+        }
+        for record in records
+        for name, found in record["sets"].items()
+    )
+
+
+def practical_table(records: Iterable[Record]) -> str:
+    """Return one row for each model and list of sentences that no corpus has."""
+    return table(
+        {
+            "model": linked(f"{record['model']} of commit {record['commit'][:9]}", record),
+            "list": record["list"],
+            "sentences": str(record["sentences"]),
+            "chrF": f"{record['chrf']:.1f}",
+            "lowest and highest topic": ", ".join(
+                f"{topic} {record['topics'][topic]:.1f}"
+                for topic in (choose(record["topics"], key=record["topics"].get) for choose in (min, max))
+            ),
+        }
+        for record in records
+    )
+
+
+def initial_table(records: Iterable[Record]) -> str:
+    """Return one row for each setting of the benchmark of initial values."""
+    return table(
+        {
+            "setting": linked(name, record),
+            "machine": record["processor"],
+            "loss, mean of the last ten steps": f"{sum(run['loss'][-10:]) / 10:.2f}",
+            "gradient of decoder layers 1 and 6": f"{run['gradient'][6]:.2f}, {run['gradient'][11]:.2f}",
+            "command": f"`{record['command']}`",
+        }
+        for record in records
+        for name, run in record["runs"].items()
     )
 
 
@@ -290,7 +452,7 @@ def speed_table(records: Iterable[Record]) -> str:
     """Return one row for each contender of each training benchmark; a record's ratios are medians over its rounds."""
     return table(
         {
-            "sizes": record["preset"],
+            "sizes": linked(record["preset"], record),
             "machine": machine_name(record),
             "products": contender.get("products", record["products"]),
             "contender": name,
@@ -310,7 +472,7 @@ def decoding_table(records: Iterable[Record]) -> str:
     """Return one row for each contender of each decoding benchmark; ratios are medians over rounds."""
     return table(
         {
-            "model": Path(record["model"]).name,
+            "model": linked(Path(record["model"]).name, record),
             "machine": machine_name(record),
             "beam": str(record["beam"]),
             "engine": name,
@@ -335,7 +497,7 @@ def text_table(records: Iterable[Record]) -> str:
     """Return one row for each benchmark of `translate text`; rates are sentences/s, in the order of the column."""
     return table(
         {
-            "model": model_name(record),
+            "model": linked(model_name(record), record),
             "machine": machine_name(record),
             "start to output": f"{record['start']['later_s']:.2f} s",
             "at the first use": f"{record['start']['first_s']:.2f} s",
@@ -354,7 +516,7 @@ def server_table(records: Iterable[Record]) -> str:
     """Return one row for each benchmark of the server."""
     return table(
         {
-            "model": model_name(record),
+            "model": linked(model_name(record), record),
             "reranked": "yes" if record.get("two_way") else "no",
             "machine": machine_name(record),
             "clients": str(record["clients"]["n"]),
@@ -374,7 +536,7 @@ def size_table(records: Iterable[Record]) -> str:
     """Return one row for each size of each benchmark of preparation."""
     return table(
         {
-            "pairs": f"{row['pairs']:,}",
+            "pairs": linked(f"{row['pairs']:,}", record),
             "machine": machine_name(record),
             "prepared in": f"{row['pairs'] / row['pairs_per_s'] / 60:,.0f} min",
             "pairs/s": f"{row['pairs_per_s']:,}",
@@ -388,9 +550,10 @@ def size_table(records: Iterable[Record]) -> str:
     )
 
 
-def grid_table(grid: Record) -> str:
-    """Return the table of a grid with its notes."""
-    return "\n\n".join([rendered(grid["table"], "github"), "\n".join(f"- {note}" for note in grid["notes"])])
+def grid_table(grid: Record, shared: Sequence[str] = ()) -> str:
+    """Return the table of a grid, its command and record, and its notes without those that the page has already."""
+    notes = [f"{command_of(grid)}, record {link(grid, '../')}", *(n for n in grid["notes"] if n not in shared)]
+    return "\n\n".join([rendered(grid["table"], "github"), "\n".join(f"- {note}" for note in notes)])
 
 
 def table(rows: Iterable[Mapping[str, str]]) -> str:
@@ -402,9 +565,15 @@ def table(rows: Iterable[Mapping[str, str]]) -> str:
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
-def link(run: Record) -> str:
-    """Return a Markdown link to the record of a run."""
-    return f"[{run['name']}](scripts/results/{run['name']}.json)"
+def link(record: Record, up: str = "") -> str:
+    """Return a Markdown link to a record, from a page that is `up` from the root of the repository."""
+    name = record.get("file") or record["name"]
+    return f"[{name}]({up}scripts/results/{name}.json)"
+
+
+def linked(text: str, record: Record) -> str:
+    """Return a text that links to a record."""
+    return f"[{text}](scripts/results/{record['file']}.json)"
 
 
 def score_cells(scores: Record) -> dict[str, str]:

@@ -6,6 +6,7 @@ import json
 import subprocess
 import sys
 import tokenize
+import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -104,8 +105,15 @@ def test_the_model_library_needs_torch_and_safetensors_only(path: Path) -> None:
             assert (node.module or "").partition(".")[0] in allowed
 
 
-def test_the_readme_has_at_most_900_words() -> None:
-    assert len((ROOT / "README.md").read_text(encoding="utf-8").split()) <= 900
+def test_the_readme_has_at_most_700_words() -> None:
+    assert len((ROOT / "README.md").read_text(encoding="utf-8").split()) <= 700
+
+
+def test_both_packages_say_that_they_are_typed() -> None:
+    data = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["setuptools"]["package-data"]
+    for package in PACKAGES:
+        assert (ROOT / package / "py.typed").exists()
+        assert "py.typed" in data[package]
 
 
 def test_each_top_level_name_of_the_library_is_the_object_of_its_module() -> None:

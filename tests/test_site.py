@@ -23,7 +23,13 @@ def test_the_site_builds_and_loads_nothing_from_elsewhere(tmp_path: Path) -> Non
         text = page.read_text(encoding="utf-8")
         loaded = re.findall(r"<(?:script|img|iframe)[^>]* src=\"?([^\"> ]+)|<link[^>]* href=\"?([^\"> ]+)", text)
         assert not [url for urls in loaded for url in urls if url.startswith(("http", "//"))], page
+        local = {url.partition("#")[0] for urls in loaded for url in urls} | {
+            url.partition("#")[0] for url in re.findall(r"<(?:a|source)[^>]* (?:href|srcset)=\"?([^\"> ]+)", text)
+        }
+        if page.name != "404.html":  # whose links begin at the root of a server
+            assert not [url for url in local if url and ":" not in url and not (page.parent / url).exists()], page
     assert (tmp_path / "results.html").exists()
+    assert (tmp_path / "files" / "scripts" / "results" / "grid-seeds.json").exists()
     assert (tmp_path / "search" / "search_index.js").exists()  # for pages opened from disk
 
 

@@ -1,10 +1,14 @@
 """Atomic writes of files and folders, SHA-256, locks and JSON."""
 
+import bz2
 import contextlib
+import gzip
 import hashlib
 import json
+import lzma
 import os
 import shutil
+import zlib
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -189,3 +193,39 @@ def decode_line(line: bytes, name: Path | str, n: int) -> str:
         raise UserError(
             f"{name}, line {n}: not UTF-8 text (byte 0x{byte:02x} at {error.start}); save it as UTF-8"
         ) from error
+
+
+OPENERS: dict[str, Callable[..., Any]] = {".gz": gzip.open, ".xz": lzma.open, ".bz2": bz2.open}
+DAMAGED = (EOFError, zlib.error, lzma.LZMAError, gzip.BadGzipFile)
+
+
+def read_lines(path: Path) -> Iterator[str]:
+    """Yield the lines of a UTF-8 file, plain or compressed, without line ends; UserError names file and line."""
+    n = 0
+    try:
+        with OPENERS.get(path.suffix.lower(), open)(path, "rb") as file:
+            for n, line in enumerate(file, start=1):
+                yield decode_line(line.removesuffix(b"\n").removesuffix(b"\r"), path, n)
+    except DAMAGED as error:
+        raise UserError(f"{path}: the compressed file is damaged or cut off after line {n}: {error}") from error
+    except OSError as error:
+        raise UserError(cannot_read(path, error)) from error
+
+
+def sample_lines(path: Path, n_lines: int | None) -> Iterator[str]:
+    """Yield `n_lines` lines of a file, evenly spaced and in their order; all of them for None or if it has no more."""
+    if n_lines is None:
+        yield from read_lines(path)
+        return
+    total = sum(1 for _ in read_lines(path))
+    n_lines = min(n_lines, total)
+    for i, line in enumerate(read_lines(path)):
+        if (i + 1) * n_lines // total > i * n_lines // total:
+            yield line
+
+
+def cannot_read(path: Path, error: OSError) -> str:
+    """Return the message for a file that cannot be read."""
+    if isinstance(error, FileNotFoundError):
+        return f"{path}: no such file; correct the path"
+    return f"{path}: cannot be read: {error.strerror or error}"

@@ -255,3 +255,12 @@ def _lines(path: Path) -> list[str]:
 
 def _words(path: Path) -> list[str]:
     return [word for line in _lines(path) for word in line.split()]
+
+
+def set_up_torch(threads: int | None) -> None:
+    """Set the number of CPU threads, None for the default, and keep freed memory for the next tensors."""
+    import torch
+
+    if threads is not None:
+        torch.set_num_threads(threads)
+    tune_malloc()

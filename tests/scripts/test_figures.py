@@ -25,7 +25,31 @@ def test_every_figure_is_shown_and_has_a_program() -> None:
     pytest.importorskip("matplotlib")
     figures = program("figures")
     files = {path.stem for path in figures.FOLDER.glob("*.svg")}
-    assert files == SHOWN == figures.FIGURES.keys() | EXPLAINED
+    assert files == SHOWN == (figures.FIGURES.keys() - figures.IMAGES.keys()) | EXPLAINED
+    assert all((folder / f"{name}.svg").exists() for name, folder in figures.IMAGES.items())
+
+
+def test_each_page_of_the_guide_has_a_figure_and_exercises_with_answers() -> None:
+    for page in GUIDE.glob("*.md"):
+        text = page.read_text(encoding="utf-8")
+        assert "](figures/" in text, page.name
+        exercises, answers = text.split("\n## Exercises\n")[1], text.count("<summary>Answer</summary>")
+        assert 2 <= answers <= 4, page.name
+        assert answers == len(re.findall(r"^\*\*\d\.\*\* ", exercises, re.MULTILINE)), page.name
+        assert exercises.count("```python\n") == answers, page.name  # which other tests run
+
+
+def test_the_parts_of_the_architecture_link_to_sections_code_and_tests() -> None:
+    svg = (GUIDE / "figures" / "architecture.svg").read_text(encoding="utf-8")
+    assert svg == program("figures").architecture()
+    targets = re.findall(r'href="([^"]+)"', svg)
+    headings = re.findall(r"^## (.+)$", (GUIDE / "7-the-paper.md").read_text(encoding="utf-8"), re.MULTILINE)
+    anchors = {re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-") for heading in headings}
+    for target in targets:
+        path, _, anchor = target.partition("#")
+        assert (GUIDE / "figures" / path).exists(), target
+        assert not anchor or anchor in anchors, target
+    assert len(targets) == 3 * svg.count("<rect x=")
 
 
 @pytest.mark.parametrize("name", ["masks", "smoothing", "initial"])

@@ -95,7 +95,7 @@ def test_a_record_has_the_data_size_and_the_cost_of_each_parent(tmp_path: Path) 
 def test_parents_before_a_shipped_model_are_those_on_its_card(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(results, "RECORDS", tmp_path / "records")
     (tmp_path / "records").mkdir()
-    known = run("known", command="translate train b.toml --from runs/a")
+    known = run("known", command="translate train b.toml --from runs/a", date="2026-11-22")
     (tmp_path / "records" / "known.json").write_text(json.dumps(known), encoding="utf-8")
     shipped = tmp_path / "models" / "de-en"
     shipped.mkdir(parents=True)
@@ -119,21 +119,40 @@ def test_a_parent_without_a_run_is_an_error(tmp_path: Path) -> None:
         results.record_of(tmp_path / "a")
 
 
-def test_a_grid_is_a_separate_chapter(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_grid_is_a_chapter_of_its_own_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     row = {"norm": "post", "seeds": "2", "BLEU valid": "31.70 ± 0.20", "p valid": "", "remarks": "baseline"}
-    grid = {"kind": "grid", "name": "norm", "table": [row, row | {"norm": "pre", "remarks": ""}], "notes": ["Read me."]}
+    runs = [{"seeds": {"1": {"environment": {"commit": "0123456789abcdef", "machine": CPU}}}}]
+    table = [row, row | {"norm": "pre", "remarks": ""}]
+    grid = {"kind": "grid", "name": "norm", "rows": runs, "table": table, "notes": ["Of all.", "Read me."]}
+    (tmp_path / "records").mkdir()
+    other = json.dumps(grid | {"name": "size", "notes": ["Of all."]})
+    (tmp_path / "records" / "grid-size.json").write_text(other, encoding="utf-8")
     folder = tmp_path / "experiments" / "norm"
     folder.mkdir(parents=True)
     (folder / "table.json").write_text(json.dumps(grid), encoding="utf-8")
-    (tmp_path / "RESULTS.md").write_text(f"before\n{results.BEGIN}\n{results.END}\nafter\n", encoding="utf-8")
+    for name in ("RESULTS.md", "grids.md"):
+        (tmp_path / name).write_text(f"before\n{results.BEGIN}\n{results.END}\nafter\n", encoding="utf-8")
     monkeypatch.setattr(results, "ROOT", tmp_path)
     monkeypatch.setattr(results, "RECORDS", tmp_path / "records")
     monkeypatch.setattr(results, "PAGE", tmp_path / "RESULTS.md")
+    monkeypatch.setattr(results, "GRIDS", tmp_path / "grids.md")
     assert results.main([str(folder)]) == 0
     assert json.loads((tmp_path / "records" / "grid-norm.json").read_text(encoding="utf-8")) == grid
-    page = (tmp_path / "RESULTS.md").read_text(encoding="utf-8")
-    chapter = page.split("## Grid norm\n\n")[1].split(results.END)[0]
+    page = (tmp_path / "grids.md").read_text(encoding="utf-8")
+    assert page.startswith("before\n")
+    assert page.endswith("\nafter\n")
+    chapter = page.split("## norm\n\n")[1].split("## size")[0]
     assert [line["norm"] for line in rows(chapter.split("\n\n")[0])] == ["post", "pre"]
     assert "31.70 ± 0.20" in chapter
     assert "- Read me." in chapter
+    assert "translate experiment configs/grids/norm.toml` at 012345678" in chapter  # this folder has no such file
+    assert page.count("- Of all.") == 1
     assert "p valid" not in chapter
+
+
+def test_runs_are_listed_newest_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    dates = {"x-round9": "2026-11-24", "x-round10": "2026-11-24", "x-round2": "2026-11-22"}
+    for name, date in dates.items():
+        (tmp_path / f"{name}.json").write_text(json.dumps(run(name, date=date)), encoding="utf-8")
+    monkeypatch.setattr(results, "RECORDS", tmp_path)
+    assert [record["name"] for record in results.records("training")] == ["x-round10", "x-round9", "x-round2"]

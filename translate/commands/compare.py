@@ -7,11 +7,10 @@ from typing import Annotated, Literal
 from translate.commands import systems
 from translate.commands.lines import check_page
 from translate.commands.systems import METRICS, TEST_SETS, Comparing, find_sets
-from translate.corpus.lines import read_lines
 from translate.errors import UserError, say
 from translate.evaluation.comparison import Comparison, compare
 from translate.evaluation.scores import metrics
-from translate.files import write_text
+from translate.files import read_lines, write_text
 from translate.options import FILES, OUTPUT, SYSTEM_HELP, argument, flag, option
 from translate.pictures.picture import comparison_page
 

@@ -9,11 +9,11 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
-from translate.commands.lines import Lines, Notes, Translating, check_paths, ended, open_lines, writable
-from translate.commands.opening import find_model, set_up_torch
+from translate.commands.lines import Lines, Notes, Translating, check_paths, ended, find_model, open_lines, writable
 from translate.config.decoding import DecodingConfig, TranslationOptions
-from translate.corpus.lines import read_lines
 from translate.errors import UserError, say
+from translate.files import read_lines
+from translate.machine import set_up_torch
 from translate.models import registry
 from translate.models.folder import ModelFolder
 from translate.options import COMPUTING, OUTPUT, SEARCH, Alpha, LengthPenalty, flag, option

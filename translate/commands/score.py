@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import Annotated
 
 from translate.commands.lines import writable
-from translate.commands.opening import set_up_torch
 from translate.config.schema import TextSource
 from translate.corpus.sources import read_pairs
 from translate.errors import say
+from translate.machine import set_up_torch
 from translate.models import registry
 from translate.models.folder import ModelFolder
 from translate.options import JsonLines, Model, Threads, argument

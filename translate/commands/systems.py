@@ -10,14 +10,13 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Annotated
 
-from translate.commands.opening import set_up_torch
 from translate.config.decoding import TranslationOptions
 from translate.config.schema import SacrebleuSource, Source, TextSource
-from translate.corpus.lines import OPENERS, read_lines
 from translate.corpus.sources import Pair, read_pairs
 from translate.errors import UserError, say
 from translate.evaluation.scores import check_hypotheses
-from translate.files import read_json, sha256
+from translate.files import OPENERS, read_json, read_lines, sha256
+from translate.machine import set_up_torch
 from translate.models import registry
 from translate.models.folder import TranslationSpec
 from translate.options import Alpha, Beam, Engine, LengthPenalty, Precision, Rerank, Threads, flag, option

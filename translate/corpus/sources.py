@@ -17,9 +17,8 @@ from typing import TYPE_CHECKING
 
 from translate.config import schema as data
 from translate.config.schema import Source
-from translate.corpus.lines import DAMAGED, cannot_read, read_lines, sample_lines
 from translate.errors import UserError
-from translate.files import sha256
+from translate.files import DAMAGED, cannot_read, read_lines, sample_lines, sha256
 
 if TYPE_CHECKING:
     import pyarrow

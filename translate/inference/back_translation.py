@@ -16,10 +16,9 @@ from tqdm import tqdm
 from transformer.search.sampling import Sampling
 from translate.config.decoding import TranslationOptions
 from translate.config.schema import DataConfig, ExperimentConfig, MonoSource, Source
-from translate.corpus.lines import sample_lines
 from translate.corpus.sources import text_file
 from translate.errors import Say, UserError
-from translate.files import locked, sha256
+from translate.files import locked, sample_lines, sha256
 from translate.inference.engines import Engine, open_engine
 from translate.inference.research import SearchEngine, SearchRules
 from translate.inference.translator import WINDOW, Translator

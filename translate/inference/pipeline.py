@@ -58,17 +58,17 @@ class Sentence:
     Attributes:
         text: what is searched, with symbols.
         originals: what the symbols stand for: parts of the source, and target terms.
-        n_terms: number of target terms among the originals.
         before, after: layout around it, such as an emoji or the tags of an element.
         kept: the flag that says why the sentence is copied instead; "" if it is searched.
+        n_terms: number of target terms among the originals.
     """
 
     text: str
     originals: tuple[str, ...] = ()
-    n_terms: int = 0
     before: str = ""
     after: str = ""
     kept: str = ""
+    n_terms: int = 0
 
 
 def translate(texts: Sequence[str], search: Search, rules: Rules) -> list[Translation]:
@@ -164,7 +164,7 @@ def protect(text: str, rules: Rules, terms: Collection[str] = ()) -> Sentence:
     )
     inner = placeholders.hold_as(inner, [(term.start, term.stop, term.target) for term in found])
     kept = _reason_to_keep(inner.text, rules.source) if rules.checks else ""
-    return Sentence(inner.text, inner.originals, len(found), before, after, kept)
+    return Sentence(inner.text, inner.originals, before, after, kept, len(found))
 
 
 def _clean(text: str, rules: Rules) -> str:

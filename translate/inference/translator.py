@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, Any, overload
 
 from transformer.search.hypothesis import LengthRule
 from translate.config.decoding import DEFAULT_OPTIONS, EngineName, Format, Precision, TranslationOptions
-from translate.corpus.lines import read_lines
 from translate.errors import Say, UserError
+from translate.files import read_lines
 from translate.inference import pipeline
 from translate.inference.engines import Engine, Scorer, TorchEngine, open_engine, open_scorer
 from translate.inference.pipeline import Rules

@@ -2,8 +2,8 @@
 
 A line of its file is one or more forms, separated by bars, a tab, and the target term:
 
-    Haus|Hauses	house
-    Häuser|Häusern	houses
+    Hund|Hundes	dog
+    Hunde|Hunden	dogs
 
 A form matches as whole words, in the capital and small letters that it is given in, and with a capital at the beginning
 of a sentence too. Of several terms in one place the longest is taken.

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from tests.translate.speakers import Echo
-from translate.commands import lines, session, text
+from translate.commands import lines, text
 from translate.commands.lines import TypedLines
 from translate.commands.text import Text
 from translate.errors import UserError
@@ -88,7 +88,7 @@ def test_the_direction_changes_and_changes_back(typing, parts: ModelFolder, monk
         asked.append(folder)
         return folder
 
-    monkeypatch.setattr(session.registry, "opposite", opposite)
+    monkeypatch.setattr(text.registry, "opposite", opposite)
     said, told = typing("/switch", "der Hund", "/switch", "die Katze")
     assert said == ["DER HUND", "DIE KATZE"]
     assert asked == [parts.folder] * 2
@@ -105,8 +105,8 @@ def test_the_glossary_is_for_the_first_direction_only(
         opened.append(options)
         return Translator(parts)
 
-    monkeypatch.setattr(session.registry, "opposite", lambda folder, say: folder / "other")
-    one = session.Session(chosen, open_one, lambda translator, lines: None)
+    monkeypatch.setattr(text.registry, "opposite", lambda folder, say: folder / "other")
+    one = text.Session(chosen, open_one, lambda translator, lines: None)
     one._opposite(one._opened(chosen))
     assert [options.terms for options in opened] == [Path("terms.tsv"), None]
 
@@ -115,7 +115,7 @@ def test_without_a_model_for_the_other_direction_the_session_goes_on(typing, mon
     def none(folder: Path, say: object) -> Path:
         raise UserError("no such model")
 
-    monkeypatch.setattr(session.registry, "opposite", none)
+    monkeypatch.setattr(text.registry, "opposite", none)
     said, told = typing("/switch", "der Hund")
     assert said == ["DER HUND"]
     assert "translate: no such model" in told

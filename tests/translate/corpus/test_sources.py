@@ -28,9 +28,9 @@ from translate.config.schema import (
 )
 from translate.corpus import sources
 from translate.corpus.cleaning import Cleaner, HeldOut
-from translate.corpus.lines import read_lines, sample_lines
 from translate.corpus.sources import Pair, describe, identity, read_pairs
 from translate.errors import UserError
+from translate.files import read_lines, sample_lines
 
 PAIRS = [
     ("Der Hund läuft.", "The dog runs."),

@@ -10,10 +10,10 @@ from tests.translate.conftest import SENTENCES
 from transformer.model import Transformer
 from translate.config.load import parse
 from translate.config.schema import ExperimentConfig
-from translate.corpus.lines import read_lines
 from translate.corpus.prepare import prepare
 from translate.corpus.sources import TAG, read_pairs
 from translate.errors import UserError
+from translate.files import read_lines
 from translate.inference import back_translation
 from translate.inference.back_translation import BackTranslations
 from translate.inference.translator import Translator
