@@ -14,7 +14,7 @@ from translate.models.folder import ModelFolder
 
 SLOW = "niemals"  # a batch with this word takes a minute, in which a thread cannot be stopped
 PROGRAM = f"""
-import sys, time
+import signal, sys, time
 from translate.inference import engines
 from translate.commands.main import program
 
@@ -28,6 +28,7 @@ def slowed(search):
 
 for engine in (engines.TorchEngine, engines.CTranslate2Engine):
     engine.search = slowed(engine.search)
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell ignores it for jobs in the background
 program()
 """
 
