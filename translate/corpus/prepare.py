@@ -80,7 +80,7 @@ def mixture(manifest: Manifest, data: DataConfig) -> Mixture:
     if "pairs" not in counts:  # made before sources had weights: copies of pairs stand in the corpus
         if any(source.weight != 1 for source, _ in sources):
             raise UserError(
-                "the prepared corpus is from a version that did not count the pairs of each source, which weights need; "
+                "the prepared corpus is of a version that did not count the pairs of each source, which weights need; "
                 "have it prepared anew with another --prepared"
             )
         n_replayed = counts.get("replay", 0)
