@@ -23,13 +23,13 @@ from typing import TYPE_CHECKING, Annotated, TextIO
 
 from translate.errors import UserError, say
 from translate.files import decode_line, read_json, write_json
+from translate.models import registry
+from translate.models.folder import TranslationSpec
 from translate.options import FILES, MODEL, Beam, JsonLines, Model, Threads, argument, file_option, flag, option
+from translate.text import formats, languages
 
 if TYPE_CHECKING:
     from translate.text.translation import Translation
-from translate.models import registry
-from translate.models.folder import TranslationSpec
-from translate.text import formats, languages
 
 HISTORY_LENGTH = 1000  # lines
 

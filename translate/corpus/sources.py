@@ -9,6 +9,7 @@ Sources are streamed: none holds more than a few thousand pairs in memory.
 
 import itertools
 import json
+import random
 import tarfile
 import zipfile
 from collections.abc import Iterable, Iterator
@@ -16,16 +17,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from translate.config import schema as data
-from translate.config.schema import Source
+from translate.config.schema import MonoSource, Source
 from translate.errors import UserError
 from translate.files import DAMAGED, cannot_read, read_lines, sample_lines, sha256
 
 if TYPE_CHECKING:
     import pyarrow
     from datasets import Dataset
-import random
-
-from translate.config.schema import MonoSource
 
 Pair = tuple[str, str]
 Record = tuple[str, object]  # its place for messages, and its columns

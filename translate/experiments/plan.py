@@ -181,6 +181,7 @@ def _inputs(config: ExperimentConfig, fingerprint: str, parent: Parent | None) -
     Values that are the default are skipped, so that a new key in a later version does not repeat old trainings.
     """
     training = config.training.model_dump(mode="json", exclude=_IRRELEVANT, exclude_defaults=True)
+    weights = [source.weight for source in (*config.data.train, *config.data.replay_sources)]  # no part of the corpus
     model = config.model.architecture(config.tokenizer.vocab_size)
     plain = asdict(ModelConfig(vocab_size=model.vocab_size))
     return digest(
@@ -190,6 +191,7 @@ def _inputs(config: ExperimentConfig, fingerprint: str, parent: Parent | None) -
             "vocab_size": model.vocab_size,
             "model": {key: value for key, value in asdict(model).items() if value != plain[key]},
             "training": training,
+            **({"weights": weights} if any(weight != 1 for weight in weights) else {}),
             **({"from": parent.record["weights_sha256"]} if parent else {}),
         }
     )

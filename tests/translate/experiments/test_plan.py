@@ -52,6 +52,8 @@ def test_a_job_is_read_as_written(write: Write, tmp_path: Path) -> None:
         ("tokenizer.vocab_size = 401", True),
         ("cleaning.max_words = 99", True),
         ('data.valid = { kind = "grammar", split = "valid", pairs = 6 }', True),
+        ('data.train = [{ kind = "grammar", split = "train", pairs = 70, weight = 2.0 }]', True),
+        ('data.train = [{ kind = "grammar", split = "train", pairs = 70, weight = 1.0 }]', False),
         ("training.log_every = 3", False),
         ("training.tensorboard = true", False),
         ('data.root = "."', False),
