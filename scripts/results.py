@@ -177,6 +177,7 @@ def results() -> str:
         "Training runs": run_table(runs),
         "Reranking by the model of the other direction": check_table(records("bench_confidence")),
         "Checks of `translate text`": guard_table(records("bench_guards")),
+        "Glossary": terms_table(records("bench_terms")),
         "Practical sentences and phrases": practical_table(records("bench_practical")),
         "Training speed": speed_table(records("bench_train")),
         "Initial values": initial_table(records("bench_initial")),
@@ -333,6 +334,23 @@ def guard_table(records: Iterable[Record]) -> str:
         }
         for record in records
         for name, found in record["sets"].items()
+    )
+
+
+def terms_table(records: Iterable[Record]) -> str:
+    """Return one row for each model: `translate text` with a glossary and without one."""
+    return table(
+        {
+            "model": linked(f"{record['model']} of commit {record['commit'][:9]}", record),
+            "set": record["set"],
+            "terms": str(record["terms"]),
+            "BLEU with and without them": f"{record['bleu']['terms']:.2f}, {record['bleu']['plain']:.2f}",
+            "lines with terms": f"{record['with_terms']:,}",
+            "of these with all terms": f"{record['lines_with_all_terms']['terms']:,}",
+            "times the time": f"{record['time']['terms']['ratio']:.2f}",
+            "note": record["note"],
+        }
+        for record in records
     )
 
 

@@ -45,6 +45,7 @@ WARNINGS = {
     "echo": "mostly copied by the model, as it does with text that is not in its source language",
     "length": "the translation did not end and was cut off",
     "missing": "a number of the source is missing",
+    "term": "a target term of the glossary is missing",
     "symbol": "the model wrote a symbol that stands for a placeholder",
     "empty": "the model gave no translation, so another was searched",
     "repetition": "the model repeated itself, so the translation may be wrong",

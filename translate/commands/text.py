@@ -30,7 +30,7 @@ from translate.errors import UserError, say
 from translate.files import sha256
 from translate.machine import release_memory, set_up_torch, tune_malloc
 from translate.models import registry
-from translate.options import FILES, OUTPUT, Engine, Precision, Rerank, flag, option
+from translate.options import FILES, OUTPUT, SEARCH, Engine, Precision, Rerank, flag, option
 from translate.text import formats
 from translate.text.sentences import Piece
 
@@ -66,6 +66,15 @@ class Text(Translating):
     column: Annotated[int, option(FILES, "N", "Column of a TSV file, counted from 1.", min=1)] = 1
     checks: Annotated[bool, flag(OUTPUT, "--checks", "Check, and search again if a check fails [default].")] = True
     rerank: Rerank = None
+    terms: Annotated[
+        Path | None,
+        option(
+            SEARCH,
+            "FILE",
+            "A glossary; each line is SOURCE, a tab, TARGET, and | separates forms of SOURCE. A symbol holds a term "
+            "that the model translates otherwise; decode --constrain searches for words instead.",
+        ),
+    ] = None
     engine: Engine = "auto"
     precision: Precision = None
 
@@ -112,10 +121,11 @@ def _say_speed(n_lines: int, seconds: float) -> None:
 
 def open_translator(options: Text) -> "Translator":
     """Return a translator with the chosen model and engine."""
-    how = for_translation(options)
+    from translate.inference.translator import Translator, open_glossary
+
+    how = dataclasses.replace(for_translation(options), terms=open_glossary(options.terms))
     folder = find_model(options, exported=True, layout=how.format, column=how.column)
     from translate.inference.engines import TorchEngine
-    from translate.inference.translator import Translator
 
     tune_malloc()
     translator = Translator.open(folder, how, say)
@@ -125,7 +135,7 @@ def open_translator(options: Text) -> "Translator":
 
 
 def for_translation(options: Text) -> TranslationOptions:
-    """Return the options of the translation; UserError if they are impossible."""
+    """Return the options of the translation, except for the glossary; UserError if they are impossible."""
     layout = options.format or (formats.guess(options.input) if options.input else "text")
     if layout not in formats.FORMATS:
         raise UserError(f"--format {layout}: is unknown; choose one of {', '.join(formats.FORMATS)}")
@@ -238,6 +248,7 @@ def _settings(translator: "Translator", options: Text) -> dict[str, object]:
         "limits": [engine.spec.max_source_tokens, engine.spec.best_source_tokens],
         "decoding": dataclasses.asdict(translator.decoding),
         "engine": type(engine).__name__,
+        "terms": None if options.terms is None else sha256(options.terms),
         "windows": [_FIRST_WINDOW_PIECES, _WINDOW_PIECES, _WINDOW_CHARACTERS],
         **chosen,
     }
@@ -301,6 +312,9 @@ class Session:
         try:
             folder = registry.opposite(translator.engine.folder, say)
             other = dataclasses.replace(self._options, model=folder, from_language=None, to_language=None)
+            if other.terms is not None:  # its source terms are in the other language
+                other = dataclasses.replace(other, terms=None)
+                say("the glossary is for the other direction; here there is none")
             return self._translators.get(folder) or self._opened(other)
         except UserError as error:
             say(str(error))

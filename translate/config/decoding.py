@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, Union, get_args, get_
 
 from transformer.search.hypothesis import LengthRule
 from translate.errors import UserError
+from translate.text.glossary import Glossary
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
@@ -65,6 +66,7 @@ class TranslationOptions:
         rerank: name or folder of a model of the opposite direction that reranks the hypotheses of the beam by the
             probability of the source given the translation; None does not rerank.
         checks: whether translations are checked, and some sentences searched again; see `translate.text.translation`.
+        terms: a glossary; a translation that lacks a target term is searched again with a placeholder's symbol for it.
         format: of the text; in "lines" each line is one sentence.
         column: of a "tsv" file, counted from 1.
         engine: "ctranslate2" computes on the CPU, "torch" on any device; "auto" takes CTranslate2 on a CPU if possible.
@@ -80,6 +82,7 @@ class TranslationOptions:
     n_best: Annotated[int, Bounds(ge=1, le=MAX_BEAM_SIZE)] = 1
     rerank: str | None = None
     checks: bool = True
+    terms: Glossary | None = None
     format: Format = "text"
     column: Annotated[int, Bounds(ge=1)] = 1
     engine: EngineName = "auto"

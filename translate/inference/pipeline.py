@@ -7,16 +7,17 @@
     restore   the originals replace the symbols, and the layout returns to its place
 
 Each stage is a function over sentences. The model is a function too, so this module knows none. Nothing edits what the
-model wrote: a check flags a translation or takes that of another search, and what is restored is the source, byte for
-byte.
+model wrote: a check flags a translation or takes that of another search, and what is restored is the source, or a
+target term of the glossary, byte for byte.
 """
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from translate.text import checks, languages, placeholders, sentences
-from translate.text.placeholders import PLACEHOLDER
+from translate.text.glossary import Glossary, missing
+from translate.text.placeholders import PLACEHOLDER, Protected
 from translate.text.sentences import Piece
 from translate.text.translation import Translation, join
 
@@ -38,6 +39,7 @@ class Rules:
         segments: whether a text may hold several sentences. If not, it is one sentence, character for character.
         checks: whether translations are checked, and sentences that need no translation are kept.
         markup: matches placeholders.
+        glossary: terms with their translations; None has none.
     """
 
     source: str
@@ -46,6 +48,7 @@ class Rules:
     segments: bool = True
     checks: bool = True
     markup: re.Pattern[str] = PLACEHOLDER
+    glossary: Glossary | None = None
 
 
 @dataclass(frozen=True)
@@ -54,9 +57,10 @@ class Sentence:
 
     Attributes:
         text: what is searched, with symbols.
-        originals: what the symbols stand for.
+        originals: what the symbols stand for: parts of the source, and target terms.
         before, after: layout around it, such as an emoji or the tags of an element.
         kept: the flag that says why the sentence is copied instead; "" if it is searched.
+        n_terms: number of target terms among the originals.
     """
 
     text: str
@@ -64,6 +68,7 @@ class Sentence:
     before: str = ""
     after: str = ""
     kept: str = ""
+    n_terms: int = 0
 
 
 def translate(texts: Sequence[str], search: Search, rules: Rules) -> list[Translation]:
@@ -78,27 +83,40 @@ def translate_sentences(texts: Sequence[str], search: Search, rules: Rules) -> F
     """Return the translation of each sentence: protected, searched, checked and restored.
 
     Where a model has too few symbols or loses one, the text between the placeholders is translated piece by piece.
+    Sentences whose translation lacks a term of the glossary are searched again with symbols for terms.
     """
     if not rules.segments and not rules.checks:  # the model alone, as in `translate decode`
-        return search(texts, 0)
-    protected = {text: protect(text, rules) for text in texts}
+        found = search(texts, 0)
+    else:
+        found = _attempt({text: protect(text, rules) for text in texts}, search, rules)
+        if lost := [text for text in texts if text not in found]:
+            found |= _between_placeholders(lost, search, replace(rules, glossary=None))
+    return found if rules.glossary is None else check_terms(found, search, rules, rules.glossary)
+
+
+def _attempt(protected: Mapping[str, Sentence], search: Search, rules: Rules) -> Found:
+    """Return the translation of each sentence that has few enough symbols and keeps them all."""
     fitting = {text: one for text, one in protected.items() if len(one.originals) <= rules.n_symbols}
     wanted = _distinct(one.text for one in fitting.values() if not one.kept)
     answers = check(search(wanted, 0), search, rules) if rules.checks else search(wanted, 0)
-    found = {
-        text: restored
-        for text, one in fitting.items()
-        if (restored := _copy(text, one.kept) if one.kept else restore(answers[one.text], one)) is not None
-    }
-    lost = [text for text in texts if text not in found]
-    return found | _piece_by_piece(lost, search, rules) if lost else found
+    found = {}
+    for text, one in fitting.items():
+        restored = _copy(text, one) if one.kept else restore(answers[one.text], one)
+        if restored is not None:
+            found[text] = restored
+    return found
 
 
-def _piece_by_piece(texts: Sequence[str], search: Search, rules: Rules) -> Found:
+def _between_placeholders(texts: Sequence[str], search: Search, rules: Rules) -> Found:
     """Translate the text between placeholders, which stay in their places."""
     divided = {text: sentences.between(text, rules.markup) for text in texts}
+    return _piece_by_piece(divided, search, replace(rules, markup=_NOTHING))
+
+
+def _piece_by_piece(divided: Mapping[str, Sequence[Piece]], search: Search, rules: Rules) -> Found:
+    """Return the translation of each text from those of its pieces."""
     wanted = _distinct(piece.text for pieces in divided.values() for piece in pieces if piece.translate)
-    answers = translate_sentences(wanted, search, replace(rules, markup=_NOTHING))
+    answers = translate_sentences(wanted, search, rules)
     found = {}
     for text, pieces in divided.items():
         whole = join([answers[piece.text] if piece.translate else Translation(piece.text) for piece in pieces])
@@ -112,8 +130,11 @@ def _joined(pairs: Sequence[tuple[str, Translation]]) -> Translation:
     return replace(join([found for _, found in pairs]), sentences=tuple(pairs))
 
 
-def _copy(text: str, flag: str) -> Translation:
-    return Translation(text).flagged(flag)
+def _copy(text: str, sentence: Sentence) -> Translation:
+    """Return a sentence that is kept, with the target terms in it if they are all of its words."""
+    if sentence.kept == "copied" and sentence.n_terms:
+        return restore(Translation(sentence.text), sentence) or Translation(text)
+    return Translation(text).flagged(sentence.kept)
 
 
 def _distinct(texts: Iterable[str]) -> list[str]:
@@ -131,11 +152,23 @@ def segment(text: str, rules: Rules) -> list[Piece]:
 # Protect
 
 
-def protect(text: str, rules: Rules) -> Sentence:
-    """Return a sentence with symbols for its placeholders and, outside of them, in the characters that models know."""
+def protect(text: str, rules: Rules, terms: Collection[str] = ()) -> Sentence:
+    """Return a sentence with symbols for its placeholders and, outside of them, in the characters that models know.
+
+    The glossary's terms with one of the target terms `terms` become symbols too; none is found in a placeholder.
+    """
     before, inner, after = placeholders.unframed(placeholders.protect(text, rules.markup))
-    clean = sentences.readable(inner.text) if rules.segments else inner.text
-    return Sentence(clean, inner.originals, before, after, _reason_to_keep(clean, rules.source) if rules.checks else "")
+    inner = replace(inner, text=_clean(inner.text, rules))
+    found = (
+        [term for term in rules.glossary.find(inner.text) if term.target in terms] if rules.glossary and terms else []
+    )
+    inner = placeholders.hold_as(inner, [(term.start, term.stop, term.target) for term in found])
+    kept = _reason_to_keep(inner.text, rules.source) if rules.checks else ""
+    return Sentence(inner.text, inner.originals, before, after, kept, len(found))
+
+
+def _clean(text: str, rules: Rules) -> str:
+    return sentences.readable(text) if rules.segments else text
 
 
 def _reason_to_keep(text: str, source: str) -> str:
@@ -214,6 +247,64 @@ def _flagged(translation: Translation, source: str) -> Translation:
     return translation.flagged("echo") if checks.echoes(translation.text, source) else translation
 
 
+def check_terms(found: Found, search: Search, rules: Rules, glossary: Glossary) -> Found:
+    """Search again where a target term is missing: with symbols for the missing terms, then for all terms.
+
+    Where the model loses these, the text between the terms is translated piece by piece. A translation without a term
+    after all, such as that of a sentence that is kept, is flagged.
+    """
+    targets = {text: _targets(text, rules, glossary) for text in found}
+    lacking = {text: lost for text, one in found.items() if (lost := missing(one.text, targets[text]))}
+    best, kept = dict(found), set[str]()
+    alone = replace(rules, glossary=None)
+
+    def take(again: Found) -> None:
+        for text, translation in again.items():
+            if not missing(translation.text, targets[text], whole_words=False):
+                best[text] = translation
+                del lacking[text]
+
+    for terms in (dict(lacking), targets):
+        held = {text: protect(text, rules, terms[text]) for text in lacking}
+        kept |= {text for text, one in held.items() if one.kept == "language"}
+        take(_attempt(held, search, alone) if held else {})
+    divided = {text: sentences.between(text, rules.markup) for text in lacking if text not in kept}
+    has_markup = {text for text in divided if placeholders.placeholder_spans(text, rules.markup)}
+    if has_markup:
+        outside = {text: divided[text] for text in has_markup}
+        take(_piece_by_piece(outside, search, replace(rules, markup=_NOTHING)))
+    if has_markup != divided.keys():
+        between = {text: _between_terms(text, rules, glossary) for text in divided if text not in has_markup}
+        take(_piece_by_piece(between, search, replace(alone, markup=_NOTHING)))
+    return best | {text: best[text].flagged("term") for text in lacking}
+
+
+def _targets(text: str, rules: Rules, glossary: Glossary) -> list[str]:
+    """Return the target terms that the translation of a sentence should have."""
+    protected = placeholders.protect(text, rules.markup)
+    return [term.target for term in glossary.find(_clean(protected.text, rules))]
+
+
+def _between_terms(text: str, rules: Rules, glossary: Glossary) -> list[Piece]:
+    """Divide a sentence at its terms, which are copied as target terms."""
+    clean = _clean(text, rules)
+    terms = glossary.find(clean)
+    ends = [0, *(end for term in terms for end in (term.start, term.stop)), len(clean)]
+    found, start = [], 0
+    for piece in sentences.pieces(clean, list(zip(ends[::2], ends[1::2], strict=True))):
+        stop = start + len(piece.text)
+        if not piece.translate:
+            parts, end = list[str](), start
+            for term in terms:
+                if start <= term.start < stop:
+                    parts += [clean[end : term.start], term.target]
+                    end = term.stop
+            piece = replace(piece, text="".join([*parts, clean[end:stop]]))
+        found.append(piece)
+        start = stop
+    return found
+
+
 # Restore
 
 
@@ -225,7 +316,7 @@ def restore(translation: Translation, sentence: Sentence) -> Translation | None:
     if not sentence.originals:
         whole = replace(translation, text=sentence.before + translation.text + sentence.after)
         return whole.flagged("symbol") if placeholders.SYMBOL.search(translation.text) else whole
-    protected = placeholders.Protected(sentence.text, sentence.originals)
+    protected = Protected(sentence.text, sentence.originals)
     text = placeholders.restore(translation.text, sentence.originals)
     if text is None or placeholders.is_emptied(translation.text, protected):
         return None

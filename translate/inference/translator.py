@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, overload
 from transformer.search.hypothesis import LengthRule
 from translate.config.decoding import DEFAULT_OPTIONS, EngineName, Format, Precision, TranslationOptions
 from translate.errors import Say, UserError
+from translate.files import read_lines
 from translate.inference import pipeline
 from translate.inference.engines import Engine, Scorer, TorchEngine, open_engine, open_scorer
 from translate.inference.pipeline import Rules
@@ -25,6 +26,7 @@ from translate.inference.search import SentenceSearch
 from translate.models.folder import ModelFolder
 from translate.models.registry import locate
 from translate.text import formats, markup
+from translate.text.glossary import Glossary
 from translate.text.sentences import Piece, pieces
 from translate.text.translation import Translation
 
@@ -51,6 +53,8 @@ class Translator:
         reranker: an open folder with a model of the opposite direction, or its engine, that reranks the hypotheses of
             the beam. UserError if it is for other languages.
 
+    UserError for a glossary with a model that has no placeholder symbols.
+
     Attributes:
         decoding: the settings of the search.
         limit: tokens of the longest sentence that is translated as a whole.
@@ -67,6 +71,11 @@ class Translator:
             raise TypeError(f"expected an open model, not {str(model)!r}; Translator.load({str(model)!r}) opens it")
         self.engine: Engine = TorchEngine(model) if isinstance(model, ModelFolder) else model
         self.options = options
+        if options.terms is not None and not self.engine.tokenizer.n_placeholders:
+            raise UserError(
+                f"{self.engine.folder}: the model has no placeholder symbols to hold the terms of a glossary with; "
+                "leave the glossary out or choose another model"
+            )
         self.decoding = options.decoding(self.engine.spec.decoding)
         self.reranker: Scorer | None = TorchEngine(reranker) if isinstance(reranker, ModelFolder) else reranker
         self.sentences = SentenceSearch(self.engine, self.decoding, self.reranker)
@@ -82,6 +91,7 @@ class Translator:
         length_penalty: LengthRule | None = None,
         rerank: Path | str | None = None,
         checks: bool = True,
+        terms: Path | str | Mapping[str, str] | None = None,
         format: Format = "text",
         column: int = 1,
         engine: EngineName = "auto",
@@ -96,6 +106,7 @@ class Translator:
             path: the name or the folder.
             beam_size, alpha, length_penalty, rerank, checks, format, column, engine, precision, device, threads: see
                 `TranslationOptions`.
+            terms: a glossary: the path of a file, or a mapping with the same forms; see `translate.text.glossary`.
             say: receives a note on which model of a run is used; None writes it to stderr.
 
         Raises UserError or CheckpointError, one sentence, if the folder cannot be used.
@@ -106,6 +117,7 @@ class Translator:
             length_penalty=length_penalty,
             rerank=None if rerank is None else str(rerank),
             checks=checks,
+            terms=open_glossary(terms),
             format=format,
             column=column,
             engine=engine,
@@ -183,6 +195,7 @@ class Translator:
             segments=options.format != "lines",
             checks=options.checks,
             markup=formats.markup(options.format),
+            glossary=options.terms,
         )
 
     def _search(self, lines: Sequence[str], no_repeat: int) -> dict[str, Translation]:
@@ -262,6 +275,15 @@ class Translator:
                 # A line that is not blank must not become blank, which would begin a new paragraph.
                 lines = "".join((part.translate and next(found).text.strip()) or part.text for part in parts)
             yield dataclasses.replace(translation, text=lines)
+
+
+def open_glossary(terms: Path | str | Mapping[str, str] | None) -> Glossary | None:
+    """Return the glossary of a file or a mapping; UserError, one sentence with the line, if it is wrong."""
+    if terms is None:
+        return None
+    if isinstance(terms, Mapping):
+        return Glossary.of(terms)
+    return Glossary.read(read_lines(Path(terms)), str(terms))
 
 
 def joined(document: Iterable[TranslatedPiece]) -> str:

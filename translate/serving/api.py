@@ -22,6 +22,7 @@ from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import UploadFile
 from starlette.responses import FileResponse, JSONResponse, Response
 
+from translate.errors import UserError
 from translate.machine import n_cores
 from translate.models.registry import language_name
 from translate.serving import schemas
@@ -34,6 +35,7 @@ from translate.serving.schemas import JSON_OR_FORM, B, refusals, takes
 from translate.serving.service import Requests, Service
 from translate.serving.settings import Serve
 from translate.text import formats
+from translate.text.glossary import Glossary
 
 _MAX_FIELDS = 100
 _DAMAGED = "Invalid request: the form is damaged or not UTF-8"
@@ -113,12 +115,15 @@ async def translate(request: Request) -> Response:
     texts, n_alternatives = _listed(given.q), given.alternatives
     if n_alternatives > (most := state.options.alternatives):
         raise RefusedError(400, f"Invalid request: alternatives parameter must be <= {most}")
+    glossary = _glossary(given.glossary)
     _charge(state, request, texts, client)
     state.service.check(given.source, given.target)
     done = await state.requests.run(
         request,
         client.name,
-        lambda ticket: state.service.translate(ticket, texts, given.source, given.target, given.format, n_alternatives),
+        lambda ticket: state.service.translate(
+            ticket, texts, given.source, given.target, given.format, n_alternatives, glossary
+        ),
     )
     state.metrics.characters.inc(sum(map(len, texts)))
     is_list = isinstance(given.q, list)
@@ -344,6 +349,16 @@ def _pairs(text: bytes) -> list[tuple[str, Any]]:
 
 def _listed(q: str | list[str]) -> list[str]:
     return [q] if isinstance(q, str) else q
+
+
+def _glossary(terms: dict[str, str] | str | None) -> Glossary | None:
+    """Return the glossary of a request; RefusedError if it is wrong."""
+    try:
+        if isinstance(terms, str):
+            return Glossary.read(terms.split("\n"), "glossary")
+        return None if terms is None else Glossary.of(terms)
+    except UserError as error:
+        raise RefusedError(400, f"Invalid request: {error}") from error
 
 
 def _charge(state: State, request: Request, texts: Sequence[str], client: Client) -> None:

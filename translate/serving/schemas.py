@@ -30,6 +30,12 @@ class TranslateRequest(Body):
     target: _Target
     format: Literal["text", "html"] = Field(default="text", description="Format of the text")
     alternatives: int = Field(default=0, ge=0, description="Number of alternative translations", examples=[3])
+    glossary: dict[str, str] | str | None = Field(
+        default=None,
+        description="Source terms, whose forms are separated by |, and target terms; as a text, one in each line, "
+        "separated by a tab; not in LibreTranslate",
+        examples=[{"Haus|Hauses": "house"}],
+    )
     sentences: bool = Field(default=False, description="Whether to describe each sentence; not in LibreTranslate")
 
 

@@ -5,7 +5,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Collection, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeVar, get_args
 
 from translate.config.decoding import Format, TranslationOptions
@@ -18,6 +18,7 @@ from translate.serving.alignment import WordAttention
 from translate.serving.models import ModelPool, ModelUnavailableError
 from translate.serving.scheduler import CancelledError, Scheduler, SharedEngine, Ticket
 from translate.text import formats, languages
+from translate.text.glossary import Glossary
 from translate.text.translation import Translation
 
 if TYPE_CHECKING:
@@ -103,7 +104,14 @@ class Service:
             raise RefusedError(400, f"{names[0]} is not available as a target language from {names[1]}")
 
     def translate(
-        self, ticket: Ticket, texts: Sequence[str], source: str, target: str, layout: str, n_alternatives: int = 0
+        self,
+        ticket: Ticket,
+        texts: Sequence[str],
+        source: str,
+        target: str,
+        layout: str,
+        n_alternatives: int = 0,
+        glossary: Glossary | None = None,
     ) -> Translated:
         """Translate texts; blocks until all are done.
 
@@ -114,8 +122,10 @@ class Service:
             target: language code; texts in this language are returned unchanged.
             layout: one of `translate.text.formats.FORMATS`.
             n_alternatives: number of other translations of each text; HTML has none.
+            glossary: terms with their translations; None has none.
 
-        Raises RefusedError if there is no such model or it cannot be loaded, and CancelledError.
+        Raises RefusedError if there is no such model, if it cannot be loaded or cannot use a glossary, and
+        CancelledError.
         """
         detected = None
         if source == "auto":
@@ -129,7 +139,10 @@ class Service:
             return Translated(list(texts), [[] for _ in texts], detected, same)
         try:
             with self.pool.engine((source, target)) as engine:
-                translator = Translator(SharedEngine(engine, self.scheduler, ticket), self._options[layout])
+                if glossary is not None and not engine.tokenizer.n_placeholders:
+                    raise RefusedError(400, "The model of this language pair has no symbols to hold a glossary with")
+                options = replace(self._options[layout], terms=glossary)
+                translator = Translator(SharedEngine(engine, self.scheduler, ticket), options)
                 documents = translator.documents(texts, ticket.check)
                 n_others = n_alternatives if layout != "html" else 0
                 others = [_alternatives(translator, text, n_others, ticket.check) for text in texts]

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 SYMBOL = re.compile("\u27e6([1-9][0-9]?)\u27e7")  # a number in white brackets, which are on no keyboard
+MOST_SYMBOLS = 99
 
 _TABLE = tomllib.loads(Path(__file__).with_name("placeholders.toml").read_text(encoding="utf-8"))
 _PARTS: dict[str, str] = _TABLE["parts"]
@@ -65,6 +66,25 @@ def _replaced(text: str, spans: Iterable[tuple[int, int]], before: Sequence[str]
     return Protected("".join([*parts, text[end:]]), tuple(originals))
 
 
+def hold_as(protected: Protected, spans: Iterable[tuple[int, int, str]]) -> Protected:
+    """Replace spans of a protected text by symbols that stand for other texts.
+
+    All symbols are numbered in order of appearance. If there are more than `SYMBOL` has numbers for, the text stays.
+    """
+    spans = list(spans)
+    if not spans:
+        return protected
+    if len(protected.originals) + len(spans) > MOST_SYMBOLS:
+        return Protected(protected.text, (*protected.originals, *(original for _, _, original in spans)))
+    held = [(*match.span(), protected.originals[int(match[1]) - 1]) for match in SYMBOL.finditer(protected.text)]
+    parts, originals, end = list[str](), list[str](), 0
+    for start, stop, original in sorted([*held, *spans]):
+        parts += [protected.text[end:start], symbol(len(originals))]
+        originals.append(original)
+        end = stop
+    return Protected("".join([*parts, protected.text[end:]]), tuple(originals))
+
+
 def placeholder_spans(sentence: str, pattern: re.Pattern[str] = PLACEHOLDER) -> list[tuple[int, int]]:
     """Return where the placeholders of a sentence start and stop.
 
@@ -74,11 +94,11 @@ def placeholder_spans(sentence: str, pattern: re.Pattern[str] = PLACEHOLDER) -> 
         return []
     if unicodedata.is_normalized("NFC", sentence):
         return [match.span() for match in pattern.finditer(sentence)]
-    shown, places = _composed(sentence)
+    shown, places = composed(sentence)
     return [(places[match.start()], places[match.end()]) for match in pattern.finditer(shown)]
 
 
-def _composed(text: str) -> tuple[str, Sequence[int]]:
+def composed(text: str) -> tuple[str, Sequence[int]]:
     """Return the text with composed letters, and the place in `text` of each of its characters and of its end."""
     starts = [i for i, character in enumerate(text) if not i or not unicodedata.combining(character)]
     composed = [unicodedata.normalize("NFC", text[i:j]) for i, j in itertools.pairwise([*starts, len(text)])]
@@ -94,7 +114,7 @@ def unframed(protected: Protected) -> tuple[str, Protected, str]:
     """
     text, originals = protected.text, protected.originals
     before = after = ""
-    while len(originals) < 100:  # there are 99 symbols
+    while len(originals) <= MOST_SYMBOLS:
         first = re.match(rf"{symbol(0)}\s*", text) if originals else None
         last = re.search(rf"\s*{symbol(len(originals) - 1)}\Z", text) if originals else None
         is_pair = first and last and _is_pair(originals)

@@ -12,6 +12,7 @@
     empty          the model gave no translation, so a new search changed the first letter
     numbers        a number was missing, so a new search held the missing ones with symbols
     missing        a number of the source is not in the translation
+    term           a target term of the glossary is not in the translation
     echo           most words of the translation are those of the source
     confidence     the mean log-probability of a token is low, or after reranking `rerank_score`
 
@@ -21,7 +22,7 @@ The flags in `SUSPICIOUS` say that the translation may be wrong.
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-SUSPICIOUS = frozenset({"language", "empty", "repetition", "length", "symbol", "missing", "echo", "confidence"})
+SUSPICIOUS = frozenset({"language", "empty", "repetition", "length", "symbol", "missing", "term", "echo", "confidence"})
 
 
 @dataclass(frozen=True)

@@ -10,6 +10,7 @@ from translate.commands import lines, text
 from translate.commands.lines import TypedLines
 from translate.commands.text import Text
 from translate.errors import UserError
+from translate.inference.translator import Translator
 from translate.models.folder import ModelFolder
 
 INTERRUPTED = "\x03"
@@ -92,6 +93,22 @@ def test_the_direction_changes_and_changes_back(typing, parts: ModelFolder, monk
     assert said == ["DER HUND", "DIE KATZE"]
     assert asked == [parts.folder] * 2
     assert told.count("translate: translating de-en") == 2
+
+
+def test_the_glossary_is_for_the_first_direction_only(
+    typing, parts: ModelFolder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    chosen = Text(model=parts.folder, terms=Path("terms.tsv"))
+    opened: list[Text] = []
+
+    def open_one(options: Text) -> Translator:
+        opened.append(options)
+        return Translator(parts)
+
+    monkeypatch.setattr(text.registry, "opposite", lambda folder, say: folder / "other")
+    one = text.Session(chosen, open_one, lambda translator, lines: None)
+    one._opposite(one._opened(chosen))
+    assert [options.terms for options in opened] == [Path("terms.tsv"), None]
 
 
 def test_without_a_model_for_the_other_direction_the_session_goes_on(typing, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -7,6 +7,7 @@ const REASONS = {
   repetition: "The model repeated itself here.",
   length: "The translation was cut off: it became too long for its source.",
   missing: "A number of the source is missing.",
+  term: "A term of the glossary is missing.",
   echo: "Most words were left untranslated.",
   confidence: "The model is unsure about this sentence.",
 };

@@ -1,0 +1,167 @@
+#!/usr/bin/env python3
+"""Measure what a glossary costs in time and BLEU, and whether its terms arrive.
+
+    python scripts/bench_terms.py de-en data/test/newstest2013 --write scripts/results/terms-de-en.json
+
+The set is a path without ".LANGUAGE" and the suffix. The terms are the `--terms` most frequent pairs of a noun (a
+capitalised word of at least four letters that is not the first of its sentence) and a word of the reference that go
+together: their Dice coefficient, over the sentences that they are in, is at least `--dice`, and each is the best
+partner of the other one. So the glossary says what a reader of this set would say.
+
+Measured are BLEU with and without the glossary, over all sentences and over those that it concerns; the same where the
+glossary is used only for sentences whose reference has all of their target terms; the share of the target terms in the
+translations; and the time of the sentences that it concerns, in pairs of runs whose order alternates: the median of the
+ratios. "invented" is the time with target terms that the model never says, so that each sentence is searched twice. The
+last line is a JSON record.
+"""
+
+import argparse
+import json
+import re
+import statistics
+import sys
+import time
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+
+import sacrebleu
+
+from translate.files import read_lines, write_json
+from translate.inference.translator import Translator
+from translate.text.glossary import Glossary, missing
+from translate.text.translation import Translation
+from translate.training.run import commit
+
+_WORD = re.compile(r"[^\W\d_]{4,}")
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Translate the set and print the record."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("model", help="name of a model, or a folder")
+    parser.add_argument("set", type=Path, help="test set")
+    parser.add_argument("--suffix", default=".gz", help="end of the file names (default: .gz)")
+    parser.add_argument("--terms", type=int, default=200, help="number of terms (default: 200)")
+    parser.add_argument("--dice", type=float, default=0.5, help="least association of a pair (default: 0.5)")
+    parser.add_argument("--lines", type=int, help="use only the first lines of the set")
+    parser.add_argument("--pairs", type=int, default=5, help="pairs of timed runs (default: 5)")
+    parser.add_argument("--timed", type=int, default=400, help="sentences of a timed run (default: 400)")
+    parser.add_argument("--write", type=Path, help="file for the record")
+    args = parser.parse_args(argv)
+    plain = Translator.load(args.model)
+    sides = plain.engine.spec.source, plain.engine.spec.target
+    sources, references = (list(read_lines(Path(f"{args.set}.{side}{args.suffix}")))[: args.lines] for side in sides)
+    terms = noun_pairs(sources, references, args.terms, args.dice)
+    translators = {"plain": plain, "terms": Translator.load(args.model, terms=terms)}
+    invented = {source: f"Zorp{i}" for i, source in enumerate(terms)}
+    timed = {"terms": translators["terms"], "invented": Translator.load(args.model, terms=invented)}
+    chosen = with_terms(sources, Glossary.of(terms))[: args.timed]
+    record = {
+        "kind": "bench_terms",
+        "commit": commit(),
+        "model": args.model,
+        "precision": getattr(plain.engine, "precision", None),
+        "set": f"{args.set.parent.name}/{args.set.name}",
+        "terms": len(terms),
+        **quality(translators, sources, references, Glossary.of(terms)),
+        "time": {name: seconds({"plain": plain, "terms": one}, chosen, args.pairs) for name, one in timed.items()},
+    }
+    if args.write:
+        write_json(args.write, record)
+    print(json.dumps(record))
+    return 0
+
+
+def noun_pairs(sources: Sequence[str], references: Sequence[str], n: int, least: float) -> dict[str, str]:
+    """Return the most frequent pairs of a noun and a word of the references that go together.
+
+    Args:
+        sources, references: the set.
+        n: number of pairs.
+        least: Dice coefficient of a pair.
+    """
+    both, left, right = Counter[tuple[str, str]](), Counter[str](), Counter[str]()
+    for source, reference in zip(sources, references, strict=True):
+        nouns = {m[0] for m in _WORD.finditer(source) if m.start() > 1 and m[0].istitle()}
+        words = {m[0] for m in _WORD.finditer(reference)}
+        left.update(nouns)
+        right.update(words)
+        both.update((noun, word) for noun in nouns for word in words)
+    dice = {pair: 2 * k / (left[pair[0]] + right[pair[1]]) for pair, k in both.items() if k > 1}
+    best: dict[str, float] = {}
+    for pair, value in dice.items():
+        for word in (f"s {pair[0]}", f"t {pair[1]}"):
+            best[word] = max(best.get(word, 0.0), value)
+    chosen = [
+        pair
+        for pair, value in dice.items()
+        if value >= least and value == best[f"s {pair[0]}"] == best[f"t {pair[1]}"] and pair[0] != pair[1]
+    ]
+    return dict(sorted(chosen, key=lambda pair: (-both[pair], pair))[:n])
+
+
+def with_terms(sources: Sequence[str], glossary: Glossary) -> list[str]:
+    """Return the sentences that have a term."""
+    return [source for source in sources if glossary.find(source)]
+
+
+def quality(
+    translators: dict[str, Translator], sources: Sequence[str], references: Sequence[str], glossary: Glossary
+) -> dict[str, object]:
+    """Return BLEU with and without the glossary, and the share of the terms in the translations."""
+    targets = [[term.target for term in glossary.find(source)] for source in sources]
+    concerned = [i for i, found in enumerate(targets) if found]
+    agreeing = [i for i in concerned if not missing(references[i], targets[i])]
+    found = {name: list(translator.passages(sources)) for name, translator in translators.items()}
+    folded = [[target.casefold() for target in several] for several in targets]
+    plain = [one.text for one in found["plain"]]
+    given = [one.text for one in found["terms"]]
+    mixed = [given[i] if i in {*agreeing} else text for i, text in enumerate(plain)]
+
+    def bleu(texts: Sequence[str], lines: Sequence[int]) -> float:
+        chosen = [[side[i] for i in lines] for side in (texts, references)]
+        return round(sacrebleu.corpus_bleu(chosen[0], [chosen[1]]).score, 2)
+
+    every = range(len(sources))
+    return {
+        "lines": len(sources),
+        "with_terms": len(concerned),
+        "reference_has_them": len(agreeing),
+        "bleu": {"plain": bleu(plain, every), "terms": bleu(given, every), "terms_of_reference": bleu(mixed, every)},
+        "bleu_of_lines_with_terms": {"plain": bleu(plain, concerned), "terms": bleu(given, concerned)},
+        "bleu_of_lines_whose_reference_has_them": {"plain": bleu(plain, agreeing), "terms": bleu(given, agreeing)},
+        "lines_with_all_terms": {  # in capital or small letters, as the first word of a sentence may have a capital
+            name: sum(not missing(found[name][i].text.casefold(), folded[i], whole_words=False) for i in concerned)
+            for name in translators
+        },
+        "flagged": sum("term" in found["terms"][i].flags for i in concerned),
+        "in_pieces": sum(_in_pieces(found["terms"][i]) and not _in_pieces(found["plain"][i]) for i in concerned),
+    }
+
+
+def _in_pieces(translation: Translation) -> bool:
+    return "placeholders" in translation.flags
+
+
+def seconds(translators: dict[str, Translator], sources: Sequence[str], n: int) -> dict[str, object]:
+    """Return the median times of runs without and with the glossary, and the median of the ratios of the pairs."""
+    times: dict[str, list[float]] = {name: [] for name in translators}
+    for i in range(n + 1):
+        for name in sorted(translators, reverse=i % 2 == 0):
+            start = time.perf_counter()
+            list(translators[name].passages(sources))
+            times[name].append(time.perf_counter() - start)
+    plain, terms = (times[name][1:] for name in ("plain", "terms"))  # the first pair warms up
+    ratios = [b / a for a, b in zip(plain, terms, strict=True)]
+    return {
+        "lines": len(sources),
+        "plain": round(statistics.median(plain), 2),
+        "terms": round(statistics.median(terms), 2),
+        "ratio": round(statistics.median(ratios), 3),
+        "ratios": [round(ratio, 3) for ratio in sorted(ratios)],
+    }
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,145 @@
+"""The same text, model and options give the same bytes: in any order, batch and number of threads, and by any way.
+
+The ways are the command, the Python API, the server, and `translate decode`, which is the model alone in PyTorch.
+"""
+
+import gzip
+import itertools
+import lzma
+import random
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import pytest
+
+import translate.inference.search
+from tests.conftest import CORPORA
+from translate.commands.main import main
+from translate.corpus.grammar import generate
+from translate.inference.translator import Translator
+from translate.models import registry
+from translate.serving.settings import Serve
+
+pytest.importorskip("ctranslate2")
+
+ODD = [
+    "HALLO DU!",
+    "guten morgen",
+    "Das kostet 1.234,56 € und 3.500 Euro.",
+    "Die Adresse ist 192.168.100.200.",
+    "Hallo {name}, öffne <b>bitte</b> https://example.org/a_b!",
+    "Er sagte: „Ich gehe. Ich bin krank.“ Dann ging er.",
+    "This is the dog that you have seen.",
+    "",
+    "  ...  ",
+    "Sehr " * 90 + "gut.",
+]
+N_FAST, N_SLOW = 24, 10_000
+
+
+def model() -> Path:
+    """The shipped model."""
+    found = dict(registry.installed())
+    if "de-en" not in found:
+        pytest.skip("de-en does not ship")
+    return found["de-en"]
+
+
+def corpus_lines(n: int) -> list[str]:
+    """Lines of monolingual and test text, without line breaks within them."""
+    files = [*sorted((CORPORA / "mono").glob("*.de.xz")), *sorted((CORPORA / "test").glob("*.de.gz"))]
+    if not files:
+        pytest.skip(f"{CORPORA} has no text")
+    lines: list[str] = []
+    for path in files:
+        with (lzma.open if path.suffix == ".xz" else gzip.open)(path, "rt", encoding="utf-8", newline="\n") as file:
+            lines += [line.removesuffix("\n") for line in itertools.islice(file, -(-n // len(files)))]
+    return lines[:n]
+
+
+def orders(n: int) -> Iterator[list[int]]:
+    """Three orders of n lines."""
+    yield list(range(n))
+    yield list(range(n))[::-1]
+    yield random.Random(n).sample(range(n), n)
+
+
+def by_command(lines: Sequence[str], folder: Path, *options: str) -> list[str]:
+    source, output = folder / "in.txt", folder / "out.txt"
+    source.write_bytes("".join(f"{line}\n" for line in lines).encode())
+    verb = ["decode"] if "decode" in options else ["text"]
+    rest = [option for option in options if option != "decode"]
+    assert main([*verb, "--input", str(source), "--output", str(output), "--force", "--model", "de-en", *rest]) == 0
+    return output.read_bytes().decode().split("\n")[:-1]
+
+
+def assert_same(
+    lines: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *options: str, **chosen: str
+) -> None:
+    """Compare every way, order, number of threads and size of batches with the first result."""
+    expected = by_command(lines, tmp_path, "--threads", "1", *options)
+    for order, threads in itertools.product(orders(len(lines)), (1, 2)):
+        shuffled = [lines[i] for i in order]
+        wanted = [expected[i] for i in order]
+        assert by_command(shuffled, tmp_path, "--threads", str(threads), *options) == wanted
+        translator = Translator.load("de-en", threads=threads, checks="--no-checks" not in options, **chosen)
+        assert translator("\n".join(shuffled)).split("\n") == wanted
+        assert list(translator(iter(shuffled))) == wanted
+        with monkeypatch.context() as patch:
+            patch.setattr(translate.inference.search, "BATCH_HYPOTHESES", 15)
+            assert translator(shuffled) == wanted
+
+
+@pytest.fixture
+def lines() -> list[str]:
+    model()
+    return [*ODD, *(german for german, _ in generate("test", N_FAST, 5))]
+
+
+def test_lines_have_the_same_translation_in_any_order_and_batch(
+    lines: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert_same(lines, tmp_path, monkeypatch)
+
+
+def test_lines_of_the_model_alone_are_those_of_decode(
+    lines: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bare = ("--format", "lines", "--no-checks", "--engine", "torch", "--precision", "fp32")
+    assert by_command(lines, tmp_path, *bare) == by_command(lines, tmp_path, "decode")
+
+
+def test_the_server_answers_with_the_bytes_of_the_command(lines: list[str], tmp_path: Path) -> None:
+    from tests.translate.serving.live import live
+
+    expected = by_command(lines, tmp_path)
+    with live(Serve(model=[model()], threads=2), tmp_path / "serve") as server:
+        assert server.translate("\n".join(lines)).json()["translatedText"].split("\n") == expected
+        for start in range(0, len(lines), 7):
+            part = lines[start : start + 7]
+            assert server.translate(part).json()["translatedText"] == expected[start : start + 7]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("options", [(), ("--format", "lines", "--no-checks")], ids=["text", "lines"])
+def test_ten_thousand_lines_have_the_same_bytes(
+    options: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model()
+    chosen = {"format": "lines"} if options else {}
+    assert_same(corpus_lines(N_SLOW), tmp_path, monkeypatch, *options, **chosen)
+
+
+@pytest.mark.slow
+def test_ten_thousand_lines_of_decode_and_server(tmp_path: Path) -> None:
+    from tests.translate.serving.live import live
+
+    model()
+    lines = corpus_lines(N_SLOW)
+    bare = ("--format", "lines", "--no-checks", "--engine", "torch", "--precision", "fp32")
+    assert by_command(lines, tmp_path, *bare) == by_command(lines, tmp_path, "decode")
+    expected = by_command(lines, tmp_path)
+    with live(Serve(model=[model()], threads=2), tmp_path / "serve") as server:
+        for start in range(0, len(lines), 100):
+            part = lines[start : start + 100]
+            assert server.translate(part).json()["translatedText"] == expected[start : start + 100]
