@@ -620,9 +620,10 @@ def open_engine(folder: Path, options: TranslationOptions = DEFAULT_OPTIONS) -> 
     """
     name, precision, device, threads = options.engine, options.precision, options.device, options.threads
     if (folder / CTRANSLATE2_FILE).is_file():
-        if name == "torch" or precision not in (None, "fp32"):
+        engine = None if name == "torch" else CTranslate2Engine.open(folder, threads, device or "auto")
+        if engine is None or precision not in (None, engine.precision):
             raise UserError(f"{folder}: a CTranslate2 folder has an engine and a precision of its own; leave them out")
-        return CTranslate2Engine.open(folder, threads, device or "auto")
+        return engine
     if name == "ctranslate2" and device not in (None, "cpu"):
         raise UserError(f"the engine ctranslate2 computes on the CPU, not on {device}; leave one of them out")
     if name == "ctranslate2" or (name == "auto" and precision != "bf16" and _on_cpu(device)):
