@@ -1,4 +1,4 @@
-"""Atomic writes of files and folders, SHA-256, locks and JSON."""
+"""Files and folders: atomic writes, SHA-256, locks, JSON, and the lines of plain and compressed text."""
 
 import bz2
 import contextlib

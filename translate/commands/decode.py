@@ -26,11 +26,9 @@ if TYPE_CHECKING:
 # similar length.
 _WINDOWS = (64, 128, 256, 512, 1024)
 
+PREFIXES, SAMPLING = "Forced prefixes", "Sampling"
+
 Ids = tuple[int, ...]
-
-
-PREFIXES = "Forced prefixes"
-SAMPLING = "Sampling"
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -19,14 +19,11 @@ if TYPE_CHECKING:
 # Files by which a model in the format of another engine is recognised.
 _EXPORTED = {"model.bin": "CTranslate2", "source.spm": "Marian"}
 
-
 _PICTURES = ("attention", "steps", "temperature", "neighbours", "analogy", "positions", "schedule")
 _BELONGS = {name: "attention" for name in ("part", "layer", "head", "every_head")}
 _BELONGS |= {"beam": "steps", "prefix": "temperature"}
 
-
-PICTURE = "Picture"
-DETAILS = "Details"
+PICTURE, DETAILS = "Picture", "Details"
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,4 +1,6 @@
-"""Read text, and write its translation and warnings: from the command line, files, pipes or a prompt, to a file.
+"""What `text` and `decode` have in common: reading text, choosing a model for it, writing translations and warnings.
+
+Text comes from the command line, files, pipes or a prompt.
 
 A growing file (`--resume`) can be continued after any interruption. Beside NAME stands .NAME.resume, which records the
 number of complete windows, their size in bytes, and the source and settings that produced them. It is written after
@@ -35,6 +37,7 @@ HISTORY_LENGTH = 1000  # lines
 
 _CHUNK = 2**16  # bytes read at a time, about a thousand sentences
 _LINES_NAMED = 3  # line numbers listed per warning
+_BEGINNING = 2**20  # bytes of a file that are read to guess its language; the head of a web page may be long
 
 WARNINGS = {
     "split": "longer than the model reads well at once, so translated in parts",
@@ -465,9 +468,6 @@ class Notes:
             say(f"warning: line{'s' if n_lines > 1 else ''} {named}: {WARNINGS[kind]}")
         self._counts.clear()
         self._first.clear()
-
-
-_BEGINNING = 2**20  # bytes of a file that are read to guess its language; the head of a web page may be long
 
 
 def find_model(options: Translating, *, exported: bool = False, layout: str = "lines", column: int = 1) -> Path:

@@ -130,7 +130,7 @@ def check_search(options: Comparing, systems: Sequence[System]) -> None:
             if getattr(options, name) != getattr(Comparing, name):
                 raise UserError(f"--{name.replace('_', '-')} is for models; leave it out for saved outputs")
     if options.rerank:
-        registry.locate(Path(options.rerank), lambda _: None, exported=True)
+        registry.locate(Path(options.rerank), lambda _: None)
 
 
 def for_translation(options: Comparing) -> TranslationOptions:

@@ -1,7 +1,7 @@
 """Search engines: they translate token ids, with PyTorch or with CTranslate2 behind the same interface.
 
-A translator handles the text and knows models only through `Engine`. PyTorch is imported by `TorchEngine` alone, and
-CTranslate2 by `CTranslate2Engine` alone; `open_engine` chooses between them.
+A translator handles the text and knows models only through `Engine`. PyTorch is imported for `TorchEngine` alone, and
+CTranslate2 for `CTranslate2Engine` alone; `open_engine` chooses between them.
 """
 
 import ctypes
@@ -327,7 +327,7 @@ class CTranslate2Engine:
         max_positions: maximum number of tokens of either side, eos included; None if there is no limit.
         translator: `ctranslate2.Translator`.
         n_workers: number of batches that are translated at the same time.
-        twin: the same model in PyTorch; None if there is none.
+        is_converted: whether it was made of a model folder, and not of a CTranslate2 folder.
         device: where CTranslate2 computes, as in PyTorch, or "auto".
         is_forked: whether this process was forked from that which loaded `translator`.
     """
@@ -338,7 +338,7 @@ class CTranslate2Engine:
     max_positions: int | None
     translator: Any
     n_workers: int
-    twin: "TorchTwin | None" = None
+    is_converted: bool = False
     device: str = "cpu"
     is_forked: bool = field(default=False, init=False)
 
@@ -409,7 +409,7 @@ class CTranslate2Engine:
             except _UNLOADABLE as error:
                 raise UserError(f"{folder}: CTranslate2 cannot load it ({error}); use --engine torch") from error
         limit = config.max_length if config.positions == "learned" else None
-        return cls(folder, tokenizer, spec, limit, translator, n_workers, TorchTwin(folder))
+        return cls(folder, tokenizer, spec, limit, translator, n_workers, is_converted=True)
 
     @property
     def precision(self) -> str:
@@ -419,9 +419,9 @@ class CTranslate2Engine:
 
     def __reduce__(self) -> tuple[Callable[..., "CTranslate2Engine"], tuple[object, ...]]:
         """Pickle the way to open the engine again, as `datasets` and Ray Data ask for."""
-        if self.twin is None:
-            return CTranslate2Engine.open, (self.folder, self.n_workers, self.device)
-        return CTranslate2Engine.convert, (self.folder, self.n_workers, self.translator.compute_type)
+        if self.is_converted:
+            return CTranslate2Engine.convert, (self.folder, self.n_workers, self.translator.compute_type)
+        return CTranslate2Engine.open, (self.folder, self.n_workers, self.device)
 
     def _loaded(self) -> Any:
         """The `ctranslate2.Translator` of this process, loaded again after a fork."""
@@ -525,22 +525,6 @@ def _after_fork(engine: CTranslate2Engine | None) -> None:
         ctypes.pythonapi.Py_IncRef(ctypes.py_object(engine.translator))
 
 
-class TorchTwin:
-    """The engine of PyTorch for a model folder, which is loaded when it is needed first."""
-
-    def __init__(self, folder: Path) -> None:
-        self._folder, self._loading = folder, Lock()
-        self._engine: TorchEngine | None = None
-
-    @property
-    def engine(self) -> TorchEngine:
-        """The engine; UserError or CheckpointError if the folder was damaged meanwhile."""
-        with self._loading:
-            if self._engine is None:
-                self._engine = TorchEngine(ModelFolder.open(self._folder))
-            return self._engine
-
-
 def _equal(keys: Iterable[tuple[int, int]]) -> Iterable[tuple[tuple[int, int], list[int]]]:
     """Return each distinct key with its places."""
     groups: dict[tuple[int, int], list[int]] = {}
@@ -636,9 +620,10 @@ def open_engine(folder: Path, options: TranslationOptions = DEFAULT_OPTIONS) -> 
     """
     name, precision, device, threads = options.engine, options.precision, options.device, options.threads
     if (folder / CTRANSLATE2_FILE).is_file():
-        if name == "torch" or precision not in (None, "fp32"):
+        engine = None if name == "torch" else CTranslate2Engine.open(folder, threads, device or "auto")
+        if engine is None or precision not in (None, engine.precision):
             raise UserError(f"{folder}: a CTranslate2 folder has an engine and a precision of its own; leave them out")
-        return CTranslate2Engine.open(folder, threads, device or "auto")
+        return engine
     if name == "ctranslate2" and device not in (None, "cpu"):
         raise UserError(f"the engine ctranslate2 computes on the CPU, not on {device}; leave one of them out")
     if name == "ctranslate2" or (name == "auto" and precision != "bf16" and _on_cpu(device)):
@@ -661,14 +646,6 @@ def open_scorer(folder: Path, options: TranslationOptions) -> CTranslate2Engine 
     Scores are never in bf16, whose rounding would change which sentences are flagged.
     """
     return open_engine(folder, replace(options, precision="fp32") if options.precision == "bf16" else options)
-
-
-def torch_engine(engine: Engine) -> TorchEngine | None:
-    """Return the engine of PyTorch for the same model; None if there is only a CTranslate2 folder."""
-    if isinstance(engine, TorchEngine):
-        return engine
-    twin = getattr(engine, "twin", None)
-    return None if twin is None else twin.engine
 
 
 def _is_stored_in_int8(folder: Path) -> bool:

@@ -310,7 +310,7 @@ def _fail(items: Iterable[_Item], error: BaseException) -> None:
 
 
 class SharedEngine:
-    """A `translate.inference.engine.Engine` that leaves the searches of one request to the scheduler.
+    """A `translate.inference.engines.Engine` that leaves the searches of one request to the scheduler.
 
     Args:
         engine: the engine that searches.

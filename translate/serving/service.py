@@ -28,7 +28,7 @@ T = TypeVar("T")
 
 Detection = dict[str, object]  # the language and the confidence in percent, as LibreTranslate writes them
 
-Sentence = dict[str, object]  # source, translation, and flags of the guards
+Sentence = dict[str, object]  # source, translation and flags
 
 _LEAST_CONFIDENCE = 1.0  # percent; less probable languages are not listed
 _UNLOADED_SECONDS = 30  # after which a client may ask again for a model that cannot be loaded

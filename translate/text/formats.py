@@ -69,7 +69,8 @@ def _cell(row: str, start: int, stop: int) -> Iterator[Piece]:
     """Yield the pieces of a row in which one cell is translated; the marks of a quoted cell and its lines stay."""
     quoted = _QUOTED_CELL.fullmatch(row, start, stop)
     if quoted is None:
-        yield from _part(row, start, stop, "plain")
+        end = start + len(row[start:stop].removesuffix("\r"))  # the line end stays outside of new marks of the cell
+        yield from _part(row, start, end, "plain")
         return
     inside = [line for line in re.split("(\n)", quoted[1]) if line]
     yield Piece(row[: quoted.start(1)], translate=False)

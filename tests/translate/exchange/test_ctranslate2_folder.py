@@ -10,11 +10,13 @@ from tests.translate.conftest import SENTENCES
 from tests.translate.exchange.engines import BASE, TEXTS, tiny_parts
 from tests.translate.exchange.plain import spm
 from transformer.config import ModelConfig
+from translate.config.decoding import Precision, TranslationOptions
 from translate.corpus.tokenizer import Tokenizer
 from translate.errors import UserError
 from translate.exchange import ctranslate2_folder
 from translate.exchange.ctranslate2_folder import export
 from translate.exchange.foreign_model import produced, rearranged
+from translate.inference.engines import open_engine
 from translate.models import ctranslate2_files
 
 ctranslate2 = pytest.importorskip("ctranslate2")
@@ -88,6 +90,11 @@ def test_int8_is_smaller_and_close_and_the_original_stays_as_it_was(tokenizer: T
     small, large = (sum(path.stat().st_size for path in (tmp_path / name).iterdir()) for name in ("small", "large"))
     assert small < large
     assert all(torch.equal(tensor, before[name]) for name, tensor in parts.model.state_dict().items())
+    kinds: list[tuple[str, Precision, Precision]] = [("small", "int8", "fp32"), ("large", "fp32", "int8")]
+    for name, precision, other in kinds:
+        assert open_engine(tmp_path / name, TranslationOptions(precision=precision)).precision == precision
+        with pytest.raises(UserError, match="a precision of its own"):
+            open_engine(tmp_path / name, TranslationOptions(precision=other))
 
 
 def test_features_missing_in_ctranslate2_are_named(tokenizer: Tokenizer, tmp_path: Path) -> None:

@@ -22,7 +22,7 @@ from translate.commands.compress import Compress
 from translate.config.decoding import EngineName, Precision, TranslationOptions
 from translate.corpus.grammar import generate
 from translate.errors import UserError
-from translate.inference.engines import TorchEngine, open_engine, open_scorer, torch_engine
+from translate.inference.engines import TorchEngine, open_engine, open_scorer
 from translate.inference.translator import Translator
 from translate.models import cache, registry
 from translate.models.folder import ModelFolder
@@ -234,9 +234,3 @@ def test_an_engine_can_be_pickled(parts: ModelFolder) -> None:
     again = pickle.loads(pickle.dumps(engine))
     assert (again.folder, again.n_workers) == (engine.folder, 1)
     assert again.translator.compute_type == engine.translator.compute_type
-
-
-def test_the_pytorch_engine_of_an_engine_is_created_once(parts: ModelFolder) -> None:
-    engine = open_engine(parts.folder)
-    assert torch_engine(engine) is torch_engine(engine)
-    assert torch_engine(torch_engine(engine)) is torch_engine(engine)

@@ -100,6 +100,18 @@ def test_a_translation_with_other_quotation_marks_stays_one_cell() -> None:
         assert [content(piece) for piece in pieces if piece.translate] == [next(csv.reader([text], csv.excel_tab))[1]]
 
 
+def test_a_line_end_of_crlf_stays_outside_of_new_marks_of_the_last_cell() -> None:
+    pieces = [*read("tsv", "1\t\u201eJa\u201c, sagte er.\r\n2\tGut.\r\n", 2)]
+    ends = [piece.text[len(piece.text.rstrip()) :] for piece in pieces]  # which a translation keeps
+    found = "".join(
+        written(f'"Yes," he said.{end}', piece) if piece.translate else piece.text
+        for piece, end in zip(pieces, ends, strict=True)
+    )
+    rows = list(csv.reader(io.StringIO(found, newline=""), csv.excel_tab))
+    assert rows == [["1", '"Yes," he said.'], ["2", '"Yes," he said.']]
+    assert [line.endswith("\r\n") for line in found.splitlines(keepends=True)] == [True, True]
+
+
 def test_a_quotation_mark_without_a_partner_joins_no_rows() -> None:
     text = '1\t"Offen\n2\t"Auch, sagte er.\n3\t"Zu"\n4\t"Ende\n'
     assert language("tsv", text, 2) == ['"Offen', '"Auch, sagte er.', "Zu", '"Ende']
