@@ -71,8 +71,7 @@ class Text(Translating):
         option(
             SEARCH,
             "FILE",
-            "A glossary; each line is SOURCE, a tab, TARGET, and | separates forms of SOURCE. A symbol holds a term "
-            "that the model translates otherwise; decode --constrain searches for words instead.",
+            "A glossary; each line is SOURCE, a tab and TARGET, and | separates forms of SOURCE.",
         ),
     ] = None
     engine: Engine = "auto"

@@ -125,7 +125,7 @@ def test_alternatives_of_several_lines_share_batches(server: Live) -> None:
     before = totals()
     answer = server.translate(text, alternatives=2).json()
     n_sentences, n_batches = (later - earlier for later, earlier in zip(totals(), before, strict=True))
-    assert n_sentences > 2 * n_batches
+    assert n_sentences > 1.5 * n_batches
     assert all(other.count("\n") == text.count("\n") for other in answer["alternatives"])
 
 
