@@ -52,8 +52,18 @@ def test_singular_vectors_stay_and_singular_values_come_near_1(n: int, a: int, e
     new = u.mT @ orthogonalised(u @ values.diag_embed() @ vh) @ vh.mT
     diagonal = new.diagonal(dim1=1, dim2=2)
     torch.testing.assert_close(new, diagonal.diag_embed(), rtol=0, atol=1e-8)
-    assert diagonal.min() >= 0.68
-    assert diagonal.max() <= 1.21
+    assert diagonal.min() >= 0.71
+    assert diagonal.max() <= 1.27
+
+
+@given(power=st.integers(-12, 12), seed=st.integers(0, 2**32))
+def test_bf16_keeps_singular_values_bounded_at_any_scale_and_rank(power: int, seed: int) -> None:
+    """Beyond 1 the polynomials grow fast, so that rounding alone could make an update explode."""
+    generator = torch.Generator().manual_seed(seed)
+    rank = 1 + seed % 8
+    left, right = (torch.randn(16, rank, generator=generator) for _ in range(2))
+    matrix = (left @ right.mT * 10.0**power).bfloat16()
+    assert torch.linalg.svdvals(orthogonalised(matrix[None]).float()).max() <= 1.6
 
 
 def test_a_matrix_of_zeros_stays_zero() -> None:
@@ -61,11 +71,14 @@ def test_a_matrix_of_zeros_stays_zero() -> None:
 
 
 def test_matrices_of_layers_move_as_with_the_muon_of_pytorch(model: Transformer) -> None:
-    """W^Q, W^K and W^V are given to PyTorch's as matrices of their own; it multiplies in bf16, hence the tolerance."""
+    """W^Q, W^K and W^V are given to PyTorch's as matrices of their own, with coefficients that converge to U V^T."""
+    converging = {"ns_coefficients": (1.875, -1.25, 0.375), "ns_steps": 12}
     after = updated(model)
     for name, heights in named_matrices(model).items():
         parts = [torch.nn.Parameter(part.clone()) for part in model.get_parameter(name).detach().split(heights)]
-        reference = torch.optim.Muon(parts, lr=LR, weight_decay=0.3, momentum=MOMENTUM, adjust_lr_fn="match_rms_adamw")
+        reference = torch.optim.Muon(
+            parts, lr=LR, weight_decay=0.3, momentum=MOMENTUM, adjust_lr_fn="match_rms_adamw", **converging
+        )
         position = [key for key, _ in model.named_parameters()].index(name)
         for step in range(3):
             for part, gradient in zip(parts, gradients(model, step)[position].split(heights), strict=True):
@@ -73,8 +86,8 @@ def test_matrices_of_layers_move_as_with_the_muon_of_pytorch(model: Transformer)
             reference.step()
         moved = torch.cat([part.detach() for part in parts]) - model.get_parameter(name).detach()
         mine = after.get_parameter(name).detach() - model.get_parameter(name).detach()
-        assert torch.cosine_similarity(mine.flatten(), moved.flatten(), dim=0) > 0.999, name
-        assert float(mine.norm() / moved.norm()) == pytest.approx(1, abs=0.02), name
+        assert torch.cosine_similarity(mine.flatten(), moved.flatten(), dim=0) > 0.98, name
+        assert float(mine.norm() / moved.norm()) == pytest.approx(1, abs=0.08), name
 
 
 def named_matrices(model: Transformer) -> dict[str, list[int]]:
