@@ -52,8 +52,8 @@ def test_singular_vectors_stay_and_singular_values_come_near_1(n: int, a: int, e
     new = u.mT @ orthogonalised(u @ values.diag_embed() @ vh) @ vh.mT
     diagonal = new.diagonal(dim1=1, dim2=2)
     torch.testing.assert_close(new, diagonal.diag_embed(), rtol=0, atol=1e-8)
-    assert diagonal.min() >= 0.71
-    assert diagonal.max() <= 1.27
+    assert diagonal.min() >= 0.7
+    assert diagonal.max() <= 1.28
 
 
 @given(power=st.integers(-12, 12), seed=st.integers(0, 2**32))
@@ -63,7 +63,7 @@ def test_bf16_keeps_singular_values_bounded_at_any_scale_and_rank(power: int, se
     rank = 1 + seed % 8
     left, right = (torch.randn(16, rank, generator=generator) for _ in range(2))
     matrix = (left @ right.mT * 10.0**power).bfloat16()
-    assert torch.linalg.svdvals(orthogonalised(matrix[None]).float()).max() <= 1.6
+    assert torch.linalg.svdvals(orthogonalised(matrix[None]).float()).max() <= 1.35
 
 
 def test_a_matrix_of_zeros_stays_zero() -> None:
