@@ -50,7 +50,7 @@ from translate.training.update import Updater, precision, sentence_lengths, upda
 
 LR = 1e-4
 
-Update = Callable[[Batch], None]
+Update = Callable[[Batch, float], None]  # of a batch, with a learning rate
 Maker = Callable[[ModelConfig, torch.device, torch.dtype], tuple[nn.Module, Update]]
 
 
@@ -134,7 +134,7 @@ def work(args: argparse.Namespace) -> int:
     batches = [batch.to(device) for batch in some_batches(args)]
     model, update = MAKERS[args.work](config, device, choose_dtype(args.precision, device))
     for batch in batches:  # allocator and kernel caches warm up; not measured
-        update(batch)
+        update(batch, LR)
     n_padded = sum(batch.src.numel() + batch.tgt_in.numel() for batch in batches)
     n_tokens = sum(batch.n_src_tokens + batch.n_tgt_tokens for batch in batches)
     fact = {
@@ -150,7 +150,7 @@ def work(args: argparse.Namespace) -> int:
             return fact
         begin = time.perf_counter()
         for batch in batches:
-            update(batch)
+            update(batch, LR)
         if device.type == "cuda":
             torch.cuda.synchronize()
         return {"seconds": time.perf_counter() - begin}
@@ -169,8 +169,8 @@ def ours(config: ModelConfig, device: torch.device, dtype: torch.dtype) -> tuple
     model = Transformer(config).to(device).train()
     updater = Updater(model, new_optimizer(model, TrainingConfig()), smoothing=0.1, dtype=dtype)
 
-    def update(batch: Batch) -> None:
-        updater.step([batch], LR)
+    def update(batch: Batch, lr: float) -> None:
+        updater.step([batch], lr)
 
     return model, update
 
@@ -186,10 +186,10 @@ def plain_loop(
     """
     model = kind(config).to(device).train()
     optimizer = new_optimizer(model, TrainingConfig())
-    for group in optimizer.param_groups:
-        group["lr"] = LR
 
-    def update(batch: Batch) -> None:
+    def update(batch: Batch, lr: float) -> None:
+        for group in optimizer.param_groups:
+            group["lr"] = lr
         with precision(device, dtype):
             loss = model(batch)
         loss.backward()
@@ -205,6 +205,7 @@ class PlainTorch(nn.Module):
     def __init__(self, config: ModelConfig) -> None:
         super().__init__()
         self.embedding = nn.Embedding(config.vocab_size, config.d_model)
+        nn.init.normal_(self.embedding.weight, std=config.d_model**-0.5)  # its own, 1, is too large for tied logits
         sizes = (config.d_model, config.n_heads, config.n_encoder_layers, config.n_decoder_layers, config.d_ff)
         self.transformer = nn.Transformer(*sizes, config.dropout, batch_first=True)
         self.register_buffer("positions", sinusoids(config.max_length, config.d_model), persistent=False)
@@ -217,16 +218,28 @@ class PlainTorch(nn.Module):
 
     def forward(self, batch: Batch) -> Tensor:
         """Return the mean loss of the target tokens."""
-        states = self.transformer(
-            self.embed(batch.src),
-            self.embed(batch.tgt_in),
-            tgt_mask=nn.Transformer.generate_square_subsequent_mask(batch.tgt_in.size(1), batch.src.device).isinf(),
-            tgt_is_causal=True,
-            src_key_padding_mask=batch.src == 0,
-            memory_key_padding_mask=batch.src == 0,
-        )
-        logits = F.linear(states, self.embedding.weight).flatten(0, 1)
+        logits = self.logits(self.decode(batch.tgt_in, self.encode(batch.src), batch.src == 0)).flatten(0, 1)
         return F.cross_entropy(logits, batch.tgt_out.flatten(), ignore_index=0, label_smoothing=0.1)
+
+    def encode(self, src_BS: Tensor) -> Tensor:
+        """(B, S) -> (B, S, d_model)."""
+        return self.transformer.encoder(  # type: ignore[no-any-return]
+            self.embed(src_BS), src_key_padding_mask=src_BS == 0
+        )
+
+    def decode(self, tgt_BT: Tensor, memory_BSD: Tensor, padding_BS: Tensor) -> Tensor:
+        """Return the decoder's output, (B, T, d_model); `padding_BS` is True at the padding of the source."""
+        return self.transformer.decoder(  # type: ignore[no-any-return]
+            self.embed(tgt_BT),
+            memory_BSD,
+            tgt_mask=nn.Transformer.generate_square_subsequent_mask(tgt_BT.size(1), tgt_BT.device).isinf(),
+            tgt_is_causal=True,
+            memory_key_padding_mask=padding_BS,
+        )
+
+    def logits(self, states: Tensor) -> Tensor:
+        """(..., d_model) -> (..., V)."""
+        return F.linear(states, self.embedding.weight)
 
 
 class HuggingFace(nn.Module):

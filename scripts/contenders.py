@@ -13,6 +13,7 @@ import torch
 from tqdm import tqdm
 
 from translate.files import read_json
+from translate.machine import set_up_threads
 from translate.models.registry import locate
 from translate.training.run import commit, processor_name
 
@@ -27,8 +28,10 @@ def started(commands: Mapping[str, Sequence[str]], n_tasks: int) -> Iterator[Cal
         commands: command of each contender by name; its process answers each line on stdin with one line of JSON.
         n_tasks: number of tasks, for the progress bar on stderr.
 
-    The function raises SystemExit if a process has ended.
+    The function raises SystemExit if a process has ended. As with `translate`, the idle threads of all contenders sleep
+    soon: beside other work, threads that spin made each update several times as long.
     """
+    set_up_threads()
     with ExitStack() as stack:
         pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
         processes: dict[str, subprocess.Popen[str]] = {

@@ -1,0 +1,467 @@
+"""A race to marks of BLEU on Multi30k: the clock of one run, and its contenders. `speedrun.py` starts them.
+
+    ours      this toolkit, `translate train` with the settings of an experiment file
+    hf        MarianMTModel of Hugging Face transformers in a loop: malloc tuned, bf16, fused AdamW, batches of similar
+              length, label smoothing, this toolkit's tokenizer; translates with `generate`
+    torch     torch.nn.Transformer in the same loop; it has no cache, so its search computes the prefix in each step
+    joeynmt   JoeyNMT 2.3 in an environment of its own, with this toolkit's tokenizer; it has no bf16 on a CPU
+
+All have the sizes of one model and begin with the raw files. The others have the batches, warm-up and number of epochs
+of the experiment that they are given, with their own peak of the learning rate.
+"""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+from bench_train import HuggingFace, PlainTorch, plain_loop
+from torch import Tensor, nn
+
+from transformer.config import ModelConfig
+from transformer.search.beam import beam_search, greedy_search
+from transformer.search.hypothesis import SearchConfig
+from transformer.search.model_step import pad_batch
+from translate.config.decoding import TranslationOptions
+from translate.config.schema import ExperimentConfig
+from translate.corpus.batches import Position, Sampler, collate
+from translate.corpus.prepare import Prepared, prepare
+from translate.corpus.sources import Pair, read_pairs
+from translate.evaluation.scores import corpus_bleu
+from translate.files import write_text
+from translate.inference.translator import Translator
+from translate.machine import choose_device, choose_dtype, keep_kernels, tune_malloc
+from translate.models.folder import ModelFolder
+from translate.training.loop import Schedule, Trainer
+from translate.training.preflight import preflight
+from translate.training.run import Run
+from translate.training.train import new_trainer
+from translate.training.update import precision
+
+BEAM = 5
+NEAR = 2.5  # BLEU: greedy search this far below a mark is followed by beam search, whose score counts
+ROWS = 64  # sentences that are translated at once by the others
+LENGTH_PENALTY = 1.4  # of `generate`; at 12 tokens as strong as an alpha of 2
+TEST = "test_2016_flickr"
+
+Translate = Callable[[Sequence[str], int], list[str]]  # of sentences, with a size of the beam
+
+
+@dataclass(frozen=True)
+class Task:
+    """One run of a contender.
+
+    Attributes:
+        contender: its name.
+        seed: of initialisation, dropout and batch order.
+        lr: peak of the learning rate; None is that of the experiment.
+        marks: BLEU of the validation set, ascending; the run ends at the last.
+        hours: the run ends at the next validation after this time.
+        folder: its files.
+        python: of JoeyNMT's environment.
+        tuning: the run only serves to choose a learning rate.
+    """
+
+    contender: str
+    seed: int
+    lr: float | None
+    marks: tuple[float, ...]
+    hours: float
+    folder: str
+    python: str | None = None
+    tuning: bool = False
+
+
+class Finished(Exception):  # noqa: N818 -- no error
+    """The last mark is reached, or the time is over."""
+
+
+class Race:
+    """The clock, the validations and the marks of one run.
+
+    Every contender is validated alike: the whole validation set is translated greedily and, if that comes near the next
+    mark, by beam search, whose BLEU counts. Both are on the clock. The test set is translated only when a mark is
+    reached, with the clock stopped.
+
+    Args:
+        task: the run.
+        begin: when its process was started, by `time.monotonic`; imports count.
+        valid, test: the pairs.
+
+    Attributes:
+        events: seconds at which something happened, by name: "prepared", "first update".
+        checks: the validations.
+        marks: what was reached, by mark.
+        n_parameters: of the model; None if the contender does not say.
+    """
+
+    def __init__(self, task: Task, begin: float, valid: Sequence[Pair], test: Sequence[Pair]) -> None:
+        self.task, self.valid, self.test = task, valid, test
+        self.events: dict[str, float] = {}
+        self.checks: list[dict[str, Any]] = []
+        self.marks: dict[str, dict[str, Any]] = {}
+        self.n_parameters: int | None = None
+        self._begin = begin
+
+    @property
+    def seconds(self) -> float:
+        """Seconds since the start of the process, without those in which the clock stood."""
+        return round(time.monotonic() - self._begin, 2)
+
+    def note(self, event: str) -> None:
+        """Record when something happened first."""
+        if event not in self.events:
+            self.events[event] = self.seconds
+            self.say(event)
+
+    def check(self, step: int, translate: Translate) -> None:
+        """Validate after update `step`; Finished if the run is over."""
+        start = self.seconds
+        check: dict[str, Any] = {"step": step, "greedy": self._bleu(self.valid, translate, 1)}
+        if (left := self._left()) and check["greedy"] >= left[0] - NEAR:
+            check["beam"] = self._bleu(self.valid, translate, BEAM)
+        check |= {"seconds": self.seconds, "validation_s": round(self.seconds - start, 2)}
+        self.checks.append(check)
+        self.say(", ".join(f"{key} {value}" for key, value in check.items()))
+        reached = [mark for mark in left if check.get("beam", 0.0) >= mark]
+        if reached:
+            stopped = time.monotonic()
+            score = self._bleu(self.test, translate, BEAM)
+            self._begin += time.monotonic() - stopped
+            for mark in reached:
+                self.marks[str(mark)] = {"seconds": check["seconds"], "step": step, "valid": check["beam"], TEST: score}
+                self.say(f"mark {mark} in {check['seconds']:.0f} s, {TEST} {score}")
+        if not self._left() or self.seconds > 3600 * self.task.hours:
+            raise Finished
+
+    def say(self, message: str) -> None:
+        """Write a line of progress to stderr."""
+        rate = "" if self.task.lr is None else f" lr {self.task.lr:g}"
+        print(f"{self.task.contender}{rate} seed {self.task.seed}, {self.seconds:.0f} s: {message}", file=sys.stderr)
+
+    def _left(self) -> list[float]:
+        return [mark for mark in self.task.marks if str(mark) not in self.marks]
+
+    def _bleu(self, pairs: Sequence[Pair], translate: Translate, beam_size: int) -> float:
+        source, reference = zip(*pairs, strict=True)
+        return round(corpus_bleu(translate(source, beam_size), reference), 3)
+
+
+def run(task: Task, config: ExperimentConfig, begin: float) -> dict[str, Any]:
+    """Return the record of one run.
+
+    Args:
+        task: the run.
+        config: the experiment of this contender.
+        begin: see `Race`.
+    """
+    data, training = config.data, {"seed": task.seed} | ({} if task.lr is None else {"lr": task.lr})
+    config = config.model_copy(update={"training": config.training.model_copy(update=training)})
+    valid, test = (list(read_pairs(source, Path(data.root), data.langpair)) for source in (data.valid, data.test[TEST]))
+    race = Race(task, begin, valid, test)
+    with suppress(Finished):
+        CONTENDERS[task.contender](race, config)
+    return {
+        **{key: value for key, value in asdict(task).items() if key not in ("folder", "python")},
+        "parameters": race.n_parameters,
+        "seconds": race.seconds,
+        "events": race.events,
+        "marks": race.marks,
+        "checks": race.checks,
+    }
+
+
+def ours(race: Race, config: ExperimentConfig) -> None:
+    """Train as `translate train` does."""
+    tune_malloc()
+    keep_kernels()
+    folder = Path(race.task.folder)
+    prepared = prepare(config, folder / "prepared", _ignore)
+    race.note("prepared")
+    started: list[Trainer] = []
+
+    def score(model: ModelFolder, pairs: Sequence[Pair]) -> float:
+        def translate(lines: Sequence[str], beam_size: int) -> list[str]:
+            translations = Translator(model, TranslationOptions(beam_size=beam_size)).translate_lines(lines)
+            return [translation.text for translation in translations]
+
+        race.check(started[0].state.step, translate)
+        return float(race.checks[-1]["greedy"])
+
+    trainer = new_trainer(config, prepared, Run(folder / "run"), score_bleu=score, say=_ignore)
+    started.append(trainer)
+    race.n_parameters = sum(parameter.numel() for parameter in trainer.model.parameters())
+    trainer.optimizer.register_step_post_hook(lambda *_: race.note("first update"))
+    preflight(trainer)
+    trainer.train()
+
+
+def plain(kind: Callable[[ModelConfig], nn.Module], race: Race, config: ExperimentConfig) -> None:
+    """Train a model of another library in a loop."""
+    tune_malloc()
+    keep_kernels()
+    training = config.training
+    prepared = prepare(config, Path(race.task.folder) / "prepared", _ignore)
+    race.note("prepared")
+    device = choose_device()
+    dtype = choose_dtype(training.precision, device)
+    torch.manual_seed(training.seed)
+    architecture = config.model.architecture(prepared.tokenizer.vocab_size)
+    model, update = plain_loop(kind, architecture, device, dtype)
+    race.n_parameters = sum(parameter.numel() for parameter in model.parameters())
+    sampler = Sampler(prepared.train, training.batch_tokens, training.max_tokens, training.seed)
+    schedule = Schedule(training, d_model=architecture.d_model, n_batches=sampler.n_batches, batches_per_update=1)
+
+    def translate(lines: Sequence[str], beam_size: int) -> list[str]:
+        model.eval()
+        with torch.inference_mode(), precision(device, dtype):
+            found = list(_translated(model, prepared, lines, beam_size, config))
+        model.train()
+        return found
+
+    stream = sampler.stream(Position())
+    for step in range(1, schedule.last_step + 1):
+        index, _ = next(stream)
+        update(collate(prepared.train, index, pad=0, bos=1, eos=2).to(device), schedule.lr(step))
+        race.note("first update")
+        if schedule.validates(step) or step == schedule.last_step:
+            race.check(step, translate)
+
+
+def _translated(
+    model: nn.Module, prepared: Prepared, lines: Sequence[str], beam_size: int, config: ExperimentConfig
+) -> Iterator[str]:
+    """Yield the translation of each line; batches have sentences of similar length."""
+    ids = prepared.tokenizer.encode_batch(lines)
+    order = sorted(range(len(ids)), key=lambda i: len(ids[i]))
+    found = [""] * len(ids)
+    for start in range(0, len(order), ROWS):
+        rows = order[start : start + ROWS]
+        limits = [len(ids[i]) + config.decoding.max_extra for i in rows]
+        src_BS = pad_batch([[*ids[i], 2] for i in rows], 0)
+        search = generated if isinstance(model, HuggingFace) else searched
+        outputs = search(model, src_BS, limits, beam_size, config.decoding.alpha)
+        for i, output in zip(rows, outputs, strict=True):
+            found[i] = prepared.tokenizer.decode(output)
+    yield from found
+
+
+def generated(model: nn.Module, src_BS: Tensor, limits: Sequence[int], beam_size: int, alpha: float) -> list[list[int]]:
+    """Return the outputs of `generate` for sources; its length penalty is LENGTH_PENALTY, not `alpha`."""
+    found = model.model.generate(  # type: ignore[union-attr, operator]
+        input_ids=src_BS,
+        attention_mask=(src_BS != 0).long(),
+        num_beams=beam_size,
+        length_penalty=LENGTH_PENALTY if beam_size > 1 else None,
+        max_new_tokens=max(limits),
+    )
+    return [_before_eos(row[1:]) for row in found.tolist()]
+
+
+def searched(model: nn.Module, src_BS: Tensor, limits: Sequence[int], beam_size: int, alpha: float) -> list[list[int]]:
+    """Return the outputs of this toolkit's search for sources."""
+    step, config = PrefixStep(model, src_BS), SearchConfig(beam_size=beam_size, alpha=alpha)
+    if beam_size == 1:
+        return [hypothesis.tokens for hypothesis in greedy_search(step, limits, config)]
+    return [hypotheses[0].tokens for hypotheses in beam_search(step, limits, config)]
+
+
+class PrefixStep:
+    """PlainTorch as a step function: nn.Transformer keeps no keys and values, so each step decodes the whole prefix.
+
+    Args:
+        model: the model.
+        src_BS: the sources.
+    """
+
+    def __init__(self, model: nn.Module, src_BS: Tensor) -> None:
+        assert isinstance(model, PlainTorch)
+        self.model, self.padding_BS = model, src_BS == 0
+        self.memory_BSD = model.encode(src_BS)
+        self.prefix_NT: Tensor | None = None
+
+    def __call__(self, token_N: Tensor) -> Tensor:
+        """Return log-probabilities in float32, (N, V)."""
+        last_N1 = token_N[:, None]
+        self.prefix_NT = last_N1 if self.prefix_NT is None else torch.cat((self.prefix_NT, last_N1), dim=1)
+        n_each = len(token_N) // len(self.memory_BSD)
+        sources = (side.repeat_interleave(n_each, dim=0) for side in (self.memory_BSD, self.padding_BS))
+        states_NTD = self.model.decode(self.prefix_NT, *sources)
+        return self.model.logits(states_NTD[:, -1]).float().log_softmax(dim=-1)
+
+    def reorder(self, index_N: Tensor) -> None:
+        """Let hypothesis n continue hypothesis index_N[n]."""
+        assert self.prefix_NT is not None
+        self.prefix_NT = self.prefix_NT[index_N]
+
+    def keep(self, index_B: Tensor) -> None:
+        """Keep only these sentences."""
+        self.memory_BSD, self.padding_BS = self.memory_BSD[index_B], self.padding_BS[index_B]
+
+
+def _before_eos(ids: list[int]) -> list[int]:
+    return ids[: ids.index(2)] if 2 in ids else [i for i in ids if i != 0]
+
+
+def joeynmt(race: Race, config: ExperimentConfig) -> None:
+    """Train JoeyNMT; its process stands still while a mark is checked by beam search."""
+    folder = Path(race.task.folder)
+    prepared = prepare(config, folder / "prepared", _ignore)
+    data = folder / "data"
+    data.mkdir(exist_ok=True)
+    train = [pair for source in config.data.train for pair in read_pairs(source, Path(config.data.root), "de-en")]
+    for name, pairs in (("train", train), ("valid", race.valid), ("test", race.test)):
+        for language, side in zip(("de", "en"), zip(*pairs, strict=True), strict=True):
+            write_text(data / f"{name}.{language}", "".join(f"{line}\n" for line in side))
+    (data / "tokenizer.model").write_bytes(prepared.tokenizer.serialized)
+    pieces = prepared.tokenizer.pieces(range(prepared.tokenizer.vocab_size))
+    special = {"<unk>", "<pad>", "<s>", "</s>"}
+    write_text(data / "vocabulary.txt", "".join(f"{piece}\n" for piece in pieces if piece not in special))
+    settings = joeynmt_config(race.task, config, folder)
+    write_text(folder / "train.yaml", json.dumps(settings))  # JSON is YAML
+    race.note("prepared")
+    command = [str(race.task.python), "-m", "joeynmt", "train", str(folder / "train.yaml"), "--skip-test"]
+    with (folder / "joeynmt.log").open("w", encoding="utf-8") as log:
+        process = subprocess.Popen(command, stdout=log, stderr=log, start_new_session=True)
+        try:
+            for step in validated(folder / "model", process, race):
+                os.killpg(process.pid, signal.SIGSTOP)
+                race.check(step, lambda lines, beam_size, step=step: _joeynmt_lines(race, step, lines, beam_size))  # type: ignore[misc]
+                os.killpg(process.pid, signal.SIGCONT)
+        finally:
+            if process.poll() is None:
+                os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
+    if process.returncode not in (0, -signal.SIGKILL):
+        raise SystemExit(f"JoeyNMT ended with {process.returncode}; see {folder / 'joeynmt.log'}")
+
+
+def validated(model: Path, process: "subprocess.Popen[bytes]", race: Race) -> Iterator[int]:
+    """Yield the step of each validation of JoeyNMT once its translations are written, until the process ends."""
+    seen: set[int] = set()
+    while True:
+        has_ended = process.poll() is not None
+        if (log := model / "train.log").exists() and "Epoch   1, Step:" in log.read_text(encoding="utf-8"):
+            race.note("first updates")  # the first line of its log, after `logging_freq` updates
+        for path in sorted(model.glob("*.hyps"), key=lambda path: int(path.stem)):
+            if int(path.stem) not in seen and len(path.read_text(encoding="utf-8").splitlines()) == len(race.valid):
+                seen.add(int(path.stem))
+                yield int(path.stem)
+        if has_ended:
+            return
+        time.sleep(0.5)
+
+
+def _joeynmt_lines(race: Race, step: int, lines: Sequence[str], beam_size: int) -> list[str]:
+    """Return JoeyNMT's translations of the validation set or the test set at a step."""
+    folder = Path(race.task.folder)
+    if beam_size == 1:  # JoeyNMT has translated the validation set itself, with its own process on the clock
+        return (folder / "model" / f"{step}.hyps").read_text(encoding="utf-8").splitlines()
+    name = "valid" if list(lines) == [source for source, _ in race.valid] else "test"
+    settings = json.loads((folder / "train.yaml").read_text(encoding="utf-8"))
+    settings["data"]["dev"] = str(folder / "data" / name)
+    settings["testing"]["load_model"] = str(folder / "model" / f"{step}.ckpt")
+    write_text(folder / "test.yaml", json.dumps(settings))
+    command = [str(race.task.python), "-m", "joeynmt", "test", str(folder / "test.yaml"), "-o", str(folder / "out")]
+    done = subprocess.run(command, capture_output=True, text=True)
+    if done.returncode:
+        raise SystemExit(f"JoeyNMT cannot translate: {done.stderr[-2000:]}")
+    return (folder / "out.dev").read_text(encoding="utf-8").splitlines()
+
+
+def joeynmt_config(task: Task, config: ExperimentConfig, folder: Path) -> dict[str, Any]:
+    """Return JoeyNMT's settings for an experiment."""
+    architecture, training = config.model.architecture(config.tokenizer.vocab_size), config.training
+    data = folder / "data"
+
+    def language(code: str) -> dict[str, Any]:
+        return {
+            "lang": code,
+            "level": "bpe",
+            "tokenizer_type": "sentencepiece",
+            "tokenizer_cfg": {"model_file": str(data / "tokenizer.model")},
+            "voc_file": str(data / "vocabulary.txt"),
+            "max_length": training.max_tokens,
+        }
+
+    def stack(n_layers: int) -> dict[str, Any]:
+        return {
+            "type": "transformer",
+            "num_layers": n_layers,
+            "num_heads": architecture.n_heads,
+            "embeddings": {"embedding_dim": architecture.d_model, "scale": True, "dropout": 0.0},
+            "hidden_size": architecture.d_model,
+            "ff_size": architecture.d_ff,
+            "dropout": architecture.dropout,
+            "layer_norm": architecture.norm,
+        }
+
+    return {
+        "name": "speedrun",
+        "model_dir": str(folder / "model"),
+        "use_cuda": torch.cuda.is_available(),
+        "random_seed": task.seed,
+        "data": {
+            "train": str(data / "train"),
+            "dev": str(data / "valid"),
+            "dataset_type": "plain",
+            "src": language("de"),
+            "trg": language("en"),
+        },
+        "testing": {
+            "batch_size": ROWS * 32,
+            "batch_type": "token",
+            "max_output_length": 100,
+            "eval_metrics": ["bleu"],
+            "beam_size": BEAM,
+            "beam_alpha": config.decoding.alpha,
+        },
+        "training": {
+            "optimizer": "adam",
+            "adam_betas": list(training.adam_betas),
+            "scheduling": "warmupinversesquareroot",
+            "learning_rate": training.lr,
+            "learning_rate_warmup": training.warmup_steps,
+            "learning_rate_min": 1e-8,
+            "label_smoothing": training.label_smoothing,
+            "normalization": "tokens",
+            "batch_size": training.batch_tokens,
+            "batch_type": "token",
+            "epochs": training.max_epochs,
+            "logging_freq": 1,
+            "validation_freq": training.valid_every,
+            "early_stopping_metric": "bleu",
+            "keep_best_ckpts": -1,
+            "print_valid_sents": [],
+            "overwrite": True,
+        },
+        "model": {
+            "initializer": "xavier_uniform",
+            "embed_initializer": "normal",
+            "embed_init_weight": architecture.d_model**-0.5,
+            "tied_embeddings": True,
+            "tied_softmax": True,
+            "encoder": stack(architecture.n_encoder_layers),
+            "decoder": stack(architecture.n_decoder_layers),
+        },
+    }
+
+
+def _ignore(message: str) -> None:
+    """Discard a message."""
+
+
+CONTENDERS: dict[str, Callable[[Race, ExperimentConfig], None]] = {
+    "ours": ours,
+    "hf": lambda race, config: plain(HuggingFace, race, config),
+    "torch": lambda race, config: plain(PlainTorch, race, config),
+    "joeynmt": joeynmt,
+}
