@@ -4,7 +4,8 @@
     hf        MarianMTModel of Hugging Face transformers in a loop: malloc tuned, bf16, fused AdamW, batches of similar
               length, label smoothing, this toolkit's tokenizer; translates with `generate`
     torch     torch.nn.Transformer in the same loop; it has no cache, so its search computes the prefix in each step
-    joeynmt   JoeyNMT 2.3 in an environment of its own, with this toolkit's tokenizer; it has no bf16 on a CPU
+    joeynmt   JoeyNMT 2.3 in an environment of its own, with this toolkit's tokenizer; it has no bf16 on a CPU:
+                  python -m venv joeynmt; joeynmt/bin/pip install joeynmt==2.3.0 importlib_metadata sentencepiece==0.2.0
 
 All have the sizes of one model and begin with the raw files. The others have the batches, warm-up and number of epochs
 of the experiment that they are given, with their own peak of the learning rate.
@@ -40,7 +41,7 @@ from translate.files import write_text
 from translate.inference.translator import Translator
 from translate.machine import choose_device, choose_dtype, keep_kernels, tune_malloc
 from translate.models.folder import ModelFolder
-from translate.training.loop import Schedule, Trainer
+from translate.training.loop import Schedule, Trainer, terminable
 from translate.training.preflight import preflight
 from translate.training.run import Run
 from translate.training.train import new_trainer
@@ -227,6 +228,7 @@ def plain(kind: Callable[[ModelConfig], nn.Module], race: Race, config: Experime
         model.train()
         return found
 
+    torch.backends.mha.set_fastpath_enabled(False)  # of nn.Transformer's encoder; it does not know autocast
     stream = sampler.stream(Position())
     for step in range(1, schedule.last_step + 1):
         index, _ = next(stream)
@@ -329,7 +331,7 @@ def joeynmt(race: Race, config: ExperimentConfig) -> None:
     write_text(folder / "train.yaml", json.dumps(settings))  # JSON is YAML
     race.note("prepared")
     command = [str(race.task.python), "-m", "joeynmt", "train", str(folder / "train.yaml"), "--skip-test"]
-    with (folder / "joeynmt.log").open("w", encoding="utf-8") as log:
+    with terminable(), (folder / "joeynmt.log").open("w", encoding="utf-8") as log:
         process = subprocess.Popen(command, stdout=log, stderr=log, start_new_session=True)
         try:
             for step in validated(folder / "model", process, race):
@@ -419,7 +421,6 @@ def joeynmt_config(task: Task, config: ExperimentConfig, folder: Path) -> dict[s
         "testing": {
             "batch_size": ROWS * 32,
             "batch_type": "token",
-            "max_output_length": 100,
             "eval_metrics": ["bleu"],
             "beam_size": BEAM,
             "beam_alpha": config.decoding.alpha,
@@ -430,7 +431,7 @@ def joeynmt_config(task: Task, config: ExperimentConfig, folder: Path) -> dict[s
             "scheduling": "warmupinversesquareroot",
             "learning_rate": training.lr,
             "learning_rate_warmup": training.warmup_steps,
-            "learning_rate_min": 1e-8,
+            "learning_rate_min": 0.0,
             "label_smoothing": training.label_smoothing,
             "normalization": "tokens",
             "batch_size": training.batch_tokens,
