@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Build the tables of RESULTS.md and docs/grids.md from records, and records from scored runs and grids.
+"""Build the tables of RESULTS.md and of docs/ from records, and records from scored runs and grids.
 
     python scripts/results.py runs/multi30k-de-en     # scored run -> scripts/results/multi30k-de-en.json
     python scripts/results.py experiments/norm        # grid -> scripts/results/grid-norm.json
-    python scripts/results.py                         # scripts/results/*.json -> the tables of both pages
+    python scripts/results.py                         # scripts/results/*.json -> the tables of the pages
 
 Score a run with `translate evaluate` before adding it. The parents of a run that began with a shipped model are those
 on the card of the model. A parent that is null in a record is a run whose cost is not known.
@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from translate.errors import UserError
+from translate.experiments.table import spread
 from translate.files import read_json, write_json, write_text
 from translate.tables import rendered
 from translate.training.checkpoints import step_of
@@ -25,7 +26,7 @@ from translate.training.run import Run
 
 ROOT = Path(__file__).resolve().parent.parent
 RECORDS = ROOT / "scripts" / "results"
-PAGE, GRIDS = ROOT / "RESULTS.md", ROOT / "docs" / "grids.md"
+PAGE, GRIDS, SPEEDRUN = ROOT / "RESULTS.md", ROOT / "docs" / "grids.md", ROOT / "docs" / "speedrun.md"
 MODELS = ROOT / "translate" / "models"
 BEGIN, END = "<!-- made by scripts/results.py from scripts/results/ -->", "<!-- end -->"
 UNKNOWN = "unknown"
@@ -45,7 +46,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         path = RECORDS / (f"grid-{run.name}.json" if is_grid else f"{run.name}.json")
         write_json(path, read_json(run / "table.json") if is_grid else record_of(run))
         print(f"wrote {path.relative_to(ROOT)}")
-    for page, chapters in ((PAGE, results()), (GRIDS, grids())):
+    for page, chapters in ((PAGE, results()), (GRIDS, grids()), (SPEEDRUN, speedruns())):
         write_text(page, rebuilt(page.read_text(encoding="utf-8"), chapters))
     return 0
 
@@ -187,6 +188,36 @@ def results() -> str:
         "Large corpora": size_table(records("bench_prepare")),
     }
     return "\n\n".join(f"## {title}\n\n{content}" for title, content in chapters.items() if content)
+
+
+def speedruns() -> str:
+    """Return the table of contenders of docs/speedrun.md, one for each record."""
+    return "\n\n".join(map(speedrun_table, records("speedrun"))) or "Not measured yet."
+
+
+def speedrun_table(record: Record) -> str:
+    """Return one row for each contender: time to each mark over the seeds, and the ratio to ours."""
+    marks = [str(mark) for mark in record["marks"]]
+    by_name: dict[str, list[Record]] = {}
+    for run in record["runs"]:
+        by_name.setdefault(run["contender"], []).append(run)
+    rows = []
+    for name, runs in by_name.items():
+        row = {"contender": name, "learning rate": " ".join(sorted({f"{run['lr']:g}" for run in runs if run["lr"]}))}
+        for mark in marks:
+            reached = [run["marks"][mark] for run in runs if mark in run["marks"]]
+            row[f"minutes to {mark}"] = spread([one["seconds"] / 60 for one in reached])
+            row[f"seeds at {mark}"] = f"{len(reached)} of {len(runs)}"
+            p = record["p"].get(name, {}).get(mark)
+            row[f"p at {mark}"] = "" if p is None else f"{p:.4f}"
+        last = [list(run["marks"].values())[-1] for run in runs if run["marks"]]
+        row["test BLEU at the last mark"] = spread([one["test_2016_flickr"] for one in last])
+        rows.append(row)
+    notes = [f"- Not run: `{name}`, {reason}." for name, reason in record["skipped"].items()]
+    place = (
+        f"- `{record['command']}` at {str(record['commit'])[:9]}, {machine_name(record)}, record {link(record, '../')}"
+    )
+    return "\n\n".join([table(rows), "\n".join([place, *notes])])
 
 
 HISTORY = """![BLEU of the models trained one after the other, by run and direction](docs/images/rounds.svg)

@@ -18,6 +18,7 @@ import math
 import statistics
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Sequence
 from dataclasses import asdict, replace
@@ -160,8 +161,8 @@ def finished(args: argparse.Namespace, task: Task) -> Record:
     folder = (args.folder / f"{task.contender}{rate}{purpose}-seed{task.seed}").resolve()
     path = folder / "record.json"
     if not path.exists():
-        attempt = folder.with_name(f"{folder.name}-{int(time.time())}")  # nothing of a run that was cut off is used
-        attempt.mkdir(parents=True)
+        # Nothing of a run that was cut off is used.
+        attempt = Path(tempfile.mkdtemp(prefix=f"{folder.name}-", dir=folder.parent))
         work = json.dumps([time.monotonic(), asdict(replace(task, folder=str(attempt)))])
         if subprocess.run([sys.executable, *sys.argv, "--work", work]).returncode:
             raise UserError(f"{task.contender}, seed {task.seed}: the run failed; its message is above")

@@ -130,13 +130,15 @@ def test_a_grid_is_a_chapter_of_its_own_page(tmp_path: Path, monkeypatch: pytest
     folder = tmp_path / "experiments" / "norm"
     folder.mkdir(parents=True)
     (folder / "table.json").write_text(json.dumps(grid), encoding="utf-8")
-    for name in ("RESULTS.md", "grids.md"):
+    for name in ("RESULTS.md", "grids.md", "speedrun.md"):
         (tmp_path / name).write_text(f"before\n{results.BEGIN}\n{results.END}\nafter\n", encoding="utf-8")
     monkeypatch.setattr(results, "ROOT", tmp_path)
     monkeypatch.setattr(results, "RECORDS", tmp_path / "records")
     monkeypatch.setattr(results, "PAGE", tmp_path / "RESULTS.md")
     monkeypatch.setattr(results, "GRIDS", tmp_path / "grids.md")
+    monkeypatch.setattr(results, "SPEEDRUN", tmp_path / "speedrun.md")
     assert results.main([str(folder)]) == 0
+    assert "Not measured yet." in (tmp_path / "speedrun.md").read_text(encoding="utf-8")
     assert json.loads((tmp_path / "records" / "grid-norm.json").read_text(encoding="utf-8")) == grid
     page = (tmp_path / "grids.md").read_text(encoding="utf-8")
     assert page.startswith("before\n")
@@ -156,3 +158,22 @@ def test_runs_are_listed_newest_first(tmp_path: Path, monkeypatch: pytest.Monkey
         (tmp_path / f"{name}.json").write_text(json.dumps(run(name, date=date)), encoding="utf-8")
     monkeypatch.setattr(results, "RECORDS", tmp_path)
     assert [record["name"] for record in results.records("training")] == ["x-round10", "x-round9", "x-round2"]
+
+
+def test_the_table_of_a_speedrun_counts_the_seeds_that_reached_each_mark() -> None:
+    reached = {"seconds": 120.0, "test_2016_flickr": 34.0}
+    later = {"seconds": 240.0, "test_2016_flickr": 36.0}
+    record = {
+        "file": "speedrun", "command": "python scripts/speedrun.py", "commit": "0123456789abcdef", "processor": "Xeon",
+        "threads": 2, "marks": [33.5, 41.0], "skipped": {"joeynmt": "no environment"}, "p": {"hf": {"33.5": 0.0123}},
+        "runs": [
+            {"contender": "ours", "lr": None, "marks": {"33.5": reached}},
+            {"contender": "ours", "lr": None, "marks": {"33.5": later, "41.0": later}},
+            {"contender": "hf", "lr": 1e-3, "marks": {"33.5": later}},
+        ],
+    }  # fmt: skip
+    ours, theirs = rows(results.speedrun_table(record).split("\n\n")[0])
+    assert (ours["minutes to 33.5"], ours["seeds at 33.5"]) == ("3.00 ± 1.41", "2 of 2")
+    assert (ours["minutes to 41.0"], ours["seeds at 41.0"]) == ("4.00", "1 of 2")
+    assert (theirs["learning rate"], theirs["p at 33.5"], theirs["minutes to 41.0"]) == ("0.001", "0.0123", "")
+    assert "Not run: `joeynmt`" in results.speedrun_table(record)

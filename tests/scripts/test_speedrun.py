@@ -1,0 +1,138 @@
+"""The speedrun: marks and clock of a race, the choice of a rate, resuming, and the test behind "beaten"."""
+
+import argparse
+import dataclasses
+import math
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+from tests.programs import SCRIPTS, program
+from transformer.config import ModelConfig
+from translate.files import read_json, write_json
+
+sys.path.insert(0, str(SCRIPTS))  # the programs import each other
+race, speedrun = program("race"), program("speedrun")
+
+VALID = [(f"der {word} Hund", f"the {word} dog runs home") for word in ("alte", "rote", "kleine", "große")]
+TASK = race.Task("ours", 1, None, (20.0, 90.0), 1.0, "")
+REFERENCES = [reference for _, reference in VALID]
+WRONG = ["a cat sleeps"] * len(VALID)
+HALF = [*REFERENCES[:3], *WRONG[3:]]
+
+
+def racing(begin: float | None = None, **changes: Any) -> Any:
+    task = dataclasses.replace(TASK, **changes)
+    return race.Race(task, time.monotonic() if begin is None else begin, VALID, VALID)
+
+
+def translating(greedy: Sequence[str], beam: Sequence[str], asked: list[int]) -> Any:
+    def translate(lines: Sequence[str], beam_size: int) -> list[str]:
+        asked.append(beam_size)
+        return list(greedy if beam_size == 1 else beam)
+
+    return translate
+
+
+def test_beam_search_is_asked_only_near_a_mark_and_its_bleu_counts() -> None:
+    run, asked = racing(), []  # type: ignore[var-annotated]
+    run.check(1, translating(WRONG, REFERENCES, asked))
+    assert asked == [1]
+    run.check(2, translating(HALF, WRONG, asked))
+    assert asked == [1, 1, race.BEAM]
+    assert run.marks == {}
+    run.check(3, translating(HALF, HALF, asked))
+    assert list(run.marks) == ["20.0"]
+    assert run.marks["20.0"]["step"] == 3
+    with pytest.raises(race.Finished):
+        run.check(4, translating(REFERENCES, REFERENCES, asked))
+    assert list(run.marks) == ["20.0", "90.0"]
+
+
+def test_the_clock_stands_while_the_test_set_is_translated() -> None:
+    run, calls = racing(marks=(20.0, 200.0)), []  # type: ignore[var-annotated]
+
+    def translate(lines: Sequence[str], beam_size: int) -> list[str]:
+        calls.append(beam_size)
+        if len(calls) == 3:  # greedy and beam search of the validation set come before
+            time.sleep(0.3)
+        return REFERENCES
+
+    run.check(1, translate)
+    assert len(calls) == 3
+    assert run.seconds < 0.25
+
+
+def test_a_run_ends_at_the_limit_of_time() -> None:
+    with pytest.raises(race.Finished):
+        racing(begin=time.monotonic() - 3601).check(1, translating(WRONG, WRONG, []))
+
+
+def test_the_prefixes_of_a_search_without_cache_follow_their_hypotheses() -> None:
+    torch.manual_seed(0)
+    config = ModelConfig(vocab_size=11, d_model=8, n_heads=2, d_ff=8, n_encoder_layers=1, n_decoder_layers=1)
+    model = race.PlainTorch(config).eval()
+    src_BS = torch.tensor([[3, 4, 2, 0], [5, 6, 7, 2]])
+    with torch.inference_mode():
+        step = race.PrefixStep(model, src_BS)
+        step(torch.tensor([1, 1, 1, 1]))
+        step.keep(torch.tensor([1]))
+        step.reorder(torch.tensor([3, 2]))
+        found = step(torch.tensor([8, 9]))
+        memory = model.encode(src_BS[1:]).expand(2, -1, -1)
+        states = model.decode(torch.tensor([[1, 8], [1, 9]]), memory, (src_BS[1:] == 0).expand(2, -1))
+        torch.testing.assert_close(found, model.logits(states[:, -1]).log_softmax(dim=-1))
+
+
+@pytest.mark.parametrize(("t", "freedom"), [(2.776445, 4), (4.302653, 2)])
+def test_p_is_that_of_the_table_of_student_t(t: float, freedom: int) -> None:
+    """Two samples with equal variances and sizes n have 2 n - 2 degrees of freedom."""
+    n = freedom // 2 + 1
+    shape = [i - (n - 1) / 2 for i in range(n)]
+    deviation = math.sqrt(sum(x * x for x in shape) / (n - 1))
+    a = [math.exp(x / deviation) for x in shape]
+    b = [math.exp(x / deviation + t * math.sqrt(2 / n)) for x in shape]
+    assert speedrun.welch(a, b) == pytest.approx(0.05, abs=1e-4)
+    assert speedrun.welch(b, a) == speedrun.welch(a, b)
+    assert speedrun.welch([7 * x for x in a], [7 * x for x in b]) == pytest.approx(speedrun.welch(a, b))
+
+
+def a_run(lr: float, seconds: float | None, greedy: float = 1.0) -> dict[str, Any]:
+    marks = {} if seconds is None else {"33.5": {"seconds": seconds}}
+    return {"lr": lr, "marks": marks, "checks": [{"greedy": greedy}]}
+
+
+def test_the_best_rate_reaches_the_mark_first_or_else_has_the_highest_bleu() -> None:
+    assert speedrun.best_rate([a_run(1e-3, 90.0), a_run(2e-3, 80.0), a_run(3e-3, None, 60.0)]) == 2e-3
+    assert speedrun.best_rate([a_run(1e-3, None, 20.0), a_run(2e-3, None, 10.0)]) == 1e-3
+
+
+def test_a_finished_run_is_not_run_again_and_a_cut_off_one_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    started = []
+
+    def start(command: list[str]) -> Any:
+        begin, task = speedrun.json.loads(command[-1])
+        started.append(task["seed"])
+        if len(started) == 1:
+            return argparse.Namespace(returncode=1)
+        write_json(Path(task["folder"]) / "record.json", {"seed": task["seed"]})
+        return argparse.Namespace(returncode=0)
+
+    monkeypatch.setattr(speedrun.subprocess, "run", start)
+    args = argparse.Namespace(folder=tmp_path)
+    with pytest.raises(speedrun.UserError, match="seed 1: the run failed"):
+        speedrun.finished(args, TASK)
+    assert [speedrun.finished(args, TASK)["seed"] for _ in range(2)] == [1, 1]
+    assert started == [1, 1]
+    assert read_json(tmp_path / "ours-seed1" / "record.json") == {"seed": 1}
+
+
+def test_runs_with_other_settings_are_not_mixed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    write_json(tmp_path / "settings.json", {"marks": [1.0]})
+    assert speedrun.main(["--folder", str(tmp_path)]) == 2
+    assert "name another --folder" in capsys.readouterr().err
