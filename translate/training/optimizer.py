@@ -8,6 +8,7 @@ square that Adam's have (Liu et al., 2025, section 2.2), so both share one learn
 Dimension key: N matrices of one shape, A rows, B columns, A <= B.
 """
 
+import inspect
 from collections import defaultdict
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -45,10 +46,23 @@ def new_optimizer(model: nn.Module, config: TrainingConfig, dtype: torch.dtype =
     betas, eps, weight_decay = config.adam_betas, config.adam_eps, config.weight_decay
     if config.optimizer == "muon":
         return Muon(model, dtype, betas=betas, eps=eps, weight_decay=weight_decay)
-    return torch.optim.AdamW(model.parameters(), lr=0.0, betas=betas, eps=eps, weight_decay=weight_decay, fused=True)
+    return AdamW(model.parameters(), lr=0.0, betas=betas, eps=eps, weight_decay=weight_decay, fused=True)
 
 
-class Muon(torch.optim.AdamW):
+class AdamW(torch.optim.AdamW):
+    """PyTorch's AdamW without the wrappers of its methods that import the compiler, TorchDynamo, at the first call.
+
+    That import took half of the time from a prepared corpus to the first update.
+    """
+
+    add_param_group = inspect.unwrap(torch.optim.Optimizer.add_param_group)
+    zero_grad = inspect.unwrap(torch.optim.Optimizer.zero_grad)
+    state_dict = inspect.unwrap(torch.optim.Optimizer.state_dict)
+    load_state_dict = inspect.unwrap(torch.optim.Optimizer.load_state_dict)
+    step = torch.no_grad()(inspect.unwrap(torch.optim.AdamW.step))
+
+
+class Muon(AdamW):
     """Muon for the matrices of `model`'s layers; AdamW for embeddings, norms and biases.
 
     W^Q, W^K and W^V share a parameter but are orthogonalised each on its own.

@@ -1,6 +1,8 @@
-"""Muon against singular value decomposition and PyTorch's own; what is not a matrix of a layer follows Adam."""
+"""Muon against singular value decomposition and PyTorch's own; all else follows Adam, which is PyTorch's."""
 
 import copy
+import subprocess
+import sys
 
 import pytest
 import torch
@@ -114,3 +116,36 @@ def test_a_parameter_without_gradient_is_left_alone(model: Transformer) -> None:
     optimizer.step()
     changed = {name for name, value in model.state_dict().items() if not torch.equal(value, before[name])}
     assert changed == {"encoder.0.feed_forward.w_1.weight"}
+
+
+def test_adam_is_that_of_pytorch_to_the_last_bit(model: Transformer) -> None:
+    reference = copy.deepcopy(model)
+    optimizer = torch.optim.AdamW(
+        reference.parameters(), lr=LR, betas=CONFIG.adam_betas, eps=CONFIG.adam_eps, weight_decay=0.3, fused=True
+    )
+    for step in range(3):
+        for parameter, gradient in zip(reference.parameters(), gradients(reference, step), strict=True):
+            parameter.grad = gradient
+        optimizer.step()
+    after = updated(model, config=CONFIG.model_copy(update={"optimizer": "adam"}))
+    assert all(torch.equal(a, b) for a, b in zip(after.parameters(), reference.parameters(), strict=True))
+
+
+@pytest.mark.parametrize("kind", ["adam", "muon"])
+def test_an_update_does_not_import_the_compiler(kind: str) -> None:
+    program = f"""
+import sys
+from transformer.model import Transformer
+from transformer.presets import model_config
+from translate.config.schema import TrainingConfig
+from translate.training.optimizer import new_optimizer
+model = Transformer(model_config("tiny", vocab_size=9))
+optimizer = new_optimizer(model, TrainingConfig(optimizer="{kind}"))
+optimizer.zero_grad()
+sum(parameter.sum() for parameter in model.parameters()).backward()
+optimizer.step()
+optimizer.load_state_dict(optimizer.state_dict())
+print("torch._dynamo" in sys.modules)
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=120)
+    assert done.stdout == "False\n", done.stderr
