@@ -437,6 +437,7 @@ def joeynmt_config(task: Task, config: ExperimentConfig, folder: Path) -> dict[s
             "batch_size": training.batch_tokens,
             "batch_type": "token",
             "epochs": training.max_epochs,
+            **({"updates": training.max_steps} if training.max_steps else {}),
             "logging_freq": 1,
             "validation_freq": training.valid_every,
             "early_stopping_metric": "bleu",
