@@ -34,6 +34,15 @@ def set_up_threads() -> None:
         os.environ.setdefault("OMP_NUM_THREADS", str(n_usable))
 
 
+def set_up_torch(threads: int | None) -> None:
+    """Set the number of CPU threads, None for the default, and keep freed memory for the next tensors."""
+    import torch
+
+    if threads is not None:
+        torch.set_num_threads(threads)
+    tune_malloc()
+
+
 def n_cores() -> int:
     """Return OMP_NUM_THREADS if that is set, or the number of cores that this process may use."""
     chosen = os.environ.get("OMP_NUM_THREADS", "")
@@ -255,12 +264,3 @@ def _lines(path: Path) -> list[str]:
 
 def _words(path: Path) -> list[str]:
     return [word for line in _lines(path) for word in line.split()]
-
-
-def set_up_torch(threads: int | None) -> None:
-    """Set the number of CPU threads, None for the default, and keep freed memory for the next tensors."""
-    import torch
-
-    if threads is not None:
-        torch.set_num_threads(threads)
-    tune_malloc()

@@ -4,14 +4,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
-from transformer.config import ModelConfig
 from translate.commands.prepare import complete, default_folder
 from translate.config.load import load
 from translate.config.schema import ExperimentConfig
 from translate.corpus.prepare import Manifest, corpus_settings, differing, mixture, read_manifest
 from translate.errors import UserError, say
 from translate.experiments import cost
-from translate.options import OUTPUT, Overrides, argument, flag, option
+from translate.options import MODEL, MODEL_HELP, OUTPUT, Overrides, argument, flag, option
 from translate.tables import Form, rendered
 
 TRAINING = "Training"
@@ -26,6 +25,9 @@ class Cost:
 
     config: Annotated[Path, argument("CONFIG", "Experiment file (TOML).")]
     overrides: Overrides = None
+    from_model: Annotated[
+        Path | None, option(MODEL, "MODEL", f"Use the vocabulary of this model. {MODEL_HELP}.", "--from")
+    ] = None
     tokens: Annotated[
         float | None, option(TRAINING, "N", "Training tokens per side [default: from the experiment].", min=1)
     ] = None
@@ -46,9 +48,15 @@ class Cost:
 
 def run(options: Cost) -> None:
     """Print the tables of an experiment as text or Markdown; UserError if its number of tokens is not known."""
-    config = load(options.config, options.overrides or [])
-    manifest = _manifest(config, default_folder(options.config))
-    plan = cost.Plan(_model(config), options.tokens or _tokens(config, manifest), options.length or _length(manifest))
+    config, folder = load(options.config, options.overrides or []), default_folder(options.config)
+    if options.from_model is not None:
+        from translate.training.parent import Parent
+
+        config = Parent.open(options.from_model, say).settings(config, say)
+    manifest = _manifest(config, folder)
+    n_pieces = config.tokenizer.vocab_size if manifest is None else manifest["tokenizer"]["pieces"]
+    model = config.model.architecture(n_pieces)
+    plan = cost.Plan(model, options.tokens or _tokens(config, manifest), options.length or _length(manifest))
     utilisation = options.utilisation or cost.base_utilisation()
     found = cost.find_devices(options.hardware)
     sizes = f"n = {plan.length}, d = {plan.model.d_model}, k = {cost.KERNEL}, r = {plan.neighbourhood}"
@@ -79,10 +87,6 @@ def _manifest(config: ExperimentConfig, folder: Path) -> Manifest | None:
     if changed:
         say(f"{folder} is not used, as it was made with other settings ({', '.join(sorted(changed))})")
     return None if changed else manifest
-
-
-def _model(config: ExperimentConfig) -> ModelConfig:
-    return config.model.architecture(config.tokenizer.vocab_size)
 
 
 def _tokens(config: ExperimentConfig, manifest: Manifest | None) -> float:

@@ -434,10 +434,11 @@ def _moved_when_complete(file: TextIO, partial: Path, place: Path) -> Iterator[T
         partial.replace(place)
         place.with_name(f".{place.name}.resume").unlink(missing_ok=True)  # of a file that was here before
     except BaseException:
-        if partial.stat().st_size:
-            say(f"{partial} holds the translation up to the failure")
-        else:
-            partial.unlink()
+        with contextlib.suppress(OSError):  # it may be gone; the failure itself is what the user must see
+            if partial.stat().st_size:
+                say(f"{partial} holds the translation up to the failure")
+            else:
+                partial.unlink()
         raise
 
 

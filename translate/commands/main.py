@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from transformer.config import ConfigError
-from translate.errors import Terminated, UserError, say
+from translate.errors import OptionError, Terminated, UserError, say
 from translate.machine import set_up_threads
 from translate.options import HELP, UnknownOptionError, help_text, names_of, parse, sections
 
@@ -226,6 +226,8 @@ def _mistakes() -> tuple[type[Exception], ...]:
 
 def _sentence(error: Exception) -> str:
     """The message for the user, as one sentence."""
+    if isinstance(error, OptionError):
+        return error.typed
     if isinstance(error, OSError) and error.strerror:
         place = f"{error.filename}: " if error.filename else ""
         remedy = f"; {_REMEDIES[error.errno]}" if error.errno in _REMEDIES else ""

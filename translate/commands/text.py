@@ -100,7 +100,7 @@ def run(options: Text) -> None:
     else:
         with writable(options.output) as file:
             n_lines = _translate(translator, lines, Output(file), options)
-    if options.input is not None:
+    if options.input is not None and n_lines:
         _say_speed(n_lines, time.perf_counter() - start)
 
 
@@ -153,19 +153,21 @@ def for_translation(options: Text) -> TranslationOptions:
 def _translate(
     translator: "Translator", lines: Lines, out: Output, options: Text, *, shows_progress: bool = True
 ) -> int:
-    """Write the translation of every line, window by window, and return the number of lines."""
+    """Write the translation of every line, window by window; return the number of lines that were translated now."""
     notes = Notes()
-    n_bytes, n_lines = 0, 0
+    n_bytes, n_lines, n_new = 0, 0, 0
     total = options.input.stat().st_size if options.input else None
     with _progress(total if shows_progress else None) as advance:
         for n_windows, window in enumerate(windows(_pieces(lines, options), lines.at_hand), start=1):
+            n_window = sum(piece.text.count("\n") for piece in window)
             if out.wants(n_windows):
+                n_new += n_window
                 if n_windows == 1 and not options.as_json:
                     out.write(lines.mark)
                 for text in _translated(translator, window, options, notes, n_lines + 1):
                     out.write(text)
                 out.end_window()
-            n_lines += sum(piece.text.count("\n") for piece in window)
+            n_lines += n_window
             if isinstance(lines, TypedLines):
                 notes.tell()
             if isinstance(lines, ArrivingLines):
@@ -174,7 +176,7 @@ def _translate(
             if n_windows % _WINDOWS_TO_RELEASE == 0:
                 release_memory()
     notes.tell()
-    return n_lines
+    return n_new
 
 
 @contextmanager

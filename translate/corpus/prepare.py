@@ -390,6 +390,7 @@ def _prepare(config: ExperimentConfig, folder: Path, place: Path, say: Say, toke
             say(f"preparing again: {error}")
         else:
             if present.manifest["fingerprint"] == planned["fingerprint"]:
+                _check_tags(config, present.tokenizer)
                 say(f"{folder} is up to date: {summary(present.manifest)}")
                 return present
             say(f"{folder} is out of date: {'; '.join(differences(present.manifest, planned))}")
@@ -417,7 +418,8 @@ def _build(config: ExperimentConfig, folder: Path, say: Say, tokenizer: Tokenize
         _write_jsonl(_held_out_file(folder, name), pairs)
     clean_file = folder / "train.jsonl"
     known = HeldOut(itertools.chain.from_iterable(held_out.values()) if config.cleaning.test_overlap else ())
-    check_tags(config, tokenizer)
+    if tokenizer is not None:  # a new one is trained with the tags
+        _check_tags(config, tokenizer)
     augmenter = _augmenter(config, tokenizer, known)
     cleaner = Cleaner(config.cleaning, known)
     counts = _write_clean(config, cleaner, augmenter, clean_file)
@@ -466,13 +468,13 @@ def _tags(config: ExperimentConfig) -> list[str]:
     return [TAG] if any(isinstance(s, MonoSource) and s.tag and s.side == "target" for s in sources) else []
 
 
-def check_tags(config: ExperimentConfig, tokenizer: Tokenizer | None) -> None:
-    """Raise UserError if the corpus has tags that the tokenizer would spell out; None trains one that knows them."""
+def _check_tags(config: ExperimentConfig, tokenizer: Tokenizer) -> None:
+    """Raise UserError if synthetic sources begin with a tag that the tokenizer splits into pieces."""
     for tag in _tags(config):
-        if tokenizer is not None and tokenizer.ids([tag]) == [tokenizer.unk]:
+        if tag not in (pieces := tokenizer.pieces(tokenizer.encode(tag))):
             raise UserError(
-                f"the tokenizer has no piece {tag}, which begins synthetic sources: set tag = false in the sources of "
-                'kind "mono", or start from a model that was trained with tags'
+                f"synthetic sources begin with {tag}, which the tokenizer splits into {' '.join(pieces)}: set tag = "
+                'false in the sources of kind "mono", or start from a model whose tokenizer has the tag'
             )
 
 

@@ -20,7 +20,7 @@ from transformer.search.hypothesis import Hypothesis, SearchConfig
 from transformer.search.model_step import ModelStep, source_batch
 from transformer.search.sampling import Sampling, sample
 from translate.corpus.tokenizer import Tokenizer
-from translate.errors import UserError
+from translate.errors import OptionError, UserError
 from translate.inference.engines import Found, Sources, TorchEngine, max_positions
 from translate.inference.search import BATCH_HYPOTHESES, Ids
 from translate.inference.translator import Translator
@@ -101,7 +101,7 @@ class SearchRules:
         if self.sampling and (self.terms or self.coverage):
             raise UserError("terms and a coverage penalty need a search; leave them out, or the sampling")
         if not 0 <= self.coverage < float("inf"):
-            raise UserError(f"coverage = {self.coverage}: must be a finite number of at least 0")
+            raise OptionError("coverage", self.coverage, "must be a finite number of at least 0")
 
 
 class SearchEngine(TorchEngine):

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, overload
 
 from transformer.search.hypothesis import LengthRule
 from translate.config.decoding import DEFAULT_OPTIONS, EngineName, Format, Precision, TranslationOptions
-from translate.errors import Say, UserError
+from translate.errors import OptionError, Say, UserError
 from translate.files import read_lines
 from translate.inference import pipeline
 from translate.inference.engines import Engine, Scorer, TorchEngine, open_engine, open_scorer
@@ -166,12 +166,17 @@ class Translator:
         return (best[0] for best in self.n_best(lines, 1))
 
     def n_best(self, lines: Iterable[str], n: int) -> Iterator[list[Translation]]:
-        """Yield up to n translations of each line as one sentence, best first, from a beam of at least n.
+        """Return up to n translations of each line as one sentence, best first; n is at most the beam size.
 
         The lines may end with "\\n"; one within a line counts as a space. At most WINDOW lines are read ahead. A line
         that is translated in parts joins the second best translations of its parts in its second, and so on. UserError
         for text that is not Unicode.
         """
+        if n > (size := self.decoding.beam_size):  # a wider beam may have another best translation
+            raise OptionError("n_best", n, f"a beam of {size} has fewer translations; choose a beam of at least {n}")
+        return self._n_best(lines, n)
+
+    def _n_best(self, lines: Iterable[str], n: int) -> Iterator[list[Translation]]:
         for window in _windows(lines, _one_line):
             found = self.sentences.translate(window, n_best=n)
             for line in window:

@@ -6,17 +6,14 @@ Settings and data that contradict each other are refused still earlier, before t
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
-from translate.corpus.prepare import Prepared
-from translate.corpus.sources import TAG
 from translate.errors import UserError
 from translate.training.loop import Trainer
 from translate.training.optimizer import Muon
 
 
 def preflight(trainer: Trainer) -> None:
-    """Check the parent, the tags, the disk and the memory; all ranks call this before the first update.
+    """Check the parent, the disk and the memory; all ranks call this before the first update.
 
     Keeps a copy of the parent in the run directory if the end of the run needs it. Raises UserError if the run could
     not end.
@@ -24,22 +21,10 @@ def preflight(trainer: Trainer) -> None:
     ranks, run = trainer.ranks, trainer.run
     if trainer.config.parent_share and (parent := trainer.parent):
         trainer.parent = ranks.on_rank_0(lambda: parent.kept_in(run))
-    ranks.on_rank_0(lambda: check_tags(trainer.prepared))
     if trainer.schedule.has_ended(trainer.state):
         return
     ranks.on_rank_0(lambda: check_disk(trainer))
     check_memory(trainer)
-
-
-def check_tags(prepared: Prepared) -> None:
-    """Raise UserError if synthetic sources begin with a tag that the tokenizer splits into pieces."""
-    tokenizer, is_tagged = prepared.tokenizer, any(map(_is_tagged, _sources(prepared.manifest["config"]["data"])))
-    if is_tagged and TAG not in (pieces := tokenizer.pieces(tokenizer.encode(TAG))):
-        raise UserError(
-            f"{prepared.folder}: synthetic sources begin with {TAG}, which the tokenizer splits into "
-            f"{' '.join(pieces)}; set tag = false for the monolingual sources, or start from a model whose tokenizer "
-            "has the tag"
-        )
 
 
 def check_disk(trainer: Trainer) -> None:
@@ -84,15 +69,6 @@ def checkpoint_size(trainer: Trainer) -> int:
 
 def _size_of_weights(trainer: Trainer) -> int:
     return sum(p.numel() * p.element_size() for p in trainer.model.parameters())
-
-
-def _sources(data: dict[str, Any]) -> list[dict[str, Any]]:
-    """Return the sources of the training pairs in a manifest."""
-    return [*data["train"], *(data["replay"] or {"sources": []})["sources"]]
-
-
-def _is_tagged(source: dict[str, Any]) -> bool:
-    return bool(source["kind"] == "mono" and source["tag"] and source["side"] == "target")
 
 
 def _files(*folders: Path) -> Iterator[Path]:

@@ -5,7 +5,6 @@ from collections import namedtuple
 
 import pytest
 
-from translate.corpus.tokenizer import Tokenizer
 from translate.errors import UserError
 from translate.training import checkpoints, preflight
 
@@ -46,30 +45,3 @@ def test_a_short_run_needs_room_for_its_own_checkpoints_alone(toy, monkeypatch):
     size = preflight.checkpoint_size(trainer)
     monkeypatch.setattr(shutil, "disk_usage", lambda path: Usage(0, 0, 4 * size))
     preflight.preflight(trainer)
-
-
-def test_a_tag_that_the_tokenizer_splits_is_refused(toy):
-    trainer = toy.trainer("run")
-    (source,) = trainer.prepared.manifest["config"]["data"]["train"]
-    natural = dict(source)
-    source |= {"kind": "mono", "tag": True, "side": "target"}
-    with pytest.raises(
-        UserError, match=r"prepared: synthetic sources begin with <BT>, which the tokenizer splits into"
-    ):
-        preflight.preflight(trainer)
-    assert not trainer.run.metrics.exists()
-    for change in ({"tag": False}, {"side": "source"}, natural):
-        source |= change
-        preflight.check_tags(trainer.prepared)
-        source |= {"kind": "mono", "tag": True, "side": "target"}
-
-
-def test_a_tag_that_is_a_piece_is_accepted(toy):
-    from translate.config.schema import TokenizerConfig
-    from translate.corpus import tokenizer
-
-    trainer = toy.trainer("run")
-    trainer.prepared.manifest["config"]["data"]["train"][0] |= {"kind": "mono", "tag": True, "side": "target"}
-    tagged: Tokenizer = tokenizer.train(["rot blau", "red blue"], TokenizerConfig(vocab_size=280), ["<BT>"])
-    object.__setattr__(trainer.prepared, "tokenizer", tagged)
-    preflight.check_tags(trainer.prepared)
