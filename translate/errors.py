@@ -17,7 +17,6 @@ class OptionError(UserError):
 
     Args:
         name: the argument in Python, such as "beam_size".
-        value: what was given.
         rule: the rest of the sentence.
     """
 

@@ -167,11 +167,7 @@ def memory_limit(process: Path = CONTROL_GROUPS[0], tree: Path = CONTROL_GROUPS[
     """Return the bytes that this process and the others of its group may use, and how many of them are free.
 
     Cached files that were not used recently count as free, since the kernel drops them first. If groups contain each
-    other, the one with the least free memory counts. None without a limit.
-
-    Args:
-        process: the file that names the groups of the process.
-        tree: where the groups are mounted, of version 1 or 2.
+    other, the one with the least free memory counts. None without a limit. The arguments are those of `cpu_limit`.
     """
     found = []
     for group in _groups("memory", process, tree):
@@ -194,11 +190,8 @@ def product_rate(
     """Measure the rate of matrix products, in FLOP/s.
 
     Args:
-        dtype: type of the matrices.
-        device: device of the matrices.
         repeats: number of products; the fastest counts, as other processes can only slow it down. On a CPU each takes
             3 * 10^9 FLOPs.
-        clock: returns seconds.
     """
     import torch
 
@@ -218,7 +211,6 @@ def bf16_pays(device: "torch.device", rates: tuple[float, float] | None = None) 
     """Return whether bf16 products are at least 1.5 times as fast as float32 products.
 
     Args:
-        device: where to multiply.
         rates: of float32 and bf16 products; None measures them, which takes less than a second.
     """
     import torch

@@ -38,7 +38,6 @@ class Declared:
     """What the type of a field does not say about an option or argument.
 
     Attributes:
-        help: a sentence.
         names: "--beam", "-b"; empty for "--" and the name of the field.
         metavar: the value in the help; None for an option without a value.
         group: the heading in the help; None for an argument, which has no name.
@@ -82,9 +81,7 @@ class _Field:
     """A field of a class of options.
 
     Attributes:
-        name: of the field.
         kind: its type, without None.
-        declared: the rest.
         default: MISSING if the user must give a value.
     """
 
@@ -251,8 +248,6 @@ def help_text(options: type, verb: str, width: int | None = None) -> str:
     """Return the help of a verb, with its options in groups.
 
     Args:
-        options: the class.
-        verb: its name.
         width: characters of a line; None for that of the terminal.
     """
     rows: dict[str, list[tuple[str, str]]] = {"Arguments": []}

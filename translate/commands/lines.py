@@ -323,7 +323,6 @@ class GrowingFile(Output):
     """A file to which complete windows are appended.
 
     Args:
-        place: the file.
         settings: everything that determines the text, as plain data; a file with other settings is not continued.
         force: start from the beginning and discard existing content.
 
@@ -443,11 +442,7 @@ def _moved_when_complete(file: TextIO, partial: Path, place: Path) -> Iterator[T
 
 
 class Notes:
-    """Flagged lines, collected and reported as one warning per flag.
-
-    Args:
-        flags: the flags to report.
-    """
+    """Flagged lines, collected and reported as one warning per flag."""
 
     def __init__(self, flags: Collection[str] = tuple(WARNINGS)) -> None:
         self._flags = frozenset(flags)
@@ -477,7 +472,6 @@ def find_model(options: Translating, *, exported: bool = False, layout: str = "l
     The text is read only to guess its language.
 
     Args:
-        options: the options of the verb.
         exported: whether a CTranslate2 folder is accepted.
         layout: format of the text; the guess uses only the parts that are translated.
         column: of a "tsv" file.

@@ -26,11 +26,7 @@ class Listed:
 
     Attributes:
         name: the name that --model accepts.
-        source, target: language codes.
-        parameters: number of parameters of the network.
         precision: of the stored weights: "fp32", "bf16" or "int8".
-        bytes: size of the model folder.
-        path: the model folder.
         about: the first line of its card; "" if it has none.
     """
 

@@ -18,12 +18,7 @@ SAMPLE = 3  # lines of each set that scores.json shows
 
 
 def default_place(model: Path | None, folder: Path) -> Path | None:
-    """Return the run whose model is evaluated; None for a model outside a run, or if a checkpoint is named.
-
-    Args:
-        model: as the user named it.
-        folder: the model folder found for that name.
-    """
+    """Return the run whose model is evaluated; None for a model outside a run, or if a checkpoint is named."""
     run, named = run_of(folder), folder if model is None else registry.find_folder(model, lambda _: None)
     return run if run in (folder.resolve().parent, named.resolve()) else None
 
@@ -60,11 +55,8 @@ def write_record(
     """Add the scores of a set to scores.json; those of other sets stay.
 
     Args:
-        out: the folder.
-        result: the scores.
         origin: the model and its search.
         pairs: sources and references of the set; their digest and a sample are kept.
-        hypotheses: their translations.
 
     Raises UserError if the file cannot be written or is damaged.
     """

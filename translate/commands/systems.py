@@ -77,7 +77,6 @@ class Output:
     """Translations of one test set.
 
     Attributes:
-        hypotheses: one for each line.
         seconds: time of the search; None for saved output.
     """
 
@@ -150,7 +149,6 @@ def check_saved(system: System, sets: TestSets, *, ignore_case: bool) -> None:
     """Raise UserError if a saved output cannot be scored on these test sets.
 
     Args:
-        system: a file.
         sets: there must be one, with as many lines.
         ignore_case: allow output without capitals.
     """
@@ -166,8 +164,6 @@ def warn(system: System, output: Output, pairs: Sequence[Pair], *, ignore_case: 
 
     Args:
         system: a file has been checked before.
-        output: its translations.
-        pairs: sources and references.
         ignore_case: allow output without capitals.
     """
     if system.folder is None:
@@ -241,7 +237,6 @@ def find_sets(options: Comparing, model: Path | None, source: str | None, target
     """Return the test sets by name.
 
     Args:
-        options: of the verb.
         model: the folder whose run provides the test sets if the user names none; None if no model is involved, so
             that references need no sources.
         source, target: language codes; None if unknown.

@@ -202,7 +202,6 @@ def windows(pieces: Iterable[Piece], at_hand: Callable[[], bool]) -> Iterator[li
     """Group pieces into windows of bounded size.
 
     Args:
-        pieces: the pieces of a text.
         at_hand: whether the next line can be read without waiting; if not, a window ends at the end of its line.
     """
     window: list[Piece] = []
@@ -265,13 +264,7 @@ SWITCH = "/switch"  # typed at the prompt
 
 
 class Session:
-    """Translates typed lines, in both directions; Ctrl-C stops a translation and not the session.
-
-    Args:
-        options: of the command.
-        open: returns a translator for options.
-        translate: writes the translation of lines.
-    """
+    """Translates typed lines, in both directions; Ctrl-C stops a translation and not the session."""
 
     def __init__(
         self,

@@ -204,9 +204,7 @@ def put(values: dict[str, Any], key: str, value: object, *, said: str) -> None:
     """Set one value of nested tables.
 
     Args:
-        values: the tables.
         key: the dotted name; missing tables are added.
-        value: the new value.
         said: where the user sets it, for the UserError if a part of the key is not a table.
     """
     *sections, name = key.split(".")

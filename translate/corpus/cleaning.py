@@ -93,8 +93,6 @@ class Report:
     """Counts that grow while pairs are cleaned.
 
     Attributes:
-        kept: number of pairs kept.
-        dropped: number of pairs dropped, by rule.
         examples: the first few dropped pairs of each rule: source, number of the pair in it (from 1; "line", which it
             is in most sources) and the beginning of both sides.
         origins: number of pairs read and kept, by source.
@@ -141,11 +139,7 @@ class HeldOut:
 
 
 class Cleaner:
-    """Applies the rules; one cleaner for all training sources also finds duplicates between them.
-
-    Attributes:
-        report: the counts so far.
-    """
+    """Applies the rules; one cleaner for all training sources also finds duplicates between them."""
 
     def __init__(self, config: CleaningConfig, held_out: HeldOut) -> None:
         self.report = Report()
@@ -157,7 +151,6 @@ class Cleaner:
         """Yield the pairs that pass all rules.
 
         Args:
-            pairs: the pairs.
             origin: name of the source in the report.
             keep_identical: whether the rule `identical` does not apply to this source.
         """

@@ -33,12 +33,7 @@ _ENTITY = re.compile(r"&(?:#\d+|[a-z]{2,8});", re.IGNORECASE)
 
 @dataclass
 class Check:
-    """Pairs that a check found.
-
-    Attributes:
-        count: their number.
-        examples: the first few.
-    """
+    """Pairs that a check found."""
 
     count: int = 0
     examples: list[Pair] = field(default_factory=list)
@@ -55,7 +50,6 @@ class Vocabulary:
     """A vocabulary trained on a sample of the corpus.
 
     Attributes:
-        size: number of pieces.
         tokens_per_sentence: mean over the sample.
         unknown: share of <unk> in the validation set without byte fallback.
         frequent: share of the pieces that occur 100 times or more in the whole corpus, by extrapolation.
@@ -78,7 +72,6 @@ class Examination:
         n_sides: distinct sentences of each side.
         n_checked: pairs whose content was checked.
         checks: pairs with a suspicious content, by check.
-        vocabularies: vocabularies of several sizes.
         suggested: the largest vocabulary with enough examples of each piece; None if there is none.
         skipped: sources that could not be read yet.
     """

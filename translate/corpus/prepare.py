@@ -96,7 +96,6 @@ def plan(config: ExperimentConfig, tokenizer_sha256: str | None = None) -> Manif
     Versions of libraries are excluded on purpose: an upgrade must not retrain the tokenizer of a trained model.
 
     Args:
-        config: the experiment.
         tokenizer_sha256: digest of the tokenizer that replaces the one of the section tokenizer, if there is one.
 
     Raises UserError if a source cannot be read.
@@ -270,9 +269,6 @@ def write_tokens(pairs: Iterable[Pair], n_pairs: int, tokenizer: Tokenizer, fold
 
     Args:
         pairs: the pairs, read once.
-        n_pairs: number of pairs.
-        tokenizer: encodes both sides.
-        folder: the folder of the arrays.
 
     Returns the number of tokens of each side.
     """
@@ -319,10 +315,7 @@ class Prepared:
     """A prepared folder, open.
 
     Attributes:
-        folder: its path.
-        manifest: the parsed manifest.json.
         train: the training pairs as token ids, in the order of the sources; those of data.replay come last.
-        valid: the validation pairs as text.
         test: the test sets as text, by name.
         tokenizer: encoded the training pairs.
     """
@@ -360,8 +353,6 @@ def prepare(config: ExperimentConfig, folder: Path, say: Say, tokenizer: Tokeniz
 
     Args:
         config: the experiment; its sections data, cleaning, tokenizer and augmentation matter.
-        folder: the destination.
-        say: receives each line of the report.
         tokenizer: encodes the pairs, instead of a new one trained as the section tokenizer says.
 
     Raises UserError if a source cannot be used, the corpus is empty, the vocabulary does not fit, or the destination

@@ -194,9 +194,7 @@ def sample(sentences: Iterable[str], total: int, n: int) -> Iterator[str]:
     Streams: takes each sentence with probability (sentences still wanted) / (sentences left).
 
     Args:
-        sentences: the sentences.
         total: their number.
-        n: size of the sample.
     """
     rng = random.Random(0)
     wanted = min(n, total)
@@ -271,7 +269,6 @@ class SubwordDropout:
     undoes merges of encoded text, so training does not need the text. Every sequence decodes to the same text.
 
     Args:
-        tokenizer: its pieces.
         rate: probability that a piece is split; each part is split again with the same probability.
         max_tokens: longest sentence in tokens, its end included; one that would become longer is not split.
     """

@@ -43,7 +43,6 @@ class Bucket:
     """A range of values.
 
     Attributes:
-        label: the range in words.
         size: sentences in it; `by_count` counts a sentence once for each system.
         values: of each system.
     """
@@ -78,7 +77,6 @@ class NgramDifference:
     """Matches of one n-gram with the references.
 
     Attributes:
-        text: its words.
         matches: of each of the two systems.
         expected: occurrences in the references.
     """
@@ -107,7 +105,6 @@ class System:
     """One of the two systems.
 
     Attributes:
-        name: shown on the page.
         scores: with intervals; those of the second system have p-values.
         precisions: of n-grams of 1 to 4 words, in percent.
         n_words: words of all hypotheses.
@@ -130,8 +127,6 @@ class Sentence:
     Attributes:
         line: its number, from 1.
         source: "" if unknown.
-        reference: the expected translation.
-        outputs: the translation by each system.
         scores: chrF++ of each system.
     """
 
@@ -157,9 +152,6 @@ class Comparison:
     """The second system compared with the first, the baseline.
 
     Attributes:
-        test_set: its name.
-        systems: both.
-        test: of the p-values.
         n_lines, n_words: of the references.
         n_same: lines with the same translation.
         n_gains, n_losses: lines with a higher or lower chrF++ by the second system.
@@ -220,13 +212,9 @@ def compare(
     """Compare the output of two systems.
 
     Args:
-        test_set: its name.
         names: of the systems; the first is the baseline.
-        outputs: their translations.
         pairs: sources, which may be empty, and references.
-        test: of the p-values.
         target: language code, which chooses BLEU's tokeniser.
-        ignore_case: compare in lower case.
         training_text: lines in which words are counted; None counts in the references.
         n_sentences: length of the lists of gains and losses.
 
@@ -317,8 +305,6 @@ def by_length(
     """Return the BLEU of each system on the sentences of each length; empty buckets are skipped.
 
     Args:
-        bleu: the metric.
-        outputs: translations by each system.
         references: one for each line; their number of words is the length.
         words: splits a line.
     """
@@ -338,7 +324,6 @@ def by_count(values: Sequence[Sequence[float]], bounds: Sequence[int], *, whole:
 
     Args:
         values: of each sentence, by system.
-        bounds: of the buckets.
         whole: the values are integers.
     """
     counts = [Counter(indices(of, bounds)) for of in values]

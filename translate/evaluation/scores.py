@@ -132,9 +132,7 @@ def paired_scores(
         references: one for each line.
         test: "bootstrap" for paired bootstrap resampling, which also gives intervals, "ar" for approximate
             randomization.
-        target: language code, as for `score`.
         confidence: add bootstrap intervals to "ar".
-        ignore_case: compare in lower case.
 
     Raises UserError as `score` does.
     """

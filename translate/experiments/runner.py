@@ -46,7 +46,6 @@ def pending(jobs: Sequence[Job], *, retry: bool) -> list[Job]:
     """Return the jobs with a cell that still has to run.
 
     Args:
-        jobs: all jobs.
         retry: include those that failed by themselves. Those that were killed are always included.
     """
     ended = {DONE} if retry else {DONE, FAILED}
@@ -62,7 +61,6 @@ def run_here(jobs: Sequence[Job], folder: Path, *, side_by_side: int, say: Say) 
     """Run jobs in processes, and return when all have ended; a failure becomes the record of its cells.
 
     Args:
-        jobs: the jobs.
         folder: the folder of the grid, for job files and logs.
         side_by_side: processes at a time; they share the cores.
         say: receives a line when a job starts and when it ends.
@@ -151,7 +149,6 @@ def submit(jobs: Sequence[Job], folder: Path, parameters: Mapping[str, Any], clu
     """Submit jobs as one array, and return submitit's jobs.
 
     Args:
-        jobs: the jobs.
         folder: the folder of the grid, on a file system that all machines share.
         parameters: of submitit's executor, such as slurm_partition or timeout_min.
         cluster: of submitit: "slurm", or "local" to try it without Slurm.
@@ -199,10 +196,8 @@ def fail(job: Job, tasks: Sequence[Task], status: str, reason: str) -> None:
     """Write a failure as the record of each cell that has no result.
 
     Args:
-        job: the job.
         tasks: cells of the job.
         status: FAILED, or KILLED for a job that is repeated next time.
-        reason: one sentence.
     """
     for task in tasks:
         if not is_done(task):

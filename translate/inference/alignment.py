@@ -16,7 +16,6 @@ def align(
     Words are separated by spaces. Two words are aligned if any of their pieces are.
 
     Args:
-        model_folder: the model that made the translation.
         source: the source sentence. UserError if it is longer than the model's limit.
         pieces: `tokens` of the translation.
         layer: of the decoder; see `transformer.search.alignment.cross_attention`.

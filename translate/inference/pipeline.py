@@ -34,7 +34,6 @@ class Rules:
     """What the stages know, and which of them are on.
 
     Attributes:
-        source, target: language codes.
         n_symbols: number of placeholder symbols that the model knows.
         segments: whether a text may hold several sentences. If not, it is one sentence, character for character.
         checks: whether translations are checked, and sentences that need no translation are kept.
@@ -182,13 +181,7 @@ def _reason_to_keep(text: str, source: str) -> str:
 
 
 def check(found: Mapping[str, Translation], search: Search, rules: Rules) -> Found:
-    """Return the translations with flags, some of them of another search.
-
-    Args:
-        found: protected sentences and their translations.
-        search: searches again.
-        rules: the languages and the number of symbols.
-    """
+    """Return the translations with flags, some of them of another search."""
     forms = {text: checks.capitalisations(text, rules.source) for text in found}
     others = _distinct(form for several in forms.values() for form in several if form not in found)
     every = dict(found) | (search(others, 0) if others else {})

@@ -56,7 +56,6 @@ class Translator:
     UserError for a glossary with a model that has no placeholder symbols.
 
     Attributes:
-        decoding: the settings of the search.
         limit: tokens of the longest sentence that is translated as a whole.
     """
 
@@ -246,7 +245,6 @@ class Translator:
         """Return the pieces of each document with their translations; the pieces of all are translated together.
 
         Args:
-            texts: whole texts of the format.
             check: called for each piece; may raise an exception to give up.
         """
         read = formats.reader(self.options.format, column=self.options.column)
@@ -261,7 +259,6 @@ class Translator:
         A piece keeps its number of lines.
 
         Args:
-            wanted: the pieces.
             check: as for `documents`.
         """
         texts = [formats.content(piece) for piece in wanted]
@@ -355,7 +352,6 @@ class ColumnTranslator:
         model: name of an installed model, a model folder or a run.
         column: name of the column of texts, which may have several lines each; missing values (None, NaN, pandas.NA)
             become None.
-        into: name of the new column.
         beam_size, device, precision: as for `Translator.load`.
     """
 

@@ -107,7 +107,6 @@ def locate(name: Path, say: Say, *, exported: bool = False) -> Path:
     """Return the model folder of a path or name: the folder itself, a run's final model, or its newest checkpoint.
 
     Args:
-        name: the path or name.
         say: receives a note if the name is ambiguous or the run has no final model.
         exported: whether a CTranslate2 folder is accepted.
 
@@ -157,7 +156,6 @@ def fitting(folders: Iterable[Path], source: str | None, target: str | None, say
     """Return the model folders for these languages.
 
     Args:
-        folders: model folders.
         source, target: language codes; None accepts any.
         say: receives a note for each damaged one, which is skipped.
     """
@@ -175,7 +173,6 @@ def opposite(folder: Path, say: Say) -> Path:
     """Return the model folder of an installed model of the opposite direction; UserError if there is none.
 
     Args:
-        folder: a model folder.
         say: receives a note if there are several such models.
     """
     spec = _spec(folder)
@@ -191,7 +188,6 @@ def require_languages(folder: Path, source: str | None, target: str | None) -> N
     """Raise UserError if the model in `folder` translates between other languages.
 
     Args:
-        folder: a model folder.
         source, target: language codes; None accepts any.
     """
     if not _speaks(folder, source, target):
@@ -236,7 +232,6 @@ class Weights:
     Attributes:
         n_parameters: number of parameters, without the scales of int8 weights.
         precision: of the largest tensors: "fp32", "bf16" or "int8", or else the name that safetensors uses.
-        n_bytes: size of the file.
     """
 
     n_parameters: int

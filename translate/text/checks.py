@@ -127,7 +127,6 @@ def missing_numbers(output: str, source: str, target: str) -> list[tuple[int, in
 
     Args:
         output: the translation.
-        source: its source.
         target: language code of the translation.
     """
     wanted = [match for match in _NUMBER.finditer(SYMBOL.sub(_blank, source)) if not _is_small(match[0])]

@@ -62,7 +62,6 @@ class Piece:
     """Part of a text.
 
     Attributes:
-        text: the part.
         translate: whether it is translated or copied.
         cell: "plain" or "quoted" for text of a cell of a table, in which a quotation mark may have to be written twice.
     """

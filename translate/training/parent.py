@@ -154,10 +154,7 @@ def parent_of(run: Run, path: Path | None, say: Say, *, resume: bool) -> Parent 
     """Return the model that a run starts from, or None if it starts from random weights.
 
     Args:
-        run: the run directory.
         path: run directory or model folder to start from; None is the model that a resumed run began with.
-        say: receives each message to the user.
-        resume: whether the run is resumed.
 
     Raises UserError if the run began with another model.
     """

@@ -109,10 +109,6 @@ class Run:
         """Write config.json and manifest.json, or add a start to the manifest; call `check` first.
 
         Args:
-            config: the experiment.
-            prepared: its corpus.
-            model: the model to train.
-            dtype: the type of matrix products.
             peak: the measured rate of matrix products, FLOP/s.
             parent: `Parent.record` of the model to fine-tune; None without one.
 

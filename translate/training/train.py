@@ -44,15 +44,11 @@ def train_experiment(
     """Prepare the corpus if needed, train, and write the run directory; every process of torchrun calls this.
 
     Args:
-        config: the experiment.
-        run: the run directory.
         corpus_folder: folder of the prepared corpus, made or brought up to date first.
         score_bleu: BLEU of a model's translations of validation pairs.
-        say: receives each message to the user.
         resume: continue from the newest checkpoint, or start if there is none.
         from_model: run directory or model folder to fine-tune; None starts from random weights or, when a run is
             resumed, from the model that it began with.
-        original: the run to repeat, or None.
         translate_back: makes the synthetic text of the corpus, which takes long; None if there is none to make.
 
     Returns whether the final model equals that of `original`; True if there is no `original`.
@@ -122,11 +118,8 @@ def new_trainer(
     """Make the model and its trainer, and write the run's manifest and configuration.
 
     Args:
-        config: the experiment.
-        prepared: its prepared corpus.
         run: a run directory that is new or was begun by the same experiment.
         score_bleu: BLEU of a model's translations of validation pairs.
-        say: receives each message to the user.
         ranks: the processes that train together; all of them call this.
         parent: the model to fine-tune; None draws the weights from the seed.
         dtype: type of matrix products; None is that of the run so far, or what the experiment asks for.

@@ -46,15 +46,11 @@ class Validator:
 
     Args:
         prepared: the corpus; the pairs of its validation set that training would not skip are used.
-        config: the section [training].
         collate: makes a batch on the device of the model.
-        dtype: type of matrix products.
         score_bleu: BLEU of a model's translations of some pairs, or None to skip it.
-        ranks: the processes that train together.
         splitter: halves batches that do not fit into memory; None lets them fail.
 
     Attributes:
-        score_bleu: the argument.
         pairs: the whole validation set, encoded.
         n_too_long: its pairs that are skipped.
 
