@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from sacrebleu import BLEU, CHRF, TER
     from sacrebleu.metrics.base import Metric
 
+    from translate.models.folder import ModelFolder
+
 Test = Literal["bootstrap", "ar"]
 
 TESTS: dict[Test, str] = {"bootstrap": "paired bootstrap resampling", "ar": "paired approximate randomization"}
@@ -114,6 +116,16 @@ def corpus_bleu(hypotheses: Sequence[str], references: Sequence[str], *, target:
     """Return BLEU with sacreBLEU's defaults for a target language; UserError as for `score`."""
     check_counts(hypotheses, references)
     return float(metrics(target)[0].corpus_score(hypotheses, [references]).score)
+
+
+def greedy_bleu(model: "ModelFolder", pairs: Sequence[tuple[str, str]]) -> float:
+    """Return the BLEU of greedy translations: a few points below beam search, and several times as fast."""
+    from translate.config.decoding import TranslationOptions
+    from translate.inference.translator import Translator
+
+    source, reference = zip(*pairs, strict=True)
+    translations = Translator(model, TranslationOptions(beam_size=1)).translate_lines(source)
+    return corpus_bleu([translation.text for translation in translations], reference, target=model.spec.target)
 
 
 def paired_scores(

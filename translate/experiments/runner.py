@@ -213,7 +213,7 @@ def is_done(task: Task) -> bool:
 def _work(job: Job) -> None:
     # Imported late, so that a process that only waits or fails starts fast.
     from translate.corpus.prepare import Prepared, plan
-    from translate.evaluation.validation import greedy_bleu
+    from translate.evaluation.scores import greedy_bleu
     from translate.training.run import Run
     from translate.training.train import train_experiment
 
