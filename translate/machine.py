@@ -233,6 +233,20 @@ def choose_dtype(precision: str, device: "torch.device") -> "torch.dtype":
     return torch.float32
 
 
+def git(*arguments: str) -> str | None:
+    """Return the output of git in the project's checkout, or None without a checkout or without git."""
+    import subprocess
+
+    root = Path(__file__).parents[1]
+    if not (root / ".git").exists():
+        return None
+    try:
+        done = subprocess.run(["git", "-C", str(root), *arguments], capture_output=True, text=True, timeout=10)
+    except (OSError, subprocess.TimeoutExpired):
+        return None
+    return done.stdout.strip() if done.returncode == 0 else None
+
+
 def _groups(controller: str, process: Path, tree: Path) -> Iterator[Path]:
     """Yield the folders of the groups that limit a process: its own and those that contain it.
 

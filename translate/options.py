@@ -14,7 +14,7 @@ The type says how a value is read: a `bool` takes no value (one that is on by de
 
 import argparse
 import difflib
-import os
+import shutil
 import textwrap
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import MISSING, dataclass, fields
@@ -110,12 +110,6 @@ class _Field:
     def is_on(self) -> bool:
         """True for an option without a value that is on by default."""
         return self.kind is bool and self.default is True
-
-    @property
-    def usage(self) -> str:
-        """An argument in the line of usage."""
-        shown = f"{self.declared.metavar}..." if self.is_list else str(self.declared.metavar)
-        return shown if self.default is MISSING else f"[{shown}]"
 
     def read(self, text: str) -> Any:
         """Return a value; ArgumentTypeError says what is wrong with the text."""
@@ -254,8 +248,8 @@ def help_text(options: type, verb: str, width: int | None = None) -> str:
     usage = [f"Usage: translate {verb} [OPTIONS]"]
     for field in _fields(options):
         if field.declared.group is None:
-            usage.append(field.usage)
             name = f"{field.declared.metavar}{'...' * field.is_list}"
+            usage.append(name if field.default is MISSING else f"[{name}]")
         else:
             short_first = sorted(field.names, key=len)
             name = " ".join(filter(None, [", ".join(short_first), field.declared.metavar]))
@@ -274,7 +268,7 @@ def sections(usage: str, text: str, groups: Mapping[str, Sequence[tuple[str, str
         groups: rows by heading.
         width: characters of a line; None for that of the terminal.
     """
-    width = width or _terminal_width()
+    width = width or max(_NARROWEST, min(WIDEST, shutil.get_terminal_size((WIDEST, 24)).columns))
     paragraphs = [" ".join(lines.split()) for lines in text.strip().split("\n\n")]
     parts = [usage, *(textwrap.fill(lines, width, initial_indent="  ", subsequent_indent="  ") for lines in paragraphs)]
     column = max(len(name) for rows in groups.values() for name, _ in rows) + 4
@@ -285,16 +279,6 @@ def sections(usage: str, text: str, groups: Mapping[str, Sequence[tuple[str, str
         ]
         parts.append("\n".join([f"{title}:", *lines]))
     return "\n\n".join(parts) + "\n"
-
-
-def _terminal_width() -> int:
-    """COLUMNS, or the width of the terminal, within bounds."""
-    columns = os.environ.get("COLUMNS", "")
-    try:
-        width = int(columns) if columns.isdecimal() else os.get_terminal_size(1).columns
-    except OSError:  # stdout is no terminal
-        width = WIDEST
-    return max(_NARROWEST, min(WIDEST, width))
 
 
 # One text for every verb that takes a model; `translate.models.registry` documents the rules in full.

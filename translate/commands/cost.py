@@ -56,7 +56,10 @@ def run(options: Cost) -> None:
     manifest = _manifest(config, folder)
     n_pieces = config.tokenizer.vocab_size if manifest is None else manifest["tokenizer"]["pieces"]
     model = config.model.architecture(n_pieces)
-    plan = cost.Plan(model, options.tokens or _tokens(config, manifest), options.length or _length(manifest))
+    length = cost.TYPICAL_LENGTH
+    if manifest is not None:  # its mean, and the end of a sentence
+        length = round(max(manifest["counts"]["tokens_per_sentence"].values())) + 1
+    plan = cost.Plan(model, options.tokens or _tokens(config, manifest), options.length or length)
     utilisation = options.utilisation or cost.base_utilisation()
     found = cost.find_devices(options.hardware)
     sizes = f"n = {plan.length}, d = {plan.model.d_model}, k = {cost.KERNEL}, r = {plan.neighbourhood}"
@@ -110,10 +113,3 @@ def _shown(config: ExperimentConfig, manifest: Manifest) -> float:
     spans, share = mixture(manifest, config.data)
     n_new = sum(span.n_pairs * span.weight for span in spans if not span.replayed)
     return n_new / (1 - share) / sum(span.n_pairs for span in spans)
-
-
-def _length(manifest: Manifest | None) -> int:
-    """Return the mean tokens of a sentence of the prepared corpus, end included, or the typical length."""
-    return (
-        cost.TYPICAL_LENGTH if manifest is None else round(max(manifest["counts"]["tokens_per_sentence"].values())) + 1
-    )

@@ -282,16 +282,12 @@ def _named_files(options: Comparing, *, needs_source: bool) -> list[tuple[str, l
         return []
     if reference is None or (source is None and needs_source):
         raise UserError("--source and --reference belong together; give both")
-    name = _stem(source or reference)
+    file = source or reference
+    name = (file.with_suffix("") if file.suffix.lower() in OPENERS else file).stem
     if source is None:
         return [(name, [("", line) for line in read_lines(reference)])]
     pair: Source = TextSource(source=str(source), target=str(reference))
     return [(name, list(read_pairs(pair, Path())))]
-
-
-def _stem(path: Path) -> str:
-    plain = path.with_suffix("") if path.suffix.lower() in OPENERS else path
-    return plain.stem
 
 
 def _sets_of_run(folder: Path, *, valid: bool) -> TestSets:

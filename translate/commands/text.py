@@ -36,7 +36,6 @@ from translate.text.sentences import Piece
 
 if TYPE_CHECKING:
     from translate.inference.translator import Translator
-    from translate.text.translation import Translation
 
 LINE_FORMATS = ("text", "lines")  # line n of the output is the translation of line n
 
@@ -101,7 +100,9 @@ def run(options: Text) -> None:
         with writable(options.output) as file:
             n_lines = _translate(translator, lines, Output(file), options)
     if options.input is not None and n_lines:
-        _say_speed(n_lines, time.perf_counter() - start)
+        seconds = time.perf_counter() - start
+        lines_said = "1 line" if n_lines == 1 else f"{n_lines:,} lines"
+        say(f"{lines_said} in {seconds:,.1f} s, {n_lines / seconds:,.0f} lines/s")
 
 
 def _check_column(options: Text) -> None:
@@ -111,11 +112,6 @@ def _check_column(options: Text) -> None:
     with options.input.open("rb") as file:
         if options.input.stat().st_size and all(line.count(b"\t") < options.column - 1 for line in file):
             raise UserError(f"{options.input}: no line has a column {options.column}; choose another one with --column")
-
-
-def _say_speed(n_lines: int, seconds: float) -> None:
-    lines = "1 line" if n_lines == 1 else f"{n_lines:,} lines"
-    say(f"{lines} in {seconds:,.1f} s, {n_lines / seconds:,.0f} lines/s")
 
 
 def open_translator(options: Text) -> "Translator":
@@ -227,15 +223,11 @@ def _translated(
         if piece.translate:
             best = next(translations)
             notes.add(best, n)
-            yield _as_json(piece.text, best) if options.as_json else best.text
+            record = {"source": piece.text, **best.record()}
+            yield json.dumps(record, ensure_ascii=False) + "\n" if options.as_json else best.text
         elif not options.as_json:
             yield piece.text
         n += piece.text.count("\n")
-
-
-def _as_json(source: str, translation: "Translation") -> str:
-    """One JSON object on one line."""
-    return json.dumps({"source": source, **translation.record()}, ensure_ascii=False) + "\n"
 
 
 def _settings(translator: "Translator", options: Text) -> dict[str, object]:

@@ -129,16 +129,13 @@ class Sampler:
     def batches(self, epoch: int) -> Sequence[Index]:
         """Return the sentence indices of every batch of an epoch, in the order of training."""
         if (batches := self._latest.get(epoch)) is None:
-            batches = self._draw(epoch)
+            rng = np.random.default_rng([self.seed, epoch])
+            # Sorting is stable, so shuffling first gives sentences of equal length a new order in every epoch.
+            ordered = by_length(self.pairs, rng.permutation(self._members(rng)), self.batch_tokens)
+            batches = [ordered[i] for i in rng.permutation(len(ordered))]
             self._latest.clear()
             self._latest[epoch] = batches
         return batches
-
-    def _draw(self, epoch: int) -> list[Index]:
-        rng = np.random.default_rng([self.seed, epoch])
-        # Sorting is stable, so shuffling first gives sentences of equal length a new order in every epoch.
-        batches = by_length(self.pairs, rng.permutation(self._members(rng)), self.batch_tokens)
-        return [batches[i] for i in rng.permutation(len(batches))]
 
     def stream(self, position: Position) -> Iterator[tuple[Index, Position]]:
         """Yield batches endlessly from `position` on, each with the position after it."""

@@ -180,7 +180,8 @@ class Cleaner:
         rules = [self._rule_against(*pair, keep_identical) for pair in natural]
         passed = [i for i, rule in enumerate(rules) if rule is None]
         if self._config.duplicates:
-            for i, repeated in zip(passed, self._are_repeated([pairs[i] for i in passed]), strict=True):
+            digests = b"".join(_pair_digest(*pairs[i]) for i in passed)
+            for i, repeated in zip(passed, self._seen.add(np.frombuffer(digests, dtype=np.uint64)), strict=True):
                 rules[i] = "duplicate" if repeated else None
         if self._config.test_overlap:
             for i in passed:
@@ -202,12 +203,6 @@ class Cleaner:
         if config.identical and not keep_identical and source == target:
             return "identical"
         return None
-
-    def _are_repeated(self, pairs: Sequence[Pair]) -> list[bool]:
-        """Return whether each pair occurred before, in this chunk or an earlier one."""
-        digests = b"".join(_pair_digest(source, target) for source, target in pairs)
-        repeated: list[bool] = self._seen.add(np.frombuffer(digests, dtype=np.uint64)).tolist()
-        return repeated
 
 
 def _is_long(side: str) -> bool:

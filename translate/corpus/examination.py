@@ -14,7 +14,7 @@ from pathlib import Path
 from translate.config.schema import ExperimentConfig, MonoSource, Source, TokenizerConfig
 from translate.corpus.cleaning import Cleaner, HeldOut, Report
 from translate.corpus.sources import Pair, describe, read_pairs
-from translate.corpus.tokenizer import Tokenizer, sample, train
+from translate.corpus.tokenizer import sample, train
 from translate.errors import UserError
 from translate.text import languages
 from translate.text.checks import missing_numbers
@@ -208,9 +208,6 @@ def _vocabularies(
             continue
         ids = Counter(itertools.chain.from_iterable(tokenizer.encode_batch(texts)))
         often = sum(n * growth >= _OFTEN for n in ids.values())
-        yield Vocabulary(size, ids.total() / len(texts), _unknown(tokenizer, held_out), often / size)
-
-
-def _unknown(tokenizer: Tokenizer, texts: Sequence[str]) -> float:
-    ids = Counter(itertools.chain.from_iterable(tokenizer.encode_batch(texts)))
-    return ids[tokenizer.unk] / max(1, ids.total())
+        of_valid = Counter(itertools.chain.from_iterable(tokenizer.encode_batch(held_out)))
+        unknown = of_valid[tokenizer.unk] / max(1, of_valid.total())
+        yield Vocabulary(size, ids.total() / len(texts), unknown, often / size)

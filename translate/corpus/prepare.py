@@ -37,7 +37,7 @@ from translate.files import locked, new_folder, read_json, recover_folder, write
 
 FORMAT = 1
 
-_KEYS = {"config", "inputs", "fingerprint", "counts", "tokenizer", "versions", "files"}
+_KEYS = {"config", "inputs", "fingerprint", "counts", "tokenizer", "versions", "files", "pairs"}  # the last of "counts"
 _MAX_DIFFERENCES = 6  # listed when a folder is out of date
 _MAX_VALUE = 30  # characters of a setting or hash in that list
 
@@ -71,23 +71,11 @@ class Mixture(NamedTuple):
 
 
 def mixture(manifest: Manifest, data: DataConfig) -> Mixture:
-    """Return how often an epoch has the pairs of each source of a prepared corpus, by the weights of `data`.
-
-    UserError if there are weights, but the corpus is so old that it does not have the number of pairs of each source.
-    """
-    share, counts = 0.0 if data.replay is None else data.replay.share, manifest["counts"]
+    """Return how often an epoch has the pairs of each source of a prepared corpus, by the weights of `data`."""
     sources = [(source, False) for source in data.train] + [(source, True) for source in data.replay_sources]
-    if "pairs" not in counts:  # made before sources had weights: copies of pairs stand in the corpus
-        if any(source.weight != 1 for source, _ in sources):
-            raise UserError(
-                "the prepared corpus is of a version that did not count the pairs of each source, which weights need; "
-                "have it prepared anew with another --prepared"
-            )
-        n_replayed = counts.get("replay", 0)
-        n_pairs = counts["kept"] + sum(counts.get("added", {}).values()) + counts.get("upsample", 0)
-        return Mixture([Span(n_pairs - n_replayed), Span(n_replayed, replayed=True)], share)
-    spans = [Span(n, source.weight, replayed) for n, (source, replayed) in zip(counts["pairs"], sources, strict=True)]
-    return Mixture(spans, share)
+    n_pairs = manifest["counts"]["pairs"]
+    spans = [Span(n, source.weight, replayed) for n, (source, replayed) in zip(n_pairs, sources, strict=True)]
+    return Mixture(spans, 0.0 if data.replay is None else data.replay.share)
 
 
 def plan(config: ExperimentConfig, tokenizer_sha256: str | None = None) -> Manifest:
@@ -164,7 +152,7 @@ def read_manifest(folder: Path) -> Manifest:
         raise UserError(f"{path}: damaged, or not written by `translate prepare`") from error
     if known != FORMAT:
         raise UserError(f"{path}: has format {known}, and this version reads {FORMAT}; run `translate prepare` again")
-    if missing := sorted(_KEYS - manifest.keys()):
+    if missing := sorted(_KEYS - {*manifest, *manifest.get("counts", ())}):
         raise UserError(f"{path}: damaged: it lacks {', '.join(missing)}; run `translate prepare` again")
     for name, size in manifest["files"].items():
         file = folder / name

@@ -117,7 +117,8 @@ class Tokenizer:
         places = [i for i, character in enumerate(text) for _ in _escape(character).encode()]
         is_byte, escaped = self._processor.is_byte, _escape(text)
         pieces = zip(self._processor.encode(escaped), self._processor.encode(escaped, out_type=str), strict=True)
-        stops = [0, *itertools.accumulate(1 if is_byte(i) else len(_spaced(piece).encode()) for i, piece in pieces)]
+        lengths = (1 if is_byte(i) else len(piece.replace(_SPACE_SYMBOL, " ").encode()) for i, piece in pieces)
+        stops = [0, *itertools.accumulate(lengths)]
         added = stops[-1] - len(places)  # the space before the text
         last = len(places)
         places.append(len(text))
@@ -238,10 +239,6 @@ def _training_problem(message: str, vocab_size: int) -> str:
     if "sentences_.empty()" in message:
         return "there is no text to train the tokenizer on: every sentence is empty"
     return f"SentencePiece could not train the tokenizer: {' '.join(message.split())}"
-
-
-def _spaced(piece: str) -> str:
-    return piece.replace(_SPACE_SYMBOL, " ")
 
 
 def _escape(text: str) -> str:

@@ -231,7 +231,7 @@ def check_hypotheses(
         )
     _check_subwords(name, hypotheses, references)
     n_cased = sum(line != line.lower() for line in references)
-    lower_cased = all(line == line.lower() for line in hypotheses) and any(map(_has_case, hypotheses))
+    lower_cased = all(line == line.lower() for line in hypotheses) and any(line != line.upper() for line in hypotheses)
     if lower_cased and n_cased >= MIN_CASED and not ignore_case:
         raise UserError(
             f"{name}: has no capital letter, but {n_cased} references have; restore the case, or compare in lower case "
@@ -274,7 +274,3 @@ def _check_subwords(name: str, hypotheses: Sequence[str], references: Sequence[s
                 f"{name}, line {found[0]}: still holds subwords, with marks of {tool}; join them to words before "
                 "scoring"
             )
-
-
-def _has_case(line: str) -> bool:
-    return line != line.upper()

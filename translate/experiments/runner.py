@@ -206,8 +206,7 @@ def fail(job: Job, tasks: Sequence[Task], status: str, reason: str) -> None:
 
 def is_done(task: Task) -> bool:
     """Return whether the cell has a result; UserError if its record was changed."""
-    record = records.read(Path(task.record))
-    return record is not None and record["status"] == DONE
+    return _status(task) == DONE
 
 
 def _work(job: Job) -> None:
@@ -218,7 +217,8 @@ def _work(job: Job) -> None:
     from translate.training.train import train_experiment
 
     run, config = Run(Path(job.run)), parse(job.config, job.name)
-    if not _is_trained(run):
+    has_model = (run.model / "model.safetensors").exists()
+    if not (has_model and any(record["kind"] == "final" for record in run.records())):
         parent = None if run.has_begun else _parent(job)
         _check_corpus(job, plan(config, job.parent["tokenizer_sha256"] if job.parent else None))
         train_experiment(
@@ -253,10 +253,6 @@ def _check_corpus(job: Job, manifest: Record) -> None:
     """Raise UserError if a manifest, or a plan of one, is not of the corpus that the grid was planned with."""
     if manifest["fingerprint"] != job.corpus:
         raise UserError("the corpus has changed since the grid was planned; run the grid again")
-
-
-def _is_trained(run: "Run") -> bool:
-    return (run.model / "model.safetensors").exists() and any(record["kind"] == "final" for record in run.records())
 
 
 def _model(run: "Run", average_last: int | None) -> "ModelFolder":

@@ -188,7 +188,8 @@ def check(found: Mapping[str, Translation], search: Search, rules: Rules) -> Fou
     every = check_repetition(every, search)
     every = check_empty(every, search)
     every = check_numbers(every, search, rules)
-    return {text: _flagged(_most_probable(text, several, every), text) for text, several in forms.items()}
+    best = {text: _most_probable(text, several, every) for text, several in forms.items()}
+    return {text: one.flagged("echo") if checks.echoes(one.text, text) else one for text, one in best.items()}
 
 
 def check_repetition(found: Found, search: Search) -> Found:
@@ -234,10 +235,6 @@ def _most_probable(text: str, forms: Sequence[str], found: Mapping[str, Translat
     """Return the most probable translation of the forms of a sentence, of which `text` is one."""
     best = max(forms, key=lambda form: found[form].confidence)
     return found[best] if best == text else found[best].flagged("capitals")
-
-
-def _flagged(translation: Translation, source: str) -> Translation:
-    return translation.flagged("echo") if checks.echoes(translation.text, source) else translation
 
 
 def check_terms(found: Found, search: Search, rules: Rules, glossary: Glossary) -> Found:

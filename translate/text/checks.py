@@ -129,7 +129,8 @@ def missing_numbers(output: str, source: str, target: str) -> list[tuple[int, in
         output: the translation.
         target: language code of the translation.
     """
-    wanted = [match for match in _NUMBER.finditer(SYMBOL.sub(_blank, source)) if not _is_small(match[0])]
+    shown = SYMBOL.sub(lambda match: " " * len(match[0]), source)
+    wanted = [match for match in _NUMBER.finditer(shown) if not _is_small(match[0])]
     if not wanted:
         return []
     said = SYMBOL.sub(" ", output)
@@ -138,10 +139,6 @@ def missing_numbers(output: str, source: str, target: str) -> list[tuple[int, in
         lost = _not_in(f"{said} {words}", lost)
     signed = {match.start(1): match.span() for match in _SIGNED.finditer(source)}
     return [signed.get(match.start(), match.span()) for match in lost]
-
-
-def _blank(match: re.Match[str]) -> str:
-    return " " * len(match[0])
 
 
 def _is_small(number: str) -> bool:

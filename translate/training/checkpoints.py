@@ -335,15 +335,7 @@ class CheckpointManager:
         scheduled: bool,
         at_end: bool = False,
     ) -> None:
-        """Write a checkpoint and delete those no longer needed; all ranks call this.
-
-        Args:
-            write_model: writes the files of a model folder, and others, into a folder.
-            scheduled: whether averaging may use this checkpoint.
-            at_end: whether it is scheduled only because the run ends.
-
-        Raises UserError if a file cannot be written.
-        """
+        """Write a checkpoint as `save` does, and delete those no longer needed; all ranks call this."""
         generators = self._ranks.gather(random_generators())
         state.n_ranks = self._ranks.size
 

@@ -6,7 +6,7 @@ data that contradict each other are refused still earlier, before the corpus is 
 """
 
 import shutil
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 
@@ -188,7 +188,12 @@ def check_disk(trainer: Trainer) -> None:
     # Besides the last ones of the schedule: the best or the newest one, and the one that is being written.
     n_kept = min(max(config.keep_last, config.average_last), n_scheduled) + 2
     needed = n_kept * size + weights
-    there = sum(path.stat().st_size for path in _files(trainer.run.checkpoints, trainer.run.model))
+    there = sum(
+        path.stat().st_size
+        for place in (trainer.run.checkpoints, trainer.run.model)
+        for path in place.rglob("*")
+        if path.is_file()
+    )
     free = shutil.disk_usage(folder).free
     if needed > there + free:
         raise UserError(
@@ -222,10 +227,6 @@ def checkpoint_size(trainer: Trainer) -> int:
 
 def _size_of_weights(trainer: Trainer) -> int:
     return sum(p.numel() * p.element_size() for p in trainer.model.parameters())
-
-
-def _files(*folders: Path) -> Iterator[Path]:
-    return (path for folder in folders for path in folder.rglob("*") if path.is_file())
 
 
 def _megabytes(n_bytes: int) -> str:

@@ -122,14 +122,7 @@ class SourceGain:
     def __call__(
         self, model: Transformer, dtype: torch.dtype, ranks: Ranks = SINGLE_PROCESS, splitter: OomSplitter | None = None
     ) -> float | None:
-        """Return the gain in nats a target token; None if all sentences have the same source.
-
-        Args:
-            model: in eval mode afterwards.
-            dtype: type of matrix products.
-            ranks: the processes that share the work.
-            splitter: halves batches that do not fit into memory; None lets them fail.
-        """
+        """Return the gain in nats a target token, None if all sentences have one source; arguments of `mean_nll`."""
         if not self._differ:
             return None
         wrong, right = (mean_nll(model, batches, dtype, ranks, splitter) for batches in (self._wrong, self._right))
