@@ -167,9 +167,9 @@ class Translator:
     def n_best(self, lines: Iterable[str], n: int) -> Iterator[list[Translation]]:
         """Return up to n translations of each line as one sentence, best first; n is at most the beam size.
 
-        The lines may end with "\\n"; one within a line counts as a space. At most WINDOW lines are read ahead. A line
-        that is translated in parts joins the second best translations of its parts in its second, and so on. UserError
-        for text that is not Unicode.
+        The beam size also bounds the number of samples. The lines may end with "\\n"; one within a line counts as a
+        space. At most WINDOW lines are read ahead. A line that is translated in parts joins the second best
+        translations of its parts in its second, and so on. UserError for text that is not Unicode.
         """
         if n > (size := self.decoding.beam_size):  # a wider beam may have another best translation
             raise OptionError("n_best", n, f"a beam of {size} has fewer translations; choose a beam of at least {n}")

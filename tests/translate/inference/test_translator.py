@@ -346,11 +346,11 @@ def test_long_sentences_are_split_in_passages_but_not_in_lines(
     assert not next(Translator(parts).passages([line])).split
 
 
-def test_the_n_best_are_those_of_the_search_best_first(translator: Translator, parts: ModelFolder) -> None:
+def test_the_n_best_are_those_of_the_search_best_first(parts: ModelFolder) -> None:
     lines = ["der Hund singt", " ", "am See"]
-    found = list(translator.n_best(lines, 5))
-    assert [len(best) for best in found] == [5, 1, 5]
     wide = Translator(parts, TranslationOptions(beam_size=5))
+    found = list(wide.n_best(lines, 5))
+    assert [len(best) for best in found] == [5, 1, 5]
     assert [best[0] for best in found] == [*wide.translate_lines(lines)]
     for best in found:
         assert [t.score for t in best] == sorted((t.score for t in best), reverse=True)
