@@ -38,6 +38,7 @@ PORT = 5000
 SECONDS = 60  # for the server to start, and to stop
 PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"  # of the base image
 PASSED = re.compile(r"PIP_\w+|\w+_proxy|\w+_PROXY|SSL_CERT_FILE|REQUESTS_CA_BUNDLE")  # variables of this machine
+GLOB = {"**/": "(.*/)?", "*": "[^/]*"}  # of .dockerignore, as regular expressions
 BEGUN = "CHECK_DOCKER_BEGUN"  # set in the namespace of mounts that the script starts itself in
 
 Step = tuple[str, str]  # an instruction and the rest of its line
@@ -121,12 +122,12 @@ class Image:
         """Return where a path of the image is on this machine."""
         return self.root / os.path.join(self.folder, inside).lstrip("/")
 
-    def popen(self, words: Sequence[str]) -> "subprocess.Popen[bytes]":
-        """Start a command in the image."""
+    def popen(self, words: Sequence[str], stderr: int | None = None) -> "subprocess.Popen[bytes]":
+        """Start a command in the image, whose messages go to `stderr`, by default those of this script."""
         homes = {line.split(":")[0]: line.split(":")[5] for line in self.path("/etc/passwd").read_text().splitlines()}
         environment = {"HOME": homes[self.user]} | self.environment | self.arguments
         enter = ["chroot", f"--userspec={self.user}", str(self.root), "/bin/sh", "-c", 'cd "$0" && exec "$@"']
-        return subprocess.Popen([*enter, self.folder, *words], env=environment, stdout=subprocess.PIPE)
+        return subprocess.Popen([*enter, self.folder, *words], env=environment, stdout=subprocess.PIPE, stderr=stderr)
 
     def run(self, *words: str) -> str:
         """Run a command in the image and return its output; CalledProcessError if it fails."""
@@ -237,8 +238,7 @@ def is_ignored(path: str, patterns: Sequence[str]) -> bool:
     parents = [path, *(parent.as_posix() for parent in Path(path).parents)]
     for pattern in filter(None, (pattern.partition("#")[0].strip() for pattern in patterns)):
         glob = pattern.removeprefix("!")
-        parts = {r"**/": "(.*/)?", "*": "[^/]*"}
-        expression = re.sub(r"\*\*/|\*|[^*\[\]]+", lambda found: parts.get(found[0], re.escape(found[0])), glob)
+        expression = re.sub(r"\*\*/|\*|[^*\[\]]+", lambda found: GLOB.get(found[0], re.escape(found[0])), glob)
         if any(re.fullmatch(expression, parent) for parent in parents):
             ignored = not pattern.startswith("!")
     return ignored
@@ -268,12 +268,13 @@ def server(image: Image, command: Sequence[str]) -> Iterator[None]:
     start = time.perf_counter()
     with image.popen(words) as process:
         try:
-            while (checked := image.popen(image.health)).wait():
-                if process.poll() is not None or time.perf_counter() - start > SECONDS:
-                    raise ValueError(f"{shlex.join(words)}: is not healthy")
+            while (tried := image.popen(image.health, subprocess.PIPE)).communicate() and tried.returncode:
+                if process.poll() is not None:
+                    raise ValueError(f"{shlex.join(words)}: ended before it was healthy")
+                if time.perf_counter() - start > SECONDS:
+                    raise ValueError(f"{shlex.join(words)}: is not healthy after {SECONDS} s")
                 time.sleep(0.5)
             print(f"    healthy after {time.perf_counter() - start:.1f} s", flush=True)
-            checked.communicate()
             yield
         finally:
             process.send_signal(signal.SIGTERM)

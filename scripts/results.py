@@ -206,11 +206,11 @@ def grids() -> str:
 def sizes() -> str:
     """Return the tables of docs/serve.md: load and memory of a server, with the record of each."""
     found = [part for record in records("sizing") for part in _sizes(record)]
-    return "\n\n".join(found) or "The tables are made of the record that this command writes; it has not run yet."
+    return "\n\n".join(found) or "The tables are made from the record of this command, which has not run yet."
 
 
 def _sizes(record: Record) -> Iterator[str]:
-    yield f"{record['clients']} clients on an {record['processor']}, record {link(record, '../')}:"
+    yield f"{record['clients']} clients, {record['processor']}, record {link(record, '../')}:"
     yield table(
         {
             "threads": str(row["threads"]),
