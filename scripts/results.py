@@ -206,7 +206,7 @@ def grids() -> str:
 def sizes() -> str:
     """Return the tables of docs/serve.md: load and memory of a server, with the record of each."""
     found = [part for record in records("sizing") for part in _sizes(record)]
-    return "\n\n".join(found) or "The tables are made from the record of this command, which has not run yet."
+    return "\n\n".join(found) or "These commands make the tables; they have not run yet."
 
 
 def _sizes(record: Record) -> Iterator[str]:

@@ -161,7 +161,7 @@ def test_runs_are_listed_newest_first(tmp_path: Path, monkeypatch: pytest.Monkey
 
 def test_sizes_are_tables_of_load_and_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(results, "RECORDS", tmp_path)
-    assert "has not run yet" in results.sizes()
+    assert "have not run yet" in results.sizes()
     load = [
         {"threads": n, "alignment": alignment, "per_second": 10.4 * n, "p50_ms": 7, "peak_mb": 300 + n}
         for n in (1, 2)
