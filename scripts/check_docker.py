@@ -39,7 +39,7 @@ SECONDS = 60  # for the server to start, and to stop
 PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"  # of the base image
 PASSED = re.compile(r"PIP_\w+|\w+_proxy|\w+_PROXY|SSL_CERT_FILE|REQUESTS_CA_BUNDLE")  # variables of this machine
 GLOB = {"**/": "(.*/)?", "*": "[^/]*"}  # of .dockerignore, as regular expressions
-BEGUN = "CHECK_DOCKER_BEGUN"  # set in the namespace of mounts that the script starts itself in
+FOLDER = "CHECK_DOCKER_FOLDER"  # variable with the folder of all stages, in the process that builds and runs
 
 Step = tuple[str, str]  # an instruction and the rest of its line
 
@@ -50,22 +50,23 @@ def main() -> int:
     if sys.platform != "linux" or os.geteuid():
         print("check_docker.py: mounts file systems, so it needs Linux and root", file=sys.stderr)
         return 2
-    if BEGUN not in os.environ:  # mounts and processes of a namespace end with it
-        command = ["unshare", "--mount", "--pid", "--fork", "--kill-child", "--mount-proc"]
-        os.execvpe("unshare", [*command, sys.executable, *sys.argv], os.environ | {BEGUN: "yes"})
     with socket.socket() as probe:
         if not probe.connect_ex(("127.0.0.1", PORT)):
             print(f"check_docker.py: port {PORT} is in use; stop the program that uses it", file=sys.stderr)
             return 2
-    with tempfile.TemporaryDirectory(prefix="check-docker-", dir=args.folder) as folder:
-        try:
-            image = build(steps((ROOT / "Dockerfile").read_text(encoding="utf-8")), Path(folder), args.build_arg)
-            check(image, Path(folder) / "volume")
-        except (subprocess.CalledProcessError, ValueError, OSError) as error:
-            print(f"check_docker.py: {error}", file=sys.stderr)
-            return 1
-        finally:
-            subprocess.run(["umount", "--all-targets", "--recursive", "--lazy", folder], capture_output=True)
+    if FOLDER not in os.environ:
+        with tempfile.TemporaryDirectory(prefix="check-docker-", dir=args.folder) as folder:
+            # Mounts and processes end with their namespace, so nothing is mounted when the folder is removed.
+            command = ["unshare", "--mount", "--pid", "--fork", "--kill-child", "--mount-proc"]
+            program = [sys.executable, *sys.argv]
+            return subprocess.run([*command, *program], env=os.environ | {FOLDER: folder}).returncode
+    folder = Path(os.environ[FOLDER])
+    try:
+        image = build(steps((ROOT / "Dockerfile").read_text(encoding="utf-8")), folder, args.build_arg)
+        check(image, folder / "volume")
+    except (subprocess.CalledProcessError, ValueError, OSError) as error:
+        print(f"check_docker.py: {error}", file=sys.stderr)
+        return 1
     return 0
 
 
