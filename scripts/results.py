@@ -267,12 +267,14 @@ def environments(grid: Record) -> list[Record]:
 
 
 def command_of(grid: Record) -> str:
-    """Return the command that makes a grid, with the commit that has its file if this one has not."""
+    """Return the command that makes a grid, with the checkout of a commit that has its file if this one has not."""
     for folder in ("grids", "paper"):
         if (ROOT / "configs" / folder / f"{grid['name']}.toml").exists():
             return f"`translate experiment configs/{folder}/{grid['name']}.toml`"
     commits = dict.fromkeys(environment["commit"][:9] for environment in environments(grid))
-    return f"`translate experiment configs/grids/{grid['name']}.toml` at {', '.join(commits) or UNKNOWN}"
+    command = f"translate experiment configs/grids/{grid['name']}.toml"
+    first = next(iter(commits), None)
+    return f"`git checkout {first} && {command}`, as the file has been removed since" if first else f"`{command}`"
 
 
 def _speed_rows() -> Iterator[Row]:

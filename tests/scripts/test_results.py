@@ -146,7 +146,8 @@ def test_a_grid_is_a_chapter_of_its_own_page(tmp_path: Path, monkeypatch: pytest
     assert [line["norm"] for line in rows(chapter.split("\n\n")[0])] == ["post", "pre"]
     assert "31.70 ± 0.20" in chapter
     assert "- Read me." in chapter
-    assert "translate experiment configs/grids/norm.toml` at 012345678" in chapter  # this folder has no such file
+    # This folder has no such file.
+    assert "`git checkout 012345678 && translate experiment configs/grids/norm.toml`" in chapter
     assert page.count("- Of all.") == 1
     assert "p valid" not in chapter
 
