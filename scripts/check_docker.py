@@ -55,11 +55,11 @@ def main() -> int:
             print(f"check_docker.py: port {PORT} is in use; stop the program that uses it", file=sys.stderr)
             return 2
     if FOLDER not in os.environ:
-        with tempfile.TemporaryDirectory(prefix="check-docker-", dir=args.folder) as folder:
+        with tempfile.TemporaryDirectory(prefix="check-docker-", dir=args.folder) as place:
             # Mounts and processes end with their namespace, so nothing is mounted when the folder is removed.
             command = ["unshare", "--mount", "--pid", "--fork", "--kill-child", "--mount-proc"]
             program = [sys.executable, *sys.argv]
-            return subprocess.run([*command, *program], env=os.environ | {FOLDER: folder}).returncode
+            return subprocess.run([*command, *program], env=os.environ | {FOLDER: place}).returncode
     folder = Path(os.environ[FOLDER])
     try:
         image = build(steps((ROOT / "Dockerfile").read_text(encoding="utf-8")), folder, args.build_arg)
