@@ -35,7 +35,7 @@ _NARROWEST = 60
 
 @dataclass(frozen=True)
 class Declared:
-    """What the type of a field does not say about an option or argument.
+    """Properties of an option or argument that the type of its field lacks.
 
     Attributes:
         names: "--beam", "-b"; empty for "--" and the name of the field.
@@ -179,8 +179,8 @@ class _Parser(argparse.ArgumentParser):
 def parse(options: type[Options], verb: str, arguments: Sequence[str]) -> Options:
     """Return the options that a user gave; UserError if they are not those of the verb.
 
-    Text that begins with a hyphen and has a space, such as "- Yes.", is not taken for an option, nor is what follows
-    "--".
+    Text that begins with a hyphen and has a space, such as "- Yes.", is not taken for an option; text after
+    "--" is not either.
     """
     parser = _Parser(prog=f"translate {verb}", add_help=False, allow_abbrev=False)
     declared = _fields(options)

@@ -1,4 +1,4 @@
-"""What `text` and `decode` have in common: reading text, choosing a model for it, writing translations and warnings.
+"""The code that `text` and `decode` share: reading text, choosing a model for it, writing translations and warnings.
 
 Text comes from the command line, files, pipes or a prompt.
 

@@ -1,4 +1,4 @@
-"""What `evaluate` and `compare` have in common: their options, the test sets, and the systems.
+"""The code that `evaluate` and `compare` share: their options, the test sets, and the systems.
 
 A system is a model, which translates the test sets, or a file with saved output.
 """

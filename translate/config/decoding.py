@@ -54,7 +54,7 @@ class DecodingConfig:
 
 @dataclass(frozen=True, kw_only=True)
 class TranslationOptions:
-    """How to translate: the options of the command line, of the Python API and of the server.
+    """Settings of a translation: the options of the command line, of the Python API and of the server.
 
     The same text, model and options give the same translation everywhere. UserError, one sentence, for values that are
     impossible alone or together.

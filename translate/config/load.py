@@ -120,7 +120,7 @@ def with_library(data: Mapping[str, Any], where: str) -> dict[str, Any]:
     """Return the section [data] with the corpora of its library in `train`, before those that it lists itself.
 
     Args:
-        data: the section, not validated; one without a library is returned as it is.
+        data: the section, not validated; one without a library is returned unchanged.
         where: the beginning of messages.
 
     Raises UserError if the library cannot be read or a weight names nothing in it.

@@ -59,7 +59,7 @@ class Span(NamedTuple):
 
 
 class Mixture(NamedTuple):
-    """How often an epoch has the pairs of each source.
+    """The number of times that an epoch has the pairs of each source.
 
     Attributes:
         spans: the sources in the order of the corpus; () is one source with weight 1.

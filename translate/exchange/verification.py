@@ -29,12 +29,12 @@ _BATCH = 20  # sentences
 # Both models differ from the exact values: the original by the measured rounding, the other one by about as much, or
 # more if its kernels add in a less favourable order. Measured largest differences are 0.03 to 2.0 times the rounding
 # (Marian and CTranslate2, kernels for AVX-512 and AVX2, 2 + 3 to 8 + 8 layers, widths of 30 and 240). A wrong weight,
-# position or constant changes values by a multiple of what is allowed then.
+# position or constant changes values by a multiple of the limit.
 _ROUNDINGS = 8
 
 
 class Exported(Protocol):
-    """A model of another toolkit, loaded by its own engine. Its token ids contain neither bos nor eos.
+    """A model of another toolkit, loaded by its own engine. Its token ids exclude bos and eos.
 
     Attributes:
         ids: its id of each of our tokens.

@@ -7,7 +7,7 @@
     restore   the originals replace the symbols, and the layout returns to its place
 
 Each stage is a function over sentences. The model is a function too, so this module knows none. Nothing edits what the
-model wrote: a check flags a translation or takes that of another search, and what is restored is the source, or a
+model wrote: a check flags a translation or takes that of another search, and the last stage restores the source, or a
 target term of the glossary, byte for byte.
 """
 
@@ -31,7 +31,7 @@ _NOTHING = re.compile(r"(?!)")
 
 @dataclass(frozen=True, kw_only=True)
 class Rules:
-    """What the stages know, and which of them are on.
+    """The settings of the stages.
 
     Attributes:
         n_symbols: number of placeholder symbols that the model knows.
@@ -232,7 +232,7 @@ def _is_endless(translation: Translation, source: str) -> bool:
 
 
 def _most_probable(text: str, forms: Sequence[str], found: Mapping[str, Translation]) -> Translation:
-    """Return the most probable translation of the forms of a sentence, of which `text` is one."""
+    """Return the most probable translation of the forms of a sentence; `text` is one of them."""
     best = max(forms, key=lambda form: found[form].confidence)
     return found[best] if best == text else found[best].flagged("capitals")
 

@@ -310,7 +310,7 @@ def _windows(texts: Iterable[str], clean: Callable[[str], str]) -> Iterator[list
     """Divide texts into windows of at most WINDOW texts and about _WINDOW_CHARACTERS characters.
 
     The first windows of an iterator are smaller. A wrong text raises its error after the window of those before it:
-    UserError for text that is not Unicode, TypeError for what is no text.
+    UserError for text that is not Unicode, TypeError for a value that is not text.
     """
     if isinstance(texts, str):
         raise TypeError("a list of texts is expected; one text is translated by calling the translator itself")
@@ -389,6 +389,6 @@ class ColumnTranslator:
 
 
 def _is_missing(value: object) -> bool:
-    """Return whether a value of a table says that there is none."""
+    """Return whether a value of a table marks a missing one."""
     pandas = sys.modules.get("pandas")  # a table with its missing values has imported it
     return value is None or (isinstance(value, float) and isnan(value)) or (pandas is not None and value is pandas.NA)

@@ -1,4 +1,4 @@
-"""Who may ask, and how often: API keys and limits of requests.
+"""Access to the server: API keys and limits of requests.
 
 Keys are stored in an SQLite file as SHA-256; `translate keys` manages them. A key has 160 random bits, so a plain hash
 is as safe as a slow one. Requests per minute are counted in another SQLite file, which worker processes share.

@@ -1,4 +1,4 @@
-"""The routes of the API, and what they share.
+"""The routes of the API, and the steps that they share.
 
 Each route reads its parameters, admits the client, and runs the work in a thread. A body is JSON or a form; an empty
 parameter is a missing one, as in LibreTranslate.

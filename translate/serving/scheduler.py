@@ -112,7 +112,7 @@ class _Call:
 
 @dataclass(frozen=True)
 class _Task:
-    """What is computed: a method of an engine and its settings; sentences of equal tasks share batches."""
+    """A computation: a method of an engine and its settings; sentences of equal tasks share batches."""
 
     method: Callable[..., list[Any]]
     settings: tuple[object, ...] = ()

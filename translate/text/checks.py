@@ -121,7 +121,7 @@ def _capitalised(text: str) -> str:
 def missing_numbers(output: str, source: str, target: str) -> list[tuple[int, int]]:
     """Return where the numbers of `source` are that its translation lacks, each with a sign such as % beside it.
 
-    A number is there if its digits are, with whatever separators, or each of its groups of digits; a date without a
+    A number is there if its digits are, with any separators, or each of its groups of digits; a date without a
     group up to twelve, which may be a month's name; an hour half a day earlier or later; "3,5 million" as 3500000; and
     a number in words, in languages known to text2num. The number 1 is not checked, as it may be an article.
 

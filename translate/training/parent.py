@@ -178,7 +178,7 @@ def recorded(began: Run, run: Run) -> Parent | None:
     """Return the parent that `began` names, or None.
 
     If it is gone or has changed, its copy in a run directory or a checkpoint of `run` replaces it. Raises UserError if
-    there is none of these.
+    neither exists.
     """
     if (record := began.recorded_parent()) is None:
         return None
