@@ -135,7 +135,7 @@ class PositionsPicture:
         figure = new_figure(7, 3)
         (axes,) = new_axes(figure)
         extent = self.encodings.abs().max().item()
-        image = heat_map(axes, self.encodings.tolist(), low=-extent, high=extent, colours="RdBu")
+        image = heat_map(axes, self.encodings.tolist(), low=-extent, high=extent)
         axes.set(title=self.title, xlabel="channel", ylabel="position")
         figure.colorbar(image)
         return figure
