@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 import pytest
 
-from tests.translate.serving.browser import chromium, contrasts, scrolls_sideways, sync_api, unnamed
+from tests.translate.browser import chromium, contrasts, scrolls_sideways, sync_api, unnamed
 from tests.translate.serving.live import Live, live
 from transformer.search.hypothesis import Hypothesis, SearchConfig
 from translate.inference.engines import Found, Sources, TorchEngine
