@@ -239,8 +239,8 @@ DECODER = (
     ("logits and softmax", "#34-embeddings-and-softmax", "transformer/model.py", _MODEL),
 )
 _DARK = "; ".join(f"--{name}: {PALETTE[name][1]}" for name in ("ink", "accent", "quiet"))
-# In a page of the site, the drawing has the page's colours; the site drops the line for dark windows, as it has a switch
-# of its own.
+# In a page of the site, the drawing has the page's colours, and the site drops the line for dark windows, as it has a
+# switch of its own.
 _STYLE = f"""
     @media (prefers-color-scheme: dark) {{ .architecture {{ {_DARK} }} }}
     .architecture text {{ font: 13px sans-serif; fill: var(--ink, {INK}); text-anchor: middle; }}

@@ -30,17 +30,20 @@ _CONTRASTS = """() => {
   const found = {};
   for (const element of document.querySelectorAll("body *")) {
     const isDrawn = element.matches("[id^=text_] > g"); // of matplotlib, which draws letters as paths
-    const hasText = element === field || isDrawn || [...element.childNodes].some((n) => n.nodeType === 3 && n.data.trim());
-    const isSeen = element.checkVisibility() && !element.disabled && !element.closest(".unseen, select, noscript, style, script");
-    if (!hasText || !isSeen) continue;
+    const isFilled = isDrawn || element.matches("svg text");
+    const hasText = element === field || isDrawn ||
+      [...element.childNodes].some((n) => n.nodeType === 3 && n.data.trim());
+    const isSeen = element.checkVisibility() && !element.disabled;
+    if (!hasText || !isSeen || element.closest(".unseen, select, noscript, style, script")) continue;
     const grounds = [];
     for (let e = element; e; e = e.parentElement) grounds.unshift(getComputedStyle(e).backgroundColor);
     const behind = element.closest("#mirror") ? field : element; // its text is that of the field above it
-    const inks = [getComputedStyle(behind)[isDrawn || element.matches("svg text") ? "fill" : "color"]];
+    const inks = [getComputedStyle(behind)[isFilled ? "fill" : "color"]];
     if (element === field) inks.push(getComputedStyle(field, "::placeholder").color);
     for (const ink of inks) {
       const [a, b] = [painted(grounds), painted([...grounds, ink])].map(luminance).sort();
-      const name = `${element.tagName} ${element.id || element.getAttribute("class") || element.parentElement.id} ${element.textContent.slice(0, 30)} ${ink}`;
+      const id = element.id || element.getAttribute("class") || element.parentElement.id;
+      const name = `${element.tagName} ${id} ${element.textContent.slice(0, 30)} ${ink}`;
       found[name] = (b + 0.05) / (a + 0.05);
     }
   }

@@ -391,8 +391,8 @@ def ngram_differences(
     """Return the n-grams of the references that mostly the first system gets right, and those of the second.
 
     They are ordered by the share of the matches that belong to the system, with one match added to each side, so that
-    five to none comes before two to none. A lead of one match is skipped, and so are n-grams with punctuation marks and a
-    part of an n-gram with the same matches.
+    five to none comes before two to none. A lead of one match is skipped, and so are a part
+    of an n-gram with the same matches, and n-grams with punctuation marks.
 
     Args:
         outputs: words of each line, by system.

@@ -98,7 +98,7 @@ def rendered(figure: "Figure", format: str) -> bytes:
 
     Args:
         figure: the drawing.
-        format: "svg", which is transparent and has the colours of the page around it, light or dark; or "png", on white.
+        format: "svg", which is transparent and has the colours of a light or dark page; or "png", on white.
     """
     from matplotlib import rc_context
     from matplotlib.text import Text
