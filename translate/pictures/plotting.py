@@ -35,10 +35,6 @@ _SETTINGS = {
     "axes.spines.right": False,
     "axes.facecolor": "none",
     "axes.edgecolor": QUIET,
-    "xtick.color": QUIET,
-    "ytick.color": QUIET,
-    "xtick.labelcolor": INK,
-    "ytick.labelcolor": INK,
 }
 
 
@@ -60,10 +56,7 @@ def new_axes(figure: "Figure", n_rows: int = 1, n_columns: int = 1) -> "list[Axe
     from matplotlib import rc_context
 
     with rc_context(_SETTINGS):
-        found: list[Axes] = list(figure.subplots(n_rows, n_columns, squeeze=False).flat)
-        for axes in found:
-            axes.tick_params(which="both", color=QUIET, labelcolor=INK)
-        return found
+        return list(figure.subplots(n_rows, n_columns, squeeze=False).flat)
 
 
 def heat_map(axes: "Axes", rows: Any, *, low: float = 0.0, high: float = 1.0) -> Any:
@@ -83,6 +76,14 @@ def heat_map(axes: "Axes", rows: Any, *, low: float = 0.0, high: float = 1.0) ->
     for spine in axes.spines.values():
         spine.set(visible=True, color=LINE)
     return axes.imshow(rows, cmap=cmap, vmin=low, vmax=high, aspect="auto", interpolation="nearest")
+
+
+def colour_bar(figure: "Figure", image: Any) -> None:
+    """Draw the scale of a heat map beside it."""
+    from matplotlib import rc_context
+
+    with rc_context(_SETTINGS):
+        figure.colorbar(image)
 
 
 def label_cells(axes: "Axes", rows: Sequence[str], columns: Sequence[str]) -> None:
@@ -107,6 +108,8 @@ def rendered(figure: "Figure", format: str) -> bytes:
     scales = [axis for axes in figure.axes for axis in (axes.xaxis, axes.yaxis) if axis.get_scale() == "log"]
     powers = {label for axis in scales for label in axis.get_ticklabels(which="both")}
     with rc_context(_SETTINGS):
+        for axes in figure.axes:
+            axes.tick_params(which="both", color=QUIET, labelcolor=INK)
         for text in figure.findobj(Text):
             text.set_parse_math(text in powers)  # "$" in a sentence begins no formula
             if text.get_color() == "black":
