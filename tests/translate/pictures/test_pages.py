@@ -186,7 +186,7 @@ def test_on_a_telephone_parts_are_folded_and_a_link_opens_its_part(browser: "syn
 
 
 def test_screenshots(request: pytest.FixtureRequest, browser: "sync_api.Browser", folder: Path) -> None:
-    """Run with `--screenshots FOLDER` to look at every page in both widths and themes."""
+    """Run with `--screenshots FOLDER` to look at every page in both widths and themes, and for docs/images."""
     place = request.config.getoption("screenshots")
     if place is None:
         pytest.skip("needs --screenshots FOLDER")
@@ -195,3 +195,6 @@ def test_screenshots(request: pytest.FixtureRequest, browser: "sync_api.Browser"
             for theme in THEMES:
                 with opened(browser, folder / f"{name}.html", width, theme) as page:
                     page.screenshot(path=place / f"{name}-{width}-{theme}.png", full_page=True)
+    with opened(browser, folder / "attention.html", 900) as page:
+        page.locator("#target > span", has_text="transl").hover()
+        page.screenshot(path=place / "attention-page.png")
