@@ -8,10 +8,12 @@ from pathlib import Path
 from typing import Literal
 
 import pytest
+import torch
 
 from tests.translate.browser import chromium, scrolls_sideways, sync_api, too_faint, unnamed
 from translate.commands.main import main
 from translate.corpus.grammar import generate
+from translate.pictures.attention import AttentionPicture, View
 
 expect = sync_api.expect
 
@@ -19,7 +21,7 @@ SENTENCE = "Kannst du mir helfen, diesen Satz zu übersetzen?"
 WIDTHS = (390, 1400)
 THEMES: tuple[Literal["light", "dark"], ...] = ("light", "dark")
 # Each page with the number of texts that it has at least when all of it is shown.
-PAGES = {"attention": 40, "chart": 15, "compare": 200, "data": 100}
+PAGES = {"attention": 40, "attention-long": 25, "chart": 15, "compare": 200, "data": 100}
 TOY = """data.source = "de"
 data.target = "en"
 data.root = "{root}"
@@ -42,6 +44,9 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     place = tmp_path_factory.mktemp("pages")
     attention = ["--model", "de-en", "--attention", SENTENCE, "--layer", "4"]
     assert main(["explain", *attention, "--out", str(place / "attention.html")]) == 0
+    queries, keys = ([f"\u2581{WORDS[i % 13]}" for i in range(n)] for n in (50, 56))
+    long = AttentionPicture(" ".join(WORDS), queries, keys, torch.rand(1, 1, 50, 56), View())
+    (place / "attention-long.html").write_text(long.page(), encoding="utf-8")
     assert main(["explain", "--schedule", "--out", str(place / "chart.html")]) == 0
     for name, n in (("train", 2000), ("valid", 20)):
         pairs = [*generate(name, n, 3), ("Der Hund und 3 Katzen.", f"The children {'sing, ' * 30}and sleep.")]
