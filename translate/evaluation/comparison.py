@@ -5,6 +5,7 @@ system gets right more often; and the sentences that change most, with the diffe
 """
 
 import re
+import unicodedata
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -184,12 +185,17 @@ class Comparison:
     losses: list[Sentence]
 
     @property
+    def n_ties(self) -> int:
+        """Lines on which both systems have the same chrF++; those with the same translation are among them."""
+        return self.n_lines - self.n_gains - self.n_losses
+
+    @property
     def verdict(self) -> str:
         """One sentence: which system is better, and whether that may be chance."""
         first, second = self.systems
         difference, p_value = second.scores.bleu.value - first.scores.bleu.value, second.scores.bleu.p_value
         if not difference:
-            return "Both systems have the same BLEU."
+            return f"{first.name} and {second.name} tie: they have the same BLEU."
         better, other = (second, first) if difference > 0 else (first, second)
         said = f"{better.name} is {abs(difference):.2f} BLEU above {other.name}"
         if p_value is not None and p_value < SIGNIFICANT:
@@ -370,8 +376,8 @@ def ngram_differences(
     """Return the n-grams of the references that mostly the first system gets right, and those of the second.
 
     They are ordered by the share of the matches that belong to the system, with one match added to each side, so that
-    five to none comes before two to none. A lead of one match is skipped, and so is a part of an n-gram with the same
-    matches.
+    five to none comes before two to none. A lead of one match is skipped, and so are a part
+    of an n-gram with the same matches, and n-grams with punctuation marks.
 
     Args:
         outputs: words of each line, by system.
@@ -428,9 +434,12 @@ def marked(first: str, second: str, reference: str) -> tuple[list[Span], list[Sp
 
 
 def _ngrams(words: Sequence[str]) -> Iterator[Ngram]:
+    """Yield the n-grams without punctuation marks."""
+    is_word = [any(not unicodedata.category(char).startswith("P") for char in word) for word in words]
     for order in range(1, MAX_ORDER + 1):
         for i in range(len(words) - order + 1):
-            yield tuple(words[i : i + order])
+            if all(is_word[i : i + order]):
+                yield tuple(words[i : i + order])
 
 
 def _common(a: Sequence[str], b: Sequence[str]) -> tuple[set[int], set[int]]:
