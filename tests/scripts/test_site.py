@@ -1,6 +1,7 @@
 """The documentation as a site: built without a warning, and read in headless Chromium."""
 
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -9,6 +10,7 @@ from typing import Literal
 
 import pytest
 
+from tests.programs import program
 from tests.translate.browser import chromium, scrolls_sideways, sync_api, too_faint
 
 pytest.importorskip("material", reason="needs the packages of `make docs`")
@@ -30,6 +32,30 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def browser() -> Iterator["sync_api.Browser"]:
     with chromium() as running:
         yield running
+
+
+def test_no_page_loads_anything_from_elsewhere(site: Path) -> None:
+    pages = list(site.rglob("*.html"))
+    assert len(pages) > 15
+    for page in pages:
+        text = page.read_text(encoding="utf-8")
+        loaded = re.findall(r"<(?:script|img|iframe)[^>]* src=\"?([^\"> ]+)|<link[^>]* href=\"?([^\"> ]+)", text)
+        assert not [url for urls in loaded for url in urls if url.startswith(("http", "//"))], page
+        local = {url.partition("#")[0] for urls in loaded for url in urls} | {
+            url.partition("#")[0] for url in re.findall(r"<(?:a|source)[^>]* (?:href|srcset)=\"?([^\"> ]+)", text)
+        }
+        if page.name != "404.html":  # whose links begin at the root of a server
+            assert not [url for url in local if url and ":" not in url and not (page.parent / url).exists()], page
+    assert (site / "results.html").exists()
+    assert (site / "files" / "scripts" / "results" / "grid-seeds.json").exists()
+    assert (site / "search" / "search_index.js").exists()  # for pages opened from disk
+
+
+def test_inline_code_breaks_only_after_marks_that_join_words() -> None:
+    html = "<p><code>tests/test_site.py: de-en --every-head __call__</code> a b_c</p><pre><code>one\n</code></pre>"
+    found = program("docs_code").on_page_content(html).split("<wbr>")
+    end = "__call__</code> a b_c</p><pre><code>one\n</code></pre>"
+    assert found == ["<p><code>tests/", "test_", "site.py: ", "de-en ", "--every-head ", end]
 
 
 @pytest.mark.parametrize("theme", THEMES)
