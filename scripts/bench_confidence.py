@@ -2,6 +2,7 @@
 """Measure how well scores of translations predict bad ones, on line-aligned development sets.
 
     python scripts/bench_confidence.py de-en --rerank en-de data/tatoeba/dev data/test/newstest2013
+    python scripts/bench_confidence.py de-en --rerank en-de --tune data/tatoeba/dev data/test/newstest2013
 
 A set is a path without ".LANGUAGE" and the suffix. For each score: Spearman's rank correlation with the sentence chrF.
 For the checks of `translate text`: how many sentences they call suspicious, and the share of those whose chrF is below
@@ -13,23 +14,44 @@ the median of the set. BLEU and chrF of the whole set. Each is measured without 
     gnmt       the same with the length penalty of the search
     reverse    mean log-probability of a token of the source given the translation: `Translation.reverse_log_prob`
     reranked   `Translation.rerank_score`
+
+With --tune, the record also has the values that a model's translation.json keeps: the weight of reranking with the best
+mean BLEU, and for both scores the greatest limit under which at least nine of ten sentences are below the median of
+their set. `scripts/ship.py` writes them.
 """
 
 import argparse
 import json
 import statistics
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import sacrebleu
 from tqdm import tqdm
 
+from translate.corpus.sources import Pair
 from translate.experiments.table import rank_correlation
 from translate.files import read_lines
 from translate.inference.translator import Translator
 from translate.text.translation import Translation
 from translate.training.run import commit
+
+WEIGHTS = (0.1, 0.25, 0.5, 1.0)  # of the reverse direction, that are tried
+BEAM = 4  # hypotheses that are reranked, unless the model's own beam is wider
+SURE = 0.9  # share of the sentences under a limit that must be below the median of their set
+LEAST = 20  # sentences under a limit; fewer say nothing
+STEP = 0.05  # between limits
+
+
+@dataclass(frozen=True)
+class Tuned:
+    """Values of translation.json: see `TranslationSpec`."""
+
+    low_confidence: float | None
+    low_rerank_score: float | None = None
+    reverse_weight: float | None = None
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -39,6 +61,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("sets", nargs="+", type=Path, help="development sets")
     parser.add_argument("--rerank", help="model of the opposite direction")
     parser.add_argument("--suffix", default=".gz", help="end of the file names (default: .gz)")
+    parser.add_argument("--tune", action="store_true", help="choose the weight of reranking and the limits")
     parser.add_argument("--lines", type=int, help="use only the first lines of each set")
     args = parser.parse_args(argv)
     translators = {"alone": Translator.load(args.model, format="lines")}
@@ -48,6 +71,10 @@ def main(argv: Sequence[str] | None = None) -> int:
         f"{path.parent.name}/{path.name}": measure(translators, path, args.suffix, args.lines)
         for path in tqdm(args.sets, unit=" sets")
     }
+    tune = {}
+    if args.tune:
+        pairs = [read_set(translators["alone"], path, args.suffix, args.lines) for path in args.sets]
+        tune = {"tuned": asdict(tuned(args.model, args.rerank, pairs))}
     record = {
         "kind": "bench_confidence",
         "commit": commit(),
@@ -55,6 +82,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         "rerank": args.rerank,
         "precision": getattr(translators["alone"].engine, "precision", None),
         "sets": sets,
+        **tune,
     }
     print(json.dumps(record))
     return 0
@@ -70,17 +98,97 @@ def measure(
         path, suffix: the names of both files without the language.
         n_lines: number of lines to use, from the first; None uses all.
     """
-    spec = translators["alone"].engine.spec
-    sources, references = (
-        list(read_lines(Path(f"{path}.{side}{suffix}")))[:n_lines] for side in (spec.source, spec.target)
-    )
+    sources, references = zip(*read_set(translators["alone"], path, suffix, n_lines), strict=True)
     return {name: measured(list(translator.passages(sources)), references) for name, translator in translators.items()}
+
+
+def read_set(translator: Translator, path: Path, suffix: str, n_lines: int | None) -> list[Pair]:
+    """Return the first pairs of a set in the languages of a translator; the arguments are those of `measure`."""
+    spec = translator.engine.spec
+    sides = (read_lines(Path(f"{path}.{side}{suffix}")) for side in (spec.source, spec.target))
+    return list(zip(*sides, strict=True))[:n_lines]
+
+
+def tuned(model: Path | str, rerank: Path | str | None, sets: Iterable[Sequence[Pair]]) -> Tuned:
+    """Return the values of a model, chosen on development sets.
+
+    Args:
+        model: name of a model, or a folder.
+        rerank: model of the opposite direction; None leaves out what needs one.
+        sets: sources and references.
+    """
+    sides = [tuple(zip(*pairs, strict=True)) for pairs in sets]
+    references = [list(reference) for _, reference in sides]
+    alone = Translator.load(model)
+    found = [list(alone.translate_lines(source)) for source, _ in sides]
+    low = limit([one.confidence for several in found for one in several], below_median(found, references))
+    if rerank is None:
+        return Tuned(low)
+    beam = max(BEAM, alone.decoding.beam_size)
+    reranking = Translator.load(model, rerank=rerank, beam_size=beam)
+    lists = [list(reranking.n_best(source, beam)) for source, _ in sides]
+    chosen = {weight: [[best_of(several, weight) for several in of_set] for of_set in lists] for weight in WEIGHTS}
+
+    def bleu(weight: float) -> float:
+        texts = [[one.text for one in of_set] for of_set in chosen[weight]]
+        return statistics.mean(
+            sacrebleu.corpus_bleu(own, [reference]).score for own, reference in zip(texts, references, strict=True)
+        )
+
+    weight = max(WEIGHTS, key=bleu)
+    scores = [rerank_score(one, weight) for of_set in chosen[weight] for one in of_set]
+    return Tuned(low, limit(scores, below_median(chosen[weight], references)), weight)
+
+
+def rerank_score(translation: Translation, weight: float) -> float:
+    """Return the score of reranking with a weight of the reverse direction; 0 for a line that was not reranked."""
+    reverse = translation.reverse_log_prob
+    return 0.0 if reverse is None else translation.confidence + weight * reverse
+
+
+def best_of(hypotheses: Sequence[Translation], weight: float) -> Translation:
+    """Return the hypothesis with the highest score of reranking; the first if there are no scores."""
+    scored = [one for one in hypotheses if one.reverse_log_prob is not None]
+    return max(scored, key=lambda one: rerank_score(one, weight)) if scored else hypotheses[0]
+
+
+def below_median(found: Sequence[Sequence[Translation]], references: Sequence[Sequence[str]]) -> list[bool]:
+    """Return for each translation of all sets whether its chrF is below the median of its set."""
+    below = []
+    for translations, own in zip(found, references, strict=True):
+        chrf = sentence_chrf([one.text for one in translations], own)
+        median = statistics.median(chrf)
+        below += [score < median for score in chrf]
+    return below
+
+
+def limit(scores: Sequence[float], below: Sequence[bool]) -> float | None:
+    """Return the greatest limit under which the share SURE of the sentences is below the median; None if there is none.
+
+    Args:
+        scores: of each sentence, at most 0.
+        below: whether the chrF of each is below the median of its set.
+    """
+    for step in range(1, round(-min(scores) / STEP) + 1):
+        least = round(-step * STEP, 2)
+        under = [is_below for score, is_below in zip(scores, below, strict=True) if score < least]
+        if len(under) < LEAST:
+            return None
+        if sum(under) >= SURE * len(under):
+            return least
+    return None
+
+
+def sentence_chrf(texts: Sequence[str], references: Sequence[str]) -> list[float]:
+    """Return the chrF of each sentence."""
+    metric = sacrebleu.CHRF()
+    return [metric.sentence_score(text, [reference]).score for text, reference in zip(texts, references, strict=True)]
 
 
 def measured(found: Sequence[Translation], references: Sequence[str]) -> dict[str, object]:
     """Return the scores of the translations, the counts and the correlations."""
     texts, metric = [one.text for one in found], sacrebleu.CHRF()
-    chrf = [metric.sentence_score(text, [reference]).score for text, reference in zip(texts, references, strict=True)]
+    chrf = sentence_chrf(texts, references)
     median = statistics.median(chrf)
     return {
         "lines": len(found),

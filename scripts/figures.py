@@ -18,7 +18,7 @@ import torch
 from transformer.loss import smoothed_nll
 from transformer.masks import causal_mask, padding_mask, window_mask
 from translate.files import read_json, write_bytes
-from translate.pictures.plotting import COLOURS, heat_map, new_axes, new_figure, rendered
+from translate.pictures.plotting import COLOURS, INK, PALETTE, QUIET, heat_map, new_axes, new_figure, rendered
 
 DOCS = Path(__file__).parents[1] / "docs"
 FOLDER = DOCS / "guide" / "figures"
@@ -238,17 +238,18 @@ DECODER = (
     _NORM,
     ("logits and softmax", "#34-embeddings-and-softmax", "transformer/model.py", _MODEL),
 )
-# Only for this drawing, which becomes part of a page of the site. The site drops the line for dark windows, as it has a
+_DARK = "; ".join(f"--{name}: {PALETTE[name][1]}" for name in ("ink", "accent", "quiet"))
+# In a page of the site, the drawing has the page's colours, and the site drops the line for dark windows, as it has a
 # switch of its own.
-_STYLE = """
-    @media (prefers-color-scheme: dark) { .architecture { color: #e6e8f0; } }
-    .architecture text { font: 13px sans-serif; fill: currentColor; text-anchor: middle; }
-    .architecture .small { font-size: 10px; }
-    .architecture rect { fill: #3366aa; fill-opacity: 0.12; stroke: #3366aa; }
-    .architecture .stack { fill: none; stroke: #888; stroke-dasharray: 5 4; }
-    .architecture > path { fill: none; stroke: #888; stroke-width: 1.5; marker-end: url(#tip); }
-    .architecture marker path { fill: #888; }
-    .architecture a:hover text, .architecture a:focus text { text-decoration: underline; }"""
+_STYLE = f"""
+    @media (prefers-color-scheme: dark) {{ .architecture {{ {_DARK} }} }}
+    .architecture text {{ font: 13px sans-serif; fill: var(--ink, {INK}); text-anchor: middle; }}
+    .architecture .small {{ font-size: 10px; }}
+    .architecture rect {{ fill: var(--accent, {COLOURS[0]}); fill-opacity: 0.12; stroke: var(--accent, {COLOURS[0]}); }}
+    .architecture .stack {{ fill: none; stroke: var(--quiet, {QUIET}); stroke-dasharray: 5 4; }}
+    .architecture > path {{ fill: none; stroke: var(--quiet, {QUIET}); stroke-width: 1.5; marker-end: url(#tip); }}
+    .architecture marker path {{ fill: var(--quiet, {QUIET}); }}
+    .architecture a:hover text, .architecture a:focus text {{ text-decoration: underline; }}"""
 
 
 def architecture() -> str:

@@ -27,11 +27,14 @@ FIGURES = DOCS / "guide" / "figures"
 # The page of the guide whose Python prints what the model `de-en` computes.
 CALCULATED = DOCS / "guide" / "6-tokens-and-vectors.md"
 SENTENCE = "Kannst du mir helfen, diesen Satz zu übersetzen?"
+_MODEL = ("--model", "de-en")
 PICTURES = {
-    "attention": ("--attention", SENTENCE),
-    "heads": ("--attention", SENTENCE, "--part", "encoder", "--every-head"),
-    "steps": ("--beam", "2", "--steps", "Guten Morgen."),
-    "temperature": ("--temperature", "Ich habe das Buch gelesen.", "--prefix", "I have"),
+    "attention": ("--attention", SENTENCE, *_MODEL),
+    "heads": ("--attention", SENTENCE, "--part", "encoder", "--every-head", *_MODEL),
+    "positions": ("--positions", *_MODEL),
+    "schedule": ("--schedule",),
+    "steps": ("--beam", "2", "--steps", "Guten Morgen.", *_MODEL),
+    "temperature": ("--temperature", "Ich habe das Buch gelesen.", "--prefix", "I have", *_MODEL),
 }
 _JQ = "jq -r '.alternatives[].text'"
 
@@ -47,7 +50,7 @@ def main() -> int:
             write_text(path, new)
             print(f"{path.relative_to(ROOT)}: read the change")
     for name, options in PICTURES.items():
-        said_by(("explain", "--model", "de-en", *options, "--out", str(FIGURES / f"{name}.svg"), "--force"))
+        said_by(("explain", *options, "--out", str(FIGURES / f"{name}.svg"), "--force"))
     return 0
 
 

@@ -26,7 +26,9 @@ from translate.training.run import Run
 
 ROOT = Path(__file__).resolve().parent.parent
 RECORDS = ROOT / "scripts" / "results"
-PAGE, GRIDS, SPEEDRUN = ROOT / "RESULTS.md", ROOT / "docs" / "grids.md", ROOT / "docs" / "speedrun.md"
+PAGE, GRIDS, SERVE, SPEEDRUN = (
+    ROOT / page for page in ("RESULTS.md", "docs/grids.md", "docs/serve.md", "docs/speedrun.md")
+)
 MODELS = ROOT / "translate" / "models"
 BEGIN, END = "<!-- made by scripts/results.py from scripts/results/ -->", "<!-- end -->"
 UNKNOWN = "unknown"
@@ -46,7 +48,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         path = RECORDS / (f"grid-{run.name}.json" if is_grid else f"{run.name}.json")
         write_json(path, read_json(run / "table.json") if is_grid else record_of(run))
         print(f"wrote {path.relative_to(ROOT)}")
-    for page, chapters in ((PAGE, results()), (GRIDS, grids()), (SPEEDRUN, speedruns())):
+    pages = {PAGE: results(), GRIDS: grids(), SERVE: sizes(), SPEEDRUN: speedruns()}
+    for page, chapters in pages.items():
         write_text(page, rebuilt(page.read_text(encoding="utf-8"), chapters))
     return 0
 
@@ -234,6 +237,28 @@ def grids() -> str:
     return "\n\n".join(["\n".join(f"- {note}" for note in shared), *chapters])
 
 
+def sizes() -> str:
+    """Return the tables of docs/serve.md: load and memory of a server, with the record of each."""
+    found = [part for record in records("sizing") for part in _sizes(record)]
+    return "\n\n".join(found) or "These commands make the tables; they have not run yet."
+
+
+def _sizes(record: Record) -> Iterator[str]:
+    yield f"{record['clients']} clients, {record['processor']}, record {link(record, '../')}:"
+    yield table(
+        {
+            "threads": str(row["threads"]),
+            "alignments": "of every sentence" if row["alignment"] else "`--no-alignment`",
+            "sentences/s": f"{row['per_second']:.0f}",
+            "median": f"{row['p50_ms']} ms",
+            "peak memory": f"{row['peak_mb']} MB",
+        }
+        for row in record["load"]
+    )
+    yield "Resident memory of one process with the default options:"
+    yield table({"step": name, "MB": str(mb)} for name, mb in record["memory"].items())
+
+
 def summary() -> str:
     """Return what a reader wants to know first: one row for each of the main results."""
     rows = [*_shipped_rows(), *_grid_rows(), *_speed_rows()]
@@ -276,12 +301,14 @@ def environments(grid: Record) -> list[Record]:
 
 
 def command_of(grid: Record) -> str:
-    """Return the command that makes a grid, with the commit that has its file if this one has not."""
+    """Return the command that makes a grid, with the checkout of a commit that has its file if this one has not."""
     for folder in ("grids", "paper"):
         if (ROOT / "configs" / folder / f"{grid['name']}.toml").exists():
             return f"`translate experiment configs/{folder}/{grid['name']}.toml`"
     commits = dict.fromkeys(environment["commit"][:9] for environment in environments(grid))
-    return f"`translate experiment configs/grids/{grid['name']}.toml` at {', '.join(commits) or UNKNOWN}"
+    command = f"translate experiment configs/grids/{grid['name']}.toml"
+    first = next(iter(commits), None)
+    return f"`git checkout {first} && {command}`, as the file has been removed since" if first else f"`{command}`"
 
 
 def _speed_rows() -> Iterator[Row]:

@@ -7,36 +7,44 @@
 
 The recipe trains in three stages. The second reads text that the other direction translated back, the third
 translations that both directions chose together, so stages of both directions take turns, in runs/DIRECTION-STAGE. Each
-step continues after an interruption and is skipped if it has ended.
+step continues after an interruption. It is skipped if it has ended and neither what it is made of nor its result has
+changed, by their SHA-256.
 
-The last run is compressed into RUN/DTYPE and scored there on the run's test sets. The card names every corpus of the
-run and of the runs before it, with its licence from configs/data/open.toml; a corpus that is not listed there is an
+The last run is compressed into RUN/DTYPE and scored there on the run's test sets. The weight of reranking and the
+limits of the flag `confidence` are chosen as bench_confidence.py --tune does, on the validation set and the test sets
+with "dev" in their name, with the last model of the other direction or that of --rerank. The card names every corpus of
+the run and of the runs before it, with its licence from configs/data/open.toml; a corpus that is not listed there is an
 error. A person writes the weaknesses of the model.
 """
 
 import argparse
 import functools
+import hashlib
 import json
 import shutil
 import sys
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 
+from bench_confidence import tuned
 from bench_practical import answers, by_topic, chrf, sentences
 from results import Record, card_before, history, lineage, machine_name, score_cells, signatures, state_of, table
 
 from translate.commands import compress, evaluate, train
 from translate.commands.compress import Compress
 from translate.commands.evaluate import Evaluate
+from translate.commands.prepare import complete
 from translate.commands.train import Train
 from translate.config.load import load, read_library
 from translate.config.schema import ExperimentConfig
+from translate.corpus.prepare import Prepared, plan
 from translate.corpus.sources import describe
-from translate.errors import UserError
-from translate.files import read_json
-from translate.models.folder import FILES, TranslationSpec
-from translate.models.registry import Weights, language_name
+from translate.errors import UserError, say
+from translate.files import read_json, sha256, write_json
+from translate.models.folder import FILES, TranslationSpec, is_complete
+from translate.models.registry import Weights, language_name, locate
+from translate.training.parent import Parent
 
 DIRECTIONS = ("de-en", "en-de")
 RUNS = Path("runs")  # the recipe names them, relative to the working directory
@@ -49,6 +57,10 @@ LICENCE = (
     "whether these extend to a model that was trained on them is not settled in law. "
     "`configs/recipes/permissive-de-en.toml` uses only CC0, CC BY and public-domain text."
 )
+ENDED = "ended.json"  # in a run: the digests of what the stage was made of, and of its model
+MADE_OF = "made-of.json"  # in a compressed model: the digest of the model that it was made of
+TUNED = "tuned.json"  # in a compressed model: what `tuned` measured, and of which models
+DEVELOPMENT_LINES = 1000  # of each development set
 SAMPLES = 20  # lines of the first test set on the card, evenly spaced, not selected
 
 
@@ -60,12 +72,16 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--dtype", choices=["int8", "bf16"], default="int8", help="default: %(default)s")
     limit = "longer sources are better translated in parts, as dev says"
     parser.add_argument("--best-source-tokens", type=int, metavar="N", help=limit)
+    parser.add_argument("--rerank", type=Path, metavar="MODEL", help="of the opposite direction, for tuning")
     parser.add_argument("--weaknesses", type=Path, help="Markdown for the card, written by a person")
     parser.add_argument("--updates", type=int, metavar="N", help="of each stage: a model that only tries the recipe")
     args = parser.parse_args(argv)
     try:
-        run = trained(args.what, args.updates) if args.what in DIRECTIONS else Path(args.what)
-        ship(run, args.to, args.dtype, args.weaknesses, args.best_source_tokens)
+        run, rerank = Path(args.what), args.rerank
+        if args.what in DIRECTIONS:
+            run = trained(args.what, args.updates)
+            rerank = rerank or opposite(args.what)
+        ship(run, args.to, args.dtype, args.weaknesses, args.best_source_tokens, rerank)
     except UserError as error:
         message = str(error)
     except OSError as error:
@@ -80,6 +96,12 @@ def stages(direction: str) -> list[str]:
     """Return the experiments that make a model, in order: those of the other direction make synthetic text for them."""
     other = "-".join(reversed(direction.split("-")))
     return [f"{direction}-1", f"{other}-1", f"{direction}-2", f"{other}-2", f"{direction}-3"]
+
+
+def opposite(direction: str) -> Path:
+    """Return the run of the last stage of the other direction that has a model."""
+    other = "-".join(reversed(direction.split("-")))
+    return next(run for stage in "321" if is_complete((run := RUNS / f"{other}-{stage}") / "model"))
 
 
 def trained(direction: str, updates: int | None) -> Path:
@@ -102,12 +124,51 @@ def trained(direction: str, updates: int | None) -> Path:
         options = Train(
             config=RECIPE / f"{stage}.toml", run=RUNS / stage, overrides=short, resume=True, from_model=parent
         )
-        train.run(options)
+        ended = RUNS / stage / ENDED
+        if ended.exists() and read_json(ended) == digests(options):
+            print(f"{RUNS / stage}: has ended", flush=True)
+        else:
+            train.run(options)
+            write_json(ended, digests(options))
     return RUNS / stage
 
 
-def ship(run: Path, to: Path, dtype: str, weaknesses: Path | None, best_source_tokens: int | None) -> None:
-    """Compress and score a run, and write the shipped model with its card.
+def digests(options: Train) -> dict[str, str | None]:
+    """Return the SHA-256 of all that a stage is made of, and of its model, which is None if a file of it is missing.
+
+    UserError if a corpus or the model that it starts from is gone.
+    """
+    assert options.config is not None
+    assert options.run is not None
+    config, parent = load(options.config, options.overrides or []), None
+    if options.from_model is not None:
+        parent = Parent.open(options.from_model, say)
+        config = parent.settings(config, lambda _: None)
+    corpus = plan(complete(config, make=False), None if parent is None else parent.record["tokenizer_sha256"])
+    settings = json.dumps(config.model_dump(mode="json"), sort_keys=True)
+    model = options.run / "model"
+    return {
+        "settings": hashlib.sha256(settings.encode()).hexdigest(),
+        "corpus": corpus["fingerprint"],
+        "parent": None if parent is None else parent.record["weights_sha256"],
+        "model": digest_of(model) if is_complete(model) else None,
+    }
+
+
+def digest_of(model: Path) -> str:
+    """Return one SHA-256 of all files of a model folder."""
+    return hashlib.sha256("".join(sha256(model / name) for name in FILES).encode()).hexdigest()
+
+
+def ship(
+    run: Path,
+    to: Path,
+    dtype: str,
+    weaknesses: Path | None,
+    best_source_tokens: int | None,
+    rerank: Path | None = None,
+) -> None:
+    """Compress, score and tune a run, and write the shipped model with its card.
 
     Args:
         run: the run folder.
@@ -115,16 +176,16 @@ def ship(run: Path, to: Path, dtype: str, weaknesses: Path | None, best_source_t
         dtype: precision of the shipped weights.
         weaknesses: Markdown for the card, or None.
         best_source_tokens: longer sources are translated in parts; None for no such limit.
+        rerank: model of the opposite direction; None does not tune reranking.
 
     Raises UserError if `to` exists, if a licence is missing or if the run is incomplete.
     """
     if to.exists():
         raise UserError(f"{to}: exists already; remove it, or name another folder")
-    small = run / dtype
-    if not small.exists():
-        compress.run(Compress(model=run, out=small, dtype=dtype))  # type: ignore[arg-type]
-    if not (small / "scores.json").exists():
+    small = compressed(run, dtype)
+    if not is_scored(small, load(run / "config.json")):
         evaluate.run(Evaluate(systems=[small], out=small, engine="auto"))
+    tune(small, run, rerank)
     known = "" if weaknesses is None else weaknesses.read_text(encoding="utf-8").strip()
     card = "\n\n".join(chapters(run, small, known)) + "\n"
     to.mkdir(parents=True)
@@ -134,6 +195,42 @@ def ship(run: Path, to: Path, dtype: str, weaknesses: Path | None, best_source_t
     replace(TranslationSpec.load(place), best_source_tokens=best_source_tokens).save(place)
     (to / "README.md").write_text(card, encoding="utf-8", newline="\n")
     print(f"wrote {to}: {sum(path.stat().st_size for path in to.iterdir()) / 1e6:.1f} MB")
+
+
+def compressed(run: Path, dtype: str) -> Path:
+    """Return the compressed model of a run; made anew if the run has another model since."""
+    small, made_of = run / dtype, {"model": digest_of(run / "model")}
+    if small.exists() and (not (small / MADE_OF).exists() or read_json(small / MADE_OF) != made_of):
+        print(f"{small}: not known to be made of the model of {run}; made anew")
+        shutil.rmtree(small)
+    if not small.exists():
+        compress.run(Compress(model=run, out=small, dtype=dtype))  # type: ignore[arg-type]
+        write_json(small / MADE_OF, made_of)
+    return small
+
+
+def is_scored(small: Path, config: ExperimentConfig) -> bool:
+    """Return whether a model has scores of its weights on every test set of the experiment."""
+    scores = read_json(small / "scores.json") if (small / "scores.json").exists() else {}
+    weights = sha256(small / "model.safetensors")
+    return all(name in scores and scores[name]["model_sha256"] == weights for name in config.data.test)
+
+
+def tune(small: Path, run: Path, rerank: Path | None) -> None:
+    """Write the limits of the flags and the weight of reranking into translation.json, unless they are there."""
+    of = {
+        "model_sha256": sha256(small / "model.safetensors"),
+        "reranker_sha256": None if rerank is None else sha256(locate(rerank, say) / "model.safetensors"),
+    }
+    if (small / TUNED).exists() and read_json(small / TUNED)["of"] == of:
+        return
+    prepared = Prepared.open(Path(read_json(run / "manifest.json")["prepared"]))
+    sets = {"valid": prepared.valid} | {name: pairs for name, pairs in prepared.test.items() if "dev" in name}
+    values = tuned(small, rerank, [pairs[:DEVELOPMENT_LINES] for pairs in sets.values()])
+    place = small / "translation.json"
+    replace(TranslationSpec.load(place), **asdict(values)).save(place)
+    write_json(small / TUNED, {"of": of, "sets": [*sets], "lines": DEVELOPMENT_LINES, **asdict(values)})
+    print(f"{small}: {', '.join(f'{name} {value}' for name, value in asdict(values).items())}")
 
 
 def chapters(run: Path, small: Path, weaknesses: str) -> Iterator[str]:

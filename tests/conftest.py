@@ -26,7 +26,7 @@ MODEL_TESTS = Path(__file__).parent / "transformer"
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    parser.addoption("--screenshots", type=Path, metavar="FOLDER", help="take the pictures of docs/serve.md")
+    parser.addoption("--screenshots", type=Path, metavar="FOLDER", help="take pictures of every page")
 
 
 @contextmanager

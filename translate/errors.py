@@ -12,6 +12,20 @@ class UserError(Exception):
     """Shown as one line on stderr without a traceback; the command exits with code 2."""
 
 
+class OptionError(UserError):
+    """An option with an impossible value; the command line names it as the user typed it.
+
+    Args:
+        name: the argument in Python, such as "beam_size".
+        rule: the rest of the sentence.
+    """
+
+    def __init__(self, name: str, value: object, rule: str) -> None:
+        super().__init__(f"{name} = {value}: {rule}")
+        flag = {"beam_size": "beam"}.get(name, name).replace("_", "-")
+        self.typed = f"--{flag} {value}: {rule}"
+
+
 class Terminated(KeyboardInterrupt):
     """SIGTERM asked the process to end; the command exits with code 143, as Ctrl-C does with 130."""
 

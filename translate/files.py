@@ -28,9 +28,7 @@ def write_text(path: Path, text: str, *, durable: bool = False) -> None:
     """Write text to a file in UTF-8; errors as for `write_bytes`.
 
     Args:
-        path: the file; its folder must exist.
         text: all of it; "\\n" stays "\\n" on every system.
-        durable: return only when the content is on the disk.
     """
     write_bytes(path, text.encode("utf-8"), durable=durable)
 
@@ -40,7 +38,6 @@ def write_bytes(path: Path, content: bytes, *, durable: bool = False) -> None:
 
     Args:
         path: the file; its folder must exist.
-        content: all of it.
         durable: return only when the content is on the disk, so that a power failure cannot undo it.
 
     Raises OSError; the file is then unchanged.
@@ -55,13 +52,7 @@ def write_bytes(path: Path, content: bytes, *, durable: bool = False) -> None:
 
 
 def write_json(path: Path, value: object, *, durable: bool = False) -> None:
-    """Write a value to a file as indented JSON; errors as for `write_bytes`.
-
-    Args:
-        path: the file; its folder must exist.
-        value: what `json` can write.
-        durable: return only when the content is on the disk.
-    """
+    """Write a value to a file as indented JSON; errors as for `write_bytes`."""
     write_text(path, json.dumps(value, indent=2, ensure_ascii=False) + "\n", durable=durable)
 
 
@@ -178,8 +169,6 @@ def decode_line(line: bytes, name: Path | str, n: int) -> str:
     """Decode a line of UTF-8.
 
     Args:
-        line: its bytes.
-        name: the file, for the message.
         n: number of the line, from 1; a byte order mark is removed from the first.
 
     Raises UserError, with file, line and byte, if it is not UTF-8; it names the format of a compressed file.

@@ -34,6 +34,15 @@ def set_up_threads() -> None:
         os.environ.setdefault("OMP_NUM_THREADS", str(n_usable))
 
 
+def set_up_torch(threads: int | None) -> None:
+    """Set the number of CPU threads, None for the default, and keep freed memory for the next tensors."""
+    import torch
+
+    if threads is not None:
+        torch.set_num_threads(threads)
+    tune_malloc()
+
+
 def n_cores() -> int:
     """Return OMP_NUM_THREADS if that is set, or the number of cores that this process may use."""
     chosen = os.environ.get("OMP_NUM_THREADS", "")
@@ -158,11 +167,7 @@ def memory_limit(process: Path = CONTROL_GROUPS[0], tree: Path = CONTROL_GROUPS[
     """Return the bytes that this process and the others of its group may use, and how many of them are free.
 
     Cached files that were not used recently count as free, since the kernel drops them first. If groups contain each
-    other, the one with the least free memory counts. None without a limit.
-
-    Args:
-        process: the file that names the groups of the process.
-        tree: where the groups are mounted, of version 1 or 2.
+    other, the one with the least free memory counts. None without a limit. The arguments are those of `cpu_limit`.
     """
     found = []
     for group in _groups("memory", process, tree):
@@ -185,11 +190,8 @@ def product_rate(
     """Measure the rate of matrix products, in FLOP/s.
 
     Args:
-        dtype: type of the matrices.
-        device: device of the matrices.
         repeats: number of products; the fastest counts, as other processes can only slow it down. On a CPU each takes
             3 * 10^9 FLOPs.
-        clock: returns seconds.
     """
     import torch
 
@@ -209,7 +211,6 @@ def bf16_pays(device: "torch.device", rates: tuple[float, float] | None = None) 
     """Return whether bf16 products are at least 1.5 times as fast as float32 products.
 
     Args:
-        device: where to multiply.
         rates: of float32 and bf16 products; None measures them, which takes less than a second.
     """
     import torch
@@ -230,6 +231,20 @@ def choose_dtype(precision: str, device: "torch.device") -> "torch.dtype":
     if precision == "bf16" or (precision == "auto" and bf16_pays(device)):
         return torch.bfloat16
     return torch.float32
+
+
+def git(*arguments: str) -> str | None:
+    """Return the output of git in the project's checkout, or None without a checkout or without git."""
+    import subprocess
+
+    root = Path(__file__).parents[1]
+    if not (root / ".git").exists():
+        return None
+    try:
+        done = subprocess.run(["git", "-C", str(root), *arguments], capture_output=True, text=True, timeout=10)
+    except (OSError, subprocess.TimeoutExpired):
+        return None
+    return done.stdout.strip() if done.returncode == 0 else None
 
 
 def _groups(controller: str, process: Path, tree: Path) -> Iterator[Path]:
@@ -255,12 +270,3 @@ def _lines(path: Path) -> list[str]:
 
 def _words(path: Path) -> list[str]:
     return [word for line in _lines(path) for word in line.split()]
-
-
-def set_up_torch(threads: int | None) -> None:
-    """Set the number of CPU threads, None for the default, and keep freed memory for the next tensors."""
-    import torch
-
-    if threads is not None:
-        torch.set_num_threads(threads)
-    tune_malloc()

@@ -14,7 +14,7 @@ The type says how a value is read: a `bool` takes no value (one that is on by de
 
 import argparse
 import difflib
-import os
+import shutil
 import textwrap
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import MISSING, dataclass, fields
@@ -35,10 +35,9 @@ _NARROWEST = 60
 
 @dataclass(frozen=True)
 class Declared:
-    """What the type of a field does not say about an option or argument.
+    """Properties of an option or argument that the type of its field lacks.
 
     Attributes:
-        help: a sentence.
         names: "--beam", "-b"; empty for "--" and the name of the field.
         metavar: the value in the help; None for an option without a value.
         group: the heading in the help; None for an argument, which has no name.
@@ -82,9 +81,7 @@ class _Field:
     """A field of a class of options.
 
     Attributes:
-        name: of the field.
         kind: its type, without None.
-        declared: the rest.
         default: MISSING if the user must give a value.
     """
 
@@ -113,12 +110,6 @@ class _Field:
     def is_on(self) -> bool:
         """True for an option without a value that is on by default."""
         return self.kind is bool and self.default is True
-
-    @property
-    def usage(self) -> str:
-        """An argument in the line of usage."""
-        shown = f"{self.declared.metavar}..." if self.is_list else str(self.declared.metavar)
-        return shown if self.default is MISSING else f"[{shown}]"
 
     def read(self, text: str) -> Any:
         """Return a value; ArgumentTypeError says what is wrong with the text."""
@@ -188,8 +179,8 @@ class _Parser(argparse.ArgumentParser):
 def parse(options: type[Options], verb: str, arguments: Sequence[str]) -> Options:
     """Return the options that a user gave; UserError if they are not those of the verb.
 
-    Text that begins with a hyphen and has a space, such as "- Yes.", is not taken for an option, nor is what follows
-    "--".
+    Text that begins with a hyphen and has a space, such as "- Yes.", is not taken for an option; text after
+    "--" is not either.
     """
     parser = _Parser(prog=f"translate {verb}", add_help=False, allow_abbrev=False)
     declared = _fields(options)
@@ -251,16 +242,14 @@ def help_text(options: type, verb: str, width: int | None = None) -> str:
     """Return the help of a verb, with its options in groups.
 
     Args:
-        options: the class.
-        verb: its name.
         width: characters of a line; None for that of the terminal.
     """
     rows: dict[str, list[tuple[str, str]]] = {"Arguments": []}
     usage = [f"Usage: translate {verb} [OPTIONS]"]
     for field in _fields(options):
         if field.declared.group is None:
-            usage.append(field.usage)
             name = f"{field.declared.metavar}{'...' * field.is_list}"
+            usage.append(name if field.default is MISSING else f"[{name}]")
         else:
             short_first = sorted(field.names, key=len)
             name = " ".join(filter(None, [", ".join(short_first), field.declared.metavar]))
@@ -279,7 +268,7 @@ def sections(usage: str, text: str, groups: Mapping[str, Sequence[tuple[str, str
         groups: rows by heading.
         width: characters of a line; None for that of the terminal.
     """
-    width = width or _terminal_width()
+    width = width or max(_NARROWEST, min(WIDEST, shutil.get_terminal_size((WIDEST, 24)).columns))
     paragraphs = [" ".join(lines.split()) for lines in text.strip().split("\n\n")]
     parts = [usage, *(textwrap.fill(lines, width, initial_indent="  ", subsequent_indent="  ") for lines in paragraphs)]
     column = max(len(name) for rows in groups.values() for name, _ in rows) + 4
@@ -290,16 +279,6 @@ def sections(usage: str, text: str, groups: Mapping[str, Sequence[tuple[str, str
         ]
         parts.append("\n".join([f"{title}:", *lines]))
     return "\n\n".join(parts) + "\n"
-
-
-def _terminal_width() -> int:
-    """COLUMNS, or the width of the terminal, within bounds."""
-    columns = os.environ.get("COLUMNS", "")
-    try:
-        width = int(columns) if columns.isdecimal() else os.get_terminal_size(1).columns
-    except OSError:  # stdout is no terminal
-        width = WIDEST
-    return max(_NARROWEST, min(WIDEST, width))
 
 
 # One text for every verb that takes a model; `translate.models.registry` documents the rules in full.

@@ -11,21 +11,13 @@ GUIDE = Path(__file__).parents[2] / "docs" / "guide"
 SHOWN = set(
     re.findall(r"\]\(figures/([\w-]+)\.svg\)", "".join(page.read_text(encoding="utf-8") for page in GUIDE.glob("*.md")))
 )
-EXPLAINED = {
-    "attention",
-    "heads",
-    "positions",
-    "schedule",
-    "steps",
-    "temperature",
-}  # drawn by `translate explain --out`
 
 
 def test_every_figure_is_shown_and_has_a_program() -> None:
     pytest.importorskip("matplotlib")
     figures = program("figures")
     files = {path.stem for path in figures.FOLDER.glob("*.svg")}
-    assert files == SHOWN == (figures.FIGURES.keys() - figures.IMAGES.keys()) | EXPLAINED
+    assert files == SHOWN == (figures.FIGURES.keys() - figures.IMAGES.keys()) | program("outputs").PICTURES.keys()
     assert all((folder / f"{name}.svg").exists() for name, folder in figures.IMAGES.items())
 
 

@@ -1,6 +1,7 @@
 """A shipped run is complete, with scores of the shipped model and the licence of every corpus."""
 
 import json
+import shutil
 from pathlib import Path
 
 import pytest
@@ -8,6 +9,7 @@ import pytest
 from tests.programs import SCRIPTS, program
 from translate.commands.main import main
 from translate.models.folder import ModelFolder
+from translate.text.translation import Translation
 
 CONFIG = """
 [data]
@@ -36,6 +38,7 @@ valid_bleu_sentences = 0
 
 
 ship = program("ship")
+confidence = program("bench_confidence")
 
 
 @pytest.fixture(scope="module")
@@ -148,10 +151,53 @@ def test_a_model_is_made_by_its_recipe_and_continued_after_an_interruption(
     assert card.count(": 3 updates, ") == 3
     assert "mono.de" in card
     assert "mono.en" in card
+    spec = ModelFolder.open(tmp_path / "models/first").spec
+    assert spec.reverse_weight in confidence.WEIGHTS
     capsys.readouterr()
+    trained, scored = [], []
+    train_run, evaluate_run = ship.train.run, ship.evaluate.run
+    monkeypatch.setattr(ship.train, "run", lambda options: trained.append(options.run.name) or train_run(options))
+    monkeypatch.setattr(ship.evaluate, "run", lambda options: scored.append(options.systems) or evaluate_run(options))
     assert ship.main([*arguments, "--to", "models/again"]) == 0
-    first, again = (tmp_path / "models" / name / "model.safetensors" for name in ("first", "again"))
-    assert first.read_bytes() == again.read_bytes()
+    assert (trained, scored) == ([], [])
+    first, again = (tmp_path / "models" / name for name in ("first", "again"))
+    for file in ship.FILES:
+        assert (first / file).read_bytes() == (again / file).read_bytes()
+    # Another model in a run, and another compressed model than that of the run, are found by their digests.
+    shutil.copyfile("runs/de-en-1/model/model.safetensors", "runs/de-en-3/model/model.safetensors")
+    assert ship.main([*arguments, "--to", "models/third"]) == 0
+    assert (trained, scored) == (["de-en-3"], [])
+    shutil.copyfile("runs/de-en-2/model/model.safetensors", "runs/de-en-3/model/model.safetensors")
+    assert ship.main(["runs/de-en-3", "--to", "models/fourth"]) == 0
+    assert len(scored) == 1
+
+
+def test_a_limit_is_the_greatest_with_few_good_translations_under_it() -> None:
+    scores = [-0.02 * n - 0.01 for n in range(100)]
+    below = [n >= 60 for n in range(100)]
+
+    def share(limit: float) -> float:
+        under = [is_below for score, is_below in zip(scores, below, strict=True) if score < limit]
+        return sum(under) / len(under)
+
+    found = confidence.limit(scores, below)
+    assert share(found) >= confidence.SURE > share(found + confidence.STEP)
+    assert confidence.limit(scores, [False] * 100) is None
+    assert confidence.limit([0.0] * 100, [True] * 100) is None
+
+
+def test_limits_that_too_few_sentences_support_are_not_set() -> None:
+    assert confidence.limit([-3.0] * 19 + [-0.01] * 50, [True] * 19 + [False] * 50) is None
+    assert confidence.limit([-3.0] * 20 + [-0.01] * 50, [True] * 20 + [False] * 50) == -0.05
+
+
+def test_the_best_hypothesis_has_both_directions_on_its_side() -> None:
+    sure = Translation("x", log_prob=-1.0, tokens=("x",), n_segments=1, reverse_log_prob=-4.0)
+    right = Translation("y", log_prob=-2.0, tokens=("y",), n_segments=1, reverse_log_prob=-1.0)
+    assert confidence.best_of([sure, right], 0.1) is sure
+    assert confidence.best_of([sure, right], 0.5) is right
+    blank = Translation("")
+    assert confidence.best_of([blank], 0.5) is blank
 
 
 def test_a_corpus_without_a_licence_does_not_ship(

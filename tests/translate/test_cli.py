@@ -115,10 +115,10 @@ def test_the_version_names_the_commit_of_a_checkout(
     """Of the program, wherever it is called; without a checkout it is the version alone."""
     git = ["git", "-c", "user.name=a", "-c", "user.email=a@example.org"]
     root = tmp_path / "checkout"
-    file = root / "translate" / "commands" / "main.py"
+    file = root / "translate" / "machine.py"
     file.parent.mkdir(parents=True)
     file.write_text("", encoding="utf-8")
-    monkeypatch.setattr("translate.commands.main.__file__", str(file))
+    monkeypatch.setattr("translate.machine.__file__", str(file))
 
     def said() -> str:
         assert main(["--version"]) == 0

@@ -8,7 +8,7 @@ from translate.commands import systems
 from translate.commands.lines import check_page
 from translate.commands.systems import METRICS, TEST_SETS, Comparing, find_sets
 from translate.errors import UserError, say
-from translate.evaluation.comparison import Comparison, compare
+from translate.evaluation.comparison import compare
 from translate.evaluation.scores import metrics
 from translate.files import read_lines, write_text
 from translate.options import FILES, OUTPUT, SYSTEM_HELP, argument, flag, option
@@ -39,8 +39,8 @@ class Compare(Comparing):
 def run(options: Compare) -> None:
     """Write the page and print its verdict; UserError for wrong input."""
     check_page(options.out, force=options.force)
-    if options.train:
-        _check_text(options.train)
+    if options.train and not any(line.strip() for line in read_lines(options.train)):
+        raise UserError(f"{options.train}: has no words to count; name the training text, or leave --train out")
     found = systems.find_systems([options.baseline, options.system])
     source, target = systems.languages(options, found)
     sets = find_sets(options, next((system.folder for system in found if system.folder), None), source, target)
@@ -68,19 +68,9 @@ def run(options: Compare) -> None:
         training_text=read_lines(options.train) if options.train else None,
         n_sentences=options.sentences,
     )
-    _write(options, comparison)
-    print(comparison.verdict)
-    say(f"wrote {options.out}")
-
-
-def _check_text(path: Path) -> None:
-    """Raise UserError before anything is translated if a file cannot be read or has no words."""
-    if not any(line.strip() for line in read_lines(path)):
-        raise UserError(f"{path}: has no words to count; name the training text, or leave --train out")
-
-
-def _write(options: Compare, comparison: Comparison) -> None:
     try:
         write_text(options.out, comparison_page(comparison))
     except OSError as error:
         raise UserError(f"{options.out}: cannot be written: {error.strerror}") from error
+    print(comparison.verdict)
+    say(f"wrote {options.out}")

@@ -4,14 +4,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
-from transformer.config import ModelConfig
 from translate.commands.prepare import complete, default_folder
 from translate.config.load import load
 from translate.config.schema import ExperimentConfig
 from translate.corpus.prepare import Manifest, corpus_settings, differing, mixture, read_manifest
 from translate.errors import UserError, say
 from translate.experiments import cost
-from translate.options import OUTPUT, Overrides, argument, flag, option
+from translate.options import MODEL, MODEL_HELP, OUTPUT, Overrides, argument, flag, option
 from translate.tables import Form, rendered
 
 TRAINING = "Training"
@@ -26,6 +25,9 @@ class Cost:
 
     config: Annotated[Path, argument("CONFIG", "Experiment file (TOML).")]
     overrides: Overrides = None
+    from_model: Annotated[
+        Path | None, option(MODEL, "MODEL", f"Use the vocabulary of this model. {MODEL_HELP}.", "--from")
+    ] = None
     tokens: Annotated[
         float | None, option(TRAINING, "N", "Training tokens per side [default: from the experiment].", min=1)
     ] = None
@@ -46,9 +48,18 @@ class Cost:
 
 def run(options: Cost) -> None:
     """Print the tables of an experiment as text or Markdown; UserError if its number of tokens is not known."""
-    config = load(options.config, options.overrides or [])
-    manifest = _manifest(config, default_folder(options.config))
-    plan = cost.Plan(_model(config), options.tokens or _tokens(config, manifest), options.length or _length(manifest))
+    config, folder = load(options.config, options.overrides or []), default_folder(options.config)
+    if options.from_model is not None:
+        from translate.training.parent import Parent
+
+        config = Parent.open(options.from_model, say).settings(config, say)
+    manifest = _manifest(config, folder)
+    n_pieces = config.tokenizer.vocab_size if manifest is None else manifest["tokenizer"]["pieces"]
+    model = config.model.architecture(n_pieces)
+    length = cost.TYPICAL_LENGTH
+    if manifest is not None:  # its mean, and the end of a sentence
+        length = round(max(manifest["counts"]["tokens_per_sentence"].values())) + 1
+    plan = cost.Plan(model, options.tokens or _tokens(config, manifest), options.length or length)
     utilisation = options.utilisation or cost.base_utilisation()
     found = cost.find_devices(options.hardware)
     sizes = f"n = {plan.length}, d = {plan.model.d_model}, k = {cost.KERNEL}, r = {plan.neighbourhood}"
@@ -81,10 +92,6 @@ def _manifest(config: ExperimentConfig, folder: Path) -> Manifest | None:
     return None if changed else manifest
 
 
-def _model(config: ExperimentConfig) -> ModelConfig:
-    return config.model.architecture(config.tokenizer.vocab_size)
-
-
 def _tokens(config: ExperimentConfig, manifest: Manifest | None) -> float:
     """Return the target tokens of the whole training: full batches, or epochs of the prepared corpus if fewer."""
     training = config.training
@@ -106,10 +113,3 @@ def _shown(config: ExperimentConfig, manifest: Manifest) -> float:
     spans, share = mixture(manifest, config.data)
     n_new = sum(span.n_pairs * span.weight for span in spans if not span.replayed)
     return n_new / (1 - share) / sum(span.n_pairs for span in spans)
-
-
-def _length(manifest: Manifest | None) -> int:
-    """Return the mean tokens of a sentence of the prepared corpus, end included, or the typical length."""
-    return (
-        cost.TYPICAL_LENGTH if manifest is None else round(max(manifest["counts"]["tokens_per_sentence"].values())) + 1
-    )

@@ -38,10 +38,7 @@ class Chapter:
     """One subject of the report.
 
     Attributes:
-        title: its heading.
-        rows: a table.
         bars: a histogram, by heading and range; shares of the largest count are drawn.
-        examples: lines of text.
         note: a sentence below.
     """
 

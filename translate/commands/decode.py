@@ -3,15 +3,15 @@
 import dataclasses
 import itertools
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
-from translate.commands.lines import Lines, Notes, Translating, check_paths, ended, find_model, open_lines, writable
+from translate.commands.lines import Lines, Notes, Translating, check_paths, find_model, open_lines, writable
 from translate.config.decoding import DecodingConfig, TranslationOptions
-from translate.errors import UserError, say
+from translate.errors import OptionError, UserError, say
 from translate.files import read_lines
 from translate.machine import set_up_torch
 from translate.models import registry
@@ -127,9 +127,12 @@ def run(options: Decode) -> None:
     check_paths(options)
     lines = open_lines(options)
     decoder = _Decoder(options)
+    windows = _windows(lines, options)
     notes, n = Notes({"split"}), 0
     with writable(options.output) as file:
-        for window, beginnings in _with_prefixes(_windows(lines), options):
+        for window, beginnings in windows:
+            if n == 0 and not options.as_json:
+                file.write(lines.mark)
             for n, (best, text) in enumerate(decoder.decode(window, beginnings), start=n + 1):  # noqa: B020
                 notes.add(best, n)
                 file.write(text + "\n")
@@ -151,6 +154,7 @@ class _Decoder:
         from translate.inference.translator import Translator
         from translate.machine import choose_device
 
+        self._n = options.mbr or max(1, options.n_best)
         paths = [folder, *(registry.locate(Path(name), say) for name in options.ensemble or ())]
         members = [ModelFolder.open(path, choose_device()) for path in paths]
         if options.paper:
@@ -158,13 +162,13 @@ class _Decoder:
             members[0] = dataclasses.replace(members[0], spec=spec)
         engines = [TorchEngine(member, options.precision) for member in members]
         decoding = TranslationOptions(
-            beam_size=options.beam,
+            beam_size=self._n if options.draws else options.beam,
             alpha=options.alpha,
             length_penalty=options.length_penalty,
-            n_best=1 if options.draws else max(1, options.n_best),
         )
         self._open = partial(Translator, options=decoding)
         self._beam_search = self._open(engines[0])
+        self._beam_search.n_best((), self._n)  # refuses more than the beam has before anything is translated
         rules = SearchRules(
             sampling=_sampling(options) if options.draws else None,
             seed=options.seed,
@@ -209,10 +213,9 @@ class _Decoder:
         """The translations of each line, best first, or its samples."""
         from translate.inference.research import translate_from
 
-        n = self._options.mbr or max(1, self._options.n_best)
         if self._has_rules or any(prefixes):
-            return translate_from(self._engine, lines, prefixes, n_best=n, new_translator=self._open)
-        return list(self._beam_search.n_best(lines, n))
+            return translate_from(self._engine, lines, prefixes, n_best=self._n, new_translator=self._open)
+        return list(self._beam_search.n_best(lines, self._n))
 
     def _records(
         self, lines: Sequence[str], prefixes: Sequence[Ids], found: Sequence[Sequence["Translation"]]
@@ -251,39 +254,44 @@ def _sampling(options: Decode) -> "Sampling":
     try:
         return Sampling(temperature=options.temperature, top_k=options.top_k, top_p=options.top_p)
     except ValueError as error:
-        raise UserError(f"--{str(error).replace('top_', 'top-')}") from error
+        name, _, rest = str(error).partition(" = ")
+        value, _, rule = rest.partition(": ")
+        raise OptionError(name, value, rule) from error
 
 
-def _windows(lines: Lines) -> Iterator[list[str]]:
-    """Group lines, without their ends; a window ends early if the next line would have to be waited for."""
-    window: list[str] = []
+def _windows(lines: Lines, options: Decode) -> Iterator[tuple[list[str], list[str]]]:
+    """Return the sources of each window, and the beginnings of their translations.
+
+    UserError if --prefixes has another number of lines than the input, which is then read completely.
+    """
+    sources: Iterable[str] = (line.removesuffix("\n") for line in lines)
+    if options.prefix_column:
+        columns = (_columns(line, n) for n, line in enumerate(sources, start=1))
+        return _grouped(columns, lines.at_hand)
+    if options.prefixes is None:
+        return _grouped(((source, options.prefix or "") for source in sources), lines.at_hand)
+    sources, prefixes = list(sources), list(read_lines(options.prefixes))
+    if len(prefixes) != len(sources):
+        few = "fewer" if len(prefixes) < len(sources) else "more"
+        raise UserError(
+            f"{options.prefixes}: has {few} lines than the input, {len(prefixes):,} and not {len(sources):,}; it needs "
+            "one for each line"
+        )
+    return _grouped(zip(sources, prefixes, strict=True), lambda: True)
+
+
+def _grouped(pairs: Iterable[tuple[str, str]], at_hand: Callable[[], bool]) -> Iterator[tuple[list[str], list[str]]]:
+    """Group pairs into windows; one ends early if the next line would have to be waited for."""
+    window: list[tuple[str, str]] = []
     sizes = itertools.chain(_WINDOWS, itertools.repeat(_WINDOWS[-1]))
     size = next(sizes)
-    for line in ended(lines):
-        window.append(line.removesuffix("\n"))
-        if len(window) == size or not lines.at_hand():
-            yield window
+    for pair in pairs:
+        window.append(pair)
+        if len(window) == size or not at_hand():
+            yield [source for source, _ in window], [prefix for _, prefix in window]
             window, size = [], next(sizes)
     if window:
-        yield window
-
-
-def _with_prefixes(windows: Iterator[list[str]], options: Decode) -> Iterator[tuple[list[str], list[str]]]:
-    """The sources of each window, and the beginnings of their translations."""
-    if options.prefix_column:
-        n_lines = itertools.count(1)
-        for window in windows:
-            pairs = [_columns(line, next(n_lines)) for line in window]
-            yield [source for source, _ in pairs], [prefix for _, prefix in pairs]
-        return
-    prefixes = read_lines(options.prefixes) if options.prefixes else itertools.repeat(options.prefix or "")
-    for window in windows:
-        beginnings = list(itertools.islice(prefixes, len(window)))
-        if len(beginnings) < len(window):
-            raise UserError(f"{options.prefixes}: has fewer lines than the input; it needs one for each line")
-        yield window, beginnings
-    if options.prefixes and next(prefixes, None) is not None:
-        raise UserError(f"{options.prefixes}: has more lines than the input; it needs one for each line")
+        yield [source for source, _ in window], [prefix for _, prefix in window]
 
 
 def _columns(line: str, n: int) -> tuple[str, str]:

@@ -84,7 +84,7 @@ def _extras() -> dict[str, object]:
 def _machine() -> dict[str, object]:
     import torch
 
-    from translate.machine import choose_device, memory, usable_cores
+    from translate.machine import allocator, better_allocator, choose_device, memory, usable_cores
 
     device = choose_device()
     total, free = memory()
@@ -98,18 +98,9 @@ def _machine() -> dict[str, object]:
         facts |= {"memory_gib": round(total / 2**30, 1), "memory_free_gib": round(free / 2**30, 1)}
     if device.type == "cuda":
         facts["device_memory_gib"] = round(torch.cuda.get_device_properties(device).total_memory / 2**30, 1)
-    return facts | {"allocator": _allocator()}
-
-
-def _allocator() -> str:
-    """The memory allocator, and a faster one for training on a CPU if there is one."""
-    from translate.machine import allocator, better_allocator
-
-    if (name := allocator()) is not None:
-        return name
     library = better_allocator()
     faster = f"LD_PRELOAD={library}" if library else "tcmalloc or jemalloc"
-    return f"the C library's; training on a CPU is faster with {faster}"
+    return facts | {"allocator": allocator() or f"the C library's; training on a CPU is faster with {faster}"}
 
 
 def _precision() -> dict[str, object]:

@@ -1,25 +1,32 @@
-"""`translate evaluate`: translate test sets, or read saved outputs, and score them."""
+"""`translate evaluate`: translate test sets, or read saved outputs, and score them.
 
+It leaves hypotheses/NAME.txt and scores.json in the run, or in the folder of --out.
+"""
+
+import hashlib
 import json
 import re
+import tempfile
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
-from translate.commands import score_files, systems
-from translate.commands.systems import METRICS, Comparing, System, TestSets, find_sets
+from translate.commands import systems
+from translate.commands.systems import METRICS, Comparing, System, TestSets, file_name, find_sets, run_of
 from translate.corpus.sources import Pair
 from translate.errors import UserError, optional_package, say
-from translate.evaluation import report
 from translate.evaluation.other_metrics import comet, paper_bleu, program
-from translate.evaluation.report import Result
-from translate.evaluation.scores import metrics, paired_scores, score
+from translate.evaluation.scores import TESTS, Score, Scores, Test, metrics, paired_scores, score
+from translate.files import locked, read_json, write_json, write_text
+from translate.models import registry
 from translate.options import OUTPUT, SYSTEM_HELP, WITHOUT_MODEL, argument, flag, option
 from translate.tables import Form, rendered
 
 FORMS: dict[str, Form] = {"text": "simple", "markdown": "github", "latex": "latex_booktabs"}
+
+SAMPLE = 3  # lines of each set that scores.json shows
 
 Hypotheses = list[list[str]]  # of each system on one test set
 
@@ -50,6 +57,35 @@ class Evaluate(Comparing):
     out: Annotated[Path | None, option(OUTPUT, "FOLDER", "Folder for the results [default: the run].")] = None
 
 
+@dataclass(frozen=True)
+class Result:
+    """One system on one test set.
+
+    Attributes:
+        test_set, system: their names.
+        scores: by sacreBLEU.
+        others: scores by other metrics, by their names.
+        seconds: time of the search; None for saved output.
+    """
+
+    test_set: str
+    system: str
+    scores: Scores
+    others: dict[str, Score]
+    seconds: float | None
+
+    def by_name(self) -> dict[str, Score]:
+        """Return all scores by the names of their metrics."""
+        return self.scores.by_name() | self.others
+
+    def as_dict(self) -> dict[str, object]:
+        """Return plain data for JSON."""
+        names = {"set": self.test_set, "system": self.system}
+        others = {name.lower(): score.as_dict() for name, score in self.others.items()}
+        seconds = {} if self.seconds is None else {"seconds": round(self.seconds, 2)}
+        return names | self.scores.as_dict() | others | seconds
+
+
 def run(options: Evaluate) -> None:
     """Print BLEU, chrF++ and TER with their signatures; write scores.json and hypotheses/NAME.txt for models.
 
@@ -65,7 +101,7 @@ def run(options: Evaluate) -> None:
     for place, several in Counter(filter(None, places)).items():
         if several > 1:
             raise UserError(f"{several} systems would write their results to {place}; give their folders other names")
-        score_files.begin(place, sets)
+        _begin(place, sets)
     by_system = [
         _evaluated(options, system, sets, target or "", place) for system, place in zip(found, places, strict=True)
     ]
@@ -103,7 +139,7 @@ def _place(options: Evaluate, system: System, *, several: bool) -> Path | None:
         return None
     if options.out:
         return options.out / re.sub(r"[^\w.-]+", "-", system.name).strip("-") if several else options.out
-    return score_files.default_place(system.named, system.folder)
+    return _default_place(system.named, system.folder)
 
 
 def _evaluated(
@@ -115,7 +151,7 @@ def _evaluated(
     for name, pairs in sets.items():
         output, references = opened.output(name, pairs), [reference for _, reference in pairs]
         if out is not None:
-            score_files.write_hypotheses(out, name, output.hypotheses)
+            _write_hypotheses(out, name, output.hypotheses)
         systems.warn(system, output, pairs, ignore_case=options.ignore_case)
         scores = score(
             output.hypotheses,
@@ -126,11 +162,11 @@ def _evaluated(
         )
         result = Result(name, system.name, scores, {}, output.seconds)
         if out is not None:
-            score_files.write_record(out, result, opened.origin, pairs, output.hypotheses)
+            write_record(out, result, opened.origin, pairs, output.hypotheses)
         found.append((result, output.hypotheses))
     if out is not None:
         say(f"wrote {out / 'scores.json'} and {out / 'hypotheses'}")
-        score_files.refresh_card(out)
+        _refresh_card(out)
     return found
 
 
@@ -162,11 +198,168 @@ def _completed(
 
 def _print(options: Evaluate, results: Sequence[Result]) -> None:
     """Print the report in the format that the user asks for."""
-    notes = report.notes(results, options.paired)
+    notes = _notes(results, options.paired)
     if options.format == "json":
         values = {"results": [result.as_dict() for result in results], "notes": notes}
         print(json.dumps(values, indent=2, ensure_ascii=False))
         return
-    print(rendered(report.rows(results), FORMS[options.format]))
+    print(rendered(_rows(results), FORMS[options.format]))
     begin = {"text": "", "markdown": "- ", "latex": "% "}[options.format]
     print("\n" * (options.format == "markdown") + "\n".join(begin + note for note in notes))
+
+
+def _rows(results: Sequence[Result]) -> list[dict[str, str]]:
+    """Return a row for each result, with the same columns in each; cells without a value are empty."""
+    several = len({result.system for result in results}) > 1
+    table = []
+    for result in results:
+        row = {
+            "set": result.test_set,
+            "system": result.system if several else "",
+            "lines": f"{result.scores.n_lines:,}",
+        }
+        for name, one in result.by_name().items():
+            row[name] = _cell(name, one)
+            row[f"p {name}"] = "" if one.p_value is None else f"{one.p_value:.4f}"
+        table.append(row | {"seconds": "" if result.seconds is None else f"{result.seconds:.1f}"})
+    return table
+
+
+def _notes(results: Sequence[Result], test: Test | None) -> list[str]:
+    """Return sentences on how to read the table, and the signature of each metric once."""
+    said = []
+    scores = [pair for result in results for pair in result.by_name().items()]
+    if any(one.interval is not None for _, one in scores):
+        said.append("(mean ± interval): mean of the bootstrap resamples, half the width of the 95 % interval.")
+    if test:
+        said.append(f"p: {TESTS[test]} against {results[0].system}; equal scores have p = 1.")
+    return [*said, *dict.fromkeys(f"{name}  {one.signature}" for name, one in scores)]
+
+
+def _cell(name: str, score: Score) -> str:
+    value = f"{score.value:.4f}" if name == "COMET" else f"{score.value:.2f}"
+    return value if score.interval is None else f"{value} ({score.mean:.2f} ± {score.interval:.2f})"
+
+
+# Files
+
+
+def _default_place(model: Path | None, folder: Path) -> Path | None:
+    """Return the run whose model is evaluated; None for a model outside a run, or if a checkpoint is named."""
+    run, named = run_of(folder), folder if model is None else registry.find_folder(model, lambda _: None)
+    return run if run in (folder.resolve().parent, named.resolve()) else None
+
+
+def _begin(out: Path, sets: TestSets) -> None:
+    """Make the output folder, and warn if scores of another text will be replaced.
+
+    Raises UserError if the folder cannot be written to.
+    """
+    try:
+        (out / "hypotheses").mkdir(parents=True, exist_ok=True)
+        for place in (out, out / "hypotheses"):
+            tempfile.TemporaryFile(dir=place).close()
+        present = _read_scores(out)
+    except OSError as error:
+        raise _unwritable(out, error) from error
+    for name, pairs in sets.items():
+        digest, record = _text_sha256(pairs), present.get(name)
+        if isinstance(record, dict) and record.get("text_sha256", digest) != digest:
+            say(f"warning: {out / 'scores.json'} has scores of another text called {name!r}, which will be replaced")
+
+
+def _write_hypotheses(out: Path, name: str, hypotheses: Sequence[str]) -> None:
+    """Write the translations of a set; UserError if the folder cannot be written to."""
+    try:
+        write_text(out / "hypotheses" / file_name(name), "".join(f"{text}\n" for text in hypotheses))
+    except OSError as error:
+        raise _unwritable(out, error) from error
+
+
+def write_record(
+    out: Path, result: Result, origin: Mapping[str, object], pairs: Sequence[Pair], hypotheses: Sequence[str]
+) -> None:
+    """Add the scores of a set to scores.json; those of other sets stay.
+
+    Args:
+        origin: the model and its search.
+        pairs: sources and references of the set; their digest and a sample are kept.
+
+    Raises UserError if the file cannot be written or is damaged.
+    """
+    values = {
+        **result.scores.as_dict(),
+        "seconds": round(result.seconds or 0, 2),
+        "text_sha256": _text_sha256(pairs),
+        **origin,
+        "sample": _sample(pairs, hypotheses),
+    }
+    try:
+        # Another evaluation may write at the same time. The folder `out` itself is locked while its run trains.
+        with locked(out / "hypotheses", lambda: None):
+            present = _read_scores(out)
+            write_json(out / "scores.json", present | {result.test_set: values})
+    except OSError as error:
+        raise _unwritable(out, error) from error
+    before = present.get(result.test_set)
+    if isinstance(before, dict) and (other := _differences(before, values)):
+        what = " and ".join(other)
+        say(f"warning: {out / 'scores.json'} had scores of {what} on {result.test_set!r}, which were replaced")
+
+
+def _differences(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
+    """Return what earlier scores of a set were made with that the new ones were not."""
+    origins = {"model_sha256": "other weights", "decoding": "another search", "engine": "another engine"}
+    found = [what for key, what in origins.items() if before.get(key, now[key]) != now[key]]
+    if before.get("precision") != now.get("precision"):
+        found.append("another precision")
+    if before.get("reranker_sha256") != now.get("reranker_sha256"):
+        found.append("another reranker")
+    if any(_metric(before.get(name)) not in ("", _metric(part)) for name, part in now.items()):
+        found.append("other metrics")
+    return found
+
+
+def _metric(part: object) -> str:
+    """Return the signature of a score without what resampling adds to it; "" for anything else."""
+    signature = str(part.get("signature", "")) if isinstance(part, dict) else ""
+    return "|".join(field for field in signature.split("|") if not field.startswith(("bs:", "seed:")))
+
+
+def _refresh_card(out: Path) -> None:
+    """Add the scores to the card of the run, if `out` is a run; warn if that fails."""
+    from translate.training import card
+    from translate.training.run import Run
+
+    if not Run(out).metrics.exists():
+        return
+    try:
+        card.write(Run(out))
+    except UserError as error:
+        say(f"warning: {error}")
+
+
+def _read_scores(out: Path) -> dict[str, Any]:
+    path = out / "scores.json"
+    try:
+        return read_json(path) if path.exists() else {}
+    except ValueError as error:
+        raise UserError(f"{path}: damaged: {error}; remove or restore it") from error
+
+
+def _unwritable(out: Path, error: OSError) -> UserError:
+    return UserError(f"{error.filename or out}: cannot be written: {error.strerror}; name a folder with --out")
+
+
+def _sample(pairs: Sequence[Pair], hypotheses: Sequence[str]) -> list[dict[str, object]]:
+    """SAMPLE evenly spaced lines, so that they are not hand-picked."""
+    n = len(pairs)
+    lines = sorted({(2 * i + 1) * n // (2 * SAMPLE) for i in range(SAMPLE)})
+    return [
+        {"line": i + 1, "source": pairs[i][0], "reference": pairs[i][1], "translation": hypotheses[i]} for i in lines
+    ]
+
+
+def _text_sha256(pairs: Sequence[Pair]) -> str:
+    """Digest of a set, which distinguishes it from others of the same name."""
+    return hashlib.sha256(json.dumps(pairs).encode()).hexdigest()

@@ -1,4 +1,4 @@
-"""What `text` and `decode` have in common: reading text, choosing a model for it, writing translations and warnings.
+"""The code that `text` and `decode` share: reading text, choosing a model for it, writing translations and warnings.
 
 Text comes from the command line, files, pipes or a prompt.
 
@@ -323,7 +323,6 @@ class GrowingFile(Output):
     """A file to which complete windows are appended.
 
     Args:
-        place: the file.
         settings: everything that determines the text, as plain data; a file with other settings is not continued.
         force: start from the beginning and discard existing content.
 
@@ -434,19 +433,16 @@ def _moved_when_complete(file: TextIO, partial: Path, place: Path) -> Iterator[T
         partial.replace(place)
         place.with_name(f".{place.name}.resume").unlink(missing_ok=True)  # of a file that was here before
     except BaseException:
-        if partial.stat().st_size:
-            say(f"{partial} holds the translation up to the failure")
-        else:
-            partial.unlink()
+        with contextlib.suppress(OSError):  # it may be gone; the failure itself is what the user must see
+            if partial.stat().st_size:
+                say(f"{partial} holds the translation up to the failure")
+            else:
+                partial.unlink()
         raise
 
 
 class Notes:
-    """Flagged lines, collected and reported as one warning per flag.
-
-    Args:
-        flags: the flags to report.
-    """
+    """Flagged lines, collected and reported as one warning per flag."""
 
     def __init__(self, flags: Collection[str] = tuple(WARNINGS)) -> None:
         self._flags = frozenset(flags)
@@ -476,7 +472,6 @@ def find_model(options: Translating, *, exported: bool = False, layout: str = "l
     The text is read only to guess its language.
 
     Args:
-        options: the options of the verb.
         exported: whether a CTranslate2 folder is accepted.
         layout: format of the text; the guess uses only the parts that are translated.
         column: of a "tsv" file.

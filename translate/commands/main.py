@@ -12,12 +12,11 @@ import threading
 from collections.abc import Sequence
 from importlib import import_module
 from io import TextIOWrapper
-from pathlib import Path
 from typing import Any, NoReturn
 
 from transformer.config import ConfigError
-from translate.errors import Terminated, UserError, say
-from translate.machine import set_up_threads
+from translate.errors import OptionError, Terminated, UserError, say
+from translate.machine import git, set_up_threads
 from translate.options import HELP, UnknownOptionError, help_text, names_of, parse, sections
 
 EXIT_MISTAKE = 2
@@ -189,23 +188,12 @@ def program_help(width: int | None = None) -> str:
 
 def _version() -> str:
     """The version, and the commit if the program runs from a checkout."""
-    import subprocess
-
     from translate import __version__
 
-    root = Path(__file__).parents[2]
-    if not (root / ".git").exists():
+    if (commit := git("rev-parse", "--short=12", "HEAD")) is None:
         return __version__
-    git = ["git", "-C", str(root)]
-    try:
-        commit = subprocess.run([*git, "rev-parse", "--short=12", "HEAD"], capture_output=True, text=True, timeout=10)
-        status = [*git, "status", "--porcelain", "--untracked-files=no"]
-        changes = subprocess.run(status, capture_output=True, text=True, timeout=10)
-    except (OSError, subprocess.TimeoutExpired):  # without git
-        return __version__
-    if commit.returncode:
-        return __version__
-    return f"{__version__} (commit {commit.stdout.strip()}{' with changes' if changes.stdout else ''})"
+    changes = git("status", "--porcelain", "--untracked-files=no")
+    return f"{__version__} (commit {commit}{' with changes' if changes else ''})"
 
 
 def _without_debug(arguments: Sequence[str]) -> tuple[list[str], bool]:
@@ -226,6 +214,8 @@ def _mistakes() -> tuple[type[Exception], ...]:
 
 def _sentence(error: Exception) -> str:
     """The message for the user, as one sentence."""
+    if isinstance(error, OptionError):
+        return error.typed
     if isinstance(error, OSError) and error.strerror:
         place = f"{error.filename}: " if error.filename else ""
         remedy = f"; {_REMEDIES[error.errno]}" if error.errno in _REMEDIES else ""

@@ -26,11 +26,7 @@ class Listed:
 
     Attributes:
         name: the name that --model accepts.
-        source, target: language codes.
-        parameters: number of parameters of the network.
         precision: of the stored weights: "fp32", "bf16" or "int8".
-        bytes: size of the model folder.
-        path: the model folder.
         about: the first line of its card; "" if it has none.
     """
 
@@ -52,7 +48,12 @@ def run(options: Models) -> None:
     if options.model is not None:
         _show(options.model, options.as_json)
         return
-    found = _all()
+    found = []
+    for name, folder in registry.named_models():
+        try:
+            found.append(_read(name, folder))
+        except UserError as error:
+            say(f"warning: {error}")
     if options.as_json:
         print(json.dumps([asdict(model) for model in found], indent=2, ensure_ascii=False))
     elif found:
@@ -71,16 +72,6 @@ def _show(name: Path, as_json: bool) -> None:
         raise UserError(f"{folder}: has no card; write one into {registry.CARDS[0]}")
     else:
         print(text, end="" if text.endswith("\n") else "\n")
-
-
-def _all() -> list[Listed]:
-    found = []
-    for name, folder in registry.named_models():
-        try:
-            found.append(_read(name, folder))
-        except UserError as error:
-            say(f"warning: {error}")
-    return found
 
 
 def _read(name: str, folder: Path) -> Listed:

@@ -1,4 +1,4 @@
-"""What `evaluate` and `compare` have in common: their options, the test sets, and the systems.
+"""The code that `evaluate` and `compare` share: their options, the test sets, and the systems.
 
 A system is a model, which translates the test sets, or a file with saved output.
 """
@@ -77,7 +77,6 @@ class Output:
     """Translations of one test set.
 
     Attributes:
-        hypotheses: one for each line.
         seconds: time of the search; None for saved output.
     """
 
@@ -150,7 +149,6 @@ def check_saved(system: System, sets: TestSets, *, ignore_case: bool) -> None:
     """Raise UserError if a saved output cannot be scored on these test sets.
 
     Args:
-        system: a file.
         sets: there must be one, with as many lines.
         ignore_case: allow output without capitals.
     """
@@ -166,8 +164,6 @@ def warn(system: System, output: Output, pairs: Sequence[Pair], *, ignore_case: 
 
     Args:
         system: a file has been checked before.
-        output: its translations.
-        pairs: sources and references.
         ignore_case: allow output without capitals.
     """
     if system.folder is None:
@@ -241,7 +237,6 @@ def find_sets(options: Comparing, model: Path | None, source: str | None, target
     """Return the test sets by name.
 
     Args:
-        options: of the verb.
         model: the folder whose run provides the test sets if the user names none; None if no model is involved, so
             that references need no sources.
         source, target: language codes; None if unknown.
@@ -287,16 +282,12 @@ def _named_files(options: Comparing, *, needs_source: bool) -> list[tuple[str, l
         return []
     if reference is None or (source is None and needs_source):
         raise UserError("--source and --reference belong together; give both")
-    name = _stem(source or reference)
+    file = source or reference
+    name = (file.with_suffix("") if file.suffix.lower() in OPENERS else file).stem
     if source is None:
         return [(name, [("", line) for line in read_lines(reference)])]
     pair: Source = TextSource(source=str(source), target=str(reference))
     return [(name, list(read_pairs(pair, Path())))]
-
-
-def _stem(path: Path) -> str:
-    plain = path.with_suffix("") if path.suffix.lower() in OPENERS else path
-    return plain.stem
 
 
 def _sets_of_run(folder: Path, *, valid: bool) -> TestSets:

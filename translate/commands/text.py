@@ -36,7 +36,6 @@ from translate.text.sentences import Piece
 
 if TYPE_CHECKING:
     from translate.inference.translator import Translator
-    from translate.text.translation import Translation
 
 LINE_FORMATS = ("text", "lines")  # line n of the output is the translation of line n
 
@@ -100,8 +99,10 @@ def run(options: Text) -> None:
     else:
         with writable(options.output) as file:
             n_lines = _translate(translator, lines, Output(file), options)
-    if options.input is not None:
-        _say_speed(n_lines, time.perf_counter() - start)
+    if options.input is not None and n_lines:
+        seconds = time.perf_counter() - start
+        lines_said = "1 line" if n_lines == 1 else f"{n_lines:,} lines"
+        say(f"{lines_said} in {seconds:,.1f} s, {n_lines / seconds:,.0f} lines/s")
 
 
 def _check_column(options: Text) -> None:
@@ -111,11 +112,6 @@ def _check_column(options: Text) -> None:
     with options.input.open("rb") as file:
         if options.input.stat().st_size and all(line.count(b"\t") < options.column - 1 for line in file):
             raise UserError(f"{options.input}: no line has a column {options.column}; choose another one with --column")
-
-
-def _say_speed(n_lines: int, seconds: float) -> None:
-    lines = "1 line" if n_lines == 1 else f"{n_lines:,} lines"
-    say(f"{lines} in {seconds:,.1f} s, {n_lines / seconds:,.0f} lines/s")
 
 
 def open_translator(options: Text) -> "Translator":
@@ -153,19 +149,21 @@ def for_translation(options: Text) -> TranslationOptions:
 def _translate(
     translator: "Translator", lines: Lines, out: Output, options: Text, *, shows_progress: bool = True
 ) -> int:
-    """Write the translation of every line, window by window, and return the number of lines."""
+    """Write the translation of every line, window by window; return the number of lines that were translated now."""
     notes = Notes()
-    n_bytes, n_lines = 0, 0
+    n_bytes, n_lines, n_new = 0, 0, 0
     total = options.input.stat().st_size if options.input else None
     with _progress(total if shows_progress else None) as advance:
         for n_windows, window in enumerate(windows(_pieces(lines, options), lines.at_hand), start=1):
+            n_window = sum(piece.text.count("\n") for piece in window)
             if out.wants(n_windows):
+                n_new += n_window
                 if n_windows == 1 and not options.as_json:
                     out.write(lines.mark)
                 for text in _translated(translator, window, options, notes, n_lines + 1):
                     out.write(text)
                 out.end_window()
-            n_lines += sum(piece.text.count("\n") for piece in window)
+            n_lines += n_window
             if isinstance(lines, TypedLines):
                 notes.tell()
             if isinstance(lines, ArrivingLines):
@@ -174,7 +172,7 @@ def _translate(
             if n_windows % _WINDOWS_TO_RELEASE == 0:
                 release_memory()
     notes.tell()
-    return n_lines
+    return n_new
 
 
 @contextmanager
@@ -200,7 +198,6 @@ def windows(pieces: Iterable[Piece], at_hand: Callable[[], bool]) -> Iterator[li
     """Group pieces into windows of bounded size.
 
     Args:
-        pieces: the pieces of a text.
         at_hand: whether the next line can be read without waiting; if not, a window ends at the end of its line.
     """
     window: list[Piece] = []
@@ -226,15 +223,11 @@ def _translated(
         if piece.translate:
             best = next(translations)
             notes.add(best, n)
-            yield _as_json(piece.text, best) if options.as_json else best.text
+            record = {"source": piece.text, **best.record()}
+            yield json.dumps(record, ensure_ascii=False) + "\n" if options.as_json else best.text
         elif not options.as_json:
             yield piece.text
         n += piece.text.count("\n")
-
-
-def _as_json(source: str, translation: "Translation") -> str:
-    """One JSON object on one line."""
-    return json.dumps({"source": source, **translation.record()}, ensure_ascii=False) + "\n"
 
 
 def _settings(translator: "Translator", options: Text) -> dict[str, object]:
@@ -263,13 +256,7 @@ SWITCH = "/switch"  # typed at the prompt
 
 
 class Session:
-    """Translates typed lines, in both directions; Ctrl-C stops a translation and not the session.
-
-    Args:
-        options: of the command.
-        open: returns a translator for options.
-        translate: writes the translation of lines.
-    """
+    """Translates typed lines, in both directions; Ctrl-C stops a translation and not the session."""
 
     def __init__(
         self,

@@ -46,8 +46,7 @@ def run(options: Train) -> int:
     warning. Returns the exit code, EXIT_DIFFERENT if the final models are not identical to the last bit.
     """
     from translate.config.load import load
-    from translate.evaluation.scores import metrics
-    from translate.evaluation.validation import greedy_bleu
+    from translate.evaluation.scores import greedy_bleu, metrics
     from translate.training.reproduction import Original
     from translate.training.run import Run
     from translate.training.train import train_experiment

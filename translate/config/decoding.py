@@ -10,7 +10,7 @@ from types import UnionType
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
 
 from transformer.search.hypothesis import LengthRule
-from translate.errors import UserError
+from translate.errors import OptionError, UserError
 from translate.text.glossary import Glossary
 
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ class DecodingConfig:
 
 @dataclass(frozen=True, kw_only=True)
 class TranslationOptions:
-    """How to translate: the options of the command line, of the Python API and of the server.
+    """Settings of a translation: the options of the command line, of the Python API and of the server.
 
     The same text, model and options give the same translation everywhere. UserError, one sentence, for values that are
     impossible alone or together.
@@ -62,7 +62,6 @@ class TranslationOptions:
     Attributes:
         beam_size, alpha: of the search (6.1); None takes the model's.
         length_penalty: see `DecodingConfig`; None takes the model's.
-        n_best: translations of a sentence, at most as many as the beam is wide.
         rerank: name or folder of a model of the opposite direction that reranks the hypotheses of the beam by the
             probability of the source given the translation; None does not rerank.
         checks: whether translations are checked, and some sentences searched again; see `translate.text.translation`.
@@ -79,7 +78,6 @@ class TranslationOptions:
     beam_size: Annotated[int, Bounds(ge=1, le=MAX_BEAM_SIZE)] | None = None
     alpha: Annotated[float, Bounds(ge=0, le=MAX_ALPHA)] | None = None
     length_penalty: LengthRule | None = None
-    n_best: Annotated[int, Bounds(ge=1, le=MAX_BEAM_SIZE)] = 1
     rerank: str | None = None
     checks: bool = True
     terms: Glossary | None = None
@@ -99,10 +97,9 @@ class TranslationOptions:
             if (self.engine, self.precision) == (engine, impossible):
                 raise UserError(f"the engine {engine} has no precision {impossible}; use {other}")
         if self.column != 1 and self.format != "tsv":
-            raise UserError(
-                f"column = {self.column}: belongs to the format tsv, and this is {self.format}; leave it out"
+            raise OptionError(
+                "column", self.column, f"belongs to the format tsv, and this is {self.format}; leave it out"
             )
-        _check_n_best(self.n_best, self.beam_size)
 
     def decoding(self, default: DecodingConfig) -> DecodingConfig:
         """Return the settings of the search; those that are None are taken from `default`.
@@ -113,18 +110,11 @@ class TranslationOptions:
         changes: dict[str, Any] = {name: value for name, value in chosen.items() if value is not None}
         decoding = replace(default, **changes) if changes else default
         if self.alpha is not None and decoding.length_penalty != "gnmt":
-            raise UserError(
-                f"alpha = {self.alpha}: belongs to the length penalty gnmt, and here it is {decoding.length_penalty}; "
-                "leave one of them out"
+            rule = (
+                f"belongs to the length penalty gnmt, and here it is {decoding.length_penalty}; leave one of them out"
             )
-        _check_n_best(self.n_best, decoding.beam_size)
+            raise OptionError("alpha", self.alpha, rule)
         return decoding
-
-
-def _check_n_best(n: int, beam_size: int | None) -> None:
-    """Raise UserError for more translations than a beam has: a wider beam may have another best one."""
-    if beam_size is not None and n > beam_size:
-        raise UserError(f"n_best = {n}: a beam of {beam_size} has fewer translations; choose a beam of at least {n}")
 
 
 def check(instance: "DataclassInstance") -> None:

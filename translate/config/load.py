@@ -120,7 +120,7 @@ def with_library(data: Mapping[str, Any], where: str) -> dict[str, Any]:
     """Return the section [data] with the corpora of its library in `train`, before those that it lists itself.
 
     Args:
-        data: the section, not validated; one without a library is returned as it is.
+        data: the section, not validated; one without a library is returned unchanged.
         where: the beginning of messages.
 
     Raises UserError if the library cannot be read or a weight names nothing in it.
@@ -204,9 +204,7 @@ def put(values: dict[str, Any], key: str, value: object, *, said: str) -> None:
     """Set one value of nested tables.
 
     Args:
-        values: the tables.
         key: the dotted name; missing tables are added.
-        value: the new value.
         said: where the user sets it, for the UserError if a part of the key is not a table.
     """
     *sections, name = key.split(".")

@@ -203,11 +203,6 @@ class MonoSource(Origin):
         return self
 
 
-def _with_kind(value: object) -> object:
-    """Return a source table with its kind, "text" by default."""
-    return {"kind": "text", **value} if isinstance(value, dict) else value
-
-
 Source = Annotated[
     TextSource
     | TsvSource
@@ -219,7 +214,7 @@ Source = Annotated[
     | SacrebleuSource
     | MonoSource,
     Field(discriminator="kind"),
-    BeforeValidator(_with_kind),
+    BeforeValidator(lambda value: {"kind": "text", **value} if isinstance(value, dict) else value),
 ]
 
 

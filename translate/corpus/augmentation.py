@@ -47,7 +47,6 @@ class Augmenter:
     """Makes variants of pairs and counts them.
 
     Args:
-        config: the rates.
         n_symbols: placeholders of the tokenizer.
         dictionary: words and their translations, case-folded. Without them only names would occur between tags, and a
             model would learn to copy everything there; and words of titles ("The", "New") would pass for names.

@@ -64,7 +64,6 @@ class Sampler:
     """Shuffled batches of sentences of similar length; without weights, every sentence is in an epoch exactly once.
 
     Args:
-        pairs: the corpus.
         batch_tokens: largest number of padded tokens on either side (5.1: about 25,000).
         max_tokens: longest sentence in tokens; longer ones are left out.
         seed: determines the order, together with the epoch.
@@ -130,16 +129,13 @@ class Sampler:
     def batches(self, epoch: int) -> Sequence[Index]:
         """Return the sentence indices of every batch of an epoch, in the order of training."""
         if (batches := self._latest.get(epoch)) is None:
-            batches = self._draw(epoch)
+            rng = np.random.default_rng([self.seed, epoch])
+            # Sorting is stable, so shuffling first gives sentences of equal length a new order in every epoch.
+            ordered = by_length(self.pairs, rng.permutation(self._members(rng)), self.batch_tokens)
+            batches = [ordered[i] for i in rng.permutation(len(ordered))]
             self._latest.clear()
             self._latest[epoch] = batches
         return batches
-
-    def _draw(self, epoch: int) -> list[Index]:
-        rng = np.random.default_rng([self.seed, epoch])
-        # Sorting is stable, so shuffling first gives sentences of equal length a new order in every epoch.
-        batches = by_length(self.pairs, rng.permutation(self._members(rng)), self.batch_tokens)
-        return [batches[i] for i in rng.permutation(len(batches))]
 
     def stream(self, position: Position) -> Iterator[tuple[Index, Position]]:
         """Yield batches endlessly from `position` on, each with the position after it."""
@@ -167,8 +163,6 @@ def by_length(pairs: EncodedPairs, index: Index, batch_tokens: int) -> list[Inde
     other way round. So the shorter sides of neighbours are similar too, which halves the padding. Sorting is stable.
 
     Args:
-        pairs: the corpus.
-        index: the sentences to use.
         batch_tokens: largest number of padded tokens on either side; a longer sentence is a batch of one.
     """
     longest, key = _order(pairs.src_lengths[index], pairs.tgt_lengths[index])
@@ -220,13 +214,7 @@ def _cuts(longest: Lengths, batch_tokens: int) -> Iterator[tuple[int, int]]:
 
 
 def collate(pairs: EncodedPairs, index: Index, *, pad: int, bos: int, eos: int) -> Batch:
-    """Return the sentences of one batch as padded tensors.
-
-    Args:
-        pairs: the corpus.
-        index: the sentences.
-        pad, bos, eos: ids of the special tokens.
-    """
+    """Return the sentences of one batch as padded tensors."""
     src = [pairs.src(int(i)) for i in index]
     tgt = [pairs.tgt(int(i)) for i in index]
     src_BS = _padded(src, pad, end=eos)

@@ -93,8 +93,6 @@ class Report:
     """Counts that grow while pairs are cleaned.
 
     Attributes:
-        kept: number of pairs kept.
-        dropped: number of pairs dropped, by rule.
         examples: the first few dropped pairs of each rule: source, number of the pair in it (from 1; "line", which it
             is in most sources) and the beginning of both sides.
         origins: number of pairs read and kept, by source.
@@ -141,11 +139,7 @@ class HeldOut:
 
 
 class Cleaner:
-    """Applies the rules; one cleaner for all training sources also finds duplicates between them.
-
-    Attributes:
-        report: the counts so far.
-    """
+    """Applies the rules; one cleaner for all training sources also finds duplicates between them."""
 
     def __init__(self, config: CleaningConfig, held_out: HeldOut) -> None:
         self.report = Report()
@@ -157,7 +151,6 @@ class Cleaner:
         """Yield the pairs that pass all rules.
 
         Args:
-            pairs: the pairs.
             origin: name of the source in the report.
             keep_identical: whether the rule `identical` does not apply to this source.
         """
@@ -187,7 +180,8 @@ class Cleaner:
         rules = [self._rule_against(*pair, keep_identical) for pair in natural]
         passed = [i for i, rule in enumerate(rules) if rule is None]
         if self._config.duplicates:
-            for i, repeated in zip(passed, self._are_repeated([pairs[i] for i in passed]), strict=True):
+            digests = b"".join(_pair_digest(*pairs[i]) for i in passed)
+            for i, repeated in zip(passed, self._seen.add(np.frombuffer(digests, dtype=np.uint64)), strict=True):
                 rules[i] = "duplicate" if repeated else None
         if self._config.test_overlap:
             for i in passed:
@@ -209,12 +203,6 @@ class Cleaner:
         if config.identical and not keep_identical and source == target:
             return "identical"
         return None
-
-    def _are_repeated(self, pairs: Sequence[Pair]) -> list[bool]:
-        """Return whether each pair occurred before, in this chunk or an earlier one."""
-        digests = b"".join(_pair_digest(source, target) for source, target in pairs)
-        repeated: list[bool] = self._seen.add(np.frombuffer(digests, dtype=np.uint64)).tolist()
-        return repeated
 
 
 def _is_long(side: str) -> bool:

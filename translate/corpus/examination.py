@@ -14,7 +14,7 @@ from pathlib import Path
 from translate.config.schema import ExperimentConfig, MonoSource, Source, TokenizerConfig
 from translate.corpus.cleaning import Cleaner, HeldOut, Report
 from translate.corpus.sources import Pair, describe, read_pairs
-from translate.corpus.tokenizer import Tokenizer, sample, train
+from translate.corpus.tokenizer import sample, train
 from translate.errors import UserError
 from translate.text import languages
 from translate.text.checks import missing_numbers
@@ -33,12 +33,7 @@ _ENTITY = re.compile(r"&(?:#\d+|[a-z]{2,8});", re.IGNORECASE)
 
 @dataclass
 class Check:
-    """Pairs that a check found.
-
-    Attributes:
-        count: their number.
-        examples: the first few.
-    """
+    """Pairs that a check found."""
 
     count: int = 0
     examples: list[Pair] = field(default_factory=list)
@@ -55,7 +50,6 @@ class Vocabulary:
     """A vocabulary trained on a sample of the corpus.
 
     Attributes:
-        size: number of pieces.
         tokens_per_sentence: mean over the sample.
         unknown: share of <unk> in the validation set without byte fallback.
         frequent: share of the pieces that occur 100 times or more in the whole corpus, by extrapolation.
@@ -78,7 +72,6 @@ class Examination:
         n_sides: distinct sentences of each side.
         n_checked: pairs whose content was checked.
         checks: pairs with a suspicious content, by check.
-        vocabularies: vocabularies of several sizes.
         suggested: the largest vocabulary with enough examples of each piece; None if there is none.
         skipped: sources that could not be read yet.
     """
@@ -215,9 +208,6 @@ def _vocabularies(
             continue
         ids = Counter(itertools.chain.from_iterable(tokenizer.encode_batch(texts)))
         often = sum(n * growth >= _OFTEN for n in ids.values())
-        yield Vocabulary(size, ids.total() / len(texts), _unknown(tokenizer, held_out), often / size)
-
-
-def _unknown(tokenizer: Tokenizer, texts: Sequence[str]) -> float:
-    ids = Counter(itertools.chain.from_iterable(tokenizer.encode_batch(texts)))
-    return ids[tokenizer.unk] / max(1, ids.total())
+        of_valid = Counter(itertools.chain.from_iterable(tokenizer.encode_batch(held_out)))
+        unknown = of_valid[tokenizer.unk] / max(1, of_valid.total())
+        yield Vocabulary(size, ids.total() / len(texts), unknown, often / size)

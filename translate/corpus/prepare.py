@@ -37,7 +37,7 @@ from translate.files import locked, new_folder, read_json, recover_folder, write
 
 FORMAT = 1
 
-_KEYS = {"config", "inputs", "fingerprint", "counts", "tokenizer", "versions", "files"}
+_KEYS = {"config", "inputs", "fingerprint", "counts", "tokenizer", "versions", "files", "pairs"}  # the last of "counts"
 _MAX_DIFFERENCES = 6  # listed when a folder is out of date
 _MAX_VALUE = 30  # characters of a setting or hash in that list
 
@@ -59,7 +59,7 @@ class Span(NamedTuple):
 
 
 class Mixture(NamedTuple):
-    """How often an epoch has the pairs of each source.
+    """The number of times that an epoch has the pairs of each source.
 
     Attributes:
         spans: the sources in the order of the corpus; () is one source with weight 1.
@@ -71,23 +71,11 @@ class Mixture(NamedTuple):
 
 
 def mixture(manifest: Manifest, data: DataConfig) -> Mixture:
-    """Return how often an epoch has the pairs of each source of a prepared corpus, by the weights of `data`.
-
-    UserError if there are weights, but the corpus is so old that it does not have the number of pairs of each source.
-    """
-    share, counts = 0.0 if data.replay is None else data.replay.share, manifest["counts"]
+    """Return how often an epoch has the pairs of each source of a prepared corpus, by the weights of `data`."""
     sources = [(source, False) for source in data.train] + [(source, True) for source in data.replay_sources]
-    if "pairs" not in counts:  # made before sources had weights: copies of pairs stand in the corpus
-        if any(source.weight != 1 for source, _ in sources):
-            raise UserError(
-                "the prepared corpus is of a version that did not count the pairs of each source, which weights need; "
-                "have it prepared anew with another --prepared"
-            )
-        n_replayed = counts.get("replay", 0)
-        n_pairs = counts["kept"] + sum(counts.get("added", {}).values()) + counts.get("upsample", 0)
-        return Mixture([Span(n_pairs - n_replayed), Span(n_replayed, replayed=True)], share)
-    spans = [Span(n, source.weight, replayed) for n, (source, replayed) in zip(counts["pairs"], sources, strict=True)]
-    return Mixture(spans, share)
+    n_pairs = manifest["counts"]["pairs"]
+    spans = [Span(n, source.weight, replayed) for n, (source, replayed) in zip(n_pairs, sources, strict=True)]
+    return Mixture(spans, 0.0 if data.replay is None else data.replay.share)
 
 
 def plan(config: ExperimentConfig, tokenizer_sha256: str | None = None) -> Manifest:
@@ -96,7 +84,6 @@ def plan(config: ExperimentConfig, tokenizer_sha256: str | None = None) -> Manif
     Versions of libraries are excluded on purpose: an upgrade must not retrain the tokenizer of a trained model.
 
     Args:
-        config: the experiment.
         tokenizer_sha256: digest of the tokenizer that replaces the one of the section tokenizer, if there is one.
 
     Raises UserError if a source cannot be read.
@@ -165,7 +152,7 @@ def read_manifest(folder: Path) -> Manifest:
         raise UserError(f"{path}: damaged, or not written by `translate prepare`") from error
     if known != FORMAT:
         raise UserError(f"{path}: has format {known}, and this version reads {FORMAT}; run `translate prepare` again")
-    if missing := sorted(_KEYS - manifest.keys()):
+    if missing := sorted(_KEYS - {*manifest, *manifest.get("counts", ())}):
         raise UserError(f"{path}: damaged: it lacks {', '.join(missing)}; run `translate prepare` again")
     for name, size in manifest["files"].items():
         file = folder / name
@@ -270,9 +257,6 @@ def write_tokens(pairs: Iterable[Pair], n_pairs: int, tokenizer: Tokenizer, fold
 
     Args:
         pairs: the pairs, read once.
-        n_pairs: number of pairs.
-        tokenizer: encodes both sides.
-        folder: the folder of the arrays.
 
     Returns the number of tokens of each side.
     """
@@ -319,10 +303,7 @@ class Prepared:
     """A prepared folder, open.
 
     Attributes:
-        folder: its path.
-        manifest: the parsed manifest.json.
         train: the training pairs as token ids, in the order of the sources; those of data.replay come last.
-        valid: the validation pairs as text.
         test: the test sets as text, by name.
         tokenizer: encoded the training pairs.
     """
@@ -360,8 +341,6 @@ def prepare(config: ExperimentConfig, folder: Path, say: Say, tokenizer: Tokeniz
 
     Args:
         config: the experiment; its sections data, cleaning, tokenizer and augmentation matter.
-        folder: the destination.
-        say: receives each line of the report.
         tokenizer: encodes the pairs, instead of a new one trained as the section tokenizer says.
 
     Raises UserError if a source cannot be used, the corpus is empty, the vocabulary does not fit, or the destination
@@ -390,6 +369,7 @@ def _prepare(config: ExperimentConfig, folder: Path, place: Path, say: Say, toke
             say(f"preparing again: {error}")
         else:
             if present.manifest["fingerprint"] == planned["fingerprint"]:
+                _check_tags(config, present.tokenizer)
                 say(f"{folder} is up to date: {summary(present.manifest)}")
                 return present
             say(f"{folder} is out of date: {'; '.join(differences(present.manifest, planned))}")
@@ -417,7 +397,8 @@ def _build(config: ExperimentConfig, folder: Path, say: Say, tokenizer: Tokenize
         _write_jsonl(_held_out_file(folder, name), pairs)
     clean_file = folder / "train.jsonl"
     known = HeldOut(itertools.chain.from_iterable(held_out.values()) if config.cleaning.test_overlap else ())
-    check_tags(config, tokenizer)
+    if tokenizer is not None:  # a new one is trained with the tags
+        _check_tags(config, tokenizer)
     augmenter = _augmenter(config, tokenizer, known)
     cleaner = Cleaner(config.cleaning, known)
     counts = _write_clean(config, cleaner, augmenter, clean_file)
@@ -466,13 +447,13 @@ def _tags(config: ExperimentConfig) -> list[str]:
     return [TAG] if any(isinstance(s, MonoSource) and s.tag and s.side == "target" for s in sources) else []
 
 
-def check_tags(config: ExperimentConfig, tokenizer: Tokenizer | None) -> None:
-    """Raise UserError if the corpus has tags that the tokenizer would spell out; None trains one that knows them."""
+def _check_tags(config: ExperimentConfig, tokenizer: Tokenizer) -> None:
+    """Raise UserError if synthetic sources begin with a tag that the tokenizer splits into pieces."""
     for tag in _tags(config):
-        if tokenizer is not None and tokenizer.ids([tag]) == [tokenizer.unk]:
+        if tag not in (pieces := tokenizer.pieces(tokenizer.encode(tag))):
             raise UserError(
-                f"the tokenizer has no piece {tag}, which begins synthetic sources: set tag = false in the sources of "
-                'kind "mono", or start from a model that was trained with tags'
+                f"synthetic sources begin with {tag}, which the tokenizer splits into {' '.join(pieces)}: set tag = "
+                'false in the sources of kind "mono", or start from a model whose tokenizer has the tag'
             )
 
 

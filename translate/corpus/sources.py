@@ -35,7 +35,6 @@ def read_pairs(source: Source, root: Path, langpair: str = "de-en") -> Iterator[
     """Yield (source sentence, target sentence) in the order of the source.
 
     Args:
-        source: a source table of the experiment file.
         root: folder that relative paths start at.
         langpair: "source-target" language codes; used by sources that hold several directions.
 
@@ -70,12 +69,8 @@ def read_pairs(source: Source, root: Path, langpair: str = "de-en") -> Iterator[
 def identity(source: Source, root: Path, langpair: str = "de-en") -> dict[str, str]:
     """Return the SHA-256 or revision of each input of a source, by its name in the experiment file.
 
-    The names do not contain `root`, so the same files in another folder have the same identity.
-
-    Args:
-        source: a source table of the experiment file.
-        root: folder that relative paths start at.
-        langpair: "source-target" language codes.
+    The names do not contain `root`, so the same files in another folder have the same identity. The arguments are those
+    of `read_pairs`.
 
     Raises UserError if an input cannot be read.
     """
@@ -371,7 +366,6 @@ def synthetic_pairs(source: MonoSource, translated: Iterable[tuple[str, str]]) -
 
     Args:
         source: the source table; says which side is natural, and adds tag and noise.
-        translated: natural sentences with their translations.
     """
     draw = random.Random(source.seed)
     for natural, synthetic in translated:
@@ -392,9 +386,7 @@ def noisy(text: str, rate: float, draw: random.Random) -> str:
     """Return the text with words dropped and moved (Edunov et al., 2018).
 
     Args:
-        text: words between spaces.
         rate: chance that a word is dropped; at least one word stays. The others move by at most 3 places.
-        draw: source of random numbers.
     """
     words = text.split()
     kept = [word for word in words if draw.random() >= rate] or words[:1]

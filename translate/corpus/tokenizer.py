@@ -117,7 +117,8 @@ class Tokenizer:
         places = [i for i, character in enumerate(text) for _ in _escape(character).encode()]
         is_byte, escaped = self._processor.is_byte, _escape(text)
         pieces = zip(self._processor.encode(escaped), self._processor.encode(escaped, out_type=str), strict=True)
-        stops = [0, *itertools.accumulate(1 if is_byte(i) else len(_spaced(piece).encode()) for i, piece in pieces)]
+        lengths = (1 if is_byte(i) else len(piece.replace(_SPACE_SYMBOL, " ").encode()) for i, piece in pieces)
+        stops = [0, *itertools.accumulate(lengths)]
         added = stops[-1] - len(places)  # the space before the text
         last = len(places)
         places.append(len(text))
@@ -194,9 +195,7 @@ def sample(sentences: Iterable[str], total: int, n: int) -> Iterator[str]:
     Streams: takes each sentence with probability (sentences still wanted) / (sentences left).
 
     Args:
-        sentences: the sentences.
         total: their number.
-        n: size of the sample.
     """
     rng = random.Random(0)
     wanted = min(n, total)
@@ -242,10 +241,6 @@ def _training_problem(message: str, vocab_size: int) -> str:
     return f"SentencePiece could not train the tokenizer: {' '.join(message.split())}"
 
 
-def _spaced(piece: str) -> str:
-    return piece.replace(_SPACE_SYMBOL, " ")
-
-
 def _escape(text: str) -> str:
     """Return the text without U+2581: it and the escape character become two characters each."""
     if _SPACE_SYMBOL not in text and _ESCAPE not in text:
@@ -271,7 +266,6 @@ class SubwordDropout:
     undoes merges of encoded text, so training does not need the text. Every sequence decodes to the same text.
 
     Args:
-        tokenizer: its pieces.
         rate: probability that a piece is split; each part is split again with the same probability.
         max_tokens: longest sentence in tokens, its end included; one that would become longer is not split.
     """

@@ -1,1 +1,1 @@
-"""Evaluation: BLEU, chrF and TER with sacreBLEU signatures, confidence intervals, validation during training."""
+"""Evaluation: BLEU, chrF and TER with sacreBLEU signatures, confidence intervals, comparisons."""

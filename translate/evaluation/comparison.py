@@ -5,6 +5,7 @@ system gets right more often; and the sentences that change most, with the diffe
 """
 
 import re
+import unicodedata
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -43,7 +44,6 @@ class Bucket:
     """A range of values.
 
     Attributes:
-        label: the range in words.
         size: sentences in it; `by_count` counts a sentence once for each system.
         values: of each system.
     """
@@ -78,7 +78,6 @@ class NgramDifference:
     """Matches of one n-gram with the references.
 
     Attributes:
-        text: its words.
         matches: of each of the two systems.
         expected: occurrences in the references.
     """
@@ -107,7 +106,6 @@ class System:
     """One of the two systems.
 
     Attributes:
-        name: shown on the page.
         scores: with intervals; those of the second system have p-values.
         precisions: of n-grams of 1 to 4 words, in percent.
         n_words: words of all hypotheses.
@@ -130,8 +128,6 @@ class Sentence:
     Attributes:
         line: its number, from 1.
         source: "" if unknown.
-        reference: the expected translation.
-        outputs: the translation by each system.
         scores: chrF++ of each system.
     """
 
@@ -157,9 +153,6 @@ class Comparison:
     """The second system compared with the first, the baseline.
 
     Attributes:
-        test_set: its name.
-        systems: both.
-        test: of the p-values.
         n_lines, n_words: of the references.
         n_same: lines with the same translation.
         n_gains, n_losses: lines with a higher or lower chrF++ by the second system.
@@ -192,12 +185,17 @@ class Comparison:
     losses: list[Sentence]
 
     @property
+    def n_ties(self) -> int:
+        """Lines on which both systems have the same chrF++; those with the same translation are among them."""
+        return self.n_lines - self.n_gains - self.n_losses
+
+    @property
     def verdict(self) -> str:
         """One sentence: which system is better, and whether that may be chance."""
         first, second = self.systems
         difference, p_value = second.scores.bleu.value - first.scores.bleu.value, second.scores.bleu.p_value
         if not difference:
-            return "Both systems have the same BLEU."
+            return f"{first.name} and {second.name} tie: they have the same BLEU."
         better, other = (second, first) if difference > 0 else (first, second)
         said = f"{better.name} is {abs(difference):.2f} BLEU above {other.name}"
         if p_value is not None and p_value < SIGNIFICANT:
@@ -220,13 +218,9 @@ def compare(
     """Compare the output of two systems.
 
     Args:
-        test_set: its name.
         names: of the systems; the first is the baseline.
-        outputs: their translations.
         pairs: sources, which may be empty, and references.
-        test: of the p-values.
         target: language code, which chooses BLEU's tokeniser.
-        ignore_case: compare in lower case.
         training_text: lines in which words are counted; None counts in the references.
         n_sentences: length of the lists of gains and losses.
 
@@ -317,8 +311,6 @@ def by_length(
     """Return the BLEU of each system on the sentences of each length; empty buckets are skipped.
 
     Args:
-        bleu: the metric.
-        outputs: translations by each system.
         references: one for each line; their number of words is the length.
         words: splits a line.
     """
@@ -338,7 +330,6 @@ def by_count(values: Sequence[Sequence[float]], bounds: Sequence[int], *, whole:
 
     Args:
         values: of each sentence, by system.
-        bounds: of the buckets.
         whole: the values are integers.
     """
     counts = [Counter(indices(of, bounds)) for of in values]
@@ -385,8 +376,8 @@ def ngram_differences(
     """Return the n-grams of the references that mostly the first system gets right, and those of the second.
 
     They are ordered by the share of the matches that belong to the system, with one match added to each side, so that
-    five to none comes before two to none. A lead of one match is skipped, and so is a part of an n-gram with the same
-    matches.
+    five to none comes before two to none. A lead of one match is skipped, and so are a part
+    of an n-gram with the same matches, and n-grams with punctuation marks.
 
     Args:
         outputs: words of each line, by system.
@@ -443,9 +434,12 @@ def marked(first: str, second: str, reference: str) -> tuple[list[Span], list[Sp
 
 
 def _ngrams(words: Sequence[str]) -> Iterator[Ngram]:
+    """Yield the n-grams without punctuation marks."""
+    is_word = [any(not unicodedata.category(char).startswith("P") for char in word) for word in words]
     for order in range(1, MAX_ORDER + 1):
         for i in range(len(words) - order + 1):
-            yield tuple(words[i : i + order])
+            if all(is_word[i : i + order]):
+                yield tuple(words[i : i + order])
 
 
 def _common(a: Sequence[str], b: Sequence[str]) -> tuple[set[int], set[int]]:

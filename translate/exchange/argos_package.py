@@ -28,9 +28,6 @@ def export(folder: ModelFolder, to: Path, texts: Sequence[str], *, int8: bool = 
     """Write the file `to` after comparing its CTranslate2 folder with the original.
 
     Args:
-        folder: the model.
-        to: the new file.
-        texts: sentences for the comparison.
         int8: store the weights as 8-bit integers.
 
     Raises UserError if `to` exists or has another suffix, and as `ctranslate2_folder.export`; then nothing is written.

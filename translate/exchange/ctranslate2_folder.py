@@ -28,9 +28,6 @@ def export(folder: ModelFolder, to: Path, texts: Sequence[str], *, int8: bool = 
     """Write the folder `to` and compare it with the original.
 
     Args:
-        folder: the model.
-        to: the new folder.
-        texts: sentences for the comparison.
         int8: store the weights as 8-bit integers; the float32 export is compared first.
 
     Raises UserError if the package `ctranslate2` is not installed, if CTranslate2 has no such architecture, if `to`

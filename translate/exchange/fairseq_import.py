@@ -50,8 +50,6 @@ def import_fairseq(folder: Path, to: Path, *, source: str | None = None, target:
     """Write the model folder `to`.
 
     Args:
-        folder: the fairseq folder.
-        to: the new model folder.
         source, target: language codes; None takes those of the checkpoint.
 
     Raises UserError if the folder is damaged or uses a feature that is not supported here, or if `to` exists.

@@ -41,7 +41,6 @@ class ForeignFolder:
     """A folder that another toolkit wrote; every method raises UserError for a file or setting that it cannot use.
 
     Attributes:
-        path: the folder.
         toolkit: name of the toolkit, for messages.
     """
 
@@ -126,8 +125,6 @@ class ForeignFolder:
         """Check that every setting in `supported` has a supported value; a missing one counts as None.
 
         Args:
-            settings: values by name.
-            supported: the supported values of each setting.
             where: prefix of the names in messages, such as "model.encoder.".
         """
         for name, values in supported.items():
@@ -138,8 +135,6 @@ class ForeignFolder:
         """Check that encoder and decoder have the same settings.
 
         Args:
-            settings: values by full name.
-            names: settings that must agree.
             pattern: the full name of a setting, such as "{stack}_{name}".
         """
         for name in names:
@@ -327,7 +322,6 @@ def build(
 
     Args:
         settings: values of a ModelConfig that tables and vocabulary do not determine.
-        tensors: the checkpoint.
         names: the names of the layers in the checkpoint.
         tables: embeddings, output and positions.
         vocabulary: the pieces by id.

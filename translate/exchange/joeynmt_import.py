@@ -53,8 +53,6 @@ def import_joeynmt(folder: Path, to: Path, say: Say, *, source: str | None = Non
     """Write the model folder `to`.
 
     Args:
-        folder: the JoeyNMT folder.
-        to: the new model folder.
         say: receives a note if the target language has another tokenizer, which is not kept.
         source, target: language codes; None takes those of config.yaml.
 

@@ -77,11 +77,6 @@ _SUPPORTED_IN_SEARCH: dict[str, tuple[object, ...]] = {
 def export(folder: ModelFolder, to: Path, texts: Sequence[str]) -> Proof:
     """Write the folder `to` and compare it with the original.
 
-    Args:
-        folder: the model.
-        to: the new folder.
-        texts: sentences for the comparison.
-
     Raises UserError if the package `transformers` is not installed, if Marian has no such architecture, if `to`
     exists, or if the models differ; then nothing is left at `to`.
     """
@@ -102,8 +97,6 @@ def import_marian(
 
     Args:
         folder: the Marian folder: config.json, weights, source.spm, vocab.json.
-        to: the new model folder.
-        texts: sentences for the comparison.
         say: receives a note if the target language has another tokenizer, which is not kept.
         source, target: language codes; None takes those of the folder.
 
@@ -408,7 +401,6 @@ class _Original(MarianFolder):
         """Return our logits in the columns of `values`.
 
         Args:
-            model: our network.
             src, tgt: our token ids without bos and eos.
         """
         return [logits[:, EOS : self.n_shared] for logits in teacher_forced(model, src, tgt)]

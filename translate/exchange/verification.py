@@ -29,12 +29,12 @@ _BATCH = 20  # sentences
 # Both models differ from the exact values: the original by the measured rounding, the other one by about as much, or
 # more if its kernels add in a less favourable order. Measured largest differences are 0.03 to 2.0 times the rounding
 # (Marian and CTranslate2, kernels for AVX-512 and AVX2, 2 + 3 to 8 + 8 layers, widths of 30 and 240). A wrong weight,
-# position or constant changes values by a multiple of what is allowed then.
+# position or constant changes values by a multiple of the limit.
 _ROUNDINGS = 8
 
 
 class Exported(Protocol):
-    """A model of another toolkit, loaded by its own engine. Its token ids contain neither bos nor eos.
+    """A model of another toolkit, loaded by its own engine. Its token ids exclude bos and eos.
 
     Attributes:
         ids: its id of each of our tokens.
@@ -60,11 +60,9 @@ class Proof:
     """The result of a comparison.
 
     Attributes:
-        n_sentences: number of sentences.
         largest, mean: largest and mean difference of the values, relative to a sentence's largest value if that is
             above 1.
         rounding: largest difference of the original's values in float32 and in float64, likewise.
-        n_same: number of sentences with the same greedy output.
     """
 
     n_sentences: int
@@ -85,8 +83,6 @@ def compare(
     """Run `texts` through the original and the exported model and return the differences.
 
     Args:
-        folder: the original.
-        exported: the exported model.
         original: returns the values of our model, source and target ids that `exported.values` must equal; the targets
             are our greedy outputs.
         texts: sentences; those without tokens are skipped.
@@ -146,7 +142,6 @@ def teacher_forced(model: Transformer, src: Ids, tgt: Ids) -> list[Tensor]:
     """Return the logits after each target position, (T + 1, V) for each pair.
 
     Args:
-        model: the network.
         src, tgt: token ids without bos and eos.
     """
     logits_BTV = model(source_batch(model, src), target_batch(model, tgt))
@@ -157,7 +152,6 @@ def token_log_probs(model: Transformer, src: Ids, tgt: Ids) -> list[Tensor]:
     """Return the log-probability of each target token and of eos, (T + 1) for each pair, without padding and bos.
 
     Args:
-        model: the network.
         src, tgt: token ids without bos and eos.
     """
     return [torch.tensor(values) for values in score_ids(model, src, tgt)]
@@ -167,7 +161,6 @@ def require_equal(proof: Proof, tolerance: float, what: str) -> None:
     """Raise UserError unless the models are equal.
 
     Args:
-        proof: the comparison.
         tolerance: maximal difference of the values, where rounding does not explain a larger one.
         what: the values, for the message.
     """

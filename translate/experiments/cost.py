@@ -34,7 +34,6 @@ class Device:
     """A kind of hardware.
 
     Attributes:
-        name: its name.
         flops: operations a second.
         watts: power; None is unknown.
         source: origin of the numbers.
@@ -51,7 +50,6 @@ class Plan:
     """A training to be costed.
 
     Attributes:
-        model: the architecture.
         tokens: target tokens to train on, and as many source tokens.
         length: tokens of a sentence on each side, end included.
     """
@@ -177,8 +175,6 @@ def hardware_rows(plan: Plan, found: list[Device], utilisation: float) -> list[C
     """Return time and energy of the training on one device of each kind.
 
     Args:
-        plan: the training.
-        found: the devices.
         utilisation: share of a device's operations that training uses.
     """
     rows = []

@@ -109,12 +109,9 @@ class Grid:
 
     Attributes:
         name: name of the file, without its ending.
-        axes: the dimensions.
         baseline: the row that the others are compared with.
         base: the experiment without the settings of the axes.
         cells: all runs, rows in the order of the file, then seeds.
-        score_on: the sets to score.
-        published: scores of others, or None.
         from_model: name or path of the model to fine-tune, or None.
     """
 
@@ -137,7 +134,6 @@ def load_grid(path: Path, overrides: list[str]) -> Grid:
     """Read a grid file and check every experiment in it.
 
     Args:
-        path: the file.
         overrides: `section.key=value` settings of all runs, which take precedence over the file but not over its axes;
             one that an axis sets in every row is refused.
 

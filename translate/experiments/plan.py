@@ -33,10 +33,7 @@ class Task:
     Attributes:
         row, seed: its place in the grid.
         inputs: digest of everything that determines its scores.
-        record: folder of its record.
-        decoding: settings of the search.
         average_last: checkpoints in its model; None takes the final model of the run.
-        score_on: the sets to score.
     """
 
     row: tuple[str, ...]
@@ -53,12 +50,7 @@ class Job:
     """One training and the cells that use it.
 
     Attributes:
-        name: name of the run directory.
-        grid: name of the grid.
         config: the experiment that is trained, as plain data.
-        run, prepared: folders of the run and of its corpus.
-        corpus: fingerprint of the corpus.
-        tasks: the cells.
         parent: folder and digests of the model to fine-tune, or None.
     """
 
@@ -122,8 +114,6 @@ def plan(
     """Return the trainings of a grid in the order of its cells.
 
     Args:
-        grid: the grid.
-        folder: the folder of its results.
         complete: returns an experiment with synthetic text for its monolingual sources.
         parent: the model to fine-tune, or None.
         trainings: folder of runs and corpora, which grids may share; None is `folder`.
@@ -160,7 +150,6 @@ def run_folder(runs: Path, name: str) -> Path:
     """Return the folder of the run of this name; another grid may have named it after its own rows.
 
     Args:
-        runs: the folder of runs.
         name: ends with the digest of the inputs, like the names of other grids.
     """
     return min(runs.glob(f"*-{name.rpartition('-')[2]}"), default=runs / name)

@@ -27,8 +27,6 @@ def write(folder: Path, values: Record, texts: Mapping[str, Sequence[str]]) -> N
     """Write a record in place of an older one.
 
     Args:
-        folder: the folder of the record.
-        values: plain data.
         texts: lines of text by file name.
 
     Raises OSError if the folder cannot be written.

@@ -46,7 +46,6 @@ def pending(jobs: Sequence[Job], *, retry: bool) -> list[Job]:
     """Return the jobs with a cell that still has to run.
 
     Args:
-        jobs: all jobs.
         retry: include those that failed by themselves. Those that were killed are always included.
     """
     ended = {DONE} if retry else {DONE, FAILED}
@@ -62,7 +61,6 @@ def run_here(jobs: Sequence[Job], folder: Path, *, side_by_side: int, say: Say) 
     """Run jobs in processes, and return when all have ended; a failure becomes the record of its cells.
 
     Args:
-        jobs: the jobs.
         folder: the folder of the grid, for job files and logs.
         side_by_side: processes at a time; they share the cores.
         say: receives a line when a job starts and when it ends.
@@ -151,7 +149,6 @@ def submit(jobs: Sequence[Job], folder: Path, parameters: Mapping[str, Any], clu
     """Submit jobs as one array, and return submitit's jobs.
 
     Args:
-        jobs: the jobs.
         folder: the folder of the grid, on a file system that all machines share.
         parameters: of submitit's executor, such as slurm_partition or timeout_min.
         cluster: of submitit: "slurm", or "local" to try it without Slurm.
@@ -199,10 +196,8 @@ def fail(job: Job, tasks: Sequence[Task], status: str, reason: str) -> None:
     """Write a failure as the record of each cell that has no result.
 
     Args:
-        job: the job.
         tasks: cells of the job.
         status: FAILED, or KILLED for a job that is repeated next time.
-        reason: one sentence.
     """
     for task in tasks:
         if not is_done(task):
@@ -211,19 +206,19 @@ def fail(job: Job, tasks: Sequence[Task], status: str, reason: str) -> None:
 
 def is_done(task: Task) -> bool:
     """Return whether the cell has a result; UserError if its record was changed."""
-    record = records.read(Path(task.record))
-    return record is not None and record["status"] == DONE
+    return _status(task) == DONE
 
 
 def _work(job: Job) -> None:
     # Imported late, so that a process that only waits or fails starts fast.
     from translate.corpus.prepare import Prepared, plan
-    from translate.evaluation.validation import greedy_bleu
+    from translate.evaluation.scores import greedy_bleu
     from translate.training.run import Run
     from translate.training.train import train_experiment
 
     run, config = Run(Path(job.run)), parse(job.config, job.name)
-    if not _is_trained(run):
+    has_model = (run.model / "model.safetensors").exists()
+    if not (has_model and any(record["kind"] == "final" for record in run.records())):
         parent = None if run.has_begun else _parent(job)
         _check_corpus(job, plan(config, job.parent["tokenizer_sha256"] if job.parent else None))
         train_experiment(
@@ -258,10 +253,6 @@ def _check_corpus(job: Job, manifest: Record) -> None:
     """Raise UserError if a manifest, or a plan of one, is not of the corpus that the grid was planned with."""
     if manifest["fingerprint"] != job.corpus:
         raise UserError("the corpus has changed since the grid was planned; run the grid again")
-
-
-def _is_trained(run: "Run") -> bool:
-    return (run.model / "model.safetensors").exists() and any(record["kind"] == "final" for record in run.records())
 
 
 def _model(run: "Run", average_last: int | None) -> "ModelFolder":

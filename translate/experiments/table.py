@@ -45,13 +45,7 @@ class Line:
 
 @dataclass(frozen=True)
 class Table:
-    """The results of a grid.
-
-    Attributes:
-        grid: the grid.
-        lines: one for each row, in order.
-        paired: the test behind the p-values.
-    """
+    """The results of a grid."""
 
     grid: Grid
     lines: tuple[Line, ...]
@@ -205,8 +199,6 @@ def p_value(
     Args:
         baseline, system: translations of the same text.
         references: one for each line.
-        paired: the test.
-        target: language code, as for `score`.
     """
     _, score = paired_test([baseline, system], references, metrics(target)[0], paired)
     assert score.p_value is not None

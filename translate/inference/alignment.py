@@ -16,14 +16,14 @@ def align(
     Words are separated by spaces. Two words are aligned if any of their pieces are.
 
     Args:
-        model_folder: the model that made the translation.
         source: the source sentence. UserError if it is longer than the model's limit.
         pieces: `tokens` of the translation.
         layer: of the decoder; see `transformer.search.alignment.cross_attention`.
     """
     tokenizer, limit = model_folder.tokenizer, max_positions(model_folder)
     src, tgt = tokenizer.encode(source.strip()), tokenizer.ids(pieces)
-    _check_length(source, max(len(src), len(tgt)), limit)
+    if limit is not None and max(len(src), len(tgt)) >= limit:
+        raise UserError(f"{source.strip()[:30]!r}...: is longer than the model's limit; an alignment needs all of it")
     (weights,) = cross_attention(model_folder.model, [src], [tgt], layer=layer)
     src_words, tgt_words = _words(tokenizer.pieces(src)), _words(pieces)
     pairs = {(src_words[s], tgt_words[t]) for s, t in alignment(weights)}
@@ -33,11 +33,6 @@ def align(
 def pharaoh(pairs: Iterable[tuple[int, int]]) -> str:
     """Return an alignment in the Pharaoh format, such as "0-0 1-2"."""
     return " ".join(f"{s}-{t}" for s, t in pairs)
-
-
-def _check_length(source: str, n_tokens: int, limit: int | None) -> None:
-    if limit is not None and n_tokens >= limit:
-        raise UserError(f"{source.strip()[:30]!r}...: is longer than the model's limit; an alignment needs all of it")
 
 
 def _words(pieces: Sequence[str]) -> list[int | None]:

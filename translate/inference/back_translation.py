@@ -48,9 +48,7 @@ class BackTranslations:
         """Find the place of each side and check texts and models, all before the first translation.
 
         Args:
-            config: the experiment.
             folder: the place of the files, one per source.
-            say: receives each message to the user.
 
         Raises UserError if a text or a model cannot be used, or if a model translates other languages.
         """

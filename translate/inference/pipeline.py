@@ -7,7 +7,7 @@
     restore   the originals replace the symbols, and the layout returns to its place
 
 Each stage is a function over sentences. The model is a function too, so this module knows none. Nothing edits what the
-model wrote: a check flags a translation or takes that of another search, and what is restored is the source, or a
+model wrote: a check flags a translation or takes that of another search, and the last stage restores the source, or a
 target term of the glossary, byte for byte.
 """
 
@@ -31,10 +31,9 @@ _NOTHING = re.compile(r"(?!)")
 
 @dataclass(frozen=True, kw_only=True)
 class Rules:
-    """What the stages know, and which of them are on.
+    """The settings of the stages.
 
     Attributes:
-        source, target: language codes.
         n_symbols: number of placeholder symbols that the model knows.
         segments: whether a text may hold several sentences. If not, it is one sentence, character for character.
         checks: whether translations are checked, and sentences that need no translation are kept.
@@ -182,20 +181,15 @@ def _reason_to_keep(text: str, source: str) -> str:
 
 
 def check(found: Mapping[str, Translation], search: Search, rules: Rules) -> Found:
-    """Return the translations with flags, some of them of another search.
-
-    Args:
-        found: protected sentences and their translations.
-        search: searches again.
-        rules: the languages and the number of symbols.
-    """
+    """Return the translations with flags, some of them of another search."""
     forms = {text: checks.capitalisations(text, rules.source) for text in found}
     others = _distinct(form for several in forms.values() for form in several if form not in found)
     every = dict(found) | (search(others, 0) if others else {})
     every = check_repetition(every, search)
     every = check_empty(every, search)
     every = check_numbers(every, search, rules)
-    return {text: _flagged(_most_probable(text, several, every), text) for text, several in forms.items()}
+    best = {text: _most_probable(text, several, every) for text, several in forms.items()}
+    return {text: one.flagged("echo") if checks.echoes(one.text, text) else one for text, one in best.items()}
 
 
 def check_repetition(found: Found, search: Search) -> Found:
@@ -238,13 +232,9 @@ def _is_endless(translation: Translation, source: str) -> bool:
 
 
 def _most_probable(text: str, forms: Sequence[str], found: Mapping[str, Translation]) -> Translation:
-    """Return the most probable translation of the forms of a sentence, of which `text` is one."""
+    """Return the most probable translation of the forms of a sentence; `text` is one of them."""
     best = max(forms, key=lambda form: found[form].confidence)
     return found[best] if best == text else found[best].flagged("capitals")
-
-
-def _flagged(translation: Translation, source: str) -> Translation:
-    return translation.flagged("echo") if checks.echoes(translation.text, source) else translation
 
 
 def check_terms(found: Found, search: Search, rules: Rules, glossary: Glossary) -> Found:

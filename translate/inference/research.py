@@ -20,7 +20,7 @@ from transformer.search.hypothesis import Hypothesis, SearchConfig
 from transformer.search.model_step import ModelStep, source_batch
 from transformer.search.sampling import Sampling, sample
 from translate.corpus.tokenizer import Tokenizer
-from translate.errors import UserError
+from translate.errors import OptionError, UserError
 from translate.inference.engines import Found, Sources, TorchEngine, max_positions
 from translate.inference.search import BATCH_HYPOTHESES, Ids
 from translate.inference.translator import Translator
@@ -101,7 +101,7 @@ class SearchRules:
         if self.sampling and (self.terms or self.coverage):
             raise UserError("terms and a coverage penalty need a search; leave them out, or the sampling")
         if not 0 <= self.coverage < float("inf"):
-            raise UserError(f"coverage = {self.coverage}: must be a finite number of at least 0")
+            raise OptionError("coverage", self.coverage, "must be a finite number of at least 0")
 
 
 class SearchEngine(TorchEngine):
@@ -109,7 +109,6 @@ class SearchEngine(TorchEngine):
 
     Args:
         members: open model folders with the same vocabulary and languages; decoding is that of the first.
-        rules: how to search.
 
     UserError if the members' vocabularies or languages differ, or for a term that the vocabulary cannot write.
     """
@@ -205,7 +204,6 @@ class SearchEngine(TorchEngine):
         Args:
             sources, outputs: token ids of each pair, without eos.
             prefixes: token ids that each output was forced to start with.
-            n: number of alternatives per position.
         """
         step = self._step(sources, prefixes, self.rules.no_repeat)
         return token_alternatives(step, outputs, n, self._with_ends(SearchConfig()), device=self._model.device)
@@ -243,10 +241,8 @@ def translate_from(
 
     Args:
         engine: the models and the rules; its own prefixes are not used.
-        lines: one sentence each.
         prefixes: token ids for each line; empty for no prefix. UserError if a line with a prefix is longer than the
             model's limit.
-        n_best: number of translations.
         new_translator: makes a translator of an engine.
     """
     sources = [tuple(ids) for ids in engine.tokenizer.encode_batch([line.strip() for line in lines])]
@@ -302,11 +298,8 @@ def alternatives(
     """Return the n most probable other tokens at each position of each line's translation, most probable first.
 
     Args:
-        engine: the engine that made the translations.
         lines: the sources; a blank line has no positions. UserError for a line that was translated in parts.
-        translations: one for each line.
         prefixes: token ids that each translation was forced to start with.
-        n: number of alternatives per position.
     """
     eos, pieces = engine.model_folder.model.config.eos, engine.tokenizer.pieces
     return [
@@ -332,7 +325,6 @@ def branches(
 
     Args:
         engine, lines, translations, prefixes: as for `alternatives`.
-        n: number of translations of each line.
         position: index of the token.
         new_translator: makes a translator of an engine; it finds the best continuations.
     """

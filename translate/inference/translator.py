@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, overload
 
 from transformer.search.hypothesis import LengthRule
 from translate.config.decoding import DEFAULT_OPTIONS, EngineName, Format, Precision, TranslationOptions
-from translate.errors import Say, UserError
+from translate.errors import OptionError, Say, UserError
 from translate.files import read_lines
 from translate.inference import pipeline
 from translate.inference.engines import Engine, Scorer, TorchEngine, open_engine, open_scorer
@@ -56,7 +56,6 @@ class Translator:
     UserError for a glossary with a model that has no placeholder symbols.
 
     Attributes:
-        decoding: the settings of the search.
         limit: tokens of the longest sentence that is translated as a whole.
     """
 
@@ -166,12 +165,17 @@ class Translator:
         return (best[0] for best in self.n_best(lines, 1))
 
     def n_best(self, lines: Iterable[str], n: int) -> Iterator[list[Translation]]:
-        """Yield up to n translations of each line as one sentence, best first, from a beam of at least n.
+        """Return up to n translations of each line as one sentence, best first; n is at most the beam size.
 
-        The lines may end with "\\n"; one within a line counts as a space. At most WINDOW lines are read ahead. A line
-        that is translated in parts joins the second best translations of its parts in its second, and so on. UserError
-        for text that is not Unicode.
+        The beam size also bounds the number of samples. The lines may end with "\\n"; one within a line counts as a
+        space. At most WINDOW lines are read ahead. A line that is translated in parts joins the second best
+        translations of its parts in its second, and so on. UserError for text that is not Unicode.
         """
+        if n > (size := self.decoding.beam_size):  # a wider beam may have another best translation
+            raise OptionError("n_best", n, f"a beam of {size} has fewer translations; choose a beam of at least {n}")
+        return self._n_best(lines, n)
+
+    def _n_best(self, lines: Iterable[str], n: int) -> Iterator[list[Translation]]:
         for window in _windows(lines, _one_line):
             found = self.sentences.translate(window, n_best=n)
             for line in window:
@@ -241,7 +245,6 @@ class Translator:
         """Return the pieces of each document with their translations; the pieces of all are translated together.
 
         Args:
-            texts: whole texts of the format.
             check: called for each piece; may raise an exception to give up.
         """
         read = formats.reader(self.options.format, column=self.options.column)
@@ -256,7 +259,6 @@ class Translator:
         A piece keeps its number of lines.
 
         Args:
-            wanted: the pieces.
             check: as for `documents`.
         """
         texts = [formats.content(piece) for piece in wanted]
@@ -308,7 +310,7 @@ def _windows(texts: Iterable[str], clean: Callable[[str], str]) -> Iterator[list
     """Divide texts into windows of at most WINDOW texts and about _WINDOW_CHARACTERS characters.
 
     The first windows of an iterator are smaller. A wrong text raises its error after the window of those before it:
-    UserError for text that is not Unicode, TypeError for what is no text.
+    UserError for text that is not Unicode, TypeError for a value that is not text.
     """
     if isinstance(texts, str):
         raise TypeError("a list of texts is expected; one text is translated by calling the translator itself")
@@ -350,7 +352,6 @@ class ColumnTranslator:
         model: name of an installed model, a model folder or a run.
         column: name of the column of texts, which may have several lines each; missing values (None, NaN, pandas.NA)
             become None.
-        into: name of the new column.
         beam_size, device, precision: as for `Translator.load`.
     """
 
@@ -388,6 +389,6 @@ class ColumnTranslator:
 
 
 def _is_missing(value: object) -> bool:
-    """Return whether a value of a table says that there is none."""
+    """Return whether a value of a table marks a missing one."""
     pandas = sys.modules.get("pandas")  # a table with its missing values has imported it
     return value is None or (isinstance(value, float) and isnan(value)) or (pandas is not None and value is pandas.NA)

@@ -71,9 +71,7 @@ def files(
     """Return the contents of the files of a CTranslate2 folder, by name.
 
     Args:
-        config: the architecture.
         arrays: the model's tensors by their names in its state dict.
-        tokenizer: the tokenizer of both languages.
         n_positions: size of the table of sinusoids; learned positions have their own.
         int8: store the matrices as 8-bit integers, the same ones that CTranslate2 makes when it loads matrices of
             float32 for int8 products.
@@ -161,7 +159,6 @@ class _Model:
     """The variables of CTranslate2, filled from the tensors of a model.
 
     Attributes:
-        config: the architecture.
         rest: the tensors that are not used yet.
         variables: values by CTranslate2's names.
         aliases: names of variables that equal another one, with that one's name.

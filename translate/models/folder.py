@@ -86,10 +86,7 @@ class ModelFolder:
     """An open model folder.
 
     Attributes:
-        folder: the path.
         model: the network in eval mode.
-        tokenizer: text to ids and back.
-        spec: languages and default decoding.
     """
 
     folder: Path
@@ -119,13 +116,7 @@ class ModelFolder:
 
 
 def check_tokenizer(folder: Path, tokenizer: Tokenizer, spec: TranslationSpec) -> None:
-    """Raise UserError if the tokenizer is not the one that the model was trained with.
-
-    Args:
-        folder: the model folder, for the message.
-        tokenizer: its tokenizer.
-        spec: its translation.json, which has the digest of the right tokenizer.
-    """
+    """Raise UserError if the tokenizer is not the one that the model was trained with."""
     if spec.tokenizer_sha256 != tokenizer.sha256:
         raise UserError(
             f"{folder}: the tokenizer is not the one that the model was trained with; they do not belong together, "
@@ -137,11 +128,6 @@ def write_model(
     model: "Transformer", tokenizer: Tokenizer, spec: TranslationSpec, folder: Path, dtype: "Storage" = "fp32"
 ) -> None:
     """Write the files of a model folder into an existing folder; its other files stay.
-
-    Args:
-        model, tokenizer, spec: the parts of the model folder.
-        folder: an existing folder.
-        dtype: precision of the stored weights.
 
     Raises OSError, or SafetensorError if the disk is full.
     """
@@ -164,10 +150,7 @@ def save(
     """Write a model folder atomically: it appears when it is complete.
 
     Args:
-        model, tokenizer, spec: the parts of the model folder.
-        folder: the new folder.
         replace: whether to replace an existing folder, which stays unchanged if writing fails.
-        dtype: precision of the stored weights.
 
     Raises UserError if `folder` exists and `replace` is off, or if it cannot be written.
     """
@@ -216,7 +199,6 @@ def resolve(path: Path, say: Say, *, exported: bool = False) -> Path:
     """Return the model folder at `path`: the folder itself, or a run's `model/`, or the run's newest checkpoint.
 
     Args:
-        path: the folder or the run.
         say: receives a note if a checkpoint is used.
         exported: whether a CTranslate2 folder is accepted.
 
@@ -236,8 +218,8 @@ def resolve(path: Path, say: Say, *, exported: bool = False) -> Path:
         raise UserError(f"{path}: no such folder; name a run directory or a model folder")
     if is_exported:
         raise UserError(
-            f"{path}: is a CTranslate2 folder, which only translate text and translate serve accept; name the model it "
-            "was made of"
+            f"{path}: is a CTranslate2 folder, which only --model of translate text and translate serve accepts; name "
+            "the model it was made of"
         )
     missing = [name for name in FILES if not (path / name).is_file()]
     if len(missing) < len(FILES) - 1:  # a run directory has a config.json too

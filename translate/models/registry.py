@@ -7,6 +7,7 @@ import os
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -107,7 +108,6 @@ def locate(name: Path, say: Say, *, exported: bool = False) -> Path:
     """Return the model folder of a path or name: the folder itself, a run's final model, or its newest checkpoint.
 
     Args:
-        name: the path or name.
         say: receives a note if the name is ambiguous or the run has no final model.
         exported: whether a CTranslate2 folder is accepted.
 
@@ -157,7 +157,6 @@ def fitting(folders: Iterable[Path], source: str | None, target: str | None, say
     """Return the model folders for these languages.
 
     Args:
-        folders: model folders.
         source, target: language codes; None accepts any.
         say: receives a note for each damaged one, which is skipped.
     """
@@ -175,7 +174,6 @@ def opposite(folder: Path, say: Say) -> Path:
     """Return the model folder of an installed model of the opposite direction; UserError if there is none.
 
     Args:
-        folder: a model folder.
         say: receives a note if there are several such models.
     """
     spec = _spec(folder)
@@ -191,7 +189,6 @@ def require_languages(folder: Path, source: str | None, target: str | None) -> N
     """Raise UserError if the model in `folder` translates between other languages.
 
     Args:
-        folder: a model folder.
         source, target: language codes; None accepts any.
     """
     if not _speaks(folder, source, target):
@@ -236,7 +233,6 @@ class Weights:
     Attributes:
         n_parameters: number of parameters, without the scales of int8 weights.
         precision: of the largest tensors: "fp32", "bf16" or "int8", or else the name that safetensors uses.
-        n_bytes: size of the file.
     """
 
     n_parameters: int
@@ -276,21 +272,12 @@ def _header(path: Path) -> dict[str, Any]:
     return header
 
 
-# English names by ISO 639-1 code.
-_LANGUAGE_NAMES = """
-af Afrikaans,am Amharic,ar Arabic,az Azerbaijani,be Belarusian,bg Bulgarian,bn Bengali,bs Bosnian,ca Catalan,cs Czech,
-cy Welsh,da Danish,de German,el Greek,en English,eo Esperanto,es Spanish,et Estonian,eu Basque,fa Persian,fi Finnish,
-fo Faroese,fr French,ga Irish,gl Galician,gu Gujarati,he Hebrew,hi Hindi,hr Croatian,ht Haitian Creole,hu Hungarian,
-hy Armenian,id Indonesian,is Icelandic,it Italian,ja Japanese,ka Georgian,kk Kazakh,km Khmer,kn Kannada,ko Korean,
-ku Kurdish,ky Kyrgyz,la Latin,lb Luxembourgish,lo Lao,lt Lithuanian,lv Latvian,mg Malagasy,mk Macedonian,ml Malayalam,
-mn Mongolian,mr Marathi,ms Malay,mt Maltese,nb Norwegian Bokmal,ne Nepali,nl Dutch,nn Norwegian Nynorsk,no Norwegian,
-oc Occitan,pa Punjabi,pl Polish,ps Pashto,pt Portuguese,qu Quechua,ro Romanian,ru Russian,rw Kinyarwanda,se Sami,
-si Sinhala,sk Slovak,sl Slovenian,sq Albanian,sr Serbian,sv Swedish,sw Swahili,ta Tamil,te Telugu,th Thai,tl Tagalog,
-tr Turkish,ug Uyghur,uk Ukrainian,ur Urdu,vi Vietnamese,xh Xhosa,yi Yiddish,zh Chinese,zu Zulu
-"""
-_NAME_BY_CODE = dict(row.strip().split(" ", 1) for row in _LANGUAGE_NAMES.split(","))
+@cache
+def _language_names() -> dict[str, str]:
+    rows = Path(__file__).with_name("languages.tsv").read_text(encoding="utf-8").splitlines()
+    return dict(row.split("\t") for row in rows)
 
 
 def language_name(code: str) -> str:
     """Return the English name of a language by its ISO 639-1 code, or the code if it is unknown."""
-    return _NAME_BY_CODE.get(code, code)
+    return _language_names().get(code, code)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from transformer.schedule import noam_lr
-from translate.pictures.plotting import COLOURS, new_axes, new_figure
+from translate.pictures.plotting import COLOURS, QUIET, new_axes, new_figure
 from translate.pictures.terminal import plot
 
 if TYPE_CHECKING:
@@ -94,12 +94,12 @@ def grid_chart(table: Record) -> "Figure":
         for place, row in enumerate(rows):
             values = [seed["scores"][name]["bleu"]["score"] for seed in row["seeds"].values()]
             if not values:
-                axes.text(0.02, place, "no result", transform=axes.get_yaxis_transform(), va="center", color="gray")
+                axes.text(0.02, place, "no result", transform=axes.get_yaxis_transform(), va="center", color=QUIET)
                 continue
             mean, spread = statistics.fmean(values), statistics.stdev(values) if len(values) > 1 else 0.0
             is_baseline = row["row"] == table["baseline"]
             axes.errorbar(mean, place, xerr=spread, fmt="o", color=COLOURS[1 if is_baseline else 0], capsize=3)
-            axes.plot(values, [place] * len(values), "|", color="gray")
+            axes.plot(values, [place] * len(values), "|", color=QUIET)
             if is_baseline:
                 axes.axvline(mean, color=COLOURS[1], linewidth=0.8, linestyle=":")
         axes.set_yticks(range(len(rows)), [", ".join(row["row"]) for row in rows])

@@ -10,7 +10,7 @@ from torch.nn import functional as F
 
 from translate.errors import UserError
 from translate.models.folder import ModelFolder
-from translate.pictures.plotting import COLOURS, heat_map, new_axes, new_figure
+from translate.pictures.plotting import COLOURS, colour_bar, heat_map, new_axes, new_figure
 from translate.pictures.terminal import bar, shade
 from translate.tables import columns
 
@@ -135,9 +135,9 @@ class PositionsPicture:
         figure = new_figure(7, 3)
         (axes,) = new_axes(figure)
         extent = self.encodings.abs().max().item()
-        image = heat_map(axes, self.encodings.tolist(), low=-extent, high=extent, colours="RdBu")
+        image = heat_map(axes, self.encodings.tolist(), low=-extent, high=extent)
         axes.set(title=self.title, xlabel="channel", ylabel="position")
-        figure.colorbar(image)
+        colour_bar(figure, image)
         return figure
 
 

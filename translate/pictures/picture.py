@@ -90,7 +90,15 @@ def comparison_page(comparison: "Comparison") -> str:
     """Return a page with charts, tables and sentences that show where two systems differ."""
     from translate.evaluation.scores import TESTS
 
-    return _template("comparison").render(it=comparison, tests=TESTS)
+    first, second = comparison.systems
+    return _template("comparison").render(
+        title=f"{first.name} and {second.name} on {comparison.test_set}",
+        it=comparison,
+        first=first,
+        second=second,
+        names=[first.name, second.name],
+        tests=TESTS,
+    )
 
 
 def _template(name: str) -> "jinja2.Template":

@@ -1,7 +1,9 @@
-"""Figures by matplotlib, drawn without a display."""
+"""Figures by matplotlib, drawn without a display, in the colours of `colours.css`."""
 
 import io
+import re
 from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from translate.errors import optional_package
@@ -10,7 +12,19 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-COLOURS = ("#3366aa", "#cc6633", "#338855", "#884488")
+# Colours by their names in colours.css: on light pages, and on dark ones.
+PALETTE = {
+    name: (light, dark)
+    for name, light, dark in re.findall(
+        r"--([\w-]+): light-dark\((#\w+), (#\w+)\)",
+        (Path(__file__).parent / "colours.css").read_text(encoding="utf-8"),
+    )
+}
+INK, QUIET, LINE = (PALETTE[name][0] for name in ("ink", "quiet", "line"))
+COLOURS = tuple(PALETTE[name][0] for name in ("accent", "second", "third", "fourth"))
+# Those that a drawing may have, each with the one of a dark page.
+_DARK = dict(PALETTE[name] for name in ("ink", "quiet", "line", "accent", "second", "third", "fourth"))
+_HEAT, _COLD = "#4a86e0", "#c96a24"  # light enough for a dark page and dark enough for a light one
 _DPI = 150
 # A fixed salt and no date: the same picture is the same file.
 _SETTINGS = {
@@ -19,6 +33,8 @@ _SETTINGS = {
     "axes.titlesize": 9.0,
     "axes.spines.top": False,
     "axes.spines.right": False,
+    "axes.facecolor": "none",
+    "axes.edgecolor": QUIET,
 }
 
 
@@ -43,16 +59,31 @@ def new_axes(figure: "Figure", n_rows: int = 1, n_columns: int = 1) -> "list[Axe
         return list(figure.subplots(n_rows, n_columns, squeeze=False).flat)
 
 
-def heat_map(axes: "Axes", rows: Any, *, low: float = 0.0, high: float = 1.0, colours: str = "Blues") -> Any:
-    """Draw a matrix as coloured cells and return the image.
+def heat_map(axes: "Axes", rows: Any, *, low: float = 0.0, high: float = 1.0) -> Any:
+    """Draw a matrix as cells, the larger a value the more opaque, and return the image.
 
     Args:
         axes: where to draw.
         rows: numbers by row and column.
-        low, high: values of the first and the last colour.
-        colours: name of a colour map of matplotlib.
+        low: 0, which is drawn transparent, or the opposite of `high`; negative numbers have another colour.
+        high: the number that is drawn opaque.
     """
-    return axes.imshow(rows, cmap=colours, vmin=low, vmax=high, aspect="auto", interpolation="nearest")
+    from matplotlib.colors import LinearSegmentedColormap
+
+    colours = [(_HEAT, 0.0), (_HEAT, 1.0)] if low >= 0 else [(_COLD, 1.0), (_COLD, 0.0), (_HEAT, 0.0), (_HEAT, 1.0)]
+    places = [0.0, 1.0] if low >= 0 else [0.0, 0.5, 0.5, 1.0]
+    cmap = LinearSegmentedColormap.from_list("heat", list(zip(places, colours, strict=True)))
+    for spine in axes.spines.values():
+        spine.set(visible=True, color=LINE)
+    return axes.imshow(rows, cmap=cmap, vmin=low, vmax=high, aspect="auto", interpolation="nearest")
+
+
+def colour_bar(figure: "Figure", image: Any) -> None:
+    """Draw the scale of a heat map beside it."""
+    from matplotlib import rc_context
+
+    with rc_context(_SETTINGS):
+        figure.colorbar(image)
 
 
 def label_cells(axes: "Axes", rows: Sequence[str], columns: Sequence[str]) -> None:
@@ -68,7 +99,7 @@ def rendered(figure: "Figure", format: str) -> bytes:
 
     Args:
         figure: the drawing.
-        format: "svg" or "png".
+        format: "svg", which is transparent and has the colours of a light or dark page; or "png", on white.
     """
     from matplotlib import rc_context
     from matplotlib.text import Text
@@ -77,7 +108,24 @@ def rendered(figure: "Figure", format: str) -> bytes:
     scales = [axis for axes in figure.axes for axis in (axes.xaxis, axes.yaxis) if axis.get_scale() == "log"]
     powers = {label for axis in scales for label in axis.get_ticklabels(which="both")}
     with rc_context(_SETTINGS):
+        for axes in figure.axes:
+            axes.tick_params(which="both", color=QUIET, labelcolor=INK)
         for text in figure.findobj(Text):
             text.set_parse_math(text in powers)  # "$" in a sentence begins no formula
-        figure.savefig(file, format=format, dpi=_DPI, metadata={"Date": None} if format == "svg" else {})
-    return file.getvalue()
+            if text.get_color() == "black":
+                text.set_color(INK)
+        if format != "svg":
+            figure.savefig(file, format=format, dpi=_DPI)
+            return file.getvalue()
+        figure.savefig(file, format=format, dpi=_DPI, facecolor="none", metadata={"Date": None})
+    return file.getvalue().replace(b"</style>", f"\n{_dark_style()}</style>".encode(), 1)
+
+
+def _dark_style() -> str:
+    """Return the rules of CSS for a dark page; a program that ignores them shows the colours of a light one."""
+    rules = (
+        f'[style*="{kind}: {light}"] {{ {kind}: {dark} !important }}\n'
+        for light, dark in _DARK.items()
+        for kind in ("fill", "stroke")
+    )
+    return f":root {{ color-scheme: light dark }}\n@media (prefers-color-scheme: dark) {{\n{''.join(rules)}}}\n"

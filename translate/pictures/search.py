@@ -15,7 +15,7 @@ from translate.inference.engines import TorchEngine
 from translate.inference.research import forced_ids
 from translate.inference.search import SentenceSearch
 from translate.models.folder import ModelFolder, not_finite
-from translate.pictures.plotting import COLOURS, new_axes, new_figure
+from translate.pictures.plotting import COLOURS, INK, LINE, QUIET, new_axes, new_figure
 from translate.tables import columns
 
 if TYPE_CHECKING:
@@ -216,11 +216,11 @@ class BeamPicture:
             rows[id(node)] = sum(rows[id(child)] for child in node.children) / len(node.children)
         y = rows[id(node)]
         for child, leads_to_best in zip(node.children, drawn, strict=True):
-            colour = COLOURS[0] if leads_to_best else "0.8" if child.fate == "pruned" else "0.4"
+            colour = COLOURS[0] if leads_to_best else LINE if child.fate == "pruned" else QUIET
             axes.plot(
                 (depth + 0.72, depth + 1), (y, rows[id(child)]), color=colour, linewidth=1.5 if leads_to_best else 0.7
             )
-        colour = "0.42" if node.fate == "pruned" else COLOURS[2] if node.fate == "finished" else "black"
+        colour = QUIET if node.fate == "pruned" else COLOURS[2] if node.fate == "finished" else INK
         said = node.name if node is self.root else f"{node.name} {node.probability:.2f}"
         axes.text(
             depth + 0.02,

@@ -7,9 +7,9 @@ from typing import Any
 
 _STYLE = """
 body { max-width: 60rem; }
-h1 { font-size: 1.6rem; }
+h1 { font-size: var(--title); }
 section { overflow-x: auto; }
-h2 { font-size: 1.1rem; }
+h2 { font-size: var(--large); }
 """
 
 _SERVER = "http://127.0.0.1:5000/"  # in the examples of answers

@@ -1,4 +1,4 @@
-"""What operators see of the server: the log, the metrics, and the id of each request.
+"""Information for operators: the log, the metrics, and the id of each request.
 
 The log is one JSON object per line on stderr. It never contains text of users, query strings or names of files.
 """

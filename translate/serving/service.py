@@ -1,4 +1,4 @@
-"""What the server does, without HTTP: languages, detection, translation; and the requests in progress."""
+"""The work of the server, without HTTP: languages, detection, translation; and the requests in progress."""
 
 import asyncio
 import time

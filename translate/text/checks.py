@@ -121,16 +121,16 @@ def _capitalised(text: str) -> str:
 def missing_numbers(output: str, source: str, target: str) -> list[tuple[int, int]]:
     """Return where the numbers of `source` are that its translation lacks, each with a sign such as % beside it.
 
-    A number is there if its digits are, with whatever separators, or each of its groups of digits; a date without a
+    A number is there if its digits are, with any separators, or each of its groups of digits; a date without a
     group up to twelve, which may be a month's name; an hour half a day earlier or later; "3,5 million" as 3500000; and
     a number in words, in languages known to text2num. The number 1 is not checked, as it may be an article.
 
     Args:
         output: the translation.
-        source: its source.
         target: language code of the translation.
     """
-    wanted = [match for match in _NUMBER.finditer(SYMBOL.sub(_blank, source)) if not _is_small(match[0])]
+    shown = SYMBOL.sub(lambda match: " " * len(match[0]), source)
+    wanted = [match for match in _NUMBER.finditer(shown) if not _is_small(match[0])]
     if not wanted:
         return []
     said = SYMBOL.sub(" ", output)
@@ -139,10 +139,6 @@ def missing_numbers(output: str, source: str, target: str) -> list[tuple[int, in
         lost = _not_in(f"{said} {words}", lost)
     signed = {match.start(1): match.span() for match in _SIGNED.finditer(source)}
     return [signed.get(match.start(), match.span()) for match in lost]
-
-
-def _blank(match: re.Match[str]) -> str:
-    return " " * len(match[0])
 
 
 def _is_small(number: str) -> bool:

@@ -86,7 +86,7 @@ def _part(line: str, start: int, stop: int, cell: Literal["", "plain"] = "") -> 
 
 
 def content(piece: Piece) -> str:
-    """Return the text of a piece as it is meant: in a quoted cell each quotation mark is written twice."""
+    """Return the text that a piece stands for: in a quoted cell each quotation mark is written twice."""
     return piece.text.replace('""', '"') if piece.cell == "quoted" else piece.text
 
 

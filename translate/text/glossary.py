@@ -27,7 +27,7 @@ _CONTROL = re.compile(r"[\x00-\x1f\x7f\x85\u2028\u2029]")
 
 @dataclass(frozen=True, order=True)
 class Found:
-    """A term in a text: where it starts and stops, and what stands for it in the translation."""
+    """A term in a text: its start and end, and its translation."""
 
     start: int
     stop: int

@@ -35,8 +35,6 @@ def wrapped(text: str, like: str, indent: re.Pattern[str] = INDENT) -> str | Non
     None if there are too few words. Only the first line may begin with a character that could be a mark of the layout.
 
     Args:
-        text: the words.
-        like: lines of other words.
         indent: matches the indentation of a line, which may contain marks of the layout.
     """
     lines = like.split("\n")

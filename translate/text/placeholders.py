@@ -125,15 +125,11 @@ def unframed(protected: Protected) -> tuple[str, Protected, str]:
             text, originals = text[: last.start()], originals[:-1]
         if takes_first and first:
             before += first[0].replace(symbol(0), originals[0])
-            text, originals = _renumbered(text[first.end() :]), originals[1:]
+            text = SYMBOL.sub(lambda match: symbol(int(match[1]) - 2), text[first.end() :])
+            originals = originals[1:]
         if not (takes_first or takes_last):
             break
     return before, Protected(text, originals), after
-
-
-def _renumbered(text: str) -> str:
-    """Return the text with the numbers of its symbols reduced by one."""
-    return SYMBOL.sub(lambda match: symbol(int(match[1]) - 2), text)
 
 
 def _is_pair(marks: Sequence[str]) -> bool:

@@ -62,7 +62,6 @@ class Piece:
     """Part of a text.
 
     Attributes:
-        text: the part.
         translate: whether it is translated or copied.
         cell: "plain" or "quoted" for text of a cell of a table, in which a quotation mark may have to be written twice.
     """
@@ -179,7 +178,8 @@ def _full_stop_ends(last: str, word: str, rest: str, language: Language) -> bool
     key = last.lower()
     if last.isdigit():
         return language.ordinal_nouns is None or (not language.ordinal_nouns.match(rest) and (begins or len(last) > 2))
-    if word[0].isdigit() and (key in language.numbered_abbreviations or _is_street(key, language)):
+    is_street = language.street is not None and key.endswith(language.street)
+    if word[0].isdigit() and (key in language.numbered_abbreviations or is_street):
         return False
     if key in language.final_abbreviations:
         return begins
@@ -188,11 +188,6 @@ def _full_stop_ends(last: str, word: str, rest: str, language: Language) -> bool
     if len(last) == 1 and last.isalpha():  # z. B., u. a., J. S. Bach; but English "I." and "Plan B. Then"
         return begins and last.isupper() and language.letter_ends_sentence and word != "I"
     return key not in language.abbreviations
-
-
-def _is_street(word: str, language: Language) -> bool:
-    """Return whether a word before a full stop is the name of a street."""
-    return language.street is not None and word.endswith(language.street)
 
 
 def between(sentence: str, pattern: re.Pattern[str] = PLACEHOLDER) -> list[Piece]:

@@ -39,7 +39,6 @@ class Translation:
         n_segments: number of searched segments joined in this translation, each with an end token; 0 if the model was
             not used.
         n_source_tokens: number of tokens of the segments' sources, without ends.
-        coverage: the coverage penalty.
         reverse_log_prob: mean log-probability of a token of the source given the translation; None without reranking.
         rerank_score: the confidence plus the weighted `reverse_log_prob`; None without reranking.
         sentences: source and translation of each sentence of a passage and of the text between sentences, in order;

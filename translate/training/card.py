@@ -8,7 +8,7 @@ import functools
 import json
 import shlex
 from collections import ChainMap
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 
@@ -117,28 +117,20 @@ def _page() -> jinja2.Template:
     )
     templates.filters |= {
         "cell": _cell,
-        "counted": _counted,
+        "counted": lambda counts: ", ".join(f"{name} {n:,}" for name, n in counts.items() if n) or "none",
         "decimals": lambda value, digits: "" if value is None else f"{value:.{digits}f}",
         "json": _json,
-        "line": _line,
+        "line": lambda text: " ".join(str(text).splitlines()),
         "thousands": "{:,}".format,
         "time": lambda seconds: str(datetime.timedelta(seconds=round(seconds))),
     }
     return templates.from_string(Path(__file__).with_name("card.md.jinja").read_text(encoding="utf-8"))
 
 
-def _line(text: str) -> str:
-    return " ".join(str(text).splitlines())
-
-
 def _cell(text: str) -> str:
     """Escape text for one line of Markdown."""
     text = " ".join(text.split())
     return "".join(f"\\{c}" if c in "\\`*_[]<>|#&" else c for c in text)
-
-
-def _counted(counts: Mapping[str, int]) -> str:
-    return ", ".join(f"{name} {n:,}" for name, n in counts.items() if n) or "none"
 
 
 def _json(value: object) -> str:

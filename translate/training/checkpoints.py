@@ -46,7 +46,6 @@ class TrainState:
     """The state of a run besides tensors, as plain values.
 
     Attributes:
-        step: number of updates.
         position: the next batch of the sampler.
         best_score: the best BLEU of the validation set, or minus the best loss in nats a token.
         best_step: the step of the best score.
@@ -123,8 +122,6 @@ def save(
     Args:
         root: the folder of all checkpoints.
         write_model: writes the model folder's files, and others, into a folder.
-        optimizer: its state is saved.
-        state: the rest of the state.
         scheduled: whether averaging may use this checkpoint; others only protect against loss.
         at_end: whether it is scheduled only because the run ends; averaging ignores it if the run is prolonged.
         generators: random generators of each rank; None takes those of this process.
@@ -155,7 +152,6 @@ def load(folder: Path, model: Transformer, optimizer: torch.optim.Optimizer, ran
     """Restore model, optimizer and random generators, and return the rest of the state.
 
     Args:
-        folder: the checkpoint.
         model, optimizer: receive the saved values.
         rank: whose random generators to restore; a rank that did not exist at the save keeps its own.
 
@@ -211,7 +207,6 @@ def scheduled(root: Path, read: Callable[[Path], dict[str, Any] | None] = metada
     If a run was prolonged, the checkpoint at its earlier end is skipped.
 
     Args:
-        root: the folder of all checkpoints.
         read: returns the metadata of a checkpoint, or None to skip it.
 
     Raises CheckpointError if `read` does.
@@ -276,12 +271,6 @@ def _discard(folder: Path) -> None:
 class CheckpointManager:
     """The checkpoints of one run; rank 0 writes them with the random generators of all ranks.
 
-    Args:
-        run: the run directory.
-        config: the section [training].
-        ranks: the processes that train together.
-        say: receives each message to the user.
-
     Attributes:
         saved_step: the step of the last checkpoint; 0 without one.
         saved_seconds: `TrainState.seconds` at the last checkpoint.
@@ -295,9 +284,6 @@ class CheckpointManager:
 
     def restore(self, model: Transformer, optimizer: torch.optim.Optimizer) -> tuple[Path | None, TrainState]:
         """Load the newest undamaged checkpoint; damaged ones are reported and kept under another name.
-
-        Args:
-            model, optimizer: receive the saved values.
 
         Returns the folder and the state; None and a new state if the run has no checkpoint yet. Raises UserError if
         all checkpoints are damaged.
@@ -349,17 +335,7 @@ class CheckpointManager:
         scheduled: bool,
         at_end: bool = False,
     ) -> None:
-        """Write a checkpoint and delete those no longer needed; all ranks call this.
-
-        Args:
-            state: the state besides tensors.
-            write_model: writes the files of a model folder, and others, into a folder.
-            optimizer: its state is saved.
-            scheduled: whether averaging may use this checkpoint.
-            at_end: whether it is scheduled only because the run ends.
-
-        Raises UserError if a file cannot be written.
-        """
+        """Write a checkpoint as `save` does, and delete those no longer needed; all ranks call this."""
         generators = self._ranks.gather(random_generators())
         state.n_ranks = self._ranks.size
 
@@ -380,10 +356,6 @@ class CheckpointManager:
 
     def load_final(self, model: Transformer, state: TrainState) -> list[int]:
         """Load the mean of the checkpoints that make the final model (6.1); rank 0 alone calls this.
-
-        Args:
-            model: receives the parameters.
-            state: at the end of the run.
 
         Returns the steps of the checkpoints.
         """

@@ -194,8 +194,6 @@ class Replica:
     """The model and the optimizer that updates work on; each rank holds all of both.
 
     Attributes:
-        model, optimizer: what updates work on.
-        device: the device of the model.
         is_sharded: whether each rank holds a part only.
     """
 
@@ -224,7 +222,6 @@ class Shards(Replica):
         model, optimizer: the whole ones, on the CPU. After `gather` all ranks have the parameters, and rank 0 alone the
             moments.
         make_optimizer: makes an optimizer for the sharded copy.
-        device: the device of the sharded copy.
     """
 
     is_sharded = True
@@ -295,7 +292,6 @@ def replica_of(model: Transformer, optimizer: torch.optim.Optimizer, config: Tra
 
     Args:
         model, optimizer: the whole ones.
-        config: the section [training].
         ranks: the processes that train together; a single process never divides its model.
 
     Raises UserError for settings that need the whole model on every rank.

@@ -423,7 +423,7 @@ class BatchFeed:
         mixture: Mixture,
     ) -> None:
         self._prepared, self._model, self._ranks = prepared, model, ranks
-        # With its number: in the thread that makes batches, "cuda" is the first GPU, whatever this process has claimed.
+        # With its number: in the thread that makes batches, "cuda" is the first GPU, even if this process uses another.
         self._device = torch.empty(0, device=device).device
         self.batches_per_update = config.accumulate * ranks.size
         self.sampler = Sampler(prepared.train, config.batch_tokens, config.max_tokens, config.seed, mixture)

@@ -154,10 +154,7 @@ def parent_of(run: Run, path: Path | None, say: Say, *, resume: bool) -> Parent 
     """Return the model that a run starts from, or None if it starts from random weights.
 
     Args:
-        run: the run directory.
         path: run directory or model folder to start from; None is the model that a resumed run began with.
-        say: receives each message to the user.
-        resume: whether the run is resumed.
 
     Raises UserError if the run began with another model.
     """
@@ -181,7 +178,7 @@ def recorded(began: Run, run: Run) -> Parent | None:
     """Return the parent that `began` names, or None.
 
     If it is gone or has changed, its copy in a run directory or a checkpoint of `run` replaces it. Raises UserError if
-    there is none of these.
+    neither exists.
     """
     if (record := began.recorded_parent()) is None:
         return None

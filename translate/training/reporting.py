@@ -33,13 +33,7 @@ _AXES = {"step", "epoch", "seconds"}  # axes of the curves
 
 
 class Reporter:
-    """Reports of one run, by rank 0; on other ranks nothing is written or shown.
-
-    Args:
-        run: the run directory.
-        say: receives each message to the user.
-        is_first: whether this is rank 0.
-    """
+    """Reports of one run, by rank 0; on other ranks nothing is written or shown."""
 
     def __init__(self, run: Run, say: Say, *, is_first: bool) -> None:
         self._run, self._say, self._is_first = run, say, is_first
@@ -71,9 +65,7 @@ class Reporter:
         """Log the scores of a model and show them to the user.
 
         Args:
-            state: when they were measured.
             kind: kind of the line in the metrics, "valid" or "final".
-            scores: the scores.
             values: more values for the metrics.
         """
         # Bounded, so that a diverged model still gives a number.
@@ -102,8 +94,6 @@ class Reporter:
 
         Args:
             state: after the update.
-            stats: of the update.
-            lr: its learning rate.
             speed: of the updates since the last line, see `Interval.speed`.
         """
         self._bar.set_postfix(loss=f"{stats.loss:.3f}", tokens_per_s=f"{speed['tokens_per_s']:,}", refresh=False)
@@ -135,7 +125,6 @@ class Interval:
     Attributes:
         tokens: source and target tokens of all processes.
         flops: floating-point operations of this process.
-        seconds: time of the updates.
     """
 
     tokens: int = 0
@@ -218,7 +207,6 @@ def rate_warning(records: Sequence[Record], lr: Callable[[int], float]) -> str |
     """Return a message if the learning rate of the last update in the metrics is another one now, or None.
 
     Args:
-        records: the lines of the metrics.
         lr: the learning rate of a step.
     """
     update = next((record for record in reversed(records) if record.get("kind") == "train"), {})
@@ -235,9 +223,6 @@ def length_warning(n_too_long: int, n_pairs: int, max_tokens: int, kind: str = "
     """Return a message if long pairs are skipped, or None.
 
     Args:
-        n_too_long: pairs that are skipped.
-        n_pairs: all pairs.
-        max_tokens: the limit for one side of a pair.
         kind: of the pairs, with a space after it, such as "validation "; "" for training.
     """
     if not n_too_long:
@@ -256,9 +241,6 @@ def source_warning(gain: float | None, step: int, warmup_steps: int, last_step: 
 
     Args:
         gain: the gain from the sources in nats a token; None if it is not measured.
-        step: the current step.
-        warmup_steps: steps of rising learning rate.
-        last_step: the end of the run.
     """
     if gain is None or gain >= LEAST_GAIN or (step < max(2 * warmup_steps, 500) and step != last_step):
         return None
@@ -275,7 +257,6 @@ def unknown_warning(where: str, pairs: EncodedPairs, unk: int) -> str | None:
     Args:
         where: name of the set, such as "validation".
         pairs: the set; the first LOOKED_AT pairs are searched.
-        unk: id of `<unk>`.
     """
     n = min(pairs.n_pairs, LOOKED_AT)
     found = [i for i in range(n) if (pairs.tgt(i) == unk).any()]
@@ -299,7 +280,6 @@ def guessing_warning(step: int, nll: float, vocab_size: int) -> str | None:
     """Return a message if the validation loss is no better than random guessing, or None.
 
     Args:
-        step: the current step.
         nll: the loss in nats a token; it may be NaN.
         vocab_size: its logarithm is the loss of random guessing.
     """

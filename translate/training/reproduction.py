@@ -48,9 +48,7 @@ class Original:
         Call this before the corpus is prepared, and `Run.check_data` after.
 
         Args:
-            again: the new run directory.
             n_ranks: processes that train together now.
-            say: receives the warning.
         """
         if again.folder.resolve() == self.run.folder.resolve():
             raise UserError(f"{again.folder}: is the original run; name another folder with --run")

@@ -19,7 +19,6 @@ import json
 import math
 import os
 import platform
-import subprocess
 import sys
 from collections.abc import Iterator
 from dataclasses import asdict
@@ -34,6 +33,7 @@ from translate.config.load import parse
 from translate.config.schema import DecodingSection, ExperimentConfig
 from translate.corpus.prepare import Prepared, differing
 from translate.errors import UserError
+from translate.machine import git
 
 # Settings that may change when a run is resumed: they do not change the result of any update, except that the cooldown
 # depends on the last step; see `rate_warning`. The corpus is compared by its content, not by its place.
@@ -109,10 +109,6 @@ class Run:
         """Write config.json and manifest.json, or add a start to the manifest; call `check` first.
 
         Args:
-            config: the experiment.
-            prepared: its corpus.
-            model: the model to train.
-            dtype: the type of matrix products.
             peak: the measured rate of matrix products, FLOP/s.
             parent: `Parent.record` of the model to fine-tune; None without one.
 
@@ -238,7 +234,7 @@ def environment() -> dict[str, Any]:
 
     The keys are commit, uncommitted_changes, versions and machine; `threads` of the machine are those of each process.
     """
-    changes = _git("status", "--porcelain", "--untracked-files=no")
+    changes = git("status", "--porcelain", "--untracked-files=no")
     return {
         "commit": commit(),
         "uncommitted_changes": None if changes is None else bool(changes),
@@ -267,7 +263,7 @@ def facts(start: dict[str, Any]) -> dict[str, str]:
 
 def commit() -> str | None:
     """Return the commit of the project's checkout, or None if the project was installed without one."""
-    return _git("rev-parse", "HEAD")
+    return git("rev-parse", "HEAD")
 
 
 def processor_name() -> str:
@@ -285,18 +281,6 @@ def _version(package: str) -> str:
         return importlib.metadata.version(package)
     except importlib.metadata.PackageNotFoundError:
         return "not installed"
-
-
-def _git(*arguments: str) -> str | None:
-    """Return the output of git in the project's checkout, or None without a checkout or without git."""
-    root = Path(__file__).parents[2]
-    if not (root / ".git").exists():
-        return None
-    try:
-        done = subprocess.run(["git", "-C", str(root), *arguments], capture_output=True, text=True, timeout=10)
-    except (OSError, subprocess.TimeoutExpired):
-        return None
-    return done.stdout.strip() if done.returncode == 0 else None
 
 
 def _data(prepared: Prepared) -> Record:

@@ -1,8 +1,11 @@
 """Training: from an experiment to a run directory that holds its final model.
 
-`train_experiment` is `translate train` without its command line. `new_trainer` makes the trainer of one process.
+`train_experiment` is `translate train` without its command line. `new_trainer` makes the trainer of one process, and
+`preflight` checks it before the first update: what would end a run in hours ends it now, in one sentence. Settings and
+data that contradict each other are refused still earlier, before the corpus is prepared.
 """
 
+import shutil
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from pathlib import Path
@@ -20,8 +23,8 @@ from translate.models.folder import ModelFolder, TranslationSpec
 from translate.training import card, checkpoints
 from translate.training.distributed import SINGLE_PROCESS, Ranks, joined
 from translate.training.loop import Trainer, terminable
+from translate.training.optimizer import Muon
 from translate.training.parent import Parent, parent_of, recorded
-from translate.training.preflight import preflight
 from translate.training.reporting import require_tensorboard
 from translate.training.reproduction import Original
 from translate.training.run import Run
@@ -44,15 +47,11 @@ def train_experiment(
     """Prepare the corpus if needed, train, and write the run directory; every process of torchrun calls this.
 
     Args:
-        config: the experiment.
-        run: the run directory.
         corpus_folder: folder of the prepared corpus, made or brought up to date first.
         score_bleu: BLEU of a model's translations of validation pairs.
-        say: receives each message to the user.
         resume: continue from the newest checkpoint, or start if there is none.
         from_model: run directory or model folder to fine-tune; None starts from random weights or, when a run is
             resumed, from the model that it began with.
-        original: the run to repeat, or None.
         translate_back: makes the synthetic text of the corpus, which takes long; None if there is none to make.
 
     Returns whether the final model equals that of `original`; True if there is no `original`.
@@ -122,11 +121,8 @@ def new_trainer(
     """Make the model and its trainer, and write the run's manifest and configuration.
 
     Args:
-        config: the experiment.
-        prepared: its prepared corpus.
         run: a run directory that is new or was begun by the same experiment.
         score_bleu: BLEU of a model's translations of validation pairs.
-        say: receives each message to the user.
         ranks: the processes that train together; all of them call this.
         parent: the model to fine-tune; None draws the weights from the seed.
         dtype: type of matrix products; None is that of the run so far, or what the experiment asks for.
@@ -167,6 +163,74 @@ def new_trainer(
     together = "" if ranks.size == 1 else f", {ranks.size} processes"
     say(f"{run.folder}: {size:.2f} M parameters, {device.type}, {str(dtype).removeprefix('torch.')} products{together}")
     return trainer
+
+
+def preflight(trainer: Trainer) -> None:
+    """Check the parent, the disk and the memory; all ranks call this before the first update.
+
+    Keeps a copy of the parent in the run directory if the end of the run needs it. Raises UserError if the run could
+    not end.
+    """
+    ranks, run = trainer.ranks, trainer.run
+    if trainer.config.parent_share and (parent := trainer.parent):
+        trainer.parent = ranks.on_rank_0(lambda: parent.kept_in(run))
+    if trainer.schedule.has_ended(trainer.state):
+        return
+    ranks.on_rank_0(lambda: check_disk(trainer))
+    check_memory(trainer)
+
+
+def check_disk(trainer: Trainer) -> None:
+    """Raise UserError if the disk has no room for the checkpoints that the run keeps."""
+    folder, config = trainer.run.folder, trainer.config
+    size, weights = checkpoint_size(trainer), _size_of_weights(trainer)
+    n_scheduled = -(-trainer.schedule.last_step // trainer.schedule.save_every)
+    # Besides the last ones of the schedule: the best or the newest one, and the one that is being written.
+    n_kept = min(max(config.keep_last, config.average_last), n_scheduled) + 2
+    needed = n_kept * size + weights
+    there = sum(
+        path.stat().st_size
+        for place in (trainer.run.checkpoints, trainer.run.model)
+        for path in place.rglob("*")
+        if path.is_file()
+    )
+    free = shutil.disk_usage(folder).free
+    if needed > there + free:
+        raise UserError(
+            f"{folder}: checkpoints will take about {_megabytes(needed - there)} more ({n_kept} of {_megabytes(size)} "
+            f"and the final model), and {_megabytes(free)} are free; make room, lower training.keep_last and "
+            "training.average_last, or name another --run"
+        )
+
+
+def check_memory(trainer: Trainer) -> None:
+    """Compute the largest training batch and the largest validation batch, and discard the results.
+
+    A lack of memory shows now and not hours later; claiming the largest blocks first also leaves fewer gaps. Raises
+    UserError if a single pair does not fit.
+    """
+    trainer.updater.warm_up(trainer.feed.largest(trainer.state.position.epoch))
+    with trainer.replica.evaluating() as model:
+        trainer.validator.warm_up(model)
+
+
+def checkpoint_size(trainer: Trainer) -> int:
+    """Return the bytes of one checkpoint: weights, moments, moving average and tokenizer; the rest is small."""
+    optimizer, weights = trainer.optimizer, _size_of_weights(trainer)
+    moments = 0
+    for i, group in enumerate(optimizer.param_groups):
+        n_moments = 1 if i == 0 and isinstance(optimizer, Muon) else 2
+        moments += n_moments * sum(p.numel() * p.element_size() for p in group["params"])
+    average = weights if trainer.ema else 0
+    return weights + moments + average + len(trainer.prepared.tokenizer.serialized)
+
+
+def _size_of_weights(trainer: Trainer) -> int:
+    return sum(p.numel() * p.element_size() for p in trainer.model.parameters())
+
+
+def _megabytes(n_bytes: int) -> str:
+    return f"{n_bytes / 1e9:,.1f} GB" if n_bytes >= 1e9 else f"{max(n_bytes, 1e5) / 1e6:,.1f} MB"
 
 
 def _check(config: ExperimentConfig, run: Run, resume: bool) -> None:

@@ -46,15 +46,11 @@ class Validator:
 
     Args:
         prepared: the corpus; the pairs of its validation set that training would not skip are used.
-        config: the section [training].
         collate: makes a batch on the device of the model.
-        dtype: type of matrix products.
         score_bleu: BLEU of a model's translations of some pairs, or None to skip it.
-        ranks: the processes that train together.
         splitter: halves batches that do not fit into memory; None lets them fail.
 
     Attributes:
-        score_bleu: the argument.
         pairs: the whole validation set, encoded.
         n_too_long: its pairs that are skipped.
 
@@ -126,14 +122,7 @@ class SourceGain:
     def __call__(
         self, model: Transformer, dtype: torch.dtype, ranks: Ranks = SINGLE_PROCESS, splitter: OomSplitter | None = None
     ) -> float | None:
-        """Return the gain in nats a target token; None if all sentences have the same source.
-
-        Args:
-            model: in eval mode afterwards.
-            dtype: type of matrix products.
-            ranks: the processes that share the work.
-            splitter: halves batches that do not fit into memory; None lets them fail.
-        """
+        """Return the gain in nats a target token, None if all sentences have one source; arguments of `mean_nll`."""
         if not self._differ:
             return None
         wrong, right = (mean_nll(model, batches, dtype, ranks, splitter) for batches in (self._wrong, self._right))

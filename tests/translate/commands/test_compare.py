@@ -9,8 +9,10 @@ from pathlib import Path
 import pytest
 
 from translate.commands.main import main
+from translate.pictures import picture
 
 REFERENCES = [f"The dog no. {i} sleeps in the old house." for i in range(19)]
+TEMPLATES = Path(picture.__file__).parent
 EVIL = '<script>alert("x")</script> & http://example.com'
 
 
@@ -59,25 +61,37 @@ def compare(*arguments: str) -> str:
     return Path("comparison.html").read_text(encoding="utf-8")
 
 
-def test_the_page_loads_nothing_and_runs_nothing(saved: Path) -> None:
+def test_the_page_loads_nothing_and_runs_no_text_of_the_systems(saved: Path) -> None:
     page = compare("--source", "src.de", "--reference", "ref.en")
     parsed = Elements(page)
     assert parsed.open == []
     tags = {tag for tag, _ in parsed.found}
     assert {"svg", "table", "mark"} <= tags
-    assert not tags & {"script", "link", "img", "iframe", "object", "base", "a", "image", "use"}
-    assert not {name for _, attributes in parsed.found for name in attributes} & {"src", "href", "onclick", "onload"}
+    assert not tags & {"link", "img", "iframe", "object", "base", "image", "use"}
+    assert not {name for _, attributes in parsed.found for name in attributes} & {"src", "onclick", "onload"}
     assert not re.search(r"@import|url\(|https?://(?!example\.com)", page)
+    script = (TEMPLATES / "report.html.jinja").read_text(encoding="utf-8").split("<script>")[1].split("</script>")[0]
+    assert re.findall("<script>(.*?)</script>", page, re.DOTALL) == [script]
+    assert "{" + "{" not in script
+
+
+def test_headings_and_sentences_have_anchors(saved: Path) -> None:
+    found = Elements(compare("--reference", "ref.en")).found
+    ids = [attributes["id"] for _, attributes in found if "id" in attributes]
+    links = [attributes["href"] for tag, attributes in found if tag == "a"]
+    assert len(set(ids)) == len(ids)
+    assert [f"#{name}" for name in ids] == links
+    assert {"scores", "n-grams", "gains", "losses", "line-4", "line-8"} <= set(ids)
 
 
 def test_the_sentences_that_change_are_shown_with_marks(saved: Path) -> None:
     page = compare("--source", "src.de", "--reference", "ref.en")
-    gains, losses = page.split("second gains")[1].split("second loses")
-    assert re.findall(r"line (\d+)<b>", gains) == ["4"]
-    assert re.findall(r"line (\d+)<b>", losses) == ["8"]
+    gains, losses = page.split('id="gains"')[1].split('id="losses"')
+    assert re.findall(r'id="line-(\d+)"', gains) == ["4"]
+    assert re.findall(r'id="line-(\d+)"', losses) == ["8"]
     assert "Der Hund Nr. 3" in gains
     assert '<mark class="wrong">Some &lt;b&gt;bird&lt;/b&gt; sings</mark>' in losses
-    assert "17 translations are identical" in page
+    assert "better on 1 and worse on 1; 17 are ties, of which 17 are the same translation." in page
 
 
 def test_the_scores_are_those_of_evaluate(saved: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -104,9 +118,9 @@ def test_words_are_counted_in_the_training_text(saved: Path) -> None:
 def test_a_system_compared_with_itself_has_no_differences(saved: Path, capsys: pytest.CaptureFixture[str]) -> None:
     shutil.copy("first.txt", "second.txt")
     page = compare("--reference", "ref.en")
-    assert "Both systems have the same BLEU." in capsys.readouterr().out
+    assert "first and second tie: they have the same BLEU." in capsys.readouterr().out
     assert page.count("There are none.") == 4
-    assert "19 translations are identical" in page
+    assert "better on 0 and worse on 0; 19 are ties, of which 19 are the same translation." in page
 
 
 @pytest.mark.parametrize(

@@ -138,16 +138,16 @@ def test_text_refers_to_decode_for_research_options(option: str, capsys: pytest.
 @pytest.mark.parametrize(
     ("arguments", "named"),
     [
-        ("--sample --temperature 0", "--temperature = 0.0: must be above 0"),
-        ("--sample --temperature -1", "--temperature = -1.0: must be above 0"),
-        ("--sample --top-p 1.5", "--top-p = 1.5"),
+        ("--sample --temperature 0", "--temperature 0.0: must be above 0"),
+        ("--sample --temperature -1", "--temperature -1.0: must be above 0"),
+        ("--sample --top-p 1.5", "--top-p 1.5"),
         ("--top-k 3", "add --sample"),
         ("--mbr 3 --sample", "leave out --sample"),
         ("--sample --beam 3", "leave out --paper, --beam"),
         ("--sample --constrain terms", "--constrain"),
         ("--sample --coverage 1", "--coverage"),
-        ("--coverage -1", "coverage = -1.0"),
-        ("--coverage nan", "coverage = nan"),
+        ("--coverage -1", " --coverage -1.0: "),
+        ("--coverage nan", " --coverage nan: "),
         ("--prefix a --prefixes few", "exclude each other"),
         ("--prefix-column --prefix a", "exclude each other"),
         ("--prefix-column --input tabs", "line 2: has 3 columns"),
@@ -161,8 +161,9 @@ def test_text_refers_to_decode_for_research_options(option: str, capsys: pytest.
         ("--prefixes few", "fewer lines"),
         ("--prefixes many", "more lines"),
         ("--prefixes gone", "gone"),
+        ("--json --beam 2 --n-best 3", " --n-best 3: a beam of 2"),
         ("--constrain bad", "bad, line 1"),
-        ("--length-penalty average --alpha 1", "belongs to the length penalty gnmt"),
+        ("--length-penalty average --alpha 1", " --alpha 1.0: belongs to the length penalty gnmt"),
         ("--sample --length-penalty none --alpha 1", "belongs to the length penalty gnmt"),
         ("--align --n-best 2", "add --json"),
         ("--ensemble gone", "gone"),
@@ -181,3 +182,22 @@ def test_mistakes_give_a_one_sentence_error(
     error = capsys.readouterr().err
     assert named in error
     assert error.count("\n") == 1
+
+
+@pytest.mark.parametrize("name", ["few", "many"])
+def test_prefixes_for_another_number_of_lines_are_refused_before_the_search(
+    name: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("translate.commands.decode._Decoder.decode", None)
+    assert main(["decode", "--prefixes", name, *LINES]) == 2
+    assert f"translate: {name}: has {'fewer' if name == 'few' else 'more'} lines than" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("options", ["", "--prefixes prefixes", "--json"])
+def test_a_byte_order_mark_stays_at_the_beginning(options: str, capsys: pytest.CaptureFixture[str]) -> None:
+    Path("plain").write_text("\n".join(LINES), encoding="utf-8")
+    Path("marked").write_text("\n".join(LINES), encoding="utf-8-sig")
+    for name in ("plain", "marked"):
+        assert main(["decode", *options.split(), "--input", name, "--output", f"{name}.out"]) == 0
+    plain, marked = (Path(f"{name}.out").read_text(encoding="utf-8") for name in ("plain", "marked"))
+    assert marked == ("" if options == "--json" else "\ufeff") + plain

@@ -55,7 +55,7 @@ class Metadata:
 def test_the_allocator_is_named_with_a_faster_one(monkeypatch, in_use, better, words):
     monkeypatch.setattr("translate.machine.allocator", lambda: in_use)
     monkeypatch.setattr("translate.machine.better_allocator", lambda: better)
-    assert module._allocator() == words
+    assert module._machine()["allocator"] == words
 
 
 def test_the_verdict_on_bf16_follows_from_the_shown_rates(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -13,12 +13,12 @@ from typing import Any
 import pytest
 import sacrebleu
 
-from translate.commands import score_files
+from translate.commands import evaluate
+from translate.commands.evaluate import Result
 from translate.commands.main import main
 from translate.commands.systems import Output
 from translate.config.load import parse
 from translate.corpus.prepare import prepare
-from translate.evaluation.report import Result
 from translate.evaluation.scores import score
 from translate.files import sha256, write_json
 from translate.inference.translator import Translator
@@ -472,10 +472,10 @@ def test_evaluations_that_write_at_the_same_time_all_keep_their_scores(
         time.sleep(0.02)  # so that without a lock all have read the file before one writes it
         write_json(path, content)
 
-    monkeypatch.setattr(score_files, "write_json", slow_write)
+    monkeypatch.setattr(evaluate, "write_json", slow_write)
     names = {f"set-{i}" for i in range(7)}
     results = [Result(name, "model", scores, {}, 1.0) for name in names]
     origin = {"model_sha256": "0", "decoding": {}, "engine": "torch"}
     with ThreadPoolExecutor(len(names)) as pool:
-        list(pool.map(lambda result: score_files.write_record(tmp_path, result, origin, pairs, ["A dog."]), results))
+        list(pool.map(lambda result: evaluate.write_record(tmp_path, result, origin, pairs, ["A dog."]), results))
     assert json.loads((tmp_path / "scores.json").read_text(encoding="utf-8")).keys() == names

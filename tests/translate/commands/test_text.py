@@ -23,6 +23,7 @@ from translate.commands.lines import Notes
 from translate.commands.main import main
 from translate.commands.text import LINE_FORMATS, Text, for_translation, windows
 from translate.config.decoding import DecodingConfig, Format, TranslationOptions
+from translate.errors import UserError
 from translate.inference import translator as translators
 from translate.inference.engines import TorchEngine
 from translate.inference.translator import Translator
@@ -573,6 +574,30 @@ def test_translating_a_file_reports_the_speed(echo: Echo, tmp_path: Path, capsys
     (tmp_path / "x.de").write_text("Ja.\n" * 7, encoding="utf-8")
     assert main(["--input", "x.de", "--output", "x.en"]) == 0
     assert re.fullmatch(r"translate: 7 lines in [\d.]+ s, [\d,]+ lines/s\n", capsys.readouterr().err)
+
+
+def test_a_resumed_file_reports_the_speed_of_what_was_translated_now(
+    echo: Echo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("translate.commands.text._WINDOW_PIECES", 4)
+    (tmp_path / "x.de").write_text("Ja.\n" * 7, encoding="utf-8")
+    arguments = ["--input", "x.de", "--output", "x.en", "--resume"]
+    assert main(arguments) == 0
+    assert " 7 lines in " in capsys.readouterr().err
+    assert main(arguments) == 0
+    assert capsys.readouterr().err == f"translate: {tmp_path / 'x.en'}: is complete already\n"
+    record = json.loads(Path(".x.en.resume").read_text(encoding="utf-8"))
+    interrupted = record | {"windows": 2, "bytes": len("JA.\n" * 4), "complete": False}
+    Path(".x.en.resume").write_text(json.dumps(interrupted), encoding="utf-8")
+    assert main(arguments) == 0
+    assert " 3 lines in " in capsys.readouterr().err
+
+
+def test_an_option_that_does_not_fit_is_named_as_it_was_typed(model: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--model", model, "--column", "2", "Ja."]) == 2
+    assert capsys.readouterr().err.startswith("translate: --column 2: belongs to the format tsv")
+    with pytest.raises(UserError, match="^column = 2: belongs"):
+        TranslationOptions(column=2)
 
 
 def test_a_disk_that_fills_during_translation_gives_a_one_sentence_error(

@@ -120,3 +120,15 @@ def test_a_pipe_without_a_name_is_written_to() -> None:
     os.close(write)
     with open(read, encoding="utf-8") as pipe:
         assert pipe.read() == "eins\n"
+
+
+def test_a_failure_is_not_hidden_by_the_partial_file(place: Path) -> None:
+    """Another program may have removed that file."""
+
+    def fail() -> None:
+        with writable(place):
+            place.with_name(f".{place.name}.partial").unlink()
+            raise UserError("the reason")
+
+    with pytest.raises(UserError, match="the reason"):
+        fail()

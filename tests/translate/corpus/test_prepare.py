@@ -22,7 +22,7 @@ from translate.config.schema import ExperimentConfig
 from translate.corpus import tokenizer
 from translate.corpus.augmentation import Augmenter
 from translate.corpus.cleaning import Cleaner, HeldOut
-from translate.corpus.prepare import Prepared, Span, mixture, plan, prepare, read_tokens
+from translate.corpus.prepare import Prepared, Span, plan, prepare, read_tokens
 from translate.corpus.sources import Pair, dictionary
 from translate.errors import UserError
 
@@ -604,7 +604,7 @@ def test_a_tag_that_the_tokenizer_does_not_know_is_refused(root: Path, tmp_path:
     values = experiment(root).model_dump(mode="json")
     mono = {"kind": "mono", "path": "mono.en", "model": "none", "synthetic": "mono.de"}
     values["data"]["train"] = [values["data"]["train"][0], mono]
-    with pytest.raises(UserError, match="has no piece <BT>"):
+    with pytest.raises(UserError, match="begin with <BT>, which the tokenizer splits into"):
         prepare(parse(values, "a test"), tmp_path / "second", print, known)
     prepare(parse(values, "a test"), tmp_path / "third", print)
     before = experiment(root).model_dump(mode="json") | {"tokenizer": {"vocab_size": 330, "tags": ["<BT>"]}}
@@ -635,15 +635,15 @@ def test_weights_change_the_mixture_and_not_the_prepared_corpus(root: Path, tmp_
     assert again.mixture(changed.data).spans[0] == Span(3, 6.0)
 
 
-def test_a_corpus_that_does_not_count_its_sources_ignores_no_weight(root: Path, tmp_path: Path) -> None:
-    config = experiment(root)
-    manifest = prepare(config, tmp_path / "out", silent).manifest
-    old = {**manifest, "counts": {key: value for key, value in manifest["counts"].items() if key != "pairs"}}
-    assert sum(span.n_pairs for span in mixture(old, config.data).spans) == sum(manifest["counts"]["pairs"])
-    values = config.model_dump()
-    values["data"]["train"][0]["weight"] = 2.0
-    with pytest.raises(UserError, match="have it prepared anew with another --prepared"):
-        mixture(old, parse(values, "a test").data)
+def test_a_corpus_that_does_not_count_its_sources_is_refused(root: Path, tmp_path: Path) -> None:
+    """Its weights would have no effect."""
+    prepare(experiment(root), tmp_path / "out", silent)
+    path = tmp_path / "out" / "manifest.json"
+    manifest = json.loads(path.read_text(encoding="utf-8"))
+    del manifest["counts"]["pairs"]
+    path.write_text(json.dumps(manifest), encoding="utf-8")
+    with pytest.raises(UserError, match="it lacks pairs; run `translate prepare` again"):
+        Prepared.open(tmp_path / "out")
 
 
 def test_markup_needs_symbols(root: Path, tmp_path: Path) -> None:

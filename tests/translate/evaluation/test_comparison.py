@@ -124,3 +124,18 @@ def test_an_n_gram_belongs_to_the_system_that_matches_it_more_often() -> None:
 def test_a_word_counts_no_more_often_than_the_reference_has_it() -> None:
     first, second = ngram_differences([[["a", "a", "a", "a"]], [["a"]]], [["a", "b"]], 3)
     assert (first, second) == ([], [])
+
+
+def test_n_grams_have_no_punctuation_marks() -> None:
+    """The most frequent difference was "." or ", and"; "5 €" and "don't" are words."""
+    line = ["well", ",", "don't", "pay", "5", "€", ".", "“", "so"]
+    found, _ = ngram_differences([[line, line], [[], []]], [line, line], 99)
+    assert [item.text for item in found] == ["don't pay 5 €", "so", "well"]
+
+
+def test_ties_are_the_lines_that_are_neither_gains_nor_losses() -> None:
+    pairs = [("", "a b c d e"), ("", "f g h i j"), ("", "k l m n o"), ("", "p q r s t")]
+    first = ["a b c d e", "x", "k l m n o", "p q"]
+    second = ["a b c d e", "y", "k", "p q r"]  # the same, two without a match, a loss, a gain
+    found = comparison.compare("toy", ["one", "two"], [first, second], pairs)
+    assert (found.n_ties, found.n_same, found.n_gains, found.n_losses) == (2, 1, 1, 1)

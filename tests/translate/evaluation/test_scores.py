@@ -9,8 +9,11 @@ from pathlib import Path
 import pytest
 import sacrebleu
 
+from translate.config.decoding import TranslationOptions
 from translate.errors import UserError
-from translate.evaluation.scores import Test, check_hypotheses, corpus_bleu, paired_scores, score
+from translate.evaluation.scores import Test, check_hypotheses, corpus_bleu, greedy_bleu, paired_scores, score
+from translate.inference.translator import Translator
+from translate.models.folder import ModelFolder
 
 REFERENCES = [f"The {noun} sleeps in the old house, doesn't it?" for noun in ("dog", "cat", "bird", "child", "cow")]
 HYPOTHESES = [line.replace("old", "cold").replace("bird", "Bird") for line in REFERENCES]
@@ -204,3 +207,14 @@ def test_little_evidence_is_not_taken_for_lower_case() -> None:
 def test_unequal_counts_name_the_system_and_both_counts() -> None:
     with pytest.raises(UserError, match="out.txt: has 5 lines, but the references have 7"):
         check_hypotheses("out.txt", CASED_REFERENCES[:5], CASED_REFERENCES)
+
+
+SOURCES = ["der Hund singt im Haus.", "die Katze am See.", "", "das Kind läuft in the house."]
+
+
+def test_the_validation_score_is_the_bleu_of_greedy_translations(parts: ModelFolder) -> None:
+    greedy = [t.text for t in Translator(parts, TranslationOptions(beam_size=1)).translate_lines(SOURCES)]
+    references = [f"{text} and the dog" for text in greedy]
+    expected = score(greedy, references).bleu.value
+    assert 0 < expected < 100
+    assert greedy_bleu(parts, list(zip(SOURCES, references, strict=True))) == expected

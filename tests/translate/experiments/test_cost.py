@@ -185,3 +185,26 @@ def test_an_epoch_has_only_a_sample_of_the_replayed_corpus(
     epoch = np.concatenate(Sampler(pairs, 300, 60, 1, mixture).batches(0))
     expected = 6 * max(pairs.src_lengths[epoch].sum(), pairs.tgt_lengths[epoch].sum())
     assert tokens == pytest.approx(expected, rel=0.05)
+
+
+def test_a_stage_without_a_tokenizer_has_the_vocabulary_of_the_model_that_it_starts_from(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("one.toml").write_text(EXPERIMENT.replace("max_steps = 6", "max_steps = 1"), encoding="utf-8")
+    Path("two.toml").write_text(EXPERIMENT.replace("[tokenizer]\nvocab_size = 400\n", ""), encoding="utf-8")
+    assert main(["train", "one.toml"]) == 0
+
+    def parameters(*arguments: str) -> str:
+        capsys.readouterr()
+        assert main(["cost", *arguments, "--hardware", "P100"]) == 0
+        return capsys.readouterr().out.partition("\n\nTable 1")[0]
+
+    expected = parameters("one.toml")
+    assert parameters("two.toml") != expected
+    assert parameters("two.toml", "--from", "runs/one") == expected
+
+
+def test_every_stage_of_the_shipped_models_has_the_vocabulary_of_the_first() -> None:
+    sizes = {load(path).tokenizer.vocab_size for path in (ROOT / "configs" / "shipped").glob("*.toml")}
+    assert sizes == {12_000}

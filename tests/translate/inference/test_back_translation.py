@@ -9,9 +9,10 @@ import torch
 from tests.translate.conftest import SENTENCES
 from transformer.model import Transformer
 from translate.config.load import parse
-from translate.config.schema import ExperimentConfig
+from translate.config.schema import ExperimentConfig, TokenizerConfig
 from translate.corpus.prepare import prepare
 from translate.corpus.sources import TAG, read_pairs
+from translate.corpus.tokenizer import train
 from translate.errors import UserError
 from translate.files import read_lines
 from translate.inference import back_translation
@@ -202,3 +203,25 @@ def test_nothing_is_translated_where_only_a_table_is_wanted(experiment: Experime
         sides.require()
     assert complete(experiment, tmp_path) == sides.config
     sides.require()
+
+
+def test_a_tokenizer_that_splits_the_tag_is_refused_also_for_a_corpus_that_is_there(
+    experiment: ExperimentConfig, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    config = complete(experiment, tmp_path)
+    without = train(SENTENCES, TokenizerConfig(vocab_size=330))
+    refused = "synthetic sources begin with <BT>, which the tokenizer splits into ▁ .*: set tag = false"
+    with pytest.raises(UserError, match=refused):
+        prepare(config, tmp_path / "new", lambda message: None, without)
+    with monkeypatch.context() as patch:  # as an older version did
+        patch.setattr("translate.corpus.prepare._check_tags", lambda *_: None)
+        prepare(config, tmp_path / "old", lambda message: None, without)
+    with pytest.raises(UserError, match=refused):
+        prepare(config, tmp_path / "old", lambda message: None, without)
+    (real, mono) = config.data.train
+    for change in ({"tag": False}, {"side": "source"}):
+        data = config.data.model_copy(update={"train": (real, mono.model_copy(update=change))})
+        prepare(config.model_copy(update={"data": data}), tmp_path / "new", lambda message: None, without)
+    tagged = train(SENTENCES, TokenizerConfig(vocab_size=340), [TAG])
+    for _ in range(2):
+        prepare(config, tmp_path / "tagged", lambda message: None, tagged)

@@ -67,7 +67,7 @@ def test_every_translation_begins_with_its_own_prefix(
 
 def test_a_sample_depends_on_its_sentence_and_the_seed_alone(parts: ModelFolder) -> None:
     engine = SearchEngine([parts], SearchRules(sampling=Sampling(), seed=5))
-    found = translate_lines(engine, LINES, n_best=3)
+    found = translate_lines(engine, LINES, n_best=3, beam_size=3)
     assert [best[0].tokens for best in translate_lines(engine, LINES[::-1])] == [b[0].tokens for b in found[::-1]]
     assert found[0] == found[3]
     assert len({tuple(t.tokens) for t in found[0]}) > 1
@@ -159,7 +159,7 @@ def test_a_model_without_finite_probabilities_is_refused(rules: SearchRules, par
 @pytest.mark.parametrize("terms", [(), (Term("Hund", "dog"),)])
 def test_coverage_affects_ranking_and_score(terms: tuple[Term, ...], parts: ModelFolder, other: ModelFolder) -> None:
     plain, covered = (SearchEngine([parts, other], SearchRules(terms=terms, coverage=beta)) for beta in (0.0, 0.8))
-    before, after = (translate_lines(engine, SHORT, n_best=3, alpha=0.0) for engine in (plain, covered))
+    before, after = (translate_lines(engine, SHORT, n_best=3, beam_size=3, alpha=0.0) for engine in (plain, covered))
     for line, old, new in zip(SHORT, before, after, strict=True):
         assert not line or {tuple(t.tokens) for t in new} == {tuple(t.tokens) for t in old}
         assert [t.score for t in new] == sorted((t.score for t in new), reverse=True)

@@ -10,13 +10,15 @@ import translate.inference.engines
 import translate.inference.scoring
 from tests.translate.conftest import MAX_LENGTH, SENTENCES
 from transformer.model import Transformer
+from translate.config.decoding import TranslationOptions
 from translate.errors import UserError
 from translate.inference.scoring import score
 from translate.inference.translator import Translator
 from translate.models.folder import ModelFolder
 
 
-def test_each_n_best_score_equals_that_of_the_search(parts: ModelFolder, translator: Translator) -> None:
+def test_each_n_best_score_equals_that_of_the_search(parts: ModelFolder) -> None:
+    translator = Translator(parts, TranslationOptions(beam_size=5))
     lines = ["der Hund singt", "  am See ", "die Katze läuft im Garten."]
     for line, best in zip(lines, translator.n_best(lines, 5), strict=True):
         scored = list(score(parts, [(line, t.text) for t in best]))

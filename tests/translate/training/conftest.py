@@ -12,7 +12,7 @@ import torch
 from translate.config.load import parse
 from translate.config.schema import ExperimentConfig
 from translate.corpus.prepare import prepare
-from translate.evaluation.validation import greedy_bleu
+from translate.evaluation.scores import greedy_bleu
 from translate.training.loop import Trainer
 from translate.training.run import Run
 from translate.training.train import new_trainer

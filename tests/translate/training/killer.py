@@ -20,7 +20,7 @@ import sacrebleu  # noqa: F401
 import torch._dynamo  # noqa: F401 -- the first optimizer of a process imports it, which takes longer than training here
 
 import translate.commands.train
-import translate.evaluation.validation
+import translate.evaluation.scores
 import translate.training.train  # noqa: F401
 from translate.commands.main import main
 

@@ -166,7 +166,7 @@ def test_no_text_breaks_out_of_its_cell_or_line(text):
     assert len(cell.splitlines()) <= 1
     assert not re.search(r"(?<!\\)(\\\\)*[|`<*_]", cell)
     assert re.sub(r"\\(.)", r"\1", cell) == " ".join(text.split())
-    assert len(module._line(text).splitlines()) <= 1
+    assert len(module._page().environment.filters["line"](text).splitlines()) <= 1
 
 
 def test_warnings_and_memory_splits_are_on_the_card(run):

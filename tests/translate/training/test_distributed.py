@@ -34,7 +34,7 @@ LIMIT = 100.0  # seconds; a longer wait means a deadlock
 # seconds that a start takes. The first optimizer of a process imports torch._dynamo.
 FORKING = """
 import sacrebleu, torch._dynamo
-import translate.commands.train, translate.evaluation.validation, translate.training.train
+import translate.commands.train, translate.evaluation.scores, translate.training.train
 from torch.distributed.run import main
 main()
 """

@@ -15,7 +15,7 @@ from translate.corpus.batches import Batch, collate, halves, largest
 from translate.corpus.prepare import EncodedPairs
 from translate.errors import UserError
 from translate.training.optimizer import new_optimizer
-from translate.training.preflight import preflight
+from translate.training.train import preflight
 from translate.training.update import OomSplitter, StepStats, Updater
 
 OUT_OF_MEMORY = [

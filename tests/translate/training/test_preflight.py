@@ -5,9 +5,9 @@ from collections import namedtuple
 
 import pytest
 
-from translate.corpus.tokenizer import Tokenizer
 from translate.errors import UserError
-from translate.training import checkpoints, preflight
+from translate.training import checkpoints
+from translate.training.train import checkpoint_size, preflight
 
 Usage = namedtuple("Usage", "total used free")  # noqa: PYI024 -- as shutil's
 
@@ -18,7 +18,7 @@ Usage = namedtuple("Usage", "total used free")  # noqa: PYI024 -- as shutil's
 def test_the_size_of_a_checkpoint_is_known_before_it_is_written(toy, settings):
     toy.settings["model"] |= {"d_model": 96, "d_ff": 300}
     trainer = toy.trainer("run", max_steps=1, **settings)
-    expected = preflight.checkpoint_size(trainer)
+    expected = checkpoint_size(trainer)
     trainer.train()
     (folder,) = checkpoints.folders(trainer.run.checkpoints)
     assert sum(path.stat().st_size for path in folder.iterdir()) == pytest.approx(expected, rel=0.05)
@@ -26,50 +26,23 @@ def test_the_size_of_a_checkpoint_is_known_before_it_is_written(toy, settings):
 
 def test_a_disk_without_room_for_the_checkpoints_is_named_before_the_first_update(toy, monkeypatch):
     trainer = toy.trainer("run", max_steps=40, keep_last=3, average_last=7, valid_every=4)
-    size = preflight.checkpoint_size(trainer)
+    size = checkpoint_size(trainer)
     monkeypatch.setattr(shutil, "disk_usage", lambda path: Usage(0, 0, 9 * size))
     with pytest.raises(UserError, match=r"run: checkpoints will take about .*lower training.keep_last") as error:
-        preflight.preflight(trainer)
+        preflight(trainer)
     assert "\n" not in str(error.value)
     assert not trainer.run.metrics.exists()
     monkeypatch.setattr(shutil, "disk_usage", lambda path: Usage(0, 0, 10 * size))
     trainer = toy.trainer("run", max_steps=40, keep_last=3, average_last=7, valid_every=4)
-    preflight.preflight(trainer)
+    preflight(trainer)
     trainer.train()
     # What is there already needs no more room.
     monkeypatch.setattr(shutil, "disk_usage", lambda path: Usage(0, 0, 2 * size))
-    preflight.preflight(toy.trainer("run", max_steps=50, keep_last=3, average_last=7, valid_every=4, resume=True))
+    preflight(toy.trainer("run", max_steps=50, keep_last=3, average_last=7, valid_every=4, resume=True))
 
 
 def test_a_short_run_needs_room_for_its_own_checkpoints_alone(toy, monkeypatch):
     trainer = toy.trainer("run", max_steps=4, keep_last=100, valid_every=4)
-    size = preflight.checkpoint_size(trainer)
+    size = checkpoint_size(trainer)
     monkeypatch.setattr(shutil, "disk_usage", lambda path: Usage(0, 0, 4 * size))
-    preflight.preflight(trainer)
-
-
-def test_a_tag_that_the_tokenizer_splits_is_refused(toy):
-    trainer = toy.trainer("run")
-    (source,) = trainer.prepared.manifest["config"]["data"]["train"]
-    natural = dict(source)
-    source |= {"kind": "mono", "tag": True, "side": "target"}
-    with pytest.raises(
-        UserError, match=r"prepared: synthetic sources begin with <BT>, which the tokenizer splits into"
-    ):
-        preflight.preflight(trainer)
-    assert not trainer.run.metrics.exists()
-    for change in ({"tag": False}, {"side": "source"}, natural):
-        source |= change
-        preflight.check_tags(trainer.prepared)
-        source |= {"kind": "mono", "tag": True, "side": "target"}
-
-
-def test_a_tag_that_is_a_piece_is_accepted(toy):
-    from translate.config.schema import TokenizerConfig
-    from translate.corpus import tokenizer
-
-    trainer = toy.trainer("run")
-    trainer.prepared.manifest["config"]["data"]["train"][0] |= {"kind": "mono", "tag": True, "side": "target"}
-    tagged: Tokenizer = tokenizer.train(["rot blau", "red blue"], TokenizerConfig(vocab_size=280), ["<BT>"])
-    object.__setattr__(trainer.prepared, "tokenizer", tagged)
-    preflight.check_tags(trainer.prepared)
+    preflight(trainer)

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from translate.corpus.prepare import Prepared, prepare
 from translate.errors import UserError
-from translate.evaluation.validation import greedy_bleu
+from translate.evaluation.scores import greedy_bleu
 from translate.training import train as session
 from translate.training.run import Run
 

@@ -9,7 +9,7 @@ from tests.translate.training.test_oom_splitter import OUT_OF_MEMORY
 from transformer.model import Transformer
 from translate.corpus.prepare import Prepared
 from translate.errors import UserError
-from translate.training.preflight import preflight
+from translate.training.train import preflight
 from translate.training.validation import encode
 
 KEPT = [

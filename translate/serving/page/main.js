@@ -112,7 +112,7 @@ function showExamples() {
       button.addEventListener("click", () => {
         field.value = sentence;
         renew();
-        if (matchMedia("(hover: hover)").matches) field.focus(); // a keyboard on the screen would hide the answer
+        if (hasMouse()) field.focus(); // a keyboard on the screen would hide the answer
       });
       item.append(button);
       return item;
@@ -158,6 +158,11 @@ function fail(error, seconds = 0) {
   if (error.needsKey) showKey(true);
 }
 
+/** Returns whether there is a mouse, and so most likely a keyboard. */
+function hasMouse() {
+  return matchMedia("(hover: hover)").matches;
+}
+
 /** Copies the text of an element. */
 async function copy(element, button) {
   try {
@@ -167,7 +172,7 @@ async function copy(element, button) {
   } catch {
     // Without HTTPS, a browser allows this only on the machine itself.
     getSelection().selectAllChildren(element);
-    button.textContent = "Selected: press Ctrl+C";
+    button.textContent = hasMouse() ? "Selected: press Ctrl+C" : "Selected";
   }
   setTimeout(() => (button.textContent = "Copy"), 2000);
 }

@@ -29,17 +29,21 @@ _CONTRASTS = """() => {
   const field = document.querySelector("textarea");
   const found = {};
   for (const element of document.querySelectorAll("body *")) {
-    const hasText = element === field || [...element.childNodes].some((n) => n.nodeType === 3 && n.data.trim());
-    const isSeen = element.checkVisibility() && !element.disabled && !element.closest(".unseen, select, noscript");
-    if (!hasText || !isSeen) continue;
+    const isDrawn = element.matches("[id^=text_] > g"); // of matplotlib, which draws letters as paths
+    const isFilled = isDrawn || element.matches("svg text");
+    const hasText = element === field || isDrawn ||
+      [...element.childNodes].some((n) => n.nodeType === 3 && n.data.trim());
+    const isSeen = element.checkVisibility() && !element.disabled;
+    if (!hasText || !isSeen || element.closest(".unseen, select, noscript, style, script")) continue;
     const grounds = [];
     for (let e = element; e; e = e.parentElement) grounds.unshift(getComputedStyle(e).backgroundColor);
     const behind = element.closest("#mirror") ? field : element; // its text is that of the field above it
-    const inks = [getComputedStyle(behind).color];
+    const inks = [getComputedStyle(behind)[isFilled ? "fill" : "color"]];
     if (element === field) inks.push(getComputedStyle(field, "::placeholder").color);
     for (const ink of inks) {
       const [a, b] = [painted(grounds), painted([...grounds, ink])].map(luminance).sort();
-      const name = `${element.tagName} ${element.id || element.className} ${element.textContent.slice(0, 30)} ${ink}`;
+      const id = element.id || element.getAttribute("class") || element.parentElement.id;
+      const name = `${element.tagName} ${id} ${element.textContent.slice(0, 30)} ${ink}`;
       found[name] = (b + 0.05) / (a + 0.05);
     }
   }
@@ -66,6 +70,13 @@ def contrasts(page: "sync_api.Page") -> dict[str, float]:
     """Return the contrast (WCAG 2) of each visible text, including the placeholder of the text field."""
     found: dict[str, float] = page.evaluate(_CONTRASTS)
     return found
+
+
+def too_faint(page: "sync_api.Page", least: int) -> dict[str, float]:
+    """Return the texts whose contrast is below 4.5; there must be more than `least` texts."""
+    found = contrasts(page)
+    assert len(found) > least
+    return {name: value for name, value in found.items() if value < 4.5}
 
 
 def unnamed(page: "sync_api.Page") -> list[str]:
