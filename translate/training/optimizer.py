@@ -27,8 +27,8 @@ from translate.config.schema import TrainingConfig
 MOMENTUM = 0.95
 RMS = 0.2  # of Adam's updates, in units of the learning rate
 
-# Step t maps every singular value s to a s + b s^3 + c s^5 with the t-th coefficients. They bring the values nearest to 1
-# in the worst case, for values up to 1.01 times those of the step before, as beyond its range a step grows fast and
+# Step t maps every singular value s to a s + b s^3 + c s^5 with the t-th coefficients. They bring the values nearest to
+# 1 in the worst case, for values up to 1.01 times those of the step before, as beyond its range a step grows fast and
 # bf16 rounds (Amsel et al., 2025, "The Polar Express"). Three steps map values between 0.01 and 1 to values between
 # 0.71 and 1.27; with Jordan's coefficients, the same in each step, five map them to values between 0.68 and 1.21.
 COEFFICIENTS = ((8.0934, -23.6204, 17.4462), (3.6006, -2.6418, 0.5105), (2.6350, -1.9190, 0.4306))
