@@ -42,9 +42,8 @@ from translate.inference.translator import Translator
 from translate.machine import choose_device, choose_dtype, keep_kernels, tune_malloc
 from translate.models.folder import ModelFolder
 from translate.training.loop import Schedule, Trainer, terminable
-from translate.training.preflight import preflight
 from translate.training.run import Run
-from translate.training.train import new_trainer
+from translate.training.train import new_trainer, preflight
 from translate.training.update import precision
 
 BEAM = 5
