@@ -10,6 +10,7 @@ from typing import Any
 
 import torch
 from torch import Tensor
+from torch.nn import functional as F
 
 CHUNK = 1024  # tokens per chunk; all N x V logits at once would be by far the largest tensor of training
 
@@ -114,3 +115,55 @@ def _gold_log_softmax(z_CV: Tensor, p_CV: Tensor, target_C1: Tensor) -> Tensor:
     top_C1 = z_CV.argmax(dim=-1, keepdim=True)
     log_p_C1 = z_CV.gather(1, target_C1).float() - z_CV.gather(1, top_C1).float() + p_CV.gather(1, top_C1).float().log()
     return log_p_C1[:, 0]
+
+
+def linear_divergence(first_ND: Tensor, second_ND: Tensor, weight_VD: Tensor, bias_V: Tensor | None = None) -> Tensor:
+    """Return sum KL(p || q) + KL(q || p) over tokens, a scalar in float32, for the softmax p and q of two outputs.
+
+    R-Drop (Liang et al., 2021) reduces it between two passes with other dropout. Not in the paper. Products have the
+    type of the states; at most CHUNK rows of logits of each exist at a time.
+
+    Args:
+        first_ND, second_ND: the decoder's output at the same target positions in two passes.
+        weight_VD: the pre-softmax matrix.
+        bias_V: the bias of the logits, if there is one.
+    """
+    return _LinearDivergence.apply(first_ND, second_ND, weight_VD, bias_V)  # type: ignore[no-any-return, no-untyped-call]
+
+
+class _LinearDivergence(torch.autograd.Function):
+    """Projection, softmax, divergence and all gradients in one pass over chunks of tokens.
+
+    With d = log p - log q, the divergence of a token is sum_v (p - q) d, and
+        dD/dz_p = p (d - sum_v p d) + p - q
+        dD/dz_q = q (sum_v q d - d) + q - p
+    """
+
+    @staticmethod
+    def forward(ctx: Any, first_ND: Tensor, second_ND: Tensor, weight_VD: Tensor, bias_V: Tensor | None) -> Tensor:
+        weight = weight_VD.to(first_ND.dtype)
+        bias = None if bias_V is None else bias_V.to(first_ND.dtype)
+        divergence = torch.zeros((), dtype=torch.float32, device=weight.device)
+        grads = torch.empty_like(first_ND), torch.empty_like(second_ND)
+        grad_weight = torch.zeros_like(weight_VD, dtype=torch.float32)
+        grad_bias = None if bias_V is None else torch.zeros_like(bias_V, dtype=torch.float32)
+        for start in range(0, len(first_ND), CHUNK):
+            rows = slice(start, start + CHUNK)
+            sides = first_ND[rows], second_ND[rows]
+            log_p_CV, log_q_CV = (F.linear(x_CD, weight, bias).float().log_softmax(dim=-1) for x_CD in sides)
+            d_CV, p_CV, q_CV = log_p_CV - log_q_CV, log_p_CV.exp(), log_q_CV.exp()
+            difference_CV = p_CV - q_CV
+            divergence += (difference_CV * d_CV).sum()
+            p_grad_CV = p_CV * (d_CV - (p_CV * d_CV).sum(dim=-1, keepdim=True)) + difference_CV
+            q_grad_CV = q_CV * ((q_CV * d_CV).sum(dim=-1, keepdim=True) - d_CV) - difference_CV
+            for x_CD, grad_CV, grad_ND in zip(sides, (p_grad_CV, q_grad_CV), grads, strict=True):
+                grad_ND[rows] = grad_CV.to(weight.dtype) @ weight
+                grad_weight += grad_CV.to(weight.dtype).T @ x_CD
+                if grad_bias is not None:
+                    grad_bias += grad_CV.sum(dim=0)
+        ctx.save_for_backward(*grads, grad_weight, grad_bias)
+        return divergence
+
+    @staticmethod
+    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, ...]:
+        return tuple(None if grad is None else grads[0] * grad for grad in ctx.saved_tensors)

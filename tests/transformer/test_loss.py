@@ -10,7 +10,7 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from transformer import loss
-from transformer.loss import linear_smoothed_nll, smoothed_nll
+from transformer.loss import linear_divergence, linear_smoothed_nll, smoothed_nll
 
 SMOOTHINGS = st.floats(0, 0.9)
 SEEDS = st.integers(0, 2**32)
@@ -216,3 +216,32 @@ def test_a_bias_equals_a_bias_of_the_logits_in_value_and_gradient() -> None:
     plain = torch.autograd.grad(smoothed_nll(states @ weight.T + bias, target, 0.1), (states, weight, bias))
     for one, other in zip(own, plain, strict=True):
         torch.testing.assert_close(one, other)
+
+
+@given(problem=problems(), chunk=st.integers(1, 12), with_bias=st.booleans())
+def test_the_divergence_and_its_gradients_are_those_of_both_kl_divergences(
+    problem: Problem, chunk: int, with_bias: bool
+) -> None:
+    first, weight, _ = problem
+    bias = [torch.randn(len(weight), dtype=torch.float64)] if with_bias else []
+    inputs = [first.double(), torch.randn_like(first).double(), weight.double(), *bias]
+    ours, theirs = ([tensor.clone().requires_grad_() for tensor in inputs] for _ in range(2))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(loss, "CHUNK", chunk)
+        value = linear_divergence(*ours)
+    log_p, log_q = (F.linear(x, *theirs[2:]).log_softmax(dim=-1) for x in theirs[:2])
+    expected = sum(F.kl_div(a, b, log_target=True, reduction="sum") for a, b in ((log_p, log_q), (log_q, log_p)))
+    torch.testing.assert_close(value.double(), expected, rtol=1e-4, atol=1e-5)
+    (2 * value).backward()
+    (2 * expected).backward()
+    for a, b in zip(ours, theirs, strict=True):
+        torch.testing.assert_close(a.grad, b.grad, rtol=1e-3, atol=1e-4)
+
+
+def test_equal_outputs_do_not_diverge() -> None:
+    states, weight = torch.randn(5, 3, requires_grad=True), torch.randn(7, 3)
+    value = linear_divergence(states, states.detach().clone(), weight)
+    value.backward()
+    assert value == 0
+    assert states.grad is not None
+    assert states.grad.abs().max() < 1e-6

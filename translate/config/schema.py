@@ -411,6 +411,8 @@ class TrainingConfig(Section):
             al., 2024), with the same `lr`, and all else follows Adam.
         adam_betas, adam_eps, weight_decay: parameters of Adam (5.3); weight decay is decoupled.
         label_smoothing: probability mass spread over the vocabulary (5.4).
+        r_drop: weight alpha of R-Drop (Liang et al., 2021), such as 5: each batch is computed twice with other dropout,
+            and the divergence of the outputs is added to the loss; for small corpora. 0 turns it off.
         clip_norm: largest gradient norm; None does not clip, like the paper.
         precision: type of matrix products; "auto" chooses bf16 if it is faster on this machine, and otherwise fp32.
         valid_every: steps between validations; None is once an epoch.
@@ -449,6 +451,7 @@ class TrainingConfig(Section):
     adam_eps: float = Field(default=1e-9, gt=0)
     weight_decay: float = Field(default=0.0, ge=0)
     label_smoothing: float = Field(default=0.1, ge=0, lt=1)
+    r_drop: float = Field(default=0.0, ge=0)
     clip_norm: float | None = Field(default=None, gt=0)
     precision: Literal["auto", "fp32", "bf16"] = "auto"
     valid_every: int | None = Field(default=None, ge=1)

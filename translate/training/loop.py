@@ -105,6 +105,7 @@ class Trainer:
             config.clip_norm,
             self.splitter,
             self.ranks,
+            config.r_drop,
         )
         self.ema = None if config.ema is None else Ema(model, config.ema)
         self.feed = BatchFeed(self.prepared, config, model.config, self.replica.device, self.ranks, self.mixture)
@@ -219,7 +220,7 @@ class Trainer:
 
     def _count_flops(self) -> None:
         """Add up the operations of the updates since the last call."""
-        flops = update_flops(self.model.config, self._uncounted)
+        flops = update_flops(self.model.config, self._uncounted) * (2 if self.config.r_drop else 1)
         self._uncounted.clear()
         self._interval.flops += flops
         self._new_flops += flops

@@ -7,7 +7,7 @@ counts are kept together and divided once.
 import math
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeVar, cast
 
 import torch
@@ -15,7 +15,7 @@ from torch import Tensor
 
 from transformer.config import ModelConfig
 from transformer.cost import forward_flops
-from transformer.loss import linear_smoothed_nll
+from transformer.loss import linear_divergence, linear_smoothed_nll
 from transformer.model import Transformer
 from translate.corpus.batches import Batch, halves
 from translate.errors import Say, UserError
@@ -57,25 +57,32 @@ def precision(device: torch.device, dtype: torch.dtype) -> AbstractContextManage
     return nullcontext() if dtype == torch.float32 else torch.autocast(device.type, dtype=dtype)
 
 
-def batch_loss(model: Transformer, batch: Batch, smoothing: float, dtype: torch.dtype) -> tuple[Tensor, Tensor]:
+def batch_loss(
+    model: Transformer, batch: Batch, smoothing: float, dtype: torch.dtype, r_drop: float = 0.0
+) -> tuple[Tensor, Tensor]:
     """Return smoothed loss and negative log-likelihood of a batch, each a sum over its target tokens.
+
+    With R-Drop, both are means of two passes with other dropout, and the loss also has the divergence of their outputs:
+    half of equation 4 of Liang et al. (2021).
 
     Args:
         model: the model, in train or eval mode.
         batch: sentence pairs on the model's device.
         smoothing: the epsilon of 5.4.
         dtype: type of matrix products; see `precision`.
+        r_drop: weight of the divergence, alpha in the article; 0 makes a single pass.
     """
+    if r_drop:
+        src, tgt_in, tgt_out = (torch.cat((side, side)) for side in (batch.src, batch.tgt_in, batch.tgt_out))
+        batch = replace(batch, src=src, tgt_in=tgt_in, tgt_out=tgt_out)
     with precision(batch.src.device, dtype):
         states_BTD = model.decode_states(batch.tgt_in, model.encode(batch.src))
     tokens = batch.tgt_out != model.config.pad
-    return linear_smoothed_nll(
-        states_BTD[tokens].to(dtype),
-        model.output_weight,
-        batch.tgt_out[tokens],
-        smoothing,
-        model.output_bias_V,
-    )
+    states_ND, output = states_BTD[tokens].to(dtype), (model.output_weight, model.output_bias_V)
+    loss, nll = linear_smoothed_nll(states_ND, output[0], batch.tgt_out[tokens], smoothing, output[1])
+    if not r_drop:
+        return loss, nll
+    return loss / 2 + r_drop / 4 * linear_divergence(*states_ND.chunk(2), *output), nll / 2
 
 
 class OomSplitter:
@@ -175,6 +182,7 @@ class Updater:
         clip_norm: largest norm of the gradient; None does not clip.
         splitter: halves batches that do not fit into memory; None lets them fail.
         ranks: the processes that train together.
+        r_drop: see `batch_loss`.
     """
 
     model: Transformer
@@ -184,6 +192,7 @@ class Updater:
     clip_norm: float | None = None
     splitter: OomSplitter | None = None
     ranks: Ranks = SINGLE_PROCESS
+    r_drop: float = 0.0
 
     def step(self, micro_batches: Sequence[Batch], lr: float) -> StepStats:
         """Update the parameters once; if loss or gradient is not finite, leave them unchanged.
@@ -229,7 +238,7 @@ class Updater:
         """
 
         def one(batch: Batch) -> Tensor:
-            loss_sum, nll_sum = batch_loss(self.model, batch, self.smoothing, self.dtype)
+            loss_sum, nll_sum = batch_loss(self.model, batch, self.smoothing, self.dtype, self.r_drop)
             (loss_sum / n_tokens).backward()  # type: ignore[no-untyped-call]
             return torch.stack([loss_sum.detach(), nll_sum.detach()]).double() / n_tokens
 

@@ -157,3 +157,26 @@ def test_the_host_reads_values_once_in_an_update_and_once_in_a_report(toy, monke
     reads.clear()
     trainer._count_flops()
     assert len(reads) == 1
+
+
+def test_r_drop_without_dropout_changes_nothing_and_with_dropout_adds_the_divergence(model, pairs):
+    batch = batch_of(pairs, 0, 1, 2)
+    plain, nll = batch_loss(model, batch, 0.1, torch.float32)
+    for found, expected in zip(batch_loss(model, batch, 0.1, torch.float32, r_drop=5.0), (plain, nll), strict=True):
+        torch.testing.assert_close(found, expected, rtol=1e-5, atol=1e-5)
+    model.train()
+    for residual in (part for part in model.modules() if hasattr(part, "dropout")):
+        residual.dropout = 0.3
+    losses = []
+    for weight in (1e-9, 1.0, 2.0):
+        torch.manual_seed(1)
+        losses.append(batch_loss(model, batch, 0.1, torch.float32, r_drop=weight)[0].item())
+    assert losses[1] > losses[0]
+    assert losses[2] - losses[1] == pytest.approx(losses[1] - losses[0], rel=1e-3)
+
+
+def test_an_update_with_r_drop_counts_each_token_once(model, pairs):
+    stats, _ = step(model, [batch_of(pairs, 0, 1, 2, 3, 4)], r_drop=5.0)
+    plain, _ = step(model, [batch_of(pairs, 0, 1, 2, 3, 4)])
+    assert stats.n_tokens == plain.n_tokens
+    assert stats.loss == pytest.approx(plain.loss, rel=1e-5)  # the model has no dropout
