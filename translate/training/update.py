@@ -78,11 +78,12 @@ def batch_loss(
     with precision(batch.src.device, dtype):
         states_BTD = model.decode_states(batch.tgt_in, model.encode(batch.src))
     tokens = batch.tgt_out != model.config.pad
-    states_ND, output = states_BTD[tokens].to(dtype), (model.output_weight, model.output_bias_V)
-    loss, nll = linear_smoothed_nll(states_ND, output[0], batch.tgt_out[tokens], smoothing, output[1])
+    states_ND, weight_VD, bias_V = states_BTD[tokens].to(dtype), model.output_weight, model.output_bias_V
+    loss, nll = linear_smoothed_nll(states_ND, weight_VD, batch.tgt_out[tokens], smoothing, bias_V)
     if not r_drop:
         return loss, nll
-    return loss / 2 + r_drop / 4 * linear_divergence(*states_ND.chunk(2), *output), nll / 2
+    first_ND, second_ND = states_ND.chunk(2)
+    return loss / 2 + r_drop / 4 * linear_divergence(first_ND, second_ND, weight_VD, bias_V), nll / 2
 
 
 class OomSplitter:
