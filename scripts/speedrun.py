@@ -31,6 +31,7 @@ from translate.config.load import load
 from translate.errors import UserError
 from translate.files import read_json, write_json
 from translate.machine import set_up_threads
+from translate.training.run import commit
 
 MARKS = (33.5, 35.1, 41.0)
 OURS, OTHERS = "configs/recipes/multi30k-speedrun.toml", "configs/recipes/multi30k-de-en.toml"
@@ -93,11 +94,11 @@ def measured(args: argparse.Namespace) -> Record:
     for name in contenders:
         experiment(args, name)  # a mistake ends this now
     settings = {"marks": sorted(args.marks), "hours": args.hours, "config": args.config, "set": args.set}
-    settings |= {"set_all": args.set_all, "rates": args.rates}
+    settings |= {"set_all": args.set_all, "rates": args.rates, "commit": commit()}
     args.folder.mkdir(parents=True, exist_ok=True)
     kept = args.folder / "settings.json"
     if kept.exists() and read_json(kept) != settings:
-        raise UserError(f"{args.folder}: has runs with other settings; name another --folder")
+        raise UserError(f"{args.folder}: has runs with other settings or of another commit; name another --folder")
     write_json(kept, settings)
     set_up_threads()
     base = Task("", args.seeds[0], None, tuple(settings["marks"]), args.hours, "", args.joeynmt)

@@ -28,3 +28,12 @@ def test_a_contender_that_exits_early_is_an_error() -> None:
 
 def test_the_ratio_is_the_median_over_rounds() -> None:
     assert contenders.median_ratio([2, 9, 4], [1, 1, 1]) == 4
+
+
+def test_idle_threads_of_contenders_sleep_soon(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("GOMP_SPINCOUNT", "OMP_WAIT_POLICY"):
+        monkeypatch.setenv(name, "")  # restored after the test
+        monkeypatch.delenv(name)
+    program = "import json, os; input(); print(json.dumps({'spins': float(os.environ['GOMP_SPINCOUNT'])}))"
+    with contenders.started({"one": [sys.executable, "-c", program]}, 1) as ask_each:
+        assert ask_each("task")["one"]["spins"] == 1000
