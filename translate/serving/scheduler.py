@@ -116,6 +116,7 @@ class _Task:
 
     method: Callable[..., list[Any]]
     settings: tuple[object, ...] = ()
+    width: int | None = None  # tokens of each sentence, where the method computes equal lengths only
 
 
 @dataclass(eq=False)
@@ -176,7 +177,8 @@ class Scheduler:
         Raises CancelledError, or any exception of the engine.
         """
         widths = [len(ids) + 1 for ids in sources]
-        return self.compute(ticket, engine.search, zip(sources, max_lengths, strict=True), widths, config)
+        arguments = zip(sources, max_lengths, strict=True)
+        return self.compute(ticket, engine.search, arguments, widths, config, mixes_lengths=engine.mixes_lengths)
 
     def compute(
         self,
@@ -185,6 +187,7 @@ class Scheduler:
         arguments: Iterable[tuple[object, ...]],
         widths: Sequence[int],
         *settings: object,
+        mixes_lengths: bool = True,
     ) -> list[Any]:
         """Wait for the result of each sentence and return the results.
 
@@ -195,14 +198,17 @@ class Scheduler:
             arguments: of each sentence.
             widths: number of tokens of each sentence.
             settings: of the whole batch.
+            mixes_lengths: whether sentences of unequal widths share batches.
 
         Raises CancelledError, or any exception of the method.
         """
         if not widths:
             return []
-        task, call = _Task(method, settings), _Call([None] * len(widths), len(widths))
-        pairs = zip(arguments, widths, strict=True)
-        items = [_Item(task, own, width, call, i) for i, (own, width) in enumerate(pairs)]
+        call = _Call([None] * len(widths), len(widths))
+        items = [
+            _Item(_Task(method, settings, None if mixes_lengths else width), own, width, call, i)
+            for i, (own, width) in enumerate(zip(arguments, widths, strict=True))
+        ]
         with self._changed:
             ticket.check()
             if self._closed:
@@ -245,7 +251,7 @@ class Scheduler:
                 with self._changed:
                     self._n_computing -= n_tokens
                     n_calls = len({item.call for item in batch})
-                    if n_calls > 1:
+                    if n_calls > 1 and batch[0].task.width is None:
                         self._gather_until = time.monotonic() + _GATHER_SECONDS
                         self._n_expected = len(self._queue) + n_calls
 
@@ -320,7 +326,7 @@ class SharedEngine:
 
     def __init__(self, engine: Engine, scheduler: Scheduler, ticket: Ticket) -> None:
         self.folder, self.tokenizer, self.spec = engine.folder, engine.tokenizer, engine.spec
-        self.max_positions = engine.max_positions
+        self.max_positions, self.mixes_lengths = engine.max_positions, engine.mixes_lengths
         self._engine, self._scheduler, self._ticket = engine, scheduler, ticket
 
     @property
