@@ -40,8 +40,8 @@ if TYPE_CHECKING:
 
 LINE_FORMATS = ("text", "lines")  # line n of the output is the translation of line n
 
-# Pieces translated together; a line is two, its text and its end. There are few at first, so that translations
-# come soon; each window is twice as large as the last.
+# Pieces translated together; a line is two, its text and its end. Outside of an output file there are few at first, so
+# that translations come soon; each window is twice as large as the last.
 _FIRST_WINDOW_PIECES, _WINDOW_PIECES = 128, 2048
 _WINDOW_CHARACTERS = 2**18
 _WINDOWS_TO_RELEASE = 100  # often enough to keep the heap compact, seldom enough to cost no time
@@ -158,7 +158,8 @@ def _translate(
     n_bytes, n_lines = 0, 0
     total = options.input.stat().st_size if options.input else None
     with _progress(total if shows_progress else None) as advance:
-        for n_windows, window in enumerate(windows(_pieces(lines, options), lines.at_hand), start=1):
+        found = windows(_pieces(lines, options), lines.at_hand, _first_window(options))
+        for n_windows, window in enumerate(found, start=1):
             if out.wants(n_windows):
                 if n_windows == 1 and not options.as_json:
                     out.write(lines.mark)
@@ -196,16 +197,24 @@ def _pieces(lines: Lines, options: Text) -> Iterator[Piece]:
     return read(ended(lines) if options.format in LINE_FORMATS else lines)
 
 
-def windows(pieces: Iterable[Piece], at_hand: Callable[[], bool]) -> Iterator[list[Piece]]:
+def _first_window(options: Text) -> int:
+    """Return the number of pieces of the first window."""
+    return _FIRST_WINDOW_PIECES if options.output is None else _WINDOW_PIECES
+
+
+def windows(
+    pieces: Iterable[Piece], at_hand: Callable[[], bool], first: int = _FIRST_WINDOW_PIECES
+) -> Iterator[list[Piece]]:
     """Group pieces into windows of bounded size.
 
     Args:
         pieces: the pieces of a text.
         at_hand: whether the next line can be read without waiting; if not, a window ends at the end of its line.
+        first: number of pieces of the first window.
     """
     window: list[Piece] = []
     n_characters = 0
-    size = min(_FIRST_WINDOW_PIECES, _WINDOW_PIECES)
+    size = min(first, _WINDOW_PIECES)
     for piece in pieces:
         window.append(piece)
         n_characters += len(piece.text)
@@ -248,7 +257,7 @@ def _settings(translator: "Translator", options: Text) -> dict[str, object]:
         "decoding": dataclasses.asdict(translator.decoding),
         "engine": type(engine).__name__,
         "terms": None if options.terms is None else sha256(options.terms),
-        "windows": [_FIRST_WINDOW_PIECES, _WINDOW_PIECES, _WINDOW_CHARACTERS],
+        "windows": [_first_window(options), _WINDOW_PIECES, _WINDOW_CHARACTERS],
         **chosen,
     }
 
