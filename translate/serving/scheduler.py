@@ -60,6 +60,11 @@ class FairQueue(Generic[R, T]):
     def __len__(self) -> int:
         return self._n_items
 
+    @property
+    def n_requests(self) -> int:
+        """Number of requests with items."""
+        return sum(map(len, self._clients.values()))
+
     def __iter__(self) -> Iterator[T]:
         return (item for requests in self._clients.values() for items in requests.values() for item in items)
 
@@ -264,9 +269,11 @@ class Scheduler:
         """Return the sentences of the next batch, in order of turns; the lock is held.
 
         Batches of equal size are the fastest, so a worker leaves the others their shares, even those that are busy:
-        clients send their next requests together, and a small batch would stay small.
+        clients send their next requests together, and a small batch would stay small. A batch of one length takes turns
+        with requests of other lengths, which cannot join it, so it is small while they wait.
         """
         share = max(_LEAST_TOKENS, (self._n_tokens + self._n_computing) / self.n_workers)
+        several = self._queue.n_requests > 1
         batch: list[_Item] = []
         width = n_tokens = 0
 
@@ -278,6 +285,8 @@ class Scheduler:
         while n_tokens < share and (item := self._queue.take(fits)):
             batch.append(item)
             width, n_tokens = max(width, item.width), n_tokens + item.width
+            if several and item.task.width is not None:
+                share = _LEAST_TOKENS
         self._n_tokens -= n_tokens
         return batch
 

@@ -214,6 +214,24 @@ def test_an_engine_that_does_not_mix_lengths_gets_batches_of_one_length(schedule
     assert engine.batches == [[(9,)], [(1, 2), (7, 8)], [(4,), (3,)], [(5, 6)]]
 
 
+@pytest.mark.parametrize("n_requests", [1, 2])
+def test_a_long_request_of_one_length_leaves_turns_to_others(monkeypatch: pytest.MonkeyPatch, n_requests: int) -> None:
+    monkeypatch.setattr("translate.serving.scheduler._LEAST_TOKENS", 6)
+    scheduler, engine = Scheduler(1, batch_tokens=100), Recorder(mixes_lengths=False)
+    engine.free.clear()
+    with ThreadPoolExecutor(3) as threads:
+        threads.submit(search, scheduler, Ticket("first"), engine, [(9,)])
+        wait_for_search(scheduler, 2)
+        threads.submit(search, scheduler, Ticket("book"), engine, [(i, i) for i in range(20, 29)])
+        wait_for(scheduler, 9)
+        if n_requests == 2:
+            threads.submit(search, scheduler, Ticket("note"), engine, [(3,)])
+            wait_for(scheduler, 10)
+        engine.free.set()
+    scheduler.close()
+    assert [len(batch) for batch in engine.batches] == ([1, 9] if n_requests == 1 else [1, 2, 1, 7])
+
+
 def test_scores_share_batches_with_scores_only(scheduler: Scheduler) -> None:
     engine = Recorder()
     engine.free.clear()
