@@ -55,7 +55,8 @@ def main() -> int:
     record: dict[str, object] = {"kind": "bench_serve", **model, "lines": len(lines), **machine()}
     files: list[tuple[float, float]] = []
     rounds: list[tuple[Sent, float]] = []
-    with serving(folder, args) as (process, port):
+    options = ["--batch-tokens", str(args.batch_tokens), *common(args)]
+    with serving([folder], args.clients, options) as (process, port):
         load = Load(port, spec.source, spec.target)
         load.send(lines[: args.clients], args.clients)  # the model is loaded and every client has had an answer
         start_cpu = file_speed(folder, lines[:1], args)[1]
@@ -239,11 +240,19 @@ def common(args: argparse.Namespace) -> list[str]:
 
 
 @contextmanager
-def serving(folder: Path, args: argparse.Namespace) -> Iterator[tuple["subprocess.Popen[str]", int]]:
-    """Start a server on a free port, and stop it at the end."""
-    command = [sys.executable, "-m", "translate", "serve", "--port", "0", "--model", str(folder)]
-    command += ["--queue", str(2 * args.clients + 2), "--timeout", str(SECONDS)]
-    command += ["--batch-tokens", str(args.batch_tokens), *common(args)]
+def serving(
+    folders: Sequence[Path], n_clients: int, options: Sequence[str]
+) -> Iterator[tuple["subprocess.Popen[str]", int]]:
+    """Start a server on a free port, and stop it at the end; yield its process and port.
+
+    Args:
+        folders: the models.
+        n_clients: number of clients at a time, none of which is refused.
+        options: more of `translate serve`.
+    """
+    command = [sys.executable, "-m", "translate", "serve", "--port", "0", "--timeout", str(SECONDS)]
+    command += [word for folder in folders for word in ("--model", str(folder))]
+    command += ["--queue", str(2 * n_clients + 2), *options]
     with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
         assert process.stderr is not None
         url = re.search(r":(\d+);", process.stderr.readline())

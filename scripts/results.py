@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Build the tables of RESULTS.md and docs/grids.md from records, and records from scored runs and grids.
+"""Build the tables of RESULTS.md, docs/grids.md and docs/serve.md from records, and records from runs and grids.
 
     python scripts/results.py runs/multi30k-de-en     # scored run -> scripts/results/multi30k-de-en.json
     python scripts/results.py experiments/norm        # grid -> scripts/results/grid-norm.json
-    python scripts/results.py                         # scripts/results/*.json -> the tables of both pages
+    python scripts/results.py                         # scripts/results/*.json -> the tables of the pages
 
 Score a run with `translate evaluate` before adding it. The parents of a run that began with a shipped model are those
 on the card of the model. A parent that is null in a record is a run whose cost is not known.
@@ -25,7 +25,7 @@ from translate.training.run import Run
 
 ROOT = Path(__file__).resolve().parent.parent
 RECORDS = ROOT / "scripts" / "results"
-PAGE, GRIDS = ROOT / "RESULTS.md", ROOT / "docs" / "grids.md"
+PAGE, GRIDS, SERVE = ROOT / "RESULTS.md", ROOT / "docs" / "grids.md", ROOT / "docs" / "serve.md"
 MODELS = ROOT / "translate" / "models"
 BEGIN, END = "<!-- made by scripts/results.py from scripts/results/ -->", "<!-- end -->"
 UNKNOWN = "unknown"
@@ -45,7 +45,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         path = RECORDS / (f"grid-{run.name}.json" if is_grid else f"{run.name}.json")
         write_json(path, read_json(run / "table.json") if is_grid else record_of(run))
         print(f"wrote {path.relative_to(ROOT)}")
-    for page, chapters in ((PAGE, results()), (GRIDS, grids())):
+    for page, chapters in ((PAGE, results()), (GRIDS, grids()), (SERVE, sizes())):
         write_text(page, rebuilt(page.read_text(encoding="utf-8"), chapters))
     return 0
 
@@ -212,6 +212,28 @@ def grids() -> str:
     return "\n\n".join(["\n".join(f"- {note}" for note in shared), *chapters])
 
 
+def sizes() -> str:
+    """Return the tables of docs/serve.md: load and memory of a server, with the record of each."""
+    found = [part for record in records("sizing") for part in _sizes(record)]
+    return "\n\n".join(found) or "These commands make the tables; they have not run yet."
+
+
+def _sizes(record: Record) -> Iterator[str]:
+    yield f"{record['clients']} clients, {record['processor']}, record {link(record, '../')}:"
+    yield table(
+        {
+            "threads": str(row["threads"]),
+            "alignments": "of every sentence" if row["alignment"] else "`--no-alignment`",
+            "sentences/s": f"{row['per_second']:.0f}",
+            "median": f"{row['p50_ms']} ms",
+            "peak memory": f"{row['peak_mb']} MB",
+        }
+        for row in record["load"]
+    )
+    yield "Resident memory of one process with the default options:"
+    yield table({"step": name, "MB": str(mb)} for name, mb in record["memory"].items())
+
+
 def summary() -> str:
     """Return what a reader wants to know first: one row for each of the main results."""
     rows = [*_shipped_rows(), *_grid_rows(), *_speed_rows()]
@@ -254,12 +276,14 @@ def environments(grid: Record) -> list[Record]:
 
 
 def command_of(grid: Record) -> str:
-    """Return the command that makes a grid, with the commit that has its file if this one has not."""
+    """Return the command that makes a grid, with the checkout of a commit that has its file if this one has not."""
     for folder in ("grids", "paper"):
         if (ROOT / "configs" / folder / f"{grid['name']}.toml").exists():
             return f"`translate experiment configs/{folder}/{grid['name']}.toml`"
     commits = dict.fromkeys(environment["commit"][:9] for environment in environments(grid))
-    return f"`translate experiment configs/grids/{grid['name']}.toml` at {', '.join(commits) or UNKNOWN}"
+    command = f"translate experiment configs/grids/{grid['name']}.toml"
+    first = next(iter(commits), None)
+    return f"`git checkout {first} && {command}`, as the file has been removed since" if first else f"`{command}`"
 
 
 def _speed_rows() -> Iterator[Row]:

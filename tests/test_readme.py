@@ -196,7 +196,11 @@ def test_numbers_of_the_readme_are_those_of_records():
 
 def test_the_results_are_those_of_the_records():
     results = program("results")
-    for path, content in ((results.PAGE, results.results()), (results.GRIDS, results.grids())):
+    for path, content in (
+        (results.PAGE, results.results()),
+        (results.GRIDS, results.grids()),
+        (results.SERVE, results.sizes()),
+    ):
         page = path.read_text(encoding="utf-8")
         assert results.rebuilt(page, content) == page, "run scripts/results.py"
 
@@ -204,8 +208,8 @@ def test_the_results_are_those_of_the_records():
 def test_every_record_is_listed_and_the_summary_fits_on_a_screen():
     results = program("results")
     text = results.PAGE.read_text(encoding="utf-8")
-    both = text + results.GRIDS.read_text(encoding="utf-8")
-    assert [name for name in records() if f"scripts/results/{name}.json)" not in both] == []
+    pages = text + "".join(page.read_text(encoding="utf-8") for page in (results.GRIDS, results.SERVE))
+    assert [name for name in records() if f"scripts/results/{name}.json)" not in pages] == []
     assert text.split("## History")[0].count("\n") <= 60
 
 

@@ -130,12 +130,13 @@ def test_a_grid_is_a_chapter_of_its_own_page(tmp_path: Path, monkeypatch: pytest
     folder = tmp_path / "experiments" / "norm"
     folder.mkdir(parents=True)
     (folder / "table.json").write_text(json.dumps(grid), encoding="utf-8")
-    for name in ("RESULTS.md", "grids.md"):
+    for name in ("RESULTS.md", "grids.md", "serve.md"):
         (tmp_path / name).write_text(f"before\n{results.BEGIN}\n{results.END}\nafter\n", encoding="utf-8")
     monkeypatch.setattr(results, "ROOT", tmp_path)
     monkeypatch.setattr(results, "RECORDS", tmp_path / "records")
     monkeypatch.setattr(results, "PAGE", tmp_path / "RESULTS.md")
     monkeypatch.setattr(results, "GRIDS", tmp_path / "grids.md")
+    monkeypatch.setattr(results, "SERVE", tmp_path / "serve.md")
     assert results.main([str(folder)]) == 0
     assert json.loads((tmp_path / "records" / "grid-norm.json").read_text(encoding="utf-8")) == grid
     page = (tmp_path / "grids.md").read_text(encoding="utf-8")
@@ -145,7 +146,8 @@ def test_a_grid_is_a_chapter_of_its_own_page(tmp_path: Path, monkeypatch: pytest
     assert [line["norm"] for line in rows(chapter.split("\n\n")[0])] == ["post", "pre"]
     assert "31.70 ± 0.20" in chapter
     assert "- Read me." in chapter
-    assert "translate experiment configs/grids/norm.toml` at 012345678" in chapter  # this folder has no such file
+    # This folder has no such file.
+    assert "`git checkout 012345678 && translate experiment configs/grids/norm.toml`" in chapter
     assert page.count("- Of all.") == 1
     assert "p valid" not in chapter
 
@@ -156,3 +158,21 @@ def test_runs_are_listed_newest_first(tmp_path: Path, monkeypatch: pytest.Monkey
         (tmp_path / f"{name}.json").write_text(json.dumps(run(name, date=date)), encoding="utf-8")
     monkeypatch.setattr(results, "RECORDS", tmp_path)
     assert [record["name"] for record in results.records("training")] == ["x-round10", "x-round9", "x-round2"]
+
+
+def test_sizes_are_tables_of_load_and_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(results, "RECORDS", tmp_path)
+    assert "have not run yet" in results.sizes()
+    load = [
+        {"threads": n, "alignment": alignment, "per_second": 10.4 * n, "p50_ms": 7, "peak_mb": 300 + n}
+        for n in (1, 2)
+        for alignment in (False, True)
+    ]
+    record = {"kind": "sizing", "processor": "Xeon", "clients": 32, "load": load, "memory": {"started": 66}}
+    (tmp_path / "sizing.json").write_text(json.dumps(record), encoding="utf-8")
+    of_load, of_memory = (rows(part) for part in results.sizes().split("\n\n") if part.startswith("| "))
+    assert [(row["threads"], row["sentences/s"], row["peak memory"]) for row in of_load] == [
+        ("1", "10", "301 MB"), ("1", "10", "301 MB"), ("2", "21", "302 MB"), ("2", "21", "302 MB"),
+    ]  # fmt: skip
+    assert of_memory == [{"step": "started", "MB": "66"}]
+    assert "(../scripts/results/sizing.json)" in results.sizes()

@@ -31,6 +31,9 @@ class Keys:
         int | None, option(LIMITS, "N", "Requests per minute of the new key; 0 is no limit.", min=0)
     ] = None
     characters: Annotated[int | None, option(LIMITS, "N", "Characters of a request with the new key.", min=1)] = None
+    minute_characters: Annotated[
+        int | None, option(LIMITS, "N", "Characters per minute of the new key; 0 is no limit.", min=0)
+    ] = None
     as_json: Json = False
 
 
@@ -45,7 +48,7 @@ def run(options: Keys) -> None:
     elif not options.name.isprintable():
         raise UserError(f"{options.name!r}: the name of a key is one line of printable characters; choose another name")
     elif options.action == "add":
-        print(store.add(options.name, options.requests, options.characters))
+        print(store.add(options.name, options.requests, options.characters, options.minute_characters))
         say(f"this is the only time that the key {options.name} is shown; {store.path} holds its hash")
     else:
         store.revoke(options.name)
@@ -56,7 +59,11 @@ def _refuse_unused(options: Keys) -> None:
     if options.action == "list" and options.name is not None:
         raise UserError(f"{options.name}: translate keys list shows all keys; leave the name out")
     if options.action != "add":
-        for name, given in (("--requests", options.requests), ("--characters", options.characters)):
+        for name, given in (
+            ("--requests", options.requests),
+            ("--characters", options.characters),
+            ("--minute-characters", options.minute_characters),
+        ):
             if given is not None:
                 raise UserError(f"{name}: is only for translate keys add; to change a limit, add a new key")
     if options.action != "list" and options.as_json:
@@ -68,6 +75,6 @@ def _list(store: KeyStore, as_json: bool) -> None:
     if as_json:
         print(json.dumps([asdict(key) for key in found], indent=2, ensure_ascii=False))
         return
-    names = ("name", "created", "revoked", "requests/min", "characters")
+    names = ("name", "created", "revoked", "requests/min", "characters", "characters/min")
     rows = [["" if value is None else str(value) for value in astuple(key)] for key in found]
     print(rendered([dict(zip(names, row, strict=True)) for row in rows], "simple"))

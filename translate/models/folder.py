@@ -236,8 +236,8 @@ def resolve(path: Path, say: Say, *, exported: bool = False) -> Path:
         raise UserError(f"{path}: no such folder; name a run directory or a model folder")
     if is_exported:
         raise UserError(
-            f"{path}: is a CTranslate2 folder, which only translate text and translate serve accept; name the model it "
-            "was made of"
+            f"{path}: is a CTranslate2 folder, which only --model of translate text and translate serve accepts; name "
+            "the model it was made of"
         )
     missing = [name for name in FILES if not (path / name).is_file()]
     if len(missing) < len(FILES) - 1:  # a run directory has a config.json too

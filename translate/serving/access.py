@@ -11,7 +11,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -25,8 +25,7 @@ if TYPE_CHECKING:
 
 _SCHEMA = """CREATE TABLE IF NOT EXISTS keys (
     name TEXT PRIMARY KEY, digest TEXT UNIQUE NOT NULL, created TEXT NOT NULL, revoked TEXT,
-    requests_per_minute INTEGER, max_characters INTEGER)"""
-_COLUMNS = "name, created, revoked, requests_per_minute, max_characters"
+    requests_per_minute INTEGER, max_characters INTEGER, characters_per_minute INTEGER)"""
 _MINUTE = 60
 
 
@@ -37,7 +36,7 @@ class Key:
     Attributes:
         name: of the key.
         created, revoked: times in ISO 8601; `revoked` of None is a valid key.
-        requests_per_minute, max_characters: limits of this key; None takes the server's.
+        requests_per_minute, max_characters, characters_per_minute: limits of this key; None takes the server's.
     """
 
     name: str
@@ -45,6 +44,7 @@ class Key:
     revoked: str | None
     requests_per_minute: int | None
     max_characters: int | None
+    characters_per_minute: int | None
 
 
 class KeyStore:
@@ -57,15 +57,21 @@ class KeyStore:
     def __init__(self, path: Path) -> None:
         self.path = path
 
-    def add(self, name: str, requests_per_minute: int | None = None, max_characters: int | None = None) -> str:
+    def add(
+        self,
+        name: str,
+        requests_per_minute: int | None = None,
+        max_characters: int | None = None,
+        characters_per_minute: int | None = None,
+    ) -> str:
         """Create a key and return it; it cannot be shown again. UserError if the name is taken."""
         secret = secrets.token_urlsafe(20)
-        row = (name, _digest(secret), _now(), requests_per_minute, max_characters)
+        row = (name, _digest(secret), _now(), requests_per_minute, max_characters, characters_per_minute)
         try:
             with self._opened(create=True) as database:
                 database.execute(
-                    "INSERT INTO keys (name, digest, created, requests_per_minute, max_characters) "
-                    "VALUES (?, ?, ?, ?, ?)",
+                    "INSERT INTO keys (name, digest, created, requests_per_minute, max_characters, "
+                    "characters_per_minute) VALUES (?, ?, ?, ?, ?, ?)",
                     row,
                 )
         except sqlite3.IntegrityError as error:
@@ -75,7 +81,7 @@ class KeyStore:
     def all(self) -> list[Key]:
         """Return all keys, in order of creation."""
         with self._opened() as database:
-            return [Key(*row) for row in database.execute(f"SELECT {_COLUMNS} FROM keys ORDER BY created, name")]
+            return [_key(row) for row in database.execute("SELECT * FROM keys ORDER BY created, name")]
 
     def revoke(self, name: str) -> None:
         """Make a key invalid; UserError if there is no valid key with this name."""
@@ -87,9 +93,9 @@ class KeyStore:
     def find(self, secret: str) -> Key | None:
         """Return the valid key with this secret, or None."""
         with self._opened() as database:
-            query = f"SELECT {_COLUMNS} FROM keys WHERE digest = ? AND revoked IS NULL"
+            query = "SELECT * FROM keys WHERE digest = ? AND revoked IS NULL"
             row = database.execute(query, (_digest(secret),)).fetchone()
-        return Key(*row) if row else None
+        return _key(row) if row else None
 
     @contextmanager
     def _opened(self, *, create: bool = False) -> Iterator[sqlite3.Connection]:
@@ -103,13 +109,26 @@ class KeyStore:
             )
         try:
             with closing(sqlite3.connect(self.path, timeout=10)) as database, database:
+                database.row_factory = sqlite3.Row
                 if create:
                     database.execute(_SCHEMA)
+                    if "characters_per_minute" not in _columns(database):
+                        database.execute("ALTER TABLE keys ADD COLUMN characters_per_minute INTEGER")
                 yield database
         except sqlite3.IntegrityError:
             raise
         except sqlite3.Error as error:
             raise UserError(f"{self.path}: is no file of API keys, or cannot be read ({error})") from error
+
+
+def _columns(database: sqlite3.Connection) -> set[str]:
+    return {row["name"] for row in database.execute("PRAGMA table_info(keys)")}
+
+
+def _key(row: sqlite3.Row) -> Key:
+    """Return the key of a row; in the files of earlier versions no key has a limit of characters per minute."""
+    values = {"characters_per_minute": None, **dict(row)}
+    return Key(**{field.name: values[field.name] for field in fields(Key)})
 
 
 def _digest(secret: str) -> str:
@@ -183,10 +202,12 @@ class Client:
     Attributes:
         name: "key NAME" or "address ADDRESS".
         max_characters: of one request.
+        characters_per_minute: 0 is no limit.
     """
 
     name: str
     max_characters: int
+    characters_per_minute: int
 
 
 class RefusedError(Exception):
@@ -238,11 +259,12 @@ class Access:
         except UserError as error:
             raise RefusedError(500, "The API keys cannot be read") from error
         limit = self._options.requests
-        client = Client(address, self._options.characters)
+        client = Client(address, self._options.characters, self._options.minute_characters)
         if key is not None:
             limit = limit if key.requests_per_minute is None else key.requests_per_minute
             most = client.max_characters if key.max_characters is None else key.max_characters
-            client = Client(f"key {key.name}", most)
+            minute = client.characters_per_minute if key.characters_per_minute is None else key.characters_per_minute
+            client = Client(f"key {key.name}", most, minute)
         request.state.client = client.name  # for the log, which names refused clients too
         if limit and self._rates.count(client.name) > limit:
             raise RefusedError(429, f"Slowdown: {limit} per 1 minute", self._rates.seconds_left())
@@ -254,7 +276,7 @@ class Access:
 
     def charge(self, client: Client, n_characters: int) -> None:
         """Count the characters of a request; RefusedError if they are too many at a time or in this minute."""
-        limit = self._options.minute_characters
+        limit = client.characters_per_minute
         most = min(client.max_characters, limit or client.max_characters)
         if n_characters > most:
             raise RefusedError(400, f"Invalid request: request ({n_characters}) exceeds text limit ({most})")

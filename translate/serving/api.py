@@ -165,7 +165,7 @@ async def alignment(request: Request) -> Response:
     tags=["translate"],
     summary="Detect the language of a text",
     response_model=schemas.Detections,
-    responses=refusals(400, 403, 413, 429, 503),
+    responses=refusals(400, 403, 413, 429, 503, 504),
     openapi_extra=takes(schemas.DetectRequest, *JSON_OR_FORM),
 )
 async def detect(request: Request) -> Response:
@@ -205,7 +205,9 @@ async def languages(request: Request) -> Response:
     return JSONResponse(state_of(request).service.languages())
 
 
-@router.get("/frontend/settings", tags=["frontend"], summary="Settings for a page")
+@router.get(
+    "/frontend/settings", tags=["frontend"], summary="Settings for a page", response_model=schemas.FrontendSettings
+)
 async def frontend_settings(request: Request) -> Response:
     """Return the limits and features of this server."""
     state = state_of(request)

@@ -142,7 +142,7 @@ class Scheduler:
         n_workers: number of batches that are computed at a time.
         batch_tokens: maximum number of tokens of a batch, padding included, unless one sentence has more.
         prepare: called before each batch, in its thread.
-        observe: receives the number of sentences and of padded tokens of each batch.
+        observe: receives the number of sentences and of padded tokens of each batch that was computed.
     """
 
     def __init__(
@@ -292,7 +292,6 @@ class Scheduler:
 
     def _compute(self, batch: list[_Item]) -> None:
         """Compute a batch; if that fails, compute the sentences of each request alone."""
-        self._observe(len(batch), len(batch) * max(item.width for item in batch))
         calls = dict.fromkeys(item.call for item in batch)
         try:
             self._complete(batch)
@@ -309,6 +308,7 @@ class Scheduler:
         self._prepare()
         task = batch[0].task
         found = task.method(*map(list, zip(*(item.arguments for item in batch), strict=True)), *task.settings)
+        self._observe(len(batch), len(batch) * max(item.width for item in batch))
         with self._changed:
             for item, result in zip(batch, found, strict=True):
                 item.call.found[item.index] = result

@@ -7,6 +7,8 @@ from typing import Annotated, Any, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, RootModel, WithJsonSchema
 
+from translate.serving.files import SUFFIXES
+
 JSON_OR_FORM = ("application/json", "application/x-www-form-urlencoded", "multipart/form-data")
 
 _Source = Annotated[str, Field(description='Source language code, or "auto"', examples=["de"])]
@@ -160,6 +162,54 @@ class Languages(RootModel[list[Language]]):
     """Answer of /languages."""
 
     model_config = ConfigDict(json_schema_extra={"example": [{"code": "de", "name": "German", "targets": ["en"]}]})
+
+
+class FrontendLanguage(BaseModel):
+    """A language that a page offers first."""
+
+    code: str
+    name: str
+
+
+class FrontendLanguages(BaseModel):
+    """The languages that a page offers first."""
+
+    source: FrontendLanguage
+    target: FrontendLanguage
+
+
+class FrontendSettings(BaseModel):
+    """Answer of /frontend/settings."""
+
+    model_config = ConfigDict(
+        json_schema_extra={
+            "example": {
+                "charLimit": 1_000_000,
+                "frontendTimeout": 500,
+                "apiKeys": False,
+                "keyRequired": False,
+                "suggestions": False,
+                "filesTranslation": True,
+                "supportedFilesFormat": list(SUFFIXES),
+                "alternatives": 10,
+                "alignment": True,
+                "requestLimit": 0,
+                "language": {"source": {"code": "de", "name": "German"}, "target": {"code": "en", "name": "English"}},
+            }
+        }
+    )
+
+    charLimit: int = Field(description="Characters of a request without a key")  # noqa: N815 -- LibreTranslate's names
+    frontendTimeout: int = Field(description="Milliseconds without typing before a translation")  # noqa: N815
+    apiKeys: bool  # noqa: N815
+    keyRequired: bool  # noqa: N815
+    suggestions: bool
+    filesTranslation: bool  # noqa: N815
+    supportedFilesFormat: list[str] = Field(description="Suffixes")  # noqa: N815
+    alternatives: int = Field(description="Alternatives of a request")
+    alignment: bool = Field(description="Whether there is /alignment; not in LibreTranslate")
+    requestLimit: int = Field(description="Requests per minute, 0 for no limit; not in LibreTranslate")  # noqa: N815
+    language: FrontendLanguages
 
 
 class Health(BaseModel):

@@ -57,6 +57,13 @@ def test_translations_and_log_probabilities_are_those_of_our_own_search(
         assert b.score == pytest.approx(a.score, rel=1e-6, abs=1e-4)
 
 
+def test_a_ctranslate2_folder_cannot_rerank_and_the_message_says_which_option_takes_it(
+    parts: ModelFolder, folder: Path
+) -> None:
+    with pytest.raises(UserError, match="only --model of translate text and translate serve accepts"):
+        Translator.load(parts.folder, rerank=folder)
+
+
 def test_the_power_of_a_source_follows_the_paper_s_penalty() -> None:
     """Measured by finite differences at the typical lengths."""
     for n_source, length in ((3, 4), (20, 20), (70, 20)):

@@ -246,6 +246,20 @@ def test_characters_per_minute_are_limited_for_each_client(options: Serve, tmp_p
         assert status(["x" * 30, "x" * 30], api_key=key) == 200
 
 
+def test_a_key_may_have_a_limit_of_characters_per_minute_of_its_own(options: Serve, tmp_path: Path) -> None:
+    store = KeyStore(tmp_path / "keys.sqlite")
+    more, less, all_ = (store.add(f"key {n}", characters_per_minute=n) for n in (70, 30, 0))
+    with live(replace(options, minute_characters=60, keys=store.path), tmp_path) as server:
+
+        def statuses(n_characters: int, key: str) -> list[int]:
+            return [server.translate("x" * n_characters, api_key=key).status_code for _ in range(2)]
+
+        assert statuses(35, more) == [200, 200]
+        assert statuses(35, more) == [429, 429]
+        assert statuses(31, less) == [400, 400]
+        assert statuses(100, all_) == [200, 200]
+
+
 def test_the_log_names_clients_that_are_refused(
     options: Serve, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:

@@ -1,8 +1,11 @@
 """Keys, rate limits, stored files and the pool of models, without HTTP."""
 
+import hashlib
 import os
+import sqlite3
 import tempfile
 import time
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
@@ -24,12 +27,12 @@ from translate.serving.settings import Serve
 
 def test_the_command_adds_lists_and_revokes_keys(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = ["--file", str(tmp_path / "new" / "keys.sqlite")]
-    assert main(["keys", "add", "anna", "--requests", "5", *file]) == 0
+    assert main(["keys", "add", "anna", "--requests", "5", "--minute-characters", "0", *file]) == 0
     secret = capsys.readouterr().out.strip()
     store = KeyStore(tmp_path / "new" / "keys.sqlite")
     key = store.find(secret)
     assert key is not None
-    assert (key.name, key.requests_per_minute, key.max_characters) == ("anna", 5, None)
+    assert (key.name, key.requests_per_minute, key.max_characters, key.characters_per_minute) == ("anna", 5, None, 0)
     assert store.path.stat().st_mode & 0o077 == 0
     assert main(["keys", "revoke", "anna", *file]) == 0
     assert store.find(secret) is None
@@ -49,6 +52,7 @@ def test_the_command_adds_lists_and_revokes_keys(tmp_path: Path, capsys: pytest.
         (["list", "anna"], "leave the name out"),
         (["revoke", "anna", "--requests", "5"], "--requests: is only for translate keys add"),
         (["list", "--characters", "5"], "--characters: is only for translate keys add"),
+        (["list", "--minute-characters", "5"], "--minute-characters: is only for translate keys add"),
         (["add", "carl", "--json"], "--json: is only for translate keys list"),
     ],
 )
@@ -61,6 +65,23 @@ def test_mistakes_with_keys_give_a_one_sentence_error(
     assert message in said
     assert said.count("\n") == 1
     assert [(key.name, key.revoked) for key in KeyStore(tmp_path / "keys.sqlite").all()] == [("anna", None)]
+
+
+def test_keys_of_earlier_versions_have_the_limits_of_the_server(tmp_path: Path) -> None:
+    path = tmp_path / "keys.sqlite"
+    with closing(sqlite3.connect(path)) as database, database:
+        database.execute(
+            "CREATE TABLE keys (name TEXT PRIMARY KEY, digest TEXT UNIQUE NOT NULL, created TEXT NOT NULL, "
+            "revoked TEXT, requests_per_minute INTEGER, max_characters INTEGER)"
+        )
+        digest = hashlib.sha256(b"secret").hexdigest()
+        database.execute("INSERT INTO keys VALUES ('old', ?, '2026-11-24T00:00:00', NULL, 7, 8)", (digest,))
+    old = KeyStore(path).find("secret")
+    assert old is not None
+    assert (old.name, old.requests_per_minute, old.max_characters, old.characters_per_minute) == ("old", 7, 8, None)
+    KeyStore(path).add("new", characters_per_minute=9)
+    assert [(key.name, key.characters_per_minute) for key in KeyStore(path).all()] == [("old", None), ("new", 9)]
+    assert KeyStore(path).find("secret") == old
 
 
 def test_a_file_that_holds_no_keys_is_refused(tmp_path: Path) -> None:

@@ -169,6 +169,25 @@ def test_a_sentence_that_fails_does_not_harm_other_requests(scheduler: Scheduler
     assert tokens(search(scheduler, Ticket("a"), engine, [(4,)])) == [(4,)]
 
 
+def test_sentences_are_counted_once_although_their_batch_failed_first() -> None:
+    observed: list[tuple[int, int]] = []
+    running = Scheduler(1, batch_tokens=12, observe=lambda *counts: observed.append(counts))
+    engine = Recorder()
+    engine.free.clear()
+    with ThreadPoolExecutor(3) as pool:
+        pool.submit(search, running, Ticket("a"), engine, [(1,)])
+        wait_for(running, 0)
+        bad = pool.submit(search, running, Ticket("b"), engine, [(BAD,)])
+        good = pool.submit(search, running, Ticket("c"), engine, [(3, 4)])
+        wait_for(running, 2)
+        engine.free.set()
+        assert tokens(good.result()) == [(3, 4)]
+        assert isinstance(bad.exception(), ValueError)
+    running.close()
+    assert {len(batch) for batch in engine.batches} == {1, 2}  # the two were searched together first
+    assert observed == [(1, 2), (1, 3)]
+
+
 def test_a_cancelled_request_leaves_the_queue(scheduler: Scheduler) -> None:
     engine, ticket = Recorder(), Ticket("b")
     engine.free.clear()
