@@ -181,6 +181,7 @@ def results() -> str:
         "Practical sentences and phrases": practical_table(records("bench_practical")),
         "Training speed": speed_table(records("bench_train")),
         "Initial values": initial_table(records("bench_initial")),
+        "Probes": probe_table(records("probe")),
         "Decoding speed": decoding_table(records("bench_decode")),
         "Quality at every speed": CURVE + curves if (curves := curve_table(records("bench_curve"))) else "",
         "Start, single sentences and files": text_table(records("bench_text")),
@@ -413,6 +414,20 @@ def initial_table(records: Iterable[Record]) -> str:
             "loss, mean of the last ten steps": f"{sum(run['loss'][-10:]) / 10:.2f}",
             "gradient of decoder layers 1 and 6": f"{run['gradient'][6]:.2f}, {run['gradient'][11]:.2f}",
             "command": f"`{record['command']}`",
+        }
+        for record in records
+        for name, run in record["runs"].items()
+    )
+
+
+def probe_table(records: Iterable[Record]) -> str:
+    """Return one row for each short run that chose a setting of a long one."""
+    return table(
+        {
+            "question": linked(record["question"], record),
+            "run": name,
+            "s an update": f"{run['seconds_per_update']:.2f}",
+            "nats a token after updates": ", ".join(f"{nll:.2f} after {step}" for step, nll in run["nll"].items()),
         }
         for record in records
         for name, run in record["runs"].items()
