@@ -13,6 +13,20 @@ new process that translates one sentence.
     ct2, ct2-int8       CTranslate2 on the exported model, in float32 and int8: --batch sentences for each core
     hf                  MarianMTModel.generate of Hugging Face transformers, --batch sentences; only every fifth line
                         is timed
+
+With --curve, it measures BLEU and lines/s at beams 1, 2 and 5 instead, on any number of test sets, from text to text:
+
+    python scripts/bench_decode.py --curve de-en data/tatoeba/test.de.gz data/tatoeba/test.en.gz \\
+        data/test/newstest2014.de.gz data/test/newstest2014.en.gz > curve.txt
+    tail -n 1 curve.txt > scripts/results/bench-curve.json && python scripts/figures.py curve
+
+    default             this toolkit as `translate text` runs it: by default CTranslate2, in int8 for a model that is
+                        stored so
+    pytorch             the same with --engine torch
+    ctranslate2         CTranslate2 in int8, driven directly with the same weights and SentencePiece, sorted by length
+                        by CTranslate2, --batch sentences at a time
+    NAME                each folder of --folder, as `translate text` runs it; `translate import` makes one of OPUS-MT's
+                        or another Marian model
 """
 
 import argparse
@@ -25,24 +39,30 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
+from dataclasses import replace
+from itertools import islice
 from pathlib import Path
+from typing import Any
 
 import torch
-from contenders import Answer, answer_tasks, machine, median_ratio, peak_mb, started
-from results import decoding_table
+from contenders import Answer, answer_tasks, layers, machine, median_ratio, peak_mb, started
+from results import curve_table, decoding_table
 
 from transformer.search.model_step import pad_batch
-from translate.config.decoding import TranslationOptions
+from translate.config.decoding import EngineName, TranslationOptions
 from translate.errors import say
 from translate.evaluation.scores import corpus_bleu
+from translate.files import read_lines
 from translate.inference.engines import TorchEngine
 from translate.inference.translator import Translator
 from translate.machine import tune_malloc
 from translate.models import folder as model_folder
-from translate.models.folder import ModelFolder
+from translate.models.folder import ModelFolder, TranslationSpec
+from translate.models.registry import locate
 
 MAX_EXTRA = 50
 N_SINGLE = 50  # sentences that are translated one at a time
+N_WARM = 32  # lines that are translated before a measurement of the curve
 FORMATS = {"ct2": ("ctranslate2",), "ct2-int8": ("ctranslate2", "--int8"), "hf": ("marian",)}
 
 Run = Callable[[tuple[str, ...]], list[str]]
@@ -51,17 +71,19 @@ Run = Callable[[tuple[str, ...]], list[str]]
 def main() -> int:
     """Measure and print; with --work, be one contender that answers each line on stdin."""
     args = parse_args()
+    if args.curve:
+        return curve_work(args) if args.work else curve(args)
     if args.work:
         return work(args)
     with tempfile.TemporaryDirectory() as folder:
         checked = Path(folder) / "checked"
-        checked.write_text("\n".join(args.source.read_text(encoding="utf-8").split("\n")[:N_SINGLE]), encoding="utf-8")
+        checked.write_text("\n".join(list(read_lines(args.files[0]))[:N_SINGLE]), encoding="utf-8")
         for name in args.against:
             command = [sys.executable, "-m", "translate", "export", args.model, "--out", f"{folder}/{name}"]
             subprocess.run([*command, "--format", *FORMATS[name], "--sentences", str(checked)], check=True)
         results = measured(args, folder)
     settings = {key: getattr(args, key) for key in ("model", "beam", "batch", "rounds")}
-    settings |= {"source": str(args.source), "length_penalty": "average"}
+    settings |= {"source": str(args.files[0]), "length_penalty": "average"}
     record = {"kind": "bench_decode", **settings, **machine(), "contenders": results}
     print(decoding_table([record]))
     print(json.dumps(record))
@@ -72,15 +94,21 @@ def parse_args() -> argparse.Namespace:
     """Return the options; the record contains most of them."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("model", help="run or model folder")
-    parser.add_argument("source", type=Path, help="lines to translate")
-    parser.add_argument("reference", type=Path, help="their translations")
+    parser.add_argument("files", type=Path, nargs="+", help="lines to translate, then their translations")
     parser.add_argument("--against", nargs="+", choices=list(FORMATS), default=[], metavar="NAME")
     parser.add_argument("--beam", type=int, default=5, help="beam size (default: %(default)s)")
     parser.add_argument("--batch", type=int, default=64, help="sentences in a batch of others (default: %(default)s)")
     parser.add_argument("--rounds", type=int, default=5, help="measured rounds (default: %(default)s)")
+    parser.add_argument("--curve", action="store_true", help="BLEU against lines/s; several pairs of files")
+    parser.add_argument("--folder", action="append", default=[], help="with --curve: one more model; may be repeated")
+    parser.add_argument("--lines", type=int, default=1000, help="with --curve: of each file (default: %(default)s)")
+    parser.add_argument("--beams", type=int, nargs="+", default=[1, 2, 5], help="with --curve (default: 1 2 5)")
     parser.add_argument("--exports", help=argparse.SUPPRESS)
     parser.add_argument("--work", help=argparse.SUPPRESS)
-    return parser.parse_args()
+    args = parser.parse_args()
+    if len(args.files) % 2 or (len(args.files) > 2 and not args.curve):
+        parser.error("expected a file of lines and one of their translations; several pairs only with --curve")
+    return args
 
 
 def measured(args: argparse.Namespace, folder: str) -> dict[str, Answer]:
@@ -124,7 +152,7 @@ def cold_start(args: argparse.Namespace, name: str, folder: str) -> float:
         name: "ours" or "ct2".
         folder: of the exported models.
     """
-    line = args.source.read_text(encoding="utf-8").split("\n")[0]
+    line = next(iter(read_lines(args.files[0])))
     chosen = ["--model", args.model] if name == "ours" else ["--model", f"{folder}/{name}", "--engine", "ctranslate2"]
     command = [sys.executable, "-m", "translate", "text", *chosen, "--beam", str(args.beam), line]
     begin = time.perf_counter()
@@ -134,7 +162,7 @@ def cold_start(args: argparse.Namespace, name: str, folder: str) -> float:
 
 def work(args: argparse.Namespace) -> int:
     """Be one contender: load the model, then answer each line on stdin."""
-    lines, reference = (path.read_text(encoding="utf-8").splitlines() for path in (args.source, args.reference))
+    lines, reference = (list(read_lines(path)) for path in args.files)
     folder, source = model_folder.resolve(Path(args.model), say), tuple(lines)
     run = {"ours": ours, "ours-bf16": ours, "hf": hugging_face}.get(args.work, ctranslate2)(args, folder)
     timed = source[::5] if args.work == "hf" else source
@@ -186,6 +214,91 @@ def ctranslate2(args: argparse.Namespace, folder: Path) -> Run:
         return [tokenizer.decode(tokenizer.ids(result.hypotheses[0])) for result in results]
 
     return run
+
+
+def curve(args: argparse.Namespace) -> int:
+    """Measure and print BLEU and lines/s of each contender at each beam size."""
+    names = ["default", "pytorch", "ctranslate2", *args.folder]
+    commands = {name: [sys.executable, *sys.argv, "--work", name] for name in names}
+    sets = {f"{source.parent.name}/{source.name}": source for source in args.files[::2]}
+    tasks = [(i, beam) for i in range(len(sets)) for beam in args.beams]
+    answers: dict[tuple[int, int], list[dict[str, Answer]]] = {task: [] for task in tasks}
+    with started(commands, args.rounds * len(tasks)) as ask_each:
+        for _ in range(args.rounds):
+            for (i, beam), rounds in answers.items():
+                rounds.append(ask_each(f"{i} {beam}"))
+    record = {
+        "kind": "bench_curve",
+        "model": args.model,
+        "layers": layers(Path(args.model)),
+        **{key: getattr(args, key) for key in ("lines", "rounds", "batch")},
+        "default_beam": TranslationSpec.load(locate(Path(args.model), say) / "translation.json").decoding.beam_size,
+        **machine(),
+        "sets": {
+            name: [point(who, beam, answers[i, beam]) for who in names for beam in args.beams]
+            for i, name in enumerate(sets)
+        },
+    }
+    print(curve_table([record]))
+    print(json.dumps(record))
+    return 0
+
+
+def point(name: str, beam: int, rounds: list[dict[str, Answer]]) -> dict[str, object]:
+    """Return one point of the curve: medians of a contender's rounds, and the ratio to CTranslate2 of each round."""
+    rates = [answers[name]["rate"] for answers in rounds]
+    return {
+        "contender": name,
+        "beam": beam,
+        "bleu": rounds[0][name]["bleu"],
+        "lines_per_s": round(statistics.median(rates), 1),
+        "lines_per_s_least": round(min(rates), 1),
+        "lines_per_s_most": round(max(rates), 1),
+        "cpu_ms": round(statistics.median(answers[name]["cpu_ms"] for answers in rounds), 2),
+        "of_ctranslate2": median_ratio(rates, [answers["ctranslate2"]["rate"] for answers in rounds]),
+    }
+
+
+def curve_work(args: argparse.Namespace) -> int:
+    """Be one contender of the curve: answer the number of a test set and a beam size with BLEU, rate and time."""
+    tune_malloc()
+    texts = [list(islice(read_lines(path), args.lines)) for path in args.files]
+    model = args.work if args.work in args.folder else args.model
+    engine: EngineName = {"pytorch": "torch", "ctranslate2": "ctranslate2"}.get(args.work, "auto")  # type: ignore[assignment]
+    first = Translator.load(model, engine=engine, precision="int8" if args.work == "ctranslate2" else None)
+
+    def run(lines: list[str], beam: int) -> list[str]:
+        if args.work == "ctranslate2":
+            return directly(first.engine, lines, beam, args.batch)
+        options = replace(first.options, beam_size=beam)
+        return Translator(first.engine, options)(lines)
+
+    def answer(task: str) -> Answer:
+        i, beam = map(int, task.split())
+        source, reference = texts[2 * i : 2 * i + 2]
+        run(source[:N_WARM], beam)
+        begin, cpu = time.perf_counter(), time.process_time()
+        hypotheses = run(source, beam)
+        seconds, cpu_seconds = time.perf_counter() - begin, time.process_time() - cpu
+        bleu = round(corpus_bleu(hypotheses, reference), 2)
+        return {"bleu": bleu, "rate": len(source) / seconds, "cpu_ms": 1000 * cpu_seconds / len(source)}
+
+    return answer_tasks(answer)
+
+
+def directly(engine: Any, lines: list[str], beam: int, batch: int) -> list[str]:
+    """Return the translations of CTranslate2 alone, with the tokenizer and the weights of an engine."""
+    tokenizer = engine.tokenizer
+    pieces = [tokenizer.pieces(ids) for ids in tokenizer.encode_batch(lines)]
+    results = engine.translator.translate_batch(
+        pieces,
+        beam_size=beam,
+        length_penalty=1.0,
+        max_batch_size=batch,
+        max_input_length=0,
+        max_decoding_length=max(map(len, pieces)) + MAX_EXTRA,
+    )
+    return [tokenizer.decode(tokenizer.ids(result.hypotheses[0])) for result in results]
 
 
 def hugging_face(args: argparse.Namespace, folder: Path) -> Run:

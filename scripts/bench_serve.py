@@ -7,13 +7,18 @@
     file      sentences/s of `translate text` on the lines, without the start
     clients   the same lines, one request for each, sent by --clients clients at a time
     book      the same again while one more client sends --book lines in one request
-    memory    resident memory of the server during --requests more requests, which should stay flat
+    memory    resident memory of the server during --requests more requests, which should stay flat; every tenth asks
+              for the alignment of a translation
+
+File and clients take turns, --rounds times, and the medians count. Processor time, of the file's process without its
+start and of the server, tells apart what the machine's other work takes.
 
 Clients share the processor with the server, as little as Python allows: each is a thread with one open connection.
 """
 
 import argparse
 import json
+import os
 import re
 import subprocess
 import sys
@@ -26,6 +31,7 @@ from dataclasses import dataclass, field
 from http.client import HTTPConnection
 from itertools import cycle, islice
 from pathlib import Path
+from statistics import median
 
 from contenders import layers, machine
 
@@ -34,6 +40,7 @@ from translate.models import registry
 from translate.models.folder import TranslationSpec
 
 N_MEMORY = 10  # measurements of the memory
+N_ALIGNED = 10  # one of so many requests of the memory test asks for an alignment
 SECONDS = 600  # for one request
 
 
@@ -46,15 +53,25 @@ def main() -> int:
     book = list(islice(cycle(lines), args.book))
     model = {"model": args.model.name, "layers": layers(folder)}
     record: dict[str, object] = {"kind": "bench_serve", **model, "lines": len(lines), **machine()}
-    per_second = file_speed(folder, lines, args)
-    record["file_per_second"] = round(per_second, 1)
+    files: list[tuple[float, float]] = []
+    rounds: list[tuple[Sent, float]] = []
     options = ["--batch-tokens", str(args.batch_tokens), *common(args)]
     with serving([folder], args.clients, options) as (process, port):
         load = Load(port, spec.source, spec.target)
         load.send(lines[: args.clients], args.clients)  # the model is loaded and every client has had an answer
-        alone = load.send(lines, args.clients)
+        start_cpu = file_speed(folder, lines[:1], args)[1]
+        for _ in range(args.rounds):
+            files.append(file_speed(folder, lines, args))
+            before = cpu_seconds(process.pid)
+            rounds.append((load.send(lines, args.clients), cpu_seconds(process.pid) - before))
+        alone = sorted((sent for sent, _ in rounds), key=lambda sent: sent.per_second)[args.rounds // 2]
+        record["rounds"] = args.rounds
+        record["file_per_second"] = round(median(rate for rate, _ in files), 1)
+        record["file_cpu_ms"] = round(1000 * (median(cpu for _, cpu in files) - start_cpu) / len(lines), 1)
         record["clients"] = {"n": args.clients, **alone.figures()}
-        record["ratio_to_file"] = round(alone.per_second / per_second, 2)
+        record["clients_cpu_ms"] = round(1000 * median(cpu for _, cpu in rounds) / len(lines), 1)
+        ratios = (sent.per_second / rate for (sent, _), (rate, _) in zip(rounds, files, strict=True))
+        record["ratio_to_file"] = round(median(ratios), 2)
         busy = load.send_beside(book, lines, args.clients)
         record["clients_beside_book"] = {"book_lines": len(book), **busy.figures()}
         record["ratio_of_p95"] = round(busy.quantile(0.95) / alone.quantile(0.95), 2)
@@ -102,13 +119,16 @@ class Load:
     source: str
     target: str
 
-    def send(self, lines: Sequence[str], n_clients: int, stop: threading.Event | None = None) -> Sent:
+    def send(
+        self, lines: Sequence[str], n_clients: int, stop: threading.Event | None = None, *, aligned: bool = False
+    ) -> Sent:
         """Send each line as one request.
 
         Args:
             lines: the texts.
             n_clients: number of clients at a time.
             stop: if given, the lines are sent again and again until it is set.
+            aligned: ask for the alignment of each line with itself instead of its translation.
         """
         sent, waiting, start = Sent(), iter(cycle(lines) if stop else lines), time.perf_counter()
         lock = threading.Lock()
@@ -121,7 +141,7 @@ class Load:
                 if line is None:
                     break
                 begin = time.perf_counter()
-                error = self._post(connection, line)
+                error = self._align(connection, line) if aligned else self._post(connection, line)
                 with lock:
                     sent.durations.append(time.perf_counter() - begin)
                     sent.errors += [error] if error else []
@@ -155,38 +175,63 @@ class Load:
         return sent
 
     def memory(self, pid: int, lines: Sequence[str], n_clients: int, n_requests: int) -> list[float]:
-        """Send requests and return the resident memory of the server during them, in MB."""
+        """Send requests and return the resident memory of the server during them, in MB.
+
+        Every tenth request asks for the alignment of a line with itself.
+        """
         measured = [resident_mb(pid)]
         waiting = cycle(lines)
         for _ in range(N_MEMORY):
-            self.send(list(islice(waiting, max(1, n_requests // N_MEMORY))), n_clients)
+            part = list(islice(waiting, max(2, n_requests // N_MEMORY)))
+            n_aligned = max(1, len(part) // N_ALIGNED)
+            sent = [self.send(part[n_aligned:], n_clients), self.send(part[:n_aligned], n_clients, aligned=True)]
+            if errors := [error for of in sent for error in of.errors]:
+                raise SystemExit(f"a request of the memory test failed: {errors[0]}")
             measured.append(resident_mb(pid))
         return measured
 
     def _post(self, connection: HTTPConnection, q: str | list[str]) -> str | None:
         """Send one request; return the error, if any."""
-        body = json.dumps({"q": q, "source": self.source, "target": self.target})
+        return self._ask(connection, "/translate", {"q": q}, "translatedText")
+
+    def _align(self, connection: HTTPConnection, line: str) -> str | None:
+        """Ask for the alignment of a line with itself; return the error, if any."""
+        return self._ask(connection, "/alignment", {"q": line, "translation": line}, "weights")
+
+    def _ask(self, connection: HTTPConnection, path: str, body: dict[str, object], key: str) -> str | None:
+        """Send one request; return the error, if any.
+
+        Args:
+            connection: to the server.
+            path: of the request.
+            body: of the request, without languages.
+            key: of the answer that must not be empty.
+        """
+        languages = {"source": self.source, "target": self.target}
         try:
-            connection.request("POST", "/translate", body, {"Content-Type": "application/json"})
+            connection.request("POST", path, json.dumps(body | languages), {"Content-Type": "application/json"})
             response = connection.getresponse()
             answer = json.loads(response.read())
         except (OSError, ValueError) as error:
             connection.close()
             return repr(error)
-        return None if response.status == 200 and answer["translatedText"] else str(answer)
+        return None if response.status == 200 and answer[key] else str(answer)
 
 
-def file_speed(folder: Path, lines: Sequence[str], args: argparse.Namespace) -> float:
-    """Return the sentences per second that `translate text` reports for a file."""
+def file_speed(folder: Path, lines: Sequence[str], args: argparse.Namespace) -> tuple[float, float]:
+    """Return the sentences per second that `translate text` reports for a file, and its seconds of processor time."""
     with tempfile.TemporaryDirectory() as place:
         file = Path(place) / "lines.txt"
         file.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
         command = [sys.executable, "-m", "translate", "text", "--model", str(folder), "--input", str(file)]
         command += ["--output", f"{place}/out.txt", *common(args)]
+        before = os.times()
         done = subprocess.run(command, check=True, capture_output=True, text=True)
+        after = os.times()
     found = re.search(r"in ([\d,.]+) s", done.stderr)
     assert found is not None
-    return len(lines) / float(found[1].replace(",", ""))
+    cpu = after.children_user + after.children_system - before.children_user - before.children_system
+    return len(lines) / max(0.05, float(found[1].replace(",", ""))), cpu
 
 
 def common(args: argparse.Namespace) -> list[str]:
@@ -219,6 +264,12 @@ def serving(
             process.terminate()
 
 
+def cpu_seconds(pid: int) -> float:
+    """Return the seconds of processor time of a process."""
+    fields = Path(f"/proc/{pid}/stat").read_text(encoding="ascii").rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
 def resident_mb(pid: int) -> float:
     """Return the resident memory of a process."""
     status = Path(f"/proc/{pid}/status").read_text(encoding="ascii")
@@ -249,6 +300,7 @@ def parse_args() -> argparse.Namespace:
         "--requests", type=int, default=20_000, help="requests of the memory test (default: %(default)s)"
     )
     parser.add_argument("--batch-tokens", type=int, default=512, help="of the server (default: %(default)s)")
+    parser.add_argument("--rounds", type=int, default=3, help="of file and clients (default: %(default)s)")
     parser.add_argument("--threads", type=int, help="CPU threads (default: one per core)")
     return parser.parse_args()
 

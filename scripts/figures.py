@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
+from results import is_default
 
 from transformer.loss import smoothed_nll
 from transformer.masks import causal_mask, padding_mask, window_mask
@@ -23,6 +24,7 @@ from translate.pictures.plotting import COLOURS, INK, PALETTE, QUIET, heat_map, 
 DOCS = Path(__file__).parents[1] / "docs"
 FOLDER = DOCS / "guide" / "figures"
 RECORDS = Path(__file__).parent / "results"
+CURVE = RECORDS / "bench-curve.json"  # its figure is drawn once it has been measured
 WIDTHS = (1, 2, 4, 8, 16, 32, 64, 128, 256, 512)
 
 
@@ -127,6 +129,23 @@ def rounds() -> Any:
         axes.set(title=test_set, ylabel="BLEU")
         axes.set_xticks(range(len(stages)), stages, rotation=60)
         axes.legend(frameon=False)
+    return figure
+
+
+def curve() -> Any:
+    """Return BLEU over lines/s of the record of `scripts/bench_decode.py --curve`, the default's point named."""
+    record = read_json(CURVE)
+    figure = new_figure(7.5, 3.4)
+    for axes, (test_set, points) in zip(new_axes(figure, 1, len(record["sets"])), record["sets"].items(), strict=True):
+        for i, name in enumerate(dict.fromkeys(of["contender"] for of in points)):
+            own = [of for of in points if of["contender"] == name]
+            rates, scores = [of["lines_per_s"] for of in own], [of["bleu"] for of in own]
+            axes.plot(rates, scores, "o-", color=COLOURS[i % len(COLOURS)], label=Path(name).name, markersize=3)
+            for of in own:
+                text = f"{of['beam']} (default)" if is_default(of, record) else str(of["beam"])
+                axes.annotate(text, (of["lines_per_s"], of["bleu"]), (2, 3), textcoords="offset points", fontsize=7)
+        axes.set(title=test_set, xlabel="lines/s; the numbers are beam sizes", ylabel="BLEU", xscale="log")
+        axes.legend(frameon=False, fontsize=7)
     return figure
 
 
@@ -309,6 +328,10 @@ FIGURES: dict[str, Callable[[], Any]] = {
     "rounds": rounds,
 }
 IMAGES = {"rounds": DOCS / "images"}  # figures of other pages than the guide
+
+if CURVE.exists():
+    FIGURES["curve"] = curve
+    IMAGES["curve"] = DOCS / "images"
 
 
 def main(argv: Sequence[str] | None = None) -> int:

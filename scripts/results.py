@@ -185,7 +185,9 @@ def results() -> str:
         "Practical sentences and phrases": practical_table(records("bench_practical")),
         "Training speed": speed_table(records("bench_train")),
         "Initial values": initial_table(records("bench_initial")),
+        "Probes": probe_table(records("probe")),
         "Decoding speed": decoding_table(records("bench_decode")),
+        "Quality at every speed": CURVE + curves if (curves := curve_table(records("bench_curve"))) else "",
         "Start, single sentences and files": text_table(records("bench_text")),
         "Server": server_table(records("bench_serve")),
         "Large corpora": size_table(records("bench_prepare")),
@@ -227,6 +229,14 @@ HISTORY = """![BLEU of the models trained one after the other, by run and direct
 
 Each model began with the weights of one before it; the card of a shipped model lists its chain. Drawn by
 `scripts/figures.py rounds` from the records of the table below."""
+
+
+CURVE = """![BLEU over lines per second, for each engine and beam size](docs/images/curve.svg)
+
+From text to text, on the first lines of each test set. "CTranslate2" is driven directly, with the same weights in int8
+and the same beam. Drawn by `scripts/figures.py curve` from the record of the table below.
+
+"""
 
 
 def grids() -> str:
@@ -444,6 +454,20 @@ def initial_table(records: Iterable[Record]) -> str:
     )
 
 
+def probe_table(records: Iterable[Record]) -> str:
+    """Return one row for each short run that chose a setting of a long one."""
+    return table(
+        {
+            "question": linked(record["question"], record),
+            "run": name,
+            "s an update": f"{run['seconds_per_update']:.2f}",
+            "nats a token after updates": ", ".join(f"{nll:.2f} after {step}" for step, nll in run["nll"].items()),
+        }
+        for record in records
+        for name, run in record["runs"].items()
+    )
+
+
 def _share(suspicious: Record) -> str:
     return f"{suspicious['below_median']:.0%}" if suspicious["sentences"] else ""
 
@@ -562,6 +586,30 @@ def decoding_table(records: Iterable[Record]) -> str:
         for record in records
         for name, contender in record["contenders"].items()
     )
+
+
+def curve_table(records: Iterable[Record]) -> str:
+    """Return one row for each point of each curve of quality over speed."""
+    return table(
+        {
+            "test set": linked(name, record) if "file" in record else name,
+            "model": f"{model_name(record)}, {record['lines']:,} lines",
+            "machine": machine_name(record),
+            "contender": Path(of["contender"]).name,
+            "beam": f"{of['beam']} (default)" if is_default(of, record) else str(of["beam"]),
+            "BLEU": f"{of['bleu']:.2f}",
+            "lines/s": f"{of['lines_per_s']:,.0f}",
+            "times CTranslate2": f"{of['of_ctranslate2']:.2f}",
+        }
+        for record in records
+        for name, points in record["sets"].items()
+        for of in points
+    )
+
+
+def is_default(point: Record, record: Record) -> bool:
+    """Return whether a point of a curve is what a user gets without options."""
+    return bool(point["contender"] == "default" and point["beam"] == record["default_beam"])
 
 
 def model_name(record: Record) -> str:

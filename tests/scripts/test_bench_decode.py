@@ -24,7 +24,8 @@ def decoding_table(records: list[dict]) -> str:
 
 
 @pytest.fixture
-def measured(tmp_path: Path) -> tuple[subprocess.CompletedProcess[str], list[str]]:
+def command(tmp_path: Path) -> list[str]:
+    """The command on an untrained model and a few lines."""
     pytest.importorskip("ctranslate2")
     tokenizer = train(SENTENCES, TokenizerConfig(vocab_size=331))
     sizes = {"d_model": 14, "n_heads": 2, "d_ff": 22, "n_encoder_layers": 1, "n_decoder_layers": 2}
@@ -32,9 +33,13 @@ def measured(tmp_path: Path) -> tuple[subprocess.CompletedProcess[str], list[str
     model_folder.save(model, tokenizer, TranslationSpec("de", "en"), tmp_path / "model")
     for name in ("source", "reference"):
         (tmp_path / name).write_text("".join(f"{line}\n" for line in LINES), encoding="utf-8")
-    names = ["ours", "ours-bf16", "ct2", "ct2-int8"]
     script = str(SCRIPTS / "bench_decode.py")
-    command = [sys.executable, script, *(str(tmp_path / name) for name in ("model", "source", "reference"))]
+    return [sys.executable, script, *(str(tmp_path / name) for name in ("model", "source", "reference"))]
+
+
+@pytest.fixture
+def measured(command: list[str]) -> tuple[subprocess.CompletedProcess[str], list[str]]:
+    names = ["ours", "ours-bf16", "ct2", "ct2-int8"]
     settings = ["--against", *names[2:], "--beam", "2", "--rounds", "2", "--batch", "3"]
     return subprocess.run([*command, *settings], capture_output=True, text=True, timeout=200), names
 
@@ -56,3 +61,28 @@ def test_every_contender_is_timed_and_scored_on_the_same_lines(measured) -> None
     table = decoding_table([record]).splitlines()
     assert len(table) == 2 + len(names)
     assert {row.count("|") for row in table} == {11}
+
+
+@pytest.mark.slow
+def test_the_curve_has_a_point_for_each_contender_beam_and_test_set(
+    command: list[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    files, folder = command[-2:], command[2]
+    options = ["--curve", "--beams", "1", "4", "--rounds", "1", "--lines", "3", "--folder", folder]
+    done = subprocess.run([*command, *files[::-1], *options], capture_output=True, text=True, timeout=200)
+    assert done.returncode == 0, done.stderr
+    *_, last = done.stdout.splitlines()
+    points = [of for points in json.loads(last)["sets"].values() for of in points]
+    expected = [(name, beam) for name in ("default", "pytorch", "ctranslate2", folder) for beam in (1, 4)]
+    assert [(of["contender"], of["beam"]) for of in points] == 2 * expected
+    for of in points:
+        assert of["lines_per_s_least"] <= of["lines_per_s"] <= of["lines_per_s_most"]
+        assert of["cpu_ms"] > 0
+        assert (of["contender"] != "ctranslate2") or of["of_ctranslate2"] == 1
+    figures = program("figures")
+    (tmp_path / "curve.json").write_text(last, encoding="utf-8")
+    monkeypatch.setattr(figures, "CURVE", tmp_path / "curve.json")
+    from translate.pictures.plotting import rendered
+
+    drawing = rendered(figures.curve(), "svg").decode()
+    assert drawing.count("4 (default)") == 2  # once for each test set

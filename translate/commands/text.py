@@ -39,8 +39,8 @@ if TYPE_CHECKING:
 
 LINE_FORMATS = ("text", "lines")  # line n of the output is the translation of line n
 
-# Pieces translated together; a line is two, its text and its end. There are few at first, so that translations
-# come soon; each window is twice as large as the last.
+# Pieces translated together; a line is two, its text and its end. Outside of an output file there are few at first, so
+# that translations come soon; each window is twice as large as the last.
 _FIRST_WINDOW_PIECES, _WINDOW_PIECES = 128, 2048
 _WINDOW_CHARACTERS = 2**18
 _WINDOWS_TO_RELEASE = 100  # often enough to keep the heap compact, seldom enough to cost no time
@@ -154,7 +154,8 @@ def _translate(
     n_bytes, n_lines, n_new = 0, 0, 0
     total = options.input.stat().st_size if options.input else None
     with _progress(total if shows_progress else None) as advance:
-        for n_windows, window in enumerate(windows(_pieces(lines, options), lines.at_hand), start=1):
+        found = windows(_pieces(lines, options), lines.at_hand, _first_window(options))
+        for n_windows, window in enumerate(found, start=1):
             n_window = sum(piece.text.count("\n") for piece in window)
             if out.wants(n_windows):
                 n_new += n_window
@@ -194,15 +195,23 @@ def _pieces(lines: Lines, options: Text) -> Iterator[Piece]:
     return read(ended(lines) if options.format in LINE_FORMATS else lines)
 
 
-def windows(pieces: Iterable[Piece], at_hand: Callable[[], bool]) -> Iterator[list[Piece]]:
+def _first_window(options: Text) -> int:
+    """Return the number of pieces of the first window."""
+    return _FIRST_WINDOW_PIECES if options.output is None else _WINDOW_PIECES
+
+
+def windows(
+    pieces: Iterable[Piece], at_hand: Callable[[], bool], first: int = _FIRST_WINDOW_PIECES
+) -> Iterator[list[Piece]]:
     """Group pieces into windows of bounded size.
 
     Args:
         at_hand: whether the next line can be read without waiting; if not, a window ends at the end of its line.
+        first: number of pieces of the first window.
     """
     window: list[Piece] = []
     n_characters = 0
-    size = min(_FIRST_WINDOW_PIECES, _WINDOW_PIECES)
+    size = min(first, _WINDOW_PIECES)
     for piece in pieces:
         window.append(piece)
         n_characters += len(piece.text)
@@ -241,7 +250,7 @@ def _settings(translator: "Translator", options: Text) -> dict[str, object]:
         "decoding": dataclasses.asdict(translator.decoding),
         "engine": type(engine).__name__,
         "terms": None if options.terms is None else sha256(options.terms),
-        "windows": [_FIRST_WINDOW_PIECES, _WINDOW_PIECES, _WINDOW_CHARACTERS],
+        "windows": [_first_window(options), _WINDOW_PIECES, _WINDOW_CHARACTERS],
         **chosen,
     }
 

@@ -67,12 +67,14 @@ class Engine(Protocol):
         tokenizer: text to ids and back.
         spec: languages and decoding.
         max_positions: maximum number of tokens of a source or a translation, ends included; None if there is no limit.
+        mixes_lengths: whether sources of unequal lengths are searched together; if not, a batch should have one length.
     """
 
     folder: Path
     tokenizer: Tokenizer
     spec: TranslationSpec
     max_positions: int | None
+    mixes_lengths: bool
 
     @property
     def n_workers(self) -> int:
@@ -208,6 +210,7 @@ class TorchEngine:
         self.model_folder = model_folder
         self.folder, self.tokenizer, self.spec = model_folder.folder, model_folder.tokenizer, model_folder.spec
         self.max_positions = max_positions(model_folder)
+        self.mixes_lengths = True
         self.precision: TorchPrecision = precision
         self._on_cpu = model_folder.model.device.type == "cpu"
         self._fastest = (float("-inf"), 0, 0)  # time of the measurement, threads available, threads chosen
@@ -330,6 +333,7 @@ class CTranslate2Engine:
         is_converted: whether it was made of a model folder, and not of a CTranslate2 folder.
         device: where CTranslate2 computes, as in PyTorch, or "auto".
         is_forked: whether this process was forked from that which loaded `translator`.
+        mixes_lengths: False: padding would change the rounding of attention, and int8 makes that visible.
     """
 
     folder: Path
@@ -341,6 +345,7 @@ class CTranslate2Engine:
     is_converted: bool = False
     device: str = "cpu"
     is_forked: bool = field(default=False, init=False)
+    mixes_lengths: bool = field(default=False, init=False)
 
     def __post_init__(self) -> None:
         if hasattr(os, "register_at_fork"):
@@ -450,7 +455,6 @@ class CTranslate2Engine:
         """
         (eos,) = self.tokenizer.pieces([config.eos])
         found: dict[int, list[Hypothesis]] = {}
-        # Padding would change the rounding of attention, and with it other sentences' probabilities.
         for (_, most), group in _equal(zip(map(len, sources), max_lengths, strict=True)):
             results = self._results([sources[i] for i in group], most, config)
             found |= {i: self._best(sources[i], own, most, config, eos) for i, own in zip(group, results, strict=True)}

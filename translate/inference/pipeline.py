@@ -304,7 +304,10 @@ def restore(translation: Translation, sentence: Sentence) -> Translation | None:
     A symbol that a sentence without placeholders does not have stays and is flagged.
     """
     if not sentence.originals:
-        whole = replace(translation, text=sentence.before + translation.text + sentence.after)
+        framed = sentence.before or sentence.after
+        whole = (
+            replace(translation, text=sentence.before + translation.text + sentence.after) if framed else translation
+        )
         return whole.flagged("symbol") if placeholders.SYMBOL.search(translation.text) else whole
     protected = Protected(sentence.text, sentence.originals)
     text = placeholders.restore(translation.text, sentence.originals)

@@ -8,6 +8,7 @@ import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from itertools import groupby
 
 from transformer.search.hypothesis import Hypothesis, SearchConfig, length_penalty
 from translate.config.decoding import DecodingConfig
@@ -110,7 +111,7 @@ class SentenceSearch:
 
         # Ties are broken by content, so that batches, and with them all rounding, do not depend on the order of lines.
         ordered = sorted(sources, key=lambda ids: (len(ids), ids))
-        batches = _batches(ordered, config.beam_size, self.engine.n_workers)
+        batches = _batches(ordered, config.beam_size, self.engine.n_workers, self.engine.mixes_lengths)
         found: dict[Ids, list[Hypothesis]] = {}
         for batch, results in zip(batches, self.engine.each(search, batches), strict=True):
             found |= zip(batch, results, strict=True)
@@ -136,6 +137,9 @@ class SentenceSearch:
         """
         if not parts:
             return [Translation(line)]
+        if len(parts) == 1 and line == line.strip():
+            ((ids, hypotheses),) = parts
+            return [self._translation(ids, hypothesis) for hypothesis in hypotheses]
         before, after = line[: len(line) - len(line.lstrip())], line[len(line.rstrip()) :]
         translations = []
         for rank in range(max(len(hypotheses) for _, hypotheses in parts)):
@@ -178,7 +182,7 @@ def _limits(engine: Engine, decoding: DecodingConfig) -> tuple[int, int]:
     return length - max_extra, max_extra
 
 
-def _batches(sources: Sequence[Ids], beam_size: int, n_workers: int) -> list[list[Ids]]:
+def _batches(sources: Sequence[Ids], beam_size: int, n_workers: int, mixes_lengths: bool = True) -> list[list[Ids]]:
     """Divide sources, shortest first, into batches within the bounds on tokens and hypotheses.
 
     If possible, each worker gets equally many batches with equally many tokens, so that all finish at about the same
@@ -188,7 +192,8 @@ def _batches(sources: Sequence[Ids], beam_size: int, n_workers: int) -> list[lis
     n_batches = len(divided(sources, len, _BATCH_TOKENS, most=most))
     n_tokens = sum(len(ids) + 1 for ids in sources)
     share = max(_LEAST_TOKENS, n_tokens / max(1, -(-n_batches // n_workers) * n_workers))
-    return divided(sources, len, _BATCH_TOKENS, most=most, share=share)
+    groups = [sources] if mixes_lengths else (list(group) for _, group in groupby(sources, len))
+    return [batch for group in groups for batch in divided(group, len, _BATCH_TOKENS, most=most, share=share)]
 
 
 def require_opposite(reranker: Scorer, spec: TranslationSpec) -> None:

@@ -60,6 +60,11 @@ class FairQueue(Generic[R, T]):
     def __len__(self) -> int:
         return self._n_items
 
+    @property
+    def n_requests(self) -> int:
+        """Number of requests with items."""
+        return sum(map(len, self._clients.values()))
+
     def __iter__(self) -> Iterator[T]:
         return (item for requests in self._clients.values() for items in requests.values() for item in items)
 
@@ -116,6 +121,7 @@ class _Task:
 
     method: Callable[..., list[Any]]
     settings: tuple[object, ...] = ()
+    width: int | None = None  # tokens of each sentence, where the method computes equal lengths only
 
 
 @dataclass(eq=False)
@@ -176,7 +182,8 @@ class Scheduler:
         Raises CancelledError, or any exception of the engine.
         """
         widths = [len(ids) + 1 for ids in sources]
-        return self.compute(ticket, engine.search, zip(sources, max_lengths, strict=True), widths, config)
+        arguments = zip(sources, max_lengths, strict=True)
+        return self.compute(ticket, engine.search, arguments, widths, config, mixes_lengths=engine.mixes_lengths)
 
     def compute(
         self,
@@ -185,6 +192,7 @@ class Scheduler:
         arguments: Iterable[tuple[object, ...]],
         widths: Sequence[int],
         *settings: object,
+        mixes_lengths: bool = True,
     ) -> list[Any]:
         """Wait for the result of each sentence and return the results.
 
@@ -195,14 +203,17 @@ class Scheduler:
             arguments: of each sentence.
             widths: number of tokens of each sentence.
             settings: of the whole batch.
+            mixes_lengths: whether sentences of unequal widths share batches.
 
         Raises CancelledError, or any exception of the method.
         """
         if not widths:
             return []
-        task, call = _Task(method, settings), _Call([None] * len(widths), len(widths))
-        pairs = zip(arguments, widths, strict=True)
-        items = [_Item(task, own, width, call, i) for i, (own, width) in enumerate(pairs)]
+        call = _Call([None] * len(widths), len(widths))
+        items = [
+            _Item(_Task(method, settings, None if mixes_lengths else width), own, width, call, i)
+            for i, (own, width) in enumerate(zip(arguments, widths, strict=True))
+        ]
         with self._changed:
             ticket.check()
             if self._closed:
@@ -245,7 +256,7 @@ class Scheduler:
                 with self._changed:
                     self._n_computing -= n_tokens
                     n_calls = len({item.call for item in batch})
-                    if n_calls > 1:
+                    if n_calls > 1 and batch[0].task.width is None:
                         self._gather_until = time.monotonic() + _GATHER_SECONDS
                         self._n_expected = len(self._queue) + n_calls
 
@@ -258,9 +269,11 @@ class Scheduler:
         """Return the sentences of the next batch, in order of turns; the lock is held.
 
         Batches of equal size are the fastest, so a worker leaves the others their shares, even those that are busy:
-        clients send their next requests together, and a small batch would stay small.
+        clients send their next requests together, and a small batch would stay small. A batch of one length takes turns
+        with requests of other lengths, which cannot join it, so it is small while they wait.
         """
         share = max(_LEAST_TOKENS, (self._n_tokens + self._n_computing) / self.n_workers)
+        several = self._queue.n_requests > 1
         batch: list[_Item] = []
         width = n_tokens = 0
 
@@ -272,6 +285,8 @@ class Scheduler:
         while n_tokens < share and (item := self._queue.take(fits)):
             batch.append(item)
             width, n_tokens = max(width, item.width), n_tokens + item.width
+            if several and item.task.width is not None:
+                share = _LEAST_TOKENS
         self._n_tokens -= n_tokens
         return batch
 
@@ -320,7 +335,7 @@ class SharedEngine:
 
     def __init__(self, engine: Engine, scheduler: Scheduler, ticket: Ticket) -> None:
         self.folder, self.tokenizer, self.spec = engine.folder, engine.tokenizer, engine.spec
-        self.max_positions = engine.max_positions
+        self.max_positions, self.mixes_lengths = engine.max_positions, engine.mixes_lengths
         self._engine, self._scheduler, self._ticket = engine, scheduler, ticket
 
     @property

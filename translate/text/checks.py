@@ -17,6 +17,7 @@ _LONGEST_PERIOD = 8  # longest sequence, in words, whose repetition is detected
 _STUTTER = re.compile(r"(\w{1,4}?)\1{7,}")
 _WORD = re.compile(r"\w+")
 _LETTERS = re.compile(r"[^\W\d_]+")
+_SMALL = re.compile("[a-z]")
 _MAX_SMALL_TALK = 6  # words; a longer sentence has enough context to tell nouns from verbs
 _MAX_ABBREVIATION = 4  # letters; a longer text in capitals is taken for shouted text
 _TOKEN = re.compile(r"\w+(?:-\d\w*)?")  # a word or a code, such as COVID-19
@@ -43,12 +44,13 @@ def loops(output: str, source: str) -> bool:
     Counted are sequences of words that follow themselves and sequences of 4 words anywhere. A syllable that is repeated
     many times within a word counts too.
     """
-    words, read = (_WORD.findall(text.casefold()) for text in (output, source))
-    return (
-        _times_in_a_row(words) > 2 * _times_in_a_row(read)
-        or _times(words) > 2 * _times(read)
-        or (_STUTTER.search(output) is not None and _STUTTER.search(source) is None)
-    )
+    if _STUTTER.search(output) and not _STUTTER.search(source):
+        return True
+    words = _WORD.findall(output.casefold())
+    if len({*words}) == len(words):
+        return False
+    read = _WORD.findall(source.casefold())
+    return _times_in_a_row(words) > 2 * _times_in_a_row(read) or _times(words) > 2 * _times(read)
 
 
 def _times_in_a_row(words: Sequence[str]) -> int:
@@ -103,6 +105,8 @@ def _lowered(text: str) -> str:
     Other text and abbreviations are unchanged. A model has seen little text in capitals. The German sharp s counts as a
     capital.
     """
+    if _SMALL.search(text):
+        return text
     letters = [character for character in text if character.upper() != character.lower() and character != "\u00df"]
     if len(letters) <= _MAX_ABBREVIATION or not all(map(str.isupper, letters)):
         return text

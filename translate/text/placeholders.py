@@ -85,12 +85,17 @@ def hold_as(protected: Protected, spans: Iterable[tuple[int, int, str]]) -> Prot
     return Protected("".join([*parts, protected.text[end:]]), tuple(originals))
 
 
+def may_match(text: str, pattern: re.Pattern[str]) -> bool:
+    """Return False for text that is quickly seen to have no match of `pattern`, such as most sentences."""
+    return pattern is not PLACEHOLDER or _SIGN.search(text) is not None
+
+
 def placeholder_spans(sentence: str, pattern: re.Pattern[str] = PLACEHOLDER) -> list[tuple[int, int]]:
     """Return where the placeholders of a sentence start and stop.
 
     They are found in composed letters, as an accent by itself would end a name.
     """
-    if pattern is PLACEHOLDER and not _SIGN.search(sentence):
+    if not may_match(sentence, pattern):
         return []
     if unicodedata.is_normalized("NFC", sentence):
         return [match.span() for match in pattern.finditer(sentence)]

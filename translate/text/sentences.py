@@ -17,7 +17,7 @@ from typing import Literal
 
 from translate.text import languages
 from translate.text.languages import Language
-from translate.text.placeholders import PLACEHOLDER, PROSE_ENTITY, placeholder_spans
+from translate.text.placeholders import PLACEHOLDER, PROSE_ENTITY, may_match, placeholder_spans
 
 _MARK = re.compile(
     r"""(?P<mark>\.{2,6}|\u2026|\.|[!?][!?.\u2026]{0,20})(?P<close>["'\u2018-\u201f\u00bb\u00ab)\]*_]{0,60})(?P<space>\s{1,100})""",
@@ -111,8 +111,10 @@ def split(text: str, language: str, markup: re.Pattern[str] = PLACEHOLDER) -> li
         kept.append(match.span())
         return "x" * len(match[0])
 
-    lines = [line.span() for line in _LINE.finditer(markup.sub(without_spaces, text))]
-    shown = markup.sub(_as_sign, text)
+    solid = shown = text
+    if may_match(text, markup):
+        solid, shown = markup.sub(without_spaces, text), markup.sub(_as_sign, text)
+    lines = [line.span() for line in _LINE.finditer(solid)]
     return pieces(text, [span for start, stop in lines for span in _sentences(shown[start:stop], start, rules, kept)])
 
 

@@ -87,7 +87,7 @@ class Translation:
         value, least = (self.confidence, low) if self.rerank_score is None else (self.rerank_score, low_reranked)
         is_low = self.n_segments > 0 and least is not None and value < least
         if not is_low and not any("confidence" in one.flags for _, one in sentences):
-            return replace(self, sentences=sentences)
+            return self  # no sentence has a new flag
         return replace(self.flagged("confidence"), sentences=sentences)
 
     def record(self) -> dict[str, object]:
@@ -99,6 +99,8 @@ class Translation:
 
 def join(parts: Sequence[Translation]) -> Translation:
     """Return the concatenation of the parts, without a score."""
+    if len(parts) == 1:
+        return replace(parts[0], score=0.0, sentences=())
     return Translation(
         "".join(part.text for part in parts),
         log_prob=sum(part.log_prob for part in parts),

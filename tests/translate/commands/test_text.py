@@ -22,6 +22,7 @@ from tests.translate.speakers import Echo
 from translate.commands.lines import Notes
 from translate.commands.main import main
 from translate.commands.text import LINE_FORMATS, Text, for_translation, windows
+from translate.commands.text import _first_window as first_window
 from translate.config.decoding import DecodingConfig, Format, TranslationOptions
 from translate.errors import UserError
 from translate.inference import translator as translators
@@ -397,6 +398,16 @@ def test_a_window_ends_with_a_line_if_the_next_one_has_not_arrived() -> None:
     pieces = [Piece("a", True), Piece("\n", False), Piece("b", True), Piece("\n", False), Piece("c", True)]
     assert list(windows(pieces, lambda: True)) == [pieces]
     assert list(windows(pieces, lambda: False)) == [pieces[:2], pieces[2:4], pieces[4:]]
+
+
+def test_only_what_someone_may_watch_begins_with_few_pieces(tmp_path: Path) -> None:
+    pieces = [Piece("x", translate=True)] * 5000
+    shown, written = (
+        [len(window) for window in windows(pieces, lambda: True, first_window(Text(output=output)))]
+        for output in (None, tmp_path / "out.txt")
+    )
+    assert shown == sorted(shown[:-1]) + shown[-1:]
+    assert shown[0] < written[0] == written[1]
 
 
 @given(st.lists(st.integers(0, 9), max_size=40), st.integers(1, 7), st.integers(1, 20))

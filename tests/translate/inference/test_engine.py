@@ -28,6 +28,7 @@ class Parrot:
     spec: TranslationSpec = TranslationSpec("de", "en")
     max_positions: int | None = None
     n_workers: int = 1
+    mixes_lengths: bool = True
 
     def each(self, search: Search, batches: Sequence[Batch]) -> list[Found]:
         return list(map(search, batches))

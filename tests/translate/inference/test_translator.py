@@ -391,6 +391,18 @@ def test_every_worker_has_its_share_of_the_batches(lengths: list[int], beam_size
     assert max(sizes, default=0) <= share + 60 + 1
 
 
+@given(st.lists(st.integers(1, 20), max_size=700), st.integers(1, 9))
+def test_an_engine_that_does_not_mix_lengths_gets_batches_of_one_length(lengths: list[int], beam_size: int) -> None:
+    sources = [(5,) * n for n in sorted(lengths)]
+    batches = _batches(sources, beam_size, 2, mixes_lengths=False)
+    assert [ids for batch in batches for ids in batch] == sources
+    assert all(len(set(map(len, batch))) == 1 for batch in batches)
+    assert (
+        len(batches)
+        <= len(set(lengths)) + 2 + sum(len(s) + 1 for s in sources) // 256 + beam_size * len(sources) // 256
+    )
+
+
 def test_a_single_text_is_not_taken_for_a_list(parts: ModelFolder) -> None:
     translator = Translator(parts, TranslationOptions(beam_size=2))
     for method in (translator.translate_lines, translator.passages):

@@ -20,7 +20,8 @@ BAD = 13  # the engine below fails at this token
 class Recorder:
     """An engine that returns its sources and records its batches; it can be paused."""
 
-    def __init__(self) -> None:
+    def __init__(self, mixes_lengths: bool = True) -> None:
+        self.mixes_lengths = mixes_lengths
         self.batches: list[list[tuple[int, ...]]] = []
         self.free = threading.Event()
         self.free.set()
@@ -213,6 +214,41 @@ def test_two_engines_never_share_a_batch(scheduler: Scheduler) -> None:
         one.free.set()
     assert sorted(sum(one.batches, [])) == [(1,), (2,)]
     assert other.batches == [[(3,)]]
+
+
+def test_an_engine_that_does_not_mix_lengths_gets_batches_of_one_length(scheduler: Scheduler) -> None:
+    """The first in order of turns takes those of its length with it, of whatever request."""
+    engine = Recorder(mixes_lengths=False)
+    engine.free.clear()
+    with ThreadPoolExecutor(4) as threads:
+        threads.submit(search, scheduler, Ticket("first"), engine, [(9,)])
+        wait_for_search(scheduler, 2)
+        requests = {"a": [(1, 2), (3,)], "b": [(4,), (5, 6)], "c": [(7, 8)]}
+        found = {}
+        for n, (client, sources) in zip((2, 4, 5), requests.items(), strict=True):
+            found[client] = threads.submit(search, scheduler, Ticket(client), engine, sources)
+            wait_for(scheduler, n)
+        engine.free.set()
+        assert {client: tokens(future.result()) for client, future in found.items()} == requests
+    assert engine.batches == [[(9,)], [(1, 2), (7, 8)], [(4,), (3,)], [(5, 6)]]
+
+
+@pytest.mark.parametrize("n_requests", [1, 2])
+def test_a_long_request_of_one_length_leaves_turns_to_others(monkeypatch: pytest.MonkeyPatch, n_requests: int) -> None:
+    monkeypatch.setattr("translate.serving.scheduler._LEAST_TOKENS", 6)
+    scheduler, engine = Scheduler(1, batch_tokens=100), Recorder(mixes_lengths=False)
+    engine.free.clear()
+    with ThreadPoolExecutor(3) as threads:
+        threads.submit(search, scheduler, Ticket("first"), engine, [(9,)])
+        wait_for_search(scheduler, 2)
+        threads.submit(search, scheduler, Ticket("book"), engine, [(i, i) for i in range(20, 29)])
+        wait_for(scheduler, 9)
+        if n_requests == 2:
+            threads.submit(search, scheduler, Ticket("note"), engine, [(3,)])
+            wait_for(scheduler, 10)
+        engine.free.set()
+    scheduler.close()
+    assert [len(batch) for batch in engine.batches] == ([1, 9] if n_requests == 1 else [1, 2, 1, 7])
 
 
 def test_scores_share_batches_with_scores_only(scheduler: Scheduler) -> None:

@@ -10,6 +10,7 @@ German and 8 % of English sentences in tatoeba.
 import re
 import tomllib
 import unicodedata
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
@@ -109,8 +110,9 @@ def is_foreign(text: str, language: str) -> bool:
 
 def is_in_script(text: str, script: str) -> bool:
     """Return whether half of the letters or more are of a script, given as the first word of their Unicode names."""
-    letters = [character for character in text if character.isalpha()]
-    return 2 * sum(script in unicodedata.name(letter, "") for letter in letters) >= len(letters)
+    letters = Counter(filter(str.isalpha, text))
+    n_found = sum(n for letter, n in letters.items() if script in unicodedata.name(letter, ""))
+    return 2 * n_found >= letters.total()
 
 
 def language_of(texts: Iterable[str], candidates: Iterable[str]) -> str | None:
