@@ -164,7 +164,8 @@ def test_options_and_settings_that_are_named_exist(name: str):
         "--cpus",
     }  # options of torchrun, comet-score, docker
     code = re.findall(r"`([^`\n]+)`", page(name))
-    known = options()
+    scripts = set(re.findall(r"(?<![\w/])scripts/\w+\.py", page(name)))
+    known = options().union(*(re.findall(r'"(--[a-z][\w-]*)"', (ROOT / script).read_text()) for script in scripts))
     for option in {option for text in code for option in re.findall(r"(?<![\w-])--[a-z][\w-]*", text)} - foreign:
         assert option in known, option
     for section, key in {match for text in code for match in re.findall(r"(?<![\w/])([a-z]+)\.([a-z_]+)\b", text)}:

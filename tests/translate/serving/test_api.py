@@ -1,6 +1,7 @@
 """The API matches LibreTranslate's: its clients and its examples work unchanged."""
 
 import json
+import random
 import subprocess
 from collections.abc import Iterator
 from dataclasses import replace
@@ -120,7 +121,8 @@ def test_alternatives_of_several_lines_share_batches(server: Live) -> None:
             float(found.partition(f"\ntranslate_batch_sentences_{name} ")[2].split()[0]) for name in ("sum", "count")
         ]
 
-    text = book(40)
+    words = book(1).split()
+    text = "\n".join(" ".join(random.Random(i).sample(words, 7)) for i in range(40))  # of one length
     server.translate(text)
     before = totals()
     answer = server.translate(text, alternatives=2).json()
