@@ -1,4 +1,4 @@
-"""What a model knows of words and places: neighbours in the embedding (3.4), and the position encodings (3.5)."""
+"""Pictures of the embedding (3.4), with the neighbours of words, and of the position encodings (3.5)."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
