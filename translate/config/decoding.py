@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, Union, get_args, get_
 
 from transformer.search.hypothesis import LengthRule
 from translate.errors import OptionError, UserError
-from translate.text.glossary import Glossary
+from translate.text.placeholders import Glossary
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance

@@ -26,7 +26,7 @@ from translate.inference.search import SentenceSearch
 from translate.models.folder import ModelFolder
 from translate.models.registry import locate
 from translate.text import formats, markup
-from translate.text.glossary import Glossary
+from translate.text.placeholders import Glossary
 from translate.text.sentences import Piece, pieces
 from translate.text.translation import Translation
 
@@ -105,7 +105,7 @@ class Translator:
             path: the name or the folder.
             beam_size, alpha, length_penalty, rerank, checks, format, column, engine, precision, device, threads: see
                 `TranslationOptions`.
-            terms: a glossary: the path of a file, or a mapping with the same forms; see `translate.text.glossary`.
+            terms: a glossary: the path of a file, or a mapping with the same forms; see `translate.text.placeholders`.
             say: receives a note on which model of a run is used; None writes it to stderr.
 
         Raises UserError or CheckpointError, one sentence, if the folder cannot be used.

@@ -18,7 +18,7 @@ from translate.serving.alignment import WordAttention
 from translate.serving.models import ModelPool, ModelUnavailableError
 from translate.serving.scheduler import CancelledError, Scheduler, SharedEngine, Ticket
 from translate.text import formats, languages
-from translate.text.glossary import Glossary
+from translate.text.placeholders import Glossary
 from translate.text.translation import Translation
 
 if TYPE_CHECKING:
