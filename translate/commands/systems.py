@@ -10,7 +10,6 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Annotated
 
-from translate.config.decoding import TranslationOptions
 from translate.config.schema import SacrebleuSource, Source, TextSource
 from translate.corpus.sources import Pair, read_pairs
 from translate.errors import UserError, say
@@ -20,6 +19,7 @@ from translate.machine import set_up_torch
 from translate.models import registry
 from translate.models.folder import TranslationSpec
 from translate.options import Alpha, Beam, Engine, LengthPenalty, Precision, Rerank, Threads, flag, option
+from translate.text.translation import TranslationOptions
 
 TEST_SETS, METRICS = "Test sets", "Metrics"
 

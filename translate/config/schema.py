@@ -22,7 +22,7 @@ from pydantic_core import PydanticCustomError
 
 from transformer.config import ModelConfig
 from transformer.presets import resolve
-from translate.config.decoding import DecodingConfig
+from translate.text.translation import DecodingConfig
 
 
 class Section(BaseModel):

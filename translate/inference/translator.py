@@ -16,7 +16,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, overload
 
 from transformer.search.hypothesis import LengthRule
-from translate.config.decoding import DEFAULT_OPTIONS, EngineName, Format, Precision, TranslationOptions
 from translate.errors import OptionError, Say, UserError
 from translate.files import read_lines
 from translate.inference import pipeline
@@ -28,7 +27,7 @@ from translate.models.registry import locate
 from translate.text import formats, markup
 from translate.text.placeholders import Glossary
 from translate.text.sentences import Piece, pieces
-from translate.text.translation import Translation
+from translate.text.translation import DEFAULT_OPTIONS, EngineName, Format, Precision, Translation, TranslationOptions
 
 if TYPE_CHECKING:
     import torch

@@ -15,10 +15,10 @@ from dataclasses import replace as with_changes
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-from translate.config.decoding import Bounds, DecodingConfig, check
 from translate.corpus.tokenizer import Tokenizer
 from translate.errors import Say, UserError
 from translate.files import new_folder, read_json, write_json
+from translate.text.translation import Bounds, DecodingConfig, check
 
 if TYPE_CHECKING:
     import torch
