@@ -18,7 +18,7 @@ from typing import Any
 
 from torch import Tensor
 
-from transformer.positions import sinusoids
+from transformer.embedding import sinusoids
 from translate.corpus.tokenizer import BOS, EOS, PAD, UNK
 from translate.errors import UserError
 from translate.exchange.foreign_model import ForeignFolder, Names, Tables, Tensors, build, joined
