@@ -13,9 +13,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from transformer.config import ModelConfig
-from transformer.kernels.dropout import dropout
-from transformer.kernels.packed_linear import Linear
-from transformer.kernels.short_attention import attend_short, attend_step, by_head, split_heads
+from transformer.kernels import Linear, attend_short, attend_step, by_head, dropout, split_heads
 
 
 def attention_weights(q_BHTK: Tensor, k_BHSK: Tensor, allowed: Tensor | None) -> Tensor:

@@ -10,7 +10,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from transformer.config import ModelConfig, Positions
-from transformer.kernels.dropout import dropout
+from transformer.kernels import dropout
 
 
 class Embedding(nn.Module):

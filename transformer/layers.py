@@ -10,8 +10,7 @@ from torch import Tensor, nn
 from transformer.attention import MultiHeadAttention
 from transformer.cache import DecoderCache, LayerCache
 from transformer.config import ModelConfig
-from transformer.kernels.dropout import add_dropout, dropout
-from transformer.kernels.packed_linear import Linear
+from transformer.kernels import Linear, add_dropout, dropout
 
 
 class FeedForward(nn.Module):

@@ -20,7 +20,7 @@ from transformer.attention import MultiHeadAttention, decoder_mask, encoder_mask
 from transformer.cache import DecoderCache, LayerCache
 from transformer.config import ModelConfig
 from transformer.embedding import Embedding, PositionEncoding
-from transformer.kernels.packed_linear import Linear, Packed, can_pack
+from transformer.kernels import Linear, Packed, can_pack
 from transformer.layers import DecoderLayer, EncoderLayer, FeedForward
 
 

@@ -26,7 +26,7 @@ from transformer.attention import (
     window_mask,
 )
 from transformer.config import ModelConfig
-from transformer.kernels.dropout import dropout
+from transformer.kernels import dropout
 
 SIZES = st.integers(1, 7)
 N_KEYS = SIZES | st.integers(15, 19)  # shorter and longer than a vector of the CPU

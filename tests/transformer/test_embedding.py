@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from tests.toys import TINY, random_ids
 from transformer.config import ModelConfig, Positions
 from transformer.embedding import Embedding, PositionEncoding, sinusoids
-from transformer.kernels.dropout import dropout
+from transformer.kernels import dropout
 
 ORDERS = pytest.mark.parametrize("order", ["sinusoidal", "sinusoidal-blocks"])
 

@@ -13,7 +13,7 @@ from torch import Tensor, nn
 from tests.toys import TINY, scramble
 from transformer.attention import MultiHeadAttention, decoder_mask, encoder_mask, padding_mask
 from transformer.config import ModelConfig, Norm
-from transformer.kernels.dropout import dropout
+from transformer.kernels import dropout
 from transformer.layers import DecoderLayer, EncoderLayer, FeedForward, Residual
 from transformer.model import Transformer
 

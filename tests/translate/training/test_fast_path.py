@@ -15,7 +15,7 @@ from torch.nn import functional as F
 from transformer import attention
 from transformer.attention import causal_mask
 from transformer.config import ModelConfig, model_config
-from transformer.kernels.short_attention import by_head
+from transformer.kernels import by_head
 from transformer.loss import smoothed_nll
 from transformer.model import Transformer
 from transformer.schedule import inverse_sqrt_lr
