@@ -49,7 +49,6 @@ from contenders import Answer, answer_tasks, layers, machine, median_ratio, peak
 from results import curve_table, decoding_table
 
 from transformer.search.model_step import pad_batch
-from translate.config.decoding import EngineName, TranslationOptions
 from translate.errors import say
 from translate.evaluation.scores import corpus_bleu
 from translate.files import read_lines
@@ -59,6 +58,7 @@ from translate.machine import tune_malloc
 from translate.models import folder as model_folder
 from translate.models.folder import ModelFolder, TranslationSpec
 from translate.models.registry import locate
+from translate.text.translation import EngineName, TranslationOptions
 
 MAX_EXTRA = 50
 N_SINGLE = 50  # sentences that are translated one at a time

@@ -18,10 +18,9 @@ import torch
 from torch import Tensor
 from tqdm import tqdm
 
-from transformer.config import Norm
+from transformer.config import Norm, model_config
 from transformer.loss import smoothed_nll
 from transformer.model import Transformer
-from transformer.presets import model_config
 from transformer.schedule import inverse_sqrt_lr
 from transformer.search.model_step import pad_batch, source_batch, target_batch
 from translate.config.schema import TokenizerConfig

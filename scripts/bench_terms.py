@@ -29,7 +29,7 @@ import sacrebleu
 
 from translate.files import read_lines, write_json
 from translate.inference.translator import Translator
-from translate.text.glossary import Glossary, missing
+from translate.text.placeholders import Glossary, missing_terms
 from translate.text.translation import Translation
 from translate.training.run import commit
 
@@ -112,7 +112,7 @@ def quality(
     """Return BLEU with and without the glossary, and the share of the terms in the translations."""
     targets = [[term.target for term in glossary.find(source)] for source in sources]
     concerned = [i for i, found in enumerate(targets) if found]
-    agreeing = [i for i in concerned if not missing(references[i], targets[i])]
+    agreeing = [i for i in concerned if not missing_terms(references[i], targets[i])]
     found = {name: list(translator.passages(sources)) for name, translator in translators.items()}
     folded = [[target.casefold() for target in several] for several in targets]
     plain = [one.text for one in found["plain"]]
@@ -132,7 +132,9 @@ def quality(
         "bleu_of_lines_with_terms": {"plain": bleu(plain, concerned), "terms": bleu(given, concerned)},
         "bleu_of_lines_whose_reference_has_them": {"plain": bleu(plain, agreeing), "terms": bleu(given, agreeing)},
         "lines_with_all_terms": {  # in capital or small letters, as the first word of a sentence may have a capital
-            name: sum(not missing(found[name][i].text.casefold(), folded[i], whole_words=False) for i in concerned)
+            name: sum(
+                not missing_terms(found[name][i].text.casefold(), folded[i], whole_words=False) for i in concerned
+            )
             for name in translators
         },
         "flagged": sum("term" in found["terms"][i].flags for i in concerned),

@@ -36,10 +36,9 @@ from results import speed_table
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from transformer.config import ModelConfig
+from transformer.config import ModelConfig, model_config
+from transformer.embedding import sinusoids
 from transformer.model import Transformer
-from transformer.positions import sinusoids
-from transformer.presets import resolve
 from translate.config.schema import TrainingConfig
 from translate.corpus.batches import Batch, Sampler, collate
 from translate.corpus.prepare import EncodedPairs, Prepared
@@ -130,7 +129,7 @@ def work(args: argparse.Namespace) -> int:
         keep_kernels()
     torch.manual_seed(0)
     device = choose_device()
-    config = resolve(args.preset, {"dropout": args.dropout}, args.vocab_size)
+    config = model_config(args.preset, {"dropout": args.dropout}, vocab_size=args.vocab_size)
     batches = [batch.to(device) for batch in some_batches(args)]
     model, update = MAKERS[args.work](config, device, choose_dtype(args.precision, device))
     for batch in batches:  # allocator and kernel caches warm up; not measured

@@ -16,8 +16,8 @@ from typing import Any
 import torch
 from results import is_default
 
+from transformer.attention import causal_mask, padding_mask, window_mask
 from transformer.loss import smoothed_nll
-from transformer.masks import causal_mask, padding_mask, window_mask
 from translate.files import read_json, write_bytes
 from translate.pictures.plotting import COLOURS, INK, PALETTE, QUIET, heat_map, new_axes, new_figure, rendered
 
@@ -225,31 +225,18 @@ def seeds() -> Any:
 
 _MODEL = "tests/transformer/test_model.py"
 _ATTENTION = ("#32-attention", "transformer/attention.py", "tests/transformer/test_attention.py")
-_NORM = ("add and norm", "#31-encoder-and-decoder-stacks", "transformer/layers.py", "tests/transformer/test_layers.py")
-_FEED_FORWARD = (
-    "feed-forward network",
-    "#33-feed-forward-networks",
-    "transformer/feedforward.py",
-    "tests/transformer/test_feedforward.py",
-)
-_EMBEDDING = (
-    "embedding",
-    "#34-embeddings-and-softmax",
-    "transformer/embedding.py",
-    "tests/transformer/test_embedding.py",
-)
-_POSITIONS = (
-    "+ position encoding",
-    "#35-positional-encoding",
-    "transformer/positions.py",
-    "tests/transformer/test_positions.py",
-)
+_LAYERS = ("transformer/layers.py", "tests/transformer/test_layers.py")
+_NORM = ("add and norm", "#31-encoder-and-decoder-stacks", *_LAYERS)
+_FEED_FORWARD = ("feed-forward network", "#33-feed-forward-networks", *_LAYERS)
+_EMBEDDINGS = ("transformer/embedding.py", "tests/transformer/test_embedding.py")
+_EMBEDDING = ("embedding", "#34-embeddings-and-softmax", *_EMBEDDINGS)
+_POSITIONS = ("+ position encoding", "#35-positional-encoding", *_EMBEDDINGS)
 # Parts from bottom to top: name, section of page 7, code, test.
 ENCODER = (_EMBEDDING, _POSITIONS, ("self-attention", *_ATTENTION), _NORM, _FEED_FORWARD, _NORM)
 DECODER = (
     _EMBEDDING,
     _POSITIONS,
-    ("masked self-attention", "#31-encoder-and-decoder-stacks", "transformer/masks.py", _MODEL),
+    ("masked self-attention", "#31-encoder-and-decoder-stacks", "transformer/attention.py", _MODEL),
     _NORM,
     ("attention to the encoder", *_ATTENTION),
     _NORM,

@@ -31,7 +31,6 @@ from transformer.config import ModelConfig
 from transformer.search.beam import beam_search, greedy_search
 from transformer.search.hypothesis import SearchConfig
 from transformer.search.model_step import pad_batch
-from translate.config.decoding import TranslationOptions
 from translate.config.schema import ExperimentConfig
 from translate.corpus.batches import Position, Sampler, collate
 from translate.corpus.prepare import Prepared, prepare
@@ -41,6 +40,7 @@ from translate.files import write_text
 from translate.inference.translator import Translator
 from translate.machine import choose_device, choose_dtype, keep_kernels, tune_malloc
 from translate.models.folder import ModelFolder
+from translate.text.translation import TranslationOptions
 from translate.training.loop import Schedule, Trainer, terminable
 from translate.training.run import Run
 from translate.training.train import new_trainer, preflight

@@ -42,8 +42,8 @@ from translate.corpus.prepare import Prepared, plan
 from translate.corpus.sources import describe
 from translate.errors import UserError, say
 from translate.files import read_json, sha256, write_json
-from translate.models.folder import FILES, TranslationSpec, is_complete
-from translate.models.registry import Weights, language_name, locate
+from translate.models.folder import FILES, TranslationSpec, Weights, is_complete
+from translate.models.registry import language_name, locate
 from translate.training.parent import Parent
 
 DIRECTIONS = ("de-en", "en-de")

@@ -65,7 +65,7 @@ print(json.dumps([[thread.name for thread in threading.enumerate()], list(sys.mo
     assert not {"tensorboard", "torch.utils.tensorboard", "matplotlib", "ctranslate2", "transformers"} & {*loaded}
 
 
-LIGHT = ("transformer", *(f"transformer.{name}" for name in ("config", "cost", "presets", "schedule")))
+LIGHT = ("transformer", *(f"transformer.{name}" for name in ("config", "cost", "schedule")))
 FOREIGN = {"torch", "safetensors", "datasets", "sacrebleu", "sentencepiece", "matplotlib"}
 
 

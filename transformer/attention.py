@@ -1,10 +1,11 @@
-"""Attention: section 3.2 of Vaswani et al. (2017).
+"""Attention and its masks: section 3.2 of Vaswani et al. (2017).
 
 Dimension key for every tensor name in this file:
   B batch   T query positions   S key positions   H heads   K d_k   V d_v   D d_model
 
-Masks are boolean and say what is allowed: True means "query t may read key s". `masks.py` makes them, and never one
-with an empty row.
+Masks are boolean and say what is allowed: True means "query t may read key s". Axes of size 1 broadcast over heads and
+queries. No row is empty: a softmax over nothing is NaN written out and zeros in fused kernels. All masks of the model
+are made here, after the attention that reads them.
 """
 
 import torch
@@ -12,10 +13,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from transformer.config import ModelConfig
-from transformer.kernels.dropout import dropout
-from transformer.kernels.packed_linear import Linear
-from transformer.kernels.short_attention import attend_short, attend_step, by_head, split_heads
-from transformer.masks import causal_mask
+from transformer.kernels import Linear, attend_short, attend_step, by_head, dropout, split_heads
 
 
 def attention_weights(q_BHTK: Tensor, k_BHSK: Tensor, allowed: Tensor | None) -> Tensor:
@@ -162,3 +160,55 @@ class MultiHeadAttention(nn.Module):
         for linear in (self.w_qkv, self.w_o):
             if linear.bias is not None:
                 nn.init.zeros_(linear.bias)
+
+
+def padding_mask(ids_BS: Tensor, pad: int) -> Tensor:
+    """Return which keys hold a token, (B, 1, 1, S).
+
+    On a CPU, ValueError if a row holds only padding. Other devices are not checked, as that would synchronise them in
+    every batch; `pad_batch` and the batches of training end every sentence with eos, so no row is empty there.
+    """
+    allowed_BS = ids_BS != pad
+    if ids_BS.device.type == "cpu" and not bool(allowed_BS.any(dim=1).all()):
+        raise ValueError("a sentence holds only padding; give it at least eos")
+    return allowed_BS[:, None, None, :]
+
+
+def causal_mask(n: int, device: torch.device | None = None) -> Tensor:
+    """Let position t read positions s <= t (3.1: masked decoder self-attention), (1, 1, n, n)."""
+    return torch.ones(n, n, dtype=torch.bool, device=device).tril()[None, None]
+
+
+def window_mask(n: int, window: int, device: torch.device | None = None) -> Tensor:
+    """Let position t read positions at most `window` away (table 1: restricted self-attention), (1, 1, n, n).
+
+    Args:
+        n: number of positions.
+        window: largest distance.
+        device: of the mask.
+    """
+    position = torch.arange(n, device=device)
+    return ((position[:, None] - position[None, :]).abs() <= window)[None, None]
+
+
+def encoder_mask(padding_B11S: Tensor, window: int | None = None) -> Tensor:
+    """Return the mask of encoder self-attention, (B, 1, 1, S), or (B, 1, S, S) with a window."""
+    if window is None:
+        return padding_B11S
+    n, device = padding_B11S.size(-1), padding_B11S.device
+    # A padded position far from all tokens would read nothing, so it reads itself.
+    return (padding_B11S & window_mask(n, window, device)) | torch.eye(n, dtype=torch.bool, device=device)
+
+
+def decoder_mask(n: int, window: int | None = None, device: torch.device | None = None) -> Tensor:
+    """Return the mask of decoder self-attention, (1, 1, n, n).
+
+    Padding is to the right of a sentence, hence in the future of all its tokens, so the causal mask covers it.
+
+    Args:
+        n: number of target positions.
+        window: largest distance that a position reads; None is no limit.
+        device: of the mask.
+    """
+    allowed_11TT = causal_mask(n, device)
+    return allowed_11TT if window is None else allowed_11TT & window_mask(n, window, device)

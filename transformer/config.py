@@ -1,9 +1,16 @@
-"""The architecture of one model as a frozen, validated value.
+"""The architecture of one model as a frozen, validated value, and architectures by name.
 
-The defaults are the row "base" of table 3 of Vaswani et al. (2017). Imports the standard library only.
+The defaults are the row "base" of table 3 of Vaswani et al. (2017). `presets.toml` has the other rows and other
+published recipes: of each, the differences from the defaults, as a blank in table 3 means "as base". A preset describes
+the model only; batches, learning rates and label smoothing are in `configs/`. Imports the standard library only.
 """
 
+import difflib
+import functools
+import tomllib
+from collections.abc import Mapping
 from dataclasses import dataclass, fields
+from pathlib import Path
 from typing import Any, Literal, get_args, get_type_hints
 
 Norm = Literal["post", "pre"]
@@ -128,3 +135,28 @@ def _fits(value: object, hint: Any) -> bool:
     """Return whether a JSON value fits a field's type; an int is a float, but a bool is not a number."""
     options = get_args(hint) or (hint,)  # the values of a Literal, or types
     return value in options or type(value) in options or (type(value) is int and float in options)
+
+
+def model_config(preset: str, overrides: Mapping[str, object] | None = None, *, vocab_size: int) -> ModelConfig:
+    """Return the architecture of a preset, with some fields replaced.
+
+    Args:
+        preset: its name.
+        overrides: new values of fields; None keeps the preset's value.
+        vocab_size: rows of the embedding.
+
+    ConfigError if the preset or a field is unknown, or if the values do not describe a model.
+    """
+    known = presets()
+    if preset not in known:
+        near = difflib.get_close_matches(preset, known, n=1)
+        hint = f"did you mean {near[0]!r}?" if near else f"known presets: {', '.join(known)}"
+        raise ConfigError(f"model.preset = {preset!r} is not a known preset; {hint}")
+    given = {key: value for key, value in (overrides or {}).items() if value is not None}
+    return ModelConfig.from_dict({**known[preset], **given, "vocab_size": vocab_size})
+
+
+@functools.cache
+def presets() -> Mapping[str, Mapping[str, object]]:
+    """Return the tables of `presets.toml` by name: the fields that differ from the defaults."""
+    return tomllib.loads(Path(__file__).with_name("presets.toml").read_text(encoding="utf-8"))

@@ -16,14 +16,12 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 from torch.utils.checkpoint import checkpoint
 
-from transformer.attention import MultiHeadAttention
+from transformer.attention import MultiHeadAttention, decoder_mask, encoder_mask, padding_mask
 from transformer.cache import DecoderCache, LayerCache
 from transformer.config import ModelConfig
 from transformer.embedding import Embedding, PositionEncoding
-from transformer.feedforward import FeedForward
-from transformer.kernels.packed_linear import Linear, Packed, can_pack
-from transformer.layers import DecoderLayer, EncoderLayer
-from transformer.masks import decoder_mask, encoder_mask, padding_mask
+from transformer.kernels import Linear, Packed, can_pack
+from transformer.layers import DecoderLayer, EncoderLayer, FeedForward
 
 
 @dataclass(frozen=True)

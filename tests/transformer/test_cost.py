@@ -13,15 +13,14 @@ from hypothesis import strategies as st
 from torch.utils.flop_counter import FlopCounterMode
 
 from transformer import cost
-from transformer.config import ModelConfig
+from transformer.config import ModelConfig, model_config, presets
 from transformer.model import Transformer
-from transformer.presets import PRESETS, model_config
 
 PAPER = json.loads((Path(__file__).parent / "paper.json").read_text(encoding="utf-8"))
 ROWS: dict[str, dict[str, Any]] = {row["row"]: row for row in PAPER["table3"]}
 SIZED = [name for name, row in ROWS.items() if row["millions"] and name not in ("base", "big")]
 AT_BASE_WIDTH = [name for name in SIZED if "d_model" not in ROWS[name]["differs"]]
-SAME_SIZE = [name for name in PRESETS if name.startswith(("paper-A", "paper-D"))]
+SAME_SIZE = [name for name in presets() if name.startswith(("paper-A", "paper-D"))]
 VOCABULARY = st.integers(1000, 60_000)
 
 SMALL = ModelConfig(
@@ -67,7 +66,7 @@ def test_parameters_are_those_of_the_model(changes: dict[str, Any]) -> None:
     assert parts["decoder"] == count(model.decoder) + count(model.decoder_norm)
 
 
-@pytest.mark.parametrize("name", PRESETS)
+@pytest.mark.parametrize("name", presets())
 def test_parameters_of_every_preset_are_those_of_its_model(name: str) -> None:
     config = model_config(name, vocab_size=37)
     with torch.device("meta"):

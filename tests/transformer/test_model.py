@@ -221,7 +221,7 @@ def test_dropout_is_applied_where_section_5_4_says(monkeypatch: pytest.MonkeyPat
         drawn.append(x.size(1))
         return torch.ones_like(x), 1.0
 
-    monkeypatch.setattr("transformer.kernels.dropout._draw", draw)
+    monkeypatch.setattr("transformer.kernels._draw", draw)
     toy_model().train()(SRC_BS, TGT_BT)
     assert drawn == [5] * (1 + 2 * TINY.n_encoder_layers) + [7] * (1 + 3 * TINY.n_decoder_layers)
 

@@ -7,9 +7,8 @@ import pytest
 import torch
 from torch import Tensor
 
-from transformer.attention import MultiHeadAttention, attention_weights
+from transformer.attention import MultiHeadAttention, attention_weights, causal_mask
 from transformer.config import ModelConfig
-from transformer.masks import causal_mask
 
 # The words "Hello", "shiny", "sun".
 THREE_WORDS = torch.tensor([[0.34, 0.22, 0.54], [0.53, 0.34, 0.98], [0.29, 0.54, 0.93]])

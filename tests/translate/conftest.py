@@ -5,12 +5,12 @@ import torch
 
 from transformer.config import ModelConfig
 from transformer.model import Transformer
-from translate.config.decoding import DecodingConfig
 from translate.config.schema import TokenizerConfig
 from translate.corpus.tokenizer import Tokenizer, train
 from translate.inference.translator import Translator
 from translate.models import folder as model_folder
 from translate.models.folder import ModelFolder, TranslationSpec
+from translate.text.translation import DecodingConfig
 
 SUBJECTS = ["der Hund", "die Katze", "das Kind", "the dog", "the cat", "the child", "ein Vogel"]
 VERBS = ["schläft", "läuft", "singt", "sleeps", "runs", "sings"]

@@ -4,11 +4,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from transformer.search.hypothesis import Hypothesis
-from translate.config.decoding import DEFAULT_OPTIONS, TranslationOptions
 from translate.inference.search import Ids, SentenceSearch
 from translate.inference.translator import Translator
 from translate.models.folder import ModelFolder
-from translate.text.translation import Translation
+from translate.text.translation import DEFAULT_OPTIONS, Translation, TranslationOptions
 
 
 class EchoSearch(SentenceSearch):

@@ -21,11 +21,11 @@ from translate.commands.lines import ArrivingLines
 from translate.commands.main import GROUPS, VERBS, main, options_of, with_verb
 from translate.commands.prepare import Prepare
 from translate.commands.train import Train
-from translate.config.decoding import MAX_ALPHA, MAX_BEAM_SIZE, TranslationOptions
 from translate.errors import UserError
 from translate.inference.translator import Translator
 from translate.models.folder import ModelFolder
 from translate.options import Alpha, Beam
+from translate.text.translation import MAX_ALPHA, MAX_BEAM_SIZE, TranslationOptions
 
 COMMAND = [sys.executable, "-m", "translate"]
 LINES = ["--format", "lines", "--no-checks"]  # every line is one sentence, as in `decode`

@@ -13,8 +13,6 @@ from typing import Protocol
 import torch
 from torch import Tensor
 
-from transformer.kernels.shrinking_batch import ShrinkingBatch
-from transformer.kernels.top_k import top_k_sums
 from transformer.search.hypothesis import Hypothesis, SearchConfig
 
 
@@ -151,3 +149,65 @@ def _complete(finished: Sequence[Hypothesis], bound: float, config: SearchConfig
     if len(finished) < config.n_best:
         return False
     return bound <= sorted((h.score for h in finished), reverse=True)[config.n_best - 1]
+
+
+def top_k_sums(x_NV: Tensor, past_BK: Tensor, n: int) -> tuple[Tensor, Tensor]:
+    """Return the n largest values of past + x in each sentence and their positions in (K * V), both (B, C = n).
+
+    They lie in the n blocks with the largest maxima. So `x_NV` is read once, by a reduction that is faster than topk.
+
+    Args:
+        x_NV: log-probabilities of the next token.
+        past_BK: log-probability of each hypothesis.
+        n: number of results, at most K * V.
+    """
+    (n_sentences, n_beams), n_tokens = past_BK.shape, x_NV.size(1)
+    block_size = next((size for size in range(64, 15, -1) if n_tokens % size == 0), n_tokens)
+    n_blocks = n_tokens // block_size
+    if n_beams * n_blocks < n:
+        return (past_BK[:, :, None] + x_NV.view(n_sentences, n_beams, -1)).flatten(1).topk(n, dim=1)
+    blocks = x_NV.view(-1, block_size)
+    block_max = blocks.amax(dim=1).view(n_sentences, n_beams, -1) + past_BK[:, :, None]
+    block_BC = block_max.flatten(1).topk(n, dim=1).indices
+    first_B1 = torch.arange(n_sentences, device=block_BC.device)[:, None] * (n_beams * n_blocks)
+    sums = blocks[first_B1 + block_BC] + past_BK.gather(1, block_BC // n_blocks)[:, :, None]
+    largest_BC, place_BC = sums.flatten(1).topk(n, dim=1)
+    return largest_BC, block_BC.gather(1, place_BC // block_size) * block_size + place_BC % block_size
+
+
+class ShrinkingBatch:
+    """A batch whose finished sentences leave in groups: which sentence each row has, and which rows are active.
+
+    Every batch size has its own compiled and tuned kernels in the math library, so the batch does not shrink with
+    every finished sentence: its sizes are 5 to 8 times a power of two, and finished sentences pad it to the next of
+    these.
+
+    Attributes:
+        sentences: index of the sentence in each row.
+        active: rows whose sentence is not finished; the caller removes finished ones.
+    """
+
+    def __init__(self, n_sentences: int) -> None:
+        self.sentences = list(range(n_sentences))
+        self.active = set(self.sentences)
+
+    def shrink(self) -> list[int]:
+        """Drop finished rows if a smaller size holds all active ones; return the old index of each remaining row."""
+        n = _padded_size(len(self.active))
+        rows = list(range(len(self.sentences)))
+        if not self.active or n >= len(rows):
+            return rows
+        # Active rows beyond the new end replace finished ones, so that most rows stay in place.
+        kept = rows[:n]
+        finished = [row for row in kept if row not in self.active]
+        for place, row in zip(finished, sorted(self.active - set(kept)), strict=False):
+            kept[place] = row
+        self.active = {new for new, old in enumerate(kept) if old in self.active}
+        self.sentences = [self.sentences[row] for row in kept]
+        return kept
+
+
+def _padded_size(n: int) -> int:
+    """Return the smallest m * 2^k >= n with m <= 8."""
+    shift = max(0, (n - 1).bit_length() - 3)
+    return -(-n >> shift) << shift

@@ -30,7 +30,7 @@ def run(options: Compress) -> None:
     folder, out = registry.locate(options.model, say), options.out
     original = model_folder.ModelFolder.open(folder)
     model_folder.save(original.model, original.tokenizer, original.spec, out, dtype=options.dtype)
-    before, after = (registry.Weights.read(place / "model.safetensors") for place in (folder, out))
+    before, after = (model_folder.Weights.read(place / "model.safetensors") for place in (folder, out))
     for card in registry.card_files(folder):
         heading, _, rest = card.read_text(encoding="utf-8", errors="replace").partition("\n")
         heading = heading.replace(before.precision, after.precision)

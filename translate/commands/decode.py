@@ -10,13 +10,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 from translate.commands.lines import Lines, Notes, Translating, check_paths, find_model, open_lines, writable
-from translate.config.decoding import DecodingConfig, TranslationOptions
 from translate.errors import OptionError, UserError, say
 from translate.files import read_lines
 from translate.machine import set_up_torch
 from translate.models import registry
 from translate.models.folder import ModelFolder
 from translate.options import COMPUTING, OUTPUT, SEARCH, Alpha, LengthPenalty, flag, option
+from translate.text.translation import DecodingConfig, TranslationOptions
 
 if TYPE_CHECKING:
     from transformer.search.sampling import Sampling

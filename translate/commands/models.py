@@ -7,7 +7,7 @@ from typing import Annotated
 
 from translate.errors import UserError, say
 from translate.models import registry
-from translate.models.folder import TranslationSpec
+from translate.models.folder import TranslationSpec, Weights
 from translate.options import MODEL_HELP, Json, argument
 from translate.tables import columns
 
@@ -76,7 +76,7 @@ def _show(name: Path, as_json: bool) -> None:
 
 def _read(name: str, folder: Path) -> Listed:
     spec = TranslationSpec.load(folder / "translation.json")
-    weights = registry.Weights.read(folder / "model.safetensors")
+    weights = Weights.read(folder / "model.safetensors")
     n_bytes = sum(path.stat().st_size for path in folder.iterdir() if path.is_file())
     about = (line.strip().lstrip("#").strip() for line in (registry.card(folder) or "").split("\n"))
     return Listed(

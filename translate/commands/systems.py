@@ -10,7 +10,6 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Annotated
 
-from translate.config.decoding import TranslationOptions
 from translate.config.schema import SacrebleuSource, Source, TextSource
 from translate.corpus.sources import Pair, read_pairs
 from translate.errors import UserError, say
@@ -20,6 +19,7 @@ from translate.machine import set_up_torch
 from translate.models import registry
 from translate.models.folder import TranslationSpec
 from translate.options import Alpha, Beam, Engine, LengthPenalty, Precision, Rerank, Threads, flag, option
+from translate.text.translation import TranslationOptions
 
 TEST_SETS, METRICS = "Test sets", "Metrics"
 
@@ -73,7 +73,7 @@ class System:
 
 
 @dataclass(frozen=True)
-class Output:
+class SystemOutput:
     """Translations of one test set.
 
     Attributes:
@@ -159,7 +159,7 @@ def check_saved(system: System, sets: TestSets, *, ignore_case: bool) -> None:
     check_hypotheses(str(system.named), lines, [reference for _, reference in pairs], ignore_case=ignore_case)
 
 
-def warn(system: System, output: Output, pairs: Sequence[Pair], *, ignore_case: bool) -> None:
+def warn(system: System, output: SystemOutput, pairs: Sequence[Pair], *, ignore_case: bool) -> None:
     """Report translations of a model that would be refused in a file.
 
     Args:
@@ -190,9 +190,9 @@ class SavedOutput:
         self._path = path
         self.origin: dict[str, object] = {}
 
-    def output(self, name: str, pairs: Sequence[Pair]) -> Output:
+    def output(self, name: str, pairs: Sequence[Pair]) -> SystemOutput:
         """Return the lines of the file; UserError if they cannot be read."""
-        return Output(list(read_lines(self._path)))
+        return SystemOutput(list(read_lines(self._path)))
 
 
 class LoadedModel:
@@ -223,14 +223,14 @@ class LoadedModel:
         if self._translator.reranker is not None:
             self.origin["reranker_sha256"] = sha256(self._translator.reranker.folder / "model.safetensors")
 
-    def output(self, name: str, pairs: Sequence[Pair]) -> Output:
+    def output(self, name: str, pairs: Sequence[Pair]) -> SystemOutput:
         """Translate a test set, with a progress bar of this name."""
         from tqdm import tqdm
 
         start = time.perf_counter()
         stream = self._translator.translate_lines(source for source, _ in pairs)
         hypotheses = [line.text for line in tqdm(stream, name, len(pairs), disable=None, leave=False)]
-        return Output(hypotheses, time.perf_counter() - start)
+        return SystemOutput(hypotheses, time.perf_counter() - start)
 
 
 def find_sets(options: Comparing, model: Path | None, source: str | None, target: str | None) -> TestSets:

@@ -25,7 +25,6 @@ from translate.commands.lines import (
     open_lines,
     writable,
 )
-from translate.config.decoding import Format, TranslationOptions
 from translate.errors import UserError, say
 from translate.files import sha256
 from translate.machine import release_memory, set_up_torch, tune_malloc
@@ -33,6 +32,7 @@ from translate.models import registry
 from translate.options import FILES, OUTPUT, SEARCH, Engine, Precision, Rerank, flag, option
 from translate.text import formats
 from translate.text.sentences import Piece
+from translate.text.translation import Format, TranslationOptions
 
 if TYPE_CHECKING:
     from translate.inference.translator import Translator

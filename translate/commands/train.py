@@ -47,12 +47,13 @@ def run(options: Train) -> int:
     """
     from translate.config.load import load
     from translate.evaluation.scores import greedy_bleu, metrics
-    from translate.training.reproduction import Original
     from translate.training.run import Run
     from translate.training.train import train_experiment
 
     original = None
     if options.original is not None:
+        from translate.training.reproduction import Original
+
         if options.config is not None or options.overrides or options.from_model is not None:
             raise UserError("--reproduce takes all settings from the run; leave out CONFIG, --set and --from")
         original = Original.open(registry.find_folder(options.original, _say))

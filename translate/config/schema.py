@@ -20,9 +20,8 @@ from pydantic import (
 )
 from pydantic_core import PydanticCustomError
 
-from transformer.config import ModelConfig
-from transformer.presets import resolve
-from translate.config.decoding import DecodingConfig
+from transformer.config import ModelConfig, model_config
+from translate.text.translation import DecodingConfig
 
 
 class Section(BaseModel):
@@ -387,7 +386,7 @@ class ModelSection(create_model("Architecture", __base__=Section, **_ARCHITECTUR
 
     def architecture(self, vocab_size: int) -> ModelConfig:
         """Return the architecture with a vocabulary of this size; ConfigError if fields contradict each other."""
-        return resolve(self.preset, self.model_dump(exclude={"preset"}), vocab_size)
+        return model_config(self.preset, self.model_dump(exclude={"preset"}), vocab_size=vocab_size)
 
 
 class TrainingConfig(Section):

@@ -15,7 +15,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from translate.corpus.prepare import EncodedPairs, Mixture, Span
+from translate.corpus.prepare import Component, EncodedPairs, Mixture
 from translate.errors import UserError
 
 Index = NDArray[np.integer]  # sentence numbers, int32 if they fit
@@ -82,7 +82,9 @@ class Sampler:
     _latest: dict[int, list[Index]] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        n_eligible = [sum(len(index) for index, span in self._spans() if span.replayed == old) for old in (False, True)]
+        n_eligible = [
+            sum(len(index) for index, part in self._components() if part.replayed == old) for old in (False, True)
+        ]
         if not n_eligible[0] or (self.mixture.replay_share and not n_eligible[1]):
             raise UserError(
                 f"no sentence pair of data.{'replay' if n_eligible[0] else 'train'} has at most training.max_tokens = "
@@ -91,24 +93,26 @@ class Sampler:
         if not len(self._members(np.random.default_rng(self.seed))):
             raise UserError("the weights of the sources are so small that an epoch has no pair; raise them")
 
-    def _spans(self) -> list[tuple[Index, Span]]:
+    def _components(self) -> list[tuple[Index, Component]]:
         """Return the eligible pairs of each source."""
         short = eligible(self.pairs, self.max_tokens)
-        spans = self.mixture.spans or [Span(self.pairs.n_pairs)]
-        ends = np.searchsorted(short, np.cumsum([span.n_pairs for span in spans]))
-        return list(zip(np.split(short, ends[:-1]), spans, strict=True))
+        components = self.mixture.components or [Component(self.pairs.n_pairs)]
+        ends = np.searchsorted(short, np.cumsum([part.n_pairs for part in components]))
+        return list(zip(np.split(short, ends[:-1]), components, strict=True))
 
     def _members(self, rng: np.random.Generator) -> Index:
         """Return the pairs of one epoch, with repeats."""
-        spans, share = self._spans(), self.mixture.replay_share
+        components, share = self._components(), self.mixture.replay_share
         if not share:
-            spans = [(index, span._replace(replayed=False)) for index, span in spans]
-        new, old = (sum(len(i) * s.weight for i, s in spans if s.replayed == replayed) for replayed in (False, True))
+            components = [(index, part._replace(replayed=False)) for index, part in components]
+        new, old = (
+            sum(len(i) * s.weight for i, s in components if s.replayed == replayed) for replayed in (False, True)
+        )
         scale = share / (1 - share) * new / old if old else 0.0
-        wanted = [len(index) * span.weight * (scale if span.replayed else 1.0) for index, span in spans]
+        wanted = [len(index) * part.weight * (scale if part.replayed else 1.0) for index, part in components]
         # Rounded sums, not parts: sources that are too small for one pair of their own add up.
         counts = np.diff(np.round(np.cumsum([0.0, *wanted]), 6).round().astype(int))
-        return np.concatenate([_sample(index, n, rng) for (index, _), n in zip(spans, counts, strict=True)])
+        return np.concatenate([_sample(index, n, rng) for (index, _), n in zip(components, counts, strict=True)])
 
     @property
     def n_too_long(self) -> int:
@@ -117,7 +121,7 @@ class Sampler:
 
     def n_batches(self, n_epochs: int) -> int:
         """Return the number of batches in the first `n_epochs` epochs, which differ in it if they draw samples."""
-        if not self.mixture.replay_share and all(span.weight % 1 == 0 for span in self.mixture.spans):
+        if not self.mixture.replay_share and all(part.weight % 1 == 0 for part in self.mixture.components):
             return n_epochs * len(self.batches(0))
         return sum(map(self._n_batches_of, range(n_epochs)))
 

@@ -44,8 +44,8 @@ _MAX_VALUE = 30  # characters of a setting or hash in that list
 Manifest = dict[str, Any]
 
 
-class Span(NamedTuple):
-    """The pairs of one source, in a row.
+class Component(NamedTuple):
+    """One source in a mixture: pairs that are in a row in the corpus.
 
     Attributes:
         n_pairs: number of pairs.
@@ -62,11 +62,11 @@ class Mixture(NamedTuple):
     """The number of times that an epoch has the pairs of each source.
 
     Attributes:
-        spans: the sources in the order of the corpus; () is one source with weight 1.
-        replay_share: share of the replayed spans in an epoch.
+        components: the sources in the order of the corpus; () is one source with weight 1.
+        replay_share: share of the replayed components in an epoch.
     """
 
-    spans: Sequence[Span] = ()
+    components: Sequence[Component] = ()
     replay_share: float = 0.0
 
 
@@ -74,8 +74,8 @@ def mixture(manifest: Manifest, data: DataConfig) -> Mixture:
     """Return how often an epoch has the pairs of each source of a prepared corpus, by the weights of `data`."""
     sources = [(source, False) for source in data.train] + [(source, True) for source in data.replay_sources]
     n_pairs = manifest["counts"]["pairs"]
-    spans = [Span(n, source.weight, replayed) for n, (source, replayed) in zip(n_pairs, sources, strict=True)]
-    return Mixture(spans, 0.0 if data.replay is None else data.replay.share)
+    components = [Component(n, source.weight, replayed) for n, (source, replayed) in zip(n_pairs, sources, strict=True)]
+    return Mixture(components, 0.0 if data.replay is None else data.replay.share)
 
 
 def plan(config: ExperimentConfig, tokenizer_sha256: str | None = None) -> Manifest:

@@ -102,8 +102,8 @@ class Span:
 
 
 @dataclass(frozen=True)
-class System:
-    """One of the two systems.
+class SystemScores:
+    """Scores and lengths of one of the two systems.
 
     Attributes:
         scores: with intervals; those of the second system have p-values.
@@ -167,7 +167,7 @@ class Comparison:
     """
 
     test_set: str
-    systems: Sequence[System]
+    systems: Sequence[SystemScores]
     test: Test
     n_lines: int
     n_words: int
@@ -245,7 +245,8 @@ def compare(
     return Comparison(
         test_set=test_set,
         systems=[
-            _system(bleu, name, lines, references, of) for name, lines, of in zip(names, outputs, scores, strict=True)
+            _system_scores(bleu, name, lines, references, of)
+            for name, lines, of in zip(names, outputs, scores, strict=True)
         ],
         test=test,
         n_lines=len(pairs),
@@ -265,9 +266,13 @@ def compare(
     )
 
 
-def _system(bleu: "BLEU", name: str, hypotheses: Sequence[str], references: Sequence[str], scores: Scores) -> System:
+def _system_scores(
+    bleu: "BLEU", name: str, hypotheses: Sequence[str], references: Sequence[str], scores: Scores
+) -> SystemScores:
     whole = bleu.corpus_score(hypotheses, [references])
-    return System(name, scores, tuple(whole.precisions), whole.sys_len, whole.sys_len / max(whole.ref_len, 1), whole.bp)
+    return SystemScores(
+        name, scores, tuple(whole.precisions), whole.sys_len, whole.sys_len / max(whole.ref_len, 1), whole.bp
+    )
 
 
 def _excess(lines: Sequence[Sequence[str]], references: Sequence[Sequence[str]]) -> list[int]:

@@ -18,13 +18,13 @@ from typing import Any
 
 from torch import Tensor
 
-from transformer.positions import sinusoids
-from translate.config.decoding import DecodingConfig
+from transformer.embedding import sinusoids
 from translate.corpus.tokenizer import BOS, EOS, PAD, UNK
 from translate.errors import UserError
 from translate.exchange.foreign_model import ForeignFolder, Names, Tables, Tensors, build, joined
 from translate.models import folder as model_folder
 from translate.models.folder import TranslationSpec
+from translate.text.translation import DecodingConfig
 
 _FILES = ("model.pt", "checkpoint_best.pt", "averaged_model.pt", "checkpoint_last.pt")
 _SPECIAL = {PAD: "<pad>", BOS: "</s>", EOS: "</s>", UNK: "<unk>"}

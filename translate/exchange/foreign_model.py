@@ -22,9 +22,9 @@ from torch import Tensor
 
 from transformer.config import ConfigError, ModelConfig
 from transformer.model import Transformer
-from translate.config.decoding import DecodingConfig
 from translate.corpus.tokenizer import BOS, EOS, PAD, UNK, Tokenizer
 from translate.errors import Say, UserError
+from translate.text.translation import DecodingConfig
 
 Supported = Mapping[str, Collection[object]]
 State = dict[str, Tensor]

@@ -14,12 +14,12 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from translate.config.decoding import DecodingConfig
 from translate.corpus.tokenizer import BOS, EOS, PAD, UNK
 from translate.errors import Say, UserError
 from translate.exchange.foreign_model import ForeignFolder, Names, Tables, Tensors, build, joined
 from translate.models import folder as model_folder
 from translate.models.folder import TranslationSpec
+from translate.text.translation import DecodingConfig
 
 _FILES = ("best.ckpt", "latest.ckpt")
 _SPECIAL = {UNK: "unk", PAD: "pad", BOS: "bos", EOS: "eos"}  # in the order of their ids in JoeyNMT

@@ -25,7 +25,6 @@ from torch import Tensor, nn
 
 from transformer.config import ModelConfig
 from transformer.model import Transformer
-from translate.config.decoding import DecodingConfig
 from translate.corpus.tokenizer import BOS, EOS, PAD, UNK, Tokenizer
 from translate.errors import Say, UserError, optional_package
 from translate.exchange.foreign_model import ForeignFolder, Names, Tables, Tensors, Vocabulary, build, joined
@@ -34,6 +33,7 @@ from translate.files import new_folder, write_json
 from translate.models import folder as model_folder
 from translate.models.ctranslate2_files import Affine, head_width, projections
 from translate.models.folder import ModelFolder, TranslationSpec, writing
+from translate.text.translation import DecodingConfig
 
 TOLERANCE = 1e-5  # of logits, relative to the largest one of a sentence
 

@@ -14,8 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from transformer import cost
-from transformer.config import ModelConfig
-from transformer.presets import model_config
+from transformer.config import ModelConfig, model_config
 from translate.errors import UserError
 
 KERNEL, NEIGHBOURHOOD = 3, 16  # k and r of table 1, for which the paper has no values

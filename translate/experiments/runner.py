@@ -22,7 +22,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from transformer.config import ConfigError
-from translate.config.decoding import DecodingConfig
 from translate.config.load import parse
 from translate.errors import Say, UserError
 from translate.experiments import records
@@ -30,6 +29,7 @@ from translate.experiments.plan import Job, Task, run_folder
 from translate.experiments.records import DONE, FAILED, KILLED, Record
 from translate.files import locked
 from translate.machine import better_allocator, n_cores, set_up_threads, usable_cores
+from translate.text.translation import DecodingConfig
 
 if TYPE_CHECKING:
     from translate.corpus.prepare import Prepared

@@ -14,7 +14,6 @@ from pathlib import Path
 from tqdm import tqdm
 
 from transformer.search.sampling import Sampling
-from translate.config.decoding import TranslationOptions
 from translate.config.schema import DataConfig, ExperimentConfig, MonoSource, Source
 from translate.corpus.sources import text_file
 from translate.errors import Say, UserError
@@ -25,6 +24,7 @@ from translate.inference.translator import WINDOW, Translator
 from translate.machine import choose_device
 from translate.models.folder import FILES, ModelFolder, TranslationSpec
 from translate.models.registry import locate
+from translate.text.translation import TranslationOptions
 
 
 @dataclass(frozen=True)

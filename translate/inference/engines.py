@@ -24,13 +24,12 @@ from typing import Any, Literal, Protocol, TypeVar
 from transformer.config import FORMAT, ConfigError, ModelConfig
 from transformer.search.hypothesis import Hypothesis, SearchConfig
 from translate import files
-from translate.config.decoding import DEFAULT_OPTIONS, TranslationOptions
 from translate.corpus.tokenizer import Tokenizer
 from translate.errors import UserError, optional_package
 from translate.machine import bf16_pays, choose_device, n_cores
 from translate.models import cache
-from translate.models.folder import CTRANSLATE2_FILE, ModelFolder, TranslationSpec, check_tokenizer, not_finite
-from translate.models.registry import Weights
+from translate.models.folder import CTRANSLATE2_FILE, ModelFolder, TranslationSpec, Weights, check_tokenizer, not_finite
+from translate.text.translation import DEFAULT_OPTIONS, TranslationOptions
 
 LIMIT = 1024  # tokens of a source sentence, eos included, if the model has no lower limit
 

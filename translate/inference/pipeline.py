@@ -16,8 +16,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from translate.text import checks, languages, placeholders, sentences
-from translate.text.glossary import Glossary, missing
-from translate.text.placeholders import PLACEHOLDER, Protected
+from translate.text.placeholders import PLACEHOLDER, Glossary, Protected, missing_terms
 from translate.text.sentences import Piece
 from translate.text.translation import Translation, join
 
@@ -244,13 +243,13 @@ def check_terms(found: Found, search: Search, rules: Rules, glossary: Glossary) 
     after all, such as that of a sentence that is kept, is flagged.
     """
     targets = {text: _targets(text, rules, glossary) for text in found}
-    lacking = {text: lost for text, one in found.items() if (lost := missing(one.text, targets[text]))}
+    lacking = {text: lost for text, one in found.items() if (lost := missing_terms(one.text, targets[text]))}
     best, kept = dict(found), set[str]()
     alone = replace(rules, glossary=None)
 
     def take(again: Found) -> None:
         for text, translation in again.items():
-            if not missing(translation.text, targets[text], whole_words=False):
+            if not missing_terms(translation.text, targets[text], whole_words=False):
                 best[text] = translation
                 del lacking[text]
 

@@ -11,12 +11,11 @@ from dataclasses import replace
 from itertools import groupby
 
 from transformer.search.hypothesis import Hypothesis, SearchConfig, length_penalty
-from translate.config.decoding import DecodingConfig
 from translate.errors import UserError
 from translate.inference.engines import LIMIT, Engine, Scorer, divided
 from translate.models.folder import TranslationSpec, not_finite
 from translate.text import sentences
-from translate.text.translation import Translation, join
+from translate.text.translation import DecodingConfig, Translation, join
 
 BATCH_HYPOTHESES = 512  # sentences times beam size; bounds the matrix of scores, which is as wide as the vocabulary
 

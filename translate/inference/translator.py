@@ -16,7 +16,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, overload
 
 from transformer.search.hypothesis import LengthRule
-from translate.config.decoding import DEFAULT_OPTIONS, EngineName, Format, Precision, TranslationOptions
 from translate.errors import OptionError, Say, UserError
 from translate.files import read_lines
 from translate.inference import pipeline
@@ -26,9 +25,9 @@ from translate.inference.search import SentenceSearch
 from translate.models.folder import ModelFolder
 from translate.models.registry import locate
 from translate.text import formats, markup
-from translate.text.glossary import Glossary
+from translate.text.placeholders import Glossary
 from translate.text.sentences import Piece, pieces
-from translate.text.translation import Translation
+from translate.text.translation import DEFAULT_OPTIONS, EngineName, Format, Precision, Translation, TranslationOptions
 
 if TYPE_CHECKING:
     import torch
@@ -105,7 +104,7 @@ class Translator:
             path: the name or the folder.
             beam_size, alpha, length_penalty, rerank, checks, format, column, engine, precision, device, threads: see
                 `TranslationOptions`.
-            terms: a glossary: the path of a file, or a mapping with the same forms; see `translate.text.glossary`.
+            terms: a glossary: the path of a file, or a mapping with the same forms; see `translate.text.placeholders`.
             say: receives a note on which model of a run is used; None writes it to stderr.
 
         Raises UserError or CheckpointError, one sentence, if the folder cannot be used.

@@ -268,7 +268,7 @@ class _Model:
 
 
 def _sinusoids(n: int, config: ModelConfig) -> Array:
-    """Return `transformer.positions.sinusoids(n, ...)` of an architecture, (T, D)."""
+    """Return `transformer.embedding.sinusoids(n, ...)` of an architecture, (T, D)."""
     n_waves, paper = config.d_model // 2, config.positions == "sinusoidal"
     exponent = np.arange(n_waves) / (n_waves if paper else max(n_waves - 1, 1))
     angle = np.arange(n)[:, None] * np.exp(-math.log(10000.0) * exponent)

@@ -1,15 +1,10 @@
 """Models, their names and their languages: one function finds the model that a verb should use."""
 
 import difflib
-import json
-import math
 import os
-from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any
 
 from translate.errors import Say, UserError
 from translate.models import folder as model_folder
@@ -224,52 +219,6 @@ def card_files(folder: Path) -> list[Path]:
     if folder.name == "model":
         paths.append(folder.parent / "card.md")
     return [path for path in paths if path.is_file()]
-
-
-@dataclass(frozen=True)
-class Weights:
-    """Size and precision of a weights file, read from its header alone.
-
-    Attributes:
-        n_parameters: number of parameters, without the scales of int8 weights.
-        precision: of the largest tensors: "fp32", "bf16" or "int8", or else the name that safetensors uses.
-    """
-
-    n_parameters: int
-    precision: str
-    n_bytes: int
-
-    @classmethod
-    def read(cls, path: Path) -> "Weights":
-        """Read the header; UserError if `path` is not a safetensors file."""
-        sizes: Counter[str] = Counter()
-        try:
-            tensors = _header(path)
-            for name, tensor in tensors.items():
-                if name.removesuffix(".scale") not in tensors.keys() - {name}:
-                    sizes[tensor["dtype"]] += math.prod(tensor["shape"])
-        except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
-            raise UserError(f"{path}: damaged, truncated or unreadable; copy the model folder again") from error
-        ((dtype, _),) = sizes.most_common(1) or [("", 0)]
-        precision = {"F32": "fp32", "BF16": "bf16", "I8": "int8"}.get(dtype, dtype)
-        return cls(sizes.total(), precision, path.stat().st_size)
-
-
-def _header(path: Path) -> dict[str, Any]:
-    """Return type, shape and place of each tensor of a safetensors file; ValueError if it has another length.
-
-    The library would do it too, but imports numpy, which takes longer than the translation of a sentence.
-    """
-    with path.open("rb") as file:
-        n_bytes = int.from_bytes(file.read(8), "little")
-        if not 0 < n_bytes < path.stat().st_size:
-            raise ValueError("no header")
-        header: dict[str, Any] = json.loads(file.read(n_bytes))
-    header.pop("__metadata__", None)
-    end = max((tensor["data_offsets"][1] for tensor in header.values()), default=0)
-    if path.stat().st_size != 8 + n_bytes + end:
-        raise ValueError("truncated")
-    return header
 
 
 @cache

@@ -35,7 +35,7 @@ from translate.serving.schemas import JSON_OR_FORM, B, refusals, takes
 from translate.serving.service import Requests, Service
 from translate.serving.settings import Serve
 from translate.text import formats
-from translate.text.glossary import Glossary
+from translate.text.placeholders import Glossary
 
 _MAX_FIELDS = 100
 _DAMAGED = "Invalid request: the form is damaged or not UTF-8"

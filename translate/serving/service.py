@@ -8,7 +8,6 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeVar, get_args
 
-from translate.config.decoding import Format, TranslationOptions
 from translate.errors import UserError
 from translate.inference.engines import LIMIT
 from translate.inference.translator import TranslatedPiece, Translator, joined
@@ -18,8 +17,8 @@ from translate.serving.alignment import WordAttention
 from translate.serving.models import ModelPool, ModelUnavailableError
 from translate.serving.scheduler import CancelledError, Scheduler, SharedEngine, Ticket
 from translate.text import formats, languages
-from translate.text.glossary import Glossary
-from translate.text.translation import Translation
+from translate.text.placeholders import Glossary
+from translate.text.translation import Format, Translation, TranslationOptions
 
 if TYPE_CHECKING:
     from starlette.requests import Request

@@ -18,7 +18,6 @@ from transformer.checkpoint_io import load_config
 from translate.config.load import parse
 from translate.errors import UserError
 from translate.files import sha256, write_text
-from translate.training.reproduction import verdict
 from translate.training.run import Record, Run, facts, load_json, writing
 
 CURVE = 12  # validations shown beside the best one
@@ -61,9 +60,7 @@ def _content(run: Run) -> dict[str, object]:
         "settings": _flat(config.model_dump(mode="json")),
         "chosen": _flat(config.model_dump(mode="json", exclude_defaults=True)),
         "manifest": manifest,
-        "comparison": verdict(load_json(run.reproduction, consequence=_CONSEQUENCE))
-        if run.reproduction.exists()
-        else None,
+        "comparison": _comparison(run),
         "architecture": asdict(load_config(run.model)) if run.model.is_dir() else None,
         "weights": weights,
         "last": ChainMap(*reversed(records)),  # the newest value of each key
@@ -82,6 +79,15 @@ def _content(run: Run) -> dict[str, object]:
             name: dict.fromkeys(of.get(name, "unknown") for of in environments) for name in environments[-1]
         },
     }
+
+
+def _comparison(run: Run) -> str | None:
+    """Return one sentence on the run that this one repeats, or None if it repeats none."""
+    if not run.reproduction.exists():
+        return None
+    from translate.training.reproduction import verdict
+
+    return verdict(load_json(run.reproduction, consequence=_CONSEQUENCE))
 
 
 def _flat(sections: Record) -> dict[str, str]:

@@ -21,7 +21,7 @@ from torch import Tensor, nn
 
 from transformer.attention import MultiHeadAttention
 from transformer.checkpoint_io import load_tensors
-from transformer.kernels.packed_linear import Linear
+from transformer.kernels import Linear
 from translate.config.schema import TrainingConfig
 
 MOMENTUM = 0.95

@@ -9,6 +9,7 @@ import shutil
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import torch
 
@@ -26,8 +27,10 @@ from translate.training.loop import Trainer, terminable
 from translate.training.optimizer import Muon
 from translate.training.parent import Parent, parent_of, recorded
 from translate.training.reporting import require_tensorboard
-from translate.training.reproduction import Original
 from translate.training.run import Run
+
+if TYPE_CHECKING:
+    from translate.training.reproduction import Original
 
 ScoreBleu = Callable[[ModelFolder, Sequence[Pair]], float]
 
@@ -41,7 +44,7 @@ def train_experiment(
     say: Say,
     resume: bool = False,
     from_model: Path | None = None,
-    original: Original | None = None,
+    original: "Original | None" = None,
     translate_back: Callable[[], None] | None = None,
 ) -> bool:
     """Prepare the corpus if needed, train, and write the run directory; every process of torchrun calls this.

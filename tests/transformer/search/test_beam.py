@@ -1,7 +1,11 @@
-"""Search on table models, against a second implementation and against enumeration of all outputs."""
+"""Search on table models, against a second implementation and against enumeration of all outputs.
+
+The k largest sums are those of a plain top-k; finished sentences leave a batch in groups.
+"""
 
 import itertools
 import math
+import random
 from typing import get_args
 
 import pytest
@@ -11,7 +15,7 @@ from hypothesis import strategies as st
 from torch import Tensor
 
 from tests.toys import TableStep, table_row
-from transformer.search.beam import beam_search, greedy_search
+from transformer.search.beam import ShrinkingBatch, beam_search, greedy_search, top_k_sums
 from transformer.search.hypothesis import Hypothesis, LengthRule, SearchConfig, length_penalty
 
 BOS, EOS = 1, 2
@@ -278,3 +282,44 @@ def test_equal_scores_do_not_duplicate_an_output() -> None:
     (found,) = beam_search(Flat([1], V), [3], SearchConfig(beam_size=5, n_best=5))
     outputs = [tuple(h.tokens) for h in found]
     assert len(set(outputs)) == len(outputs)
+
+
+@given(
+    st.integers(1, 3), st.integers(1, 5), st.sampled_from([5, 48, 67, 96, 120]), st.integers(1, 10), st.integers(0, 999)
+)
+def test_the_largest_sums_are_those_of_a_plain_topk(
+    n_sentences: int, n_beams: int, n_tokens: int, n: int, seed: int
+) -> None:
+    """Coarse values have many ties; -inf stands for empty hypotheses and forbidden tokens."""
+    n = min(n, n_beams * n_tokens)
+    generator = torch.Generator().manual_seed(seed)
+    x_NV = torch.randint(-9, 9, (n_sentences * n_beams, n_tokens), generator=generator).float()
+    past_BK = torch.randint(-9, 9, (n_sentences, n_beams), generator=generator).float()
+    x_NV[x_NV == 3], past_BK[past_BK == 3] = float("-inf"), float("-inf")
+    total_BC = (past_BK[:, :, None] + x_NV.view(n_sentences, n_beams, n_tokens)).flatten(1)
+    largest, place = top_k_sums(x_NV, past_BK, n)
+    assert largest.equal(total_BC.topk(n, dim=1).values)
+    assert total_BC.gather(1, place).equal(largest)
+    assert all(len(set(row)) == n for row in place.tolist())
+
+
+@given(st.integers(1, 90), st.integers(0, 999))
+def test_finished_rows_leave_in_groups(n_sentences: int, seed: int) -> None:
+    """Sizes are m * 2^k with m <= 8, or the first size; no active sentence is lost."""
+    batch, draw = ShrinkingBatch(n_sentences), random.Random(seed)
+    active = draw.sample(range(n_sentences), n_sentences)
+    sizes = [m << k for k in range(5) for m in range(1, 9)]
+    while len(active) > 1:
+        for _ in range(draw.randint(0, min(7, len(active) - 1))):
+            batch.active.remove(batch.sentences.index(active.pop()))
+        before = list(batch.sentences)
+        kept = batch.shrink()
+        assert batch.sentences == [before[row] for row in kept]
+        assert {batch.sentences[row] for row in batch.active} == set(active)
+        assert len(batch.sentences) == min(min(size for size in sizes if size >= len(active)), len(before))
+
+
+def test_a_finished_batch_stays_as_it_is() -> None:
+    batch = ShrinkingBatch(3)
+    batch.active.clear()
+    assert batch.shrink() == [0, 1, 2]

@@ -9,12 +9,12 @@ import pytest
 from tests.translate.conftest import SENTENCES, random_model
 from transformer.model import Transformer
 from translate.commands.main import main
-from translate.config.decoding import DecodingConfig, TranslationOptions
 from translate.config.schema import TokenizerConfig
 from translate.corpus.tokenizer import train
 from translate.inference.translator import Translator
 from translate.models import folder as model_folder
 from translate.models.folder import ModelFolder
+from translate.text.translation import DecodingConfig, TranslationOptions
 
 LINES = ["der Hund singt im Haus.", "am See"]
 

@@ -16,7 +16,7 @@ import sacrebleu
 from translate.commands import evaluate
 from translate.commands.evaluate import Result
 from translate.commands.main import main
-from translate.commands.systems import Output
+from translate.commands.systems import SystemOutput
 from translate.config.load import parse
 from translate.corpus.prepare import prepare
 from translate.evaluation.scores import score
@@ -453,7 +453,7 @@ def test_a_model_without_capitals_is_scored_with_a_warning(
 ) -> None:
     """A model that was hardly trained is not a user error."""
     write(Path(), "cased", [("das Haus", "The House")] * 5)
-    output = Output(["the house"] * 5, 1.5)
+    output = SystemOutput(["the house"] * 5, 1.5)
     monkeypatch.setattr("translate.commands.systems.LoadedModel.output", lambda self, name, pairs: output)
     files = ["--source", "cased.de", "--reference", "cased.en"]
     assert main(["evaluate", "runs/x", *files]) == 0

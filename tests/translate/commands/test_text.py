@@ -23,7 +23,6 @@ from translate.commands.lines import Notes
 from translate.commands.main import main
 from translate.commands.text import LINE_FORMATS, Text, for_translation, windows
 from translate.commands.text import _first_window as first_window
-from translate.config.decoding import DecodingConfig, Format, TranslationOptions
 from translate.errors import UserError
 from translate.inference import translator as translators
 from translate.inference.engines import TorchEngine
@@ -31,7 +30,7 @@ from translate.inference.translator import Translator
 from translate.models.folder import ModelFolder
 from translate.text.formats import FORMATS, reader
 from translate.text.sentences import Piece
-from translate.text.translation import SUSPICIOUS, Translation
+from translate.text.translation import SUSPICIOUS, DecodingConfig, Format, Translation, TranslationOptions
 
 QUESTION = "Der Hund, den du siehst, ist nicht von hier."
 

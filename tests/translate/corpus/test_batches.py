@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from translate.corpus.batches import Position, Sampler, by_length, collate, longest_source, width
-from translate.corpus.prepare import EncodedPairs, Mixture, Span
+from translate.corpus.prepare import Component, EncodedPairs, Mixture
 from translate.errors import UserError
 
 SIZES = sorted({m << k for m in range(1, 17) for k in range(8)})  # allowed numbers of rows and columns of a batch
@@ -40,8 +40,8 @@ def test_no_batch_exceeds_the_budget_on_either_side(lengths, budget):
 
 @given(LENGTHS, st.integers(0, 40), st.integers(1, 25), st.sampled_from([0.0, 0.3, 0.7]))
 def test_a_stream_continued_from_a_saved_position_is_the_same_stream(lengths, n_before, n_after, replay_share):
-    spans = [Span(1), Span(len(lengths), replayed=True)]
-    sampler = Sampler(pairs_of([(3, 5), *lengths]), 40, 20, 7, Mixture(spans, replay_share))
+    components = [Component(1), Component(len(lengths), replayed=True)]
+    sampler = Sampler(pairs_of([(3, 5), *lengths]), 40, 20, 7, Mixture(components, replay_share))
     stream, position = sampler.stream(Position()), Position()
     for _ in range(n_before):
         _, position = next(stream)
@@ -57,7 +57,7 @@ def test_an_epoch_holds_new_pairs_once_and_old_ones_evenly_up_to_their_share(len
     lengths = [*lengths, (3, 5)]
     n_replayed = data.draw(st.integers(1, len(lengths) - 1))
     n_new = len(lengths) - n_replayed
-    mixture = Mixture([Span(n_new), Span(n_replayed, replayed=True)], share)
+    mixture = Mixture([Component(n_new), Component(n_replayed, replayed=True)], share)
     sampler = Sampler(pairs_of(lengths), 40, 20, seed, mixture)
     times = np.bincount(np.concatenate(sampler.batches(epoch)), minlength=len(lengths))
     new, old = times[:n_new], times[n_new:]
@@ -69,7 +69,7 @@ def test_an_epoch_holds_new_pairs_once_and_old_ones_evenly_up_to_their_share(len
 
 
 def test_epochs_draw_different_old_pairs_and_eventually_all_of_them():
-    mixture = Mixture([Span(7), Span(53, replayed=True)], 0.5)
+    mixture = Mixture([Component(7), Component(53, replayed=True)], 0.5)
     sampler = Sampler(pairs_of([(3, 4)] * 60), 40, 20, 3, mixture)
     drawn = [frozenset(np.concatenate(sampler.batches(epoch))) - set(range(7)) for epoch in range(70)]
     assert {len(old) for old in drawn} == {7}
@@ -79,7 +79,7 @@ def test_epochs_draw_different_old_pairs_and_eventually_all_of_them():
 
 def test_without_replay_batches_are_those_of_one_corpus():
     pairs = pairs_of([(n % 7 + 1, n % 5 + 1) for n in range(53)])
-    parts = Mixture([Span(5), Span(37), Span(11, replayed=True)])
+    parts = Mixture([Component(5), Component(37), Component(11, replayed=True)])
     plain, parted = Sampler(pairs, 30, 20, 1).batches(2), Sampler(pairs, 30, 20, 1, parts).batches(2)
     assert [batch.tolist() for batch in plain] == [batch.tolist() for batch in parted]
     rng = np.random.default_rng([1, 2])
@@ -90,7 +90,7 @@ def test_without_replay_batches_are_those_of_one_corpus():
 def test_a_corpus_without_pairs_that_fit_cannot_be_mixed():
     for lengths, name in (([(3, 4), (11, 2)], "replay"), ([(11, 2), (3, 4)], "train")):
         with pytest.raises(UserError, match=rf"no sentence pair of data.{name} has at most training.max_tokens = 11"):
-            Sampler(pairs_of(lengths), 30, 11, 0, Mixture([Span(1), Span(1, replayed=True)], 0.5))
+            Sampler(pairs_of(lengths), 30, 11, 0, Mixture([Component(1), Component(1, replayed=True)], 0.5))
 
 
 WEIGHTS = st.floats(0.01, 7) | st.sampled_from([0.3, 1.0, 2.5, 3.0])
@@ -98,19 +98,21 @@ WEIGHTS = st.floats(0.01, 7) | st.sampled_from([0.3, 1.0, 2.5, 3.0])
 
 @given(st.lists(st.tuples(st.integers(0, 23), WEIGHTS), min_size=1, max_size=7), st.integers(0, 5))
 def test_an_epoch_has_each_source_by_its_weight(sizes, epoch):
-    spans = [Span(3), *(Span(n, weight) for n, weight in sizes)]
-    pairs = pairs_of([(3, 5)] * sum(span.n_pairs for span in spans))
+    components = [Component(3), *(Component(n, weight) for n, weight in sizes)]
+    pairs = pairs_of([(3, 5)] * sum(part.n_pairs for part in components))
     times = np.bincount(
-        np.concatenate(Sampler(pairs, 40, 20, 3, Mixture(spans)).batches(epoch)), minlength=pairs.n_pairs
+        np.concatenate(Sampler(pairs, 40, 20, 3, Mixture(components)).batches(epoch)), minlength=pairs.n_pairs
     )
-    assert abs(times.sum() - sum(span.n_pairs * span.weight for span in spans)) <= 0.5001
-    for span, own in zip(spans, np.split(times, np.cumsum([span.n_pairs for span in spans])[:-1]), strict=True):
-        assert abs(own.sum() - span.n_pairs * span.weight) <= 1
+    assert abs(times.sum() - sum(part.n_pairs * part.weight for part in components)) <= 0.5001
+    for part, own in zip(
+        components, np.split(times, np.cumsum([part.n_pairs for part in components])[:-1]), strict=True
+    ):
+        assert abs(own.sum() - part.n_pairs * part.weight) <= 1
         assert np.ptp(own) <= 1 if len(own) else True
 
 
 def test_a_source_with_a_small_weight_is_used_evenly_over_the_epochs():
-    sampler = Sampler(pairs_of([(3, 4)] * 47), 40, 20, 3, Mixture([Span(7), Span(40, 0.25)]))
+    sampler = Sampler(pairs_of([(3, 4)] * 47), 40, 20, 3, Mixture([Component(7), Component(40, 0.25)]))
     times = sum(np.bincount(np.concatenate(sampler.batches(epoch)), minlength=47) for epoch in range(60))
     assert (times[:7] == 60).all()
     assert times[7:].sum() == 60 * 10
@@ -120,13 +122,15 @@ def test_a_source_with_a_small_weight_is_used_evenly_over_the_epochs():
 def test_weights_that_leave_an_epoch_empty_are_refused():
     pairs = pairs_of([(3, 4)] * 40)
     with pytest.raises(UserError, match="so small that an epoch has no pair"):
-        Sampler(pairs, 40, 20, 3, Mixture([Span(40, 0.01)]))
-    assert len(Sampler(pairs, 40, 20, 3, Mixture([Span(40, 0.02)])).batches(0)) == 1
+        Sampler(pairs, 40, 20, 3, Mixture([Component(40, 0.01)]))
+    assert len(Sampler(pairs, 40, 20, 3, Mixture([Component(40, 0.02)])).batches(0)) == 1
 
 
 def test_weights_of_an_older_corpus_are_relative():
-    spans = [Span(30, 2.0), Span(50, 3.0, replayed=True), Span(50, 1.0, replayed=True)]
-    times = np.bincount(np.concatenate(Sampler(pairs_of([(3, 4)] * 130), 40, 20, 3, Mixture(spans, 0.4)).batches(0)))
+    components = [Component(30, 2.0), Component(50, 3.0, replayed=True), Component(50, 1.0, replayed=True)]
+    times = np.bincount(
+        np.concatenate(Sampler(pairs_of([(3, 4)] * 130), 40, 20, 3, Mixture(components, 0.4)).batches(0))
+    )
     assert [part.sum() for part in np.split(times, [30, 80])] == [60, 30, 10]
 
 

@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 import sacrebleu
 
-from translate.config.decoding import TranslationOptions
 from translate.errors import UserError
 from translate.evaluation.scores import Test, check_hypotheses, corpus_bleu, greedy_bleu, paired_scores, score
 from translate.inference.translator import Translator
 from translate.models.folder import ModelFolder
+from translate.text.translation import TranslationOptions
 
 REFERENCES = [f"The {noun} sleeps in the old house, doesn't it?" for noun in ("dog", "cat", "bird", "child", "cow")]
 HYPOTHESES = [line.replace("old", "cold").replace("bird", "Bird") for line in REFERENCES]

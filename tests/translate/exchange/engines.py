@@ -5,10 +5,10 @@ from pathlib import Path
 from tests.toys import toy_model
 from tests.translate.conftest import SENTENCES
 from transformer.config import ModelConfig
-from translate.config.decoding import DecodingConfig
 from translate.corpus.tokenizer import Tokenizer
 from translate.models import folder as model_folder
 from translate.models.folder import ModelFolder, TranslationSpec
+from translate.text.translation import DecodingConfig
 
 TEXTS = [*SENTENCES[::23], "Ja", "x", "  the cat. ", "Über 7 Öfen & ⟦1⟧ 日本"]
 BASE = ModelConfig(

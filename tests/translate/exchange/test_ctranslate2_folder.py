@@ -10,7 +10,6 @@ from tests.translate.conftest import SENTENCES
 from tests.translate.exchange.engines import BASE, TEXTS, tiny_parts
 from tests.translate.exchange.plain import spm
 from transformer.config import ModelConfig
-from translate.config.decoding import Precision, TranslationOptions
 from translate.corpus.tokenizer import Tokenizer
 from translate.errors import UserError
 from translate.exchange import ctranslate2_folder
@@ -18,6 +17,7 @@ from translate.exchange.ctranslate2_folder import export
 from translate.exchange.foreign_model import produced, rearranged
 from translate.inference.engines import open_engine
 from translate.models import ctranslate2_files
+from translate.text.translation import Precision, TranslationOptions
 
 ctranslate2 = pytest.importorskip("ctranslate2")
 

@@ -10,7 +10,7 @@ import torch
 
 from tests.translate.exchange.engines import BASE, TEXTS, tiny_parts
 from transformer.config import ModelConfig
-from transformer.positions import sinusoids
+from transformer.embedding import sinusoids
 from translate.corpus.tokenizer import Tokenizer
 from translate.errors import UserError
 from translate.exchange import marian

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from tests.translate.experiments.conftest import EXPERIMENT
-from transformer.presets import PRESETS, model_config, resolve
+from transformer.config import model_config, presets
 from translate.commands.main import main
 from translate.config.load import load
 from translate.corpus.batches import Sampler
@@ -98,7 +98,7 @@ def test_the_days_grow_with_the_operations_of_longer_sentences() -> None:
     assert days[1] > 1.5 * days[0]
 
 
-@pytest.mark.parametrize("name", PRESETS)
+@pytest.mark.parametrize("name", presets())
 def test_parts_add_up_for_every_preset(name: str) -> None:
     rows = cost.parameter_rows(Plan(model_config(name, vocab_size=8000), 1e6, 7))
     *parts, total = [int(row["parameters"].replace(",", "")) for row in rows]
@@ -142,14 +142,14 @@ def test_this_machine_is_measured() -> None:
 
 
 def test_a_window_sees_its_position_and_as_many_on_each_side() -> None:
-    model = resolve("paper-base", {"window": 2}, 37_000)
+    model = model_config("paper-base", {"window": 2}, vocab_size=37_000)
     assert Plan(model, 1e6, 30).neighbourhood == 5
     restricted = next(row for row in cost.layer_rows(Plan(model, 1e6, 30)) if "restricted" in row["layer"])
     assert float(restricted["operations"]) == pytest.approx(5 * 30 * 512, rel=1e-2)
 
 
 def test_a_run_with_narrower_keys_is_not_the_published_one() -> None:
-    model = resolve("paper-base", {"d_k": 16}, 37_000)
+    model = model_config("paper-base", {"d_k": 16}, vocab_size=37_000)
     assert not Plan(model, 1e6, 30).is_published
 
 

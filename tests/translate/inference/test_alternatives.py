@@ -7,12 +7,11 @@ import pytest
 
 from tests.translate.conftest import random_model
 from transformer.search.scoring import score_ids
-from translate.config.decoding import TranslationOptions
 from translate.errors import UserError
 from translate.inference.research import SearchEngine, SearchRules, Term, alternatives, branches, translate_from
 from translate.inference.translator import Translator
 from translate.models.folder import ModelFolder
-from translate.text.translation import Translation
+from translate.text.translation import Translation, TranslationOptions
 
 LINES = ["der Hund singt im Haus.", "", "  die Katze schläft am See. ", "der Hund singt im Haus."]
 NONE: list[tuple[int, ...]] = [()] * len(LINES)

@@ -6,8 +6,8 @@ import pytest
 from datasets import Dataset
 
 from translate import ColumnTranslator, Translator, UserError
-from translate.config.decoding import TranslationOptions
 from translate.models.folder import ModelFolder
+from translate.text.translation import TranslationOptions
 
 TEXTS = ["der Hund läuft.", "", "die Katze\nschläft im Haus.", None, "ein Vogel singt. das Kind läuft.", "der Hund."]
 

@@ -16,13 +16,13 @@ import translate
 from tests.translate.exchange.engines import BASE, TEXTS, tiny_parts
 from transformer.search.hypothesis import SearchConfig, length_penalty
 from translate.commands.main import main
-from translate.config.decoding import TranslationOptions
 from translate.corpus.tokenizer import Tokenizer
 from translate.errors import UserError
 from translate.exchange.ctranslate2_folder import export
 from translate.inference.engines import CTranslate2Engine, Engine, _power, open_engine
 from translate.inference.translator import Translator
 from translate.models.folder import ModelFolder
+from translate.text.translation import TranslationOptions
 
 pytest.importorskip("ctranslate2")
 

@@ -2,9 +2,9 @@
 
 import pytest
 
-from translate.config.decoding import Format, TranslationOptions
 from translate.inference.translator import Translator, joined
 from translate.models.folder import ModelFolder
+from translate.text.translation import Format, TranslationOptions
 
 TEXT = "der Hund schläft.\r\n\n  die Katze singt im Haus. das Kind läuft.  \n\tein Vogel"
 

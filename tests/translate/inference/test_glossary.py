@@ -11,7 +11,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from translate.commands.main import main
-from translate.config.decoding import TranslationOptions
 from translate.corpus.grammar import generate
 from translate.errors import UserError
 from translate.inference import pipeline
@@ -19,9 +18,8 @@ from translate.inference.pipeline import Rules
 from translate.inference.translator import Translator
 from translate.models import registry
 from translate.models.folder import ModelFolder
-from translate.text.glossary import Glossary
-from translate.text.placeholders import SYMBOL
-from translate.text.translation import Translation
+from translate.text.placeholders import SYMBOL, Glossary
+from translate.text.translation import Translation, TranslationOptions
 
 TERMS = {"Hund|Hundes": "hound", "Haus": "R&D \\1 building", "rote Auto": "scarlet car", "Ball": "Zorb"}
 URL = "https://x.de/Hund"

@@ -19,13 +19,13 @@ from transformer.search.hypothesis import SearchConfig
 from transformer.search.scoring import score_ids
 from translate.commands import compress
 from translate.commands.compress import Compress
-from translate.config.decoding import EngineName, Precision, TranslationOptions
 from translate.corpus.grammar import generate
 from translate.errors import UserError
 from translate.inference.engines import TorchEngine, open_engine, open_scorer
 from translate.inference.translator import Translator
 from translate.models import cache, registry
 from translate.models.folder import ModelFolder
+from translate.text.translation import EngineName, Precision, TranslationOptions
 
 ctranslate2 = pytest.importorskip("ctranslate2")
 

@@ -12,14 +12,13 @@ from tests.translate.conftest import SENTENCES, random_model
 from transformer.model import Transformer
 from transformer.search.hypothesis import length_penalty
 from transformer.search.sampling import Sampling
-from translate.config.decoding import TranslationOptions
 from translate.config.schema import TokenizerConfig
 from translate.corpus.tokenizer import train
 from translate.errors import UserError
 from translate.inference.research import SearchEngine, SearchRules, Term, forced_ids, translate_from
 from translate.inference.translator import Translator
 from translate.models.folder import ModelFolder
-from translate.text.translation import Translation
+from translate.text.translation import Translation, TranslationOptions
 
 LINES = ["der Hund singt im Haus.", "", "  die Katze schläft am See. ", "der Hund singt im Haus.", "Ja. " * 40]
 SHORT = LINES[:4]

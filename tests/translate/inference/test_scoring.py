@@ -10,11 +10,11 @@ import translate.inference.engines
 import translate.inference.scoring
 from tests.translate.conftest import MAX_LENGTH, SENTENCES
 from transformer.model import Transformer
-from translate.config.decoding import TranslationOptions
 from translate.errors import UserError
 from translate.inference.scoring import score
 from translate.inference.translator import Translator
 from translate.models.folder import ModelFolder
+from translate.text.translation import TranslationOptions
 
 
 def test_each_n_best_score_equals_that_of_the_search(parts: ModelFolder) -> None:

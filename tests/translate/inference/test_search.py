@@ -11,14 +11,13 @@ import sacrebleu
 
 from tests.programs import program
 from tests.translate.conftest import MAX_LENGTH
-from translate.config.decoding import TranslationOptions
 from translate.errors import UserError
 from translate.inference.engines import CTranslate2Engine, TorchEngine
 from translate.inference.scoring import score
 from translate.inference.search import rerank
 from translate.inference.translator import Translator
 from translate.models.folder import ModelFolder
-from translate.text.translation import Translation, join
+from translate.text.translation import Translation, TranslationOptions, join
 
 WEIGHT = 1.0  # of a model without a tuned weight
 LINES = ["der Hund singt", "die Katze läuft im Garten.", "im See"]

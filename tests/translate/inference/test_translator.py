@@ -21,7 +21,6 @@ from tests.translate.conftest import SENTENCES, random_model
 from tests.translate.speakers import Echo
 from transformer.config import ModelConfig
 from transformer.model import Transformer
-from translate.config.decoding import TranslationOptions
 from translate.config.schema import TokenizerConfig
 from translate.corpus.tokenizer import Tokenizer, train
 from translate.errors import UserError
@@ -30,7 +29,7 @@ from translate.inference.translator import _BREAK, FIRST_WINDOW, Translator, _wi
 from translate.models.folder import ModelFolder
 from translate.text.checks import is_overlong
 from translate.text.sentences import cut
-from translate.text.translation import Translation
+from translate.text.translation import Translation, TranslationOptions
 
 PLAIN = ["der Hund schläft im Haus.", "die Katze läuft am See.", "das Kind singt.", "ein Vogel", "Ja."]
 BLANK = ["", " ", "\t", "\r", " \u2028\u0085 ", "\u3000"]

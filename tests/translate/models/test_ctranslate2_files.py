@@ -15,7 +15,7 @@ from tests.toys import TINY, scramble, toy_model
 from transformer.attention import MultiHeadAttention, attend
 from transformer.checkpoint_io import Storage, load_tensors, save_model
 from transformer.config import ModelConfig, Positions
-from transformer.positions import sinusoids
+from transformer.embedding import sinusoids
 from translate.corpus.grammar import generate
 from translate.corpus.tokenizer import Tokenizer
 from translate.errors import UserError

@@ -5,14 +5,16 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from safetensors.torch import load_file
 
 from transformer.checkpoint_io import CheckpointError
+from translate.commands.main import main
 from translate.config.schema import TokenizerConfig
 from translate.corpus.tokenizer import Tokenizer, train
 from translate.errors import UserError
 from translate.files import new_folder
 from translate.models import folder as model_folder
-from translate.models.folder import FILES, ModelFolder, TranslationSpec
+from translate.models.folder import FILES, ModelFolder, TranslationSpec, Weights
 
 
 def fail(message: str) -> None:
@@ -200,3 +202,19 @@ def test_an_invalid_longest_source_is_refused(parts: ModelFolder, tmp_path: Path
     path.write_text(path.read_text(encoding="utf-8").replace("37", longest), encoding="utf-8")
     with pytest.raises(UserError, match="damaged"):
         TranslationSpec.load(path)
+
+
+def test_the_header_of_a_file_tells_size_and_precision(parts: ModelFolder, tmp_path: Path) -> None:
+    tensors = load_file(parts.folder / "model.safetensors")
+    n_parameters = sum(tensor.numel() for tensor in tensors.values())
+    for dtype in ("fp32", "bf16", "int8"):
+        assert main(["compress", str(parts.folder), "--out", str(tmp_path / dtype), "--dtype", dtype]) == 0
+        weights = Weights.read(tmp_path / dtype / "model.safetensors")
+        assert (weights.n_parameters, weights.precision) == (n_parameters, dtype)
+
+
+@pytest.mark.parametrize("data", [b"", b"\xff" * 99, b"\x02\0\0\0\0\0\0\0[]", b"\x02\0\0\0\0\0\0\0{"])
+def test_a_file_without_a_header_is_refused(tmp_path: Path, data: bytes) -> None:
+    (tmp_path / "model.safetensors").write_bytes(data)
+    with pytest.raises(UserError, match="damaged, truncated"):
+        Weights.read(tmp_path / "model.safetensors")

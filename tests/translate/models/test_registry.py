@@ -7,14 +7,13 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from safetensors.torch import load_file
 
 from translate.commands.main import main
 from translate.errors import UserError
 from translate.inference.translator import Translator
 from translate.models import registry
 from translate.models.folder import ModelFolder
-from translate.models.registry import Weights, find_model, locate
+from translate.models.registry import find_model, locate
 
 
 def fail(message: str) -> None:
@@ -170,22 +169,6 @@ def test_every_verb_looks_up_model_names_in_the_same_way(
     monkeypatch.setenv("TRANSLATE_MODEL", "smal")
     assert main(verb.split()) == 2
     assert "smal: no such file, folder, run or installed model; did you mean 'small'?" in capsys.readouterr().err
-
-
-def test_the_header_of_a_file_tells_size_and_precision(parts: ModelFolder, tmp_path: Path) -> None:
-    tensors = load_file(parts.folder / "model.safetensors")
-    n_parameters = sum(tensor.numel() for tensor in tensors.values())
-    for dtype in ("fp32", "bf16", "int8"):
-        assert main(["compress", str(parts.folder), "--out", dtype, "--dtype", dtype]) == 0
-        weights = Weights.read(tmp_path / dtype / "model.safetensors")
-        assert (weights.n_parameters, weights.precision) == (n_parameters, dtype)
-
-
-@pytest.mark.parametrize("data", [b"", b"\xff" * 99, b"\x02\0\0\0\0\0\0\0[]", b"\x02\0\0\0\0\0\0\0{"])
-def test_a_file_without_a_header_is_refused(tmp_path: Path, data: bytes) -> None:
-    (tmp_path / "model.safetensors").write_bytes(data)
-    with pytest.raises(UserError, match="damaged, truncated"):
-        Weights.read(tmp_path / "model.safetensors")
 
 
 def test_models_are_listed_with_the_first_line_of_their_cards(

@@ -1,20 +1,27 @@
-"""Placeholders appear unchanged exactly once in the translation, or the failure is detected."""
+"""Placeholders appear unchanged exactly once in the translation, or the failure is detected.
+
+A glossary finds whole words, the longest first, and none within a symbol; a wrong file gets one sentence.
+"""
 
 import random
 import re
 import time
 import unicodedata
+from collections.abc import Mapping
 
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from translate.errors import UserError
 from translate.text.markup import MARKDOWN
 from translate.text.placeholders import (
     _KINDS,
     PLACEHOLDER,
+    Glossary,
     hold,
     is_emptied,
+    missing_terms,
     protect,
     restore,
     symbol,
@@ -309,3 +316,82 @@ def test_held_spans_continue_the_numbering_and_are_restored_at_any_position() ->
     assert restore(said, held.originals) == f"{symbol(1)} 1.234,56 € {symbol(0)} 30.11.2024"
     for wrong in (said.replace(symbol(2), ""), said + symbol(2), said.replace(symbol(0), ""), said + symbol(4), ""):
         assert restore(wrong, held.originals) is None
+
+
+def found(text: str, terms: Mapping[str, str]) -> list[tuple[str, str]]:
+    return [(text[term.start : term.stop], term.target) for term in Glossary.of(terms).find(text)]
+
+
+def test_forms_match_as_whole_words() -> None:
+    terms = {"Haus|Hauses": "house", "C++": "C++", "3D-Druck": "3D printing"}
+    assert found("Das Haus des Hauses, Haushund, Haus_1, Kauf-Haus; C++-3D-Druck", terms) == [
+        ("Haus", "house"),
+        ("Hauses", "house"),
+        ("Haus", "house"),
+        ("C++", "C++"),
+        ("3D-Druck", "3D printing"),
+    ]
+
+
+def test_a_capital_is_added_at_the_beginning_only() -> None:
+    terms = {"laufen": "jog", "IT": "computing"}
+    assert found("„Laufen ist laufen, Laufen nicht.", terms) == [("Laufen", "jog"), ("laufen", "jog")]
+    assert found(f"{symbol(0)} Laufen LAUFEN it", terms) == [("Laufen", "jog")]
+
+
+def test_the_longest_term_wins_with_any_white_space_and_composition() -> None:
+    terms = {"Bank": "bank", "Bank für Bäume": "tree bank"}
+    assert found("Die Bank  für Bäume, die Bank für", terms) == [("Bank  für Bäume", "tree bank"), ("Bank", "bank")]
+    decomposed = unicodedata.normalize("NFD", "Die Bank für Bäume hier")
+    assert found(decomposed, terms) == [(unicodedata.normalize("NFD", "Bank für Bäume"), "tree bank")]
+
+
+def test_no_term_is_in_a_symbol() -> None:
+    assert found(f"Ein {symbol(1)} und 2", {"2": "two", "und": "and"}) == [("und", "and"), ("2", "two")]
+
+
+WORDS = st.sampled_from(["Haus", "Hauses", "haus", "Bank", "für", "alle", "Ha", "us", "3"])
+
+
+@given(st.lists(WORDS, max_size=8), st.lists(st.lists(WORDS, min_size=1, max_size=3), min_size=1, max_size=6))
+def test_terms_are_in_order_apart_and_none_is_left(words: list[str], forms: list[list[str]]) -> None:
+    text, terms = " ".join(words), {" ".join(form): f"t{i}" for i, form in enumerate(forms)}
+    places = Glossary.of(terms).find(text)
+    ends = [end for term in places for end in (term.start, term.stop)]
+    assert ends == sorted(ends)
+    rest = "".join(" | " if any(t.start <= i < t.stop for t in places) else c for i, c in enumerate(text))
+    assert not any(re.search(rf"(?<!\w){re.escape(form)}(?!\w)", rest) for form in terms)
+
+
+@pytest.mark.parametrize(
+    ("lines", "message"),
+    [
+        (["Haus\thouse", "Hund"], r"f\.tsv, line 2: not a term; write SOURCE, a tab and TARGET"),
+        (["", "a\tb\tc"], r"f\.tsv, line 2: not a term"),
+        (["Haus\t "], r"f\.tsv, line 1: has no target term"),
+        (["Haus||Hauses\thouse"], r"f\.tsv, line 1: '' is no source term"),
+        (["§\tsection"], r"f\.tsv, line 1: '§' is no source term"),
+        (["Haus\thouse", "Maus|Haus\tmouse"], r"f\.tsv, line 2: 'Haus' is 'house' in an earlier line and 'mouse' here"),
+        (["Haus\tho\x07use"], r"f\.tsv, line 1: has the control character '\\x07'"),
+    ],
+)
+def test_a_wrong_line_is_named(lines: list[str], message: str) -> None:
+    with pytest.raises(UserError, match=message):
+        Glossary.read(lines, "f.tsv")
+
+
+def test_a_mapping_is_checked_like_a_file() -> None:
+    assert Glossary.of({"Haus|Hauses": " house "}) == Glossary.read(["Haus | Hauses\thouse"], "f")
+    with pytest.raises(UserError, match=r"terms, 'Haus': has the control character"):
+        Glossary.of({"Haus": "a\nb"})
+    with pytest.raises(UserError, match=r"terms, 'Haus': 3 is not a term; both sides must be text"):
+        Glossary.of({"Haus": 3})  # type: ignore[dict-item]
+
+
+def test_a_translation_has_a_term_as_often_as_the_source() -> None:
+    assert missing_terms("House and houses", ["house", "houses"]) == []
+    assert missing_terms("the houses", ["house"]) == ["house"]
+    assert missing_terms("the houses", ["house"], whole_words=False) == []
+    assert missing_terms("the House", ["house"]) == ["house"]
+    assert missing_terms("a house", ["house", "house"]) == ["house"]
+    assert missing_terms("a guest house", ["house", "guest house"]) == ["house"]

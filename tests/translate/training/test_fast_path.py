@@ -13,12 +13,11 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from transformer import attention
-from transformer.config import ModelConfig
-from transformer.kernels.short_attention import by_head
+from transformer.attention import causal_mask
+from transformer.config import ModelConfig, model_config
+from transformer.kernels import by_head
 from transformer.loss import smoothed_nll
-from transformer.masks import causal_mask
 from transformer.model import Transformer
-from transformer.presets import resolve
 from transformer.schedule import inverse_sqrt_lr
 from translate.config.load import load
 from translate.config.schema import TrainingConfig
@@ -90,7 +89,7 @@ def test_the_fast_path_learns_as_the_plain_one_does():
     src = [rng.integers(4, 30, rng.integers(2, 9)).tolist() for _ in range(900)]
     pairs = EncodedPairs.of(src, [ids[::-1] for ids in src])
     sizes = {"d_model": 32, "d_ff": 64, "n_encoder_layers": 1, "n_decoder_layers": 1, "dropout": 0.1}
-    single, half, plain = curves(pairs, resolve("tiny", sizes, 30), 300, torch.float32, torch.bfloat16)
+    single, half, plain = curves(pairs, model_config("tiny", sizes, vocab_size=30), 300, torch.float32, torch.bfloat16)
     assert plain[-50:].mean() < plain[:10].mean() - 1  # it learns
     assert np.abs(single - plain)[:50].max() < 1e-4
     assert np.abs(by_fifties(single - plain)).max() < 0.02
@@ -108,7 +107,7 @@ def test_the_fast_path_learns_captions_as_the_plain_one_does(tmp_path):
     torch.set_num_threads(2)
     config = load(ROOT / "configs/recipes/multi30k-de-en.toml", [f"data.root={ROOT / 'data/multi30k'}"])
     pairs = prepare(config, tmp_path / "prepared", lambda message: None).train
-    half, plain = curves(pairs, resolve("small", {"dropout": 0.1}, 8000), 1024, torch.bfloat16)
+    half, plain = curves(pairs, model_config("small", {"dropout": 0.1}, vocab_size=8000), 1024, torch.bfloat16)
     difference = by_fifties(half - plain)
     print(f"means of 50 updates: plain {by_fifties(plain).round(3)}, fast - plain {difference.round(4)}")
     assert plain[-50:].mean() < plain[:10].mean() - 3

@@ -136,7 +136,7 @@ def test_an_update_does_not_import_the_compiler(kind: str) -> None:
     program = f"""
 import sys
 from transformer.model import Transformer
-from transformer.presets import model_config
+from transformer.config import model_config
 from translate.config.schema import TrainingConfig
 from translate.training.optimizer import new_optimizer
 model = Transformer(model_config("tiny", vocab_size=9))

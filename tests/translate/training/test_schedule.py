@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from translate.config.load import load
 from translate.config.schema import TrainingConfig
 from translate.corpus.batches import Position, Sampler
-from translate.corpus.prepare import EncodedPairs, Mixture, Span
+from translate.corpus.prepare import Component, EncodedPairs, Mixture
 from translate.errors import UserError
 from translate.training.checkpoints import TrainState
 from translate.training.loop import Schedule
@@ -56,7 +56,7 @@ def test_epochs_that_differ_in_their_batches_are_counted_one_by_one():
     rng = np.random.default_rng(5)
     lengths = np.concatenate([rng.integers(1, 9, 40), rng.integers(1, 60, 300)])
     pairs = EncodedPairs.of(*([[4] * n for n in lengths] for _ in range(2)))
-    mixture = Mixture([Span(40), Span(300, replayed=True)], replay_share=0.5)
+    mixture = Mixture([Component(40), Component(300, replayed=True)], replay_share=0.5)
     sampler = Sampler(pairs, 120, 64, 3, mixture)
     counts = [len(sampler.batches(epoch)) for epoch in range(8)]
     assert len(set(counts)) > 1

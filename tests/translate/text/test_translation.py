@@ -5,7 +5,7 @@ from typing import Annotated, ClassVar, Literal
 
 import pytest
 
-from translate.config.decoding import Bounds, check
+from translate.text.translation import Bounds, check
 
 
 @dataclass

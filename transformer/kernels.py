@@ -1,17 +1,110 @@
-"""Equation 1 for sentences on a CPU, with forward and backward pass written out (3.2.1).
+"""Parts of the model that are faster on a CPU than PyTorch's: linear layers, attention, dropout.
 
-Dimension key: B batch, H heads, T queries, S keys, K d_k, V d_v, N = B * H attentions, E width of all heads together.
+They are for speed only: each has a plain equivalent, and tests compare the two.
 
-A sentence has tens of positions, so the T x S weights are small, and passes over memory cost more than products. With
-autograd, scale, mask and softmax are separate passes; here they are folded into products or share a pass.
+Dimension key: D inputs and E outputs of a linear layer; in attention B batch, H heads, T queries, S keys, K d_k, V d_v,
+N = B * H attentions, E width of all heads together.
 """
 
+import functools
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Literal
 
 import torch
-from torch import Tensor
-from torch.nn.functional import scaled_dot_product_attention
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from transformer.config import Activation
+
+# Linear layers. oneDNN multiplies in a format of its own; without packing, it converts a bf16 matrix in every product.
+# A decoding step multiplies few rows with all weights, so half of its time was spent on that. Packed products are
+# bitwise the same. Fusing the activation saves one rounding.
+#
+# Packing uses private operators of PyTorch. Where they are missing or have changed, `can_pack` is False and layers use
+# `F.linear`.
+
+_FUNCTIONS = {"relu": F.relu, "swish": F.silu}
+
+
+class Packed:
+    """activation(x W^T + b) with constant weights and no gradients.
+
+    Args:
+        weight_ED: W, which `can_pack` accepts.
+        bias_E: b, or None.
+        activation: None for the identity.
+    """
+
+    def __init__(self, weight_ED: Tensor, bias_E: Tensor | None, activation: Activation | None = None) -> None:
+        self.weight = torch.ops.mkldnn._reorder_linear_weight(weight_ED.detach().contiguous())
+        self.bias = None if bias_E is None else bias_E.detach().contiguous()
+        self.activation = activation or "none"
+
+    def __call__(self, x: Tensor) -> Tensor:
+        """(..., D) -> (..., E)."""
+        product: Tensor = torch.ops.mkldnn._linear_pointwise(x, self.weight, self.bias, self.activation, [], "")
+        return product
+
+
+def can_pack(weight: Tensor) -> bool:
+    """Return whether packing pays for these weights: in bf16, on a CPU that multiplies in it."""
+    return weight.dtype == torch.bfloat16 and weight.device.type == "cpu" and _packing_works()
+
+
+@functools.cache
+def _packing_works() -> bool:
+    """Return whether this machine multiplies in bf16 and this PyTorch has the private operators as used here."""
+    try:
+        weight = torch.eye(16, dtype=torch.bfloat16)
+        return torch.ops.mkldnn._is_mkldnn_bf16_supported() and torch.equal(
+            Packed(weight, None, "relu")(weight), weight
+        )
+    except (AttributeError, RuntimeError, TypeError):
+        return False
+
+
+Part = Literal["all", "first", "rest"]
+
+
+class Linear(nn.Linear):
+    """`nn.Linear` with an optional activation, which can compute a part of its outputs.
+
+    Args:
+        n_in, n_out: D and E.
+        bias: add a bias.
+        n_first: number of outputs in the part "first"; the others are the part "rest".
+        activation: applied to the outputs.
+    """
+
+    def __init__(
+        self, n_in: int, n_out: int, bias: bool = True, n_first: int = 0, activation: Activation | None = None
+    ) -> None:
+        super().__init__(n_in, n_out, bias=bias)
+        self.n_first = n_first
+        self.activation = activation
+        self._packed: dict[Part, Packed] = {}
+
+    def pack(self, *parts: Part) -> None:
+        """Pack a copy of these weights and use it wherever no gradients are needed."""
+        self._packed = {part: Packed(*self._rows(part), self.activation) for part in parts}
+
+    def forward(self, x: Tensor, part: Part = "all") -> Tensor:
+        """(..., D) -> (..., outputs of the part)."""
+        if part in self._packed and not torch.is_grad_enabled():
+            return self._packed[part](x)
+        product = F.linear(x, *self._rows(part))
+        return product if self.activation is None else _FUNCTIONS[self.activation](product)
+
+    def _rows(self, part: Part) -> tuple[Tensor, Tensor | None]:
+        if part == "all":
+            return self.weight, self.bias
+        rows = slice(0, self.n_first) if part == "first" else slice(self.n_first, None)
+        return self.weight[rows], None if self.bias is None else self.bias[rows]
+
+
+# Attention, equation 1, with forward and backward pass written out (3.2.1). A sentence has tens of positions, so the
+# T x S weights are small, and passes over memory cost more than products. With autograd, scale, mask and softmax are
+# separate passes; here they are folded into products or share a pass.
 
 # Float32 numbers in a register of AVX-512. PyTorch's softmax computes shorter rows one number at a time, which takes
 # six times as long as passes over all rows at once.
@@ -38,7 +131,7 @@ def attend_step(q_BHTK: Tensor, k_BHSK: Tensor, v_BHSV: Tensor, attn_bias: Tenso
     """
     if q_BHTK.element_size() == 2:
         # In half precision the fused kernel is faster: products of few rows cost more than in float32.
-        return scaled_dot_product_attention(q_BHTK, k_BHSK, v_BHSV, attn_mask=attn_bias)
+        return F.scaled_dot_product_attention(q_BHTK, k_BHSK, v_BHSV, attn_mask=attn_bias)
     flat = None if attn_bias is None else attn_bias.flatten(0, 1)
     weights_NTS = _weights(q_BHTK.flatten(0, 1), k_BHSK.flatten(0, 1), q_BHTK.size(-1) ** -0.5, flat)
     return torch.bmm(weights_NTS, v_BHSV.flatten(0, 1)).view(*q_BHTK.shape[:3], -1)
@@ -152,3 +245,51 @@ def _scaled_product(a: Tensor, b: Tensor, scale: float, start: Tensor | None) ->
     if start is None:
         return torch.baddbmm(a.new_empty(()), a, b, beta=0, alpha=scale)
     return torch.baddbmm(start, a, b, alpha=scale)
+
+
+# Dropout (5.4). PyTorch's draws one random number per element on a single core, which took a quarter of a training
+# step. Here one 64-bit number decides four elements. The rate is rounded to a multiple of 2^-16, and the scale fits the
+# rounded rate.
+
+LEVELS = 1 << 16
+
+
+def dropout(x: Tensor, rate: float, training: bool) -> Tensor:
+    """Zero each element with probability `rate` and scale the others to keep the mean.
+
+    Args:
+        x: the input.
+        rate: in [0, 1).
+        training: if False, return x itself.
+    """
+    if not training or rate == 0.0:
+        return x
+    if x.device.type != "cpu":
+        return F.dropout(x, rate, True)
+    keep, scale = _draw(x, rate)
+    return x * keep * scale
+
+
+def add_dropout(x: Tensor, y: Tensor, rate: float, training: bool) -> Tensor:
+    """Return x + dropout(y), with product and sum in one pass.
+
+    Args:
+        x, y: the summands.
+        rate, training: see `dropout`.
+    """
+    if not training or rate == 0.0:
+        return x + y
+    if x.device.type != "cpu":
+        return x + F.dropout(y, rate, True)
+    keep, scale = _draw(y, rate)
+    return torch.addcmul(x, y, keep, value=scale)
+
+
+def _draw(x: Tensor, rate: float) -> tuple[Tensor, float]:
+    """Return ones and zeros in the shape and type of x, and the factor that keeps the mean."""
+    dropped = min(round(rate * LEVELS), LEVELS - 1)
+    draws = torch.empty((x.numel() + 3) // 4, dtype=torch.int64).random_(-(2**63), None)
+    levels = draws.view(torch.int16)[: x.numel()].view(x.shape)
+    # The comparison writes into the type of x: a boolean mask would need another pass to convert it.
+    keep = torch.ge(levels, dropped - LEVELS // 2, out=torch.empty(x.shape, dtype=x.dtype))
+    return keep, LEVELS / (LEVELS - dropped)
