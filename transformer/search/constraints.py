@@ -1,4 +1,4 @@
-"""Constraints on outputs: forced prefixes, required phrases, no repeated n-grams. Nothing here depends on a model.
+"""Constraints on outputs: forced prefixes and required phrases. Nothing here depends on a model.
 
 Dimension key: B sentences, K hypotheses of a sentence, N = B * K, V vocabulary.
 """
@@ -11,63 +11,14 @@ from torch import Tensor
 
 from transformer.search.beam import Step
 from transformer.search.hypothesis import Hypothesis, SearchConfig
+from transformer.search.model_step import RowStep
 
 Phrase = Sequence[int]
 
 _NEVER = float("-inf")
 
 
-class _RowStep:
-    """A step that keeps one value for each hypothesis.
-
-    Attributes:
-        step: the wrapped step.
-        rows: the values.
-    """
-
-    def __init__(self, step: Step, rows: Sequence[Phrase] = ()) -> None:
-        self.step = step
-        self.rows = list(rows)
-
-    def reorder(self, index_N: Tensor) -> None:
-        """Let hypothesis n continue hypothesis index_N[n]."""
-        self.rows = [self.rows[i] for i in index_N.tolist()]
-        self.step.reorder(index_N)
-
-    def keep(self, index_B: Tensor) -> None:
-        """Keep only these sentences; the call of `reorder` that follows selects their values."""
-        self.step.keep(index_B)
-
-
-class WithoutRepeats(_RowStep):
-    """A step that forbids tokens which would complete an n-gram for the second time in a hypothesis.
-
-    All other probabilities are unchanged. eos is always allowed, because no hypothesis contains it.
-    """
-
-    def __init__(self, step: Step, n: int) -> None:
-        super().__init__(step)
-        self.n = n
-
-    def __call__(self, token_N: Tensor) -> Tensor:
-        """Return log-probabilities, (N, V); -inf for tokens that would repeat an n-gram."""
-        tokens = token_N.tolist()
-        histories = self.rows or [()] * len(tokens)
-        self.rows = [(*history, token) for history, token in zip(histories, tokens, strict=True)]
-        log_prob_NV = self.step(token_N)
-        for i, history in enumerate(self.rows):
-            if repeating := _would_repeat(history, self.n):
-                log_prob_NV[i, repeating] = _NEVER
-        return log_prob_NV
-
-
-def _would_repeat(tokens: Phrase, n: int) -> list[int]:
-    """Return the tokens that followed earlier occurrences of the last n - 1 tokens."""
-    end = tokens[len(tokens) - n + 1 :]
-    return [tokens[i + n - 1] for i in range(len(tokens) - n + 1) if tokens[i : i + n - 1] == end]
-
-
-class ForcedPrefix(_RowStep):
+class ForcedPrefix(RowStep):
     """A step under which the output of each sentence starts with a given prefix.
 
     Probabilities of allowed tokens are unchanged.

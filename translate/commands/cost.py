@@ -4,8 +4,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
-from translate.commands.prepare import complete, default_folder
-from translate.config.load import load
+from translate.commands.prepare import complete
+from translate.config.load import default_folder, load
 from translate.config.schema import ExperimentConfig
 from translate.corpus.prepare import Manifest, corpus_settings, differing, mixture, read_manifest
 from translate.errors import UserError, say

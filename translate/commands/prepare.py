@@ -9,9 +9,6 @@ from translate.options import FILES, MODEL, MODEL_HELP, Overrides, argument, opt
 
 if TYPE_CHECKING:
     from translate.config.schema import ExperimentConfig
-    from translate.inference.back_translation import BackTranslations
-
-SYNTHETIC = Path("prepared") / "synthetic"  # translations of monolingual sources
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -28,7 +25,7 @@ class Prepare:
 
 def run(options: Prepare) -> None:
     """Prepare the corpus of an experiment and print a report; UserError for wrong input."""
-    from translate.config.load import load
+    from translate.config.load import default_folder, load
     from translate.corpus.prepare import prepare
 
     config, tokenizer = load(options.config, options.overrides or []), None
@@ -45,32 +42,13 @@ def complete(config: "ExperimentConfig", *, make: bool = True) -> "ExperimentCon
 
     With `make` false, UserError if a side would have to be made.
     """
-    sides = back_translations(config)
-    if sides is None:
+    if not config.data.mono_sources:
         return config
+    from translate.inference.back_translation import BackTranslations
+
+    sides = BackTranslations(config, say)
     if make:
         sides.make()
     else:
         sides.require()
     return sides.config
-
-
-def back_translations(config: "ExperimentConfig") -> "BackTranslations | None":
-    """Return the synthetic sides of the experiment's monolingual sources, or None if it has no such sources."""
-    from translate.config.schema import MonoSource
-
-    if not any(isinstance(source, MonoSource) for source in (*config.data.train, *config.data.replay_sources)):
-        return None
-    from translate.inference.back_translation import BackTranslations
-
-    return BackTranslations(config, SYNTHETIC, say)
-
-
-def default_folder(config_path: Path) -> Path:
-    """The default folder for the prepared corpus of an experiment."""
-    return Path("prepared") / experiment_name(config_path)
-
-
-def experiment_name(config_path: Path) -> str:
-    """The name of an experiment: that of its file, or of the run if the file is the config.json of a run."""
-    return config_path.absolute().parent.name if config_path.name == "config.json" else config_path.stem

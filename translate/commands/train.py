@@ -5,8 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
-from translate.commands.prepare import back_translations, default_folder, experiment_name
-from translate.errors import UserError
+from translate.errors import UserError, say
 from translate.models import registry
 from translate.options import FILES, MODEL_HELP, Overrides, argument, flag, option
 
@@ -45,7 +44,7 @@ def run(options: Train) -> int:
     if data, model or number of processes differ from those of the run; other versions or hardware only give a
     warning. Returns the exit code, EXIT_DIFFERENT if the final models are not identical to the last bit.
     """
-    from translate.config.load import load
+    from translate.config.load import default_folder, experiment_name, load
     from translate.evaluation.scores import greedy_bleu, metrics
     from translate.training.run import Run
     from translate.training.train import train_experiment
@@ -65,7 +64,11 @@ def run(options: Train) -> int:
     else:
         raise UserError("name an experiment file: translate train CONFIG; or a run to repeat with --reproduce")
     metrics(config.data.target)  # reports a missing package before anything is trained
-    sides = None if original is not None else back_translations(config)
+    sides = None
+    if original is None and config.data.mono_sources:
+        from translate.inference.back_translation import BackTranslations
+
+        sides = BackTranslations(config, say)
     is_same = train_experiment(
         config if sides is None else sides.config,
         Run(options.run or Path("runs") / name),

@@ -53,6 +53,16 @@ def load(path: Path, overrides: Iterable[str] = ()) -> ExperimentConfig:
     return parse(values, where)
 
 
+def experiment_name(path: Path) -> str:
+    """Return the name of an experiment: that of its file, or of the run if the file is the config.json of a run."""
+    return path.absolute().parent.name if path.name == "config.json" else path.stem
+
+
+def default_folder(path: Path) -> Path:
+    """Return the default folder for the prepared corpus of an experiment file."""
+    return Path("prepared") / experiment_name(path)
+
+
 def read(path: Path) -> tuple[dict[str, Any], str]:
     """Return the settings of an experiment file, not validated, and the beginning of messages about them.
 

@@ -263,6 +263,11 @@ class DataConfig(Section):
         """The sources of the older corpus; () if there is none."""
         return () if self.replay is None else self.replay.sources
 
+    @property
+    def mono_sources(self) -> tuple[MonoSource, ...]:
+        """The sources of training text in one language, whose other side is made by a model."""
+        return tuple(source for source in (*self.train, *self.replay_sources) if isinstance(source, MonoSource))
+
     @model_validator(mode="before")
     @classmethod
     def _name_languages(cls, values: object) -> object:

@@ -282,8 +282,7 @@ def _perplexity(model: "ModelFolder", pairs: Pairs) -> float:
 
     from translate.corpus.batches import by_length, collate
     from translate.machine import choose_device
-    from translate.training.update import mean_nll
-    from translate.training.validation import encode
+    from translate.training.update import encode, mean_nll
 
     encoded, special = encode(pairs, model.tokenizer), model.model.config
     batches = [

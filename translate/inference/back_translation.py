@@ -26,6 +26,8 @@ from translate.models.folder import FILES, ModelFolder, TranslationSpec
 from translate.models.registry import locate
 from translate.text.translation import TranslationOptions
 
+SYNTHETIC = Path("prepared") / "synthetic"
+
 
 @dataclass(frozen=True)
 class _Job:
@@ -44,7 +46,7 @@ class BackTranslations:
         config: the experiment with the file of each side, which `make` writes if it does not exist.
     """
 
-    def __init__(self, config: ExperimentConfig, folder: Path, say: Say) -> None:
+    def __init__(self, config: ExperimentConfig, say: Say, folder: Path = SYNTHETIC) -> None:
         """Find the place of each side and check texts and models, all before the first translation.
 
         Args:

@@ -48,8 +48,17 @@ from translate.training.reporting import (
     warmup_warning,
 )
 from translate.training.run import Run
-from translate.training.update import Lengths, OomSplitter, StepStats, Updater, sentence_lengths, update_flops
-from translate.training.validation import ScoreBleu, Scores, Validator
+from translate.training.update import (
+    Lengths,
+    OomSplitter,
+    ScoreBleu,
+    Scores,
+    StepStats,
+    Updater,
+    Validator,
+    sentence_lengths,
+    update_flops,
+)
 
 Handler = Callable[[int, FrameType | None], None]
 T = TypeVar("T")

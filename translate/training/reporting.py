@@ -17,8 +17,7 @@ from translate.corpus.prepare import EncodedPairs
 from translate.errors import Say, UserError
 from translate.training.checkpoints import TrainState
 from translate.training.run import Record, Run
-from translate.training.update import StepStats
-from translate.training.validation import Scores
+from translate.training.update import Scores, StepStats
 
 # Keys of metrics.jsonl that differ between any two runs.
 TIMED = {"seconds", "tokens_per_s", "flops_per_s", "mfu"}

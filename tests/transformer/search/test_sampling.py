@@ -9,8 +9,9 @@ from hypothesis import strategies as st
 
 from tests.toys import TableStep, table_row
 from transformer.search.beam import greedy_search
-from transformer.search.constraints import ForcedPrefix, WithoutRepeats
+from transformer.search.constraints import ForcedPrefix
 from transformer.search.hypothesis import Hypothesis, SearchConfig
+from transformer.search.model_step import WithoutRepeats
 from transformer.search.sampling import Sampling, sample
 
 BOS, EOS, V = 1, 2, 6

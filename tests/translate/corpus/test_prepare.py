@@ -15,9 +15,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from translate.commands.prepare import Prepare, default_folder
+from translate.commands.prepare import Prepare
 from translate.commands.prepare import run as prepare_command
-from translate.config.load import parse
+from translate.config.load import default_folder, parse
 from translate.config.schema import ExperimentConfig
 from translate.corpus import tokenizer
 from translate.corpus.augmentation import Augmenter

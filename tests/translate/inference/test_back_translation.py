@@ -46,7 +46,7 @@ def experiment(model: Path, tmp_path: Path) -> ExperimentConfig:
 
 
 def planned(config: ExperimentConfig, tmp_path: Path) -> BackTranslations:
-    return BackTranslations(config, tmp_path / "synthetic", lambda message: None)
+    return BackTranslations(config, lambda message: None, tmp_path / "synthetic")
 
 
 def complete(config: ExperimentConfig, tmp_path: Path) -> ExperimentConfig:

@@ -10,7 +10,7 @@ from tests.toys import TINY, toy_model
 from translate.corpus.batches import collate
 from translate.corpus.prepare import EncodedPairs
 from translate.training.reporting import LEAST_GAIN, source_warning, unknown_warning
-from translate.training.validation import SourceGain
+from translate.training.update import SourceGain
 
 
 def warnings_of(folder):

@@ -10,7 +10,7 @@ from transformer.model import Transformer
 from translate.corpus.prepare import Prepared
 from translate.errors import UserError
 from translate.training.train import preflight
-from translate.training.validation import encode
+from translate.training.update import encode
 
 KEPT = [
     ("siehe https://a.example/b und rot", "see https://a.example/b and red"),
