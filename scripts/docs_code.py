@@ -7,8 +7,8 @@ words of paths, names and signatures, so options and words stay whole. `docs/sit
 import re
 from typing import Any
 
-_CODE = re.compile(r"(?<=<code>)[^<\n]+(?=</code>)")
-_JOINT = re.compile(r"(?<=\S[ /|,=(])(?=\S)|(?<=[^\s_]_)(?=[^\s_])")
+_CODE = re.compile(r"(?<=<code>)(?<!<pre><code>)(?<!<span></span><code>)[^<]+(?=</code>)")  # not a block
+_JOINT = re.compile(r"(?<=\S[\s/|,=(])(?=\S)|(?<=[^\s_]_)(?=[^\s_])")
 
 
 def on_page_content(html: str, **_: Any) -> str:

@@ -25,6 +25,7 @@ DOCS = Path(__file__).parents[1] / "docs"
 FOLDER = DOCS / "guide" / "figures"
 RECORDS = Path(__file__).parent / "results"
 CURVE = RECORDS / "bench-curve.json"  # its figure is drawn once it has been measured
+RATES = (100, 200, 500, 1000)  # lines/s that the axis of `curve` names
 WIDTHS = (1, 2, 4, 8, 16, 32, 64, 128, 256, 512)
 
 
@@ -143,9 +144,11 @@ def curve() -> Any:
             axes.plot(rates, scores, "o-", color=COLOURS[i % len(COLOURS)], label=Path(name).name, markersize=3)
             for of in own:
                 text = f"{of['beam']} (default)" if is_default(of, record) else str(of["beam"])
-                axes.annotate(text, (of["lines_per_s"], of["bleu"]), (2, 3), textcoords="offset points", fontsize=7)
+                axes.annotate(text, (of["lines_per_s"], of["bleu"]), (2, 3), textcoords="offset points")
         axes.set(title=test_set, xlabel="lines/s; the numbers are beam sizes", ylabel="BLEU", xscale="log")
-        axes.legend(frameon=False, fontsize=7)
+        axes.set_xticks(RATES, [str(rate) for rate in RATES])
+        axes.minorticks_off()
+        axes.legend(frameon=False)
     return figure
 
 

@@ -1,6 +1,7 @@
 """The documentation is correct: trees, tables and links match the repository, examples run, numbers have records."""
 
 import ast
+import codeop
 import contextlib
 import gzip
 import io
@@ -35,8 +36,8 @@ EVERY_PAGE = pytest.mark.parametrize("name", ["README.md", *PAGES])
 SLOW = ("guide/8-a-trained-system.md", "howto/fine-tune.md", "howto/layer-type.md", "howto/troubleshoot.md")
 # Programs that tests do not start, because they install or download something or need several processes.
 NOT_RUN = (
-    "pip", "make", "curl", "apt", "git", "mkdir", "cp", "torchrun", "sbatch", "LD_PRELOAD=", "translate import",
-    "translate serve",
+    "pip", "python3 -m venv", "make", "curl", "apt", "git", "mkdir", "cp", "torchrun", "sbatch", "LD_PRELOAD=",
+    "translate import", "translate serve",
 )  # fmt: skip
 
 
@@ -340,6 +341,20 @@ def test_the_commands_and_python_examples_run(
     monkeypatch.syspath_prepend(folder)
     with mock.patch.dict(vars(layers)):  # an example replaces one of its functions
         run_page(name, ("python",) if name == "README.md" else ("toml", "sh", "python"))
+
+
+@pytest.mark.parametrize("name", [name for name in PAGES if name.startswith(("guide/", "howto/"))])
+def test_python_examples_can_be_pasted_at_a_prompt(name: str):
+    """At a prompt a blank line ends a loop or a function, and nothing else does."""
+    for block in blocks(page(name), "python"):
+        if not re.match(r"# [\w-]+\.py\n", block):  # the block is a file
+            is_complete = codeop.CommandCompiler()
+            lines = list[str]()
+            for line in block.split("\n"):
+                lines.append(line)
+                if is_complete("\n".join(lines), symbol="single"):
+                    lines.clear()
+            assert not any(lines), block
 
 
 def test_the_experiments_of_the_readme_and_of_the_guide_are_made_smaller():

@@ -16,7 +16,14 @@ from tests.translate.browser import chromium, scrolls_sideways, sync_api, too_fa
 pytest.importorskip("material", reason="needs the packages of `make docs`")
 
 ROOT = Path(__file__).parents[2]
-PAGES = ("index.html", "start.html", "guide/2-trainable-attention.html", "guide/7-the-paper.html", "results.html")
+PAGES = (
+    "index.html",
+    "start.html",
+    "guide/2-trainable-attention.html",
+    "guide/7-the-paper.html",
+    "research-log.html",
+    "results.html",
+)
 THEMES: tuple[Literal["light", "dark"], ...] = ("light", "dark")
 
 
@@ -56,6 +63,8 @@ def test_inline_code_breaks_only_after_marks_that_join_words() -> None:
     found = program("docs_code").on_page_content(html).split("<wbr>")
     end = "__call__</code> a b_c</p><pre><code>one\n</code></pre>"
     assert found == ["<p><code>tests/", "test_", "site.py: ", "de-en ", "--every-head ", end]
+    wrapped = "<p><code>translate\nconfigs/demo.toml</code></p>"  # a line of Markdown ends inside the code
+    assert program("docs_code").on_page_content(wrapped) == wrapped.replace("\n", "\n<wbr>").replace("/d", "/<wbr>d")
 
 
 @pytest.mark.parametrize("theme", THEMES)

@@ -198,7 +198,7 @@ class BeamPicture:
     def figure(self) -> "Figure":
         """Return the tree from left to right: pruned candidates in grey, the result in bold."""
         leaves = [node for node in _nodes(self.root) if not node.children]
-        figure = new_figure(1.0 + 1.05 * _depth(self.root), 0.5 + 0.17 * len(leaves))
+        figure = new_figure(1.0 + 1.3 * _depth(self.root), 0.5 + 0.24 * len(leaves))
         (axes,) = new_axes(figure)
         axes.axis("off")
         axes.set_title(self.title, loc="left")
@@ -227,7 +227,6 @@ class BeamPicture:
             y,
             said + ("" if node.score is None else f"\n{node.score:.2f}"),
             va="center",
-            fontsize=7,
             color=colour,
             weight="bold" if is_best else "normal",
         )

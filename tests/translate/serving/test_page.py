@@ -480,6 +480,14 @@ def test_pointing_at_a_word_lights_up_what_the_model_looked_at(page: Page, serve
     assert not lit(page, "body")
 
 
+def test_a_word_lights_up_under_a_pointer_that_stays(page: Page) -> None:
+    """A user who stopped at a word saw nothing when its alignment came, until the pointer moved again."""
+    translated(page, GERMAN)
+    page.hover("#output [data-sentence='0']", position={"x": 4, "y": 8})
+    expect(page.locator("#output .chosen")).to_have_text("the")
+    assert lit(page, "#mirror")
+
+
 def test_doubtful_sentences_are_underlined_with_the_reason(page: Page) -> None:
     translated(page, f"{GERMAN} {FOREIGN}")
     sentence = page.locator("#output .doubtful", has_text=FOREIGN)

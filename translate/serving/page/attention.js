@@ -44,6 +44,7 @@ export class Attention {
   /** Darkens all words. */
   clear() {
     clearTimeout(this.#timer);
+    this.#timer = 0;
     for (const word of this.#lit) word.classList.remove("lit", "chosen");
     this.#lit = [];
     this.#cursor = null;
@@ -57,7 +58,12 @@ export class Attention {
     }
     this.clear();
     const row = rows[under(event, side, "sentence")?.dataset.sentence];
-    if (row && !row.weights) this.#timer = setTimeout(() => this.#divide(row), Math.max(DWELL, this.#pace.wait));
+    if (!row || row.weights) return;
+    const timer = setTimeout(async () => {
+      const isDivided = await this.#divide(row);
+      if (isDivided && this.#timer === timer) this.#point(event, side); // the pointer stayed
+    }, Math.max(DWELL, this.#pace.wait));
+    this.#timer = timer;
   }
 
   async #tap(event, side) {
