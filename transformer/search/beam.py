@@ -1,4 +1,4 @@
-"""Greedy search and beam search over any step function: section 6.1.
+"""Greedy search and beam search over any step function (section 6.1), and a step that forbids repetition.
 
 Dimension key: B sentences in the batch, K beam size, N = B * K hypotheses, C = 2 K candidates, T tokens so far,
 V vocabulary.
@@ -116,6 +116,56 @@ def greedy_search(
             token_B = token_B[index_B]
         length += 1
     return [config.hypothesis(*output) for output in zip(tokens, log_probs, strict=True)]
+
+
+class RowStep:
+    """A step that keeps one value for each hypothesis.
+
+    Attributes:
+        step: the wrapped step.
+        rows: the values.
+    """
+
+    def __init__(self, step: Step, rows: Sequence[Sequence[int]] = ()) -> None:
+        self.step = step
+        self.rows = list(rows)
+
+    def reorder(self, index_N: Tensor) -> None:
+        """Let hypothesis n continue hypothesis index_N[n]."""
+        self.rows = [self.rows[i] for i in index_N.tolist()]
+        self.step.reorder(index_N)
+
+    def keep(self, index_B: Tensor) -> None:
+        """Keep only these sentences; the call of `reorder` that follows selects their values."""
+        self.step.keep(index_B)
+
+
+class WithoutRepeats(RowStep):
+    """A step that forbids tokens which would complete an n-gram for the second time in a hypothesis.
+
+    All other probabilities are unchanged. eos is always allowed, because no hypothesis contains it.
+    """
+
+    def __init__(self, step: Step, n: int) -> None:
+        super().__init__(step)
+        self.n = n
+
+    def __call__(self, token_N: Tensor) -> Tensor:
+        """Return log-probabilities, (N, V); -inf for tokens that would repeat an n-gram."""
+        tokens = token_N.tolist()
+        histories = self.rows or [()] * len(tokens)
+        self.rows = [(*history, token) for history, token in zip(histories, tokens, strict=True)]
+        log_prob_NV = self.step(token_N)
+        for i, history in enumerate(self.rows):
+            if repeating := _would_repeat(history, self.n):
+                log_prob_NV[i, repeating] = float("-inf")
+        return log_prob_NV
+
+
+def _would_repeat(tokens: Sequence[int], n: int) -> list[int]:
+    """Return the tokens that followed earlier occurrences of the last n - 1 tokens."""
+    end = tokens[len(tokens) - n + 1 :]
+    return [tokens[i + n - 1] for i in range(len(tokens) - n + 1) if tokens[i : i + n - 1] == end]
 
 
 def _continuations(log_prob_NV: Tensor, past_BK: Tensor) -> tuple[Tensor, Tensor, Tensor]:

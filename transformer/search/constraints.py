@@ -9,9 +9,8 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from transformer.search.beam import Step
+from transformer.search.beam import RowStep, Step
 from transformer.search.hypothesis import Hypothesis, SearchConfig
-from transformer.search.model_step import RowStep
 
 Phrase = Sequence[int]
 

@@ -1,4 +1,4 @@
-"""A model as a step function for the searches, a step that forbids repetition, and translation of token ids.
+"""A model as a step function for the searches, and translation of token ids.
 
 Dimension key: B sentences, S source positions, T target positions, N hypotheses, V vocabulary.
 """
@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from transformer.model import Transformer
-from transformer.search.beam import Step, beam_search, greedy_search
+from transformer.search.beam import Step, WithoutRepeats, beam_search, greedy_search
 from transformer.search.hypothesis import Hypothesis, SearchConfig
 
 _CHUNK = 32  # rows of scores that are converted and normalised at a time, so that they stay in the CPU's cache
@@ -49,56 +49,6 @@ class ModelStep:
     def keep(self, index_B: Tensor) -> None:
         """Keep only these sentences."""
         self.cache.keep(index_B)
-
-
-class RowStep:
-    """A step that keeps one value for each hypothesis.
-
-    Attributes:
-        step: the wrapped step.
-        rows: the values.
-    """
-
-    def __init__(self, step: Step, rows: Sequence[Sequence[int]] = ()) -> None:
-        self.step = step
-        self.rows = list(rows)
-
-    def reorder(self, index_N: Tensor) -> None:
-        """Let hypothesis n continue hypothesis index_N[n]."""
-        self.rows = [self.rows[i] for i in index_N.tolist()]
-        self.step.reorder(index_N)
-
-    def keep(self, index_B: Tensor) -> None:
-        """Keep only these sentences; the call of `reorder` that follows selects their values."""
-        self.step.keep(index_B)
-
-
-class WithoutRepeats(RowStep):
-    """A step that forbids tokens which would complete an n-gram for the second time in a hypothesis.
-
-    All other probabilities are unchanged. eos is always allowed, because no hypothesis contains it.
-    """
-
-    def __init__(self, step: Step, n: int) -> None:
-        super().__init__(step)
-        self.n = n
-
-    def __call__(self, token_N: Tensor) -> Tensor:
-        """Return log-probabilities, (N, V); -inf for tokens that would repeat an n-gram."""
-        tokens = token_N.tolist()
-        histories = self.rows or [()] * len(tokens)
-        self.rows = [(*history, token) for history, token in zip(histories, tokens, strict=True)]
-        log_prob_NV = self.step(token_N)
-        for i, history in enumerate(self.rows):
-            if repeating := _would_repeat(history, self.n):
-                log_prob_NV[i, repeating] = float("-inf")
-        return log_prob_NV
-
-
-def _would_repeat(tokens: Sequence[int], n: int) -> list[int]:
-    """Return the tokens that followed earlier occurrences of the last n - 1 tokens."""
-    end = tokens[len(tokens) - n + 1 :]
-    return [tokens[i + n - 1] for i in range(len(tokens) - n + 1) if tokens[i : i + n - 1] == end]
 
 
 def pad_batch(sentences: Sequence[Sequence[int]], pad: int, device: torch.device | None = None) -> Tensor:

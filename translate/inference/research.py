@@ -12,12 +12,12 @@ from pathlib import Path
 import torch
 
 from transformer.search.alternatives import Alternatives, token_alternatives
-from transformer.search.beam import Step, beam_search
+from transformer.search.beam import Step, WithoutRepeats, beam_search
 from transformer.search.constraints import ForcedPrefix, constrained_search
 from transformer.search.coverage import with_coverage
 from transformer.search.ensemble import EnsembleStep, Mean
 from transformer.search.hypothesis import Hypothesis, SearchConfig
-from transformer.search.model_step import ModelStep, WithoutRepeats, source_batch
+from transformer.search.model_step import ModelStep, source_batch
 from transformer.search.sampling import Sampling, sample
 from translate.corpus.tokenizer import Tokenizer
 from translate.errors import OptionError, UserError

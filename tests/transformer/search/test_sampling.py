@@ -8,10 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.toys import TableStep, table_row
-from transformer.search.beam import greedy_search
+from transformer.search.beam import WithoutRepeats, greedy_search
 from transformer.search.constraints import ForcedPrefix
 from transformer.search.hypothesis import Hypothesis, SearchConfig
-from transformer.search.model_step import WithoutRepeats
 from transformer.search.sampling import Sampling, sample
 
 BOS, EOS, V = 1, 2, 6
