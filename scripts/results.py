@@ -592,7 +592,7 @@ def curve_table(records: Iterable[Record]) -> str:
     """Return one row for each point of each curve of quality over speed."""
     return table(
         {
-            "test set": linked(name, record) if "file" in record else name,
+            "test set": linked(name, record),
             "model": f"{model_name(record)}, {record['lines']:,} lines",
             "machine": machine_name(record),
             "contender": Path(of["contender"]).name,
@@ -696,8 +696,8 @@ def link(record: Record, up: str = "") -> str:
 
 
 def linked(text: str, record: Record) -> str:
-    """Return a text that links to a record."""
-    return f"[{text}](scripts/results/{record['file']}.json)"
+    """Return a text that links to a record, or the text alone if the record is not stored."""
+    return f"[{text}](scripts/results/{record['file']}.json)" if "file" in record else text
 
 
 def score_cells(scores: Record) -> dict[str, str]:

@@ -113,6 +113,20 @@ def test_a_benchmark_names_the_model_that_its_commit_had() -> None:
     assert results.model_name(record) == "de-en of commit 012345678, 6 + 2 layers"
 
 
+def test_a_record_that_is_not_stored_is_not_linked() -> None:
+    speed = {"tokens_per_s": 7, "gflops": 0.5, "share_of_product_rate": 0.03, "peak_mb": 5.0, "ours_is_times": 1.0}
+    record = {
+        "preset": "tiny",
+        "processor": "P",
+        "threads": 3,
+        "products": "bfloat16",
+        "contenders": {"ours": speed},
+    }
+    assert rows(program("results").speed_table([record]))[0]["sizes"] == "tiny"
+    stored = rows(program("results").speed_table([record | {"file": "bench-tiny"}]))
+    assert stored[0]["sizes"] == "[tiny](scripts/results/bench-tiny.json)"
+
+
 def test_a_parent_without_a_run_is_an_error(tmp_path: Path) -> None:
     write_run(tmp_path / "a", tmp_path / "gone" / "model")
     with pytest.raises(UserError, match="belongs to no run"):
