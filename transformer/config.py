@@ -7,7 +7,6 @@ the model only; batches, learning rates and label smoothing are in `configs/`. I
 
 import difflib
 import functools
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from pathlib import Path
@@ -159,4 +158,6 @@ def model_config(preset: str, overrides: Mapping[str, object] | None = None, *, 
 @functools.cache
 def presets() -> Mapping[str, Mapping[str, object]]:
     """Return the tables of `presets.toml` by name: the fields that differ from the defaults."""
+    import tomllib  # here, as each command imports this module and few need presets
+
     return tomllib.loads(Path(__file__).with_name("presets.toml").read_text(encoding="utf-8"))
