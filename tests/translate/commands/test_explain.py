@@ -84,9 +84,9 @@ def test_the_same_picture_is_the_same_file() -> None:
         (["--schedule", "--out", "there.svg"], "there.svg: exists already; .*--force"),
         (
             ["--attention", SENTENCE, "--model", "exported"],
-            "exported: is a CTranslate2 model, which gives no attention",
+            "exported: is a CTranslate2 folder, which only .*; name the model it was made of",
         ),
-        (["--positions", "--model", "marian"], "marian: is a Marian model"),
+        (["--positions", "--model", "marian"], "marian: neither a model folder nor a run directory"),
     ],
 )
 def test_mistakes_give_a_one_sentence_error(
