@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, cast
 
+from transformer.config import CheckpointError
 from translate.commands.lines import (
     ArrivingLines,
     GrowingFile,
@@ -308,7 +309,7 @@ class Session:
                 other = dataclasses.replace(other, terms=None)
                 say("the glossary is for the other direction; here there is none")
             return self._translators.get(folder) or self._opened(other)
-        except UserError as error:
+        except (UserError, CheckpointError) as error:
             say(str(error))
             return translator
 

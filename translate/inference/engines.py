@@ -372,8 +372,8 @@ class CTranslate2Engine:
             threads: number of batches at a time; None is one for each core.
             compute_type: of the matrix products.
 
-        Raises UserError if `ctranslate2` is missing or broken, if the folder is damaged, or if CTranslate2 has no such
-        architecture.
+        Raises UserError if `ctranslate2` is missing or broken or has no such architecture, UserError or CheckpointError
+        if the folder is damaged.
         """
         engine = package()
         spec, tokenizer = _parts(folder)
