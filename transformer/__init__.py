@@ -7,8 +7,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from transformer.checkpoint_io import CheckpointError, load_model, save_model
-    from transformer.config import ConfigError, ModelConfig, model_config
+    from transformer.checkpoint_io import load_model, save_model
+    from transformer.config import CheckpointError, ConfigError, ModelConfig, model_config
     from transformer.model import Transformer
     from transformer.search.hypothesis import SearchConfig
     from transformer.search.model_step import translate_ids
@@ -17,8 +17,8 @@ __all__ = ["CheckpointError", "ConfigError", "ModelConfig", "SearchConfig", "Tra
 __all__ += ["load_model", "model_config", "save_model", "translate_ids"]
 
 _MODULES = {
-    "checkpoint_io": ("CheckpointError", "load_model", "save_model"),
-    "config": ("ConfigError", "ModelConfig", "model_config"),
+    "checkpoint_io": ("load_model", "save_model"),
+    "config": ("CheckpointError", "ConfigError", "ModelConfig", "model_config"),
     "model": ("Transformer",),
     "search.hypothesis": ("SearchConfig",),
     "search.model_step": ("translate_ids",),

@@ -17,15 +17,11 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 from torch import Tensor
 
-from transformer.config import FORMAT, ConfigError, ModelConfig
+from transformer.config import FORMAT, CheckpointError, load_config
 from transformer.model import Transformer
 
 Storage = Literal["fp32", "bf16", "int8"]
 _SCALE = ".scale"
-
-
-class CheckpointError(ValueError):
-    """A folder that cannot be used as a model; the message names the file and the reason."""
 
 
 def save_model(model: Transformer, folder: Path, dtype: Storage = "fp32") -> None:
@@ -58,23 +54,6 @@ def quantise(matrix: Tensor) -> tuple[Tensor, Tensor]:
     scale = matrix.abs().amax(dim=1) / 127
     scale = torch.where(scale > 0, scale, torch.ones_like(scale))  # a row of zeros
     return (matrix / scale[:, None]).round().clamp(-127, 127).to(torch.int8), scale
-
-
-def load_config(folder: Path) -> ModelConfig:
-    """Return the architecture of the model in `folder`."""
-    path = folder / "config.json"
-    try:
-        description = json.loads(path.read_text(encoding="utf-8"))
-        if description["format"] != FORMAT:
-            raise CheckpointError(f"{path}: format {description['format']} is unknown; this version reads {FORMAT}")
-        return ModelConfig.from_dict(description["model"])
-    except OSError as error:
-        raise CheckpointError(f"{path}: cannot read the model's config: {error.strerror}") from error
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
-        if isinstance(error, CheckpointError):
-            raise
-        reason = error if isinstance(error, ConfigError) else "it is damaged or belongs to another program"
-        raise CheckpointError(f"{path}: not a config of this toolkit: {reason}") from error
 
 
 def load_tensors(path: Path) -> dict[str, Tensor]:

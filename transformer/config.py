@@ -7,6 +7,7 @@ the model only; batches, learning rates and label smoothing are in `configs/`. I
 
 import difflib
 import functools
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from pathlib import Path
@@ -23,6 +24,10 @@ _SIZES = ("vocab_size", "d_model", "n_heads", "d_ff", "n_encoder_layers", "n_dec
 
 class ConfigError(ValueError):
     """An invalid configuration; the message names the key, its value and the rule."""
+
+
+class CheckpointError(ValueError):
+    """A folder that cannot be used as a model; the message names the file and the reason."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -128,6 +133,23 @@ class ModelConfig:
         if "vocab_size" not in values:
             raise ConfigError("model.vocab_size is missing")
         return cls(**values)
+
+
+def load_config(folder: Path) -> ModelConfig:
+    """Return the architecture of the model in `folder`."""
+    path = folder / "config.json"
+    try:
+        description = json.loads(path.read_text(encoding="utf-8"))
+        if description["format"] != FORMAT:
+            raise CheckpointError(f"{path}: format {description['format']} is unknown; this version reads {FORMAT}")
+        return ModelConfig.from_dict(description["model"])
+    except OSError as error:
+        raise CheckpointError(f"{path}: cannot read the model's config: {error.strerror}") from error
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        if isinstance(error, CheckpointError):
+            raise
+        reason = error if isinstance(error, ConfigError) else "it is damaged or belongs to another program"
+        raise CheckpointError(f"{path}: not a config of this toolkit: {reason}") from error
 
 
 def _fits(value: object, hint: Any) -> bool:

@@ -181,24 +181,14 @@ def memory_limit(process: Path = CONTROL_GROUPS[0], tree: Path = CONTROL_GROUPS[
     return min(found, key=lambda memory: memory[1], default=None)
 
 
-def product_rate(
-    dtype: "torch.dtype",
-    device: "torch.device",
-    repeats: int = 7,
-    clock: Callable[[], float] = time.perf_counter,
-) -> float:
-    """Measure the rate of matrix products, in FLOP/s.
-
-    Args:
-        repeats: number of products; the fastest counts, as other processes can only slow it down. On a CPU each takes
-            3 * 10^9 FLOPs.
-    """
+def product_rate(dtype: "torch.dtype", device: "torch.device", clock: Callable[[], float] = time.perf_counter) -> float:
+    """Measure the rate of matrix products, in FLOP/s: the fastest counts, as other processes can only slow it down."""
     import torch
 
     n, d_in, d_out = (2048, 512, 1536) if device.type == "cpu" else (16384, 4096, 4096)
     x, weight = (torch.ones(size, d_in, device=device, dtype=dtype) for size in (n, d_out))
     seconds = []
-    for _ in range(repeats + 2):
+    for _ in range(2 + 7):
         start = clock()
         torch.mm(x, weight.T)
         if device.type == "cuda":

@@ -13,16 +13,8 @@ from safetensors.torch import load_file, save_file
 from torch import Tensor
 
 from tests.toys import TINY, VARIANTS, random_ids, toy_model
-from transformer.checkpoint_io import (
-    CheckpointError,
-    Storage,
-    average,
-    load_config,
-    load_model,
-    load_tensors,
-    quantise,
-    save_model,
-)
+from transformer.checkpoint_io import Storage, average, load_model, load_tensors, quantise, save_model
+from transformer.config import CheckpointError, load_config
 
 CONFIG, WEIGHTS = "config.json", "model.safetensors"
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
+from transformer.config import load_config
 from translate.errors import UserError, say
 from translate.models import folder as model_folder
 from translate.models import registry
@@ -41,7 +42,7 @@ def run(options: Average) -> None:
     def properties(member: Path) -> dict[str, object]:
         spec = model_folder.TranslationSpec.load(member / "translation.json")
         tokenizer = Tokenizer.load(member / "tokenizer.model")
-        architecture = checkpoint_io.load_config(member)
+        architecture = load_config(member)
         languages = (spec.source, spec.target)
         return {"architecture": architecture, "tokenizer": tokenizer.serialized, "languages": languages}
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
+from translate.commands.lines import check_page
 from translate.errors import UserError, say
 from translate.models import registry
 from translate.models.folder import ModelFolder
@@ -15,9 +16,6 @@ from translate.options import FILES, Model, flag, option
 
 if TYPE_CHECKING:
     from translate.pictures.picture import Picture
-
-# Files by which a model in the format of another engine is recognised.
-_EXPORTED = {"model.bin": "CTranslate2", "source.spm": "Marian"}
 
 _PICTURES = ("attention", "steps", "temperature", "neighbours", "analogy", "positions", "schedule")
 _BELONGS = {name: "attention" for name in ("part", "layer", "head", "every_head")}
@@ -65,11 +63,15 @@ def run(options: Explain) -> None:
     """Print a picture, or write it to a file. Raises UserError for wrong input."""
     kind = _checked(options)
     from translate.pictures.charts import SchedulePicture
-    from translate.pictures.picture import check_place
+    from translate.pictures.picture import check_format
 
     if options.out is not None:
-        check_place(options.out, force=options.force)
-    picture: Picture = SchedulePicture() if kind == "schedule" else _drawn(kind, options, _opened(options.model))
+        check_format(options.out)
+        check_page(options.out, force=options.force)
+    if kind == "schedule":
+        picture: Picture = SchedulePicture()
+    else:
+        picture = _drawn(kind, options, ModelFolder.open(registry.find_model(options.model, say)))
     if options.out is None:
         print(picture.text())
     else:
@@ -104,18 +106,6 @@ def _checked(options: Explain) -> str:
     if options.every_head and (options.layer or options.head):
         raise UserError("--every-head draws all layers and heads; leave out --layer and --head")
     return chosen[0]
-
-
-def _opened(name: Path | None) -> ModelFolder:
-    """Open a model; UserError if it was exported for another engine, which keeps no attention weights."""
-    if name is not None:
-        for file, engine in _EXPORTED.items():
-            if (name / file).is_file():
-                raise UserError(
-                    f"{name}: is a {engine} model, which gives no attention weights or embeddings; name the model that "
-                    "it was exported from"
-                )
-    return ModelFolder.open(registry.find_model(name, say))
 
 
 def _drawn(kind: str, options: Explain, model_folder: ModelFolder) -> "Picture":

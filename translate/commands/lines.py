@@ -72,7 +72,7 @@ class Translating:
 
 
 def check_page(page: Path, *, force: bool) -> None:
-    """Raise UserError unless a page can be written to this file; an existing one needs `force`."""
+    """Raise UserError unless a page or a picture can be written to this file; an existing one needs `force`."""
     if page.is_dir():
         raise UserError(f"{page}: is a folder; name a file")
     if page.exists() and not force:

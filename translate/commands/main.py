@@ -14,7 +14,7 @@ from importlib import import_module
 from io import TextIOWrapper
 from typing import Any, NoReturn
 
-from transformer.config import ConfigError
+from transformer.config import CheckpointError, ConfigError
 from translate.errors import OptionError, Terminated, UserError, say
 from translate.machine import git, set_up_threads
 from translate.options import HELP, UnknownOptionError, help_text, names_of, parse, sections
@@ -114,7 +114,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return EXIT_INTERRUPTED
     except BrokenPipeError:
         return EXIT_PIPE_CLOSED
-    except _mistakes() as error:
+    except (UserError, ConfigError, CheckpointError, OSError) as error:
         if debug:
             raise
         say(_sentence(error))
@@ -202,14 +202,6 @@ def _without_debug(arguments: Sequence[str]) -> tuple[list[str], bool]:
     kept = [argument for argument in arguments[:end] if argument != "--debug"]
     debug = len(kept) < end or os.environ.get("TRANSLATE_DEBUG", "") not in ("", "0")
     return [*kept, *arguments[end:]], debug
-
-
-def _mistakes() -> tuple[type[Exception], ...]:
-    """The exceptions that are caused by user input."""
-    # The module of CheckpointError imports torch; if it is not loaded, the error cannot have been raised.
-    loaded = sys.modules.get("transformer.checkpoint_io")
-    foreign = () if loaded is None else (loaded.CheckpointError,)
-    return (UserError, ConfigError, OSError, *foreign)
 
 
 def _sentence(error: Exception) -> str:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, cast
 
+from transformer.config import CheckpointError
 from translate.commands.lines import (
     ArrivingLines,
     GrowingFile,
@@ -146,14 +147,11 @@ def for_translation(options: Text) -> TranslationOptions:
     )
 
 
-def _translate(
-    translator: "Translator", lines: Lines, out: Output, options: Text, *, shows_progress: bool = True
-) -> int:
+def _translate(translator: "Translator", lines: Lines, out: Output, options: Text) -> int:
     """Write the translation of every line, window by window; return the number of lines that were translated now."""
     notes = Notes()
     n_bytes, n_lines, n_new = 0, 0, 0
-    total = options.input.stat().st_size if options.input else None
-    with _progress(total if shows_progress else None) as advance:
+    with _progress(options.input.stat().st_size if options.input else None) as advance:
         found = windows(_pieces(lines, options), lines.at_hand, _first_window(options))
         for n_windows, window in enumerate(found, start=1):
             n_window = sum(piece.text.count("\n") for piece in window)
@@ -311,7 +309,7 @@ class Session:
                 other = dataclasses.replace(other, terms=None)
                 say("the glossary is for the other direction; here there is none")
             return self._translators.get(folder) or self._opened(other)
-        except UserError as error:
+        except (UserError, CheckpointError) as error:
             say(str(error))
             return translator
 

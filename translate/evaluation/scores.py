@@ -4,7 +4,6 @@ Texts are detokenised and cased; sacreBLEU tokenises them itself. The tests are 
 number of samples.
 """
 
-import json
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -95,9 +94,10 @@ def score(
     Raises UserError if there is nothing to score or the counts differ.
     """
     check_counts(hypotheses, references)
-    n_resamples = RESAMPLES if confidence else 1
+    if confidence:
+        return paired_scores([hypotheses], references, "bootstrap", target=target, ignore_case=ignore_case)[0]
     chosen = metrics(target, ignore_case=ignore_case)
-    return Scores(len(hypotheses), *(_corpus_score(metric, hypotheses, references, n_resamples) for metric in chosen))
+    return Scores(len(hypotheses), *(_corpus_score(metric, hypotheses, references) for metric in chosen))
 
 
 def metrics(target: str = "", *, ignore_case: bool = False) -> tuple["BLEU", "CHRF", "TER"]:
@@ -239,29 +239,9 @@ def check_hypotheses(
         )
 
 
-def _corpus_score(metric: "Metric", hypotheses: Sequence[str], references: Sequence[str], n_resamples: int) -> Score:
-    _return_floats(metric)
-    result = metric.corpus_score(hypotheses, [references], n_bootstrap=n_resamples)
-    signature = str(metric.get_signature())
-    if n_resamples == 1:
-        return Score(float(result.score), signature)
-    record = json.loads(result.format(width=4, signature=signature, is_json=True))
-    return Score(float(result.score), signature, record.get("confidence_mean", 0.0), record.get("confidence_var", 0.0))
-
-
-def _return_floats(metric: "Metric") -> None:
-    """Let a metric of sacreBLEU compute all scores as `float`.
-
-    Resamples without a match score 0.0, others a `numpy.float32`; the mean of both types is a TypeError.
-    """
-    compute = metric._compute_score_from_stats
-
-    def compute_float(stats: list[float]) -> object:
-        result = compute(stats)
-        result.score = float(result.score)
-        return result
-
-    vars(metric)["_compute_score_from_stats"] = compute_float
+def _corpus_score(metric: "Metric", hypotheses: Sequence[str], references: Sequence[str]) -> Score:
+    result = metric.corpus_score(hypotheses, [references])
+    return Score(float(result.score), str(metric.get_signature()))
 
 
 def _check_subwords(name: str, hypotheses: Sequence[str], references: Sequence[str]) -> None:

@@ -9,6 +9,8 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from pydantic import TypeAdapter
+
 from transformer.config import ModelConfig
 from translate.config.schema import DataConfig, ExperimentConfig
 from translate.corpus.prepare import plan as corpus_plan
@@ -75,11 +77,7 @@ class Job:
     @classmethod
     def load(cls, path: Path) -> "Job":
         """Read a file that `save` wrote."""
-        values = read_json(path)
-        tasks = tuple(
-            Task(**{**task, "row": tuple(task["row"]), "score_on": tuple(task["score_on"])}) for task in values["tasks"]
-        )
-        return cls(**{**values, "tasks": tasks})
+        return TypeAdapter(cls).validate_json(path.read_bytes())
 
 
 def open_folder(grid: Grid, folder: Path, *, create: bool) -> None:

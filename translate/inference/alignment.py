@@ -8,9 +8,7 @@ from translate.inference.engines import max_positions
 from translate.models.folder import ModelFolder
 
 
-def align(
-    model_folder: ModelFolder, source: str, pieces: Sequence[str], *, layer: int | None = None
-) -> list[tuple[int, int]]:
+def align(model_folder: ModelFolder, source: str, pieces: Sequence[str]) -> list[tuple[int, int]]:
     """Return pairs (source word, target word), counted from 0, in order.
 
     Words are separated by spaces. Two words are aligned if any of their pieces are.
@@ -18,13 +16,12 @@ def align(
     Args:
         source: the source sentence. UserError if it is longer than the model's limit.
         pieces: `tokens` of the translation.
-        layer: of the decoder; see `transformer.search.alignment.cross_attention`.
     """
     tokenizer, limit = model_folder.tokenizer, max_positions(model_folder)
     src, tgt = tokenizer.encode(source.strip()), tokenizer.ids(pieces)
     if limit is not None and max(len(src), len(tgt)) >= limit:
         raise UserError(f"{source.strip()[:30]!r}...: is longer than the model's limit; an alignment needs all of it")
-    (weights,) = cross_attention(model_folder.model, [src], [tgt], layer=layer)
+    (weights,) = cross_attention(model_folder.model, [src], [tgt])
     src_words, tgt_words = _words(tokenizer.pieces(src)), _words(pieces)
     pairs = {(src_words[s], tgt_words[t]) for s, t in alignment(weights)}
     return sorted((s, t) for s, t in pairs if s is not None and t is not None)

@@ -21,7 +21,7 @@ from threading import Lock
 from time import perf_counter
 from typing import Any, Literal, Protocol, TypeVar
 
-from transformer.config import FORMAT, ConfigError, ModelConfig
+from transformer.config import ModelConfig, load_config
 from transformer.search.hypothesis import Hypothesis, SearchConfig
 from translate import files
 from translate.corpus.tokenizer import Tokenizer
@@ -89,26 +89,6 @@ class Engine(Protocol):
             sources: token ids of each source, without eos.
             max_lengths: maximum number of tokens of each translation, eos included.
             config: the settings of the search; bos and eos are those of the model.
-        """
-
-
-class Scorer(Protocol):
-    """A model folder that scores given translations.
-
-    Attributes:
-        folder, tokenizer, spec, max_positions: as of an engine.
-    """
-
-    folder: Path
-    tokenizer: Tokenizer
-    spec: TranslationSpec
-    max_positions: int | None
-
-    def score(self, sources: Sources, targets: Sources) -> list[float]:
-        """Return the natural log-probability of each target given its source, eos included.
-
-        Args:
-            sources, targets: token ids of each pair, without eos.
         """
 
 
@@ -275,7 +255,11 @@ class TorchEngine:
         return translate_ids(self.model_folder.model, sources, config, max_lengths=max_lengths)
 
     def score(self, sources: Sources, targets: Sources) -> list[float]:
-        """Return the natural log-probability of each target; see `Scorer.score`."""
+        """Return the natural log-probability of each target given its source, eos included.
+
+        Args:
+            sources, targets: token ids of each pair, without eos.
+        """
         return list(map(sum, token_log_probs(self.model_folder, sources, targets)))
 
 
@@ -388,8 +372,8 @@ class CTranslate2Engine:
             threads: number of batches at a time; None is one for each core.
             compute_type: of the matrix products.
 
-        Raises UserError if `ctranslate2` is missing or broken, if the folder is damaged, or if CTranslate2 has no such
-        architecture.
+        Raises UserError if `ctranslate2` is missing or broken or has no such architecture, UserError or CheckpointError
+        if the folder is damaged.
         """
         engine = package()
         spec, tokenizer = _parts(folder)
@@ -398,7 +382,7 @@ class CTranslate2Engine:
         others = [str(_CONVERSION), engine.__version__, str(n_positions), "int8" if int8 else "float32"]
         key = _key(folder, others)
         n_workers = threads or n_cores()
-        config, translator = _config(folder), None
+        config, translator = load_config(folder), None
         if (entry := cache.find(key)) is not None:
             try:
                 translator = _load(entry, n_workers, compute_type)
@@ -460,7 +444,7 @@ class CTranslate2Engine:
         return [found[i] for i in range(len(sources))]
 
     def score(self, sources: Sources, targets: Sources) -> list[float]:
-        """Return the natural log-probability of each target; see `Scorer.score`. UserError if one is not finite."""
+        """Return the log-probabilities of `TorchEngine.score`; UserError if one is not finite."""
         pieces = [[self.tokenizer.pieces(ids) for ids in side] for side in (sources, targets)]
         found: dict[int, float] = {}
         for _, group in _equal(zip(*(map(len, side) for side in pieces), strict=True)):
@@ -573,18 +557,6 @@ def _load(
     return package().Translator(str(folder), device=kind, device_index=int(index or 0), files=contents, **settings)
 
 
-def _config(folder: Path) -> ModelConfig:
-    """Return the architecture of a model folder; UserError if its config.json is damaged."""
-    try:
-        description = files.read_json(folder / "config.json")
-        if description["format"] != FORMAT:
-            raise ConfigError(f"format {description['format']} is unknown; this version reads {FORMAT}")
-        return ModelConfig.from_dict(description["model"])
-    except (OSError, KeyError, TypeError, AttributeError, ValueError) as error:
-        reason = error if isinstance(error, ConfigError) else "it is damaged or belongs to another program"
-        raise UserError(f"{folder / 'config.json'}: not a config of this toolkit: {reason}") from error
-
-
 def _key(folder: Path, others: Sequence[str]) -> str:
     """Return the digest of everything that the converted files depend on."""
     try:
@@ -610,7 +582,10 @@ def _converted(
         raise UserError(f"{path}: the file is damaged or truncated ({error})") from error
 
 
-def open_engine(folder: Path, options: TranslationOptions = DEFAULT_OPTIONS) -> CTranslate2Engine | TorchEngine:
+Scorer = CTranslate2Engine | TorchEngine  # both also score given translations
+
+
+def open_engine(folder: Path, options: TranslationOptions = DEFAULT_OPTIONS) -> Scorer:
     """Load a model folder, or a CTranslate2 folder of `translate export`.
 
     CTranslate2 on CPUs; PyTorch on GPUs, for bf16, and for models that CTranslate2 cannot load.
@@ -643,7 +618,7 @@ def open_engine(folder: Path, options: TranslationOptions = DEFAULT_OPTIONS) -> 
     return TorchEngine(model, "bf16" if is_half else "fp32")
 
 
-def open_scorer(folder: Path, options: TranslationOptions) -> CTranslate2Engine | TorchEngine:
+def open_scorer(folder: Path, options: TranslationOptions) -> Scorer:
     """Load a model that scores given translations, as `open_engine`.
 
     Scores are never in bf16, whose rounding would change which sentences are flagged.

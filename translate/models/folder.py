@@ -18,6 +18,7 @@ from dataclasses import replace as with_changes
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
+from transformer.config import load_config
 from translate.corpus.tokenizer import Tokenizer
 from translate.errors import Say, UserError
 from translate.files import new_folder, read_json, write_json
@@ -104,7 +105,7 @@ class ModelFolder:
         Raises UserError if a file is missing or the files do not belong together, CheckpointError if the network's
         files are damaged or in another format.
         """
-        from transformer.checkpoint_io import load_config, load_model
+        from transformer.checkpoint_io import load_model
 
         spec = TranslationSpec.load(folder / "translation.json")
         tokenizer = Tokenizer.load(folder / "tokenizer.model")

@@ -5,7 +5,7 @@ Pages are self-contained: no script, font or style is loaded from elsewhere.
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Protocol
 
 from translate.errors import UserError
 from translate.files import write_bytes
@@ -21,7 +21,7 @@ SUFFIXES = (".svg", ".png", ".html")
 
 
 class Picture(Protocol):
-    """A drawing in several forms."""
+    """A drawing in several forms. One with a method `page` has an HTML page of its own."""
 
     @property
     def title(self) -> str:
@@ -34,22 +34,10 @@ class Picture(Protocol):
         """Return the drawing as a matplotlib figure."""
 
 
-@runtime_checkable
-class Interactive(Picture, Protocol):
-    """A picture that has a page of its own in HTML."""
-
-    def page(self) -> str:
-        """Return a self-contained HTML page."""
-
-
-def check_place(place: Path, *, force: bool) -> None:
-    """Raise UserError unless a picture can be written to `place`; an existing file needs `force`."""
+def check_format(place: Path) -> None:
+    """Raise UserError unless the name of a picture's file has an ending that is known."""
     if place.suffix.lower() not in SUFFIXES:
         raise UserError(f"{place}: pictures are {', '.join(SUFFIXES)} files; choose a name with one of these endings")
-    if place.exists() and not force:
-        raise UserError(f"{place}: exists already; name another file, or add --force to overwrite it")
-    if not place.parent.is_dir():
-        raise UserError(f"{place}: its folder does not exist; make {place.parent} first")
 
 
 def save(picture: Picture, place: Path) -> None:
@@ -57,7 +45,7 @@ def save(picture: Picture, place: Path) -> None:
     suffix = place.suffix.lower()
     if suffix != ".html":
         content = rendered(picture.figure(), suffix.removeprefix("."))
-    elif isinstance(picture, Interactive):
+    elif hasattr(picture, "page"):
         content = picture.page().encode()
     else:
         svg = rendered(picture.figure(), "svg").decode()

@@ -19,10 +19,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from transformer.config import ModelConfig
+from transformer.config import load_config
 from translate.corpus.tokenizer import Tokenizer
 from translate.errors import UserError
-from translate.files import read_json
 from translate.inference.engines import LIMIT, Engine, Sources, TorchEngine
 from translate.machine import release_memory
 from translate.models.folder import CTRANSLATE2_FILE
@@ -154,7 +153,7 @@ def _contents(engine: Engine) -> dict[str, bytes]:
         return {name: (folder / name).read_bytes() for name in names}
     from translate.models import ctranslate2_files
 
-    config = ModelConfig.from_dict(read_json(folder / "config.json")["model"])
+    config = load_config(folder)
     weights = ctranslate2_files.read_weights(folder / "model.safetensors")
     n_positions = LIMIT + engine.spec.decoding.max_extra
     return ctranslate2_files.files(config, weights, engine.tokenizer, n_positions, int8=True)

@@ -7,7 +7,7 @@ as many as a batch may have, and compute them together. A batch has one engine a
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
@@ -64,9 +64,6 @@ class FairQueue(Generic[R, T]):
     def n_requests(self) -> int:
         """Number of requests with items."""
         return sum(map(len, self._clients.values()))
-
-    def __iter__(self) -> Iterator[T]:
-        return (item for requests in self._clients.values() for items in requests.values() for item in items)
 
     def push(self, client: str, request: R, items: Iterable[T]) -> None:
         """Append items to a request of a client."""

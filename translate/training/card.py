@@ -14,7 +14,7 @@ from pathlib import Path
 
 import jinja2
 
-from transformer.checkpoint_io import load_config
+from transformer.config import load_config
 from translate.config.load import parse
 from translate.errors import UserError
 from translate.files import sha256, write_text

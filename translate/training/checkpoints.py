@@ -25,7 +25,8 @@ from safetensors import SafetensorError
 from safetensors.torch import save_file
 from torch import Tensor
 
-from transformer.checkpoint_io import CheckpointError, average, load_tensors, load_weights
+from transformer.checkpoint_io import average, load_tensors, load_weights
+from transformer.config import CheckpointError
 from transformer.model import Transformer
 from translate.config.schema import TrainingConfig
 from translate.corpus.batches import Position

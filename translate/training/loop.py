@@ -4,12 +4,12 @@
 """
 
 import math
-import queue
 import signal
-import threading
 import time
+from collections import deque
 from collections.abc import Callable, Generator, Iterator
-from contextlib import AbstractContextManager, closing, contextmanager, nullcontext, suppress
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager, closing, contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -496,35 +496,17 @@ def prefetched(items: Iterator[T], n: int) -> Generator[T]:
 
     What `items` raises is raised at its place. Closing the generator ends the thread.
     """
-    made: queue.Queue[tuple[T | None, BaseException | None]] = queue.Queue(n)
-    closed = threading.Event()
-
-    def put(item: T | None, error: BaseException | None) -> None:
-        while not closed.is_set():
-            with suppress(queue.Full):
-                made.put((item, error), timeout=0.1)
-                return
-
-    def make() -> None:
-        try:
-            while not closed.is_set():
-                put(next(items), None)
-        except BaseException as error:  # noqa: BLE001 -- raised again in the other thread
-            put(None, error)
-
-    thread = threading.Thread(target=make, name="batches", daemon=True)
-    thread.start()
+    pool, end = ThreadPoolExecutor(1, thread_name_prefix="batches"), object()
+    ahead = deque(pool.submit(next, items, end) for _ in range(n))
     try:
         while True:
-            item, error = made.get()
-            if isinstance(error, StopIteration):
+            ahead.append(pool.submit(next, items, end))
+            item = ahead.popleft().result()
+            if item is end:
                 return
-            if error is not None:
-                raise error
             yield cast(T, item)
     finally:
-        closed.set()
-        thread.join()
+        pool.shutdown(cancel_futures=True)
 
 
 def terminable() -> AbstractContextManager[None]:

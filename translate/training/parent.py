@@ -6,8 +6,8 @@ import shutil
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
-from transformer.checkpoint_io import load_config, load_tensors, load_weights
-from transformer.config import ModelConfig
+from transformer.checkpoint_io import load_tensors, load_weights
+from transformer.config import ModelConfig, load_config
 from transformer.model import Transformer
 from translate.config.schema import ExperimentConfig
 from translate.corpus.tokenizer import Tokenizer

@@ -84,18 +84,19 @@ def test_the_same_picture_is_the_same_file() -> None:
         (["--schedule", "--out", "there.svg"], "there.svg: exists already; .*--force"),
         (
             ["--attention", SENTENCE, "--model", "exported"],
-            "exported: is a CTranslate2 model, which gives no attention",
+            "exported: is a CTranslate2 folder, which only .*; name the model it was made of",
         ),
-        (["--positions", "--model", "marian"], "marian: is a Marian model"),
+        (["--positions", "--model", "marian"], "marian: not a complete model folder: .*; .* import it"),
     ],
 )
 def test_mistakes_give_a_one_sentence_error(
     arguments: list[str], said: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     Path("there.svg").write_text("mine", encoding="utf-8")
-    for folder, file in (("exported", "model.bin"), ("marian", "source.spm")):
+    for folder, names in (("exported", ["model.bin"]), ("marian", ["source.spm", "config.json", "model.safetensors"])):
         Path(folder).mkdir()
-        Path(folder, file).touch()
+        for name in names:
+            Path(folder, name).touch()
     assert main(["explain", *arguments]) == 2
     out, err = capsys.readouterr()
     assert out == ""

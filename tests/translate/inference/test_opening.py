@@ -14,7 +14,7 @@ import pytest
 import translate
 from tests.conftest import CORPORA
 from tests.translate.conftest import SENTENCES
-from transformer.checkpoint_io import CheckpointError
+from transformer.config import CheckpointError
 from transformer.search.hypothesis import SearchConfig
 from transformer.search.scoring import score_ids
 from translate.commands import compress

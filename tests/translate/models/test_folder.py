@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from safetensors.torch import load_file
 
-from transformer.checkpoint_io import CheckpointError
+from transformer.config import CheckpointError
 from translate.commands.main import main
 from translate.config.schema import TokenizerConfig
 from translate.corpus.tokenizer import Tokenizer, train

@@ -55,7 +55,7 @@ def test_prefetched_items_keep_their_order_and_are_bounded():
         time.sleep(0.001)
         assert len(made) <= i + AHEAD + 2  # those in the queue, and one that waits for room
     stream.close()
-    assert not any(thread.name == "batches" and thread.is_alive() for thread in threading.enumerate())
+    assert not any(thread.name.startswith("batches") and thread.is_alive() for thread in threading.enumerate())
     n = len(made)
     time.sleep(0.05)
     assert len(made) == n, "the thread has ended"

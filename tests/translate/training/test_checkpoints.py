@@ -9,7 +9,7 @@ import pytest
 import torch
 from safetensors import SafetensorError
 
-from transformer.checkpoint_io import CheckpointError
+from transformer.config import CheckpointError
 from translate.errors import UserError
 from translate.models.folder import write_model
 from translate.training import checkpoints

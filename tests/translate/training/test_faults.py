@@ -16,7 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from safetensors.torch import load_file
 
-from transformer.checkpoint_io import CheckpointError
+from transformer.config import CheckpointError
 from translate.commands.main import main
 from translate.errors import UserError
 from translate.models import folder as model_folder

@@ -11,7 +11,7 @@ import torch
 from safetensors.torch import load_file, save_file
 
 from tests.translate.training.test_loop import metrics
-from transformer.checkpoint_io import load_config
+from transformer.config import load_config
 from transformer.model import Transformer
 from translate.commands import prepare, train
 from translate.commands.prepare import Prepare
