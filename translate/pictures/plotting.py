@@ -22,7 +22,7 @@ PALETTE = {
 }
 INK, QUIET, LINE = (PALETTE[name][0] for name in ("ink", "quiet", "line"))
 COLOURS = tuple(PALETTE[name][0] for name in ("accent", "second", "third", "fourth"))
-# Those that a drawing may have, each with the one of a dark page.
+# The colours of a drawing on a light page, each with its counterpart on a dark one.
 _DARK = dict(PALETTE[name] for name in ("ink", "quiet", "line", "accent", "second", "third", "fourth"))
 _HEAT, _COLD = "#4a86e0", "#c96a24"  # light enough for a dark page and dark enough for a light one
 _DPI = 150

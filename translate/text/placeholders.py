@@ -188,7 +188,7 @@ def restore(translation: str, originals: tuple[str, ...]) -> str | None:
     return SYMBOL.sub(lambda match: originals[int(match[1]) - 1], translation)
 
 
-# Glossaries.
+# Glossaries: terms with a given translation, held by symbols or searched for in the output
 
 _TOKEN = re.compile(r"\w+|[^\w\s]")
 _WORD = re.compile(r"\w")
