@@ -144,13 +144,19 @@ def test_ten_thousand_lines_have_the_same_bytes(
 
 
 @pytest.mark.slow
-def test_ten_thousand_lines_of_decode_and_server(tmp_path: Path) -> None:
-    from tests.translate.serving.live import live
-
+def test_ten_thousand_lines_of_decode(tmp_path: Path) -> None:
     model()
     lines = corpus_lines(N_SLOW)
     bare = ("--format", "lines", "--no-checks", "--engine", "torch", "--precision", "fp32")
     assert by_command(lines, tmp_path, *bare) == by_command(lines, tmp_path, "decode")
+
+
+@pytest.mark.slow
+def test_ten_thousand_lines_of_the_server(tmp_path: Path) -> None:
+    from tests.translate.serving.live import live
+
+    model()
+    lines = corpus_lines(N_SLOW)
     expected = by_command(lines, tmp_path)
     with live(Serve(model=[model()], threads=2), tmp_path / "serve") as server:
         for start in range(0, len(lines), 100):
