@@ -309,7 +309,7 @@ def restore(translation: Translation, sentence: Sentence) -> Translation | None:
         )
         return whole.flagged("symbol") if placeholders.SYMBOL.search(translation.text) else whole
     protected = Protected(sentence.text, sentence.originals)
-    text = placeholders.restore(translation.text, sentence.originals)
+    text = placeholders.restore(placeholders.closed_up(translation.text, protected), sentence.originals)
     if text is None or placeholders.is_emptied(translation.text, protected):
         return None
     return replace(translation, text=sentence.before + text + sentence.after)

@@ -180,6 +180,23 @@ def is_emptied(translation: str, protected: Protected) -> bool:
     )
 
 
+def closed_up(translation: str, protected: Protected) -> str:
+    """Return a translation with symbols without white space inside pairs of marks where the sentence has none.
+
+    A model's pieces begin with a space, so it may write one after an opening mark; Markdown then shows the marks.
+    """
+    marks = protected.originals
+    for i in range(len(marks) - 1):
+        j = next((j for j in range(i + 1, len(marks)) if _is_pair(marks[i : j + 1])), None)
+        if j is None:
+            continue
+        if re.search(rf"{symbol(i)}\S", protected.text):
+            translation = re.sub(rf"{symbol(i)}\s+", symbol(i), translation)
+        if re.search(rf"\S{symbol(j)}", protected.text):
+            translation = re.sub(rf"\s+{symbol(j)}", symbol(j), translation)
+    return translation
+
+
 def restore(translation: str, originals: tuple[str, ...]) -> str | None:
     """Return the translation with the originals in place of the symbols; None unless each occurs exactly once."""
     found = [int(number) - 1 for number in SYMBOL.findall(translation)]

@@ -19,6 +19,7 @@ from translate.text.placeholders import (
     _KINDS,
     PLACEHOLDER,
     Glossary,
+    closed_up,
     hold,
     is_emptied,
     missing_terms,
@@ -287,6 +288,20 @@ def test_marks_around_a_sentence_are_not_part_of_it(sentence, before, inner, aft
 )
 def test_marks_that_lost_their_words_are_noticed(source: str, translation: str, expected: bool) -> None:
     assert is_emptied(translation, protect(source)) is expected
+
+
+@pytest.mark.parametrize(
+    ("source", "translation", "expected"),
+    [
+        ("Das ist *sehr gut*.", "That is ⟦1⟧ very good ⟦2⟧.", "That is ⟦1⟧very good⟦2⟧."),
+        ("*Das* ist **gut**.", "⟦3⟧ Good ⟦4⟧ is ⟦1⟧ that ⟦2⟧.", "⟦3⟧Good⟦4⟧ is ⟦1⟧that⟦2⟧."),
+        ("Siehe <b>hier</b> nach.", "See ⟦1⟧ here ⟦2⟧.", "See ⟦1⟧here⟦2⟧."),
+        ("Siehe <b> hier</b> nach.", "See ⟦1⟧ here ⟦2⟧.", "See ⟦1⟧ here⟦2⟧."),
+        ("Von %s bis {tag}!", "From ⟦1⟧ to ⟦2⟧ !", "From ⟦1⟧ to ⟦2⟧ !"),
+    ],
+)
+def test_marks_around_words_touch_them_as_in_the_source(source: str, translation: str, expected: str) -> None:
+    assert closed_up(translation, protect(source, MARKDOWN)) == expected
 
 
 @pytest.mark.parametrize("sentence", ["**Das** Haus und **der** Hof", "[a](b) und [c](d)", "*x* y", "x **y**", "~~"])
