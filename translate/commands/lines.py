@@ -89,6 +89,8 @@ def check_paths(options: Translating, *, resume: bool = False) -> None:
     source, output = options.input, options.output
     if options.sentences and source:
         raise UserError("sentences and --input exclude each other; leave one out")
+    for sentence in filter(os.path.isfile, options.sentences or ()):
+        say(f"warning: {sentence}: is translated as text; to translate the file of this name, write --input {sentence}")
     if resume and (source is None or output is None):
         raise UserError("--resume works from a file to a file; name both with --input and --output")
     if output is None:

@@ -141,6 +141,17 @@ def test_a_file_may_be_called_a_hyphen(
     assert Path("out").read_text(encoding="utf-8") == plain
 
 
+@pytest.mark.parametrize("command", ["text", "decode"])
+def test_the_name_of_a_file_is_text_and_a_warning_names_the_option(
+    command: str, model: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    Path("x.de").write_text("Nein.\n", encoding="utf-8")
+    assert main([command, "--model", model, "Ja.", "x.de"]) == 0
+    assert capsys.readouterr().err.count("warning: x.de: is translated as text") == 1
+    assert main([command, "--model", model, "Ja.", "y.de", "ä" * 9999]) == 0
+    assert "is translated as text" not in capsys.readouterr().err
+
+
 @pytest.mark.parametrize("data", ["Ja.\nNein.".encode("utf-16"), b"\x7fELF\x02\x01\xff\xfe", b"Ja.\nB\xe4r\n"])
 def test_undecodable_text_gives_a_one_sentence_error(
     data: bytes, model: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
