@@ -63,7 +63,7 @@ def record_of(run: Path) -> Record:
         "name": run.name,
         "languages": f"{config['data']['source']}-{config['data']['target']}",
         **own,
-        **{key: manifest["starts"][0][key] for key in ("uncommitted_changes", "versions")},
+        "versions": manifest["starts"][0]["versions"],
         **{key: manifest[key] for key in ("dtype", "parameters")},
         "date": manifest["starts"][0]["time"][:10],
         "pairs": manifest["data"]["counts"]["kept"],
@@ -86,12 +86,16 @@ def _scores(run: Path) -> Path:
 
 
 def history(run: Path, last_step: int | None = None) -> Record:
-    """Return command, commit, seed, machine and cost of a run up to an update; None is the last one."""
+    """Return command, commit, seed, machine and cost of a run up to an update; None is the last one.
+
+    The command is without the options that name places, as they do not change the model.
+    """
     manifest, state = read_json(run / "manifest.json"), state_of(run, last_step)
     first = manifest["starts"][0]
     return {
-        "command": " ".join(["translate", *first["command"][1:]]),
+        "command": re.sub(r" --(run|prepared)[ =]\S+", "", " ".join(["translate", *first["command"][1:]])),
         "commit": first["commit"],
+        "uncommitted_changes": any(start["uncommitted_changes"] for start in manifest["starts"]),
         "seed": manifest["seed"],
         "machine": first["machine"],
         "starts": len(manifest["starts"]),

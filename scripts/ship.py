@@ -327,7 +327,9 @@ def training(run: Path) -> Iterator[str]:
     for part in lineage(run):
         cost = history(*part)
         yield (
-            f"`{cost['command']}`, commit {str(cost['commit'])[:9]}, seed {cost['seed']}: {cost['steps']:,} updates, "
+            f"`{cost['command']}`, commit {str(cost['commit'])[:9]}, "
+            + ("with uncommitted changes, " if cost["uncommitted_changes"] else "")
+            + f"seed {cost['seed']}: {cost['steps']:,} updates, "
             f"{epochs(cost['epochs'])}, {cost['tokens']:,} tokens of both sides; {cost['seconds'] / 3600:.1f} hours on "
             f"{machine_name(cost['machine'])}, in {cost['starts']} start{'s' * (cost['starts'] > 1)}"
         )

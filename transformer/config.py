@@ -136,7 +136,7 @@ class ModelConfig:
 
 
 def load_config(folder: Path) -> ModelConfig:
-    """Return the architecture of the model in `folder`."""
+    """Return the architecture of the model in `folder`; CheckpointError if its config.json cannot be used."""
     path = folder / "config.json"
     try:
         description = json.loads(path.read_text(encoding="utf-8"))

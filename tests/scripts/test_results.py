@@ -64,7 +64,7 @@ def test_a_run_with_a_parent_shows_its_own_and_the_total_compute() -> None:
 def write_run(folder: Path, parent: Path | None, **changes: Any) -> None:
     (folder / "model").mkdir(parents=True)
     start = {
-        "command": ["/bin/translate", "train", "x.toml"], "commit": "abc", "uncommitted_changes": False,
+        "command": ["/bin/translate", "train", "x.toml", "--run", "/tmp/x", "--resume"], "commit": "abc", "uncommitted_changes": False,
         "time": "2026-11-22T06:00:00", "versions": {}, "machine": CPU,
     }  # fmt: skip
     manifest = {
@@ -90,6 +90,7 @@ def test_a_record_has_the_data_size_and_the_cost_of_each_parent(tmp_path: Path) 
     assert (record["languages"], record["pairs"], record["steps"], record["seconds"]) == ("de-en", 29, 3, 400.0)
     assert [(parent["steps"], parent["seconds"]) for parent in record["parents"]] == [(2, 200.0), (3, 400.0)]
     assert "sample" not in record["scores"]["news"]
+    assert record["command"] == "translate train x.toml --resume"
 
 
 def test_parents_before_a_shipped_model_are_those_on_its_card(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

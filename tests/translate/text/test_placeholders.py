@@ -304,6 +304,17 @@ def test_marks_around_words_touch_them_as_in_the_source(source: str, translation
     assert closed_up(translation, protect(source, MARKDOWN)) == expected
 
 
+@given(HARD, st.randoms(use_true_random=False))
+def test_closing_up_removes_white_space_alone(sentence: str, rng: random.Random) -> None:
+    protected = protect(sentence, MARKDOWN)
+    symbols = [symbol(i) for i in range(len(protected.originals))]
+    rng.shuffle(symbols)
+    translation = " a  b ".join(["", *symbols, ""])
+    closed = closed_up(translation, protected)
+    assert "".join(closed.split()) == "".join(translation.split())
+    assert closed_up(closed, protected) == closed
+
+
 @pytest.mark.parametrize("sentence", ["**Das** Haus und **der** Hof", "[a](b) und [c](d)", "*x* y", "x **y**", "~~"])
 def test_unpaired_marks_stay_at_their_positions(sentence):
     assert unframed(protect(sentence, MARKDOWN))[1] == protect(sentence, MARKDOWN)
