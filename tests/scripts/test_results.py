@@ -64,8 +64,8 @@ def test_a_run_with_a_parent_shows_its_own_and_the_total_compute() -> None:
 def write_run(folder: Path, parent: Path | None, **changes: Any) -> None:
     (folder / "model").mkdir(parents=True)
     start = {
-        "command": ["/bin/translate", "train", "x.toml", "--run", "/tmp/x", "--resume"], "commit": "abc", "uncommitted_changes": False,
-        "time": "2026-11-22T06:00:00", "versions": {}, "machine": CPU,
+        "command": ["/bin/translate", "train", "x.toml", "--run", "/tmp/x", "--resume"],
+        "commit": "abc", "uncommitted_changes": False, "time": "2026-11-22T06:00:00", "versions": {}, "machine": CPU,
     }  # fmt: skip
     manifest = {
         "starts": [start], "seed": 1, "parameters": 5, "dtype": "float32",

@@ -84,7 +84,8 @@ def check_page(page: Path, *, force: bool) -> None:
 def check_paths(options: Translating, *, resume: bool = False) -> None:
     """Raise UserError if the files contradict each other or the sentences, or would overwrite something.
 
-    Warns of a sentence that is the name of a file. With `resume`, the output is written in place, from where an earlier process stopped.
+    Warns of a sentence that is the name of a file. With `resume`, the output is written in place, from where an earlier
+    process stopped.
     """
     source, output = options.input, options.output
     if options.sentences and source:
