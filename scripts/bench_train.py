@@ -45,7 +45,7 @@ from translate.corpus.prepare import EncodedPairs, Prepared
 from translate.exchange.marian import marian_config
 from translate.machine import choose_device, choose_dtype, keep_kernels, product_rate, tune_malloc
 from translate.training.optimizer import new_optimizer
-from translate.training.update import Updater, precision, sentence_lengths, update_flops
+from translate.training.update import Updater, precision, update_flops
 
 LR = 1e-4
 
@@ -139,7 +139,7 @@ def work(args: argparse.Namespace) -> int:
     fact = {
         "tokens": n_tokens,
         "padding": round(1 - n_tokens / n_padded, 4),
-        "flops": update_flops(config, [sentence_lengths(batch, config.pad) for batch in batches]),
+        "flops": update_flops(config, batches),
         "parameters": sum(parameter.numel() for parameter in model.parameters()),
         "peak_mb": round(torch.cuda.max_memory_allocated() / 1e6) if device.type == "cuda" else peak_mb(),
     }

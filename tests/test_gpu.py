@@ -13,7 +13,7 @@ from translate.config.schema import TrainingConfig
 from translate.corpus.batches import collate
 from translate.corpus.prepare import EncodedPairs
 from translate.training.optimizer import new_optimizer
-from translate.training.update import Updater, batch_loss
+from translate.training.update import Updater, batch_loss, read
 
 pytestmark = [
     pytest.mark.gpu,
@@ -72,7 +72,7 @@ def test_the_chunked_loss_equals_its_definition():
 def test_bfloat16_training_learns(model, batch):
     model, batch = model.to(CUDA).train(), batch.to(CUDA)
     updater = Updater(model, new_optimizer(model, TrainingConfig()), smoothing=0.1, dtype=torch.bfloat16)
-    losses = [updater.step([batch], lr=0.003).loss for _ in range(60)]
+    losses = [stats.loss for stats in read([updater.step([batch], lr=0.003) for _ in range(60)])]
     assert losses[-1] < 0.5 * losses[0]
 
 

@@ -7,7 +7,7 @@ integers, and a resumed run continues with exactly the sentences that it has not
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -33,19 +33,30 @@ class Position(NamedTuple):
 class Batch:
     """Padded token ids: src (B, S) ends with eos, tgt_in (B, T) begins with bos, tgt_out (B, T) ends with eos.
 
-    S and T are rounded up by `width`.
+    S and T are rounded up by `width`. The lengths of the sentences, eos included, stay with the host, which would have
+    to wait for a GPU to read them.
     """
 
     src: Tensor
     tgt_in: Tensor
     tgt_out: Tensor
-    n_src_tokens: int
-    n_tgt_tokens: int
+    src_lengths: Index
+    tgt_lengths: Index
+
+    @property
+    def n_src_tokens(self) -> int:
+        """Source tokens without padding."""
+        return int(self.src_lengths.sum())
+
+    @property
+    def n_tgt_tokens(self) -> int:
+        """Target tokens without padding."""
+        return int(self.tgt_lengths.sum())
 
     def to(self, device: torch.device) -> "Batch":
         """Return the batch on another device."""
         src, tgt_in, tgt_out = (t.to(device, non_blocking=True) for t in (self.src, self.tgt_in, self.tgt_out))
-        return Batch(src, tgt_in, tgt_out, self.n_src_tokens, self.n_tgt_tokens)
+        return replace(self, src=src, tgt_in=tgt_in, tgt_out=tgt_out)
 
 
 def longest_source(pairs: EncodedPairs, max_tokens: int) -> int:
@@ -227,20 +238,18 @@ def collate(pairs: EncodedPairs, index: Index, *, pad: int, bos: int, eos: int) 
     tgt_in[:, 0] = bos
     # Shifted right by one (3.1); eos becomes padding.
     tgt_in[:, 1:] = tgt_out[:, :-1].masked_fill(tgt_out[:, :-1] == eos, pad)
-    n_src, n_tgt = (sum(len(ids) + 1 for ids in side) for side in (src, tgt))
-    return Batch(src_BS, tgt_in, tgt_out, n_src, n_tgt)
+    src_lengths, tgt_lengths = (np.array([len(ids) + 1 for ids in side]) for side in (src, tgt))
+    return Batch(src_BS, tgt_in, tgt_out, src_lengths, tgt_lengths)
 
 
-def halves(batch: Batch, pad: int) -> tuple[Batch, Batch]:
+def halves(batch: Batch) -> tuple[Batch, Batch]:
     """Return both halves of a batch of two or more sentences, each cut to its own `width`."""
     n = batch.src.size(0) // 2
 
     def part(rows: slice) -> Batch:
-        src, tgt = ((side[rows] != pad).sum(dim=1) for side in (batch.src, batch.tgt_out))
+        src, tgt = batch.src_lengths[rows], batch.tgt_lengths[rows]
         s, t = width(int(src.max())), width(int(tgt.max()))
-        return Batch(
-            batch.src[rows, :s], batch.tgt_in[rows, :t], batch.tgt_out[rows, :t], int(src.sum()), int(tgt.sum())
-        )
+        return Batch(batch.src[rows, :s], batch.tgt_in[rows, :t], batch.tgt_out[rows, :t], src, tgt)
 
     return part(slice(None, n)), part(slice(n, None))
 

@@ -78,6 +78,12 @@ class Ranks:
         self._together(lambda: dist.all_reduce(totals))
         return totals.tolist()
 
+    def sum_tensor(self, tensor: Tensor) -> Tensor:
+        """Return the sum of a tensor over all ranks, on its device; it may be changed."""
+        if self.size > 1:
+            self._together(lambda: dist.all_reduce(tensor))
+        return tensor
+
     def any(self, *flags: bool) -> list[bool]:
         """Return for each flag whether it is set on any rank."""
         return [n > 0 for n in self.sum(*flags)]

@@ -49,14 +49,14 @@ from translate.training.reporting import (
 )
 from translate.training.run import Run
 from translate.training.update import (
-    Lengths,
     OomSplitter,
     ScoreBleu,
     Scores,
     StepStats,
+    Update,
     Updater,
     Validator,
-    sentence_lengths,
+    read,
     update_flops,
 )
 
@@ -105,7 +105,7 @@ class Trainer:
         self.optimizer = new_optimizer(model, config, self.dtype)
         self.replica = replica_of(model, self.optimizer, config, self.ranks)
         # Sharded ranks exchange parameters in every layer of every batch, so no rank can split a batch on its own.
-        self.splitter = None if self.replica.is_sharded else OomSplitter(model.config.pad, self.say)
+        self.splitter = None if self.replica.is_sharded else OomSplitter(self.say)
         self.updater = Updater(
             self.replica.model,
             self.replica.optimizer,
@@ -132,8 +132,8 @@ class Trainer:
         self.reporter = Reporter(self.run, self.say, is_first=self.ranks.is_first)
         self._clock = 0.0  # seconds; set when training begins
         self._n_skipped = 0  # updates in a row
+        self._unread: list[Update] = []
         self._interval = Interval()
-        self._uncounted: list[Lengths] = []  # of the batches whose operations are not in a sum yet
         self._new_flops = 0  # of this rank since the last save
         check_positions(model.config, width(config.max_tokens))
 
@@ -159,11 +159,11 @@ class Trainer:
         with closing(updates), stopping as signals, progress as bar:
             while not self.schedule.has_ended(self.state):
                 micro_batches, self.state.position = next(updates)
-                stats = self._update(micro_batches)
+                self._update(micro_batches)
                 self._tick()
                 bar.update()
                 if self.state.step % self.config.log_every == 0 or self.state.step == self.schedule.last_step:
-                    self._report(stats)
+                    self._report()
                 self._validate_and_save()
                 self._tick()
                 if self._n_skipped >= MAX_SKIPPED:
@@ -203,36 +203,44 @@ class Trainer:
         now = time.monotonic()
         self.state.seconds, self._clock = self.state.seconds + now - self._clock, now
 
-    def _update(self, micro_batches: list[Batch]) -> StepStats:
+    def _update(self, micro_batches: list[Batch]) -> None:
         self.replica.model.train()
         start = time.monotonic()
-        stats = self.updater.step(micro_batches, self.schedule.lr(self.state.step + 1))
+        update = self.updater.step(micro_batches, self.schedule.lr(self.state.step + 1))
         self._interval.seconds += time.monotonic() - start
-        self._interval.tokens += stats.n_tokens
-        self._uncounted += [sentence_lengths(batch, self.model.config.pad) for batch in micro_batches]
+        self._interval.tokens += update.n_tokens
+        flops = update_flops(self.model.config, micro_batches) * (2 if self.config.r_drop else 1)
+        self._interval.flops += flops
+        self._new_flops += flops
+        self._unread.append(update)
         self.state.step += 1
         self.state.n_batches += self.feed.batches_per_update
-        self.state.n_tokens += stats.n_tokens
-        self.state.n_skipped += not stats.finite
-        self._n_skipped = 0 if stats.finite else self._n_skipped + 1
-        if not stats.finite:
-            self.reporter.warn(self.state, "update skipped", skip_warning(self.state.step))
-        elif self.ema:
-            self.ema.update(self.model, self.state.step)
-        return stats
+        self.state.n_tokens += update.n_tokens
+        if self.ema:
+            self.ema.update(self.model, self.state.step, update.finite)
 
-    def _report(self, stats: StepStats) -> None:
+    def _report(self) -> None:
         """Log the last update, with the speed since the line before."""
-        self._count_flops()
+        *_, stats = self._read()
         self.reporter.update(self.state, stats, self.schedule.lr(self.state.step), self._interval.speed(self.peak))
         self._interval = Interval()
 
-    def _count_flops(self) -> None:
-        """Add up the operations of the updates since the last call."""
-        flops = update_flops(self.model.config, self._uncounted) * (2 if self.config.r_drop else 1)
-        self._uncounted.clear()
-        self._interval.flops += flops
-        self._new_flops += flops
+    def _read(self) -> list[StepStats]:
+        """Count the skipped ones among the updates since the last call; return the statistics of all.
+
+        The device computes without pause from one call to the next.
+        """
+        start = time.monotonic()
+        updates = read(self._unread)
+        self._interval.seconds += time.monotonic() - start
+        self._unread.clear()
+        for step, stats in enumerate(updates, self.state.step - len(updates) + 1):
+            self.state.n_skipped += not stats.finite
+            if self._n_skipped < MAX_SKIPPED:  # a run with so many in a row ends, whatever came after them
+                self._n_skipped = 0 if stats.finite else self._n_skipped + 1
+            if not stats.finite:
+                self.reporter.warn(self.state, "update skipped", skip_warning(step))
+        return updates
 
     def _validate_and_save(self) -> None:
         """Validate and save if the schedule says so, or if the model is the best so far."""
@@ -272,7 +280,7 @@ class Trainer:
                 f"{self.run.folder}: parameters are no longer finite at step {self.state.step:,}, so nothing is saved "
                 f"beyond step {self.checkpoints.saved_step:,}; {ADVICE}"
             )
-        self._count_flops()
+        self._read()
         (flops,), self._new_flops = self.ranks.sum(self._new_flops), 0
         self.state.n_flops += int(flops)
         # Logged first, so that after a kill every checkpoint has its line.

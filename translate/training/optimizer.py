@@ -53,7 +53,12 @@ class AdamW(torch.optim.AdamW):
     """PyTorch's AdamW without the wrappers of its methods that import the compiler, TorchDynamo, at the first call.
 
     That import took half of the time from a prepared corpus to the first update.
+
+    Attributes:
+        found_inf: 1.0 on the device lets the next step change nothing, 0.0 and None do not. The host need not know.
     """
+
+    found_inf: Tensor | None = None
 
     add_param_group = inspect.unwrap(torch.optim.Optimizer.add_param_group)
     zero_grad = inspect.unwrap(torch.optim.Optimizer.zero_grad)
@@ -86,7 +91,9 @@ class Muon(AdamW):
     @torch.no_grad()
     def step(self) -> None:  # type: ignore[override]
         """Update all parameters; the gradients of the matrices are discarded."""
-        group = self.param_groups[0]
+        group, skipped = self.param_groups[0], self.found_inf
+        # A step that is skipped has no gradient, no new momentum and no length.
+        taken: float | Tensor = 1.0 if skipped is None else 1.0 - skipped
         updates = defaultdict(list)
         for parameter in group["params"]:
             if parameter.grad is None:
@@ -94,10 +101,11 @@ class Muon(AdamW):
             state = self.state[parameter]
             if not state:  # AdamW looks for `step` in every state that it loads
                 state.update(momentum=torch.zeros_like(parameter), step=torch.zeros(()))
-            momentum = state["momentum"].lerp_(parameter.grad, 1 - MOMENTUM)
-            ahead = parameter.grad.lerp(momentum, MOMENTUM).to(self._dtype)  # Nesterov's
+            gradient = parameter.grad if skipped is None else parameter.grad.where(skipped == 0, 0.0)
+            momentum = state["momentum"].lerp_(gradient, (1 - MOMENTUM) * taken)
+            ahead = gradient.lerp(momentum, MOMENTUM).to(self._dtype)  # Nesterov's
             if group["weight_decay"]:
-                parameter.mul_(1 - group["lr"] * group["weight_decay"])
+                parameter.mul_(1 - group["lr"] * group["weight_decay"] * taken)
             for matrix, update in zip(*(x.split(self._heights[parameter]) for x in (parameter, ahead)), strict=True):
                 is_tall = matrix.size(0) > matrix.size(1)
                 pair = (matrix.T, update.T) if is_tall else (matrix, update)
@@ -105,8 +113,9 @@ class Muon(AdamW):
             parameter.grad = None  # AdamW skips parameters without a gradient
         for (_, n_columns), pairs in updates.items():
             directions_NAB = orthogonalised(torch.stack([update for _, update in pairs]))
-            for (matrix, _), direction in zip(pairs, directions_NAB, strict=True):
-                matrix.sub_(direction, alpha=group["lr"] * RMS * n_columns**0.5)
+            steps_NAB = directions_NAB.to(pairs[0][0].dtype) * (group["lr"] * RMS * n_columns**0.5 * taken)
+            for (matrix, _), step in zip(pairs, steps_NAB, strict=True):
+                matrix.sub_(step)
         super().step()
 
 
@@ -183,10 +192,11 @@ class Ema:
         self._shadow = {name: p.detach().float().clone() for name, p in model.named_parameters()}
 
     @torch.no_grad()
-    def update(self, model: nn.Module, step: int) -> None:
-        """Add the parameters after update number `step`, counted from 1."""
-        decay = min(self.decay, (1 + step) / (10 + step))
-        torch._foreach_lerp_(list(self._shadow.values()), [p.detach().float() for p in model.parameters()], 1 - decay)
+    def update(self, model: nn.Module, step: int, taken: Tensor) -> None:
+        """Add the parameters after update number `step`, counted from 1, unless the boolean `taken` is false."""
+        weight = (1 - min(self.decay, (1 + step) / (10 + step))) * taken.float()
+        for average, parameter in zip(self._shadow.values(), model.parameters(), strict=True):
+            average.lerp_(parameter.detach().float(), weight)
 
     @contextmanager
     def applied(self, model: nn.Module) -> Iterator[None]:

@@ -31,7 +31,6 @@ from translate.training.distributed import SINGLE_PROCESS, Ranks, full
 
 T = TypeVar("T")
 Shape = tuple[int, int, int]  # sentences, source positions, target positions
-Lengths = tuple[Tensor, Tensor]  # of the sentences of a batch: source with eos, target with bos
 ScoreBleu = Callable[[Transformer, Sequence[Pair]], float]
 Collate = Callable[[EncodedPairs, Index], Batch]
 
@@ -45,18 +44,39 @@ class StepStats:
     Attributes:
         loss, nll: mean smoothed loss and mean negative log-likelihood, nats a target token.
         grad_norm: norm of the gradient before clipping.
-        n_tokens: source and target tokens together, padding not counted.
     """
 
     loss: float
     nll: float
     grad_norm: float
-    n_tokens: int
 
     @property
     def finite(self) -> bool:
-        """Whether loss and gradient were finite, and so the parameters were updated."""
-        return math.isfinite(self.loss) and math.isfinite(self.grad_norm)
+        """Whether all three are finite, and so the parameters were updated."""
+        return all(map(math.isfinite, (self.loss, self.nll, self.grad_norm)))
+
+
+@dataclass(frozen=True)
+class Update:
+    """One update, whose statistics are still on the device.
+
+    Attributes:
+        values_3: loss, nll and grad_norm of `StepStats`, in float64.
+        n_tokens: source and target tokens together, padding not counted.
+    """
+
+    values_3: Tensor
+    n_tokens: int
+
+    @property
+    def finite(self) -> Tensor:
+        """`StepStats.finite`, on the device."""
+        return self.values_3.isfinite().all()
+
+
+def read(updates: Sequence[Update]) -> list[StepStats]:
+    """Return the statistics of the updates; the host waits for the device, once for all of them."""
+    return [StepStats(*row) for row in torch.stack([update.values_3 for update in updates]).tolist()] if updates else []
 
 
 def precision(device: torch.device, dtype: torch.dtype) -> AbstractContextManager[object]:
@@ -104,16 +124,15 @@ class OomSplitter:
     by rounding and by the random numbers of dropout. Each rank splits its own batches.
 
     Args:
-        pad: id of the padding token.
         say: receives a message at the first failure.
 
     Attributes:
         n_splits: number of failures, each followed by halving.
     """
 
-    def __init__(self, pad: int, say: Say) -> None:
+    def __init__(self, say: Say) -> None:
         self.n_splits = 0
-        self._pad, self._say = pad, say
+        self._say = say
         self._failed: list[Shape] = []
 
     def each(self, batches: Sequence[Batch], act: Callable[[Batch], T], undo: Callable[[], None]) -> list[T]:
@@ -142,7 +161,7 @@ class OomSplitter:
         """Yield the batch in portions smaller than any that has failed."""
         n, s, t = _shape(batch)
         if n > 1 and any(n >= rows and s >= src and t >= tgt for rows, src, tgt in self._failed):
-            for half in halves(batch, self._pad):
+            for half in halves(batch):
                 yield from self._portions(half)
         else:
             yield batch
@@ -206,8 +225,10 @@ class Updater:
     ranks: Ranks = SINGLE_PROCESS
     r_drop: float = 0.0
 
-    def step(self, micro_batches: Sequence[Batch], lr: float) -> StepStats:
-        """Update the parameters once; if loss or gradient is not finite, leave them unchanged.
+    def step(self, micro_batches: Sequence[Batch], lr: float) -> Update:
+        """Update the parameters once; if loss or gradient is not finite, leave them and the optimizer unchanged.
+
+        The host reads nothing from the device, which so never waits for it; see `read`.
 
         Args:
             micro_batches: the batches of this rank; loss, gradient and counts are summed over all ranks.
@@ -217,21 +238,18 @@ class Updater:
         n_src = sum(batch.n_src_tokens for batch in micro_batches)
         n_tgt = sum(batch.n_tgt_tokens for batch in micro_batches)
         n_src, n_tgt = map(int, self.ranks.sum(n_src, n_tgt))
-        losses = self._backward(micro_batches, n_tgt)
+        losses_2 = self.ranks.sum_tensor(self._backward(micro_batches, n_tgt))
         self.ranks.sum_gradients(parameters)
         norm = torch.nn.utils.get_total_norm([p.grad for p in parameters if p.grad is not None])
         if self.clip_norm is not None:
             torch.nn.utils.clip_grads_with_norm_(parameters, self.clip_norm, norm)
-        # The only values that the host reads in an update: each read waits for the device.
-        loss, nll, grad_norm = torch.stack([*losses, full(norm).to(losses)]).tolist()
-        loss, nll = self.ranks.sum(loss, nll)
-        stats = StepStats(loss, nll, grad_norm, n_src + n_tgt)
-        if stats.finite:
-            for group in self.optimizer.param_groups:
-                group["lr"] = lr
-            self.optimizer.step()
+        update = Update(torch.cat([losses_2, full(norm).to(losses_2)[None]]), n_src + n_tgt)
+        for group in self.optimizer.param_groups:
+            group["lr"] = lr
+        self.optimizer.found_inf = (~update.finite).float()  # type: ignore[attr-defined]
+        self.optimizer.step()
         self._discard_gradients()
-        return stats
+        return update
 
     def warm_up(self, batch: Batch) -> None:
         """Compute and discard the gradients of the largest batch to expect: allocator and `splitter` learn its size.
@@ -264,22 +282,14 @@ class Updater:
         self.optimizer.zero_grad(set_to_none=True)
 
 
-def sentence_lengths(batch: Batch, pad: int) -> Lengths:
-    """Return the lengths of the sentences of a batch, on its device; `pad` is the id of the padding token."""
-    return batch.src.ne(pad).sum(dim=1), batch.tgt_out.ne(pad).sum(dim=1)
-
-
-def update_flops(config: ModelConfig, batches: Sequence[Lengths]) -> int:
+def update_flops(config: ModelConfig, batches: Sequence[Batch]) -> int:
     """Return the operations of updates on these batches: three times `cost.forward_flops` of every sentence pair.
 
     Padding, dropout, softmax, norms, the optimizer and the recomputation of activation checkpointing are not counted.
     """
-    if not batches:
-        return 0
-    src_B, tgt_B = (torch.cat(side) for side in zip(*batches, strict=True))
-    # A polynomial of the lengths, so a tensor of lengths gives a tensor of counts.
-    flops_B = forward_flops(config, cast(int, src_B), cast(int, tgt_B))
-    return 3 * int(flops_B.sum())  # type: ignore[attr-defined]
+    # A polynomial of the lengths, so an array of lengths gives an array of counts.
+    counts = (forward_flops(config, cast(int, batch.src_lengths), cast(int, batch.tgt_lengths)) for batch in batches)
+    return 3 * sum(int(flops_B.sum()) for flops_B in cast(Iterator[Index], counts))
 
 
 @torch.no_grad()
@@ -300,19 +310,20 @@ def mean_nll(
         splitter: halves batches that do not fit into memory; None lets them fail.
     """
 
-    def one(batch: Batch) -> float:
-        return batch_loss(model, batch, 0.0, dtype)[1].item()
+    def one(batch: Batch) -> Tensor:
+        return batch_loss(model, batch, 0.0, dtype)[1].double()
 
     model.eval()
-    total, n_tokens = 0.0, 0
+    losses: list[Tensor] = []
+    n_tokens = 0
     for start in range(0, len(batches), ranks.size):
         i = start + ranks.rank
         # A sharded model needs all ranks in every pass, so a rank without a batch repeats the last one uncounted.
         batch = batches[min(i, len(batches) - 1)]
-        nll = one(batch) if splitter is None else sum(splitter.each([batch], one, undo=lambda: None))
+        parts = [one(batch)] if splitter is None else splitter.each([batch], one, undo=lambda: None)
         if i < len(batches):
-            total, n_tokens = total + nll, n_tokens + batch.n_tgt_tokens
-    total, n = ranks.sum(total, n_tokens)
+            losses, n_tokens = losses + parts, n_tokens + batch.n_tgt_tokens
+    total, n = ranks.sum(torch.stack(losses).sum().item() if losses else 0.0, n_tokens)
     return total / n
 
 

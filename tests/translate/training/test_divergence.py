@@ -10,9 +10,9 @@ from safetensors.torch import load_file
 from translate.errors import UserError
 from translate.training import checkpoints
 from translate.training.reporting import MAX_SKIPPED, guessing_warning
-from translate.training.update import StepStats, Updater
+from translate.training.update import Update, Updater
 
-GOOD, BAD = (StepStats(loss, loss, 1.0, 8) for loss in (2.0, float("nan")))
+GOOD, BAD = (Update(torch.tensor([loss, loss, 1.0]), 8) for loss in (2.0, float("nan")))
 
 
 @pytest.mark.parametrize(("lr", "precision"), [(1e3, "fp32"), (1e6, "bf16"), (1e38, "fp32")])

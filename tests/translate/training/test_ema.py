@@ -21,7 +21,7 @@ def test_the_average_equals_its_recurrence_in_plain_python():
     for step in range(1, 30):
         with torch.no_grad():
             model.weight += torch.randn(5, 3)
-        ema.update(model, step)
+        ema.update(model, step, torch.tensor(True))
         d = min(decay, (1 + step) / (10 + step))
         expected = d * expected + (1 - d) * model.weight.detach().double()
     with ema.applied(model):

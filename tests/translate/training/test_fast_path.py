@@ -36,13 +36,14 @@ def curve(pairs: EncodedPairs, config: ModelConfig, batch_tokens: int, dtype: to
     model = Transformer(config).train()
     updater = engine.Updater(model, optimizer.new_optimizer(model, TrainingConfig()), smoothing=0.1, dtype=dtype)
     stream = Sampler(pairs, batch_tokens, 64, 11).stream(Position())
-    return [
+    updates = [
         updater.step(
             [collate(pairs, next(stream)[0], pad=0, bos=1, eos=2)],
             lr=inverse_sqrt_lr(step, peak=2e-3, warmup_steps=100),
-        ).nll
+        )
         for step in range(1, STEPS + 1)
     ]
+    return [stats.nll for stats in engine.read(updates)]
 
 
 def plain_loss(
@@ -60,8 +61,12 @@ def plain_heads(x: Tensor, n_heads: int, widths: tuple[int, ...]) -> tuple[Tenso
     return tuple(part.transpose(1, 2) for part in by_head(x, n_heads, widths))
 
 
+class PlainAdam(torch.optim.AdamW):
+    found_inf = property(lambda self: None, lambda self, value: None)  # its loops refuse one; no update here is skipped
+
+
 def plain_adam(model: Transformer, config: TrainingConfig) -> torch.optim.Optimizer:
-    return torch.optim.AdamW(
+    return PlainAdam(
         model.parameters(), betas=config.adam_betas, eps=config.adam_eps, weight_decay=0.0, foreach=False, fused=False
     )
 

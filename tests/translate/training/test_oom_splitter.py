@@ -16,7 +16,7 @@ from translate.corpus.prepare import EncodedPairs
 from translate.errors import UserError
 from translate.training.optimizer import new_optimizer
 from translate.training.train import preflight
-from translate.training.update import OomSplitter, StepStats, Updater
+from translate.training.update import OomSplitter, StepStats, Updater, read
 
 OUT_OF_MEMORY = [
     torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 20.00 MiB"),
@@ -43,8 +43,9 @@ def updater_of(model: Transformer, memory: OomSplitter | None = None) -> Updater
     return Updater(model, optimizer, smoothing=0.1, dtype=torch.float32, splitter=memory)
 
 
-def train_step(model: Transformer, batches: list[Batch], memory: OomSplitter | None = None) -> StepStats:
-    return updater_of(model, memory).step(batches, lr=0.01)
+def train_step(model: Transformer, batches: list[Batch], memory: OomSplitter | None = None) -> tuple[StepStats, int]:
+    update = updater_of(model, memory).step(batches, lr=0.01)
+    return read([update])[0], update.n_tokens
 
 
 BATCHES = [batch_of([3, 4, 5], 1), batch_of([3, 5, 7, 1, 4, 2, 6], 2), batch_of([2, 2], 3), batch_of([7] * 6, 4)]
@@ -74,20 +75,20 @@ def holds_at_most(model: Transformer, n_sentences: int, error: Exception) -> lis
 def test_batches_that_do_not_fit_are_halved_and_make_the_same_update(model, error, n):
     """Also if some gradients were added before the failure; nothing of a failed pass may remain."""
     small, said = copy.deepcopy(model), []
-    expected = train_step(model, BATCHES)
-    tried, memory = holds_at_most(small, n, error), OomSplitter(0, said.append)
-    stats = train_step(small, BATCHES, memory)
+    expected, n_tokens = train_step(model, BATCHES)
+    tried, memory = holds_at_most(small, n, error), OomSplitter(said.append)
+    stats, n_tokens_of_parts = train_step(small, BATCHES, memory)
     assert memory.n_splits == sum(size > n for size in tried) > 0
     assert stats.loss == pytest.approx(expected.loss, rel=1e-6)
     assert stats.grad_norm == pytest.approx(expected.grad_norm, rel=1e-5)
-    assert stats.n_tokens == expected.n_tokens
+    assert n_tokens_of_parts == n_tokens
     for a, b in zip(small.parameters(), model.parameters(), strict=True):
         torch.testing.assert_close(a, b, rtol=1e-4, atol=2e-5)
     assert len(said) == 1, "it is said once"
 
 
 def test_a_batch_size_that_failed_is_not_tried_again(model):
-    tried, memory = holds_at_most(model, 2, OUT_OF_MEMORY[0]), OomSplitter(0, print)
+    tried, memory = holds_at_most(model, 2, OUT_OF_MEMORY[0]), OomSplitter(print)
     updater = updater_of(model, memory)
     updater.step(BATCHES, lr=0.01)
     tried.clear()
@@ -98,7 +99,7 @@ def test_a_batch_size_that_failed_is_not_tried_again(model):
 
 def test_a_batch_smaller_than_one_that_failed_is_not_split(model):
     """Longer or more rows may need more memory; fewer or shorter ones might fit."""
-    memory = OomSplitter(0, print)
+    memory = OomSplitter(print)
     holds_at_most(model, 4, OUT_OF_MEMORY[0])
     train_step(model, [batch_of([7] * 6)], memory)
     assert memory.n_splits == 1
@@ -112,19 +113,19 @@ def test_a_single_sentence_that_exceeds_memory_is_refused_with_advice(model):
     with pytest.raises(
         UserError, match=r"4 and 4 tokens does not fit .* lower training.max_tokens, or set .*checkpoint"
     ):
-        train_step(model, BATCHES, OomSplitter(0, print))
+        train_step(model, BATCHES, OomSplitter(print))
 
 
 def test_another_error_is_not_taken_for_a_lack_of_memory(model):
     holds_at_most(model, 0, RuntimeError("shapes do not match"))
     with pytest.raises(RuntimeError, match="shapes do not match"):
-        train_step(model, BATCHES, OomSplitter(0, print))
+        train_step(model, BATCHES, OomSplitter(print))
 
 
 @given(st.lists(st.integers(1, 9), min_size=2, max_size=9))
 def test_halves_hold_every_sentence_and_every_token_once(lengths):
     batch = batch_of(lengths)
-    a, b = halves(batch, pad=0)
+    a, b = halves(batch)
     assert abs(len(a.src) - len(b.src)) <= 1
     n = len(a.src)
     for name in ("src", "tgt_in", "tgt_out"):
@@ -157,7 +158,7 @@ def test_the_largest_batch_is_the_one_with_the_most_positions(lengths, seed):
 def test_a_warm_up_has_no_side_effects(model):
     model.train()
     model.encoder[0].residuals[0].dropout = 0.5
-    updater = updater_of(model, OomSplitter(0, print))
+    updater = updater_of(model, OomSplitter(print))
     before, generator = copy.deepcopy(model.state_dict()), torch.get_rng_state()
     updater.warm_up(BATCHES[1])
     assert torch.get_rng_state().equal(generator)
@@ -200,4 +201,4 @@ def test_a_real_out_of_memory_error_is_recognised():
     def act(batch: Batch) -> int:
         return torch.empty(2**48 if len(batch.src) > 1 else 1, dtype=torch.int64).numel()
 
-    assert OomSplitter(0, print).each([batch_of([3, 4])], act, undo=lambda: None) == [1, 1]
+    assert OomSplitter(print).each([batch_of([3, 4])], act, undo=lambda: None) == [1, 1]
