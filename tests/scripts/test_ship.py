@@ -172,6 +172,20 @@ def test_a_model_is_made_by_its_recipe_and_continued_after_an_interruption(
     assert len(scored) == 1
 
 
+@pytest.mark.parametrize("changed", [False, True])
+def test_the_card_says_if_a_training_had_uncommitted_changes(
+    place: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, changed: bool
+) -> None:
+    monkeypatch.chdir(place)
+    run = tmp_path / "run"
+    shutil.copytree("runs/x", run)
+    manifest = json.loads((run / "manifest.json").read_text(encoding="utf-8"))
+    manifest["starts"][-1]["uncommitted_changes"] = changed
+    (run / "manifest.json").write_text(json.dumps(manifest), encoding="utf-8")
+    line, *_ = ship.training(run)
+    assert ("with uncommitted changes, seed 1: 2 updates" in line) == changed
+
+
 def test_a_limit_is_the_greatest_with_few_good_translations_under_it() -> None:
     scores = [-0.02 * n - 0.01 for n in range(100)]
     below = [n >= 60 for n in range(100)]
