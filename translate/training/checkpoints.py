@@ -379,7 +379,9 @@ class CheckpointManager:
                 return [best]
             self._say("warning: there is no usable best checkpoint, so the last ones make the final model")
         n = 1 if self._config.ema else self._config.average_last
-        return [folder for folder in self._scheduled() if self._is_sound(folder)][-n:]
+        found = [folder for folder in self._scheduled() if self._is_sound(folder)][-n:]
+        # A run that a lower max_steps ends early may only have the checkpoint of its interruption.
+        return found or [folder for folder in folders(self._root) if self._is_sound(folder)][-1:]
 
     def _is_sound(self, folder: Path) -> bool:
         return self._unless_damaged(folder, verify) is not None

@@ -64,6 +64,7 @@ Handler = Callable[[int, FrameType | None], None]
 T = TypeVar("T")
 
 AHEAD = 2  # updates whose batches are made while one is computed
+MAX_UNREAD = 100  # updates after which their statistics are read without a report, so that divergence is noticed
 
 
 @dataclass
@@ -164,6 +165,8 @@ class Trainer:
                 bar.update()
                 if self.state.step % self.config.log_every == 0 or self.state.step == self.schedule.last_step:
                     self._report()
+                elif len(self._unread) >= MAX_UNREAD:
+                    self._read()
                 self._validate_and_save()
                 self._tick()
                 if self._n_skipped >= MAX_SKIPPED:

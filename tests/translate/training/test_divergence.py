@@ -9,6 +9,7 @@ from safetensors.torch import load_file
 
 from translate.errors import UserError
 from translate.training import checkpoints
+from translate.training.loop import MAX_UNREAD
 from translate.training.reporting import MAX_SKIPPED, guessing_warning
 from translate.training.update import Update, Updater
 
@@ -60,6 +61,14 @@ def test_one_good_update_ends_the_count(toy, monkeypatch):
     assert trainer.state.step == 2 * MAX_SKIPPED
     (warning,) = (line for line in toy.said if "was not finite" in line)
     assert "at step 1," in warning
+
+
+def test_a_run_without_reports_notices_divergence_too(toy, monkeypatch):
+    trainer = toy.trainer("run", max_steps=3 * MAX_UNREAD, valid_every=1000, log_every=1000)
+    monkeypatch.setattr(Updater, "step", lambda self, batches, lr: BAD)
+    with pytest.raises(UserError, match="20 updates in a row"):
+        trainer.train()
+    assert trainer.state.step == trainer.state.n_skipped == MAX_UNREAD
 
 
 @pytest.mark.parametrize("nll", [math.log(7), 1e9, float("inf"), float("nan")])

@@ -299,6 +299,27 @@ def test_patience_ends_a_run_that_no_longer_improves(toy):
     assert steps[-1] < 400
 
 
+def test_an_interrupted_run_can_be_ended_where_it_is(toy, monkeypatch):
+    """It has no scheduled checkpoint, so the final model is that of its interruption."""
+    settings = {"valid_every": 100, "warmup_steps": 1}
+    trainer = toy.trainer("run", max_steps=100, **settings)
+    update = trainer._update
+
+    def interrupted(batches):
+        update(batches)
+        if trainer.state.step == 7:
+            os.kill(os.getpid(), signal.SIGINT)
+
+    monkeypatch.setattr(trainer, "_update", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        trainer.train()
+    ended = toy.trainer("run", resume=True, max_steps=5, **settings)
+    ended.train()
+    final = load_file(ended.run.model / "model.safetensors")
+    last = load_file(ended.run.checkpoints / "step-00000007" / "model.safetensors")
+    assert all(tensor.equal(last[name]) for name, tensor in final.items())
+
+
 def test_a_diverging_run_saves_its_state_and_stops_with_advice(toy):
     trainer = toy.trainer("run", max_steps=100)
     with torch.no_grad():
