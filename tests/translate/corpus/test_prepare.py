@@ -439,6 +439,18 @@ def test_a_truncated_or_missing_file_is_refused_by_name_and_prepare_mends_it(
     assert snapshot(folder) == whole
 
 
+def test_damaged_validation_text_is_refused_and_made_again(root: Path, tmp_path: Path) -> None:
+    """Zero bytes of the same length are what a file system may leave after a loss of power."""
+    folder = tmp_path / "out"
+    prepare(experiment(root), folder, silent)
+    whole, path = snapshot(folder), folder / "valid.jsonl"
+    path.write_bytes(bytes(path.stat().st_size))
+    with pytest.raises(UserError, match=r"valid\.jsonl: missing or damaged; run `translate prepare` again"):
+        Prepared.open(folder)
+    prepare(experiment(root), folder, silent)
+    assert snapshot(folder) == whole
+
+
 @pytest.mark.parametrize("content", ["", "{", "[]", '{"counts": 5}', '{"format": 1}'])
 def test_a_damaged_manifest_is_refused(root: Path, tmp_path: Path, content: str) -> None:
     prepare(experiment(root), tmp_path / "out", silent)
