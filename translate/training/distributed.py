@@ -146,7 +146,7 @@ SINGLE_PROCESS = Ranks()
 def joined() -> Iterator[Ranks]:
     """Yield the ranks that torchrun started, or this process alone, and set the CUDA device of this process.
 
-    Raises UserError if there are fewer devices than processes.
+    Raises UserError if there are fewer devices than processes, or if the processes cannot meet.
     """
     if "RANK" not in os.environ or int(os.environ.get("WORLD_SIZE", "1")) == 1:
         yield SINGLE_PROCESS
@@ -154,12 +154,18 @@ def joined() -> Iterator[Ranks]:
     from torch.distributed.rendezvous import rendezvous
 
     backend = _claim_device()
-    store, rank, size = next(iter(rendezvous("env://", timeout=timedelta(minutes=10))))
-    # Restarted processes meet in the store of those before them.
-    attempt = os.environ.get("TORCHELASTIC_RESTART_COUNT", "0")
-    store = dist.PrefixStore(f"attempt-{attempt}", store)  # type: ignore[attr-defined]
-    dist.init_process_group(backend, store=store, rank=rank, world_size=size, timeout=TIMEOUT)
-    ranks = Ranks(rank, size, dist.new_group(timeout=PATIENCE, backend="gloo"))
+    try:
+        store, rank, size = next(iter(rendezvous("env://", timeout=timedelta(minutes=10))))
+        # Restarted processes meet in the store of those before them.
+        attempt = os.environ.get("TORCHELASTIC_RESTART_COUNT", "0")
+        store = dist.PrefixStore(f"attempt-{attempt}", store)  # type: ignore[attr-defined]
+        dist.init_process_group(backend, store=store, rank=rank, world_size=size, timeout=TIMEOUT)
+        ranks = Ranks(rank, size, dist.new_group(timeout=PATIENCE, backend="gloo"))
+    except (ValueError, RuntimeError) as error:  # the classes of all errors of torch.distributed
+        raise UserError(
+            f"the processes of this run cannot meet ({str(error).splitlines()[0]}); start them with torchrun, with a "
+            "free --master-port and a --master-addr that all can reach"
+        ) from error
     yield ranks
     ranks.sum(0.0)  # wait for all, as a rank that has left counts as lost
     dist.destroy_process_group()

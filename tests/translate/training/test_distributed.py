@@ -3,6 +3,7 @@
 import json
 import os
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -20,8 +21,9 @@ from translate.commands import train
 from translate.commands.train import Train
 from translate.corpus.batches import Batch, Position
 from translate.corpus.prepare import Mixture
+from translate.errors import UserError
 from translate.training import checkpoints
-from translate.training.distributed import SINGLE_PROCESS, Ranks
+from translate.training.distributed import SINGLE_PROCESS, Ranks, joined
 from translate.training.loop import BatchFeed
 
 pytestmark = pytest.mark.skipif(not Path("/proc/self/environ").exists(), reason="ranks are found by /proc")
@@ -272,6 +274,18 @@ def test_the_slurm_script_starts_the_processes(write_experiment, tmp_path):
     assert "2 processes" in done.stderr
     assert json.loads((tmp_path / "run/config.json").read_text())["training"]["seed"] == 3
     assert weights(tmp_path / "run/model")
+
+
+@pytest.mark.parametrize("port_is_taken", [False, True])
+def test_processes_that_cannot_meet_say_how_to_start_them(monkeypatch, port_is_taken):
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        place = {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(server.getsockname()[1])} if port_is_taken else {}
+        for name in ("MASTER_ADDR", "MASTER_PORT"):
+            monkeypatch.delenv(name, raising=False)
+        for name, value in {"RANK": "0", "WORLD_SIZE": "2", **place}.items():
+            monkeypatch.setenv(name, value)
+        with pytest.raises(UserError, match=r"cannot meet \(.*\); start them with torchrun"), joined():
+            pass
 
 
 def test_a_single_process_needs_no_group_and_keeps_its_values():
