@@ -33,15 +33,15 @@ class Position(NamedTuple):
 class Batch:
     """Padded token ids: src (B, S) ends with eos, tgt_in (B, T) begins with bos, tgt_out (B, T) ends with eos.
 
-    S and T are rounded up by `width`. The lengths of the sentences, eos included, stay with the host, which would have
-    to wait for a GPU to read them.
+    S and T are rounded up by `width`. src_lengths and tgt_lengths (B,) count tokens with eos. They stay in main memory,
+    as reading them from a GPU would wait for it, and are int64, as counts of operations are computed from them.
     """
 
     src: Tensor
     tgt_in: Tensor
     tgt_out: Tensor
-    src_lengths: Index
-    tgt_lengths: Index
+    src_lengths: NDArray[np.int64]
+    tgt_lengths: NDArray[np.int64]
 
     @property
     def n_src_tokens(self) -> int:
@@ -238,7 +238,7 @@ def collate(pairs: EncodedPairs, index: Index, *, pad: int, bos: int, eos: int) 
     tgt_in[:, 0] = bos
     # Shifted right by one (3.1); eos becomes padding.
     tgt_in[:, 1:] = tgt_out[:, :-1].masked_fill(tgt_out[:, :-1] == eos, pad)
-    src_lengths, tgt_lengths = (np.array([len(ids) + 1 for ids in side]) for side in (src, tgt))
+    src_lengths, tgt_lengths = (np.array([len(ids) + 1 for ids in side], dtype=np.int64) for side in (src, tgt))
     return Batch(src_BS, tgt_in, tgt_out, src_lengths, tgt_lengths)
 
 

@@ -559,5 +559,5 @@ def _read_jsonl(path: Path) -> Iterator[Pair]:
             try:
                 source, target = json.loads(line)
             except ValueError as error:
-                raise UserError(f"{path}: missing or damaged; run `translate prepare` again") from error
+                raise UserError(f"{path}: damaged; run `translate prepare` again") from error
             yield source, target

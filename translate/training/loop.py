@@ -239,7 +239,7 @@ class Trainer:
         self._unread.clear()
         for step, stats in enumerate(updates, self.state.step - len(updates) + 1):
             self.state.n_skipped += not stats.finite
-            if self._n_skipped < MAX_SKIPPED:  # a run with so many in a row ends, whatever came after them
+            if self._n_skipped < MAX_SKIPPED:  # once reached, the run ends, also if a finite update followed
                 self._n_skipped = 0 if stats.finite else self._n_skipped + 1
             if not stats.finite:
                 self.reporter.warn(self.state, "update skipped", skip_warning(step))

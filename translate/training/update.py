@@ -228,7 +228,7 @@ class Updater:
     def step(self, micro_batches: Sequence[Batch], lr: float) -> Update:
         """Update the parameters once; if loss or gradient is not finite, leave them and the optimizer unchanged.
 
-        The host reads nothing from the device, which so never waits for it; see `read`.
+        The host reads nothing from the device and does not wait for it; see `read`.
 
         Args:
             micro_batches: the batches of this rank; loss, gradient and counts are summed over all ranks.
@@ -289,7 +289,7 @@ def update_flops(config: ModelConfig, batches: Sequence[Batch]) -> int:
     """
     # A polynomial of the lengths, so an array of lengths gives an array of counts.
     counts = (forward_flops(config, cast(int, batch.src_lengths), cast(int, batch.tgt_lengths)) for batch in batches)
-    return 3 * sum(int(flops_B.sum()) for flops_B in cast(Iterator[Index], counts))
+    return 3 * sum(int(flops_B.sum()) for flops_B in cast(Iterator[np.ndarray], counts))
 
 
 @torch.no_grad()
@@ -322,7 +322,8 @@ def mean_nll(
         batch = batches[min(i, len(batches) - 1)]
         parts = [one(batch)] if splitter is None else splitter.each([batch], one, undo=lambda: None)
         if i < len(batches):
-            losses, n_tokens = losses + parts, n_tokens + batch.n_tgt_tokens
+            losses += parts
+            n_tokens += batch.n_tgt_tokens
     total, n = ranks.sum(torch.stack(losses).sum().item() if losses else 0.0, n_tokens)
     return total / n
 

@@ -445,7 +445,7 @@ def test_damaged_validation_text_is_refused_and_made_again(root: Path, tmp_path:
     prepare(experiment(root), folder, silent)
     whole, path = snapshot(folder), folder / "valid.jsonl"
     path.write_bytes(bytes(path.stat().st_size))
-    with pytest.raises(UserError, match=r"valid\.jsonl: missing or damaged; run `translate prepare` again"):
+    with pytest.raises(UserError, match=r"valid\.jsonl: damaged; run `translate prepare` again"):
         Prepared.open(folder)
     prepare(experiment(root), folder, silent)
     assert snapshot(folder) == whole

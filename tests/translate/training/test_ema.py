@@ -28,6 +28,20 @@ def test_the_average_equals_its_recurrence_in_plain_python():
         torch.testing.assert_close(model.weight.detach().double(), expected, rtol=1e-5, atol=1e-6)
 
 
+def test_a_skipped_update_leaves_the_average_as_it_is():
+    model = nn.Linear(3, 5)
+    ema = Ema(model, 0.9)
+    before = model.weight.detach().clone()
+    with torch.no_grad():
+        model.weight += 1
+    ema.update(model, 7, torch.tensor(False))
+    with ema.applied(model):
+        assert model.weight.equal(before)
+    ema.update(model, 7, torch.tensor(True))
+    with ema.applied(model):
+        assert not model.weight.equal(before)
+
+
 def test_applying_the_average_has_no_side_effects_even_if_validation_fails():
     model = nn.Linear(3, 5)
     ema = Ema(model, 0.9)

@@ -99,24 +99,22 @@ def test_a_step_moves_against_the_gradient(model, pairs):
 @pytest.mark.parametrize("poison", [float("nan"), float("inf")])
 def test_an_update_that_is_not_finite_changes_nothing(model, pairs, optimizer, poison):
     """Neither parameters nor the state of the optimizer: later updates are those of a run without it, to the bit."""
-    config, bias = TrainingConfig(optimizer=optimizer, weight_decay=0.1), model.encoder[0].feed_forward.w_2.bias
+    config = TrainingConfig(optimizer=optimizer, weight_decay=0.1)
 
     def run(poisoned: bool) -> tuple[list[StepStats], list[torch.Tensor]]:
         trained, updates = copy.deepcopy(model), []
         updater = Updater(trained, new_optimizer(trained, config), smoothing=0.1, dtype=torch.float32)
         for i in range(4):
             if i == 2 and poisoned:
-                bias = trained.encoder[0].feed_forward.w_2.bias
-                sound = bias.detach().clone()
-                bias.data[0] = poison
+                bias = trained.encoder[0].feed_forward.w_2.bias.detach()
+                sound = bias[0].item()
+                bias[0] = poison
                 updates.append(updater.step([batch_of(pairs, 0, 1)], lr=0.01))
-                bias.data[0] = sound[0]
-                assert bias.equal(sound)
+                bias[0] = sound
             updates.append(updater.step([batch_of(pairs, i, i + 1)], lr=0.01))
         values = [value for state in updater.optimizer.state.values() for value in state.values()]
         return read(updates), [*trained.parameters(), *values]
 
-    assert bias.numel() > 1
     (stats, found), (_, expected) = run(poisoned=True), run(poisoned=False)
     assert [one.finite for one in stats] == [True, True, False, True, True]
     assert all(a.equal(b) for a, b in zip(found, expected, strict=True))
