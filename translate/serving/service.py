@@ -140,7 +140,9 @@ class Service:
             with self.pool.engine((source, target)) as engine:
                 if glossary is not None and not engine.tokenizer.n_placeholders:
                     raise RefusedError(400, "The model of this language pair has no symbols to hold a glossary with")
-                options = replace(self._options[layout], terms=glossary)
+                options = self._options[layout]
+                if glossary is not None:
+                    options = replace(options, terms=glossary)
                 translator = Translator(SharedEngine(engine, self.scheduler, ticket), options)
                 documents = translator.documents(texts, ticket.check)
                 n_others = n_alternatives if layout != "html" else 0

@@ -24,6 +24,7 @@ The flags in `SUSPICIOUS` say that the translation may be wrong.
 
 from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
+from functools import cache
 from math import isfinite
 from types import UnionType
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
@@ -144,10 +145,16 @@ def check(instance: "DataclassInstance") -> None:
     An annotation is a class, a Literal, `Annotated` with `Bounds`, or a union of these. A bool is not
     a number; an int is a float; a float must be finite.
     """
-    hints = get_type_hints(type(instance), include_extras=True)
-    for name in (field.name for field in fields(instance)):
-        if not _fits(value := getattr(instance, name), hints[name]):
-            raise ValueError(f"{name} = {value!r}: should be {_wanted(hints[name])}")
+    for name, hint in _hints(type(instance)).items():
+        if not _fits(value := getattr(instance, name), hint):
+            raise ValueError(f"{name} = {value!r}: should be {_wanted(hint)}")
+
+
+@cache
+def _hints(kind: "type[DataclassInstance]") -> dict[str, Any]:
+    """Return the annotation of each field, evaluated."""
+    hints = get_type_hints(kind, include_extras=True)
+    return {field.name: hints[field.name] for field in fields(kind)}
 
 
 def _fits(value: Any, hint: Any) -> bool:
