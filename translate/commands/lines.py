@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, TextIO
 
 from translate.errors import UserError, say
-from translate.files import decode_line, read_json, write_json
+from translate.files import decode_line, locked, read_json, write_json
 from translate.models import registry
 from translate.models.folder import TranslationSpec
 from translate.options import FILES, MODEL, Beam, JsonLines, Model, Threads, argument, file_option, flag, option
@@ -328,17 +328,13 @@ class GrowingFile(Output):
     Args:
         settings: everything that determines the text, as plain data; a file with other settings is not continued.
         force: start from the beginning and discard existing content.
-
-    Raises UserError if the file cannot be continued.
     """
 
     def __init__(self, place: Path, settings: Mapping[str, object], *, force: bool) -> None:
         self.place, self.beside = place, place.with_name(f".{place.name}.resume")
         self.settings = dict(settings)
-        progress = None if force else self._progress()
-        self.n_done = progress.windows if progress else 0
-        self._size = progress.bytes if progress else 0
-        self._is_complete = progress is not None and progress.complete
+        self._force = force
+        self._size = 0
 
     def _progress(self) -> Progress | None:
         """Return the progress of an earlier process; None if there is none."""
@@ -366,20 +362,20 @@ class GrowingFile(Output):
 
     @contextlib.contextmanager
     def opened(self) -> Iterator["GrowingFile"]:
-        """Yield this output, cut to its complete windows; record that it is complete when the block ends."""
-        if self._is_complete:
-            say(f"{self.place}: is complete already")
-        try:
-            descriptor = os.open(self.place, os.O_RDWR | os.O_CREAT, 0o666)
-        except OSError as error:
-            raise _unwritable(self.place, error) from error
-        with open(descriptor, "r+", encoding="utf-8", newline="\n") as file:
-            file.truncate(self._size)
-            file.seek(0, os.SEEK_END)
-            self._file = file
+        """Yield this output, cut to its complete windows; record that it is complete when the block ends.
+
+        Other processes are kept from writing the file until then. UserError if it cannot be continued.
+        """
+        with _held(self.place) as self._file:
+            if not self._force and (progress := self._progress()):
+                self.n_done, self._size = progress.windows, progress.bytes
+                if progress.complete:
+                    say(f"{self.place}: is complete already")
+            self._file.truncate(self._size)
+            self._file.seek(self._size)
             self._save()
             yield self
-        self._save(complete=True)
+            self._save(complete=True)
 
     def wants(self, n: int) -> bool:
         """True for windows that are not in the file yet."""
@@ -389,13 +385,30 @@ class GrowingFile(Output):
         """Write the window to the disk, then record it."""
         self._file.flush()
         os.fsync(self._file.fileno())
-        self._size = os.fstat(self._file.fileno()).st_size
+        # Not the file's size: without locks, another process may have written beyond this window.
+        self._size = self._file.buffer.tell()
         self.n_done += 1
         self._save()
 
     def _save(self, *, complete: bool = False) -> None:
         progress = Progress(self.n_done, self._size, self.settings, complete)
         write_json(self.beside, asdict(progress), durable=True)
+
+
+@contextlib.contextmanager
+def _held(place: Path) -> Iterator[TextIO]:
+    """Open a file for reading and writing, and hold its lock; UserError if it cannot be written now."""
+    with contextlib.ExitStack() as held:
+        try:
+            held.enter_context(locked(place))
+            descriptor = os.open(place, os.O_RDWR | os.O_CREAT, 0o666)
+        except BlockingIOError as error:
+            raise UserError(
+                f"{place}: another process is writing it; wait for it, or name another file with --output"
+            ) from error
+        except OSError as error:
+            raise _unwritable(place, error) from error
+        yield held.enter_context(open(descriptor, "r+", encoding="utf-8", newline="\n"))
 
 
 def writable(output: Path | None) -> AbstractContextManager[TextIO]:
