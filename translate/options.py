@@ -172,6 +172,12 @@ class UnknownOptionError(UserError):
 
 
 class _Parser(argparse.ArgumentParser):
+    def _parse_optional(self, arg_string: str) -> Any:
+        return super()._parse_optional(arg_string) if _looks_like_an_option(arg_string) else None
+
+    def _get_option_tuples(self, option_string: str) -> Any:
+        return []  # no value is attached to a short name, or "-mal" would be --model al
+
     def error(self, message: str) -> NoReturn:
         raise UserError(f"{message.removeprefix('argument ')} (see {self.prog} --help)")
 
@@ -179,8 +185,8 @@ class _Parser(argparse.ArgumentParser):
 def parse(options: type[Options], verb: str, arguments: Sequence[str]) -> Options:
     """Return the options that a user gave; UserError if they are not those of the verb.
 
-    Text that begins with a hyphen and has a space, such as "- Yes.", is not taken for an option; text after
-    "--" is not either.
+    A value is the next word or follows "=". Text that begins with a hyphen and has a space, such as "- Yes." or
+    "-mal sehen", is not taken for an option; text after "--" is not either.
     """
     parser = _Parser(prog=f"translate {verb}", add_help=False, allow_abbrev=False)
     declared = _fields(options)
@@ -233,7 +239,7 @@ def _read_words(parser: _Parser, field: _Field, words: list[str]) -> Any:
 
 
 def _looks_like_an_option(word: str) -> bool:
-    """True for "-x" and "--word=a b", and false for "-", "-5" and "- Yes."."""
+    """True for "-x" and "--word=a b", and false for "-", "-5", "- Yes." and "-x a"."""
     name = word.partition("=")[0] if word.startswith("--") else word
     return name.startswith("-") and len(name) > 1 and " " not in name and not name[1].isdecimal()
 

@@ -149,7 +149,9 @@ def test_a_sentence_is_translated_without_a_verb(
         assert capsys.readouterr().out == expected.text + "\n"
 
 
-@pytest.mark.parametrize("text", ["- Hallo", "-5 Grad heute.", "-5", "-", "--- x", "-m", "--beam 3 ist", "-h"])
+@pytest.mark.parametrize(
+    "text", ["- Hallo", "-mal sehen", "-5 Grad heute.", "-5", "-", "--- x", "-m", "--beam 3 ist", "-h"]
+)
 @pytest.mark.parametrize("verb", ["text", "decode"])
 def test_text_that_begins_with_a_hyphen_is_translated(
     verb: str, text: str, model: str, translator: Translator, capsys: pytest.CaptureFixture[str]
