@@ -120,6 +120,8 @@ class _Field:
             if text not in get_args(kind):
                 raise argparse.ArgumentTypeError(f"{text!r} is not one of {', '.join(get_args(kind))}")
             return text
+        if kind is str:
+            return _utf_8(text)
         if kind not in (int, float):
             return kind(text)
         try:
@@ -141,6 +143,15 @@ class _Field:
             return f"{text} [required]."
         shown = self.default and self.default is not MISSING and not isinstance(self.default, bool)
         return f"{text} [default: {self.default}]." if shown and "[default" not in text else f"{text}."
+
+
+def _utf_8(text: str) -> str:
+    """The text; ArgumentTypeError if the command line held other bytes, which Python reads as lone surrogates."""
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError:
+        raise argparse.ArgumentTypeError(f"{text!r} is not UTF-8 text; set the terminal to UTF-8") from None
+    return text
 
 
 def _fields(options: type) -> list[_Field]:
@@ -305,7 +316,7 @@ LengthPenalty = Annotated[
     Literal["gnmt", "average", "none"] | None,
     option(SEARCH, "RULE", "gnmt (the paper's), average (divide by the length) or none [default: the model's]."),
 ]
-Rerank = Annotated[str | None, option(SEARCH, "MODEL", "Rerank with this model of the opposite direction.")]
+Rerank = Annotated[Path | None, option(SEARCH, "MODEL", "Rerank with this model of the opposite direction.")]
 Engine = Annotated[
     Literal["auto", "ctranslate2", "torch"],
     option(COMPUTING, "NAME", "ctranslate2, torch, or auto to choose."),

@@ -88,6 +88,27 @@ def test_a_mistake_is_one_sentence_that_points_to_the_help(arguments: str, messa
     assert str(caught.value).endswith("(see translate bake --help)")
 
 
+@pytest.mark.parametrize(
+    ("arguments", "named"),
+    [
+        (["a", "--who", "Gr\udcfce"], "--who"),
+        (["a", "--who=me", "--spice", "\udcfc"], "--spice"),
+        (["a", "--who=me", "--order", "x", "\udcfc"], "--order"),
+        (["a", "--who=me", "s", "\udcfc"], "SEED"),
+    ],
+)
+def test_text_that_is_not_utf_8_is_refused_and_named(arguments: list[str], named: str) -> None:
+    """Python reads such a byte of an argument as a lone surrogate."""
+    with pytest.raises(UserError, match=rf"^{named}: '.*\\udcfc.*' is not UTF-8 text; set the terminal to UTF-8"):
+        bake(*arguments)
+
+
+def test_the_name_of_a_file_may_hold_any_bytes() -> None:
+    assert bake("\udcfc", "--who=me", "--output", "\udcfc") == Bake(
+        flour=Path("\udcfc"), who="me", output=Path("\udcfc")
+    )
+
+
 HELP = """Usage: translate bake [OPTIONS] FLOUR [SEED...]
 
   Bake bread.

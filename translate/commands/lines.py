@@ -222,8 +222,7 @@ def open_lines(options: Translating) -> Lines:
 def given_lines(texts: Iterable[str]) -> ArrivingLines:
     """Return texts of the command line or of the prompt as lines."""
     text = "".join(f"{text}\n" for text in texts)
-    # Undecodable bytes are surrogates here; encoded, they are refused like those of a file.
-    return ArrivingLines(BytesIO(text.encode("utf-8", sys.getfilesystemencodeerrors())), "the text")
+    return ArrivingLines(BytesIO(text.encode("utf-8")), "the text")
 
 
 def ended(lines: Iterable[str]) -> Iterator[str]:
