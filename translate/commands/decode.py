@@ -295,8 +295,9 @@ def _grouped(pairs: Iterable[tuple[str, str]], at_hand: Callable[[], bool]) -> I
 
 
 def _columns(line: str, n: int) -> tuple[str, str]:
-    """Source and prefix of a line."""
-    source, *prefix = line.split("\t")
+    """Source and prefix of a line; the source keeps the "\\r" of a line that ends in CRLF."""
+    end = "\r" if line.endswith("\r") else ""
+    source, *prefix = line.removesuffix(end).split("\t")
     if len(prefix) > 1:
         raise UserError(f"line {n}: has {len(prefix) + 1} columns; with --prefix-column write SOURCE, a tab, PREFIX")
-    return source, "".join(prefix)
+    return source + end, "".join(prefix)
