@@ -310,6 +310,7 @@ MISTAKES = {
     "column of no table": "--model MODEL --column 2 --input text.de",
     "resume without files": "--model MODEL --resume Hallo",
     "resume without output": "--model MODEL --resume --input text.de",
+    "resume of a missing file": "--model MODEL --resume --input gone.de --output new.en",
     "resume of another's file": "--model MODEL --resume --input text.de --output done.en",
     "no model for these languages": "--from fr --to de Hallo",
     "model of other languages": "--model MODEL --from fr Hallo",
@@ -387,6 +388,7 @@ def test_every_mistake_is_one_line_on_stderr_and_exit_code_2(
     [
         ("too few words", ["--analogy", "3", "see translate explain --help"]),
         ("input is not UTF-8", ["bad.de, line 2", "0xff"]),
+        ("resume of a missing file", ["gone.de", "No such file"]),
         ("unequal files", ["text.de has 2 lines", "short.en has 1"]),
         ("output exists", ["done.en", "--force"]),
         ("truncated weights", ["model.safetensors"]),

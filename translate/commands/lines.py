@@ -96,12 +96,11 @@ def check_paths(options: Translating, *, resume: bool = False) -> None:
         raise UserError("--resume works from a file to a file; name both with --input and --output")
     if output is None:
         return
-    exists = output.exists()
-    if source and exists and source.exists() and os.path.samefile(source, output):
+    if source and output.exists() and source.exists() and os.path.samefile(source, output):
         raise UserError(f"{output}: is the input too; name another file with --output")
     if output.is_dir():
         raise UserError(f"{output}: is a folder; name a file with --output")
-    if resume and ((exists and not output.is_file()) or (source and not source.is_file())):
+    if resume and any(path.exists() and not path.is_file() for path in (source, output) if path):
         raise UserError("--resume needs regular files; leave it out for pipes and devices")
     if output.is_file() and not options.force and not resume:
         raise UserError(f"{output}: exists already; name another file, or add --force to overwrite it")
