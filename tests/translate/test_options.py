@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Annotated, Literal
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from translate.errors import UserError
@@ -56,6 +56,7 @@ def test_everything_after_two_hyphens_is_an_argument(words: list[str]) -> None:
 
 
 @given(st.text().filter(lambda text: "\0" not in text and not text.startswith("-")))
+@example("=7")
 def test_text_with_a_space_is_not_taken_for_an_option(rest: str) -> None:
     for text in (f"-d{rest} und mehr", f"-{rest} und mehr"):
         assert bake("--who", text, "a", text, "--heat", "7") == Bake(flour=Path("a"), seeds=[text], heat=7, who=text)

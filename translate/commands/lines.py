@@ -6,7 +6,8 @@ A growing file (`--resume`) can be continued after any interruption. Beside NAME
 number of complete windows, their size in bytes, and the source and settings that produced them. It is written after
 each window, once the window's text is on the disk. To continue, the file is cut to the recorded size, and the source is
 read again up to there without translating it, so that no format has to save a state. The record stays when NAME is
-complete, so that the same command can tell a finished translation from another file.
+complete, so that the same command can tell a finished translation from another file. NAME is locked while a process
+writes it.
 """
 
 import contextlib
