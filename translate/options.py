@@ -120,6 +120,8 @@ class _Field:
             if text not in get_args(kind):
                 raise argparse.ArgumentTypeError(f"{text!r} is not one of {', '.join(get_args(kind))}")
             return text
+        if kind is str:
+            return _utf_8(text)
         if kind not in (int, float):
             return kind(text)
         try:
@@ -141,6 +143,15 @@ class _Field:
             return f"{text} [required]."
         shown = self.default and self.default is not MISSING and not isinstance(self.default, bool)
         return f"{text} [default: {self.default}]." if shown and "[default" not in text else f"{text}."
+
+
+def _utf_8(text: str) -> str:
+    """The text; ArgumentTypeError if the command line held other bytes, which Python reads as lone surrogates."""
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError:
+        raise argparse.ArgumentTypeError(f"{text!r} is not UTF-8 text; set the terminal to UTF-8") from None
+    return text
 
 
 def _fields(options: type) -> list[_Field]:
@@ -172,6 +183,12 @@ class UnknownOptionError(UserError):
 
 
 class _Parser(argparse.ArgumentParser):
+    def _parse_optional(self, arg_string: str) -> Any:
+        return super()._parse_optional(arg_string) if _looks_like_an_option(arg_string) else None
+
+    def _get_option_tuples(self, option_string: str) -> Any:
+        return []  # no value is attached to a short name, or "-mal" would be --model al
+
     def error(self, message: str) -> NoReturn:
         raise UserError(f"{message.removeprefix('argument ')} (see {self.prog} --help)")
 
@@ -179,8 +196,8 @@ class _Parser(argparse.ArgumentParser):
 def parse(options: type[Options], verb: str, arguments: Sequence[str]) -> Options:
     """Return the options that a user gave; UserError if they are not those of the verb.
 
-    Text that begins with a hyphen and has a space, such as "- Yes.", is not taken for an option; text after
-    "--" is not either.
+    A value is the next word or follows "=". Text that begins with a hyphen and has a space, such as "- Yes." or
+    "-mal sehen", is not taken for an option; text after "--" is not either.
     """
     parser = _Parser(prog=f"translate {verb}", add_help=False, allow_abbrev=False)
     declared = _fields(options)
@@ -233,7 +250,7 @@ def _read_words(parser: _Parser, field: _Field, words: list[str]) -> Any:
 
 
 def _looks_like_an_option(word: str) -> bool:
-    """True for "-x" and "--word=a b", and false for "-", "-5" and "- Yes."."""
+    """True for "-x" and "--word=a b", and false for "-", "-5", "- Yes." and "-x a"."""
     name = word.partition("=")[0] if word.startswith("--") else word
     return name.startswith("-") and len(name) > 1 and " " not in name and not name[1].isdecimal()
 
@@ -299,7 +316,7 @@ LengthPenalty = Annotated[
     Literal["gnmt", "average", "none"] | None,
     option(SEARCH, "RULE", "gnmt (the paper's), average (divide by the length) or none [default: the model's]."),
 ]
-Rerank = Annotated[str | None, option(SEARCH, "MODEL", "Rerank with this model of the opposite direction.")]
+Rerank = Annotated[Path | None, option(SEARCH, "MODEL", "Rerank with this model of the opposite direction.")]
 Engine = Annotated[
     Literal["auto", "ctranslate2", "torch"],
     option(COMPUTING, "NAME", "ctranslate2, torch, or auto to choose."),

@@ -149,7 +149,9 @@ def test_a_sentence_is_translated_without_a_verb(
         assert capsys.readouterr().out == expected.text + "\n"
 
 
-@pytest.mark.parametrize("text", ["- Hallo", "-5 Grad heute.", "-5", "-", "--- x", "-m", "--beam 3 ist", "-h"])
+@pytest.mark.parametrize(
+    "text", ["- Hallo", "-mal sehen", "-5 Grad heute.", "-5", "-", "--- x", "-m", "--beam 3 ist", "-h"]
+)
 @pytest.mark.parametrize("verb", ["text", "decode"])
 def test_text_that_begins_with_a_hyphen_is_translated(
     verb: str, text: str, model: str, translator: Translator, capsys: pytest.CaptureFixture[str]
@@ -308,6 +310,7 @@ MISTAKES = {
     "column of no table": "--model MODEL --column 2 --input text.de",
     "resume without files": "--model MODEL --resume Hallo",
     "resume without output": "--model MODEL --resume --input text.de",
+    "resume of a missing file": "--model MODEL --resume --input gone.de --output new.en",
     "resume of another's file": "--model MODEL --resume --input text.de --output done.en",
     "no model for these languages": "--from fr --to de Hallo",
     "model of other languages": "--model MODEL --from fr Hallo",
@@ -318,6 +321,8 @@ MISTAKES = {
     "model without card": "models MODEL",
     "output has no folder": "--model MODEL --input text.de --output gone/x.en",
     "undecodable argument": "--model MODEL Hallo\udcff",
+    "undecodable prefix": "decode --model MODEL --prefix ein\udcff Hallo",
+    "undecodable picture": "explain --model MODEL --steps ein\udcff",
     "misspelt verb": "evalute runs/x",
     "no config": "prepare gone.toml",
     "unknown key": "prepare typo.toml",
@@ -383,11 +388,14 @@ def test_every_mistake_is_one_line_on_stderr_and_exit_code_2(
     [
         ("too few words", ["--analogy", "3", "see translate explain --help"]),
         ("input is not UTF-8", ["bad.de, line 2", "0xff"]),
+        ("resume of a missing file", ["gone.de", "No such file"]),
         ("unequal files", ["text.de has 2 lines", "short.en has 1"]),
         ("output exists", ["done.en", "--force"]),
         ("truncated weights", ["model.safetensors"]),
         ("no model anywhere", ["--model", "make demo", "translate train"]),
-        ("undecodable argument", ["line 1"]),
+        ("undecodable argument", ["SENTENCE", r"Hallo\udcff", "UTF-8"]),
+        ("undecodable prefix", ["--prefix", r"ein\udcff", "UTF-8"]),
+        ("undecodable picture", ["--steps", r"ein\udcff", "UTF-8"]),
         ("unknown option", ["--modle", "did you mean --model", "--help"]),
         ("research option", ["--n-best", "translate decode"]),
         ("beam too wide", ["--beam", "257", "at most 256"]),

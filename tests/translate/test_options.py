@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Annotated, Literal
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from translate.errors import UserError
@@ -46,12 +46,20 @@ def test_values_have_the_types_of_their_fields() -> None:
         flour=Path("a"), seeds=["s", "t"], heat=3, rise=1.5, kind="wheat", spices=["salt", "caraway"], order=("x", "y"),
         crust=False, as_toast=True, output=Path("o"), who="-",
     )  # fmt: skip
+    assert bake("a", "-d=7", "--who=me").heat == 7
     assert bake("a", "-d", "7", "--crust", "--output", "-", "--who", "me") == Bake(flour=Path("a"), heat=7, who="me")
 
 
 @given(st.lists(st.text(min_size=1).filter(lambda text: "\0" not in text)))
 def test_everything_after_two_hyphens_is_an_argument(words: list[str]) -> None:
     assert bake("--who", "me", "a", "--", *words).seeds == (words or None)
+
+
+@given(st.text().filter(lambda text: "\0" not in text and not text.startswith("-")))
+@example("=7")
+def test_text_with_a_space_is_not_taken_for_an_option(rest: str) -> None:
+    for text in (f"-d{rest} und mehr", f"-{rest} und mehr"):
+        assert bake("--who", text, "a", text, "--heat", "7") == Bake(flour=Path("a"), seeds=[text], heat=7, who=text)
 
 
 @pytest.mark.parametrize(
@@ -69,6 +77,8 @@ def test_everything_after_two_hyphens_is_an_argument(words: list[str]) -> None:
         ("a --who me --hate 3", "no option --hate; did you mean --heat?"),
         ("a --who me --hea 3", "no option --hea; did you mean --heat?"),
         ("a --who me -x", 'no option -x; if it is text, write "--" before it'),
+        ("a --who me -dunkel", 'no option -dunkel; if it is text, write "--" before it'),
+        ("a --who me -d7", "no option -d7; did you mean -d?"),
         ("a --who me --toast=yes", "--toast: ignored explicit argument 'yes'"),
     ],
 )
@@ -77,6 +87,27 @@ def test_a_mistake_is_one_sentence_that_points_to_the_help(arguments: str, messa
         bake(*arguments.split())
     assert str(caught.value).startswith(message)
     assert str(caught.value).endswith("(see translate bake --help)")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "named"),
+    [
+        (["a", "--who", "Gr\udcfce"], "--who"),
+        (["a", "--who=me", "--spice", "\udcfc"], "--spice"),
+        (["a", "--who=me", "--order", "x", "\udcfc"], "--order"),
+        (["a", "--who=me", "s", "\udcfc"], "SEED"),
+    ],
+)
+def test_text_that_is_not_utf_8_is_refused_and_named(arguments: list[str], named: str) -> None:
+    """Python reads such a byte of an argument as a lone surrogate."""
+    with pytest.raises(UserError, match=rf"^{named}: '.*\\udcfc.*' is not UTF-8 text; set the terminal to UTF-8"):
+        bake(*arguments)
+
+
+def test_the_name_of_a_file_may_hold_any_bytes() -> None:
+    assert bake("\udcfc", "--who=me", "--output", "\udcfc") == Bake(
+        flour=Path("\udcfc"), who="me", output=Path("\udcfc")
+    )
 
 
 HELP = """Usage: translate bake [OPTIONS] FLOUR [SEED...]

@@ -41,7 +41,8 @@ class Sampling:
 
     def probabilities(self, log_prob_NV: Tensor) -> Tensor:
         """Return the restricted distribution, (N, V) in float64."""
-        scaled_NV = log_prob_NV.double() / self.temperature
+        # A row's maximum becomes 0 and stays so when a tiny temperature makes all other values infinite.
+        scaled_NV = (log_prob_NV.double() - log_prob_NV.amax(dim=1, keepdim=True)) / self.temperature
         if 0 < self.top_k < scaled_NV.size(1):
             threshold_N1 = scaled_NV.topk(self.top_k, dim=1).values[:, -1:]
             scaled_NV = scaled_NV.masked_fill(scaled_NV < threshold_N1, float("-inf"))

@@ -64,7 +64,7 @@ class Decode(Translating):
         Path | None, option(SEARCH, "FILE", "Terms that must appear; each line is TARGET, or SOURCE, a tab, TARGET.")
     ] = None
     ensemble: Annotated[
-        list[str] | None, option(SEARCH, "MODEL", "Average the probabilities with those of this model; repeatable.")
+        list[Path] | None, option(SEARCH, "MODEL", "Average the probabilities with those of this model; repeatable.")
     ] = None
     prefix: Annotated[str | None, option(PREFIXES, "TEXT", "Beginning of every translation.")] = None
     prefixes: Annotated[Path | None, option(PREFIXES, "FILE", "Beginning of each translation, line by line.")] = None
@@ -155,7 +155,7 @@ class _Decoder:
         from translate.machine import choose_device
 
         self._n = options.mbr or max(1, options.n_best)
-        paths = [folder, *(registry.locate(Path(name), say) for name in options.ensemble or ())]
+        paths = [folder, *(registry.locate(name, say) for name in options.ensemble or ())]
         members = [ModelFolder.open(path, choose_device()) for path in paths]
         if options.paper:
             spec = dataclasses.replace(members[0].spec, decoding=DecodingConfig())
@@ -295,8 +295,9 @@ def _grouped(pairs: Iterable[tuple[str, str]], at_hand: Callable[[], bool]) -> I
 
 
 def _columns(line: str, n: int) -> tuple[str, str]:
-    """Source and prefix of a line."""
-    source, *prefix = line.split("\t")
+    """Source and prefix of a line; the source keeps the "\\r" of a line that ends in CRLF."""
+    end = "\r" if line.endswith("\r") else ""
+    source, *prefix = line.removesuffix(end).split("\t")
     if len(prefix) > 1:
         raise UserError(f"line {n}: has {len(prefix) + 1} columns; with --prefix-column write SOURCE, a tab, PREFIX")
-    return source, "".join(prefix)
+    return source + end, "".join(prefix)

@@ -6,7 +6,8 @@ A growing file (`--resume`) can be continued after any interruption. Beside NAME
 number of complete windows, their size in bytes, and the source and settings that produced them. It is written after
 each window, once the window's text is on the disk. To continue, the file is cut to the recorded size, and the source is
 read again up to there without translating it, so that no format has to save a state. The record stays when NAME is
-complete, so that the same command can tell a finished translation from another file.
+complete, so that the same command can tell a finished translation from another file. NAME is locked while a process
+writes it.
 """
 
 import contextlib
@@ -24,7 +25,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, TextIO
 
 from translate.errors import UserError, say
-from translate.files import decode_line, read_json, write_json
+from translate.files import decode_line, locked, read_json, write_json
 from translate.models import registry
 from translate.models.folder import TranslationSpec
 from translate.options import FILES, MODEL, Beam, JsonLines, Model, Threads, argument, file_option, flag, option
@@ -96,12 +97,11 @@ def check_paths(options: Translating, *, resume: bool = False) -> None:
         raise UserError("--resume works from a file to a file; name both with --input and --output")
     if output is None:
         return
-    exists = output.exists()
-    if source and exists and source.exists() and os.path.samefile(source, output):
+    if source and output.exists() and source.exists() and os.path.samefile(source, output):
         raise UserError(f"{output}: is the input too; name another file with --output")
     if output.is_dir():
         raise UserError(f"{output}: is a folder; name a file with --output")
-    if resume and ((exists and not output.is_file()) or (source and not source.is_file())):
+    if resume and any(path.exists() and not path.is_file() for path in (source, output) if path):
         raise UserError("--resume needs regular files; leave it out for pipes and devices")
     if output.is_file() and not options.force and not resume:
         raise UserError(f"{output}: exists already; name another file, or add --force to overwrite it")
@@ -222,8 +222,7 @@ def open_lines(options: Translating) -> Lines:
 def given_lines(texts: Iterable[str]) -> ArrivingLines:
     """Return texts of the command line or of the prompt as lines."""
     text = "".join(f"{text}\n" for text in texts)
-    # Undecodable bytes are surrogates here; encoded, they are refused like those of a file.
-    return ArrivingLines(BytesIO(text.encode("utf-8", sys.getfilesystemencodeerrors())), "the text")
+    return ArrivingLines(BytesIO(text.encode("utf-8")), "the text")
 
 
 def ended(lines: Iterable[str]) -> Iterator[str]:
@@ -328,17 +327,13 @@ class GrowingFile(Output):
     Args:
         settings: everything that determines the text, as plain data; a file with other settings is not continued.
         force: start from the beginning and discard existing content.
-
-    Raises UserError if the file cannot be continued.
     """
 
     def __init__(self, place: Path, settings: Mapping[str, object], *, force: bool) -> None:
         self.place, self.beside = place, place.with_name(f".{place.name}.resume")
         self.settings = dict(settings)
-        progress = None if force else self._progress()
-        self.n_done = progress.windows if progress else 0
-        self._size = progress.bytes if progress else 0
-        self._is_complete = progress is not None and progress.complete
+        self._force = force
+        self._size = 0
 
     def _progress(self) -> Progress | None:
         """Return the progress of an earlier process; None if there is none."""
@@ -366,20 +361,20 @@ class GrowingFile(Output):
 
     @contextlib.contextmanager
     def opened(self) -> Iterator["GrowingFile"]:
-        """Yield this output, cut to its complete windows; record that it is complete when the block ends."""
-        if self._is_complete:
-            say(f"{self.place}: is complete already")
-        try:
-            descriptor = os.open(self.place, os.O_RDWR | os.O_CREAT, 0o666)
-        except OSError as error:
-            raise _unwritable(self.place, error) from error
-        with open(descriptor, "r+", encoding="utf-8", newline="\n") as file:
-            file.truncate(self._size)
-            file.seek(0, os.SEEK_END)
-            self._file = file
+        """Yield this output, cut to its complete windows; record that it is complete when the block ends.
+
+        Other processes are kept from writing the file until then. UserError if it cannot be continued.
+        """
+        with _held(self.place) as self._file:
+            if not self._force and (progress := self._progress()):
+                self.n_done, self._size = progress.windows, progress.bytes
+                if progress.complete:
+                    say(f"{self.place}: is complete already")
+            self._file.truncate(self._size)
+            self._file.seek(self._size)
             self._save()
             yield self
-        self._save(complete=True)
+            self._save(complete=True)
 
     def wants(self, n: int) -> bool:
         """True for windows that are not in the file yet."""
@@ -389,13 +384,30 @@ class GrowingFile(Output):
         """Write the window to the disk, then record it."""
         self._file.flush()
         os.fsync(self._file.fileno())
-        self._size = os.fstat(self._file.fileno()).st_size
+        # Not the file's size: without locks, another process may have written beyond this window.
+        self._size = self._file.buffer.tell()
         self.n_done += 1
         self._save()
 
     def _save(self, *, complete: bool = False) -> None:
         progress = Progress(self.n_done, self._size, self.settings, complete)
         write_json(self.beside, asdict(progress), durable=True)
+
+
+@contextlib.contextmanager
+def _held(place: Path) -> Iterator[TextIO]:
+    """Open a file for reading and writing, and hold its lock; UserError if it cannot be written now."""
+    with contextlib.ExitStack() as held:
+        try:
+            held.enter_context(locked(place))
+            descriptor = os.open(place, os.O_RDWR | os.O_CREAT, 0o666)
+        except BlockingIOError as error:
+            raise UserError(
+                f"{place}: another process is writing it; wait for it, or name another file with --output"
+            ) from error
+        except OSError as error:
+            raise _unwritable(place, error) from error
+        yield held.enter_context(open(descriptor, "r+", encoding="utf-8", newline="\n"))
 
 
 def writable(output: Path | None) -> AbstractContextManager[TextIO]:

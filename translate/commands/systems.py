@@ -129,7 +129,7 @@ def check_search(options: Comparing, systems: Sequence[System]) -> None:
             if getattr(options, name) != getattr(Comparing, name):
                 raise UserError(f"--{name.replace('_', '-')} is for models; leave it out for saved outputs")
     if options.rerank:
-        registry.locate(Path(options.rerank), lambda _: None)
+        registry.locate(options.rerank, lambda _: None)
 
 
 def for_translation(options: Comparing) -> TranslationOptions:
@@ -138,7 +138,7 @@ def for_translation(options: Comparing) -> TranslationOptions:
         beam_size=options.beam,
         alpha=options.alpha,
         length_penalty=options.length_penalty,
-        rerank=options.rerank,
+        rerank=None if options.rerank is None else str(options.rerank),
         engine=options.engine,
         precision=options.precision,
         threads=options.threads,

@@ -137,7 +137,7 @@ def for_translation(options: Text) -> TranslationOptions:
         raise UserError(f"--format {layout}: is unknown; choose one of {', '.join(formats.FORMATS)}")
     return TranslationOptions(
         beam_size=options.beam,
-        rerank=options.rerank,
+        rerank=None if options.rerank is None else str(options.rerank),
         checks=options.checks,
         format=cast(Format, layout),
         column=options.column,

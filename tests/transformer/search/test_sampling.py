@@ -54,7 +54,9 @@ def test_a_batch_gives_the_same_samples_as_batches_of_one(tables: list[int], n: 
 
 
 @given(SEEDS, st.integers(1, 7))
-@pytest.mark.parametrize("sampling", [Sampling(top_k=1), Sampling(top_p=1e-9), Sampling(temperature=1e-4)], ids=repr)
+@pytest.mark.parametrize(
+    "sampling", [Sampling(top_k=1), Sampling(top_p=1e-9), Sampling(1e-4), Sampling(5e-324, 2, 0.7)], ids=repr
+)
 def test_the_narrowest_sampling_equals_greedy_search(sampling: Sampling, tables: list[int], length: int) -> None:
     greedy = greedy_search(TableStep(tables, V), [length] * len(tables), SearchConfig())
     found = draw(tables, [length] * len(tables), 1, sampling)

@@ -79,6 +79,17 @@ def test_a_prefix_may_come_from_a_column_of_the_line(tmp_path: Path, capsys: pyt
     assert records[2] == plain
 
 
+@pytest.mark.parametrize("options", [[], ["--align"]])
+def test_lines_with_a_prefix_keep_their_end(options: list[str], capsysbinary: pytest.CaptureFixture[bytes]) -> None:
+    outputs = []
+    for end in ("\n", "\r\n"):
+        lines = [f"{LINES[0]}\tthe dog", "", LINES[1], f"{LINES[1]}\t"]
+        Path("columns").write_bytes("".join(f"{line}{end}" for line in lines).encode())
+        assert main(["decode", "--prefix-column", *options, "--input", "columns"]) == 0
+        outputs.append(capsysbinary.readouterr().out)
+    assert outputs[1] == outputs[0].replace(b"\n", b"\r\n")
+
+
 def test_a_line_in_parts_has_no_alignment(
     parts: ModelFolder, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 import translate
 from translate.commands import lines as reading
-from translate.commands.lines import ArrivingLines, TypedLines, ended, given_lines
+from translate.commands.lines import ArrivingLines, TypedLines, ended
 from translate.commands.text import Text
 from translate.errors import UserError
 from translate.inference.translator import Translator
@@ -48,11 +48,6 @@ def test_a_byte_order_mark_is_not_part_of_the_first_line() -> None:
 def test_undecodable_text_is_named_by_line_and_byte(data: bytes) -> None:
     with pytest.raises(UserError, match=r"^a test, line \d: not UTF-8 text \(byte 0x"):
         list(arriving(data))
-
-
-def test_an_undecodable_byte_of_an_argument_is_named() -> None:
-    with pytest.raises(UserError, match=r"^the text, line 2: not UTF-8 text \(byte 0xfc at 2\)"):
-        list(given_lines(["Guten Tag", os.fsdecode(b"Gr\xfc\xdfe")]))
 
 
 def test_reading_time_is_linear_in_the_length_of_a_line(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,6 +2,8 @@
 
 import json
 import os
+import sys
+from contextlib import ExitStack, nullcontext, suppress
 from pathlib import Path
 
 import pytest
@@ -19,10 +21,9 @@ class Killed(BaseException):
 
 def write(place: Path, *, stop: int | None = None, torn: str = "", force: bool = False) -> int:
     """Write the missing windows and return their number; stop before window `stop`."""
-    file = GrowingFile(place, SETTINGS, force=force)
     n_written = 0
-    with file.opened() as out:
-        for n, window in enumerate(WINDOWS[file.n_done :], start=file.n_done):
+    with GrowingFile(place, SETTINGS, force=force).opened() as out:
+        for n, window in enumerate(WINDOWS[out.n_done :], start=out.n_done):
             if n == stop:
                 out.write(torn)
                 raise Killed
@@ -76,9 +77,35 @@ def test_a_file_that_is_overwritten_without_resuming_is_not_resumed(place: Path)
 def test_a_stopped_file_resumes_after_its_last_complete_window(place: Path, stop: int, torn: str) -> None:
     with pytest.raises(Killed):
         write(place, stop=stop, torn=torn)
-    file = GrowingFile(place, SETTINGS, force=False)
-    assert file.n_done == stop
     assert write(place) == len(WINDOWS) - stop
+    assert place.read_text(encoding="utf-8") == "".join(WINDOWS)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there are no such locks")
+def test_only_one_process_writes_a_file_at_a_time(place: Path) -> None:
+    with GrowingFile(place, SETTINGS, force=False).opened() as out:
+        out.write(WINDOWS[0])
+        out.end_window()
+        for force in (False, True):
+            with pytest.raises(UserError, match="another process is writing it"):
+                write(place, force=force)
+        assert place.read_text(encoding="utf-8") == WINDOWS[0]
+    assert write(place, force=True) == len(WINDOWS)
+
+
+@pytest.mark.parametrize("turns", ["ba", "bba", "aab", "abbba"])
+def test_two_processes_that_write_one_file_repeat_no_window(
+    turns: str, place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """On a file system without locks; both are killed after these turns."""
+    monkeypatch.setattr("translate.commands.lines.locked", lambda _: nullcontext())
+    with suppress(Killed), ExitStack() as both:
+        outs = {name: both.enter_context(GrowingFile(place, SETTINGS, force=False).opened()) for name in "ab"}
+        for out in map(outs.__getitem__, turns):
+            out.write(WINDOWS[out.n_done])
+            out.end_window()
+        raise Killed
+    write(place)
     assert place.read_text(encoding="utf-8") == "".join(WINDOWS)
 
 
