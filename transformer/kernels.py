@@ -106,9 +106,9 @@ class Linear(nn.Linear):
 # T x S weights are small, and passes over memory cost more than products. With autograd, scale, mask and softmax are
 # separate passes; here they are folded into products or share a pass.
 
-# Float32 numbers in a register of AVX-512. PyTorch's softmax computes shorter rows one number at a time, which takes
-# six times as long as passes over all rows at once.
-VECTOR = 16
+# Float32 numbers in a register. PyTorch's softmax computes shorter rows one number at a time, which takes two to six
+# times as long as passes over all rows at once.
+VECTOR = 8 if torch.backends.cpu.get_cpu_capability() == "AVX2" else 16
 
 
 def attend_short(q_BHTK: Tensor, k_BHSK: Tensor, v_BHSV: Tensor, allowed: Tensor | None) -> Tensor:
