@@ -215,12 +215,13 @@ _INLINE = re.compile(
     "|sub|sup|time|tt|u|var|wbr"
 )
 _VOID = re.compile("area|base|br|col|embed|hr|img|input|link|meta|source|track|wbr")
-_FLAT = re.compile("script|style|textarea")  # a tag of the same name inside them is text
+_FLAT = re.compile("script|style|textarea|title")  # tags and comments inside them are text
 _COPIED = re.compile("script|style|pre|code|textarea|kbd|samp|var|svg|math")
 # A comment or declaration without an end goes on to the end of the text, as in a browser. Otherwise the text behind
 # each of many such comments would be read once per comment.
 _TOKEN = re.compile(
-    r"<!--.*?(?:-->|\Z)|<!\[CDATA\[.*?(?:\]\]>|\Z)|<[!?][^>]*(?:>|\Z)|<(/?)([A-Za-z][\w:-]*)((?:[^<>\"']|\"[^\"]*\"|'[^']*')*)>",
+    r"<!--.*?-->|<!\[CDATA\[.*?\]\]>|<(?!!--|!\[CDATA\[)[!?][^>]*>"
+    r"|<(/?)([A-Za-z][\w:-]*)((?:[^<>\"']|\"[^\"]*\"|'[^']*')*)>|(?P<open><[!?].*)",
     re.DOTALL,
 )
 _OPEN_TAG = re.compile(r"<(?:[^\W\d_]|[/!?])[^<>]*\Z")
@@ -279,20 +280,26 @@ def read_html(lines: Iterable[str]) -> Iterator[Piece]:
 
 def _tokens(lines: Iterable[str]) -> Iterator[tuple[str, re.Match[str] | None]]:
     """Yield text and the tag or comment that follows it; None at the end of a line outside a tag."""
-    waiting = ""
+    waiting, token = "", _TOKEN
+    wanted = 0  # characters before an unfinished tag is read again; a little more each time would take quadratic time
     for line in chain(lines, [""]):
         waiting += line
-        if line and len(waiting) < _LONGEST_RUN and _is_unfinished(waiting):
+        goes_on = bool(line) and len(waiting) < _LONGEST_RUN
+        if goes_on and len(waiting) < wanted:
             continue
         start = 0
-        for match in _TOKEN.finditer(waiting):
+        while (match := token.search(waiting, start)) and not (goes_on and match.lastgroup == "open"):
             yield waiting[start : match.start()], match
-            start = match.end()
-        yield waiting[start:], None
-        waiting = ""
+            start, token = match.end(), _next_token(match)
+        unfinished = match or _OPEN_TAG.match(waiting, max(start, waiting.rfind("<")))
+        stop = unfinished.start() if unfinished and goes_on else len(waiting)
+        yield waiting[start:stop], None
+        waiting, wanted = waiting[stop:], 2 * (len(waiting) - stop)
 
 
-def _is_unfinished(text: str) -> bool:
-    """Return whether a text ends within a comment or a tag."""
-    comment, tag = text.rfind("<!--"), text.rfind("<")
-    return (comment >= 0 and text.find("-->", comment) < 0) or (tag >= 0 and _OPEN_TAG.match(text, tag) is not None)
+def _next_token(tag: re.Match[str]) -> re.Pattern[str]:
+    """Return the pattern of the tokens after a tag: in a script, for example, only its end tag is one."""
+    name = (tag[2] or "").lower()
+    if not _FLAT.fullmatch(name) or tag[1] or tag[0].endswith("/>"):
+        return _TOKEN
+    return re.compile(rf"<(/)({name})(?=[\s/>])([^<>]*)>", re.IGNORECASE)
