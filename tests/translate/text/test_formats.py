@@ -178,10 +178,39 @@ def test_cues_without_a_blank_line_between_them_are_separate() -> None:
         ("---\na b\n\nc\n", ["a b", "c"]),
         ("+++\nx = 'y'\n+++\na\n", ["a"]),
         ("```\n\na\n```\nb\n", ["b"]),
+        ("---\nx: y\n\na\n", ["x: y", "a"]),
+        ("---\n# a\n\nb\n", ["a", "b"]),
+        ("+++\nx = y\n", ["x = y"]),
+        ("---\n---\na\n", ["a"]),
+        ("- a\n\n  ```\n  b\n\n  c\n  ```\n  d\ne\n", ["a", "d\ne"]),
+        ("- a\nb\n\n  ```\n  c\n\nd\n", ["a\nb", "d"]),
+        ("- a\n  - b\n\n  ```\n  c\n\nd\n", ["a", "b", "d"]),
+        ("-\ta\n\n\t~~~\n\tb\nc\n", ["a", "c"]),
+        ("- a\n```\nb\n", ["a"]),
+        ("```\n> ```\na\n```\nb\n", ["b"]),
+        ("- ```\n- a\n> ```\n> b\n```\nc\n", ["a"]),
+        ("a[^1]\n\n[^1]: b\n\n    ```\n    c\n\nd\n", ["a[^1]", "b", "d"]),
+        ("> <pre>\n> a\n\nb\n", ["b"]),
     ],
 )
 def test_in_markdown_the_paragraphs_are_translated(text: str, expected: list[str]) -> None:
     assert language("markdown", text) == expected
+
+
+@given(
+    marks=st.lists(st.sampled_from([("> ", "> "), ("- ", "  "), ("7. ", "   ")]), min_size=1, max_size=4),
+    fence=st.sampled_from(["```", "~~~~ x"]),
+    code=st.lists(st.sampled_from(["", "  a", "- a", "> a", "# a", "``", "```a"])),
+    data=st.data(),
+)
+def test_in_markdown_a_fence_ends_with_its_container(
+    marks: list[tuple[str, str]], fence: str, code: list[str], data: st.DataObject
+) -> None:
+    """https://spec.commonmark.org/0.31.2/#fenced-code-blocks, examples 98 and 128."""
+    first, others = ("".join(part) for part in zip(*marks, strict=True))
+    outside = "".join(goes_on for _, goes_on in marks[: data.draw(st.integers(0, len(marks) - 1))])
+    lines = [first + fence, *(others + line for line in code), outside + "b"]
+    assert language("markdown", "\n".join(lines)) == ["b"]
 
 
 @pytest.mark.parametrize(
@@ -264,7 +293,29 @@ def test_an_endless_text_is_read_in_bounded_portions(layout: str, line: str) -> 
 
 @pytest.mark.parametrize("layout", FORMATS)
 @pytest.mark.parametrize(
-    "text", ["<", "`", "<!--", "[", "*", "| ", "<a ", "<a x='", "- ", "> ", "--> ", "a ", "[^", "$", "](", "{:"]
+    "text",
+    [
+        "<",
+        "`",
+        "<!--",
+        "[",
+        "*",
+        "| ",
+        "<a ",
+        "<a x='",
+        "- ",
+        "> ",
+        "--> ",
+        "a ",
+        "[^",
+        "$",
+        "](",
+        "{:",
+        "1. ",
+        "- \n",
+        "> \n",
+        "---\na:\n",
+    ],
 )
 def test_time_grows_in_proportion_to_the_text(layout: str, text: str) -> None:
     def seconds(lines: Iterable[str]) -> float:
@@ -272,7 +323,7 @@ def test_time_grows_in_proportion_to_the_text(layout: str, text: str) -> None:
         assert sum(len(piece.text) for piece in reader(layout)(lines)) > 0
         return time.process_time() - start
 
-    assert seconds([text * 4000 + "\n"]) < 1
+    assert seconds((text * 4000 + "\n").splitlines(keepends=True)) < 1
 
 
 def test_every_line_of_a_very_long_cue_is_translated() -> None:
