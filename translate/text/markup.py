@@ -113,6 +113,7 @@ def read_markdown(lines: Iterable[str]) -> Iterator[Piece]:
     end: re.Pattern[str] | None = None  # of the current block of code or raw text
     previous = ""  # line
     in_table = False
+    is_indented = False  # whether the line before is indented code
     containers: list[re.Pattern[str]] = []  # of the line before
     is_code = False  # whether a whole line ends that block
     quote = 0  # number of marks of quotation before each line of the open paragraph
@@ -144,13 +145,14 @@ def read_markdown(lines: Iterable[str]) -> Iterator[Piece]:
             in_table = in_table and text.startswith("|")
         if not open_lines:
             containers = [*containers[:n_kept], *opened][:_MOST_CONTAINERS]
-        is_apart = not previous.strip() and not open_lines
+        allows_indented = not previous.strip() or is_indented
+        is_indented = allows_indented and not open_lines and inner.startswith("    ") and not _BEGINS.match(line)
         if end := _opening(inner):
             is_code = end.pattern.startswith(r"\A")
             found = None if is_code else end.search(line)
             yield from _raw(line, found)
             end = None if found else end
-        elif _is_layout(line) or (is_apart and inner.startswith("    ") and not _BEGINS.match(line)):
+        elif _is_layout(line) or is_indented:
             yield Piece(line, translate=False)
         elif in_table or text.startswith("|"):
             yield from _row(line)

@@ -155,6 +155,7 @@ def test_cues_without_a_blank_line_between_them_are_separate() -> None:
         ("~~~ x\n```\ncode\n", []),
         ("a\n```\nb", ["a"]),
         ("    code\na\n", ["a"]),
+        ("a\n\n    code\n      code\n\n    code\nb\n    c\n", ["a", "b\n    c"]),
         ("a\n    b\n", ["a\n    b"]),
         ("---\nx: y\n---\na\n", ["a"]),
         ("a\n---\nb\n", ["a", "b"]),
