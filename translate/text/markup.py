@@ -19,7 +19,6 @@ from translate.text.sentences import Piece, pieces
 
 INDENT = re.compile(r"\s*")
 
-_WRAPPED_WORD = re.compile(rf"(?:{PLACEHOLDER.pattern}|\S)+", re.DOTALL)
 # Would be a mark of Markdown, of a subtitle or of a list at the beginning of a line.
 _MARK = re.compile(r"[-+*#>|=~`_:]|\d+[.)]?\Z")
 
@@ -29,24 +28,29 @@ def paragraph(text: str) -> list[Piece]:
     return pieces(text, [(0, len(text))])
 
 
-def wrapped(text: str, like: str, indent: re.Pattern[str] = INDENT) -> str | None:
-    """Divide the words of `text` into lines with the number, proportions and indentation of the lines of `like`.
+def wrapped(
+    text: str, like: str, indent: re.Pattern[str] = INDENT, markup: re.Pattern[str] = PLACEHOLDER
+) -> str | None:
+    """Divide `text` into lines with the number, proportions and indentation of the lines of `like`.
 
     None if there are too few words. Only the first line may begin with a character that could be a mark of the layout.
+    White space stays where no line ends.
 
     Args:
         indent: matches the indentation of a line, which may contain marks of the layout.
+        markup: matches text in which no line ends.
     """
     lines = like.split("\n")
-    words = [match[0] for match in _WRAPPED_WORD.finditer(text)]
-    breaks = _breaks(words, [len(line.strip()) for line in lines if line.strip()])
+    words = [match.span() for match in re.finditer(rf"(?:{markup.pattern}|\S)+", text, markup.flags)]
+    breaks = _breaks([text[start:stop] for start, stop in words], [len(line.strip()) for line in lines if line.strip()])
     if breaks is None:
         return None
-    filled = iter([words[i:j] for i, j in zip([0, *breaks], [*breaks, len(words)], strict=True)])
-    parts = [next(filled) if line.strip() else [] for line in lines]
+    places = [0, *(words[i][0] for i in breaks), len(text)]
+    filled = (text[start:stop].strip() for start, stop in itertools.pairwise(places))
+    parts = [next(filled) if line.strip() else "" for line in lines]
     indents = [match[0] if (match := indent.match(line)) else "" for line in lines]
     ends = [line[len(line.rstrip()) :] if line.strip() else "" for line in lines]
-    return "\n".join(a + " ".join(part) + b for a, part, b in zip(indents, parts, ends, strict=True))
+    return "\n".join(a + part + b for a, part, b in zip(indents, parts, ends, strict=True))
 
 
 def _breaks(words: list[str], lengths: list[int]) -> list[int] | None:
