@@ -359,6 +359,25 @@ def test_forms_match_as_whole_words() -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    ("form", "inside", "apart"),
+    [
+        (".NET", "ASP.NET 3.NET .NETZ", ".NET (.NET) „.NET“ .NET-Code Visual-.NET"),
+        ("C++", "C++11 C++x", "C++ C++, C++-Code Obj-C++."),
+        ("#1", "C#1 #12 #1a", "#1 (#1) #1."),
+        ("-fach", "dreifach -fache", "-fach 3-fach mehr-fach."),
+        ("Haupt-", "Haupt Überhaupt-", "Haupt-Eingang Haupt- und"),
+        ("Nr.", "Nr Nr, xNr.", "Nr. Nr.5"),
+        ("l'", "l l, el'", "l'arte l'"),
+    ],
+)
+def test_forms_with_signs_at_their_ends_match_as_whole_words(form: str, inside: str, apart: str) -> None:
+    assert found(inside, {form: "x"}) == []
+    assert found(apart, {form: "x"}) == [(form, "x")] * apart.count(form)
+    assert missing_terms(inside, [form]) == [form]
+    assert missing_terms(apart, [form] * apart.count(form)) == []
+
+
 def test_a_capital_is_added_at_the_beginning_only() -> None:
     terms = {"laufen": "jog", "IT": "computing"}
     assert found("„Laufen ist laufen, Laufen nicht.", terms) == [("Laufen", "jog"), ("laufen", "jog")]
