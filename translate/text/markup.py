@@ -156,7 +156,7 @@ def read_markdown(lines: Iterable[str]) -> Iterator[Piece]:
             found = None if is_code else end.search(line)
             yield from _raw(line, found)
             end = None if found else end
-        elif _is_layout(line) or is_indented:
+        elif _is_layout(inner) or is_indented:
             yield Piece(line, translate=False)
         elif in_table or text.startswith("|"):
             yield from _row(line)

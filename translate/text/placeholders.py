@@ -43,6 +43,7 @@ _ALONE = re.compile(
     "|".join(_KINDS[kind] for kind in ("signs", "empty_element", "reference")) + r"|[\d#*]\ufe0f?\u20e3|#\w+"
 )
 _TAG = re.compile(rf"<(/?)([A-Za-z][\w:-]*){_PARTS['tag_end']}")
+_LINK_ENDS = ("](", "][")  # before a target and before the label of a reference
 _EMPHASIS = frozenset(["*", "**", "***", "_", "__", "___", "~~"])
 
 
@@ -158,7 +159,7 @@ def _is_pair(marks: Sequence[str]) -> bool:
     if opening in _EMPHASIS:
         return opening == closing and opening not in between
     if opening in ("[", "!["):
-        return closing.startswith("](") and not any(mark.startswith(("[", "![", "](")) for mark in between)
+        return closing.startswith(_LINK_ENDS) and not any(mark.startswith(("[", "![", *_LINK_ENDS)) for mark in between)
     tags = [tag for mark in marks if (tag := _TAG.fullmatch(mark))]
     names = [tag[2].lower() for tag in tags]
     return (

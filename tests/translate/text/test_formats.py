@@ -148,6 +148,8 @@ def test_cues_without_a_blank_line_between_them_are_separate() -> None:
         ("> # a\n> b\n> ```\n> c\n> ```\n> d\n", ["a", "b", "d"]),
         ("```a``` b\nc\n", ["```a``` b\nc"]),
         ("[Hans]: Hallo, wie geht es dir?\n", ["[Hans]: Hallo, wie geht es dir?"]),
+        ("> [der Hund]: https://x.y\n> a\n- [die Katze]: <a b> 'das Kind'\n  [d]: e\n", ["a"]),
+        ("> - <b>\n> - ***\n> | --- |\n", []),
         ("[x]: <a b> 'der Hund'\n[y]: z (der Hund)\n[z]: x \"der Hund\"\n", []),
         ("<!-- a --> b\n<pre>a</pre> b\n<pre>\na</pre> b\n", ["b", "b", "b"]),
         ("<pre>a</pre> <pre>b\n</pre>\nc\n", ["c"]),

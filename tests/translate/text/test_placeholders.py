@@ -315,7 +315,18 @@ def test_closing_up_removes_white_space_alone(sentence: str, rng: random.Random)
     assert closed_up(closed, protected) == closed
 
 
-@pytest.mark.parametrize("sentence", ["**Das** Haus und **der** Hof", "[a](b) und [c](d)", "*x* y", "x **y**", "~~"])
+def test_the_label_of_a_reference_is_a_mark_and_its_text_is_translated() -> None:
+    before, inner, after = unframed(protect("[Der Hund][der Hund]", MARKDOWN))
+    assert (before, inner.text, after) == ("[", "Der Hund", "][der Hund]")
+    protected = protect("Ein [Hund][a] und ![die Katze][b c].", MARKDOWN)
+    assert protected.originals == ("[", "][a]", "![", "][b c]")
+    assert closed_up("A ⟦1⟧ dog ⟦2⟧ and ⟦3⟧ the cat⟦4⟧.", protected) == "A ⟦1⟧dog⟦2⟧ and ⟦3⟧the cat⟦4⟧."
+    assert is_emptied("A dog ⟦1⟧ ⟦2⟧ and ⟦3⟧the cat⟦4⟧.", protected)
+
+
+@pytest.mark.parametrize(
+    "sentence", ["**Das** Haus und **der** Hof", "[a](b) und [c](d)", "[a][b] und [c](d)", "*x* y", "x **y**", "~~"]
+)
 def test_unpaired_marks_stay_at_their_positions(sentence):
     assert unframed(protect(sentence, MARKDOWN))[1] == protect(sentence, MARKDOWN)
 
