@@ -149,8 +149,8 @@ def read_markdown(lines: Iterable[str]) -> Iterator[Piece]:
             in_table = in_table and text.startswith("|")
         if not open_lines:
             containers = [*containers[:n_kept], *opened][:_MOST_CONTAINERS]
-        allows_indented = not previous.strip() or is_indented
-        is_indented = allows_indented and not open_lines and inner.startswith("    ") and not _BEGINS.match(line)
+        may_be_code = not open_lines and (is_indented or not previous.strip())
+        is_indented = may_be_code and inner.startswith("    ") and not _BEGINS.match(line)
         if end := _opening(inner):
             is_code = end.pattern.startswith(r"\A")
             found = None if is_code else end.search(line)
