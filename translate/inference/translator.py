@@ -262,16 +262,18 @@ class Translator:
         """
         texts = [formats.content(piece) for piece in wanted]
         indent = formats.indent(self.options.format)
-        plain = [re.sub(rf"\n{indent.pattern}", "\n", text) if "\n" in text else text for text in texts]
-        for piece, source, translation in zip(wanted, texts, self.passages(plain), strict=True):
+        plain = [_one_line(re.sub(rf"\n{indent.pattern}", "\n", text)) if "\n" in text else text for text in texts]
+        for piece, source, line, translation in zip(wanted, texts, plain, self.passages(plain), strict=True):
             check()
             if "\n" not in source:
                 text = formats.written(translation.text, piece)
                 yield translation if text == translation.text else dataclasses.replace(translation, text=text)
                 continue
-            lines = markup.wrapped(translation.text, source, indent)
+            pattern = formats.markup(self.options.format)
+            is_copied = translation.text == line
+            lines = source if is_copied else markup.wrapped(translation.text, source, indent, pattern)
             if lines is None:  # too few words for this many lines
-                parts = _lines(source, formats.markup(self.options.format))
+                parts = _lines(source, pattern)
                 found = self.passages([part.text for part in parts if part.translate])
                 # A line that is not blank must not become blank, which would begin a new paragraph.
                 lines = "".join((part.translate and next(found).text.strip()) or part.text for part in parts)

@@ -19,7 +19,6 @@ from translate.text.sentences import Piece, pieces
 
 INDENT = re.compile(r"\s*")
 
-_WRAPPED_WORD = re.compile(rf"(?:{PLACEHOLDER.pattern}|\S)+", re.DOTALL)
 # Would be a mark of Markdown, of a subtitle or of a list at the beginning of a line.
 _MARK = re.compile(r"[-+*#>|=~`_:]|\d+[.)]?\Z")
 
@@ -29,24 +28,29 @@ def paragraph(text: str) -> list[Piece]:
     return pieces(text, [(0, len(text))])
 
 
-def wrapped(text: str, like: str, indent: re.Pattern[str] = INDENT) -> str | None:
-    """Divide the words of `text` into lines with the number, proportions and indentation of the lines of `like`.
+def wrapped(
+    text: str, like: str, indent: re.Pattern[str] = INDENT, markup: re.Pattern[str] = PLACEHOLDER
+) -> str | None:
+    """Divide `text` into lines with the number, proportions and indentation of the lines of `like`.
 
     None if there are too few words. Only the first line may begin with a character that could be a mark of the layout.
+    White space stays where no line ends.
 
     Args:
         indent: matches the indentation of a line, which may contain marks of the layout.
+        markup: matches text in which no line ends.
     """
     lines = like.split("\n")
-    words = [match[0] for match in _WRAPPED_WORD.finditer(text)]
-    breaks = _breaks(words, [len(line.strip()) for line in lines if line.strip()])
+    words = [match.span() for match in re.finditer(rf"(?:{markup.pattern}|\S)+", text, markup.flags)]
+    breaks = _breaks([text[start:stop] for start, stop in words], [len(line.strip()) for line in lines if line.strip()])
     if breaks is None:
         return None
-    filled = iter([words[i:j] for i, j in zip([0, *breaks], [*breaks, len(words)], strict=True)])
-    parts = [next(filled) if line.strip() else [] for line in lines]
+    places = [0, *(words[i][0] for i in breaks), len(text)]
+    filled = (text[start:stop].strip() for start, stop in itertools.pairwise(places))
+    parts = [next(filled) if line.strip() else "" for line in lines]
     indents = [match[0] if (match := indent.match(line)) else "" for line in lines]
     ends = [line[len(line.rstrip()) :] if line.strip() else "" for line in lines]
-    return "\n".join(a + " ".join(part) + b for a, part, b in zip(indents, parts, ends, strict=True))
+    return "\n".join(a + part + b for a, part, b in zip(indents, parts, ends, strict=True))
 
 
 def _breaks(words: list[str], lengths: list[int]) -> list[int] | None:
@@ -80,10 +84,12 @@ MARKDOWN = re.compile(
 
 QUOTE = re.compile(r"[ \t]*(?:>[ \t]?)*")  # at the beginning of a line
 
-_FRONT_MATTER = ("---", "+++")  # first lines of YAML and TOML; the former may also be a rule
+_FRONT_MATTER = ("---", "+++")  # first lines of YAML and TOML; both may also be a rule
 _METADATA = re.compile(r"""\s*(?:["']?[\w.-]+["']?\s*[:=]|[#\[]|---|\.\.\.|\+\+\+)""")  # the line after that
+_END_OF_FRONT_MATTER = re.compile(r"(?:---|\.\.\.|\+\+\+)\s*\Z")
+_LONGEST_FRONT_MATTER = 2**20  # characters
 _LONGEST_PARAGRAPH = 256  # lines of a paragraph; a longer one is divided
-_FENCE = re.compile(r"[\s>]*(?:(?:[-*+]|\d+[.)])\s+)*(`{3,}(?=[^`]*\Z)|~{3,})")
+_FENCE = re.compile(r"\s*(`{3,}(?=[^`]*\Z)|~{3,})")
 _RAW = re.compile(r"<(script|style|pre|textarea)\b|(<!--)", re.IGNORECASE)
 # Marks that begin a block, and the check box of a list item.
 _MARKS = re.compile(r"(?:\s*(?:>|(?:#{1,6}|[-*+]|\d{1,9}[.)]|:|\[[ xX]\]|\[\^[^\]\s]{1,100}\]:)(?=\s)))*\s*")
@@ -95,7 +101,10 @@ _ATTRIBUTES = re.compile(
     rf"\s*(?:\[(?!\^)[^\]]+\]:\s*(?:<[^<>]+>|[^\s<]\S*+)(?:\s+{_TITLE})?\s*\Z"
     r"|:::|\{:[^{}]*\}\s*\Z|(?:<[^<>\n]{1,1000}>\s*)+\Z)"
 )
-_ITEM = re.compile(r"\s*(?:[-*+]|\d{1,9}[.)])\s+|\[\^[^\]\s]{1,100}\]:\s")
+# Containers of blocks: the mark of a quotation, which is on each of its lines, or of a list item or footnote.
+_QUOTATION = re.compile(r" *> ?")
+_MOST_CONTAINERS = 32  # in each other, since each blank line is compared with all of them
+_CONTAINER = re.compile(r" *(?:> ?|(?:[-*+]|\d{1,9}[.)])\s+|(\[\^[^\]\s]{1,100}\]:\s))")
 _HARD_BREAK = re.compile(r"(?:(?<! ) {2,}|\\)\r?\n?\Z")
 # The line below the names of the columns; a bar at the beginning or end of a row may be missing.
 _DELIMITER = re.compile(r"\|?(?:\s*:?-+:?\s*\|)+(?:\s*:?-+:?)?\s*\Z")
@@ -108,22 +117,27 @@ def read_markdown(lines: Iterable[str]) -> Iterator[Piece]:
     end: re.Pattern[str] | None = None  # of the current block of code or raw text
     previous = ""  # line
     in_table = False
-    is_marked = False  # whether the first line may begin front matter
-    indent = 0  # of the text of the current list item
+    is_indented = False  # whether the line before is indented code
+    containers: list[re.Pattern[str]] = []  # of the line before
+    is_code = False  # whether a whole line ends that block
     quote = 0  # number of marks of quotation before each line of the open paragraph
-    for n, line in enumerate(lines):
-        if n == 0:
-            is_marked = line.rstrip() in _FRONT_MATTER
-        if n == 1 and is_marked and not _METADATA.match(line):
-            end = None  # a rule, not front matter
+    front_matter, lines = _front_matter(iter(lines))
+    yield from (Piece(line, translate=False) for line in front_matter)
+    for line in lines:
+        wide = line.expandtabs(4)
+        n_kept, column = _kept(wide, containers)
+        if n_kept < len(containers):
+            end = None  # a block ends with its container
         if end is not None:
-            found = end.search(line)
-            yield from _raw(line, found)
+            found = end.search(wide[column:] if is_code else line)
+            yield from _raw(line, None if is_code else found)
             end = None if found else end
             continue
+        opened, column = _opened(wide, column)
+        inner = wide[column:]
         marks = QUOTE.match(line)
         depth, text = (marks[0].count(">"), line[marks.end() :]) if marks else (0, line)
-        begins = not text.strip() or _BEGINS.match(text) or _FENCE.match(line) or _RULE.match(line)
+        begins = not text.strip() or _BEGINS.match(text) or _FENCE.match(inner) or _RULE.match(line)
         if "|" in previous and _DELIMITER.match(text):
             in_table = True
             yield from paragraph("".join(open_lines[:-1]))
@@ -133,12 +147,16 @@ def read_markdown(lines: Iterable[str]) -> Iterator[Piece]:
             yield from paragraph("".join(open_lines))
             open_lines = []
             in_table = in_table and text.startswith("|")
-        indent = _indent(line, indent)
-        if end := _opening(line, n):
-            found = None if end.pattern.startswith(r"\A") else end.search(line)  # in the same line
+        if not open_lines:
+            containers = [*containers[:n_kept], *opened][:_MOST_CONTAINERS]
+        may_be_code = not open_lines and (is_indented or not previous.strip())
+        is_indented = may_be_code and inner.startswith("    ") and not _BEGINS.match(line)
+        if end := _opening(inner):
+            is_code = end.pattern.startswith(r"\A")
+            found = None if is_code else end.search(line)
             yield from _raw(line, found)
             end = None if found else end
-        elif _is_layout(line, indent if not previous.strip() and not open_lines else None):
+        elif _is_layout(inner) or is_indented:
             yield Piece(line, translate=False)
         elif in_table or text.startswith("|"):
             yield from _row(line)
@@ -157,22 +175,51 @@ def read_markdown(lines: Iterable[str]) -> Iterator[Piece]:
     yield from paragraph("".join(open_lines))
 
 
-def _indent(line: str, indent: int) -> int:
-    """Return the column in which the text of a list item begins, for this line and the lines of the same item."""
-    if item := _ITEM.match(line):
-        return item.end()
-    return indent if not line.strip() or line[0].isspace() else 0
+def _front_matter(lines: Iterator[str]) -> tuple[list[str], Iterator[str]]:
+    """Return the lines of front matter and the other lines. Without an end there is none, and its mark is a rule."""
+    read: list[str] = []
+    n_characters = 0
+    for line in lines:
+        read.append(line)
+        n_characters += len(line)
+        may_go_on = _METADATA.match(line) if len(read) == 2 else len(read) > 2 or line.rstrip() in _FRONT_MATTER
+        if len(read) > 1 and _END_OF_FRONT_MATTER.match(line):
+            return read, lines
+        if not may_go_on or n_characters > _LONGEST_FRONT_MATTER:
+            break
+    return [], chain(read, lines)
 
 
-def _opening(line: str, n: int) -> re.Pattern[str] | None:
+def _kept(line: str, containers: Iterable[re.Pattern[str]]) -> tuple[int, int]:
+    """Return how many of the containers of the line before go on in this one, and the column of the text in them.
+
+    A container (https://spec.commonmark.org/0.31.2/#container-blocks) is a pattern that its later lines match.
+    """
+    n_kept = column = 0
+    for container in containers:
+        if not (match := container.match(line, column)):
+            break
+        n_kept, column = n_kept + 1, match.end()
+    return n_kept, column
+
+
+def _opened(line: str, column: int) -> tuple[list[re.Pattern[str]], int]:
+    """Return the containers that begin in a column of a line, and the column of the text in them."""
+    opened: list[re.Pattern[str]] = []
+    while mark := _CONTAINER.match(line, column):
+        width = 4 if mark[1] else mark.end() - column  # the text of a footnote is indented by 4 spaces
+        opened.append(_QUOTATION if ">" in mark[0] else re.compile(rf" {{{width}}}|\s*\Z"))
+        column = mark.end()
+    return opened, column
+
+
+def _opening(line: str) -> re.Pattern[str] | None:
     """Return the pattern of the end of the code or raw text that begins in this line, if any."""
-    if n == 0 and line.rstrip() in _FRONT_MATTER:
-        return re.compile(r"\A(?:---|\.\.\.|\+\+\+)\s*\Z")
     if line.strip() == "$$":
         return re.compile(r"\A\s*\$\$\s*\Z")
     if fence := _FENCE.match(line):
         mark = fence[1]
-        return re.compile(rf"\A[\s>]*{re.escape(mark[0])}{{{len(mark)},}}\s*\Z")
+        return re.compile(rf"\A\s*{mark[0]}{{{len(mark)},}}\s*\Z")
     if raw := _RAW.match(line.lstrip()):
         return re.compile("-->" if raw[2] else rf"</{raw[1]}\s*>", re.IGNORECASE)
     return None
@@ -184,17 +231,9 @@ def _raw(line: str, end: re.Match[str] | None) -> list[Piece]:
     return [Piece(line[:stop], translate=False), *paragraph(line[stop:])]
 
 
-def _is_layout(line: str, indent: int | None) -> bool:
-    """Return whether a line is copied: blank, a rule, attributes, the target of a link, or indented code.
-
-    Code is indented by four spaces more than `indent`, the text of its list item; None excludes code.
-    """
-    if not line.strip() or _RULE.match(line) or _ATTRIBUTES.match(line):
-        return True
-    if indent is None or _BEGINS.match(line):
-        return False
-    wide = line.expandtabs(4)
-    return len(wide) - len(wide.lstrip()) >= indent + 4
+def _is_layout(line: str) -> bool:
+    """Return whether a line is copied: blank, a rule, attributes, or the target of a link."""
+    return bool(not line.strip() or _RULE.match(line) or _ATTRIBUTES.match(line))
 
 
 def _row(line: str) -> Iterator[Piece]:
@@ -215,12 +254,13 @@ _INLINE = re.compile(
     "|sub|sup|time|tt|u|var|wbr"
 )
 _VOID = re.compile("area|base|br|col|embed|hr|img|input|link|meta|source|track|wbr")
-_FLAT = re.compile("script|style|textarea")  # a tag of the same name inside them is text
+_FLAT = re.compile("script|style|textarea|title")  # tags and comments inside them are text
 _COPIED = re.compile("script|style|pre|code|textarea|kbd|samp|var|svg|math")
 # A comment or declaration without an end goes on to the end of the text, as in a browser. Otherwise the text behind
 # each of many such comments would be read once per comment.
 _TOKEN = re.compile(
-    r"<!--.*?(?:-->|\Z)|<!\[CDATA\[.*?(?:\]\]>|\Z)|<[!?][^>]*(?:>|\Z)|<(/?)([A-Za-z][\w:-]*)((?:[^<>\"']|\"[^\"]*\"|'[^']*')*)>",
+    r"<!--.*?-->|<!\[CDATA\[.*?\]\]>|<(?!!--|!\[CDATA\[)[!?][^>]*>"
+    r"|<(/?)([A-Za-z][\w:-]*)((?:[^<>\"']|\"[^\"]*\"|'[^']*')*)>|(?P<open><[!?].*)",
     re.DOTALL,
 )
 _OPEN_TAG = re.compile(r"<(?:[^\W\d_]|[/!?])[^<>]*\Z")
@@ -279,20 +319,26 @@ def read_html(lines: Iterable[str]) -> Iterator[Piece]:
 
 def _tokens(lines: Iterable[str]) -> Iterator[tuple[str, re.Match[str] | None]]:
     """Yield text and the tag or comment that follows it; None at the end of a line outside a tag."""
-    waiting = ""
+    waiting, token = "", _TOKEN
+    wanted = 0  # characters before an unfinished tag is read again; a little more each time would take quadratic time
     for line in chain(lines, [""]):
         waiting += line
-        if line and len(waiting) < _LONGEST_RUN and _is_unfinished(waiting):
+        goes_on = bool(line) and len(waiting) < _LONGEST_RUN
+        if goes_on and len(waiting) < wanted:
             continue
         start = 0
-        for match in _TOKEN.finditer(waiting):
+        while (match := token.search(waiting, start)) and not (goes_on and match.lastgroup == "open"):
             yield waiting[start : match.start()], match
-            start = match.end()
-        yield waiting[start:], None
-        waiting = ""
+            start, token = match.end(), _next_token(match)
+        unfinished = match or _OPEN_TAG.match(waiting, max(start, waiting.rfind("<")))
+        stop = unfinished.start() if unfinished and goes_on else len(waiting)
+        yield waiting[start:stop], None
+        waiting, wanted = waiting[stop:], 2 * (len(waiting) - stop)
 
 
-def _is_unfinished(text: str) -> bool:
-    """Return whether a text ends within a comment or a tag."""
-    comment, tag = text.rfind("<!--"), text.rfind("<")
-    return (comment >= 0 and text.find("-->", comment) < 0) or (tag >= 0 and _OPEN_TAG.match(text, tag) is not None)
+def _next_token(tag: re.Match[str]) -> re.Pattern[str]:
+    """Return the pattern of the tokens after a tag: in a script, for example, only its end tag is one."""
+    name = (tag[2] or "").lower()
+    if not _FLAT.fullmatch(name) or tag[1] or tag[0].endswith("/>"):
+        return _TOKEN
+    return re.compile(rf"<(/)({name})(?=[\s/>])([^<>]*)>", re.IGNORECASE)

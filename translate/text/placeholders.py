@@ -43,6 +43,7 @@ _ALONE = re.compile(
     "|".join(_KINDS[kind] for kind in ("signs", "empty_element", "reference")) + r"|[\d#*]\ufe0f?\u20e3|#\w+"
 )
 _TAG = re.compile(rf"<(/?)([A-Za-z][\w:-]*){_PARTS['tag_end']}")
+_LINK_ENDS = ("](", "][")  # before a target and before the label of a reference
 _EMPHASIS = frozenset(["*", "**", "***", "_", "__", "___", "~~"])
 
 
@@ -158,7 +159,7 @@ def _is_pair(marks: Sequence[str]) -> bool:
     if opening in _EMPHASIS:
         return opening == closing and opening not in between
     if opening in ("[", "!["):
-        return closing.startswith("](") and not any(mark.startswith(("[", "![", "](")) for mark in between)
+        return closing.startswith(_LINK_ENDS) and not any(mark.startswith(("[", "![", *_LINK_ENDS)) for mark in between)
     tags = [tag for mark in marks if (tag := _TAG.fullmatch(mark))]
     names = [tag[2].lower() for tag in tags]
     return (
@@ -233,7 +234,17 @@ class _Form:
     @cached_property
     def pattern(self) -> re.Pattern[str]:
         words = r"\s+".join(map(re.escape, self.text.split(" ")))
-        return re.compile(words + (r"(?!\w)" if _WORD.match(self.text[-1]) else ""))
+        before, after = _bounds(self.text)
+        return re.compile(before + words + after)
+
+
+def _bounds(term: str) -> tuple[str, str]:
+    """Return the patterns of what is before and after a term that is a whole word: no letter or digit.
+
+    So .NET is not in ASP.NET, C++ not in C++11. But a hyphen at either end of a term ends the word there, as -fach does
+    in 3-fach, and so does a full stop or an apostrophe at its end, as Nr. does in Nr.5.
+    """
+    return ("" if term[0] == "-" else r"(?<!\w)"), ("" if term[-1] in "-.'\u2019" else r"(?!\w)")
 
 
 @dataclass(frozen=True)
@@ -338,10 +349,7 @@ def missing_terms(text: str, targets: Iterable[str], *, whole_words: bool = True
     for target, n in sorted(Counter(targets).items(), key=lambda item: (-len(item[0]), item[0])):
         pattern = re.escape(target)
         if whole_words:
-            before, after = (
-                (r"(?<!\w)" if _WORD.match(target[0]) else ""),
-                (r"(?!\w)" if _WORD.match(target[-1]) else ""),
-            )
+            before, after = _bounds(target)
             capital = re.escape(target[0].upper() + target[1:])
             pattern = rf"(?:\A\W*{capital}|{before}{pattern}){after}"
         text, n_found = re.subn(pattern, _SYMBOL_MARK, text, count=n)

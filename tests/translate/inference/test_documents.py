@@ -45,6 +45,23 @@ def test_markup_over_several_lines_is_kept_in_a_paragraph_of_few_words(
     assert joined(pieces).count("\n") == text.count("\n")
 
 
+def test_code_and_formulas_in_a_paragraph_of_several_lines_keep_their_spaces(parts: ModelFolder) -> None:
+    text = "der Hund schläft im ``a  b`` und\nim Garten singt das $x  =  y$ am\nSee.\n"
+    (pieces,) = of_format(parts, "markdown").documents([text])
+    assert all(kept in joined(pieces) for kept in ("``a  b``", "$x  =  y$"))
+
+
+@pytest.mark.parametrize("layout", ["markdown", "html", "srt"])
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+def test_a_paragraph_that_is_copied_stays_byte_for_byte(layout: Format, end: str, parts: ModelFolder) -> None:
+    text = f"This  is the dog that  you{end}  have{end}seen  in the very big house.  {end}"
+    cue = f"1{end}00:01 --> 00:02{end}{text}"
+    ((_, translation), *_) = [pair for pair in of_format(parts, layout).documents([cue])[0] if pair[1]]
+    assert translation is not None
+    assert "language" in translation.flags
+    assert joined(of_format(parts, layout).documents([cue])[0]) == cue
+
+
 @pytest.mark.parametrize("layout", ["markdown", "html", "srt", "vtt"])
 def test_lines_that_end_in_crlf_are_translated_like_others(layout: Format, parts: ModelFolder) -> None:
     text = "1\n00:01 --> 00:02\nder Hund\n  schläft im Haus\n\ndie Katze  \nsingt am See.\n"

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from translate.text.markup import paragraph, wrapped
+from translate.text.markup import MARKDOWN, paragraph, wrapped
 
 WORDS = st.lists(st.sampled_from(["a", "der", "Hund", "-", "#", "1.", "{x}", "`a b`", '<a href="x y">', "schläft."]))
 
@@ -21,6 +21,18 @@ def test_wrapping_keeps_the_number_of_lines_and_the_words(words: list[str], line
     assert text.replace("\n", " ") == " ".join(words)
     assert all(line.strip() for line in text.split("\n")) or not words
     assert not any(line.startswith(("-", "#", "1.", "`")) for line in text.split("\n")[1:])
+
+
+@given(
+    words=st.lists(st.sampled_from(["a", "der", "``x  y``", "$u  =  v$", "(`z`)"]), min_size=5),
+    space=st.sampled_from([" ", "  ", "\u00a0", " \t"]),
+)
+def test_only_the_white_space_at_line_breaks_is_replaced(words: list[str], space: str) -> None:
+    text = wrapped(space.join(words), "x\nxxx\nxx", markup=MARKDOWN)
+    if text is None:
+        assert sum(not word.startswith("`") for word in words[1:]) < 2
+    else:
+        assert text.replace("\n", space) == space.join(words)
 
 
 def test_lines_keep_their_indentation_and_their_proportion() -> None:

@@ -315,7 +315,18 @@ def test_closing_up_removes_white_space_alone(sentence: str, rng: random.Random)
     assert closed_up(closed, protected) == closed
 
 
-@pytest.mark.parametrize("sentence", ["**Das** Haus und **der** Hof", "[a](b) und [c](d)", "*x* y", "x **y**", "~~"])
+def test_the_label_of_a_reference_is_a_mark_and_its_text_is_translated() -> None:
+    before, inner, after = unframed(protect("[Der Hund][der Hund]", MARKDOWN))
+    assert (before, inner.text, after) == ("[", "Der Hund", "][der Hund]")
+    protected = protect("Ein [Hund][a] und ![die Katze][b c].", MARKDOWN)
+    assert protected.originals == ("[", "][a]", "![", "][b c]")
+    assert closed_up("A ⟦1⟧ dog ⟦2⟧ and ⟦3⟧ the cat⟦4⟧.", protected) == "A ⟦1⟧dog⟦2⟧ and ⟦3⟧the cat⟦4⟧."
+    assert is_emptied("A dog ⟦1⟧ ⟦2⟧ and ⟦3⟧the cat⟦4⟧.", protected)
+
+
+@pytest.mark.parametrize(
+    "sentence", ["**Das** Haus und **der** Hof", "[a](b) und [c](d)", "[a][b] und [c](d)", "*x* y", "x **y**", "~~"]
+)
 def test_unpaired_marks_stay_at_their_positions(sentence):
     assert unframed(protect(sentence, MARKDOWN))[1] == protect(sentence, MARKDOWN)
 
@@ -357,6 +368,25 @@ def test_forms_match_as_whole_words() -> None:
         ("C++", "C++"),
         ("3D-Druck", "3D printing"),
     ]
+
+
+@pytest.mark.parametrize(
+    ("form", "inside", "apart"),
+    [
+        (".NET", "ASP.NET 3.NET .NETZ", ".NET (.NET) „.NET“ .NET-Code Visual-.NET"),
+        ("C++", "C++11 C++x", "C++ C++, C++-Code Obj-C++."),
+        ("#1", "C#1 #12 #1a", "#1 (#1) #1."),
+        ("-fach", "dreifach -fache", "-fach 3-fach mehr-fach."),
+        ("Haupt-", "Haupt Überhaupt-", "Haupt-Eingang Haupt- und"),
+        ("Nr.", "Nr Nr, xNr.", "Nr. Nr.5"),
+        ("l'", "l l, el'", "l'arte l'"),
+    ],
+)
+def test_forms_with_signs_at_their_ends_match_as_whole_words(form: str, inside: str, apart: str) -> None:
+    assert found(inside, {form: "x"}) == []
+    assert found(apart, {form: "x"}) == [(form, "x")] * apart.count(form)
+    assert missing_terms(inside, [form]) == [form]
+    assert missing_terms(apart, [form] * apart.count(form)) == []
 
 
 def test_a_capital_is_added_at_the_beginning_only() -> None:
