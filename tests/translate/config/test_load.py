@@ -197,6 +197,38 @@ def test_text_in_one_language_fits_one_direction(choice: Path) -> None:
     assert source.path == "text.de.xz"
 
 
+def test_a_corpus_may_have_keys_of_its_own_which_go_before_those_of_all(choice: Path) -> None:
+    """As a source German text, English as a target: each on its own side."""
+    own = '[own]\nsaid = { kind = "mono", path = "said.de", language = "de", side = "source", model = "b" }\n'
+    write(choice.parent / "corpora" / "library.toml", LIBRARY + own)
+    found = load(choice, ["data.weights.mono=3", "data.weights.own=0.5", 'data.mono.model="a"']).data.mono_sources
+    assert [(s.path, s.side, s.model, s.weight) for s in found] == [
+        ("text.en.xz", "target", "a", 3.0),
+        ("said.de", "source", "b", 0.5),
+    ]
+    (only,) = load(choice, ["data.weights.mono=1", 'data.mono={model="a", side="source"}']).data.mono_sources
+    assert only.path == "text.de.xz"
+
+
+@pytest.mark.parametrize("language", ["", ", language = 3"])
+def test_text_whose_language_is_unknown_is_refused_if_it_is_chosen(choice: Path, language: str) -> None:
+    library = write(
+        choice.parent / "corpora" / "library.toml",
+        LIBRARY + f'[own]\nsaid = {{ kind = "mono", path = "said.de"{language} }}\n',
+    )
+    load(choice)
+    with pytest.raises(UserError) as caught:
+        load(choice, ["data.weights.own=1", 'data.mono.model="a"'])
+    assert f'{library}: own.said: has no language; add the code of its text, such as language = "de"' in str(
+        caught.value
+    )
+
+
+def test_a_side_that_does_not_exist_is_refused_and_drops_no_text(choice: Path) -> None:
+    with pytest.raises(UserError, match='side = "targets"'):
+        load(choice, ["data.weights.mono=1", 'data.mono={model="a", side="targets"}'])
+
+
 def test_the_library_is_found_beside_the_file_that_names_it_and_is_not_in_the_resolved_experiment(
     choice: Path, tmp_path: Path
 ) -> None:
