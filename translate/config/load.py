@@ -29,7 +29,7 @@ from typing import Any, TypeVar, get_args, get_origin
 
 from pydantic import ValidationError
 
-from translate.config.schema import ExperimentConfig, Section
+from translate.config.schema import MAX_WEIGHT, ExperimentConfig, Section
 from translate.errors import UserError
 
 _LIBRARY_KEYS = ("library", "weights", "mono")
@@ -148,22 +148,28 @@ def with_library(data: Mapping[str, Any], where: str) -> dict[str, Any]:
     for key, weight in weights.items():
         if key not in known:
             raise UserError(f"{where}: {unknown_key(f'data.weights.{key}', known)}")
-        if not isinstance(weight, int | float) or isinstance(weight, bool) or weight < 0:
-            raise UserError(f"{where}: data.weights.{key} = {weight!r}: must be a number, 0 or more")
+        if not isinstance(weight, int | float) or isinstance(weight, bool) or not 0 <= weight <= MAX_WEIGHT:
+            raise UserError(f"{where}: data.weights.{key} = {_shown(weight)}: must be a number from 0 to {MAX_WEIGHT}")
     rest = {key: value for key, value in data.items() if key not in _LIBRARY_KEYS}
     return {**rest, "train": [*_chosen(groups, data), *data.get("train", [])]}
 
 
 def read_library(path: Path) -> dict[str, dict[str, dict[str, Any]]]:
-    """Return the corpora of a library by group and name; UserError if it is none, or if a name occurs twice."""
+    """Return the corpora of a library by group and name.
+
+    UserError if it is none, if a name occurs twice, or if a path is no text.
+    """
     groups: dict[str, dict[str, dict[str, Any]]] = toml_tables(path, str(path))
     seen: set[str] = set(groups)
     for group, corpora in groups.items():
         if not isinstance(corpora, dict) or not all(isinstance(corpus, dict) for corpus in corpora.values()):
             raise UserError(f"{path}: {group}: must be a table of corpora, each a table such as {{ path = ... }}")
-        for name in corpora:
+        for name, corpus in corpora.items():
             if name in seen:
                 raise UserError(f"{path}: {group}.{name}: the name occurs twice; rename one")
+            if not isinstance(file := corpus.get("path", ""), str):
+                must = 'must be text, such as "news.{language}.gz"'
+                raise UserError(f"{path}: {group}.{name}.path = {_shown(file)}: {must}")
             seen.add(name)
     return groups
 

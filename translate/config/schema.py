@@ -33,6 +33,9 @@ class Section(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True, allow_inf_nan=False)
 
 
+MAX_WEIGHT = 1000
+
+
 class Origin(Section):
     """A source of sentence pairs.
 
@@ -42,7 +45,7 @@ class Origin(Section):
         keep_identical: keep pairs whose sides are equal, such as names in a dictionary, also with `cleaning.identical`.
     """
 
-    weight: float = Field(default=1.0, gt=0, le=1000)
+    weight: float = Field(default=1.0, gt=0, le=MAX_WEIGHT)
     keep_identical: bool = False
 
 

@@ -242,9 +242,13 @@ def test_the_library_is_found_beside_the_file_that_names_it_and_is_not_in_the_re
     ("setting", "said"),
     [
         ("data.weights.new=1", "unknown key 'data.weights.new'; did you mean data.weights.'news'?"),
-        ("data.weights.news=-1", "data.weights.news = -1: must be a number, 0 or more"),
-        ('data.weights.news="much"', "data.weights.news = 'much': must be a number, 0 or more"),
-        ("data.weights.news=true", "data.weights.news = True: must be a number, 0 or more"),
+        ("data.weights.news=-1", "data.weights.news = -1: must be a number from 0 to 1000"),
+        ("data.weights.news=1001", "data.weights.news = 1001: must be a number from 0 to 1000"),
+        ("data.weights.news=inf", "data.weights.news = Infinity: must be a number from 0 to 1000"),
+        ("data.weights.news=nan", "data.weights.news = NaN: must be a number from 0 to 1000"),
+        (f"data.weights.news={10**400}", f"data.weights.news = {10**79}: must be a number from 0 to 1000"),
+        ('data.weights.news="much"', 'data.weights.news = "much": must be a number from 0 to 1000'),
+        ("data.weights.news=true", "data.weights.news = true: must be a number from 0 to 1000"),
         ("data.weights=3", "data.weights = 3: must be a table"),
         ("data.mono=3", "data.mono = 3: must be a table"),
         ("data.train=3", "data.train = 3: must be a list"),
@@ -261,6 +265,13 @@ def test_a_mistake_in_the_weights_is_named(choice: Path, setting: str, said: str
 def test_a_name_that_occurs_twice_in_a_library_is_refused(choice: Path) -> None:
     write(choice.parent / "corpora" / "library.toml", LIBRARY + '\n[more]\nfirst = { path = "other.{language}" }\n')
     assert "more.first: the name occurs twice" in message(choice)
+
+
+@pytest.mark.parametrize("path", ["3", "[]", "false", '["a", "b"]'])
+@pytest.mark.parametrize("kind", ["", 'kind = "tsv", '])
+def test_a_path_of_a_library_that_is_no_text_is_refused(choice: Path, kind: str, path: str) -> None:
+    library = write(choice.parent / "corpora" / "library.toml", f"[news]\nsecond = {{ {kind}path = {path} }}\n")
+    assert message(choice) == f'{library}: news.second.path = {path}: must be text, such as "news.{{language}}.gz"'
 
 
 @pytest.mark.parametrize("line", ["news = 3", "[news]\nfirst = 3"])
