@@ -142,8 +142,10 @@ def new_trainer(
     if ranks.size == 1 or section.parallel == "ddp":  # with FSDP the whole model stays in main memory
         model = model.to(device)
     data = config.data
-    longest = _longest_source(prepared, section.max_tokens, parent)
+    longest = longest_source(prepared.train, section.max_tokens)
     spec = TranslationSpec(data.source, data.target, config.decoding.settings(), max_source_tokens=longest)
+    if parent is not None:
+        spec = parent.spec_after(spec)
 
     def score(model: Transformer, pairs: Sequence[Pair]) -> float:
         return score_bleu(ModelFolder(run.folder, model, prepared.tokenizer, spec), pairs)
@@ -252,15 +254,6 @@ def _tune_machine(say: Say) -> None:
     keep_kernels()
     if choose_device().type == "cpu" and (library := better_allocator()):
         say(f"{library} is installed; training on a CPU is faster with LD_PRELOAD={library} before the command")
-
-
-def _longest_source(prepared: Prepared, max_tokens: int, parent: Parent | None) -> int | None:
-    """Tokens of the longest source of this training or its parent's, without eos; None if the parent's is unknown."""
-    longest = longest_source(prepared.train, max_tokens)
-    if parent is None:
-        return longest
-    before = TranslationSpec.load(parent.folder / "translation.json").max_source_tokens
-    return None if before is None else max(longest, before)
 
 
 def _discard(message: str) -> None:
