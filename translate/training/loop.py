@@ -312,7 +312,7 @@ class Trainer:
         self.ranks.on_rank_0(
             lambda: model_folder.save(self.model, self.prepared.tokenizer, self.spec, self.run.model, replace=True)
         )
-        is_early = self.state.step < self.schedule.last_step
+        is_early = self.state.step < self.schedule.last_step  # nothing but patience ends a run before
         values = {"averaged": steps, "ended_by": "patience" if is_early else "schedule", **self.state.totals}
         self.reporter.scores(self.state, "final", scores, values)
         if is_early:

@@ -74,10 +74,9 @@ def test_a_run_that_another_process_made_during_the_preparation_is_kept(toy, mon
     assert len(json.loads(run.manifest.read_text(encoding="utf-8"))["starts"]) == 1
 
 
-@pytest.mark.parametrize(
-    ("name", "call"), [("Prepared.open", 2), ("product_rate", 1)]
-)  # `prepare` is the first to open
+@pytest.mark.parametrize(("name", "call"), [("Prepared.open", 2), ("product_rate", 1)])
 def test_a_corpus_that_another_training_would_replace_stays_until_the_run_has_recorded_it(toy, monkeypatch, name, call):
+    """The other one begins when this one has prepared its corpus (and opened it once), or has opened it to train."""
     data = {**toy.settings["data"], "train": [{"source": "valid.de", "target": "valid.en"}]}
     other = parse({**toy.settings, "data": data, "cleaning": {"test_overlap": False}}, "other")
     folder, stopped, calls = toy.folder / "prepared", threading.Event(), itertools.count(1)
