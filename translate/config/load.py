@@ -14,22 +14,22 @@ by weight:
 A corpus is a source as in `data.train`, and may also have
 
     path        of two line-aligned files: "news.{language}.gz" stands for both languages
-    language    of a source of kind "mono"; one in the wrong language for its side of the pairs is skipped
+    language    of a source of kind "mono", required; one in the wrong language for its side of the pairs is skipped
     licence, origin    for the cards of models; without effect on training
 
-The table `data.mono` has keys that all sources of kind "mono" share, such as `model`.
+The table `data.mono` has keys that all sources of kind "mono" share, such as `model`; those of a corpus go before them.
 """
 
 import difflib
 import json
 import tomllib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, TypeVar, get_args, get_origin
 
 from pydantic import ValidationError
 
-from translate.config.schema import ExperimentConfig, Section
+from translate.config.schema import MAX_WEIGHT, ExperimentConfig, Section
 from translate.errors import UserError
 
 _LIBRARY_KEYS = ("library", "weights", "mono")
@@ -133,7 +133,7 @@ def with_library(data: Mapping[str, Any], where: str) -> dict[str, Any]:
         data: the section, not validated; one without a library is returned unchanged.
         where: the beginning of messages.
 
-    Raises UserError if the library cannot be read or a weight names nothing in it.
+    Raises UserError if the library cannot be read, a weight names nothing in it, or a text lacks its language.
     """
     if not isinstance(data, dict) or not any(key in data for key in _LIBRARY_KEYS):
         return data  # type: ignore[return-value]
@@ -148,47 +148,63 @@ def with_library(data: Mapping[str, Any], where: str) -> dict[str, Any]:
     for key, weight in weights.items():
         if key not in known:
             raise UserError(f"{where}: {unknown_key(f'data.weights.{key}', known)}")
-        if not isinstance(weight, int | float) or isinstance(weight, bool) or weight < 0:
-            raise UserError(f"{where}: data.weights.{key} = {weight!r}: must be a number, 0 or more")
-    sources = [
-        _source(corpus, weight, data)
-        for group, corpora in groups.items()
-        for key, corpus in corpora.items()
-        if (weight := weights.get(key, weights.get(group, 0))) and _fits(corpus, data)
-    ]
+        if not isinstance(weight, int | float) or isinstance(weight, bool) or not 0 <= weight <= MAX_WEIGHT:
+            raise UserError(f"{where}: data.weights.{key} = {_shown(weight)}: must be a number from 0 to {MAX_WEIGHT}")
     rest = {key: value for key, value in data.items() if key not in _LIBRARY_KEYS}
-    return {**rest, "train": [*sources, *data.get("train", [])]}
+    return {**rest, "train": [*_chosen(groups, data), *data.get("train", [])]}
 
 
 def read_library(path: Path) -> dict[str, dict[str, dict[str, Any]]]:
-    """Return the corpora of a library by group and name; UserError if it is none, or if a name occurs twice."""
+    """Return the corpora of a library by group and name.
+
+    UserError if it is none, if a name occurs twice, or if a path is no text.
+    """
     groups: dict[str, dict[str, dict[str, Any]]] = toml_tables(path, str(path))
     seen: set[str] = set(groups)
     for group, corpora in groups.items():
         if not isinstance(corpora, dict) or not all(isinstance(corpus, dict) for corpus in corpora.values()):
             raise UserError(f"{path}: {group}: must be a table of corpora, each a table such as {{ path = ... }}")
-        for name in corpora:
+        for name, corpus in corpora.items():
             if name in seen:
                 raise UserError(f"{path}: {group}.{name}: the name occurs twice; rename one")
+            if not isinstance(file := corpus.get("path", ""), str):
+                must = 'must be text, such as "news.{language}.gz"'
+                raise UserError(f"{path}: {group}.{name}.path = {_shown(file)}: {must}")
             seen.add(name)
     return groups
 
 
-def _source(corpus: Mapping[str, Any], weight: float, data: Mapping[str, Any]) -> dict[str, Any]:
+def _chosen(groups: Mapping[str, Mapping[str, Any]], data: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    """Yield the corpora that have a weight and the right language, as sources of the experiment."""
+    weights = data.get("weights", {})
+    for group, corpora in groups.items():
+        for name, corpus in corpora.items():
+            shared = data.get("mono", {}) if corpus.get("kind") == "mono" else {}
+            weight, whole = weights.get(name, weights.get(group, 0)), {**shared, **corpus}
+            if weight and _fits(whole, data, f"{data['library']}: {group}.{name}"):
+                yield _source(whole, weight)
+
+
+def _source(corpus: Mapping[str, Any], weight: float) -> dict[str, Any]:
     """Return a corpus of the library as a source of the experiment."""
     source = {key: value for key, value in corpus.items() if key not in _LIBRARY_NOTES} | {"weight": float(weight)}
-    if source.get("kind") == "mono":
-        return {**data.get("mono", {}), **source}
     if "kind" not in source and "path" in source:
         path = source.pop("path")
         source |= {side: path.replace("{language}", f"{{{side}}}") for side in ("source", "target")}
     return source
 
 
-def _fits(corpus: Mapping[str, Any], data: Mapping[str, Any]) -> bool:
-    """Return whether a corpus has the right language: pairs fit always, text in one language fits one side."""
-    side = data.get("mono", {}).get("side", "target")
-    return corpus.get("kind") != "mono" or corpus.get("language") == data.get(side)
+def _fits(corpus: Mapping[str, Any], data: Mapping[str, Any], where: str) -> bool:
+    """Return whether a corpus has the right language: pairs fit always, text in one language fits one side.
+
+    UserError, which begins with `where`, if the language is not known.
+    """
+    side = corpus.get("side", "target")
+    if corpus.get("kind") != "mono" or side not in ("source", "target"):  # validation refuses another side
+        return True
+    if not isinstance(language := corpus.get("language"), str):
+        raise UserError(f'{where}: has no language; add the code of its text, such as language = "de"')
+    return language == data.get(side)
 
 
 def validated(schema: type[Schema], values: Mapping[str, Any], where: str) -> Schema:

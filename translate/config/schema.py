@@ -4,6 +4,8 @@ load.py reads a file, applies `--set section.key=value` and validates; a config 
 """
 
 import functools
+import json
+import re
 from collections.abc import Mapping
 from dataclasses import fields
 from typing import Annotated, Any, Literal, get_type_hints
@@ -21,6 +23,7 @@ from pydantic import (
 from pydantic_core import PydanticCustomError
 
 from transformer.config import ModelConfig, model_config
+from translate.text.placeholders import SYMBOL
 from translate.text.translation import DecodingConfig
 
 
@@ -28,6 +31,9 @@ class Section(BaseModel):
     """A table of the experiment file: frozen, strict, without unknown keys."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True, allow_inf_nan=False)
+
+
+MAX_WEIGHT = 1000
 
 
 class Origin(Section):
@@ -39,7 +45,7 @@ class Origin(Section):
         keep_identical: keep pairs whose sides are equal, such as names in a dictionary, also with `cleaning.identical`.
     """
 
-    weight: float = Field(default=1.0, gt=0, le=1000)
+    weight: float = Field(default=1.0, gt=0, le=MAX_WEIGHT)
     keep_identical: bool = False
 
 
@@ -323,6 +329,9 @@ class CleaningConfig(Section):
     test_overlap: bool = True
 
 
+_PIECE = re.compile(rf"<(?:pad|s|/s|unk|0x[0-9A-F]{{2}})>|{SYMBOL.pattern}")  # of every tokenizer, or reserved
+
+
 class TokenizerConfig(Section):
     """One SentencePiece model for both languages (section 5.1: a shared vocabulary).
 
@@ -335,7 +344,7 @@ class TokenizerConfig(Section):
             or as little as 14 MB for text with few spaces, such as Chinese.
         placeholders: number of symbols that are pieces and replace text that must not be translated.
         tags: texts that are pieces, such as "<BT>", for models that are fine-tuned on tagged sources later; the tags of
-            this experiment's sources are added.
+            this experiment's sources are added. Each is printable text without spaces.
     """
 
     vocab_size: int = Field(default=8000, ge=16, le=1_000_000)
@@ -345,6 +354,20 @@ class TokenizerConfig(Section):
     max_sentences: int = Field(default=2_000_000, ge=1)
     placeholders: int = Field(default=0, ge=0, le=99)
     tags: tuple[str, ...] = Field(default=(), strict=False)
+
+    @field_validator("tags")
+    @classmethod
+    def _can_be_pieces(cls, tags: tuple[str, ...]) -> tuple[str, ...]:
+        for tag in tags:
+            # Not every printable text stays whole: the tokenizer escapes its own sign for a space.
+            is_word = tag.isprintable() and not {" ", "\u2581"}.intersection(tag)
+            if not tag or not is_word or _PIECE.fullmatch(tag) or tags.count(tag) > 1:
+                message = (
+                    '{tag} cannot be a tag; write printable text without spaces, such as "<BT>", that is no special '
+                    "piece, byte or placeholder, and each tag once"
+                )
+                raise PydanticCustomError("tags", message, {"tag": json.dumps(tag)})
+        return tags
 
 
 Rate = Annotated[float, Field(ge=0, le=1)]

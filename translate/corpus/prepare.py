@@ -346,15 +346,27 @@ def prepare(config: ExperimentConfig, folder: Path, say: Say, tokenizer: Tokeniz
     Raises UserError if a source cannot be used, the corpus is empty, the vocabulary does not fit, or the destination
     cannot be written.
     """
-    try:
-        place = folder.resolve()  # a link to a folder stays a link: the folder that it points to is replaced
-        place.parent.mkdir(parents=True, exist_ok=True)
-        with locked(place.parent, lambda: say(f"waiting for another process that prepares a corpus in {place.parent}")):
-            return _prepare(config, folder, place, say, tokenizer)
-    except BrokenPipeError:  # of `say`: stdout was closed
-        raise
-    except OSError as error:
-        raise UserError(f"{folder}: cannot write the prepared corpus: {error.strerror or error}") from error
+    with prepare_and_hold(config, folder, say, tokenizer) as prepared:
+        return prepared
+
+
+@contextlib.contextmanager
+def prepare_and_hold(
+    config: ExperimentConfig, folder: Path, say: Say, tokenizer: Tokenizer | None = None
+) -> Iterator[Prepared]:
+    """Do what `prepare` does, and keep other processes from replacing the corpus until the block ends."""
+    with contextlib.ExitStack() as held:
+        try:
+            place = folder.resolve()  # a link to a folder stays a link: the folder that it points to is replaced
+            place.parent.mkdir(parents=True, exist_ok=True)
+            waiting = f"waiting for another process that prepares a corpus in {place.parent}"
+            held.enter_context(locked(place.parent, lambda: say(waiting)))
+            prepared = _prepare(config, folder, place, say, tokenizer)
+        except BrokenPipeError:  # of `say`: stdout was closed
+            raise
+        except OSError as error:
+            raise UserError(f"{folder}: cannot write the prepared corpus: {error.strerror or error}") from error
+        yield prepared
 
 
 def _prepare(config: ExperimentConfig, folder: Path, place: Path, say: Say, tokenizer: Tokenizer | None) -> Prepared:

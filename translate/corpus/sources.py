@@ -10,6 +10,7 @@ Sources are streamed: none holds more than a few thousand pairs in memory.
 import itertools
 import json
 import random
+import re
 import tarfile
 import zipfile
 from collections.abc import Iterable, Iterator
@@ -29,6 +30,7 @@ Pair = tuple[str, str]
 Record = tuple[str, object]  # its place for messages, and its columns
 
 _BATCH_ROWS = 1000
+_MADE = re.compile(r"\.[0-9a-f]{16}\.txt$")  # of a translation by `translate prepare`: a digest of its origin
 
 
 def read_pairs(source: Source, root: Path, langpair: str = "de-en") -> Iterator[Pair]:
@@ -97,7 +99,9 @@ def identity(source: Source, root: Path, langpair: str = "de-en") -> dict[str, s
             return {f"{describe(source)} src": _digest(source_file), f"{describe(source)} ref": _digest(reference)}
         case data.MonoSource():
             made = _synthetic_file(source, root)
-            return {source.path: _digest(text_file(source.path, root)), made.name: _digest(made)}
+            # The path from `root` to what `translate prepare` made depends on the machine; its name is unique.
+            name = made.name if _MADE.search(made.name) else str(source.synthetic)
+            return {source.path: _digest(text_file(source.path, root)), name: _digest(made)}
 
 
 def describe(source: Source) -> str:

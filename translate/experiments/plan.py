@@ -129,7 +129,7 @@ def plan(
         config = corpora.complete(cell.config)
         if parent:
             config = parent.settings(config, lambda unused_keys: None)  # the log of each run tells them
-        trained, fingerprint = _trained(config, grid, keep), corpora.fingerprint(config)
+        trained, fingerprint = _trained(config, grid, keep, parent), corpora.fingerprint(config)
         inputs = _inputs(trained, fingerprint, parent)
         if inputs not in jobs:
             varied = tuple(label for axis, label in zip(grid.axes, cell.row, strict=True) if axis.retrains)
@@ -153,13 +153,14 @@ def run_folder(runs: Path, name: str) -> Path:
     return min(runs.glob(f"*-{name.rpartition('-')[2]}"), default=runs / name)
 
 
-def _trained(config: ExperimentConfig, grid: Grid, keep: int) -> ExperimentConfig:
+def _trained(config: ExperimentConfig, grid: Grid, keep: int, parent: Parent | None) -> ExperimentConfig:
     """Return the experiment without what is decided after training, and with checkpoints for every average."""
     common = grid.base.training
     training = config.training.model_copy(
         update={"average_last": common.average_last, "keep_last": max(config.training.keep_last, keep)}
     )
-    return config.model_copy(update={"training": training, "decoding": grid.base.decoding})
+    decoding = parent.decoding(grid.base) if parent else grid.base.decoding
+    return config.model_copy(update={"training": training, "decoding": decoding})
 
 
 def _inputs(config: ExperimentConfig, fingerprint: str, parent: Parent | None) -> str:

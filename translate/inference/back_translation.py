@@ -99,6 +99,7 @@ class BackTranslations:
         models = [model] if source.rerank is None else [model, locate(Path(source.rerank), self._say)]
         digests = [sha256(path) for path in (text, *(folder / name for folder in models for name in FILES))]
         key = hashlib.sha256(json.dumps([digests, settings]).encode()).hexdigest()[:16]
+        # The end of the name tells `translate.corpus.sources.identity` that this program made the file.
         place = self._folder / f"{text.name.partition('.')[0]}.{key}.txt"
         self._jobs.append(_Job(source, text, model, place))
         # Relative to the root, like the other paths, so that the experiment stays the same if the project moves.

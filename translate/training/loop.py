@@ -312,7 +312,14 @@ class Trainer:
         self.ranks.on_rank_0(
             lambda: model_folder.save(self.model, self.prepared.tokenizer, self.spec, self.run.model, replace=True)
         )
-        self.reporter.scores(self.state, "final", scores, {"averaged": steps, **self.state.totals})
+        is_early = self.state.step < self.schedule.last_step  # nothing but patience ends a run before
+        values = {"averaged": steps, "ended_by": "patience" if is_early else "schedule", **self.state.totals}
+        self.reporter.scores(self.state, "final", scores, values)
+        if is_early:
+            self.say(
+                f"ended at step {self.state.step:,} of {self.schedule.last_step:,} by training.patience: "
+                f"{self.state.stale_validations} validations without a better score since step {self.state.best_step:,}"
+            )
         self.say(f"final model: {self.run.model}, made of {_parts(steps, self.config)}")
         (n_splits,) = map(int, self.ranks.sum(self.splitter.n_splits if self.splitter else 0))
         if n_splits:

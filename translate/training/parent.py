@@ -9,7 +9,7 @@ from pathlib import Path
 from transformer.checkpoint_io import load_tensors, load_weights
 from transformer.config import ModelConfig, load_config
 from transformer.model import Transformer
-from translate.config.schema import ExperimentConfig
+from translate.config.schema import DecodingSection, ExperimentConfig
 from translate.corpus.tokenizer import Tokenizer
 from translate.errors import Say, UserError
 from translate.files import new_folder, sha256
@@ -60,6 +60,11 @@ class Parent:
             )
         return cls(folder, {"path": str(folder.resolve()), **digests})
 
+    @property
+    def spec(self) -> TranslationSpec:
+        """Languages, decoding and limits of this model."""
+        return TranslationSpec.load(self.folder / "translation.json")
+
     def load_tokenizer(self) -> Tokenizer:
         """Return the tokenizer that the corpus must be prepared with."""
         return Tokenizer.load(self.folder / "tokenizer.model")
@@ -100,12 +105,12 @@ class Parent:
             )
 
     def settings(self, config: ExperimentConfig, say: Say) -> ExperimentConfig:
-        """Return the experiment with the vocabulary size of this model.
+        """Return the experiment with the vocabulary size of this model, and with its decoding; see `decoding`.
 
         Args:
             config: the experiment. Its tokenizer.vocab_size, if set, must equal the model's. Other keys of [tokenizer]
                 have no effect, so that one experiment file serves a run and its fine-tuning.
-            say: receives a message about keys without effect.
+            say: receives a message about keys without effect, and about those of [decoding] that are taken over.
 
         Raises UserError if languages, vocabulary or architecture do not fit this model.
         """
@@ -118,12 +123,47 @@ class Parent:
             )
         if unused := sorted(section.model_fields_set - {"vocab_size"}):
             say(f"[tokenizer] {', '.join(unused)}: without effect, as the tokenizer is that of {self.folder}")
-        config = config.model_copy(update={"tokenizer": section.model_copy(update={"vocab_size": size})})
+        decoding = self.decoding(config)
+        own = config.decoding.model_dump()
+        if taken := [f"{key} = {json.dumps(value)}" for key, value in decoding if value != own[key]]:
+            say(f"[decoding] {', '.join(taken)}: as in {self.folder}")
+        section = section.model_copy(update={"vocab_size": size})
+        config = config.model_copy(update={"tokenizer": section, "decoding": decoding})
         self._check_architecture(config)
         return config
 
+    def decoding(self, config: ExperimentConfig) -> DecodingSection:
+        """Return the section [decoding], where a key that the experiment does not set has the value of this model.
+
+        A model of the other direction has no say: its values suit the lengths of that direction.
+        """
+        section = config.decoding
+        if self._is_turned(config.data.source, config.data.target):
+            return section
+        return DecodingSection(**asdict(self.spec.decoding) | section.model_dump(include=section.model_fields_set))
+
+    def spec_after(self, spec: TranslationSpec) -> TranslationSpec:
+        """Return the spec of a model that is trained from this one, with what still holds of this one's.
+
+        The longest source is that of both trainings. `best_source_tokens` and `reverse_weight` direct the search, like
+        [decoding], and those of a model of the same direction are a better start than none. `low_confidence` and
+        `low_rerank_score` are not taken over: training changes probabilities, so a limit that was measured before
+        would flag good translations or miss bad ones.
+        """
+        before, longest = self.spec, spec.max_source_tokens
+        if longest is not None:
+            longest = None if before.max_source_tokens is None else max(longest, before.max_source_tokens)
+        spec = replace(spec, max_source_tokens=longest)
+        if self._is_turned(spec.source, spec.target):
+            return spec
+        return replace(spec, best_source_tokens=before.best_source_tokens, reverse_weight=before.reverse_weight)
+
+    def _is_turned(self, source: str, target: str) -> bool:
+        """Return whether this model translates in another direction than from `source` to `target`."""
+        return (source, target) != (self.spec.source, self.spec.target)
+
     def _check_languages(self, config: ExperimentConfig, say: Say) -> None:
-        spec = TranslationSpec.load(self.folder / "translation.json")
+        spec = self.spec
         wanted, stored = (config.data.source, config.data.target), (spec.source, spec.target)
         if wanted == stored:
             return

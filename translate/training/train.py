@@ -16,7 +16,7 @@ import torch
 from transformer.model import Transformer
 from translate.config.schema import ExperimentConfig
 from translate.corpus.batches import longest_source
-from translate.corpus.prepare import Prepared, prepare
+from translate.corpus.prepare import Prepared, prepare_and_hold
 from translate.corpus.sources import Pair
 from translate.errors import Say, UserError
 from translate.machine import better_allocator, choose_device, choose_dtype, keep_kernels, product_rate, tune_malloc
@@ -81,9 +81,9 @@ def train_experiment(
             tokenizer = None if parent is None else parent.load_tokenizer()
             if translate_back is not None:
                 ranks.on_rank_0(translate_back)
-            ranks.on_rank_0(
-                lambda: bool(prepare(config, corpus_folder, say, tokenizer))
-            )  # a corpus is too large to send
+            corpus_hold = held.enter_context(ExitStack())
+            preparation = prepare_and_hold(config, corpus_folder, say, tokenizer)
+            ranks.on_rank_0(lambda: bool(corpus_hold.enter_context(preparation)))  # a corpus is too large to send
             corpus = Prepared.open(corpus_folder)
             if original is not None:
                 otherwise = "have it prepared anew with another --prepared"
@@ -96,6 +96,8 @@ def train_experiment(
             trainer = new_trainer(
                 config, corpus, run, score_bleu=score_bleu, say=say, ranks=ranks, parent=parent, dtype=dtype
             )
+            ranks.sum(0.0)  # wait for all to open the corpus, which may change once it is recorded
+            corpus_hold.close()
             if resume:
                 trainer.resume()
             preflight(trainer)
@@ -140,8 +142,10 @@ def new_trainer(
     if ranks.size == 1 or section.parallel == "ddp":  # with FSDP the whole model stays in main memory
         model = model.to(device)
     data = config.data
-    longest = _longest_source(prepared, section.max_tokens, parent)
+    longest = longest_source(prepared.train, section.max_tokens)
     spec = TranslationSpec(data.source, data.target, config.decoding.settings(), max_source_tokens=longest)
+    if parent is not None:
+        spec = parent.spec_after(spec)
 
     def score(model: Transformer, pairs: Sequence[Pair]) -> float:
         return score_bleu(ModelFolder(run.folder, model, prepared.tokenizer, spec), pairs)
@@ -250,15 +254,6 @@ def _tune_machine(say: Say) -> None:
     keep_kernels()
     if choose_device().type == "cpu" and (library := better_allocator()):
         say(f"{library} is installed; training on a CPU is faster with LD_PRELOAD={library} before the command")
-
-
-def _longest_source(prepared: Prepared, max_tokens: int, parent: Parent | None) -> int | None:
-    """Tokens of the longest source of this training or its parent's, without eos; None if the parent's is unknown."""
-    longest = longest_source(prepared.train, max_tokens)
-    if parent is None:
-        return longest
-    before = TranslationSpec.load(parent.folder / "translation.json").max_source_tokens
-    return None if before is None else max(longest, before)
 
 
 def _discard(message: str) -> None:

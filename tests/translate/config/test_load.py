@@ -197,6 +197,36 @@ def test_text_in_one_language_fits_one_direction(choice: Path) -> None:
     assert source.path == "text.de.xz"
 
 
+def test_a_corpus_may_have_keys_of_its_own_which_go_before_those_of_all(choice: Path) -> None:
+    """German text as a source, English text as a target."""
+    own = '[own]\nsaid = { kind = "mono", path = "said.de", language = "de", side = "source", model = "b" }\n'
+    write(choice.parent / "corpora" / "library.toml", LIBRARY + own)
+    found = load(choice, ["data.weights.mono=3", "data.weights.own=0.5", 'data.mono.model="a"']).data.mono_sources
+    assert [(s.path, s.side, s.model, s.weight) for s in found] == [
+        ("text.en.xz", "target", "a", 3.0),
+        ("said.de", "source", "b", 0.5),
+    ]
+    (only,) = load(choice, ["data.weights.mono=1", 'data.mono={model="a", side="source"}']).data.mono_sources
+    assert only.path == "text.de.xz"
+
+
+@pytest.mark.parametrize("language", ["", ", language = 3"])
+def test_text_whose_language_is_unknown_is_refused_if_it_is_chosen(choice: Path, language: str) -> None:
+    library = write(
+        choice.parent / "corpora" / "library.toml",
+        LIBRARY + f'[own]\nsaid = {{ kind = "mono", path = "said.de"{language} }}\n',
+    )
+    load(choice)
+    with pytest.raises(UserError) as caught:
+        load(choice, ["data.weights.own=1", 'data.mono.model="a"'])
+    assert f"{library}: own.said: has no language; add the code of its text, such as language" in str(caught.value)
+
+
+def test_a_side_that_does_not_exist_is_refused_and_drops_no_text(choice: Path) -> None:
+    with pytest.raises(UserError, match='side = "targets"'):
+        load(choice, ["data.weights.mono=1", 'data.mono={model="a", side="targets"}'])
+
+
 def test_the_library_is_found_beside_the_file_that_names_it_and_is_not_in_the_resolved_experiment(
     choice: Path, tmp_path: Path
 ) -> None:
@@ -210,9 +240,13 @@ def test_the_library_is_found_beside_the_file_that_names_it_and_is_not_in_the_re
     ("setting", "said"),
     [
         ("data.weights.new=1", "unknown key 'data.weights.new'; did you mean data.weights.'news'?"),
-        ("data.weights.news=-1", "data.weights.news = -1: must be a number, 0 or more"),
-        ('data.weights.news="much"', "data.weights.news = 'much': must be a number, 0 or more"),
-        ("data.weights.news=true", "data.weights.news = True: must be a number, 0 or more"),
+        ("data.weights.news=-1", "data.weights.news = -1: must be a number from 0 to 1000"),
+        ("data.weights.news=1001", "data.weights.news = 1001: must be a number from 0 to 1000"),
+        ("data.weights.news=inf", "data.weights.news = Infinity: must be a number from 0 to 1000"),
+        ("data.weights.news=nan", "data.weights.news = NaN: must be a number from 0 to 1000"),
+        (f"data.weights.news={10**400}", f"data.weights.news = {10**79}: must be a number from 0 to 1000"),
+        ('data.weights.news="much"', 'data.weights.news = "much": must be a number from 0 to 1000'),
+        ("data.weights.news=true", "data.weights.news = true: must be a number from 0 to 1000"),
         ("data.weights=3", "data.weights = 3: must be a table"),
         ("data.mono=3", "data.mono = 3: must be a table"),
         ("data.train=3", "data.train = 3: must be a list"),
@@ -229,6 +263,13 @@ def test_a_mistake_in_the_weights_is_named(choice: Path, setting: str, said: str
 def test_a_name_that_occurs_twice_in_a_library_is_refused(choice: Path) -> None:
     write(choice.parent / "corpora" / "library.toml", LIBRARY + '\n[more]\nfirst = { path = "other.{language}" }\n')
     assert "more.first: the name occurs twice" in message(choice)
+
+
+@pytest.mark.parametrize("path", ["3", "[]", "false", '["a", "b"]'])
+@pytest.mark.parametrize("kind", ["", 'kind = "tsv", '])
+def test_a_path_of_a_library_that_is_no_text_is_refused(choice: Path, kind: str, path: str) -> None:
+    library = write(choice.parent / "corpora" / "library.toml", f"[news]\nsecond = {{ {kind}path = {path} }}\n")
+    assert message(choice) == f'{library}: news.second.path = {path}: must be text, such as "news.{{language}}.gz"'
 
 
 @pytest.mark.parametrize("line", ["news = 3", "[news]\nfirst = 3"])

@@ -1,6 +1,7 @@
 """An error in an experiment file is one sentence with the file, the key and a way to fix it."""
 
 import contextlib
+import json
 from pathlib import Path
 
 import pytest
@@ -67,6 +68,17 @@ def test_every_problem_opens_with_the_file(path: Path) -> None:
     with pytest.raises(UserError) as caught:
         load(added(path, "[training]\nlearning_rate = 1.0\n"))
     assert str(caught.value).startswith(f"{path}: ")
+
+
+@pytest.mark.parametrize(
+    "tag",
+    ["", " ", "a b", "a\u00a0b", "\n", "\0", "\ud800", "▁BT", "<s>", "</s>", "<pad>", "<unk>", "<0x0A>", "⟦7⟧", "<BT>"],
+)
+def test_a_tag_that_cannot_be_a_piece_or_is_there_already_is_refused(path: Path, tag: str) -> None:
+    with pytest.raises(UserError) as caught:
+        parse({**load(path).model_dump(mode="json"), "tokenizer": {"tags": ["<BT>", tag]}}, "x")
+    assert f"{json.dumps(tag)} cannot be a tag" in str(caught.value)
+    assert "\n" not in str(caught.value)
 
 
 @pytest.mark.parametrize(

@@ -58,6 +58,15 @@ def test_decoding_restores_every_text(tokenizer: Tokenizer, text: str) -> None:
     assert tokenizer.decode(tokenizer.encode(text)) == text
 
 
+@pytest.mark.parametrize("algorithm", ["bpe", "unigram"])
+def test_every_tag_that_the_settings_accept_is_one_piece(algorithm: Algorithm) -> None:
+    tags = ("<BT>", "<ä>", "a,b", '"q"', "\\t", "{0}", "der", "<0x0a>", "<S>", "⟦0⟧")
+    config = TokenizerConfig(vocab_size=313, algorithm=algorithm, placeholders=3, tags=tags)
+    tokenizer = train(SENTENCES, config, config.tags)
+    for tag in tags:
+        assert tag in tokenizer.pieces(tokenizer.encode(f"{tag} Hund"))
+
+
 @given(text=any_text | hard_text)
 def test_byte_fallback_leaves_no_unknown_token(tokenizer: Tokenizer, text: str) -> None:
     assert not {PAD, BOS, EOS, UNK} & set(tokenizer.encode(text))

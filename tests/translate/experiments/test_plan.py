@@ -2,6 +2,7 @@
 
 import json
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,7 @@ from translate.errors import UserError
 from translate.experiments import records
 from translate.experiments.plan import Job
 from translate.files import sha256
+from translate.models.folder import TranslationSpec
 from translate.training.run import Run
 
 
@@ -222,6 +224,19 @@ def test_runs_start_from_the_model_that_the_grid_names(
     narrower = text.replace("[axes]", "[settings]\nmodel.d_ff = 18\n\n[axes]")
     with pytest.raises(UserError, match=r"model.d_ff = 18 in the experiment and 22"):
         jobs_of(write(f'from = "{first}"\n{narrower}'), tmp_path / "out")
+
+
+def test_cells_decode_as_the_model_that_the_grid_names_where_they_set_nothing(
+    write: Write, finished: Path, tmp_path: Path
+) -> None:
+    shutil.copytree(next((finished / "runs").glob("post-seed1-*")) / "model", tmp_path / "parent")
+    place = tmp_path / "parent" / "translation.json"
+    spec = TranslationSpec.load(place)
+    replace(spec, decoding=replace(spec.decoding, beam_size=5, alpha=1.7, max_extra=9)).save(place)
+    text = GRID.replace('"post", "pre"', '"post"').replace("seeds = [1, 2]", "seeds = [3]")
+    _, (job,) = jobs_of(write(f'from = "{tmp_path}/parent"\n{text}'), tmp_path / "out")
+    assert [(task.decoding["beam_size"], task.decoding["max_extra"]) for task in job.tasks] == [(1, 3), (3, 3)]
+    assert {task.decoding["alpha"] for task in job.tasks} == {job.config["decoding"]["alpha"]} == {1.7}
 
 
 def test_another_model_than_the_planned_one_is_refused(write: Write, finished: Path, tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ from tests.translate.conftest import SENTENCES
 from transformer.model import Transformer
 from translate.config.load import parse
 from translate.config.schema import ExperimentConfig, TokenizerConfig
-from translate.corpus.prepare import prepare
+from translate.corpus.prepare import input_hashes, prepare
 from translate.corpus.sources import TAG, read_pairs
 from translate.corpus.tokenizer import train
 from translate.errors import UserError
@@ -171,6 +171,32 @@ def test_a_prepared_corpus_contains_the_pairs_and_the_tag(experiment: Experiment
     assert {"mono.de", made.name} <= prepared.manifest["inputs"].keys()
     assert prepared.manifest["counts"]["read"] == len(SENTENCES) + len(NATURAL)
     assert len(list(read_lines(made))) == len(NATURAL)
+
+
+def test_two_translations_of_one_base_name_are_two_inputs(experiment: ExperimentConfig, tmp_path: Path) -> None:
+    root = tmp_path / "data"
+    names = [f"{folder}/mono.en" for folder in ("first", "second")]
+    for name in names:
+        (root / name).parent.mkdir()
+        (root / name).write_text("".join(f"{line} {name}\n" for line in NATURAL), encoding="utf-8")
+    real, mono = experiment.data.train
+    train = (real, *(mono.model_copy(update={"synthetic": name}) for name in names))
+    config = experiment.model_copy(update={"data": experiment.data.model_copy(update={"train": train})})
+    before = input_hashes(config)
+    for name in names:
+        with (root / name).open("r+", encoding="utf-8") as file:
+            file.write("X")
+        now = input_hashes(config)
+        assert {key for key in now if now[key] != before[key]} == {name}
+        before = now
+
+
+def test_a_translation_that_was_made_is_the_same_input_in_any_folder(
+    experiment: ExperimentConfig, tmp_path: Path
+) -> None:
+    here, there = complete(experiment, tmp_path / "here"), complete(experiment, tmp_path / "there" / "deep")
+    assert here.data.train[1] != there.data.train[1]
+    assert input_hashes(here) == input_hashes(there)
 
 
 def test_unusable_sources_give_a_one_sentence_error(experiment: ExperimentConfig, tmp_path: Path) -> None:

@@ -15,6 +15,7 @@ from translate.corpus.batches import Position
 from translate.errors import UserError
 from translate.models import folder as model_folder
 from translate.training import checkpoints
+from translate.training.card import card
 from translate.training.reporting import TIMED
 
 
@@ -297,6 +298,19 @@ def test_patience_ends_a_run_that_no_longer_improves(toy):
     toy.trainer("run", max_steps=400, valid_every=2, lr=1e-12, patience=3).train()
     steps = [record["step"] for record in metrics(toy.folder / "run", "valid")]
     assert steps[-1] < 400
+    (said,) = (line for line in toy.said if "training.patience" in line)
+    best = steps[-1] - 3 * 2
+    assert said == (
+        f"ended at step {steps[-1]} of 400 by training.patience: 3 validations without a better score since step {best}"
+    )
+    assert "ended by training.patience" in card(toy.folder / "run")
+
+
+def test_a_run_that_ends_at_its_last_step_does_not_blame_patience(toy):
+    toy.trainer("run", max_steps=8, valid_every=2, lr=1e-12, patience=3).train()  # both at once
+    assert [record["step"] for record in metrics(toy.folder / "run", "final")] == [8]
+    assert not any("training.patience" in line for line in toy.said)
+    assert "ended by" not in card(toy.folder / "run")
 
 
 def test_an_interrupted_run_can_be_ended_where_it_is(toy, monkeypatch):

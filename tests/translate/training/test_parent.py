@@ -20,6 +20,7 @@ from translate.corpus.prepare import Prepared
 from translate.errors import UserError
 from translate.models import folder as model_folder
 from translate.models.folder import ModelFolder, TranslationSpec
+from translate.text.translation import DecodingConfig
 from translate.training.loop import Trainer
 from translate.training.parent import Parent
 
@@ -39,7 +40,8 @@ def parent(toy) -> Path:
 
 def fine_tune(toy, run: str, parent: Path | None, *, resume: bool = False, **changes: dict[str, object]) -> Path:
     """The toy run fine-tuned from `parent`, with other settings in some sections and without the tokenizer section."""
-    settings = {name: {**section, **changes.get(name, {})} for name, section in toy.settings.items()}
+    sections = {**toy.settings, "decoding": {}}
+    settings = {name: {**section, **changes.get(name, {})} for name, section in sections.items()}
     settings["tokenizer"] = changes.get("tokenizer", {})
     Path("tuned.json").write_text(json.dumps(settings), encoding="utf-8")
     train.run(Train(config=Path("tuned.json"), run=Path(run), resume=resume, from_model=parent))
@@ -102,6 +104,47 @@ def test_the_longest_source_is_the_maximum_of_both_trainings(toy, parent):
         path.write_text(json.dumps(values), encoding="utf-8")
         run = fine_tune(toy, f"tuned-{known}", parent, training={"max_steps": 1})
         assert TranslationSpec.load(run / "model" / "translation.json").max_source_tokens == expected
+
+
+MEASURED = {"best_source_tokens": 31, "low_confidence": -0.7, "low_rerank_score": -1.1, "reverse_weight": 0.3}
+
+
+def measured(parent: Path) -> Path:
+    """The parent with settings of the search and limits of flags, none of which is a default."""
+    path = parent / "translation.json"
+    decoding = {"beam_size": 3, "alpha": 1.5, "length_penalty": "average", "max_extra": 7}
+    path.write_text(json.dumps({**json.loads(path.read_text(encoding="utf-8")), **MEASURED, "decoding": decoding}))
+    return parent
+
+
+@pytest.mark.parametrize("own", [{}, {"alpha": 0.0}, {"beam_size": 4, "max_extra": 50}], ids=str)
+def test_settings_of_the_search_are_the_parents_where_the_experiment_sets_none(toy, parent, own, capsys):
+    run = fine_tune(toy, "tuned", measured(parent), training={"max_steps": 1}, decoding=own)
+    before, after = (TranslationSpec.load(folder / "translation.json") for folder in (parent, run / "model"))
+    assert after.decoding == dataclasses.replace(before.decoding, **own)
+    assert (after.best_source_tokens, after.reverse_weight) == (31, 0.3)
+    assert (after.low_confidence, after.low_rerank_score) == (None, None), "measured on other probabilities"
+    recorded = json.loads((run / "config.json").read_text(encoding="utf-8"))
+    assert recorded["decoding"] == dataclasses.asdict(after.decoding)
+    (said,) = (line for line in capsys.readouterr().err.splitlines() if line.startswith("[decoding]"))
+    taken = [f"{key} = {json.dumps(value)}" for key, value in recorded["decoding"].items() if key not in own]
+    assert said == f"[decoding] {', '.join(taken)}: as in {parent}"
+
+
+def test_nothing_that_was_measured_in_one_direction_is_taken_over_for_the_other(toy, parent):
+    data = {"source": "en", "target": "de"}
+    run = fine_tune(toy, "back", measured(parent), training={"max_steps": 1}, data=data)
+    spec = TranslationSpec.load(run / "model/translation.json")
+    assert spec.decoding == DecodingConfig()
+    assert [name for name in MEASURED if getattr(spec, name) is not None] == []
+
+
+def test_a_resumed_run_has_the_settings_of_a_parent_that_is_gone(toy, parent):
+    fine_tune(toy, "tuned", measured(parent), training={"max_steps": 4})
+    before = TranslationSpec.load(Path("tuned/model/translation.json"))
+    shutil.rmtree(parent.parent)
+    run = fine_tune(toy, "tuned", None, resume=True, training={"max_steps": 5})
+    assert TranslationSpec.load(run / "model/translation.json") == before
 
 
 @pytest.mark.parametrize("named", [True, False])

@@ -1,14 +1,20 @@
 """The run directory: after a kill, the complete lines of the metrics are kept."""
 
+import itertools
 import json
+import operator
+import threading
+from contextlib import AbstractContextManager
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from translate.corpus.prepare import Prepared, prepare
+from translate.config.load import parse
+from translate.corpus.prepare import Prepared, prepare, prepare_and_hold
 from translate.errors import UserError
 from translate.evaluation.scores import greedy_bleu
+from translate.files import sha256
 from translate.training import train as session
 from translate.training.run import Run
 
@@ -55,17 +61,49 @@ def test_the_final_record_is_dropped_if_it_will_be_written_again(tmp_path):
 
 
 def test_a_run_that_another_process_made_during_the_preparation_is_kept(toy, monkeypatch):
-    def prepared_meanwhile(*arguments: object) -> Prepared:
+    def prepared_meanwhile(*arguments: object) -> AbstractContextManager[Prepared]:
         toy.trainer("run").train()
-        return prepare(*arguments)
+        return prepare_and_hold(*arguments)
 
-    monkeypatch.setattr(session, "prepare", prepared_meanwhile)
+    monkeypatch.setattr(session, "prepare_and_hold", prepared_meanwhile)
     run = Run(toy.folder / "run")
     with pytest.raises(UserError, match="already contains a run"):
         session.train_experiment(
             toy.config(), run, toy.folder / "prepared", score_bleu=greedy_bleu, say=toy.said.append
         )
     assert len(json.loads(run.manifest.read_text(encoding="utf-8"))["starts"]) == 1
+
+
+@pytest.mark.parametrize(("name", "call"), [("Prepared.open", 2), ("product_rate", 1)])
+def test_a_corpus_that_another_training_would_replace_stays_until_the_run_has_recorded_it(toy, monkeypatch, name, call):
+    """The other one begins when this one has prepared its corpus (and opened it once), or has opened it to train."""
+    data = {**toy.settings["data"], "train": [{"source": "valid.de", "target": "valid.en"}]}
+    other = parse({**toy.settings, "data": data, "cleaning": {"test_overlap": False}}, "other")
+    folder, stopped, calls = toy.folder / "prepared", threading.Event(), itertools.count(1)
+
+    def compete() -> None:
+        prepare(other, folder, lambda message: stopped.set() if "waiting" in message else None)
+        stopped.set()
+
+    second = threading.Thread(target=compete, daemon=True)
+    act = operator.attrgetter(name)(session)
+
+    def overtaken(*arguments: object, **options: object) -> object:
+        if next(calls) == call:
+            second.start()
+            assert stopped.wait(60), "it has replaced the corpus, or waits"
+        return act(*arguments, **options)
+
+    run, config = Run(toy.folder / "run"), toy.config(max_steps=1)
+    with monkeypatch.context() as patch:
+        patch.setattr(f"{session.__name__}.{name}", overtaken)
+        session.train_experiment(config, run, folder, score_bleu=greedy_bleu, say=toy.said.append)
+    second.join(60)
+    alone = prepare(config, toy.folder / "alone", toy.said.append)
+    recorded = json.loads(run.manifest.read_text(encoding="utf-8"))["data"]
+    assert recorded["fingerprint"] == alone.manifest["fingerprint"]
+    assert recorded["files"] == {name: sha256(alone.folder / name) for name in alone.manifest["files"]}
+    assert Prepared.open(folder).train.n_pairs < alone.train.n_pairs, "the second has its turn afterwards"
 
 
 def test_text_is_translated_back_only_where_the_run_can_begin(toy):
