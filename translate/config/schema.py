@@ -395,11 +395,11 @@ class ModelSection(create_model("Architecture", __base__=Section, **_ARCHITECTUR
 
 
 class TrainingConfig(Section):
-    """Section 5 of the paper; the defaults are the paper's where it names a value.
+    """Section 5 of the paper; the defaults are the paper's where it names a value, except for `batch_tokens`.
 
     Attributes:
         max_steps, max_epochs: training ends at the first limit reached; at least one must be set.
-        batch_tokens: padded tokens per side in one micro-batch; the paper has about 25,000.
+        batch_tokens: padded tokens per side in one micro-batch; the paper has about 25,000 in an update.
         accumulate: micro-batches per update.
         checkpoint_activations: keep only the inputs of layers for the backward pass and recompute the rest: less
             memory, about a third more work, the same result.
