@@ -236,7 +236,7 @@ def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
     torch.set_num_threads(1)  # as in the tests: repeating a run with another number of threads may change bits
     folder = tmp_path_factory.mktemp("walk-through")
     sets = (("train", "train", 400, 3), ("valid", "valid", 7, 3), ("test", "test", 11, 3))
-    more = (("old", "train", 90, 4), ("new", "train", 80, 5), ("new-test", "test", 9, 5))
+    more = (("old", "train", 90, 4), ("new", "train", 80, 5), ("new-test", "test", 9, 5), ("news", "train", 7, 6))
     for name, split, n, seed in sets + more:
         for language, side in zip(("de", "en"), zip(*generate(split, n, seed), strict=True), strict=True):
             (folder / f"{name}.{language}").write_text("".join(f"{line}\n" for line in side), encoding="utf-8")

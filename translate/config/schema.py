@@ -236,6 +236,9 @@ class DataConfig(Section):
     In names of files and columns, "{source}" and "{target}" are replaced by the language codes, so that an experiment
     in the other direction can extend this one.
 
+    The keys `library`, `weights` and `mono` add sources to `train` before this section is read; docs/training.md
+    explains them under "A library of corpora", and `extends` below it.
+
     Attributes:
         source, target: language codes, such as "de" and "en".
         root: folder of the relative paths of the sources; itself relative to the working directory.
