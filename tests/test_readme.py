@@ -196,6 +196,14 @@ def test_numbers_of_the_readme_are_those_of_records():
     assert f"{min(speeds):.1f} to {max(speeds):.1f} times as fast" in README
 
 
+def test_the_speed_of_the_server_is_that_of_its_newest_record():
+    clients = records()["bench-serve"]["clients"]
+    per_second = f"{clients['per_second']:.0f} sentences"
+    assert f"{per_second} per second, in {clients['p50_ms']} ms at the median" in PAGES["serve.md"]
+    (row,) = re.findall(r"^\| `translate serve` .*", (ROOT / "RESULTS.md").read_text(encoding="utf-8"), re.MULTILINE)
+    assert f"{per_second}/s for {clients['n']} clients" in row
+
+
 def test_the_results_are_those_of_the_records():
     results = program("results")
     for path, content in (
