@@ -196,6 +196,14 @@ def test_numbers_of_the_readme_are_those_of_records():
     assert f"{min(speeds):.1f} to {max(speeds):.1f} times as fast" in README
 
 
+def test_the_speed_of_the_server_is_that_of_its_newest_record():
+    clients = records()["bench-serve"]["clients"]
+    per_second = f"{clients['per_second']:.0f} sentences"
+    assert f"{per_second} per second, in {clients['p50_ms']} ms at the median" in PAGES["serve.md"]
+    (row,) = re.findall(r"^\| `translate serve` .*", (ROOT / "RESULTS.md").read_text(encoding="utf-8"), re.MULTILINE)
+    assert f"{per_second}/s for {clients['n']} clients" in row
+
+
 def test_the_results_are_those_of_the_records():
     results = program("results")
     for path, content in (
@@ -236,7 +244,7 @@ def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
     torch.set_num_threads(1)  # as in the tests: repeating a run with another number of threads may change bits
     folder = tmp_path_factory.mktemp("walk-through")
     sets = (("train", "train", 400, 3), ("valid", "valid", 7, 3), ("test", "test", 11, 3))
-    more = (("old", "train", 90, 4), ("new", "train", 80, 5), ("new-test", "test", 9, 5))
+    more = (("old", "train", 90, 4), ("new", "train", 80, 5), ("new-test", "test", 9, 5), ("news", "train", 7, 6))
     for name, split, n, seed in sets + more:
         for language, side in zip(("de", "en"), zip(*generate(split, n, seed), strict=True), strict=True):
             (folder / f"{name}.{language}").write_text("".join(f"{line}\n" for line in side), encoding="utf-8")

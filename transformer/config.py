@@ -42,7 +42,8 @@ class ModelConfig:
         d_ff: inner width of the feed-forward network (3.3).
         n_encoder_layers, n_decoder_layers: depth of the stacks, N in the paper (3.1).
         dropout: on every sub-layer's output and on embedding + position (5.4).
-        attention_dropout, ffn_dropout: on attention weights and on the inner layer; 0, as the paper has neither.
+        attention_dropout: on the attention weights, after the softmax; the paper has none.
+        ffn_dropout: on the inner layer of the feed-forward network, after the activation; the paper has none.
         norm: "post" is LayerNorm(x + Sublayer(x)) (3.1); "pre" is x + Sublayer(LayerNorm(x)) and a final norm.
         norm_eps: epsilon of the layer norms; the paper gives no value, and other toolkits differ.
         positions: "sinusoidal" is the paper's interleaved order (3.5), "sinusoidal-blocks" the order and frequencies

@@ -232,7 +232,9 @@ def _notes(results: Sequence[Result], test: Test | None) -> list[str]:
     if any(one.interval is not None for _, one in scores):
         said.append("(mean ± interval): mean of the bootstrap resamples, half the width of the 95 % interval.")
     if test:
-        said.append(f"p: {TESTS[test]} against {results[0].system}; equal scores have p = 1.")
+        said.append(
+            f"p: {TESTS[test]} against {results[0].system}; equal scores have p = 1, d unequal lines p >= 2 / 2^d."
+        )
     return [*said, *dict.fromkeys(f"{name}  {one.signature}" for name, one in scores)]
 
 

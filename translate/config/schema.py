@@ -242,6 +242,9 @@ class DataConfig(Section):
     In names of files and columns, "{source}" and "{target}" are replaced by the language codes, so that an experiment
     in the other direction can extend this one.
 
+    The keys `library`, `weights` and `mono` add sources to `train` before this section is read; docs/training.md
+    explains them under "A library of corpora", and `extends` below it.
+
     Attributes:
         source, target: language codes, such as "de" and "en".
         root: folder of the relative paths of the sources; itself relative to the working directory.
@@ -418,11 +421,11 @@ class ModelSection(create_model("Architecture", __base__=Section, **_ARCHITECTUR
 
 
 class TrainingConfig(Section):
-    """Section 5 of the paper; the defaults are the paper's where it names a value.
+    """Section 5 of the paper; the defaults are the paper's where it names a value, except for `batch_tokens`.
 
     Attributes:
         max_steps, max_epochs: training ends at the first limit reached; at least one must be set.
-        batch_tokens: padded tokens per side in one micro-batch; the paper has about 25,000.
+        batch_tokens: padded tokens per side in one micro-batch; the paper has about 25,000 in an update.
         accumulate: micro-batches per update.
         checkpoint_activations: keep only the inputs of layers for the backward pass and recompute the rest: less
             memory, about a third more work, the same result.

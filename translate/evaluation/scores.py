@@ -7,6 +7,7 @@ number of samples.
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import TYPE_CHECKING, Literal
 
 from translate.errors import UserError
@@ -21,6 +22,7 @@ Test = Literal["bootstrap", "ar"]
 
 TESTS: dict[Test, str] = {"bootstrap": "paired bootstrap resampling", "ar": "paired approximate randomization"}
 RESAMPLES = 1000
+_MANY_LINES = 20  # that differ; no test here finds a p-value as small as 2 / 2^20
 # Marks of subwords by the tool that writes them, as they stand in a line.
 SUBWORDS = {
     "SentencePiece": re.compile("\u2581"),
@@ -164,7 +166,7 @@ def paired_test(
     """Return the score of each system by one metric, with p-values of the differences to the first.
 
     Equal scores have the p-value 1. sacreBLEU gives identical systems a small one, because it counts the samples with
-    a larger difference than that of the systems, and there are none.
+    a larger difference than that of the systems, and there are none. No p-value is below `_least_p_value`.
 
     Args:
         outputs, references, test: as for `paired_scores`.
@@ -188,16 +190,39 @@ def paired_test(
     signatures, results = run()
     ((name, signature),) = signatures.items()
     found = [result for result in results[name] if isinstance(result, Result)]
+    least = [
+        1.0 if result.score == found[0].score else _least_p_value(outputs[0], hypotheses, references, metric)
+        for result, hypotheses in zip(found, outputs, strict=True)
+    ]
     return [
         Score(
             float(result.score),
             str(signature),
             None if result.mean is None else float(result.mean),
             None if result.ci is None else float(result.ci),
-            1.0 if i > 0 and result.score == found[0].score else result.p_value,
+            None if result.p_value is None else max(result.p_value, bound),
         )
-        for i, result in enumerate(found)
+        for result, bound in zip(found, least, strict=True)
     ]
+
+
+def _least_p_value(first: Sequence[str], second: Sequence[str], references: Sequence[str], metric: "Metric") -> float:
+    """The smallest p-value that the lines on which two systems differ can support.
+
+    If chance decided which system wrote which of d differing lines, all 2^d exchanges would be equally probable. At
+    least two make a difference as large as the observed one, none and all, so a two-sided randomization test has
+    p >= 2 / 2^d. sacreBLEU's tests fall below that, to 0.0001 for one line: neither counts differences that are equal.
+    The bound holds for the bootstrap too, which has no other evidence.
+    """
+
+    def statistics(line: str, reference: str) -> list[float]:
+        # All that the metric counts of a line; it is blind to some differences, such as those in white space.
+        counts: list[float] = metric._extract_corpus_statistics([line], [[reference]])
+        return counts
+
+    lines = zip(first, second, references, strict=True)
+    differing = (1 for a, b, line in lines if a != b and statistics(a, line) != statistics(b, line))
+    return min(1.0, 2.0 ** (1 - sum(islice(differing, _MANY_LINES))))
 
 
 def check_counts(hypotheses: Sequence[str], references: Sequence[str]) -> None:

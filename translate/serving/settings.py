@@ -45,7 +45,12 @@ class Serve:
         int, option(LIMITS, "BYTES", "Size of a file, whose --characters count too; 0 turns files off.", min=0)
     ] = 10_000_000
     alternatives: Annotated[int, option(LIMITS, "N", "Alternatives of a request.", min=0, max=255)] = 10
-    queue: Annotated[int, option(LIMITS, "N", "Requests in progress; more get status 503.", min=1, max=1000)] = 64
+    queue: Annotated[
+        int,
+        option(
+            LIMITS, "N", "Translations, alignments, detections and files in progress; more get 503.", min=1, max=1000
+        ),
+    ] = 64
     timeout: Annotated[float, option(LIMITS, "SECONDS", "Time for the translation of a request.", min=0.001)] = 300
     grace: Annotated[int, option(LIMITS, "SECONDS", "Time to finish requests when the server stops.", min=1)] = 30
     workers: Annotated[int, option(COMPUTING, "N", "Processes, each with its own models.", min=1, max=64)] = 1

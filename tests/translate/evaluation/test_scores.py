@@ -1,5 +1,6 @@
 """Scores and p-values are those of sacreBLEU; text that the metrics cannot score sensibly is refused."""
 
+import itertools
 import random
 import re
 import subprocess
@@ -10,7 +11,16 @@ import pytest
 import sacrebleu
 
 from translate.errors import UserError
-from translate.evaluation.scores import Test, check_hypotheses, corpus_bleu, greedy_bleu, paired_scores, score
+from translate.evaluation.scores import (
+    Test,
+    check_hypotheses,
+    corpus_bleu,
+    greedy_bleu,
+    metrics,
+    paired_scores,
+    paired_test,
+    score,
+)
 from translate.inference.translator import Translator
 from translate.models.folder import ModelFolder
 from translate.text.translation import TranslationOptions
@@ -132,6 +142,30 @@ def test_an_identical_system_is_not_different(test: Test) -> None:
     first, same = paired_scores([system(1, 0.3), system(1, 0.3)], PAIRED_REFERENCES, test)
     assert [score.p_value for score in first.by_name().values()] == [None] * 3
     assert [score.p_value for score in same.by_name().values()] == [1.0] * 3
+
+
+def exact_p_value(first: list[str], second: list[str], references: list[str]) -> float:
+    """The share of all exchanges of lines between two systems whose BLEU differs as much as theirs."""
+    differing = [i for i, (a, b) in enumerate(zip(first, second, strict=True)) if a != b]
+    differences = []
+    for chosen in itertools.product((False, True), repeat=len(differing)):
+        one, other = list(first), list(second)
+        for i in itertools.compress(differing, chosen):
+            one[i], other[i] = other[i], one[i]
+        differences.append(abs(corpus_bleu(one, references) - corpus_bleu(other, references)))
+    return sum(difference >= differences[0] - 1e-9 for difference in differences) / len(differences)
+
+
+@pytest.mark.parametrize("test", ["bootstrap", "ar"])
+@pytest.mark.parametrize("n_differing", [1, 5])
+def test_few_differing_lines_are_not_called_significant(n_differing: int, test: Test) -> None:
+    """Worse on all of them: only two exchanges make a difference as large. Metrics do not see a space at the end."""
+    references = PAIRED_REFERENCES[:37]
+    worse = [*NOUNS[:n_differing], *references[n_differing:]]
+    exact = exact_p_value(references, worse, references)
+    assert exact == 2 ** (1 - n_differing)
+    _, score = paired_test([references, [f"{line} " for line in worse]], references, metrics()[0], test)
+    assert score.p_value >= exact > 0.05
 
 
 def test_every_system_is_compared_with_the_first() -> None:
