@@ -10,7 +10,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
@@ -19,6 +19,7 @@ from typing import Any
 
 import httpx
 import pytest
+from fastapi.exceptions import RequestValidationError
 
 from tests.translate.conftest import random_model
 from tests.translate.serving.live import Live, book, live, until
@@ -115,6 +116,28 @@ def test_damaged_bodies_are_refused(server: Live) -> None:
     ):
         answer = server.http.post("/translate", content=content, headers=headers)
         assert (answer.status_code, answer.json().keys()) == (400, {"error"}), content[:20]
+
+
+@pytest.mark.parametrize(
+    "wrong", [lambda n: {"q": [3] * n}, lambda n: {"q": GERMAN, "glossary": dict.fromkeys(map(str, range(n)), 3)}]
+)
+def test_a_wrong_body_costs_no_more_for_having_many_mistakes(
+    server: Live, monkeypatch: pytest.MonkeyPatch, wrong: Callable[[int], dict[str, object]]
+) -> None:
+    answers, n_described = list[str](), list[int]()
+    described = RequestValidationError.__init__
+
+    def noted(self: RequestValidationError, errors: Sequence[Any]) -> None:
+        n_described.append(len(errors))
+        described(self, errors)
+
+    monkeypatch.setattr(RequestValidationError, "__init__", noted)
+    for n in (3, 700):
+        answer = server.http.post("/translate", json={"source": "de", "target": "en", **wrong(n)})
+        assert answer.status_code == 400
+        answers.append(answer.json()["error"])
+    assert answers[0] == answers[1]
+    assert n_described[:1] == n_described[1:]
 
 
 def test_a_message_that_is_not_http_is_refused(server: Live) -> None:
