@@ -269,6 +269,25 @@ def test_only_paragraphs_that_changed_are_sent(page: Page) -> None:
     assert len(asked) == 2
 
 
+def test_every_paragraph_of_a_long_text_is_translated(page: Page) -> None:
+    """The page remembered 1,000, and showed the source of the others as their translation."""
+    remembering = """async ([texts, others]) => {
+      const { Paragraphs } = await import("/page/paragraphs.js");
+      const pair = { source: "de", target: "en" }, known = new Paragraphs();
+      const shown = [texts, others].map((some) => {
+        const text = some.join("\\n\\n"), missing = known.missing(text, pair);
+        known.add(missing, missing.map((source) => [{ text: source.toUpperCase() }]), undefined, pair);
+        return known.all(text, pair).sentences.map((sentence) => sentence.text).join("");
+      });
+      return [...shown, known.missing(texts.join("\\n\\n"), pair)];
+    }"""
+    texts, others = ([f"{name} {n}" for n in range(length)] for name, length in (("satz", 1507), ("anderer", 5)))
+    shown, then, forgotten = page.evaluate(remembering, [texts, others])
+    assert shown == "\n\n".join(texts).upper()
+    assert then == "\n\n".join(others).upper()
+    assert forgotten == texts[: 1507 + 5 - 1000]  # the oldest
+
+
 def test_the_translation_of_paragraphs_is_that_of_the_whole(page: Page, server: Live) -> None:
     text = f"  {GERMAN}\n\n- das Kind\n  singt. {FOREIGN}\n \n\nder Hund.\n"
     translated(page, text)
