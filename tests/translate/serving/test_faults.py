@@ -300,6 +300,24 @@ def test_the_log_names_clients_that_are_refused(
     assert seen == [(200, "key dora"), (429, "key dora"), (403, "address 127.0.0.1")]
 
 
+def test_a_client_that_goes_while_it_sends_is_no_error_of_the_server(
+    options: Serve, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    file = b"POST /translate_file HTTP/1.1\r\nHost: a\r\nContent-Type: multipart/form-data; boundary=b\r\n"
+    with live(options, tmp_path) as server:
+        set_up_log()
+        for route, parts in (
+            ("/translate", message(request(GERMAN))[:-5]),
+            ("/translate_file", file + b"Content-Length: 700\r\n\r\n--b\r\n"),
+        ):
+            with server.connect() as connection:
+                connection.sendall(parts)
+            until(lambda route=route: f'route="{route}",status="499"}} 1.0' in server.http.get("/metrics").text)
+    log = [json.loads(line) for line in capfd.readouterr().err.splitlines()]
+    assert [entry["status"] for entry in log if entry["event"] == "request"] == [499, 499]
+    assert not [entry for entry in log if entry["level"] == "error"]
+
+
 def test_too_many_requests_are_told_to_retry(options: Serve, tmp_path: Path) -> None:
     with live(replace(options, queue=1), tmp_path) as server, server.connect() as connection:
         connection.sendall(message(request(book(LONG))))
