@@ -505,31 +505,53 @@ def test_the_log_contains_no_text_of_requests(
     assert log[0].keys() >= {"time", "level", "event"}
 
 
-def test_a_worker_that_is_killed_is_replaced(options: Serve, tmp_path: Path) -> None:
+@contextlib.contextmanager
+def started(options: Serve) -> Iterator[tuple[subprocess.Popen[str], str, list[str]]]:
+    """Start a server with two worker processes; yield it, its address, and the lines that it writes from then on."""
     models = [argument for folder in options.model or () for argument in ("--model", str(folder))]
     command = [sys.executable, "-m", "translate", "serve", "--port", "0", "--workers", "2", *models]
+    command += ["--unload", "inf"]  # workers receive the options as JSON, which has no infinity
     with subprocess.Popen(command, stderr=subprocess.PIPE, text=True, cwd=Path(__file__).parents[3]) as process:
         assert process.stderr is not None
         url = next(word for word in process.stderr.readline().split() if word.startswith("http")).rstrip(";")
         said: list[str] = []
         threading.Thread(target=lambda: said.extend(process.stderr or ()), daemon=True).start()
         try:
-            with httpx.Client(base_url=url, timeout=30, transport=httpx.HTTPTransport(retries=3)) as http:
-                until(lambda: len(workers(process.pid)) >= 2, 60)
-                assert http.get("/health").status_code == 200
-                before = workers(process.pid)
-                os.kill(before[0], signal.SIGKILL)
-                until(lambda: len({*workers(process.pid)} - {*before}) >= 1, 60)
-                assert httpx.get(f"{url}/languages", timeout=60).status_code == 200
+            until(lambda: len(workers(process.pid)) >= 2, 60)
+            yield process, url, said
         finally:
             process.terminate()
+
+
+def test_a_worker_that_is_killed_is_replaced(options: Serve) -> None:
+    with started(options) as (process, url, said):
+        with httpx.Client(base_url=url, timeout=30, transport=httpx.HTTPTransport(retries=3)) as http:
+            assert http.get("/health").status_code == 200
+            before = workers(process.pid)
+            os.kill(before[0], signal.SIGKILL)
+            until(lambda: len({*workers(process.pid)} - {*before}) >= 1, 60)
+            assert httpx.get(f"{url}/languages", timeout=60).status_code == 200
+        process.terminate()
         assert process.wait(60) == 0
         assert workers(process.pid) == []
         until(lambda: any(f"Child process [{before[0]}] died" in line for line in said))
 
 
-def workers(parent: int) -> list[int]:
-    """The server's worker processes; multiprocessing starts another one that tracks resources."""
+def test_workers_stop_when_their_parent_is_killed(options: Serve) -> None:
+    """They went on without it, and the server could not be started again on its address."""
+    with started(options) as (process, url, _):
+        assert httpx.get(f"{url}/health", timeout=60).status_code == 200
+        left = {*workers(process.pid)}
+        process.kill()
+        try:
+            until(lambda: not left.intersection(workers(None)), 30)
+        finally:
+            for pid in left.intersection(workers(None)):
+                os.kill(pid, signal.SIGKILL)
+
+
+def workers(parent: int | None) -> list[int]:
+    """The worker processes of a server, None for all; multiprocessing starts another one that tracks resources."""
     found = []
     for folder in Path("/proc").glob("[0-9]*"):
         try:
@@ -537,7 +559,7 @@ def workers(parent: int) -> list[int]:
             command = (folder / "cmdline").read_text()
         except OSError:
             continue
-        if int(status[1]) == parent and "spawn_main" in command and status[0] != "Z":
+        if parent in (None, int(status[1])) and "spawn_main" in command and status[0] != "Z":
             found.append(int(folder.name))
     return found
 
