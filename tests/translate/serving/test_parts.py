@@ -137,6 +137,16 @@ def test_rates_are_counted_for_each_client_and_minute(tmp_path: Path) -> None:
     same.close()
 
 
+@pytest.mark.parametrize("now", [60.0, 83.3, 110.7, 119.9])
+def test_a_client_that_waits_as_long_as_it_is_told_begins_a_new_minute(tmp_path: Path, now: float) -> None:
+    times = [now]
+    with closing(Rates(tmp_path / "rates.sqlite", lambda: times[0])) as rates:
+        rates.count("a", 7)
+        times[0] += rates.seconds_left()
+        assert rates.count("a") == 1
+        assert times[0] - now <= 60
+
+
 def test_files_are_removed_when_they_are_old(tmp_path: Path) -> None:
     store = FileStore(tmp_path)
     old, new = (store.find(store.add("a b.md", "en", "x\r\n")) for _ in range(2))
