@@ -115,7 +115,8 @@ async def translate(request: Request) -> Response:
     texts, n_alternatives = _listed(given.q), given.alternatives
     if n_alternatives > (most := state.options.alternatives):
         raise RefusedError(400, f"Invalid request: alternatives parameter must be <= {most}")
-    glossary = _glossary(given.glossary)
+    # A large one takes seconds.
+    glossary = None if given.glossary is None else await run_in_threadpool(_glossary, given.glossary)
     _charge(state, request, texts, client)
     state.service.check(given.source, given.target)
     done = await state.requests.run(
@@ -353,12 +354,12 @@ def _listed(q: str | list[str]) -> list[str]:
     return [q] if isinstance(q, str) else q
 
 
-def _glossary(terms: dict[str, str] | str | None) -> Glossary | None:
+def _glossary(terms: dict[str, str] | str) -> Glossary:
     """Return the glossary of a request; RefusedError if it is wrong."""
     try:
-        if isinstance(terms, str):
-            return Glossary.read(terms.split("\n"), "glossary")
-        return None if terms is None else Glossary.of(terms)
+        if isinstance(terms, str):  # maybe a file with a byte order mark, which would belong to the first term
+            return Glossary.read(terms.removeprefix("\ufeff").split("\n"), "glossary")
+        return Glossary.of(terms)
     except UserError as error:
         raise RefusedError(400, f"Invalid request: {error}") from error
 

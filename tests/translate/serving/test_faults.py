@@ -31,6 +31,7 @@ from translate.serving.access import KeyStore
 from translate.serving.app import _tidy
 from translate.serving.observing import set_up_log
 from translate.serving.settings import Serve
+from translate.text.placeholders import Glossary
 
 GERMAN = "der Hund schläft im Haus."
 JSON = {"Content-Type": "application/json"}
@@ -138,6 +139,23 @@ def test_a_wrong_body_costs_no_more_for_having_many_mistakes(
         answers.append(answer.json()["error"])
     assert answers[0] == answers[1]
     assert n_described[:1] == n_described[1:]
+
+
+def test_others_are_served_while_a_glossary_is_read(server: Live, monkeypatch: pytest.MonkeyPatch) -> None:
+    reading, served, read = threading.Event(), threading.Event(), Glossary.read
+
+    def slow(lines: list[str], name: str) -> Glossary:
+        reading.set()
+        assert served.wait(5)
+        return read(lines, name)
+
+    monkeypatch.setattr(Glossary, "read", slow)
+    with ThreadPoolExecutor(1) as pool:
+        answer = pool.submit(server.translate, GERMAN, glossary="no term")
+        assert reading.wait(5)
+        assert server.http.get("/health").status_code == 200
+        served.set()
+        assert (answer.result().status_code, "line 1" in answer.result().json()["error"]) == (400, True)
 
 
 def test_a_message_that_is_not_http_is_refused(server: Live) -> None:

@@ -19,7 +19,7 @@ from translate.inference.engines import TorchEngine
 from translate.models.folder import ModelFolder
 from translate.serving import files
 from translate.serving.access import KeyStore, Rates
-from translate.serving.api import _threads
+from translate.serving.api import _glossary, _threads
 from translate.serving.files import KEPT_SECONDS, FileStore
 from translate.serving.models import ModelPool
 from translate.serving.settings import Serve
@@ -145,6 +145,10 @@ def test_a_client_that_waits_as_long_as_it_is_told_begins_a_new_minute(tmp_path:
         times[0] += rates.seconds_left()
         assert rates.count("a") == 1
         assert times[0] - now <= 60
+
+
+def test_a_byte_order_mark_is_no_part_of_the_first_term() -> None:
+    assert _glossary("\ufeffHaus\thouse\r\nSee\tlake").terms == (("Haus", "house"), ("See", "lake"))
 
 
 def test_files_are_removed_when_they_are_old(tmp_path: Path) -> None:
