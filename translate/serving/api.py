@@ -329,18 +329,29 @@ async def _form(request: Request, media_type: str) -> dict[str, Any]:
     """Return the parameters of a form and of the query; the first of several values of a name counts."""
     pairs: list[tuple[str, Any]] = []
     if media_type == "multipart/form-data":
+        # Starlette would guess that text is Latin-1 if it is not UTF-8; reading all as Latin-1 keeps the bytes.
+        headers = [(n, v + b"; charset=latin-1" if n == b"content-type" else v) for n, v in request.scope["headers"]]
+        latin = Request({**request.scope, "headers": headers}, request.receive)
         # The middleware limits the size of the whole body.
-        async with request.form(max_files=1, max_fields=_MAX_FIELDS, max_part_size=2**31) as form:
+        async with latin.form(max_files=1, max_fields=_MAX_FIELDS, max_part_size=2**31) as form:
             for name, value in form.multi_items():
                 if isinstance(value, UploadFile):
-                    pairs.append((name, (value.filename or "", await value.read())))
+                    pairs.append((_utf8(name), (_utf8(value.filename or ""), await value.read())))
                 else:
-                    pairs.append((name, value))
+                    pairs.append((_utf8(name), _utf8(value)))
     else:  # Starlette would read bytes that are not escaped, as curl sends them, as Latin-1
         pairs = _pairs(await request.body())
     pairs += _pairs(request.scope["query_string"])
     # Browsers send CRLF at the end of the lines of a form.
     return {n: value.replace("\r\n", "\n") if isinstance(value, str) else value for n, value in reversed(pairs)}
+
+
+def _utf8(text: str) -> str:
+    """Return a text that was read as Latin-1; RefusedError if it is not UTF-8."""
+    try:
+        return text.encode("latin-1").decode()
+    except UnicodeDecodeError as error:
+        raise RefusedError(400, _DAMAGED) from error
 
 
 def _pairs(text: bytes) -> list[tuple[str, Any]]:

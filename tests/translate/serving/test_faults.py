@@ -36,6 +36,7 @@ from translate.text.placeholders import Glossary
 GERMAN = "der Hund schläft im Haus."
 JSON = {"Content-Type": "application/json"}
 FORM = {"Content-Type": "application/x-www-form-urlencoded"}
+BOUNDARY = {"Content-Type": "multipart/form-data; boundary=b"}
 LONG = 2000  # lines of a request that takes seconds
 
 
@@ -52,6 +53,14 @@ def message(body: bytes) -> bytes:
         f"POST /translate HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: {len(body)}"
     )
     return head.encode() + b"\r\n\r\n" + body
+
+
+def multipart(**fields: bytes) -> bytes:
+    """The body of a form whose boundary is that of BOUNDARY."""
+    parts = (
+        b'--b\r\nContent-Disposition: form-data; name="%b"\r\n\r\n%b\r\n' % (n.encode(), v) for n, v in fields.items()
+    )
+    return b"".join([*parts, b"--b--\r\n"])
 
 
 def request(q: str) -> bytes:
@@ -94,6 +103,7 @@ def test_bytes_that_are_not_utf8_are_refused(server: Live) -> None:
         (b'{"q": "' + bad + b'", "source": "de", "target": "en"}', JSON),
         (b"q=" + bad + b"&source=de&target=en", FORM),
         (b"q=%ff&source=de&target=en", FORM),
+        (multipart(q=bad, source=b"de", target=b"en"), BOUNDARY),
     ):
         answer = server.http.post("/translate", content=content, headers=headers)
         assert (answer.status_code, answer.json().keys()) == (400, {"error"})
@@ -101,8 +111,15 @@ def test_bytes_that_are_not_utf8_are_refused(server: Live) -> None:
     assert (answer.status_code, "line 2" in answer.json()["error"]) == (400, True)
 
 
+@pytest.mark.parametrize("more", ["", ";", "; charset=utf-8", "; charset=utf-16"])
+def test_a_multipart_form_is_read_as_utf8(server: Live, more: str, translator: Translator) -> None:
+    headers = {"Content-Type": BOUNDARY["Content-Type"] + more}
+    content = multipart(q=GERMAN.encode(), source=b"de", target=b"en")
+    answer = server.http.post("/translate", content=content, headers=headers)
+    assert answer.json() == {"translatedText": translator(GERMAN)}
+
+
 def test_damaged_bodies_are_refused(server: Live) -> None:
-    boundary = {"Content-Type": "multipart/form-data; boundary=b"}
     for content, headers in (
         (b"[" * 100_000, JSON),
         (b'{"a":' * 100_000 + b"1" + b"}" * 100_000, JSON),
@@ -111,8 +128,8 @@ def test_damaged_bodies_are_refused(server: Live) -> None:
         (b"", JSON),
         (b"null", JSON),
         (b"&".join(b"a%d=1" % i for i in range(1000)), FORM),
-        (b"--b\r\nno head", boundary),
-        (b"x" * 1000, boundary),
+        (b"--b\r\nno head", BOUNDARY),
+        (b"x" * 1000, BOUNDARY),
         (b"", {"Content-Type": "multipart/form-data"}),
     ):
         answer = server.http.post("/translate", content=content, headers=headers)
