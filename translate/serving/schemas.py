@@ -5,7 +5,8 @@ JSON has types, so a number in quotes is no number; a form has only texts, which
 
 from typing import Annotated, Any, Literal, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field, RootModel, SkipValidation, WithJsonSchema
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, RootModel, SkipValidation, WithJsonSchema
+from pydantic_core import PydanticCustomError
 
 from translate.serving.files import SUFFIXES
 
@@ -111,12 +112,18 @@ class DetectRequest(Body):
     q: _Texts = Field(description="Text to detect", examples=["Guten Morgen"])
 
 
+def _uploaded(value: object) -> object:
+    if not isinstance(value, tuple):
+        raise PydanticCustomError("file", "should be a file with a name, such as curl sends for -F file=@letter.txt")
+    return value
+
+
 class FileRequest(Body):
     """Form of /translate_file."""
 
-    file: Annotated[tuple[str, bytes], WithJsonSchema({"type": "string", "format": "binary"})] = Field(
-        description="Text, Markdown, HTML, subtitles or TSV in UTF-8", examples=["@letter.txt"]
-    )
+    file: Annotated[
+        tuple[str, bytes], BeforeValidator(_uploaded), WithJsonSchema({"type": "string", "format": "binary"})
+    ] = Field(description="Text, Markdown, HTML, subtitles or TSV in UTF-8", examples=["@letter.txt"])
     source: _Source
     target: _Target
 

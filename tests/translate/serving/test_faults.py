@@ -231,6 +231,9 @@ def test_a_file_must_have_a_known_format_and_size(options: Serve, tmp_path: Path
             assert (answer.status_code, answer.json().keys()) == (status, {"error"})
         answer = server.http.post("/translate_file", data={"source": "de", "target": "en"})
         assert answer.json() == {"error": "Invalid request: missing file parameter"}
+        text = {"file": "letter.txt", "source": "de", "target": "en"}  # curl without the @
+        for answer in (server.http.post("/translate_file", data=text), server.http.post("/translate_file", json=text)):
+            assert (answer.status_code, "-F file=@letter.txt" in answer.json()["error"]) == (400, True)
 
 
 def test_a_byte_order_mark_stays_and_does_not_hide_front_matter(server: Live, translator: Translator) -> None:
