@@ -53,6 +53,7 @@ def test_the_command_adds_lists_and_revokes_keys(tmp_path: Path, capsys: pytest.
         (["revoke", "anna", "--requests", "5"], "--requests: is only for translate keys add"),
         (["list", "--characters", "5"], "--characters: is only for translate keys add"),
         (["list", "--minute-characters", "5"], "--minute-characters: is only for translate keys add"),
+        (["add", "carl", "--requests", str(2**63)], "--requests: 9223372036854775808 is out of range"),
         (["add", "carl", "--json"], "--json: is only for translate keys list"),
     ],
 )
@@ -100,7 +101,10 @@ def test_a_file_that_holds_no_keys_is_refused(tmp_path: Path) -> None:
         (["--host", "192.0.2.1"], "choose another address"),
         (["--port", "0", "--suggestions", "."], "name a file that can be written"),
         (["--port", "0", "--cors", "https://example.org/"], "is not an origin"),
-        (["--port", "0", "--cors", "example.org"], "is not an origin"),
+        *[
+            (["--port", "0", "--cors", origin], "is not an origin")
+            for origin in ("example.org", "https://Example.org", "https://example.org:443", "https://übung.example")
+        ],
         (["--port", "0", "--proxy", "127.0.0.1,nginx"], "--proxy nginx: is not an address or network"),
         (["--port", "0", "--proxy", "10.0.0.1/8"], "--proxy 10.0.0.1/8: is not an address or network"),
     ],
