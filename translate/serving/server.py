@@ -20,7 +20,7 @@ from translate.serving.observing import SHARED, set_up_log
 from translate.serving.settings import Serve
 
 _ENVIRONMENT = "TRANSLATE_SERVE"  # variable with the arguments of `create_app` for worker processes
-# JSON has no infinity, which is a time such as that of --unload.
+# A time such as that of --unload may be infinite, which pydantic writes as null otherwise.
 _ARGUMENTS: TypeAdapter[tuple[Serve, Path]] = TypeAdapter(
     tuple[Serve, Path], config=ConfigDict(ser_json_inf_nan="constants")
 )
