@@ -12,6 +12,7 @@ from translate.serving.access import KeyStore
 from translate.tables import rendered
 
 LIMITS = "Limits"
+_MOST = 2**63 - 1  # SQLite's largest integer
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -28,11 +29,13 @@ class Keys:
         option(FILES, "FILE", "SQLite file of the keys [default: keys.sqlite beside the user's models]."),
     ] = None
     requests: Annotated[
-        int | None, option(LIMITS, "N", "Requests per minute of the new key; 0 is no limit.", min=0)
+        int | None, option(LIMITS, "N", "Requests per minute of the new key; 0 is no limit.", min=0, max=_MOST)
     ] = None
-    characters: Annotated[int | None, option(LIMITS, "N", "Characters of a request with the new key.", min=1)] = None
+    characters: Annotated[
+        int | None, option(LIMITS, "N", "Characters of a request with the new key.", min=1, max=_MOST)
+    ] = None
     minute_characters: Annotated[
-        int | None, option(LIMITS, "N", "Characters per minute of the new key; 0 is no limit.", min=0)
+        int | None, option(LIMITS, "N", "Characters per minute of the new key; 0 is no limit.", min=0, max=_MOST)
     ] = None
     as_json: Json = False
 

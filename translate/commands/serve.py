@@ -16,7 +16,8 @@ from translate.models import registry
 from translate.models.folder import TranslationSpec
 from translate.serving.settings import Serve
 
-_ORIGIN = re.compile(r"\*|null|[a-z][a-z0-9+.-]*://[^/\s]+")
+# As browsers write it: capital letters, other alphabets and the usual port would match no request.
+_ORIGIN = re.compile(r"\*|null|(?!http://.*:80$|https://.*:443$)[a-z][a-z0-9+.-]*://[a-z0-9.:_\[\]-]+")
 _PREFIX = "translate-serve-"  # of temporary folders
 _PACKAGES = ("fastapi", "uvicorn", "python_multipart", "prometheus_client")
 
@@ -63,8 +64,8 @@ def _check_origins(origins: Sequence[str]) -> None:
     for origin in origins:
         if not _ORIGIN.fullmatch(origin):
             raise UserError(
-                f"--cors {origin}: is not an origin; write *, or scheme, host and port without a path, such as "
-                "https://example.org"
+                f"--cors {origin}: is not an origin as browsers send it; write *, or scheme and host in small letters, "
+                "and the port unless it is the usual one, without a path, such as https://example.org"
             )
 
 

@@ -5,6 +5,7 @@ is as safe as a slow one. Requests per minute are counted in another SQLite file
 """
 
 import hashlib
+import math
 import secrets
 import sqlite3
 import threading
@@ -167,8 +168,8 @@ class Rates:
                 return self._count(client, n)
 
     def seconds_left(self) -> int:
-        """Return the seconds until the next minute begins, at least 1."""
-        return max(1, round(_MINUTE - self._clock() % _MINUTE))
+        """Return the whole seconds after which the next minute has begun."""
+        return math.ceil(_MINUTE - self._clock() % _MINUTE)
 
     def close(self) -> None:
         """Close the file."""

@@ -115,7 +115,8 @@ async def translate(request: Request) -> Response:
     texts, n_alternatives = _listed(given.q), given.alternatives
     if n_alternatives > (most := state.options.alternatives):
         raise RefusedError(400, f"Invalid request: alternatives parameter must be <= {most}")
-    glossary = _glossary(given.glossary)
+    # A large one takes seconds.
+    glossary = None if given.glossary is None else await run_in_threadpool(_glossary, given.glossary)
     _charge(state, request, texts, client)
     state.service.check(given.source, given.target)
     done = await state.requests.run(
@@ -328,18 +329,29 @@ async def _form(request: Request, media_type: str) -> dict[str, Any]:
     """Return the parameters of a form and of the query; the first of several values of a name counts."""
     pairs: list[tuple[str, Any]] = []
     if media_type == "multipart/form-data":
+        # Starlette would guess that text is Latin-1 if it is not UTF-8; reading all as Latin-1 keeps the bytes.
+        headers = [(n, v + b"; charset=latin-1" if n == b"content-type" else v) for n, v in request.scope["headers"]]
+        latin = Request({**request.scope, "headers": headers}, request.receive)
         # The middleware limits the size of the whole body.
-        async with request.form(max_files=1, max_fields=_MAX_FIELDS, max_part_size=2**31) as form:
+        async with latin.form(max_files=1, max_fields=_MAX_FIELDS, max_part_size=2**31) as form:
             for name, value in form.multi_items():
                 if isinstance(value, UploadFile):
-                    pairs.append((name, (value.filename or "", await value.read())))
+                    pairs.append((_utf8(name), (_utf8(value.filename or ""), await value.read())))
                 else:
-                    pairs.append((name, value))
+                    pairs.append((_utf8(name), _utf8(value)))
     else:  # Starlette would read bytes that are not escaped, as curl sends them, as Latin-1
         pairs = _pairs(await request.body())
     pairs += _pairs(request.scope["query_string"])
     # Browsers send CRLF at the end of the lines of a form.
     return {n: value.replace("\r\n", "\n") if isinstance(value, str) else value for n, value in reversed(pairs)}
+
+
+def _utf8(text: str) -> str:
+    """Return a text that was read as Latin-1; RefusedError if it is not UTF-8."""
+    try:
+        return text.encode("latin-1").decode()
+    except UnicodeDecodeError as error:
+        raise RefusedError(400, _DAMAGED) from error
 
 
 def _pairs(text: bytes) -> list[tuple[str, Any]]:
@@ -353,12 +365,12 @@ def _listed(q: str | list[str]) -> list[str]:
     return [q] if isinstance(q, str) else q
 
 
-def _glossary(terms: dict[str, str] | str | None) -> Glossary | None:
+def _glossary(terms: dict[str, str] | str) -> Glossary:
     """Return the glossary of a request; RefusedError if it is wrong."""
     try:
-        if isinstance(terms, str):
-            return Glossary.read(terms.split("\n"), "glossary")
-        return None if terms is None else Glossary.of(terms)
+        if isinstance(terms, str):  # maybe a file with a byte order mark, which would belong to the first term
+            return Glossary.read(terms.removeprefix("\ufeff").split("\n"), "glossary")
+        return Glossary.of(terms)
     except UserError as error:
         raise RefusedError(400, f"Invalid request: {error}") from error
 

@@ -11,7 +11,7 @@ from fastapi.exceptions import RequestValidationError
 from starlette.datastructures import Headers
 from starlette.exceptions import HTTPException
 from starlette.middleware.cors import CORSMiddleware
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import FileResponse, HTMLResponse, JSONResponse, Response
 from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -20,7 +20,7 @@ from translate.serving import docs_page
 from translate.serving.access import RefusedError
 from translate.serving.api import State, router
 from translate.serving.observing import CLIENT_GONE, REQUEST_ID, Observer, event
-from translate.serving.service import ClientGoneError, busy
+from translate.serving.service import busy
 from translate.serving.settings import Serve
 
 PAGE = Path(__file__).parent / "page"  # files of the page at /
@@ -67,7 +67,7 @@ def create_app(options: Serve, folder: Path) -> FastAPI:
     app.add_api_route("/", _index, include_in_schema=False)
     app.add_api_route("/page/common.css", _style, include_in_schema=False)
     app.mount("/page", StaticFiles(directory=PAGE))
-    for kind in (RefusedError, RequestValidationError, HTTPException, ClientGoneError):
+    for kind in (RefusedError, RequestValidationError, HTTPException, ClientDisconnect):
         app.add_exception_handler(kind, _answer)
     # The last one is the outermost.
     app.add_middleware(Limits, max_bytes=_max_body(options, state.access.most_characters))
@@ -144,7 +144,7 @@ async def _answer(request: Request, error: Exception) -> Response:
     """Return the answer to a request that failed, in LibreTranslate's form: {"error": "..."}."""
     headers: Mapping[str, str] | None = None
     match error:
-        case ClientGoneError():
+        case ClientDisconnect():  # while it sent its body, or later
             return Response(status_code=CLIENT_GONE)
         case RequestValidationError():
             status, message = 400, _wording(error)

@@ -5,12 +5,15 @@ JSON has types, so a number in quotes is no number; a form has only texts, which
 
 from typing import Annotated, Any, Literal, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field, RootModel, WithJsonSchema
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, RootModel, SkipValidation, WithJsonSchema
+from pydantic_core import PydanticCustomError
 
 from translate.serving.files import SUFFIXES
 
 JSON_OR_FORM = ("application/json", "application/x-www-form-urlencoded", "multipart/form-data")
 
+# The first mistake ends the check: describing a million would take minutes and gigabytes.
+_Texts = str | Annotated[list[str], Field(fail_fast=True)]
 _Source = Annotated[str, Field(description='Source language code, or "auto"', examples=["de"])]
 _Target = Annotated[str, Field(description="Target language code", examples=["en"])]
 
@@ -27,12 +30,12 @@ B = TypeVar("B", bound=Body)
 class TranslateRequest(Body):
     """Body of /translate."""
 
-    q: str | list[str] = Field(description="Text(s) to translate", examples=["Guten Morgen"])
+    q: _Texts = Field(description="Text(s) to translate", examples=["Guten Morgen"])
     source: _Source
     target: _Target
     format: Literal["text", "html"] = Field(default="text", description="Format of the text")
     alternatives: int = Field(default=0, ge=0, description="Number of alternative translations", examples=[3])
-    glossary: dict[str, str] | str | None = Field(
+    glossary: dict[str, SkipValidation[str]] | str | None = Field(  # `Glossary` checks the terms
         default=None,
         description="Source terms, whose forms are separated by |, and target terms; as a text, one in each line, "
         "separated by a tab; not in LibreTranslate",
@@ -106,15 +109,21 @@ class Alignment(BaseModel):
 class DetectRequest(Body):
     """Body of /detect."""
 
-    q: str | list[str] = Field(description="Text to detect", examples=["Guten Morgen"])
+    q: _Texts = Field(description="Text to detect", examples=["Guten Morgen"])
+
+
+def _uploaded(value: object) -> object:
+    if not isinstance(value, tuple):
+        raise PydanticCustomError("file", "should be a file with a name, such as curl sends for -F file=@letter.txt")
+    return value
 
 
 class FileRequest(Body):
     """Form of /translate_file."""
 
-    file: Annotated[tuple[str, bytes], WithJsonSchema({"type": "string", "format": "binary"})] = Field(
-        description="Text, Markdown, HTML, subtitles or TSV in UTF-8", examples=["@letter.txt"]
-    )
+    file: Annotated[
+        tuple[str, bytes], BeforeValidator(_uploaded), WithJsonSchema({"type": "string", "format": "binary"})
+    ] = Field(description="Text, Markdown, HTML, subtitles or TSV in UTF-8", examples=["@letter.txt"])
     source: _Source
     target: _Target
 

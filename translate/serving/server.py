@@ -1,14 +1,16 @@
 """Run the server: one process, or several worker processes on one socket."""
 
+import multiprocessing
 import os
 import signal
 import socket
+import threading
 from collections.abc import Callable
 from pathlib import Path
 
 import uvicorn
 from fastapi import FastAPI
-from pydantic import TypeAdapter
+from pydantic import ConfigDict, TypeAdapter
 from uvicorn.supervisors import Multiprocess
 
 from translate.errors import UserError
@@ -18,7 +20,10 @@ from translate.serving.observing import SHARED, set_up_log
 from translate.serving.settings import Serve
 
 _ENVIRONMENT = "TRANSLATE_SERVE"  # variable with the arguments of `create_app` for worker processes
-_ARGUMENTS: TypeAdapter[tuple[Serve, Path]] = TypeAdapter(tuple[Serve, Path])
+# A time such as that of --unload may be infinite, which pydantic writes as null otherwise.
+_ARGUMENTS: TypeAdapter[tuple[Serve, Path]] = TypeAdapter(
+    tuple[Serve, Path], config=ConfigDict(ser_json_inf_nan="constants")
+)
 
 
 def listen(host: str, port: int) -> socket.socket:
@@ -65,9 +70,17 @@ def serve(options: Serve, folder: Path, listener: socket.socket, ready: Callable
 
 def worker_app() -> FastAPI:
     """Return the application of a worker process."""
+    threading.Thread(target=_stop_with_parent, daemon=True).start()
     set_up_threads()
     set_up_log()
     return create_app(*_ARGUMENTS.validate_json(os.environ[_ENVIRONMENT]))
+
+
+def _stop_with_parent() -> None:
+    """Stop this worker when its parent was killed: nobody else would, and it would keep the address."""
+    if parent := multiprocessing.parent_process():
+        parent.join()
+        os.kill(os.getpid(), signal.SIGTERM)
 
 
 def configuration(app: FastAPI | str, options: Serve) -> uvicorn.Config:

@@ -6,7 +6,9 @@ from collections import deque
 from collections.abc import Callable, Collection, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, TypeVar, get_args
+from typing import Any, TypeVar, get_args
+
+from starlette.requests import ClientDisconnect, Request
 
 from translate.errors import UserError
 from translate.inference.engines import LIMIT
@@ -19,9 +21,6 @@ from translate.serving.scheduler import CancelledError, Scheduler, SharedEngine,
 from translate.text import formats, languages
 from translate.text.placeholders import Glossary
 from translate.text.translation import Format, Translation, TranslationOptions
-
-if TYPE_CHECKING:
-    from starlette.requests import Request
 
 T = TypeVar("T")
 
@@ -180,10 +179,6 @@ class Service:
             raise RefusedError(503, "The alignments of this model cannot be computed", _UNLOADED_SECONDS) from error
 
 
-class ClientGoneError(Exception):
-    """The client closed the connection."""
-
-
 class Requests:
     """The requests in progress.
 
@@ -199,11 +194,11 @@ class Requests:
         self._durations: deque[float] = deque(maxlen=_N_DURATIONS)
         self.n_active = 0
 
-    async def run(self, request: "Request", client: str, function: Callable[[Ticket], T]) -> T:
+    async def run(self, request: Request, client: str, function: Callable[[Ticket], T]) -> T:
         """Call a function in a thread and return what it returns.
 
         Args:
-            request: the request; if its client goes, ClientGoneError is raised.
+            request: the request; if its client goes, ClientDisconnect is raised.
             client: name of the client.
             function: gets the ticket of the request.
 
@@ -222,7 +217,7 @@ class Requests:
             if work.done():
                 return work.result()
             if gone.done():
-                raise ClientGoneError
+                raise ClientDisconnect
             raise RefusedError(504, f"The translation took more than {self._timeout:g} seconds and was stopped")
         except (CancelledError, asyncio.CancelledError) as error:  # the server stops; uvicorn cancels after --grace
             raise self._busy() from error
@@ -253,7 +248,7 @@ def busy(seconds: int) -> RefusedError:
     return RefusedError(503, "The server is busy; try again later", seconds)
 
 
-async def _disconnected(request: "Request") -> None:
+async def _disconnected(request: Request) -> None:
     """Return when the client closes the connection."""
     while (await request.receive())["type"] != "http.disconnect":
         pass

@@ -201,7 +201,7 @@ def test_a_form_has_numbers_as_text_and_the_first_of_several_values(server: Live
     form = {"q": [GERMAN, "die Katze"], "source": "de", "target": "en", "alternatives": "2", "sentences": "true"}
     for answer in (
         server.http.post("/translate", data=form),
-        server.http.post("/translate", data=form, files={"none": ("a.txt", b"")}),
+        server.http.post("/translate", data=form, files={"none": ("ä.txt", b"")}),
     ):
         assert answer.json()["translatedText"] == translator(GERMAN)
         assert len(answer.json()["alternatives"]) == 2

@@ -10,7 +10,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
@@ -19,6 +19,7 @@ from typing import Any
 
 import httpx
 import pytest
+from fastapi.exceptions import RequestValidationError
 
 from tests.translate.conftest import random_model
 from tests.translate.serving.live import Live, book, live, until
@@ -30,10 +31,12 @@ from translate.serving.access import KeyStore
 from translate.serving.app import _tidy
 from translate.serving.observing import set_up_log
 from translate.serving.settings import Serve
+from translate.text.placeholders import Glossary
 
 GERMAN = "der Hund schläft im Haus."
 JSON = {"Content-Type": "application/json"}
 FORM = {"Content-Type": "application/x-www-form-urlencoded"}
+BOUNDARY = {"Content-Type": "multipart/form-data; boundary=b"}
 LONG = 2000  # lines of a request that takes seconds
 
 
@@ -50,6 +53,14 @@ def message(body: bytes) -> bytes:
         f"POST /translate HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: {len(body)}"
     )
     return head.encode() + b"\r\n\r\n" + body
+
+
+def multipart(**fields: bytes) -> bytes:
+    """The body of a form whose boundary is that of BOUNDARY."""
+    parts = (
+        b'--b\r\nContent-Disposition: form-data; name="%b"\r\n\r\n%b\r\n' % (n.encode(), v) for n, v in fields.items()
+    )
+    return b"".join([*parts, b"--b--\r\n"])
 
 
 def request(q: str) -> bytes:
@@ -92,6 +103,7 @@ def test_bytes_that_are_not_utf8_are_refused(server: Live) -> None:
         (b'{"q": "' + bad + b'", "source": "de", "target": "en"}', JSON),
         (b"q=" + bad + b"&source=de&target=en", FORM),
         (b"q=%ff&source=de&target=en", FORM),
+        (multipart(q=bad, source=b"de", target=b"en"), BOUNDARY),
     ):
         answer = server.http.post("/translate", content=content, headers=headers)
         assert (answer.status_code, answer.json().keys()) == (400, {"error"})
@@ -99,8 +111,15 @@ def test_bytes_that_are_not_utf8_are_refused(server: Live) -> None:
     assert (answer.status_code, "line 2" in answer.json()["error"]) == (400, True)
 
 
+@pytest.mark.parametrize("more", ["", ";", "; charset=utf-8", "; charset=utf-16"])
+def test_a_multipart_form_is_read_as_utf8(server: Live, more: str, translator: Translator) -> None:
+    headers = {"Content-Type": BOUNDARY["Content-Type"] + more}
+    content = multipart(q=GERMAN.encode(), source=b"de", target=b"en")
+    answer = server.http.post("/translate", content=content, headers=headers)
+    assert answer.json() == {"translatedText": translator(GERMAN)}
+
+
 def test_damaged_bodies_are_refused(server: Live) -> None:
-    boundary = {"Content-Type": "multipart/form-data; boundary=b"}
     for content, headers in (
         (b"[" * 100_000, JSON),
         (b'{"a":' * 100_000 + b"1" + b"}" * 100_000, JSON),
@@ -109,12 +128,51 @@ def test_damaged_bodies_are_refused(server: Live) -> None:
         (b"", JSON),
         (b"null", JSON),
         (b"&".join(b"a%d=1" % i for i in range(1000)), FORM),
-        (b"--b\r\nno head", boundary),
-        (b"x" * 1000, boundary),
+        (b"--b\r\nno head", BOUNDARY),
+        (b"x" * 1000, BOUNDARY),
         (b"", {"Content-Type": "multipart/form-data"}),
     ):
         answer = server.http.post("/translate", content=content, headers=headers)
         assert (answer.status_code, answer.json().keys()) == (400, {"error"}), content[:20]
+
+
+@pytest.mark.parametrize(
+    "wrong", [lambda n: {"q": [3] * n}, lambda n: {"q": GERMAN, "glossary": dict.fromkeys(map(str, range(n)), 3)}]
+)
+def test_a_wrong_body_costs_no_more_for_having_many_mistakes(
+    server: Live, monkeypatch: pytest.MonkeyPatch, wrong: Callable[[int], dict[str, object]]
+) -> None:
+    answers, n_described = list[str](), list[int]()
+    described = RequestValidationError.__init__
+
+    def noted(self: RequestValidationError, errors: Sequence[Any]) -> None:
+        n_described.append(len(errors))
+        described(self, errors)
+
+    monkeypatch.setattr(RequestValidationError, "__init__", noted)
+    for n in (3, 700):
+        answer = server.http.post("/translate", json={"source": "de", "target": "en", **wrong(n)})
+        assert answer.status_code == 400
+        answers.append(answer.json()["error"])
+    assert answers[0] == answers[1]
+    assert n_described[:1] == n_described[1:]
+
+
+def test_others_are_served_while_a_glossary_is_read(server: Live, monkeypatch: pytest.MonkeyPatch) -> None:
+    reading, served, read = threading.Event(), threading.Event(), Glossary.read
+
+    def slow(lines: list[str], name: str) -> Glossary:
+        reading.set()
+        assert served.wait(5)
+        return read(lines, name)
+
+    monkeypatch.setattr(Glossary, "read", slow)
+    with ThreadPoolExecutor(1) as pool:
+        answer = pool.submit(server.translate, GERMAN, glossary="no term")
+        assert reading.wait(5)
+        assert server.http.get("/health").status_code == 200
+        served.set()
+        assert (answer.result().status_code, "line 1" in answer.result().json()["error"]) == (400, True)
 
 
 def test_a_message_that_is_not_http_is_refused(server: Live) -> None:
@@ -173,6 +231,9 @@ def test_a_file_must_have_a_known_format_and_size(options: Serve, tmp_path: Path
             assert (answer.status_code, answer.json().keys()) == (status, {"error"})
         answer = server.http.post("/translate_file", data={"source": "de", "target": "en"})
         assert answer.json() == {"error": "Invalid request: missing file parameter"}
+        text = {"file": "letter.txt", "source": "de", "target": "en"}  # curl without the @
+        for answer in (server.http.post("/translate_file", data=text), server.http.post("/translate_file", json=text)):
+            assert (answer.status_code, "-F file=@letter.txt" in answer.json()["error"]) == (400, True)
 
 
 def test_a_byte_order_mark_stays_and_does_not_hide_front_matter(server: Live, translator: Translator) -> None:
@@ -275,6 +336,24 @@ def test_the_log_names_clients_that_are_refused(
     log = [json.loads(line) for line in capfd.readouterr().err.splitlines()]
     seen = [(entry["status"], entry["client"]) for entry in log if entry["event"] == "request"]
     assert seen == [(200, "key dora"), (429, "key dora"), (403, "address 127.0.0.1")]
+
+
+def test_a_client_that_goes_while_it_sends_is_no_error_of_the_server(
+    options: Serve, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    file = b"POST /translate_file HTTP/1.1\r\nHost: a\r\nContent-Type: multipart/form-data; boundary=b\r\n"
+    with live(options, tmp_path) as server:
+        set_up_log()
+        for route, parts in (
+            ("/translate", message(request(GERMAN))[:-5]),
+            ("/translate_file", file + b"Content-Length: 700\r\n\r\n--b\r\n"),
+        ):
+            with server.connect() as connection:
+                connection.sendall(parts)
+            until(lambda route=route: f'route="{route}",status="499"}} 1.0' in server.http.get("/metrics").text)
+    log = [json.loads(line) for line in capfd.readouterr().err.splitlines()]
+    assert [entry["status"] for entry in log if entry["event"] == "request"] == [499, 499]
+    assert not [entry for entry in log if entry["level"] == "error"]
 
 
 def test_too_many_requests_are_told_to_retry(options: Serve, tmp_path: Path) -> None:
@@ -464,31 +543,53 @@ def test_the_log_contains_no_text_of_requests(
     assert log[0].keys() >= {"time", "level", "event"}
 
 
-def test_a_worker_that_is_killed_is_replaced(options: Serve, tmp_path: Path) -> None:
+@contextlib.contextmanager
+def started(options: Serve) -> Iterator[tuple[subprocess.Popen[str], str, list[str]]]:
+    """Start a server with two worker processes; yield it, its address, and the lines that it writes from then on."""
     models = [argument for folder in options.model or () for argument in ("--model", str(folder))]
     command = [sys.executable, "-m", "translate", "serve", "--port", "0", "--workers", "2", *models]
+    command += ["--unload", "inf"]  # workers receive the options as JSON, which has no infinity
     with subprocess.Popen(command, stderr=subprocess.PIPE, text=True, cwd=Path(__file__).parents[3]) as process:
         assert process.stderr is not None
         url = next(word for word in process.stderr.readline().split() if word.startswith("http")).rstrip(";")
         said: list[str] = []
         threading.Thread(target=lambda: said.extend(process.stderr or ()), daemon=True).start()
         try:
-            with httpx.Client(base_url=url, timeout=30, transport=httpx.HTTPTransport(retries=3)) as http:
-                until(lambda: len(workers(process.pid)) >= 2, 60)
-                assert http.get("/health").status_code == 200
-                before = workers(process.pid)
-                os.kill(before[0], signal.SIGKILL)
-                until(lambda: len({*workers(process.pid)} - {*before}) >= 1, 60)
-                assert httpx.get(f"{url}/languages", timeout=60).status_code == 200
+            until(lambda: len(workers(process.pid)) >= 2, 60)
+            yield process, url, said
         finally:
             process.terminate()
+
+
+def test_a_worker_that_is_killed_is_replaced(options: Serve) -> None:
+    with started(options) as (process, url, said):
+        with httpx.Client(base_url=url, timeout=30, transport=httpx.HTTPTransport(retries=3)) as http:
+            assert http.get("/health").status_code == 200
+            before = workers(process.pid)
+            os.kill(before[0], signal.SIGKILL)
+            until(lambda: len({*workers(process.pid)} - {*before}) >= 1, 60)
+            assert httpx.get(f"{url}/languages", timeout=60).status_code == 200
+        process.terminate()
         assert process.wait(60) == 0
         assert workers(process.pid) == []
         until(lambda: any(f"Child process [{before[0]}] died" in line for line in said))
 
 
-def workers(parent: int) -> list[int]:
-    """The server's worker processes; multiprocessing starts another one that tracks resources."""
+def test_workers_stop_when_their_parent_is_killed(options: Serve) -> None:
+    """They went on without it, and the server could not be started again on its address."""
+    with started(options) as (process, url, _):
+        assert httpx.get(f"{url}/health", timeout=60).status_code == 200
+        left = {*workers(process.pid)}
+        process.kill()
+        try:
+            until(lambda: not left.intersection(workers(None)), 30)
+        finally:
+            for pid in left.intersection(workers(None)):
+                os.kill(pid, signal.SIGKILL)
+
+
+def workers(parent: int | None) -> list[int]:
+    """The worker processes of a server, None for all; multiprocessing starts another one that tracks resources."""
     found = []
     for folder in Path("/proc").glob("[0-9]*"):
         try:
@@ -496,7 +597,7 @@ def workers(parent: int) -> list[int]:
             command = (folder / "cmdline").read_text()
         except OSError:
             continue
-        if int(status[1]) == parent and "spawn_main" in command and status[0] != "Z":
+        if parent in (None, int(status[1])) and "spawn_main" in command and status[0] != "Z":
             found.append(int(folder.name))
     return found
 

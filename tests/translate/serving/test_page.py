@@ -221,6 +221,17 @@ def test_a_clicked_sentence_has_alternatives_and_one_of_them_can_be_used(page: P
     expect(page.locator("#alternatives")).to_be_hidden()
 
 
+def test_a_chosen_translation_is_that_of_each_repetition_of_its_paragraph(page: Page) -> None:
+    translated(page, f"{GERMAN}\n\nder Hund.\n\n{GERMAN}")
+    page.locator("#output").get_by_text(ENGLISH).last.click()
+    page.get_by_role("button", name=f"Use: now {ENGLISH}").click()
+    chosen = f"now {ENGLISH}\n\nthe dog.\n\nnow {ENGLISH}"
+    assert output(page) == chosen
+    page.locator("#source-text").press("Control+End")
+    page.locator("#source-text").press("Enter")
+    expect(page.locator("#output")).to_have_text(f"{chosen}\n")
+
+
 def test_enter_at_a_word_shows_the_alternatives_of_its_sentence(page: Page) -> None:
     translated(page, GERMAN)
     page.focus("#output")
@@ -267,6 +278,25 @@ def test_only_paragraphs_that_changed_are_sent(page: Page) -> None:
         page.fill("#source-text", f"{first}\n\n{second}\n \n\n")
         assert output(page) == together
     assert len(asked) == 2
+
+
+def test_every_paragraph_of_a_long_text_is_translated(page: Page) -> None:
+    """The page remembered 1,000, and showed the source of the others as their translation."""
+    remembering = """async ([texts, others]) => {
+      const { Paragraphs } = await import("/page/paragraphs.js");
+      const pair = { source: "de", target: "en" }, known = new Paragraphs();
+      const shown = [texts, others].map((some) => {
+        const text = some.join("\\n\\n"), missing = known.missing(text, pair);
+        known.add(missing, missing.map((source) => [{ text: source.toUpperCase() }]), undefined, pair);
+        return known.all(text, pair).sentences.map((sentence) => sentence.text).join("");
+      });
+      return [...shown, known.missing(texts.join("\\n\\n"), pair)];
+    }"""
+    texts, others = ([f"{name} {n}" for n in range(length)] for name, length in (("satz", 1507), ("anderer", 5)))
+    shown, then, forgotten = page.evaluate(remembering, [texts, others])
+    assert shown == "\n\n".join(texts).upper()
+    assert then == "\n\n".join(others).upper()
+    assert forgotten == texts[: 1507 + 5 - 1000]  # the oldest
 
 
 def test_the_translation_of_paragraphs_is_that_of_the_whole(page: Page, server: Live) -> None:
@@ -402,6 +432,17 @@ def test_files_are_chosen_or_dropped(page: Page) -> None:
         [re.compile("Download brief"), re.compile("Download a_en.srt"), re.compile("cannot be translated")]
     )
     expect(page.locator("#problem")).to_have_text("This kind of file cannot be translated.")
+
+
+def test_files_that_wait_keep_the_languages_that_were_chosen_for_them(page: Page) -> None:
+    held = list["sync_api.Route"]()
+    page.route("**/translate_file", lambda route: held.append(route), times=1)
+    files = [{"name": name, "mimeType": "text/plain", "buffer": GERMAN.encode()} for name in ("a.txt", "b.txt")]
+    with page.expect_request("**/translate_file"):
+        page.set_input_files("#file", files)  # type: ignore[arg-type]
+    page.click("#swap")
+    held[0].continue_()
+    expect(page.locator("#files li a")).to_have_text(["Download a_en.txt", "Download b_en.txt"])
 
 
 def test_no_retry_is_announced_for_a_file(page: Page) -> None:

@@ -19,7 +19,7 @@ from translate.inference.engines import TorchEngine
 from translate.models.folder import ModelFolder
 from translate.serving import files
 from translate.serving.access import KeyStore, Rates
-from translate.serving.api import _threads
+from translate.serving.api import _glossary, _threads
 from translate.serving.files import KEPT_SECONDS, FileStore
 from translate.serving.models import ModelPool
 from translate.serving.settings import Serve
@@ -53,6 +53,7 @@ def test_the_command_adds_lists_and_revokes_keys(tmp_path: Path, capsys: pytest.
         (["revoke", "anna", "--requests", "5"], "--requests: is only for translate keys add"),
         (["list", "--characters", "5"], "--characters: is only for translate keys add"),
         (["list", "--minute-characters", "5"], "--minute-characters: is only for translate keys add"),
+        (["add", "carl", "--requests", str(2**63)], "--requests: 9223372036854775808 is out of range"),
         (["add", "carl", "--json"], "--json: is only for translate keys list"),
     ],
 )
@@ -100,7 +101,10 @@ def test_a_file_that_holds_no_keys_is_refused(tmp_path: Path) -> None:
         (["--host", "192.0.2.1"], "choose another address"),
         (["--port", "0", "--suggestions", "."], "name a file that can be written"),
         (["--port", "0", "--cors", "https://example.org/"], "is not an origin"),
-        (["--port", "0", "--cors", "example.org"], "is not an origin"),
+        *[
+            (["--port", "0", "--cors", origin], "is not an origin")
+            for origin in ("example.org", "https://Example.org", "https://example.org:443", "https://übung.example")
+        ],
         (["--port", "0", "--proxy", "127.0.0.1,nginx"], "--proxy nginx: is not an address or network"),
         (["--port", "0", "--proxy", "10.0.0.1/8"], "--proxy 10.0.0.1/8: is not an address or network"),
     ],
@@ -135,6 +139,20 @@ def test_rates_are_counted_for_each_client_and_minute(tmp_path: Path) -> None:
     assert [rates.count("a"), same.count("a")] == [1, 2]
     rates.close()
     same.close()
+
+
+@pytest.mark.parametrize("now", [60.0, 83.3, 110.7, 119.9])
+def test_a_client_that_waits_as_long_as_it_is_told_begins_a_new_minute(tmp_path: Path, now: float) -> None:
+    times = [now]
+    with closing(Rates(tmp_path / "rates.sqlite", lambda: times[0])) as rates:
+        rates.count("a", 7)
+        times[0] += rates.seconds_left()
+        assert rates.count("a") == 1
+        assert times[0] - now <= 60
+
+
+def test_a_byte_order_mark_is_no_part_of_the_first_term() -> None:
+    assert _glossary("\ufeffHaus\thouse\r\nSee\tlake").terms == (("Haus", "house"), ("See", "lake"))
 
 
 def test_files_are_removed_when_they_are_old(tmp_path: Path) -> None:

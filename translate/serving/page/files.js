@@ -17,9 +17,10 @@ export function acceptFiles(formats, pair, failed) {
   const input = card.querySelector("#file");
   let last = Promise.resolve();
   const add = (files) => {
+    const chosen = pair(); // those of now, whatever is chosen while the files wait
     for (const file of files) {
       const item = new Item(file);
-      last = last.then(() => item.translate(pair(), failed));
+      last = last.then(() => item.translate(chosen, failed));
     }
   };
   card.hidden = false;

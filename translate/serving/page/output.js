@@ -37,14 +37,16 @@ export function clear() {
   showDoubts();
 }
 
-/** Shows another translation of a sentence, which the user chose. */
-export function replace(row, text) {
-  Object.assign(row.sentence, { text, suspicious: false, flags: [] });
-  row.asked = row.weights = row.words = undefined;
-  row.source.textContent = row.sentence.source;
-  row.target.textContent = text;
-  row.target.classList.remove("doubtful");
-  row.target.removeAttribute("title");
+/** Shows another translation of a sentence, which the user chose, wherever its paragraph is repeated. */
+export function replace({ sentence }, text) {
+  Object.assign(sentence, { text, suspicious: false, flags: [] });
+  for (const row of rows.filter((row) => row.sentence === sentence)) {
+    row.asked = row.weights = row.words = undefined;
+    row.source.textContent = sentence.source;
+    row.target.textContent = text;
+    row.target.classList.remove("doubtful");
+    row.target.removeAttribute("title");
+  }
   showDoubts();
 }
 

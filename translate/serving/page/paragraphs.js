@@ -1,7 +1,7 @@
 // The text in paragraphs: only those that changed are sent to the server.
 
 const BREAK = /(\n(?:[^\S\n]*\n)+)/;
-const MOST = 1000; // paragraphs that are remembered
+const MOST = 1000; // paragraphs that are remembered, unless the text itself has more
 
 /** Translated paragraphs, by languages and text. */
 export class Paragraphs {
@@ -23,14 +23,30 @@ export class Paragraphs {
   add(texts, sentences, detected, pair) {
     for (const [i, text] of texts.entries()) {
       this.#known.set(key(text, pair), { sentences: sentences[i], detected: detected?.[i] });
-      if (this.#known.size > MOST) this.#known.delete(this.#known.keys().next().value);
     }
   }
 
   /** Returns the sentences of a text whose paragraphs are all known, and its detected language. */
   all(text, pair) {
-    const found = parts(text, pair).map((part) => this.#known.get(key(part, pair)) ?? { sentences: [between(part)] });
+    const found = parts(text, pair).map((part) => this.#used(key(part, pair)) ?? { sentences: [between(part)] });
+    this.#forget(Math.max(MOST, found.length));
     return { sentences: found.flatMap(({ sentences }) => sentences), detected: found.find((one) => one.detected)?.detected };
+  }
+
+  /** Returns a known paragraph, which becomes the last one to be forgotten. */
+  #used(name) {
+    const found = this.#known.get(name);
+    if (found) {
+      this.#known.delete(name);
+      this.#known.set(name, found);
+    }
+    return found;
+  }
+
+  /** Forgets the paragraphs that were used longest ago, as far as there are more than `most`. */
+  #forget(most) {
+    const names = [...this.#known.keys()];
+    for (const name of names.slice(0, Math.max(0, names.length - most))) this.#known.delete(name);
   }
 }
 
