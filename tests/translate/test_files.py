@@ -105,6 +105,26 @@ def test_a_folder_is_replaced_only_on_request_and_survives_a_failure(tmp_path: P
     assert [path.name for path in tmp_path.iterdir()] == ["place"]
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="there are no such locks")
+@pytest.mark.parametrize("replace", [False, True])
+def test_a_folder_has_one_writer_at_a_time(tmp_path: Path, replace: bool) -> None:
+    place = tmp_path / "place"
+    with new_folder(place) as first:
+        (first / "first").touch()
+        with pytest.raises(BlockingIOError, match="another process is writing it"), new_folder(place, replace=replace):
+            pass
+    assert [path.name for path in place.iterdir()] == ["first"]
+    assert [path.name for path in tmp_path.iterdir()] == ["place"]
+
+
+def test_a_new_folder_has_no_leftovers(tmp_path: Path) -> None:
+    (tmp_path / ".place.partial" / "in").mkdir(parents=True)
+    (tmp_path / ".place.partial" / "in" / "file").touch()
+    (tmp_path / ".place.partial" / "link").symlink_to("in")
+    with new_folder(tmp_path / "place") as partial:
+        assert list(partial.iterdir()) == []
+
+
 def test_leftovers_of_a_killed_process_are_repaired(tmp_path: Path) -> None:
     """Killed between the two renames, so neither folder has its final name."""
     (tmp_path / ".place.old").mkdir()
