@@ -10,6 +10,7 @@ A checkpoint is such a folder with additional files; a run directory holds one u
 
 import json
 import math
+import os
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -190,8 +191,8 @@ def not_finite(folder: Path) -> UserError:
 
 
 def is_complete(folder: Path) -> bool:
-    """True if all files of a model folder are there."""
-    return all((folder / name).is_file() for name in FILES)
+    """True if all files of a model folder are there; False if the user may not look into it."""
+    return all(os.path.isfile(folder / name) for name in FILES)  # unlike Path.is_file, never raises PermissionError
 
 
 def model_in(folder: Path) -> Path | None:

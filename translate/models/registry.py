@@ -47,7 +47,9 @@ def installed() -> list[tuple[str, Path]]:
 
 
 def _models_in(place: Path) -> list[tuple[str, Path]]:
-    return [(path.name, model) for path in sorted(place.glob("*")) if (model := model_folder.model_in(path))]
+    """Hidden folders are passed over: `new_folder` gives such names to models that are not complete."""
+    visible = sorted(place.glob("[!.]*"))
+    return [(path.name, model) for path in visible if (model := model_folder.model_in(path))]
 
 
 def find_model(

@@ -1,15 +1,18 @@
 """Names, paths, the environment and languages select one model; ambiguous choices are reported."""
 
+import errno
 import json
 import os
 import shutil
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from translate.commands.main import main
 from translate.errors import UserError
+from translate.files import new_folder
 from translate.inference.translator import Translator
 from translate.models import registry
 from translate.models.folder import ModelFolder
@@ -139,6 +142,33 @@ def test_a_damaged_model_is_passed_over_with_a_note_unless_it_is_named(parts: Mo
     assert "shipped/first/translation.json: damaged" in said[0]
     with pytest.raises(UserError, match="damaged"):
         find_model(Path("runs/newer"), fail, target="en")
+
+
+def test_a_model_that_is_not_complete_is_no_installed_model(parts: ModelFolder) -> None:
+    """A process that is killed, or has not finished, leaves a hidden folder that may hold all files."""
+    ready = model(parts, "user/ready", "fr")
+    with new_folder(Path("user/new")) as partial:
+        shutil.copytree(ready, partial, dirs_exist_ok=True)
+        assert registry.named_models() == [("ready", ready)]
+    assert registry.named_models() == [("new", Path("user/new")), ("ready", ready)]
+
+
+def test_a_folder_that_the_user_may_not_read_is_no_installed_model(
+    parts: ModelFolder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Such as lost+found on a disk of its own. The check is patched, because root may read everything."""
+    ready = model(parts, "user/ready", "fr")
+    Path("user/lost+found").mkdir()
+    found = os.stat
+
+    def refused(path: Any, **options: Any) -> os.stat_result:
+        if "lost+found/" in str(path):
+            raise PermissionError(errno.EACCES, "Permission denied", str(path))
+        return found(path, **options)
+
+    monkeypatch.setattr("os.stat", refused)
+    assert registry.named_models() == [("ready", ready)]
+    assert find_model(None, fail, source="fr") == ready
 
 
 def test_languages_choose_an_installed_model_and_no_run(parts: ModelFolder) -> None:
