@@ -266,6 +266,31 @@ def test_a_compressed_model_translates_and_keeps_its_card(parts: ModelFolder) ->
     assert main(["compress", "small", "--out", "runs/tiny"]) == 2
 
 
+def test_a_card_that_cannot_be_written_leaves_no_compressed_model(
+    parts: ModelFolder, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    replaced = Path.replace
+
+    def full(self: Path, target: Path) -> Path:
+        if target.name == "README.md":
+            raise OSError(errno.ENOSPC, "No space left on device", str(target))
+        return replaced(self, target)
+
+    (model(parts, "user/big") / "README.md").write_text("# Big\n", encoding="utf-8")
+    monkeypatch.setattr(Path, "replace", full)
+    assert main(["compress", "big", "--out", "user/small"]) == 2
+    assert "user/small: cannot write the model: No space left on device" in capsys.readouterr().err
+    assert [path.name for path in Path("user").iterdir()] == ["big"]
+
+
+def test_a_compressed_model_has_the_bytes_of_its_card(parts: ModelFolder) -> None:
+    """A card in another encoding, with the line ends of Windows."""
+    card = "# Größe\r\n\r\nfür\r\n".encode("latin-1")
+    (model(parts, "user/big") / "README.md").write_bytes(card)
+    assert main(["compress", "big", "--out", "user/small"]) == 0
+    assert Path("user/small/README.md").read_bytes().startswith(card.rstrip())
+
+
 @pytest.mark.parametrize(
     ("code", "name"), [("de", "German"), ("zu", "Zulu"), ("ht", "Haitian Creole"), ("de-AT", "de-AT")]
 )
