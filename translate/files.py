@@ -58,7 +58,10 @@ def write_json(path: Path, value: object, *, durable: bool = False) -> None:
 
 def read_json(path: Path) -> dict[str, Any]:
     """The JSON object in a file; OSError if it cannot be read, ValueError if it holds anything else."""
-    value = json.loads(path.read_text(encoding="utf-8"))
+    try:
+        value = json.loads(path.read_text(encoding="utf-8"))
+    except RecursionError as error:
+        raise ValueError(f"{path}: is nested too deeply") from error
     if not isinstance(value, dict):
         raise ValueError(f"{path}: does not contain a JSON object")
     return value

@@ -90,7 +90,7 @@ class ForeignFolder:
             return {}
         try:
             values = json.loads(self.read(name))
-        except ValueError:
+        except (ValueError, RecursionError):
             values = None
         if not isinstance(values, dict):
             raise UserError(f"{self.path / name}: damaged; copy the folder again")

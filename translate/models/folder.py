@@ -257,7 +257,7 @@ class Weights:
             for name, tensor in tensors.items():
                 if name.removesuffix(".scale") not in tensors.keys() - {name}:
                     sizes[tensor["dtype"]] += math.prod(tensor["shape"])
-        except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+        except (OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
             raise UserError(f"{path}: damaged, truncated or unreadable; copy the model folder again") from error
         ((dtype, _),) = sizes.most_common(1) or [("", 0)]
         precision = {"F32": "fp32", "BF16": "bf16", "I8": "int8"}.get(dtype, dtype)
