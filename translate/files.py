@@ -72,13 +72,14 @@ def new_folder(place: Path, *, replace: bool = False, durable: bool = False) -> 
     """Yield an empty folder beside `place` that takes its name when the block ends without an exception.
 
     Args:
-        place: the folder to make; missing parents are made too.
+        place: the folder to make; missing parents are made too. A link stays a link to the new folder.
         replace: whether to replace an existing folder, which is unchanged if the block fails.
         durable: return only when the files are on the disk, so that a power failure cannot undo it.
 
     Raises FileExistsError if `place` exists and `replace` is off, BlockingIOError if another process is making it, and
     OSError if it cannot be written. First cleans up after a killed process; see `recover_folder`.
     """
+    place = Path(os.path.realpath(place))
     partial, old = _beside(place)
     partial.mkdir(parents=True, exist_ok=True)
     with _claimed(partial, place):

@@ -125,6 +125,24 @@ def test_a_new_folder_has_no_leftovers(tmp_path: Path) -> None:
         assert list(partial.iterdir()) == []
 
 
+@pytest.mark.parametrize("replace", [False, True])
+def test_a_link_leads_to_the_new_folder(tmp_path: Path, replace: bool) -> None:
+    """Such as a folder that was moved to a larger disk; without `replace`, the link leads nowhere yet."""
+    place, disk = tmp_path / "place", tmp_path / "disk" / "real"
+    disk.parent.mkdir()
+    place.symlink_to(disk)
+    if replace:
+        disk.mkdir()
+        (disk / "old").touch()
+    for n in range(1 + replace):
+        with new_folder(place, replace=replace) as partial:
+            (partial / str(n)).touch()
+        assert place.is_symlink()
+        assert [path.name for path in disk.iterdir()] == [str(n)]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["disk", "place"]
+    assert [path.name for path in disk.parent.iterdir()] == ["real"]
+
+
 def test_leftovers_of_a_killed_process_are_repaired(tmp_path: Path) -> None:
     """Killed between the two renames, so neither folder has its final name."""
     (tmp_path / ".place.old").mkdir()
