@@ -49,6 +49,11 @@ def test_the_environment_names_the_model(parts: ModelFolder, monkeypatch: pytest
     monkeypatch.setenv("TRANSLATE_MODEL", "runs/b")
     assert find_model(None, fail) == Path("runs/b/model")
     assert find_model(Path("runs/c"), fail) == Path("runs/c/model")
+    monkeypatch.setenv("TRANSLATE_MODEL", "runs/d")
+    with pytest.raises(UserError, match=r"^\$TRANSLATE_MODEL is runs/d: .* no such file"):
+        find_model(None, fail)
+    with pytest.raises(UserError, match="^runs/d: no such file"):
+        find_model(Path("runs/d"), fail)
 
 
 def test_a_name_is_a_path_then_a_run_then_an_installed_model(parts: ModelFolder) -> None:
