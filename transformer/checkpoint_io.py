@@ -50,9 +50,12 @@ def _compact(tensors: dict[str, Tensor], dtype: Storage) -> dict[str, Tensor]:
 
 
 def quantise(matrix: Tensor) -> tuple[Tensor, Tensor]:
-    """Return integers from -127 to 127 (int8) and the scale of each row; the rounding error is at most scale / 2."""
+    """Return integers from -127 to 127 (int8) and the scale of each row; the rounding error is at most scale / 2.
+
+    A row that is not finite has a scale that is not finite, so that a diverged model stays one.
+    """
     scale = matrix.abs().amax(dim=1) / 127
-    scale = torch.where(scale > 0, scale, torch.ones_like(scale))  # a row of zeros
+    scale = torch.where(scale == 0, torch.ones_like(scale), scale)  # a row of zeros
     return (matrix / scale[:, None]).round().clamp(-127, 127).to(torch.int8), scale
 
 

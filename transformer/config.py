@@ -146,7 +146,7 @@ def load_config(folder: Path) -> ModelConfig:
         return ModelConfig.from_dict(description["model"])
     except OSError as error:
         raise CheckpointError(f"{path}: cannot read the model's config: {error.strerror}") from error
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         if isinstance(error, CheckpointError):
             raise
         reason = error if isinstance(error, ConfigError) else "it is damaged or belongs to another program"

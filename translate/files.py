@@ -58,7 +58,10 @@ def write_json(path: Path, value: object, *, durable: bool = False) -> None:
 
 def read_json(path: Path) -> dict[str, Any]:
     """The JSON object in a file; OSError if it cannot be read, ValueError if it holds anything else."""
-    value = json.loads(path.read_text(encoding="utf-8"))
+    try:
+        value = json.loads(path.read_text(encoding="utf-8"))
+    except RecursionError as error:
+        raise ValueError(f"{path}: is nested too deeply") from error
     if not isinstance(value, dict):
         raise ValueError(f"{path}: does not contain a JSON object")
     return value
@@ -69,33 +72,38 @@ def new_folder(place: Path, *, replace: bool = False, durable: bool = False) -> 
     """Yield an empty folder beside `place` that takes its name when the block ends without an exception.
 
     Args:
-        place: the folder to make; missing parents are made too.
+        place: the folder to make; missing parents are made too. A link stays a link to the new folder.
         replace: whether to replace an existing folder, which is unchanged if the block fails.
         durable: return only when the files are on the disk, so that a power failure cannot undo it.
 
-    Raises FileExistsError if `place` exists and `replace` is off, and OSError if it cannot be written. First cleans up
-    after a killed process; see `recover_folder`.
+    Raises FileExistsError if `place` exists and `replace` is off, BlockingIOError if another process is making it, and
+    OSError if it cannot be written. First cleans up after a killed process; see `recover_folder`.
     """
+    place = Path(os.path.realpath(place))
     partial, old = _beside(place)
-    recover_folder(place)
-    try:
-        if place.exists() and not replace:
-            raise FileExistsError(f"{place} exists")
-        partial.mkdir(parents=True)
-        yield partial
-        _share(partial)
-        if durable:
-            for path in (*partial.rglob("*"), partial):
-                _flush(path)
-        if place.exists():
-            if not replace:
+    partial.mkdir(parents=True, exist_ok=True)
+    with _claimed(partial, place):
+        _empty(partial)
+        _settle(place)
+        try:
+            if place.exists() and not replace:
                 raise FileExistsError(f"{place} exists")
-            place.rename(old)
-        partial.rename(place)
-        if durable:
-            _flush(place.parent)
-    finally:
-        recover_folder(place)
+            yield partial
+            _share(partial)
+            if durable:
+                for path in (*partial.rglob("*"), partial):
+                    _flush(path)
+            if place.exists():
+                if not replace:
+                    raise FileExistsError(f"{place} exists")
+                place.rename(old)
+            partial.rename(place)
+            if durable:
+                _flush(place.parent)
+        except BaseException:
+            recover_folder(place)
+            raise
+        _settle(place)
 
 
 def recover_folder(place: Path) -> None:
@@ -103,11 +111,36 @@ def recover_folder(place: Path) -> None:
 
     Must not run while another process makes the same folder.
     """
-    partial, old = _beside(place)
-    shutil.rmtree(partial, ignore_errors=True)
+    shutil.rmtree(_beside(place)[0], ignore_errors=True)
+    _settle(place)
+
+
+def _settle(place: Path) -> None:
+    """Put the old folder back if there is no new one, or else remove it."""
+    _, old = _beside(place)
     if old.exists() and not place.exists():
         old.rename(place)
     shutil.rmtree(old, ignore_errors=True)
+
+
+@contextlib.contextmanager
+def _claimed(partial: Path, place: Path) -> Iterator[None]:
+    """Hold the lock of the unfinished folder, or two processes would mix their files in it."""
+    with contextlib.ExitStack() as held:
+        try:
+            held.enter_context(locked(partial))
+        except BlockingIOError as error:
+            raise BlockingIOError(error.errno, "another process is writing it", str(place)) from error
+        yield
+
+
+def _empty(folder: Path) -> None:
+    """Remove all that is in a folder; the folder itself stays, with its lock."""
+    for path in folder.iterdir():
+        if path.is_dir() and not path.is_symlink():
+            shutil.rmtree(path)
+        else:
+            path.unlink()
 
 
 def _beside(place: Path) -> tuple[Path, Path]:

@@ -174,6 +174,7 @@ def test_a_folder_in_the_place_of_a_file_is_refused(folder: Path, name: str) -> 
         '{"format": 1, "model": "t5-small"}',
         '{"format": 1, "model": null}',
         '{"model_type": "marian", "d_model": 512}',
+        pytest.param("[" * 200_000, id="nested"),
     ],
 )
 def test_a_foreign_config_is_refused(folder: Path, text: str) -> None:

@@ -45,10 +45,10 @@ def test_json_is_read_as_it_was_written(tmp_path_factory: pytest.TempPathFactory
     assert read_json(path) == value
 
 
-@pytest.mark.parametrize("text", ["[1]", "", "{", "3"])
+@pytest.mark.parametrize("text", ["[1]", "", "{", "3", "[" * 200_000])
 def test_json_that_is_not_an_object_is_refused(tmp_path: Path, text: str) -> None:
     (tmp_path / "x.json").write_text(text, encoding="utf-8")
-    with pytest.raises(ValueError, match="does not contain a JSON object|Expecting"):
+    with pytest.raises(ValueError, match="does not contain a JSON object|Expecting|nested too deeply"):
         read_json(tmp_path / "x.json")
 
 
@@ -103,6 +103,44 @@ def test_a_folder_is_replaced_only_on_request_and_survives_a_failure(tmp_path: P
         (partial / "second").touch()
     assert [path.name for path in place.iterdir()] == ["second"]
     assert [path.name for path in tmp_path.iterdir()] == ["place"]
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there are no such locks")
+@pytest.mark.parametrize("replace", [False, True])
+def test_a_folder_has_one_writer_at_a_time(tmp_path: Path, replace: bool) -> None:
+    place = tmp_path / "place"
+    with new_folder(place) as first:
+        (first / "first").touch()
+        with pytest.raises(BlockingIOError, match="another process is writing it"), new_folder(place, replace=replace):
+            pass
+    assert [path.name for path in place.iterdir()] == ["first"]
+    assert [path.name for path in tmp_path.iterdir()] == ["place"]
+
+
+def test_a_new_folder_has_no_leftovers(tmp_path: Path) -> None:
+    (tmp_path / ".place.partial" / "in").mkdir(parents=True)
+    (tmp_path / ".place.partial" / "in" / "file").touch()
+    (tmp_path / ".place.partial" / "link").symlink_to("in")
+    with new_folder(tmp_path / "place") as partial:
+        assert list(partial.iterdir()) == []
+
+
+@pytest.mark.parametrize("replace", [False, True])
+def test_a_link_leads_to_the_new_folder(tmp_path: Path, replace: bool) -> None:
+    """Such as a folder that was moved to a larger disk; without `replace`, the link leads nowhere yet."""
+    place, disk = tmp_path / "place", tmp_path / "disk" / "real"
+    disk.parent.mkdir()
+    place.symlink_to(disk)
+    if replace:
+        disk.mkdir()
+        (disk / "old").touch()
+    for n in range(1 + replace):
+        with new_folder(place, replace=replace) as partial:
+            (partial / str(n)).touch()
+        assert place.is_symlink()
+        assert [path.name for path in disk.iterdir()] == [str(n)]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["disk", "place"]
+    assert [path.name for path in disk.parent.iterdir()] == ["real"]
 
 
 def test_leftovers_of_a_killed_process_are_repaired(tmp_path: Path) -> None:

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Annotated, Literal
 
 from translate.errors import say
-from translate.files import write_text
+from translate.files import new_folder, write_bytes
 from translate.models import folder as model_folder
 from translate.models import registry
 from translate.options import OUTPUT, NamedModel, Out, option
@@ -29,13 +29,14 @@ def run(options: Compress) -> None:
     """
     folder, out = registry.locate(options.model, say), options.out
     original = model_folder.ModelFolder.open(folder)
-    model_folder.save(original.model, original.tokenizer, original.spec, out, dtype=options.dtype)
-    before, after = (model_folder.Weights.read(place / "model.safetensors") for place in (folder, out))
-    for card in registry.card_files(folder):
-        heading, _, rest = card.read_text(encoding="utf-8", errors="replace").partition("\n")
-        heading = heading.replace(before.precision, after.precision)
+    with model_folder.writing(out), new_folder(out) as new:
+        model_folder.write_model(original.model, original.tokenizer, original.spec, new, options.dtype)
+        before, after = (model_folder.Weights.read(place / "model.safetensors") for place in (folder, new))
         note = f"Stored in {after.precision} by `translate compress`; this card has the scores in {before.precision}."
-        write_text(out / card.name, f"{heading}\n{rest.rstrip()}\n\n{note}\n")
+        for card in registry.card_files(folder):
+            heading, _, rest = card.read_bytes().partition(b"\n")
+            heading = heading.replace(before.precision.encode(), after.precision.encode())
+            write_bytes(new / card.name, b"%s\n%s\n\n%s\n" % (heading, rest.rstrip(), note.encode()))
     say(
         f"wrote {out}: {after.n_parameters / 1e6:.2f} M parameters, {before.precision} to {after.precision}, "
         f"{before.n_bytes / 1e6:.1f} MB to {after.n_bytes / 1e6:.1f} MB"

@@ -30,7 +30,7 @@ def export(folder: ModelFolder, to: Path, texts: Sequence[str], *, int8: bool = 
     Args:
         int8: store the weights as 8-bit integers.
 
-    Raises UserError if `to` exists or has another suffix, and as `ctranslate2_folder.export`; then nothing is written.
+    Raises UserError if `to` exists or has another suffix, and as `ctranslate2_folder.fill`; then nothing is written.
     """
     if to.suffix != SUFFIX:
         raise UserError(f"{to}: Argos Translate installs files that end in {SUFFIX}; name such a file with --out")
@@ -38,7 +38,8 @@ def export(folder: ModelFolder, to: Path, texts: Sequence[str], *, int8: bool = 
         to.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(prefix=f".{to.name}.", dir=to.parent) as place:
             model, partial = Path(place, "model"), Path(place, to.name)
-            proof = ctranslate2_folder.export(folder, model, texts, int8=int8)
+            model.mkdir()
+            proof = ctranslate2_folder.fill(folder, model, texts, int8=int8)
             _pack(folder, model, partial)
             refuse_existing(to)
             partial.rename(to)

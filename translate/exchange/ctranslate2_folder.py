@@ -28,24 +28,35 @@ def export(folder: ModelFolder, to: Path, texts: Sequence[str], *, int8: bool = 
     """Write the folder `to` and compare it with the original.
 
     Args:
+        int8: as for `fill`.
+
+    Raises UserError as `fill`, and if `to` exists or cannot be written; then nothing is left at `to`.
+    """
+    with writing(to), new_folder(to) as new:
+        return fill(folder, new, texts, int8=int8)
+
+
+def fill(folder: ModelFolder, new: Path, texts: Sequence[str], *, int8: bool = False) -> Proof:
+    """Write the files into the empty folder `new` and compare them with the original.
+
+    Args:
         int8: store the weights as 8-bit integers; the float32 export is compared first.
 
-    Raises UserError if the package `ctranslate2` is not installed, if CTranslate2 has no such architecture, if `to`
-    exists, or if the models differ; then nothing is left at `to`.
+    Raises UserError if the package `ctranslate2` is not installed, if CTranslate2 has no such architecture, or if the
+    models differ, and OSError.
     """
     package()
-    with writing(to), new_folder(to) as new:
-        proof = _written(folder, new, texts, int8=False)
-        require_equal(proof, TOLERANCE, "log-probabilities of tokens")
-        if int8:
-            proof = _written(folder, new, texts, int8=True)
-            if not proof.mean <= TOLERANCE_INT8:
-                raise UserError(
-                    f"the log-probabilities of tokens differ by {proof.mean:.2f} on average once the weights are int8; "
-                    "leave --int8 out"
-                )
-        folder.tokenizer.save(new / "tokenizer.model")
-        folder.spec.save(new / "translation.json")
+    proof = _written(folder, new, texts, int8=False)
+    require_equal(proof, TOLERANCE, "log-probabilities of tokens")
+    if int8:
+        proof = _written(folder, new, texts, int8=True)
+        if not proof.mean <= TOLERANCE_INT8:
+            raise UserError(
+                f"the log-probabilities of tokens differ by {proof.mean:.2f} on average once the weights are int8; "
+                "leave --int8 out"
+            )
+    folder.tokenizer.save(new / "tokenizer.model")
+    folder.spec.save(new / "translation.json")
     return proof
 
 

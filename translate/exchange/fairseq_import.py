@@ -123,7 +123,7 @@ def _dictionary(theirs: ForeignFolder, name: str) -> dict[str, int]:
 
 def _positions(theirs: ForeignFolder, tensors: Tensors, settings: Mapping[str, Any]) -> tuple[Tensor, Tensor]:
     """Return the position encodings of encoder and decoder, (T, D) each; the shorter side gives their number."""
-    n = min(settings.get(f"max_{side}_positions") or 1024 for side in ("source", "target"))
+    n = min(_n_positions(theirs, settings, f"max_{side}_positions") for side in ("source", "target"))
     d_model = settings["encoder_embed_dim"]
     if not settings.get("encoder_learned_pos"):
         if d_model % 2:
@@ -133,6 +133,14 @@ def _positions(theirs: ForeignFolder, tensors: Tensors, settings: Mapping[str, A
     learned = [tensors[f"{side}.embed_positions.weight"][_FIRST_POSITION:] for side in ("encoder", "decoder")]
     n = min(n, *map(len, learned))
     return learned[0][:n], learned[1][:n]
+
+
+def _n_positions(theirs: ForeignFolder, settings: Mapping[str, Any], name: str) -> int:
+    """Return the value of a setting; UserError if no token and its eos would fit."""
+    n = settings.get(name) or 1024
+    if not isinstance(n, int) or n < 2:
+        raise theirs.unsupported(f"{name} = {n!r}")
+    return n
 
 
 def _architecture(settings: Mapping[str, Any]) -> dict[str, Any]:

@@ -30,6 +30,7 @@ Supported = Mapping[str, Collection[object]]
 State = dict[str, Tensor]
 
 _NEVER = -1e4  # a bias that makes a probability of 0 and fits into 16 bits
+_NO_TOKENIZER = "the tokenizer is not a SentencePiece model, or is damaged; copy the folder again"
 _SPECIAL = {PAD: "<pad>", BOS: "<s>", EOS: "</s>", UNK: "<unk>"}
 _ATTENTIONS = {"encoder": ("self_attn",), "decoder": ("self_attn", "cross_attn")}
 _Piece = protocol.ModelProto.SentencePiece
@@ -89,7 +90,7 @@ class ForeignFolder:
             return {}
         try:
             values = json.loads(self.read(name))
-        except ValueError:
+        except (ValueError, RecursionError):
             values = None
         if not isinstance(values, dict):
             raise UserError(f"{self.path / name}: damaged; copy the folder again")
@@ -187,13 +188,16 @@ def joined(
     Raises KeyError if a special piece is missing.
     """
     taken = {*_SPECIAL.values(), *special.values()}
-    words = [name for name in dict.fromkeys([*source, *target, *produced(tokenizer)]) if name not in taken]
+    try:
+        words = [name for name in dict.fromkeys([*source, *target, *produced(tokenizer)]) if name not in taken]
+        ours = Tokenizer(rearranged(tokenizer, [*_SPECIAL.values(), *words]))
+    except ValueError as error:  # a piece is not UTF-8, or SentencePiece refuses the pieces
+        raise UserError(_NO_TOKENIZER) from error
     ids = [
         [*(side[special[i]] for i in _SPECIAL), *(side.get(word, side[special[UNK]]) for word in words)]
         for side in (source, target)
     ]
     in_target = [*(True for _ in _SPECIAL), *(word in target for word in words)]
-    ours = Tokenizer(rearranged(tokenizer, [*_SPECIAL.values(), *words]))
     return Vocabulary(ours, ids[0], ids[1], in_target, (len(source), len(target)))
 
 
@@ -233,7 +237,7 @@ def _sentencepiece(serialized: bytes) -> Any:
         if not model.pieces:
             raise DecodeError("no pieces")
     except DecodeError as error:
-        raise UserError("the tokenizer is not a SentencePiece model, or is damaged; copy the folder again") from error
+        raise UserError(_NO_TOKENIZER) from error
     return model
 
 

@@ -5,7 +5,6 @@ CTranslate2 for `CTranslate2Engine` alone; `open_engine` chooses between them.
 """
 
 import ctypes
-import json
 import math
 import os
 import weakref
@@ -348,8 +347,8 @@ class CTranslate2Engine:
             raise UserError(f"CTranslate2 computes on the CPU or with CUDA, not on {device}; leave the device out")
         spec, tokenizer = _parts(folder)
         try:
-            max_positions = json.loads((folder / "config.json").read_text(encoding="utf-8"))["max_positions"]
-        except (OSError, ValueError, KeyError, TypeError) as error:
+            max_positions = files.read_json(folder / "config.json")["max_positions"]
+        except (OSError, ValueError, KeyError) as error:
             raise UserError(
                 f"{folder}: its config.json is damaged or was written by another program; export it again"
             ) from error

@@ -76,7 +76,8 @@ def files(
         int8: store the matrices as 8-bit integers, the same ones that CTranslate2 makes when it loads matrices of
             float32 for int8 products.
 
-    Raises UserError if CTranslate2 has no such architecture, or if config and tensors do not belong together.
+    Raises UserError if CTranslate2 has no such architecture, if config and tensors do not belong together, or if a
+    tensor is not finite.
     """
     if config.window is not None:
         raise UserError(f"CTranslate2 has no model.window, and this model has {config.window}; it cannot be exported")
@@ -170,7 +171,7 @@ class _Model:
     aliases: dict[str, str] = field(default_factory=dict)
 
     def put_all(self, n_positions: int) -> None:
-        """Fill all variables; UserError if a tensor is missing, is left or has another shape."""
+        """Fill all variables; UserError if a tensor is missing, is left, has another shape or is not finite."""
         config = self.config
         for stack, n_layers, tables in (
             ("encoder", config.n_encoder_layers, "src_positions"),
@@ -191,6 +192,10 @@ class _Model:
         array = self.rest.pop(name, None)
         if array is None or array.shape != shape:
             raise UserError(f"the tensor {name!r} is missing or has another shape than {shape}")
+        if not np.isfinite(array).all():  # CTranslate2 would take NaN for 0, in relu and in int8, and translate
+            raise UserError(
+                f"the tensor {name!r} is not finite because the training diverged; use an earlier checkpoint"
+            )
         return array
 
     def _affine(self, name: str, n_out: int, n_in: int, *, bias: bool) -> Affine:

@@ -10,6 +10,7 @@ A checkpoint is such a folder with additional files; a run directory holds one u
 
 import json
 import math
+import os
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -190,8 +191,8 @@ def not_finite(folder: Path) -> UserError:
 
 
 def is_complete(folder: Path) -> bool:
-    """True if all files of a model folder are there."""
-    return all((folder / name).is_file() for name in FILES)
+    """True if all files of a model folder are there; False if the user may not look into it."""
+    return all(os.path.isfile(folder / name) for name in FILES)  # unlike Path.is_file, never raises PermissionError
 
 
 def model_in(folder: Path) -> Path | None:
@@ -256,7 +257,7 @@ class Weights:
             for name, tensor in tensors.items():
                 if name.removesuffix(".scale") not in tensors.keys() - {name}:
                     sizes[tensor["dtype"]] += math.prod(tensor["shape"])
-        except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+        except (OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
             raise UserError(f"{path}: damaged, truncated or unreadable; copy the model folder again") from error
         ((dtype, _),) = sizes.most_common(1) or [("", 0)]
         precision = {"F32": "fp32", "BF16": "bf16", "I8": "int8"}.get(dtype, dtype)

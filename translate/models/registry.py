@@ -47,7 +47,9 @@ def installed() -> list[tuple[str, Path]]:
 
 
 def _models_in(place: Path) -> list[tuple[str, Path]]:
-    return [(path.name, model) for path in sorted(place.glob("*")) if (model := model_folder.model_in(path))]
+    """Hidden folders are passed over: `new_folder` gives such names to models that are not complete."""
+    visible = sorted(place.glob("[!.]*"))
+    return [(path.name, model) for path in visible if (model := model_folder.model_in(path))]
 
 
 def find_model(
@@ -94,9 +96,16 @@ def chosen_model(name: Path | None, say: Say, *, exported: bool = False) -> Path
 
     Args:
         name, say, exported: as for `locate`.
+
+    Raises UserError if there is no such model; it names the variable, which the user may have forgotten.
     """
-    chosen = name or os.environ.get("TRANSLATE_MODEL")
-    return locate(Path(chosen), say, exported=exported) if chosen else None
+    if name is not None:
+        return locate(name, say, exported=exported)
+    chosen = os.environ.get("TRANSLATE_MODEL")
+    try:
+        return locate(Path(chosen), say, exported=exported) if chosen else None
+    except UserError as error:
+        raise UserError(f"$TRANSLATE_MODEL is {chosen}: {error}") from error
 
 
 def locate(name: Path, say: Say, *, exported: bool = False) -> Path:

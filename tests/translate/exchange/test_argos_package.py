@@ -1,6 +1,8 @@
 """An .argosmodel file holds what Argos Translate reads, which is reimplemented here because that package is large."""
 
+import errno
 import json
+import re
 import zipfile
 from pathlib import Path
 
@@ -11,6 +13,7 @@ from transformer.search.hypothesis import SearchConfig
 from transformer.search.model_step import translate_ids
 from translate.corpus.tokenizer import Tokenizer
 from translate.errors import UserError
+from translate.exchange import ctranslate2_folder
 from translate.exchange.argos_package import export
 from translate.models import ctranslate2_files
 
@@ -54,6 +57,9 @@ def test_the_card_of_the_model_goes_with_it(tokenizer: Tokenizer, tmp_path: Path
 def test_mistakes_and_models_that_differ_leave_no_files(
     tokenizer: Tokenizer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    def full(*arguments: object, **options: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
     parts = tiny_parts(BASE, tokenizer, tmp_path / "ours")
     with pytest.raises(UserError, match=r"end in \.argosmodel"):
         export(parts, tmp_path / "a", TEXTS)
@@ -62,6 +68,12 @@ def test_mistakes_and_models_that_differ_leave_no_files(
         export(parts, tmp_path / "b.argosmodel", TEXTS)
     with pytest.raises(UserError, match="cannot write"):
         export(parts, tmp_path / "b.argosmodel" / "c.argosmodel", TEXTS)
+    with monkeypatch.context() as patch:
+        patch.setattr(ctranslate2_folder, "_written", full)
+        with pytest.raises(
+            UserError, match=f"^{re.escape(str(tmp_path))}/c.argosmodel: cannot write the model: No space"
+        ):
+            export(parts, tmp_path / "c.argosmodel", TEXTS)
     monkeypatch.setattr(ctranslate2_files, "_NEVER", 1.0)
     with pytest.raises(UserError, match="is not the original"):
         export(parts, tmp_path / "d.argosmodel", TEXTS)

@@ -236,6 +236,7 @@ def test_unsupported_features_are_named_and_no_files_are_left(
         ("src_vocab.txt", b"a\nb\n", "do not belong together"),
         ("src_vocab.txt", b"\xff", "not UTF-8"),
         ("config.yaml", b"{", "damaged"),
+        ("config.yaml", b"[" * 2000, "damaged"),
         ("config.yaml", b"3", "has no section 'data'"),
         ("config.yaml", b"!!python/object/apply:os.getcwd []", "damaged"),
     ],

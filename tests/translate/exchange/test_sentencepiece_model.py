@@ -5,11 +5,13 @@ import random
 
 import pytest
 import sentencepiece
+from sentencepiece import sentencepiece_model_pb2 as protocol
 
 from tests.translate.conftest import SENTENCES
+from tests.translate.exchange.plain import pieces_of, spm
 from translate.corpus.tokenizer import Tokenizer
 from translate.errors import UserError
-from translate.exchange.foreign_model import produced, rearranged
+from translate.exchange.foreign_model import joined, produced, rearranged
 
 TEXTS = [*SENTENCES[::17], "  das   Kind ", "", "\uff21\uff22 x", "日本 der Hund"]
 
@@ -39,3 +41,16 @@ def test_reordered_ids_have_the_same_pieces(options: dict[str, object]) -> None:
 def test_a_file_that_is_not_a_model_gives_a_one_sentence_error(data: bytes) -> None:
     with pytest.raises(UserError, match="not a SentencePiece model"):
         rearranged(data, ["<pad>", "<s>", "</s>", "<unk>"])
+
+
+def test_a_damaged_part_of_a_model_gives_a_one_sentence_error() -> None:
+    """A piece is no UTF-8, or SentencePiece refuses the table of the normalizer."""
+    tokenizer = spm(SENTENCES, 71)
+    names = ["<pad>", "<s>", "</s>", "<unk>", *pieces_of(tokenizer)]
+    ids, special = {name: i for i, name in enumerate(names)}, dict(enumerate(names[:4]))
+    assert joined(ids, ids, tokenizer, special).source == [*range(len(names))]
+    refused = protocol.ModelProto.FromString(tokenizer)
+    refused.normalizer_spec.precompiled_charsmap = b"short"
+    for damaged in (tokenizer.replace(b"\xe2\x96\x81", b"\xe2\x96\xff", 1), refused.SerializeToString()):
+        with pytest.raises(UserError, match="not a SentencePiece model, or is damaged"):
+            joined(ids, ids, damaged, special)

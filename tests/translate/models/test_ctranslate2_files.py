@@ -1,5 +1,6 @@
 """Weights read without PyTorch equal those that PyTorch reads; int8 and padded heads change no result."""
 
+import copy
 import dataclasses
 import json
 from pathlib import Path
@@ -19,9 +20,12 @@ from transformer.embedding import sinusoids
 from translate.corpus.grammar import generate
 from translate.corpus.tokenizer import Tokenizer
 from translate.errors import UserError
+from translate.inference.translator import Translator
+from translate.models import folder as model_folder
 from translate.models import registry
 from translate.models.ctranslate2_files import Affine, _sinusoids, files, head_width, projections, read_weights
 from translate.models.folder import ModelFolder
+from translate.text.translation import EngineName
 
 
 @pytest.mark.parametrize("storage", get_args(Storage))
@@ -58,6 +62,22 @@ def test_tensors_that_do_not_belong_to_the_config_are_named(tokenizer: Tokenizer
     with pytest.raises(UserError, match="'y' is not part of this model"):
         files(config, good | {"y": np.ones(3, np.float32)}, tokenizer, 50)
     assert json.loads(files(config, good, tokenizer, 50)["config.json"])["max_positions"] == 50
+
+
+@pytest.mark.parametrize("storage", get_args(Storage))
+@pytest.mark.parametrize("name", ["src_embedding.weight_VD", "encoder.0.feed_forward.w_1.weight"])
+def test_a_diverged_model_is_refused_however_it_is_stored(
+    parts: ModelFolder, name: str, storage: Storage, tmp_path: Path
+) -> None:
+    """An engine may take NaN for 0, and then translates with what is left of the model."""
+    diverged = copy.deepcopy(parts.model)
+    with torch.no_grad():
+        diverged.state_dict()[name][:, 3] = torch.nan
+    model_folder.save(diverged, parts.tokenizer, parts.spec, tmp_path / "x", dtype=storage)
+    assert load_tensors(tmp_path / "x" / "model.safetensors")[name].isnan().any()
+    for engine in get_args(EngineName):
+        with pytest.raises(UserError, match="not finite"):
+            Translator.load(tmp_path / "x", engine=engine, device="cpu").translate("der Hund")
 
 
 @pytest.mark.parametrize("name", ["de-en", "en-de"])

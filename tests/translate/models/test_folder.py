@@ -213,6 +213,16 @@ def test_the_header_of_a_file_tells_size_and_precision(parts: ModelFolder, tmp_p
         assert (weights.n_parameters, weights.precision) == (n_parameters, dtype)
 
 
+@pytest.mark.parametrize(
+    "header",
+    ["[]", "{", pytest.param("[" * 200_000, id="nested"), '{"x": {"dtype": "F32", "shape": [3], "data_offsets": [0]}}'],
+)
+def test_a_damaged_header_is_refused(tmp_path: Path, header: str) -> None:
+    (tmp_path / "model.safetensors").write_bytes(len(header).to_bytes(8, "little") + header.encode() + bytes(12))
+    with pytest.raises(UserError, match="damaged, truncated"):
+        Weights.read(tmp_path / "model.safetensors")
+
+
 @pytest.mark.parametrize("data", [b"", b"\xff" * 99, b"\x02\0\0\0\0\0\0\0[]", b"\x02\0\0\0\0\0\0\0{"])
 def test_a_file_without_a_header_is_refused(tmp_path: Path, data: bytes) -> None:
     (tmp_path / "model.safetensors").write_bytes(data)

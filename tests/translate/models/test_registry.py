@@ -1,15 +1,18 @@
 """Names, paths, the environment and languages select one model; ambiguous choices are reported."""
 
+import errno
 import json
 import os
 import shutil
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from translate.commands.main import main
 from translate.errors import UserError
+from translate.files import new_folder
 from translate.inference.translator import Translator
 from translate.models import registry
 from translate.models.folder import ModelFolder
@@ -46,6 +49,11 @@ def test_the_environment_names_the_model(parts: ModelFolder, monkeypatch: pytest
     monkeypatch.setenv("TRANSLATE_MODEL", "runs/b")
     assert find_model(None, fail) == Path("runs/b/model")
     assert find_model(Path("runs/c"), fail) == Path("runs/c/model")
+    monkeypatch.setenv("TRANSLATE_MODEL", "runs/d")
+    with pytest.raises(UserError, match=r"^\$TRANSLATE_MODEL is runs/d: .* no such file"):
+        find_model(None, fail)
+    with pytest.raises(UserError, match="^runs/d: no such file"):
+        find_model(Path("runs/d"), fail)
 
 
 def test_a_name_is_a_path_then_a_run_then_an_installed_model(parts: ModelFolder) -> None:
@@ -141,6 +149,33 @@ def test_a_damaged_model_is_passed_over_with_a_note_unless_it_is_named(parts: Mo
         find_model(Path("runs/newer"), fail, target="en")
 
 
+def test_a_model_that_is_not_complete_is_no_installed_model(parts: ModelFolder) -> None:
+    """A process that is killed, or has not finished, leaves a hidden folder that may hold all files."""
+    ready = model(parts, "user/ready", "fr")
+    with new_folder(Path("user/new")) as partial:
+        shutil.copytree(ready, partial, dirs_exist_ok=True)
+        assert registry.named_models() == [("ready", ready)]
+    assert registry.named_models() == [("new", Path("user/new")), ("ready", ready)]
+
+
+def test_a_folder_that_the_user_may_not_read_is_no_installed_model(
+    parts: ModelFolder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Such as lost+found on a disk of its own. The check is patched, because root may read everything."""
+    ready = model(parts, "user/ready", "fr")
+    Path("user/lost+found").mkdir()
+    found = os.stat
+
+    def refused(path: Any, **options: Any) -> os.stat_result:
+        if "lost+found/" in str(path):
+            raise PermissionError(errno.EACCES, "Permission denied", str(path))
+        return found(path, **options)
+
+    monkeypatch.setattr("os.stat", refused)
+    assert registry.named_models() == [("ready", ready)]
+    assert find_model(None, fail, source="fr") == ready
+
+
 def test_languages_choose_an_installed_model_and_no_run(parts: ModelFolder) -> None:
     model(parts, "shipped/de-en")
     model(parts, "shipped/en-de", "en", "de")
@@ -234,6 +269,31 @@ def test_a_compressed_model_translates_and_keeps_its_card(parts: ModelFolder) ->
     assert [t.text == "" for t in few] == [t.text == "" for t in many]
     assert [t.log_prob for t in few] != [t.log_prob for t in many]
     assert main(["compress", "small", "--out", "runs/tiny"]) == 2
+
+
+def test_a_card_that_cannot_be_written_leaves_no_compressed_model(
+    parts: ModelFolder, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    replaced = Path.replace
+
+    def full(self: Path, target: Path) -> Path:
+        if target.name == "README.md":
+            raise OSError(errno.ENOSPC, "No space left on device", str(target))
+        return replaced(self, target)
+
+    (model(parts, "user/big") / "README.md").write_text("# Big\n", encoding="utf-8")
+    monkeypatch.setattr(Path, "replace", full)
+    assert main(["compress", "big", "--out", "user/small"]) == 2
+    assert "user/small: cannot write the model: No space left on device" in capsys.readouterr().err
+    assert [path.name for path in Path("user").iterdir()] == ["big"]
+
+
+def test_a_compressed_model_has_the_bytes_of_its_card(parts: ModelFolder) -> None:
+    """A card in another encoding, with the line ends of Windows."""
+    card = "# Größe\r\n\r\nfür\r\n".encode("latin-1")
+    (model(parts, "user/big") / "README.md").write_bytes(card)
+    assert main(["compress", "big", "--out", "user/small"]) == 0
+    assert Path("user/small/README.md").read_bytes().startswith(card.rstrip())
 
 
 @pytest.mark.parametrize(
