@@ -6,6 +6,8 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+import torch
+from safetensors.torch import load_file
 
 from tests.translate.experiments.conftest import GRID, Write, jobs_of, run
 from translate.commands.main import main
@@ -224,6 +226,21 @@ def test_runs_start_from_the_model_that_the_grid_names(
     narrower = text.replace("[axes]", "[settings]\nmodel.d_ff = 18\n\n[axes]")
     with pytest.raises(UserError, match=r"model.d_ff = 18 in the experiment and 22"):
         jobs_of(write(f'from = "{first}"\n{narrower}'), tmp_path / "out")
+
+
+def test_rows_with_other_shares_of_the_parent_are_other_runs(
+    write: Write, finished: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("translate.training.train.product_rate", lambda dtype, device: 1e9)
+    parent = next((finished / "runs").glob("post-seed1-*")) / "model"
+    axes = "baseline = { parent_share = 0.0 }\n[axes]\ntraining.parent_share = [0.0, 0.75]\n"
+    _, jobs = jobs_of(write(f'config = "toy.toml"\nfrom = "{parent}"\n{axes}'), tmp_path / "out")
+    assert [[task.row for task in job.tasks] for job in jobs] == [[("0.0",)], [("0.75",)]]
+    run(jobs, tmp_path)
+    models = (parent, *(Path(job.run) / "model" for job in jobs))
+    start, trained, mixed = (load_file(folder / "model.safetensors") for folder in models)
+    for name, weights in mixed.items():
+        torch.testing.assert_close(weights, 0.25 * trained[name] + 0.75 * start[name])
 
 
 def test_cells_decode_as_the_model_that_the_grid_names_where_they_set_nothing(
