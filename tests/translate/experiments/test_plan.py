@@ -243,6 +243,26 @@ def test_rows_with_other_shares_of_the_parent_are_other_runs(
         torch.testing.assert_close(weights, 0.25 * trained[name] + 0.75 * start[name])
 
 
+def test_every_average_of_checkpoints_has_the_share_of_the_parent(
+    write: Write, finished: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An average that a run made itself, and the one that is made of its checkpoints later, have the same scores."""
+    monkeypatch.setattr("translate.training.train.product_rate", lambda dtype, device: 1e9)
+    parent = next((finished / "runs").glob("post-seed1-*")) / "model"
+
+    def perplexities(own: int) -> dict[tuple[str, ...], float]:
+        settings = f"[settings]\ntraining.parent_share = 0.75\ntraining.average_last = {own}\n"
+        axes = "baseline = { average_last = 1 }\n" + settings + "[axes]\ntraining.average_last = [1, 3]\n"
+        _, (job,) = jobs_of(write(f'config = "toy.toml"\nfrom = "{parent}"\n{axes}'), tmp_path / "out")
+        run([job], tmp_path)
+        found = {task.row: records.read(Path(task.record)) for task in job.tasks}
+        return {row: record["perplexity"] for row, record in found.items() if record}
+
+    by_training, later = perplexities(1), perplexities(3)
+    assert by_training[("1",)] != by_training[("3",)]
+    assert by_training == pytest.approx(later)
+
+
 def test_cells_decode_as_the_model_that_the_grid_names_where_they_set_nothing(
     write: Write, finished: Path, tmp_path: Path
 ) -> None:
