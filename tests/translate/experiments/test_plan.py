@@ -9,7 +9,7 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
-from tests.translate.experiments.conftest import GRID, Write, jobs_of, run
+from tests.translate.experiments.conftest import EXPERIMENT, GRID, Write, jobs_of, run
 from translate.commands.main import main
 from translate.errors import UserError
 from translate.experiments import records
@@ -205,6 +205,13 @@ def test_the_folder_of_another_grid_is_refused(write: Write, tmp_path: Path) -> 
 def test_a_folder_of_other_things_is_refused(write: Write, tmp_path: Path) -> None:
     with pytest.raises(UserError, match="exists and is not the folder of a grid"):
         jobs_of(write(GRID), tmp_path)
+
+
+def test_a_test_set_that_cannot_be_prepared_is_refused_before_any_run(write: Write, tmp_path: Path) -> None:
+    path = write(GRID)
+    (tmp_path / "toy.toml").write_text(EXPERIMENT.replace("test.toy", 'test."wmt14/full"'), encoding="utf-8")
+    with pytest.raises(UserError, match=r"data.test.wmt14/full: the name becomes part of a file name"):
+        jobs_of(path, tmp_path / "out")
 
 
 def test_runs_start_from_the_model_that_the_grid_names(
