@@ -266,8 +266,8 @@ def test_every_average_of_checkpoints_has_the_share_of_the_parent(
         return {row: record["perplexity"] for row, record in found.items() if record}
 
     by_training, later = perplexities(1), perplexities(3)
-    assert by_training[("1",)] != by_training[("3",)]
-    assert by_training == pytest.approx(later)
+    assert by_training[("1",)] != pytest.approx(by_training[("3",)], rel=1e-3)
+    assert by_training == pytest.approx(later, rel=1e-4)
 
 
 def test_cells_decode_as_the_model_that_the_grid_names_where_they_set_nothing(
