@@ -140,8 +140,9 @@ def _vocabulary(found: Examination) -> Chapter:
     ]
     if not rows:
         return Chapter("Vocabulary", rows, note="There is too little text to train a vocabulary.")
+    nearest = max(found.vocabularies, key=lambda one: one.frequent)
     suggestion = (
-        "No size has 95 % of its pieces 100 times or more; the smallest comes nearest."
+        f"No size has 95 % of its pieces 100 times or more; {nearest.size:,} comes nearest."
         if found.suggested is None
         else f"Suggested: {found.suggested:,}, the largest with 95 % of its pieces seen 100 times or more."
     )

@@ -86,8 +86,9 @@ def plan(config: ExperimentConfig, tokenizer_sha256: str | None = None) -> Manif
     Args:
         tokenizer_sha256: digest of the tokenizer that replaces the one of the section tokenizer, if there is one.
 
-    Raises UserError if a source cannot be read.
+    Raises UserError if a source cannot be read, or if the name of a test set cannot be that of a file.
     """
+    _check_test_names(config)
     plan: Manifest = {
         "format": FORMAT,
         "config": corpus_settings(config, tokenizer_sha256),
@@ -372,7 +373,6 @@ def prepare_and_hold(
 def _prepare(config: ExperimentConfig, folder: Path, place: Path, say: Say, tokenizer: Tokenizer | None) -> Prepared:
     """Build the corpus in `place` while holding the lock; messages call it `folder`."""
     recover_folder(place)
-    _check_test_names(config)
     planned = plan(config, tokenizer.sha256 if tokenizer else None)
     if (place / "manifest.json").exists():
         try:

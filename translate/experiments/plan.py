@@ -19,13 +19,13 @@ from translate.experiments.grid import Cell, Grid, slug
 from translate.experiments.records import digest
 from translate.files import read_json, write_json
 from translate.training.parent import Parent
-from translate.training.run import FREE, Run
+from translate.training.run import Run
 
 MARK = "grid.json"
 _LENGTH = 10  # hexadecimal digits of a digest in a name
 
-# Changes of these settings do not change the result of a training.
-_IRRELEVANT = {key.removeprefix("training.") for key in FREE} - {"max_steps", "max_epochs", "patience"}
+# Settings of [training] that do not change its result: fewer than those that may change when a run is resumed.
+_IRRELEVANT = {"log_every", "tensorboard", "checkpoint_activations", "parallel"}
 
 
 @dataclass(frozen=True)

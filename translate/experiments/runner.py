@@ -230,7 +230,7 @@ def _work(job: Job) -> None:
     for average_last in dict.fromkeys(task.average_last for task in missing):
         tasks = [task for task in missing if task.average_last == average_last]
         with _failures(job, tasks):
-            model = _model(run, average_last)
+            model = _model(run, average_last, config.training.parent_share)
             perplexity = _perplexity(model, prepared.valid)
             for task in tasks:
                 with _failures(job, [task]):
@@ -255,12 +255,13 @@ def _check_corpus(job: Job, manifest: Record) -> None:
         raise UserError("the corpus has changed since the grid was planned; run the grid again")
 
 
-def _model(run: "Run", average_last: int | None) -> "ModelFolder":
-    """Return the final model of a run, or the mean of its last checkpoints."""
+def _model(run: "Run", average_last: int | None, parent_share: float) -> "ModelFolder":
+    """Return the final model of a run, or the mean of its last checkpoints with the same share of the parent."""
     from transformer import checkpoint_io
     from translate.machine import choose_device
     from translate.models.folder import ModelFolder
     from translate.training import checkpoints
+    from translate.training.parent import recorded
 
     model = ModelFolder.open(run.model, choose_device())
     if average_last is not None:
@@ -272,6 +273,8 @@ def _model(run: "Run", average_last: int | None) -> "ModelFolder":
             )
         mean = checkpoint_io.average([folder / "model.safetensors" for folder in scheduled[-average_last:]])
         checkpoint_io.load_weights(model.model, mean, run.checkpoints)
+        if parent_share and (parent := recorded(run, run)):
+            parent.mix_into(model.model, parent_share)
     return model
 
 

@@ -97,10 +97,18 @@ class Table:
             "Mean ± standard deviation over seeds. Perplexity is that of the validation set, per token.",
             f"p: sacreBLEU's {TESTS[self.paired]} against the baseline row with the same seed, the largest over seeds.",
         ]
-        if scored := next((line.done for line in self.lines if line.done), None):
-            _, record = next(iter(scored.values()))
-            notes.append(f"BLEU signature: {record['scores'][self.grid.score_on[0]]['bleu']['signature']}")
-        return [*notes, *self._correlations()]
+        return [*notes, *self._signatures(), *self._correlations()]
+
+    def _signatures(self) -> Iterable[str]:
+        """Yield each signature of BLEU; several, as for several target languages, with their rows."""
+        rows: dict[str, list[str]] = {}
+        for line in self.lines:
+            scores = (record["scores"][name] for _, record in line.done.values() for name in self.grid.score_on)
+            for signature in dict.fromkeys(score["bleu"]["signature"] for score in scores):
+                rows.setdefault(signature, []).append(row_name(line.row))
+        for signature, names in rows.items():
+            of = f" of {'; '.join(names)}" if len(rows) > 1 else ""
+            yield f"BLEU signature{of}: {signature}"
 
     def _correlations(self) -> Iterable[str]:
         """Yield the rank correlations with published scores."""

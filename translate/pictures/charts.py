@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 Record = Mapping[str, Any]
 
 _COLUMNS = 64
+# Tell runs of the same colour apart; the first runs, one of each colour, need no marker.
+_MARKERS = ("", "s", "^", "D", "v")
 # Base and big of table 3, and base with twice the warm-up.
 SCHEDULES = ((512, 4_000), (1_024, 4_000), (512, 8_000))
 LAST_STEP = 20_000
@@ -69,13 +71,15 @@ def learning_curves(runs: Mapping[str, Sequence[Record]]) -> "Figure":
     has_bleu = any(record.get("bleu") is not None for records in runs.values() for record in records)
     figure = new_figure(9.0 if has_bleu else 5.0, 3.5)
     loss, *others = new_axes(figure, 1, 2 if has_bleu else 1)
-    for (name, records), colour in zip(runs.items(), itertools.cycle(COLOURS), strict=False):
+    looks = itertools.cycle(itertools.product(_MARKERS, COLOURS))
+    for (name, records), (marker, colour) in zip(runs.items(), looks, strict=False):
+        look = {"color": colour, "markersize": 3}
         for kind, style in (("train", ":"), ("valid", "-")):
             steps, values = _series(records, kind, "nll")
             if steps:
-                loss.plot(steps, values, style, color=colour, label=f"{name}, {kind}")
+                loss.plot(steps, values, style, marker=marker, markevery=0.1, label=f"{name}, {kind}", **look)
         for axes in others:
-            axes.plot(*_series(records, "valid", "bleu"), marker="o", markersize=3, color=colour, label=name)
+            axes.plot(*_series(records, "valid", "bleu"), marker=marker or "o", label=name, **look)
     _label(loss, "update", "nats per token")
     for axes in others:
         _label(axes, "update", "BLEU (validation, greedy)")
@@ -117,5 +121,5 @@ def _series(records: Sequence[Record], kind: str, key: str) -> tuple[list[int], 
 def _label(axes: "Axes", x: str, y: str) -> None:
     axes.set_xlabel(x)
     axes.set_ylabel(y)
-    if axes.lines:
-        axes.legend(frameon=False, fontsize="small")
+    if axes.lines:  # named one by one, as matplotlib skips labels that begin with "_"
+        axes.legend(axes.lines, [str(line.get_label()) for line in axes.lines], frameon=False, fontsize="small")

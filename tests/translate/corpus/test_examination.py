@@ -1,17 +1,19 @@
 """The data doctor finds planted faults and reports nothing in clean text."""
 
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from translate.commands.data import report
 from translate.commands.main import main
 from translate.config.load import parse
 from translate.config.schema import ExperimentConfig
 from translate.corpus import examination
-from translate.corpus.examination import Examination, examine, histogram, quantile
+from translate.corpus.examination import Examination, Vocabulary, examine, histogram, quantile
 from translate.corpus.grammar import generate
 from translate.errors import UserError
 
@@ -97,6 +99,14 @@ def test_the_largest_vocabulary_with_enough_examples_of_its_pieces_is_suggested(
     assert enough[found.suggested]
     assert not any(enough[size] for size in enough if size > found.suggested)
     assert found.suggested < max(enough)
+
+
+def test_without_enough_examples_the_vocabulary_that_comes_nearest_is_named(tmp_path: Path, found: Examination) -> None:
+    """Small vocabularies may have the larger share of rare pieces, as their characters are rare."""
+    shares = {300: 0.86, 500: 0.92, 700: 0.49}
+    vocabularies = [Vocabulary(size, 9.0, 0.0, share) for size, share in shares.items()]
+    chapters = report(experiment(tmp_path, CLEAN, CLEAN[:3]), replace(found, vocabularies=vocabularies, suggested=None))
+    assert "500 comes nearest" in chapters[-1].note
 
 
 def test_no_pairs_is_a_mistake(tmp_path: Path) -> None:

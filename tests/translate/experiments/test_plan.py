@@ -6,8 +6,10 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+import torch
+from safetensors.torch import load_file
 
-from tests.translate.experiments.conftest import GRID, Write, jobs_of, run
+from tests.translate.experiments.conftest import EXPERIMENT, GRID, Write, jobs_of, run
 from translate.commands.main import main
 from translate.errors import UserError
 from translate.experiments import records
@@ -205,6 +207,13 @@ def test_a_folder_of_other_things_is_refused(write: Write, tmp_path: Path) -> No
         jobs_of(write(GRID), tmp_path)
 
 
+def test_a_test_set_that_cannot_be_prepared_is_refused_before_any_run(write: Write, tmp_path: Path) -> None:
+    path = write(GRID)
+    (tmp_path / "toy.toml").write_text(EXPERIMENT.replace("test.toy", 'test."wmt14/full"'), encoding="utf-8")
+    with pytest.raises(UserError, match=r"data.test.wmt14/full: the name becomes part of a file name"):
+        jobs_of(path, tmp_path / "out")
+
+
 def test_runs_start_from_the_model_that_the_grid_names(
     write: Write, finished: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -224,6 +233,41 @@ def test_runs_start_from_the_model_that_the_grid_names(
     narrower = text.replace("[axes]", "[settings]\nmodel.d_ff = 18\n\n[axes]")
     with pytest.raises(UserError, match=r"model.d_ff = 18 in the experiment and 22"):
         jobs_of(write(f'from = "{first}"\n{narrower}'), tmp_path / "out")
+
+
+def test_rows_with_other_shares_of_the_parent_are_other_runs(
+    write: Write, finished: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("translate.training.train.product_rate", lambda dtype, device: 1e9)
+    parent = next((finished / "runs").glob("post-seed1-*")) / "model"
+    axes = "baseline = { parent_share = 0.0 }\n[axes]\ntraining.parent_share = [0.0, 0.75]\n"
+    _, jobs = jobs_of(write(f'config = "toy.toml"\nfrom = "{parent}"\n{axes}'), tmp_path / "out")
+    assert [[task.row for task in job.tasks] for job in jobs] == [[("0.0",)], [("0.75",)]]
+    run(jobs, tmp_path)
+    models = (parent, *(Path(job.run) / "model" for job in jobs))
+    start, trained, mixed = (load_file(folder / "model.safetensors") for folder in models)
+    for name, weights in mixed.items():
+        torch.testing.assert_close(weights, 0.25 * trained[name] + 0.75 * start[name])
+
+
+def test_every_average_of_checkpoints_has_the_share_of_the_parent(
+    write: Write, finished: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An average that a run made itself, and the one that is made of its checkpoints later, have the same scores."""
+    monkeypatch.setattr("translate.training.train.product_rate", lambda dtype, device: 1e9)
+    parent = next((finished / "runs").glob("post-seed1-*")) / "model"
+
+    def perplexities(own: int) -> dict[tuple[str, ...], float]:
+        settings = f"[settings]\ntraining.parent_share = 0.75\ntraining.average_last = {own}\n"
+        axes = "baseline = { average_last = 1 }\n" + settings + "[axes]\ntraining.average_last = [1, 3]\n"
+        _, (job,) = jobs_of(write(f'config = "toy.toml"\nfrom = "{parent}"\n{axes}'), tmp_path / "out")
+        run([job], tmp_path)
+        found = {task.row: records.read(Path(task.record)) for task in job.tasks}
+        return {row: record["perplexity"] for row, record in found.items() if record}
+
+    by_training, later = perplexities(1), perplexities(3)
+    assert by_training[("1",)] != pytest.approx(by_training[("3",)], rel=1e-3)
+    assert by_training == pytest.approx(later, rel=1e-4)
 
 
 def test_cells_decode_as_the_model_that_the_grid_names_where_they_set_nothing(

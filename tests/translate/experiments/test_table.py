@@ -200,6 +200,22 @@ def test_p_values_split_words_as_the_scores_do(folder: Path, monkeypatch: pytest
     assert targets == {"en"}
 
 
+def test_each_signature_is_named_with_its_rows(folder: Path) -> None:
+    """Rows of another target language are split into words by another tokenizer."""
+    table, jobs = table_of(folder)
+    (one,) = (note for note in table.notes() if "signature" in note)
+    place = Path(jobs[-1].tasks[-1].record)
+    record = records.read(place)
+    assert record is not None
+    texts = {name: records.read_text(place, name, record) for name in record["texts"]}
+    record["scores"]["toy"]["bleu"]["signature"] = "tok:zh"
+    records.write(place, {key: value for key, value in record.items() if key not in ("texts", "digest")}, texts)
+    table, _ = table_of(folder)
+    first, second = (note for note in table.notes() if "signature" in note)
+    assert first == one.replace("signature", "signature of post, 1; post, 3; pre, 1; pre, 3")
+    assert second == "BLEU signature of pre, 3: tok:zh"
+
+
 def test_equal_systems_do_not_differ() -> None:
     assert p_value(NAMES[::-1], NAMES[::-1], NAMES, "bootstrap") == 1.0
     assert p_value(["x"] * 9, ["y"] * 9, NAMES, "ar") == 1.0

@@ -48,6 +48,18 @@ def test_without_bleu_there_is_one_chart() -> None:
     assert len(learning_curves({"one": LINES[:1], "two": []}).axes) == 1
 
 
+def test_every_run_has_a_look_and_an_entry_of_its_own() -> None:
+    """More runs than colours; matplotlib leaves names that begin with "_" out of a legend."""
+    names = ["_a", *"bcdefghijk"]
+    for axes in learning_curves(dict.fromkeys(names, LINES)).axes:
+        looks = {(line.get_color(), line.get_linestyle(), line.get_marker()) for line in axes.lines}
+        assert len(looks) == len(axes.lines)
+        entries = [text.get_text() for text in axes.get_legend().get_texts()]
+        assert [entry.partition(",")[0] for entry in entries] == [
+            name for name in names for _ in range(len(entries) // len(names))
+        ]
+
+
 def test_the_chart_of_a_grid_shows_each_mean_and_names_rows_without_one() -> None:
     (axes,) = grid_chart(TABLE).axes
     means = [container.lines[0].get_xydata().tolist() for container in axes.containers]
