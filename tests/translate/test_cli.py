@@ -9,10 +9,11 @@ import shutil
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from inspect import signature
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -579,16 +580,19 @@ def test_an_output_without_write_permission_gives_a_one_line_error(
     name: str, model: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Simulated, because tests in containers run as root, which may write everywhere."""
-    real = Path.open
 
-    def deny(self: Path, mode: str = "r", **options: str) -> object:
-        if name in self.name:
-            raise PermissionError(13, "Permission denied", str(self))
-        return real(self, mode, **options)
+    def denying(real: Callable[..., object]) -> Callable[..., object]:
+        def opened(path: Path | str, *arguments: Any, **options: Any) -> object:
+            if name in str(path):
+                raise PermissionError(13, "Permission denied", str(path))
+            return real(path, *arguments, **options)
+
+        return opened
 
     (tmp_path / "old.en").write_text("precious\n", encoding="utf-8")
     with monkeypatch.context() as patch:
-        patch.setattr(Path, "open", deny)
+        patch.setattr(Path, "open", denying(Path.open))
+        patch.setattr(os, "open", denying(os.open))
         assert main(["--model", model, "Hallo", "--output", name, "--force"]) == 2
     assert capsys.readouterr().err.startswith(f"translate: {name}: cannot be written: Permission denied;")
     assert [path.name for path in tmp_path.iterdir()] == ["old.en"]
