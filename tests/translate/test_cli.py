@@ -25,8 +25,8 @@ from translate.commands.train import Train
 from translate.errors import UserError
 from translate.inference.translator import Translator
 from translate.models.folder import ModelFolder
-from translate.options import Alpha, Beam
-from translate.text.translation import MAX_ALPHA, MAX_BEAM_SIZE, TranslationOptions
+from translate.options import Alpha, Beam, Threads
+from translate.text.translation import MAX_ALPHA, MAX_BEAM_SIZE, MAX_THREADS, TranslationOptions
 
 COMMAND = [sys.executable, "-m", "translate"]
 LINES = ["--format", "lines", "--no-checks"]  # every line is one sentence, as in `decode`
@@ -607,8 +607,9 @@ def test_beam_and_alpha_reach_the_search(model: str, parts: ModelFolder, capsys:
     assert [json.loads(line)["score"] for line in capsys.readouterr().out.split("\n")[:-1]] == expected
 
 
-def test_the_bounds_of_beam_and_alpha_are_those_of_the_config() -> None:
-    assert {option.max for option in (Beam.__metadata__[0], Alpha.__metadata__[0])} == {MAX_BEAM_SIZE, MAX_ALPHA}
+def test_the_bounds_of_numbers_are_those_of_the_python_options() -> None:
+    maxima = [option.__metadata__[0].max for option in (Beam, Alpha, Threads)]
+    assert maxima == [MAX_BEAM_SIZE, MAX_ALPHA, MAX_THREADS]
 
 
 def test_without_stderr_no_message_appears_on_stdout() -> None:
