@@ -17,7 +17,7 @@ import stat
 import sys
 from codecs import BOM_UTF8
 from collections import Counter, defaultdict, deque
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import asdict, dataclass
 from io import BufferedReader, BytesIO, TextIOWrapper
@@ -178,27 +178,28 @@ class TypedLines:
         is_interrupted = False
         # If stdout is not a terminal, the prompt would become part of the output.
         is_shown = sys.stdout.isatty()
-        with _history():
-            while True:
-                try:
-                    text = input(f"{self.name}> " if is_shown else "")
-                    text.encode("utf-8")  # some locales turn undecodable bytes into surrogates
-                except KeyboardInterrupt:
-                    if is_interrupted:
-                        raise
-                    is_interrupted = True
-                    print(file=sys.stderr)
-                    say("Ctrl-D ends, as does Ctrl-C once more")
-                    continue
-                except (UnicodeDecodeError, UnicodeEncodeError) as error:
-                    say(f"the typed text is not {error.encoding}; set the terminal to UTF-8")
-                    continue
-                except EOFError:
-                    if is_shown:
-                        print(file=sys.stderr)  # so that the shell's prompt begins a new line
-                    return
-                is_interrupted = False
-                yield text.split("\n")
+        keep = _history()
+        while True:
+            try:
+                text = input(f"{self.name}> " if is_shown else "")
+                keep()
+                text.encode("utf-8")  # some locales turn undecodable bytes into surrogates
+            except KeyboardInterrupt:
+                if is_interrupted:
+                    raise
+                is_interrupted = True
+                print(file=sys.stderr)
+                say("Ctrl-D ends, as does Ctrl-C once more")
+                continue
+            except (UnicodeDecodeError, UnicodeEncodeError) as error:
+                say(f"the typed text is not {error.encoding}; set the terminal to UTF-8")
+                continue
+            except EOFError:
+                if is_shown:
+                    print(file=sys.stderr)  # so that the shell's prompt begins a new line
+                return
+            is_interrupted = False
+            yield text.split("\n")
 
     def at_hand(self) -> bool:
         """True if more pasted lines are waiting."""
@@ -263,27 +264,36 @@ def is_first_session() -> bool:
         return False
 
 
-@contextlib.contextmanager
-def _history() -> Iterator[None]:
-    """Line editing for `input`, with a history that is kept between sessions if it can be written."""
+def _history() -> Callable[[], None]:
+    """Edit the lines of `input`, with a history; return a function that keeps a new line for the next session.
+
+    It is kept at once, since a closed terminal ends the process, and added to those of other sessions.
+    """
     try:
         import readline
 
         readline.parse_and_bind("set enable-bracketed-paste on")  # several pasted lines are one entry
         path = history_file()
     except (ImportError, RuntimeError):  # Windows has no readline, and some users have no home folder
-        yield
-        return
+        return lambda: None
     with contextlib.suppress(OSError):
         path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         readline.read_history_file(path)
     readline.set_history_length(HISTORY_LENGTH)
-    try:
-        yield
-    finally:
+    n_kept = readline.get_current_history_length()
+
+    def keep() -> None:
+        nonlocal n_kept
+        n_new = readline.get_current_history_length() - n_kept  # 0 for a line that repeats the last one
+        n_kept += n_new
         with contextlib.suppress(OSError):
-            readline.write_history_file(path)
-            path.chmod(0o600)  # private to the user
+            path.touch(mode=0o600)  # private to the user
+            if hasattr(readline, "append_history_file"):
+                readline.append_history_file(n_new, path)
+            else:  # libedit
+                readline.write_history_file(path)
+
+    return keep
 
 
 class Output:
