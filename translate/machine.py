@@ -13,6 +13,8 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from translate.errors import UserError
+
 if TYPE_CHECKING:
     import torch
 
@@ -77,11 +79,20 @@ def cpu_limit(process: Path = CONTROL_GROUPS[0], tree: Path = CONTROL_GROUPS[1])
     return min(limits, default=None)
 
 
-def choose_device() -> "torch.device":
-    """Return the first CUDA device, or the CPU."""
+def choose_device(name: str | None = None) -> "torch.device":
+    """Return the device of a name, such as "cuda:1", or else the first CUDA device or the CPU.
+
+    UserError if this machine has no such device.
+    """
     import torch
 
-    return torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    if not name:
+        return torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    try:
+        torch.empty(0, device=name).cpu()
+    except (RuntimeError, AssertionError) as error:  # AssertionError: PyTorch was built without such devices
+        raise UserError(f"there is no device {name}; name another one, such as cpu, or leave it out") from error
+    return torch.device(name)
 
 
 def tune_malloc() -> bool:

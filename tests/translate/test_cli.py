@@ -9,10 +9,11 @@ import shutil
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from inspect import signature
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -24,8 +25,8 @@ from translate.commands.train import Train
 from translate.errors import UserError
 from translate.inference.translator import Translator
 from translate.models.folder import ModelFolder
-from translate.options import Alpha, Beam
-from translate.text.translation import MAX_ALPHA, MAX_BEAM_SIZE, TranslationOptions
+from translate.options import Alpha, Beam, Threads
+from translate.text.translation import MAX_ALPHA, MAX_BEAM_SIZE, MAX_THREADS, TranslationOptions
 
 COMMAND = [sys.executable, "-m", "translate"]
 LINES = ["--format", "lines", "--no-checks"]  # every line is one sentence, as in `decode`
@@ -579,16 +580,19 @@ def test_an_output_without_write_permission_gives_a_one_line_error(
     name: str, model: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Simulated, because tests in containers run as root, which may write everywhere."""
-    real = Path.open
 
-    def deny(self: Path, mode: str = "r", **options: str) -> object:
-        if name in self.name:
-            raise PermissionError(13, "Permission denied", str(self))
-        return real(self, mode, **options)
+    def denying(real: Callable[..., object]) -> Callable[..., object]:
+        def opened(path: Path | str, *arguments: Any, **options: Any) -> object:
+            if name in str(path):
+                raise PermissionError(13, "Permission denied", str(path))
+            return real(path, *arguments, **options)
+
+        return opened
 
     (tmp_path / "old.en").write_text("precious\n", encoding="utf-8")
     with monkeypatch.context() as patch:
-        patch.setattr(Path, "open", deny)
+        patch.setattr(Path, "open", denying(Path.open))
+        patch.setattr(os, "open", denying(os.open))
         assert main(["--model", model, "Hallo", "--output", name, "--force"]) == 2
     assert capsys.readouterr().err.startswith(f"translate: {name}: cannot be written: Permission denied;")
     assert [path.name for path in tmp_path.iterdir()] == ["old.en"]
@@ -603,8 +607,9 @@ def test_beam_and_alpha_reach_the_search(model: str, parts: ModelFolder, capsys:
     assert [json.loads(line)["score"] for line in capsys.readouterr().out.split("\n")[:-1]] == expected
 
 
-def test_the_bounds_of_beam_and_alpha_are_those_of_the_config() -> None:
-    assert {option.max for option in (Beam.__metadata__[0], Alpha.__metadata__[0])} == {MAX_BEAM_SIZE, MAX_ALPHA}
+def test_the_bounds_of_numbers_are_those_of_the_python_options() -> None:
+    maxima = [option.__metadata__[0].max for option in (Beam, Alpha, Threads)]
+    assert maxima == [MAX_BEAM_SIZE, MAX_ALPHA, MAX_THREADS]
 
 
 def test_without_stderr_no_message_appears_on_stdout() -> None:

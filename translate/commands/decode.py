@@ -129,7 +129,7 @@ def run(options: Decode) -> None:
     decoder = _Decoder(options)
     windows = _windows(lines, options)
     notes, n = Notes({"split"}), 0
-    with writable(options.output) as file:
+    with writable(options.output, force=options.force) as file:
         for window, beginnings in windows:
             if n == 0 and not options.as_json:
                 file.write(lines.mark)

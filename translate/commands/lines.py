@@ -17,7 +17,7 @@ import stat
 import sys
 from codecs import BOM_UTF8
 from collections import Counter, defaultdict, deque
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import asdict, dataclass
 from io import BufferedReader, BytesIO, TextIOWrapper
@@ -104,7 +104,7 @@ def check_paths(options: Translating, *, resume: bool = False) -> None:
     if resume and any(path.exists() and not path.is_file() for path in (source, output) if path):
         raise UserError("--resume needs regular files; leave it out for pipes and devices")
     if output.is_file() and not options.force and not resume:
-        raise UserError(f"{output}: exists already; name another file, or add --force to overwrite it")
+        raise _existing(output)
 
 
 class ArrivingLines:
@@ -178,27 +178,28 @@ class TypedLines:
         is_interrupted = False
         # If stdout is not a terminal, the prompt would become part of the output.
         is_shown = sys.stdout.isatty()
-        with _history():
-            while True:
-                try:
-                    text = input(f"{self.name}> " if is_shown else "")
-                    text.encode("utf-8")  # some locales turn undecodable bytes into surrogates
-                except KeyboardInterrupt:
-                    if is_interrupted:
-                        raise
-                    is_interrupted = True
-                    print(file=sys.stderr)
-                    say("Ctrl-D ends, as does Ctrl-C once more")
-                    continue
-                except (UnicodeDecodeError, UnicodeEncodeError) as error:
-                    say(f"the typed text is not {error.encoding}; set the terminal to UTF-8")
-                    continue
-                except EOFError:
-                    if is_shown:
-                        print(file=sys.stderr)  # so that the shell's prompt begins a new line
-                    return
-                is_interrupted = False
-                yield text.split("\n")
+        keep = _history()
+        while True:
+            try:
+                text = input(f"{self.name}> " if is_shown else "")
+                keep()
+                text.encode("utf-8")  # some locales turn undecodable bytes into surrogates
+            except KeyboardInterrupt:
+                if is_interrupted:
+                    raise
+                is_interrupted = True
+                print(file=sys.stderr)
+                say("Ctrl-D ends, as does Ctrl-C once more")
+                continue
+            except (UnicodeDecodeError, UnicodeEncodeError) as error:
+                say(f"the typed text is not {error.encoding}; set the terminal to UTF-8")
+                continue
+            except EOFError:
+                if is_shown:
+                    print(file=sys.stderr)  # so that the shell's prompt begins a new line
+                return
+            is_interrupted = False
+            yield text.split("\n")
 
     def at_hand(self) -> bool:
         """True if more pasted lines are waiting."""
@@ -263,27 +264,36 @@ def is_first_session() -> bool:
         return False
 
 
-@contextlib.contextmanager
-def _history() -> Iterator[None]:
-    """Line editing for `input`, with a history that is kept between sessions if it can be written."""
+def _history() -> Callable[[], None]:
+    """Edit the lines of `input`, with a history; return a function that keeps a new line for the next session.
+
+    It is kept at once, since a closed terminal ends the process, and added to those of other sessions.
+    """
     try:
         import readline
 
         readline.parse_and_bind("set enable-bracketed-paste on")  # several pasted lines are one entry
         path = history_file()
     except (ImportError, RuntimeError):  # Windows has no readline, and some users have no home folder
-        yield
-        return
+        return lambda: None
     with contextlib.suppress(OSError):
         path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         readline.read_history_file(path)
     readline.set_history_length(HISTORY_LENGTH)
-    try:
-        yield
-    finally:
+    n_kept = readline.get_current_history_length()
+
+    def keep() -> None:
+        nonlocal n_kept
+        n_new = readline.get_current_history_length() - n_kept  # 0 for a line that repeats the last one
+        n_kept += n_new
         with contextlib.suppress(OSError):
-            readline.write_history_file(path)
-            path.chmod(0o600)  # private to the user
+            path.touch(mode=0o600)  # private to the user
+            if hasattr(readline, "append_history_file"):
+                readline.append_history_file(n_new, path)
+            else:  # libedit
+                readline.write_history_file(path)
+
+    return keep
 
 
 class Output:
@@ -365,7 +375,7 @@ class GrowingFile(Output):
 
         Other processes are kept from writing the file until then. UserError if it cannot be continued.
         """
-        with _held(self.place) as self._file:
+        with _held(self.place, self.place) as self._file:
             if not self._force and (progress := self._progress()):
                 self.n_done, self._size = progress.windows, progress.bytes
                 if progress.complete:
@@ -395,25 +405,26 @@ class GrowingFile(Output):
 
 
 @contextlib.contextmanager
-def _held(place: Path) -> Iterator[TextIO]:
-    """Open a file for reading and writing, and hold its lock; UserError if it cannot be written now."""
+def _held(file: Path, output: Path) -> Iterator[TextIO]:
+    """Open a file for reading and writing, and hold its lock; UserError, about `output`, if that is impossible now."""
     with contextlib.ExitStack() as held:
         try:
-            held.enter_context(locked(place))
-            descriptor = os.open(place, os.O_RDWR | os.O_CREAT, 0o666)
+            held.enter_context(locked(file))
+            descriptor = os.open(file, os.O_RDWR | os.O_CREAT, 0o666)
         except BlockingIOError as error:
             raise UserError(
-                f"{place}: another process is writing it; wait for it, or name another file with --output"
+                f"{output}: another process is writing it; wait for it, or name another file with --output"
             ) from error
         except OSError as error:
-            raise _unwritable(place, error) from error
+            raise _unwritable(output, error) from error
         yield held.enter_context(open(descriptor, "r+", encoding="utf-8", newline="\n"))
 
 
-def writable(output: Path | None) -> AbstractContextManager[TextIO]:
+def writable(output: Path | None, *, force: bool = False) -> AbstractContextManager[TextIO]:
     """Open the output file, or stdout, in UTF-8 with "\\n" as line end on every system.
 
     A file is written under a temporary name and renamed when it is complete, so that a failure keeps an earlier file.
+    Without `force` no file is replaced, not even one that appears meanwhile.
     """
     if output is None:
         if sys.stdout is None:
@@ -427,33 +438,41 @@ def writable(output: Path | None) -> AbstractContextManager[TextIO]:
         place = output.resolve()  # a symbolic link stays one
         if place.exists():
             place.open("ab").close()  # fails if the file is read-only, which renaming would ignore
-        partial = place.with_name(f".{place.name}.partial")
-        return _moved_when_complete(partial.open("w", encoding="utf-8", newline="\n"), partial, place)
     except OSError as error:
         raise _unwritable(output, error) from error
+    return _moved_when_complete(place, output, force=force)
 
 
 def _unwritable(output: Path, error: OSError) -> UserError:
     return UserError(f"{output}: cannot be written: {error.strerror}; name another file with --output")
 
 
+def _existing(output: Path) -> UserError:
+    return UserError(f"{output}: exists already; name another file, or add --force to overwrite it")
+
+
 @contextlib.contextmanager
-def _moved_when_complete(file: TextIO, partial: Path, place: Path) -> Iterator[TextIO]:
-    """Yield `file`, open at `partial`; after a failure a partial translation is kept there and named."""
-    try:
-        with file:
-            yield file
-        if place.exists():
-            shutil.copymode(place, partial)
-        partial.replace(place)
-        place.with_name(f".{place.name}.resume").unlink(missing_ok=True)  # of a file that was here before
-    except BaseException:
-        with contextlib.suppress(OSError):  # it may be gone; the failure itself is what the user must see
-            if partial.stat().st_size:
-                say(f"{partial} holds the translation up to the failure")
-            else:
-                partial.unlink()
-        raise
+def _moved_when_complete(place: Path, output: Path, *, force: bool) -> Iterator[TextIO]:
+    """Yield a file beside `place` that takes its name at the end; after a failure a partial one is kept and named."""
+    partial = place.with_name(f".{place.name}.partial")
+    with _held(partial, output) as file:
+        try:
+            with file:
+                file.truncate()  # what an earlier failure left
+                yield file
+            if place.exists():
+                if not force:
+                    raise _existing(output)
+                shutil.copymode(place, partial)
+            partial.replace(place)
+            place.with_name(f".{place.name}.resume").unlink(missing_ok=True)  # of a file that was here before
+        except BaseException:
+            with contextlib.suppress(OSError):  # it may be gone; the failure itself is what the user must see
+                if partial.stat().st_size:
+                    say(f"{partial} holds the translation up to the failure")
+                else:
+                    partial.unlink()
+            raise
 
 
 class Notes:

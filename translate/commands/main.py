@@ -235,14 +235,16 @@ def _settle_stdout() -> None:
 
 _SCRIPTS = {
     "bash": """_translate() {{
-  local words="{verbs}"
-  if [ "$COMP_CWORD" -gt 1 ]; then
+  local word="${{COMP_WORDS[COMP_CWORD]}}" words=""
+  if [[ "$word" == -* ]]; then
     case "${{COMP_WORDS[1]}}" in
 {cases}
-      *) words="" ;;
+      *) words="{options}" ;;
     esac
+  elif [ "$COMP_CWORD" -eq 1 ]; then
+    words="{verbs}"
   fi
-  COMPREPLY=($(compgen -W "$words" -- "${{COMP_WORDS[COMP_CWORD]}}"))
+  COMPREPLY=($(compgen -W "$words" -- "$word"))
 }}
 complete -o default -F _translate translate
 """,
@@ -258,7 +260,7 @@ def completion(shells: Sequence[str]) -> str:
     """Return the script with which a shell completes verbs and options; UserError for another shell."""
     if len(shells) != 1 or shells[0] not in _SCRIPTS:
         raise UserError(f"--completion: name one of {', '.join(_SCRIPTS)}, such as translate --completion bash")
-    verbs = " ".join((*VERBS, "--help", "--version", "--debug", "--completion"))
+    verbs = " ".join(VERBS)
     options = {verb: sorted({*names_of(options_of(verb)), "--help"}) for verb in VERBS}
     if shells[0] == "fish":
         lines = [
@@ -267,7 +269,8 @@ def completion(shells: Sequence[str]) -> str:
             for name in names
             if name.startswith("--")
         ]
-        return _SCRIPTS["fish"].format(verbs=" ".join(VERBS), lines="\n".join(lines))
+        return _SCRIPTS["fish"].format(verbs=verbs, lines="\n".join(lines))
     cases = "\n".join(f'      {verb}) words="{" ".join(names)}" ;;' for verb, names in options.items())
-    bash = _SCRIPTS["bash"].format(verbs=verbs, cases=cases)
+    without_verb = " ".join((*options["text"], "--version", "--debug", "--completion"))
+    bash = _SCRIPTS["bash"].format(verbs=verbs, options=without_verb, cases=cases)
     return bash if shells[0] == "bash" else _SCRIPTS["zsh"].format(bash=bash)

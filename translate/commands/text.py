@@ -85,7 +85,7 @@ def run(options: Text) -> None:
     check_paths(options, resume=options.resume)
     lines = open_lines(options)
     if isinstance(lines, TypedLines) and options.format in LINE_FORMATS:
-        with writable(options.output) as file:
+        with writable(options.output, force=options.force) as file:
             out = Output(file)
             Session(options, open_translator, lambda who, what: _translate(who, what, out, options)).hold(lines)
         return
@@ -98,7 +98,7 @@ def run(options: Text) -> None:
         with GrowingFile(options.output.resolve(), settings, force=options.force).opened() as out:
             n_lines = _translate(translator, lines, out, options)
     else:
-        with writable(options.output) as file:
+        with writable(options.output, force=options.force) as file:
             n_lines = _translate(translator, lines, Output(file), options)
     if options.input is not None and n_lines:
         seconds = time.perf_counter() - start

@@ -612,7 +612,7 @@ def open_engine(folder: Path, options: TranslationOptions = DEFAULT_OPTIONS) -> 
                 raise
     if precision == "int8":
         raise UserError("int8 needs CTranslate2, which computes on the CPU; leave the device out, or use bf16")
-    model = ModelFolder.open(folder, device or choose_device())
+    model = ModelFolder.open(folder, choose_device(device))
     is_half = precision == "bf16" or (precision == "auto" and bf16_pays(model.model.device))
     return TorchEngine(model, "bf16" if is_half else "fp32")
 

@@ -267,9 +267,8 @@ async def translate_file(request: Request) -> Response:
     state.service.check(source, target)
 
     def translated(ticket: Ticket) -> str:
-        mark = "\ufeff" if text.startswith("\ufeff") else ""  # it would hide front matter
-        done = state.service.translate(ticket, [text.removeprefix(mark)], source, target, formats.guess(Path(name)))
-        return state.files.add(name, target, mark + done.texts[0])
+        done = state.service.translate(ticket, [text], source, target, formats.guess(Path(name)))
+        return state.files.add(name, target, done.texts[0])
 
     stored = await state.requests.run(request, client.name, translated)
     state.metrics.characters.inc(len(text))

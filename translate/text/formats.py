@@ -17,6 +17,7 @@ from translate.text.markup import INDENT, MARKDOWN, QUOTE, paragraph, read_html,
 from translate.text.placeholders import PLACEHOLDER
 from translate.text.sentences import Piece
 
+_MARK = "\ufeff"  # of the byte order
 _LONGEST = 256  # lines of a cue or a row; a longer block is divided
 _QUOTED_CELL = re.compile(r'"((?:[^"]|"")*)"\r?')
 # A quoted cell may hold tabs; a quotation mark without a partner is text.
@@ -188,4 +189,14 @@ def reader(layout: str, *, column: int = 1) -> Callable[[Iterable[str]], Iterato
         layout: one of FORMATS. In "text" and "lines" every line is a piece, and so is its end.
         column: of a "tsv" file, counted from 1; lines without it are copied.
     """
-    return partial(_column, column=column) if layout == "tsv" else _READERS[layout]
+    return partial(_after_mark, partial(_column, column=column) if layout == "tsv" else _READERS[layout])
+
+
+def _after_mark(read: Callable[[Iterable[str]], Iterator[Piece]], lines: Iterable[str]) -> Iterator[Piece]:
+    """Yield the pieces of lines; a byte order mark before them, which would hide front matter, is copied."""
+    rest = iter(lines)
+    first = next(rest, "")
+    if first.startswith(_MARK):
+        yield Piece(_MARK, translate=False)
+        first = first.removeprefix(_MARK)
+    yield from read(chain([first] if first else [], rest))

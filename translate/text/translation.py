@@ -36,7 +36,7 @@ from translate.text.placeholders import Glossary
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
 
-MAX_BEAM_SIZE, MAX_ALPHA = 256, 10.0  # larger values only exhaust memory or the floating-point range
+MAX_BEAM_SIZE, MAX_ALPHA, MAX_THREADS = 256, 10.0, 1024  # larger values only exhaust memory or the range of floats
 
 SUSPICIOUS = frozenset({"language", "empty", "repetition", "length", "symbol", "missing", "term", "echo", "confidence"})
 
@@ -108,7 +108,7 @@ class TranslationOptions:
     engine: EngineName = "auto"
     precision: Precision | None = None
     device: str | None = None
-    threads: Annotated[int, Bounds(ge=1)] | None = None
+    threads: Annotated[int, Bounds(ge=1, le=MAX_THREADS)] | None = None
 
     def __post_init__(self) -> None:
         try:

@@ -9,17 +9,32 @@ from translate.commands.main import VERBS, main, options_of
 from translate.options import names_of
 
 
+def completed(words: str, capsys: pytest.CaptureFixture[str]) -> set[str]:
+    """What bash offers for the last of these words; "" is empty."""
+    assert main(["--completion", "bash"]) == 0
+    script = capsys.readouterr().out
+    asked = f"{script}\nCOMP_WORDS=({words}); COMP_CWORD={words.count(' ')}; _translate; echo ${{COMPREPLY[@]}}"
+    done = subprocess.run(["bash", "-c", asked], capture_output=True, text=True, timeout=60, check=True)
+    assert done.stderr == ""
+    return set(done.stdout.split())
+
+
 @pytest.mark.parametrize(
     ("words", "expected"),
     [("translate ev", "evaluate"), ("translate text --engi", "--engine"), ("translate keys --req", "--requests")],
 )
 def test_bash_completes_verbs_and_options(words: str, expected: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["--completion", "bash"]) == 0
-    script = capsys.readouterr().out
-    asked = f"{script}\nCOMP_WORDS=({words}); COMP_CWORD={words.count(' ')}; _translate; echo ${{COMPREPLY[@]}}"
-    done = subprocess.run(["bash", "-c", asked], capture_output=True, text=True, timeout=60, check=True)
-    assert done.stdout.split() == [expected]
-    assert done.stderr == ""
+    assert completed(words, capsys) == {expected}
+
+
+@pytest.mark.parametrize("words", ["translate --", "translate --model x --", "translate Hallo --"])
+def test_bash_completes_the_options_of_text_without_its_verb(words: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert completed(words, capsys) >= {name for name in names_of(options_of("text")) if name.startswith("--")}
+
+
+@pytest.mark.parametrize("words", ['translate train ""', 'translate text --input ""', 'translate --input ""'])
+def test_bash_leaves_the_names_of_files_to_its_default(words: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert completed(words, capsys) == set()
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])

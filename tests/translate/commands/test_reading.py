@@ -116,6 +116,25 @@ def test_the_next_prompt_remembers_what_was_typed(history: Path, monkeypatch: py
     assert [readline.get_history_item(i) for i in (1, 2)] == ["Guten Morgen", "Hallo"]
 
 
+def test_what_was_typed_survives_a_closed_terminal_and_other_sessions(
+    history: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import readline
+
+    def type_in(_: str) -> str:
+        readline.add_history("eins")
+        return "eins"
+
+    monkeypatch.setattr("builtins.input", type_in)
+    lines = iter(TypedLines())
+    assert next(lines) == "eins\n"
+    assert history.read_text(encoding="utf-8").splitlines() == ["eins"]
+    readline.clear_history()
+    typed(monkeypatch, ["zwei", "drei"])  # another session
+    lines.close()
+    assert history.read_text(encoding="utf-8").splitlines() == ["eins", "zwei", "drei"]
+
+
 def test_without_a_home_folder_there_is_no_history(history: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def no_home() -> Path:
         raise RuntimeError("Could not determine home directory.")

@@ -66,7 +66,7 @@ def test_a_complete_file_that_was_removed_is_written_again(place: Path) -> None:
 def test_a_file_that_is_overwritten_without_resuming_is_not_resumed(place: Path) -> None:
     """Even if it has as many bytes."""
     write(place)
-    with writable(place) as file:
+    with writable(place, force=True) as file:
         file.write("x" * len("".join(WINDOWS)))
     with pytest.raises(UserError, match="exists already"):
         write(place)
@@ -91,6 +91,35 @@ def test_only_one_process_writes_a_file_at_a_time(place: Path) -> None:
                 write(place, force=force)
         assert place.read_text(encoding="utf-8") == WINDOWS[0]
     assert write(place, force=True) == len(WINDOWS)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there are no such locks")
+def test_only_one_process_writes_a_new_file_at_a_time(place: Path) -> None:
+    with writable(place) as file:
+        file.write("eins\n")
+        for force in (False, True):
+            with (
+                pytest.raises(UserError, match=f"{place.name}: another process is writing it"),
+                writable(place, force=force),
+            ):
+                pass
+        file.write("zwei\n")
+    assert place.read_text(encoding="utf-8") == "eins\nzwei\n"
+    assert os.listdir(place.parent) == [place.name]
+
+
+def test_a_file_that_appeared_meanwhile_is_overwritten_only_with_force(place: Path) -> None:
+    def translate(force: bool) -> None:
+        with writable(place, force=force) as file:
+            place.write_text("precious\n", encoding="utf-8")
+            file.write("eins\n")
+
+    with pytest.raises(UserError, match="exists already"):
+        translate(force=False)
+    assert place.read_text(encoding="utf-8") == "precious\n"
+    assert place.with_name(f".{place.name}.partial").read_text(encoding="utf-8") == "eins\n"
+    translate(force=True)
+    assert place.read_text(encoding="utf-8") == "eins\n"
 
 
 @pytest.mark.parametrize("turns", ["ba", "bba", "aab", "abbba"])

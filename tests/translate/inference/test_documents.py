@@ -1,5 +1,7 @@
 """Documents keep their layout, and alternative translations differ from the best one."""
 
+from typing import get_args
+
 import pytest
 
 from translate.inference.translator import Translator, joined
@@ -23,6 +25,15 @@ def test_pieces_joined_are_the_document(parts: ModelFolder, layout: Format) -> N
     (pieces,) = of_format(parts, layout).documents([TEXT])
     assert "".join(piece.text for piece, _ in pieces) == TEXT
     assert all((translation is not None) == piece.translate for piece, translation in pieces)
+
+
+@pytest.mark.parametrize("layout", get_args(Format))
+@pytest.mark.parametrize(
+    "text", ["---\ntitle: der Hund\n---\n# die Katze singt\n", "der Hund singt im Haus.\n", "", "\n"]
+)
+def test_a_byte_order_mark_stays_and_changes_nothing_else(layout: Format, text: str, parts: ModelFolder) -> None:
+    translator = of_format(parts, layout)
+    assert translator(f"\ufeff{text}") == f"\ufeff{translator(text)}"
 
 
 @pytest.mark.parametrize(

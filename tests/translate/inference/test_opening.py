@@ -200,6 +200,12 @@ def test_the_requested_engine_and_precision_are_used(parts: ModelFolder) -> None
         open_engine(parts.folder, TranslationOptions(engine="ctranslate2", device="cuda"))
 
 
+@pytest.mark.parametrize("device", ["gpu", "cuda:97", "meta"])
+def test_a_device_that_this_machine_lacks_is_refused_in_one_sentence(device: str, parts: ModelFolder) -> None:
+    with pytest.raises(UserError, match=f"no device {device}"):
+        Translator.load(parts.folder, device=device)
+
+
 def test_weights_stored_in_int8_are_computed_in_int8_by_ctranslate2(parts: ModelFolder, tmp_path: Path) -> None:
     small = tmp_path / "small"
     compress.run(Compress(model=parts.folder, out=small, dtype="int8"))

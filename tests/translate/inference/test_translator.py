@@ -269,6 +269,11 @@ def test_beam_and_alpha_replace_those_of_the_folder(parts: ModelFolder) -> None:
         Translator(parts, TranslationOptions(beam_size=0))
 
 
+def test_threads_whose_buffers_would_take_all_memory_are_refused() -> None:
+    with pytest.raises(UserError, match="threads = 5000"):
+        TranslationOptions(threads=5000)
+
+
 def test_scores_are_log_probabilities(translator: Translator) -> None:
     for translation in translator.translate_lines(PLAIN):
         assert translation.log_prob < 0
