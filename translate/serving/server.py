@@ -77,7 +77,7 @@ def worker_app() -> FastAPI:
 
 
 def _stop_with_parent() -> None:
-    """Stop this worker when its parent was killed: nobody else would, and it would keep the address."""
+    """Stop this worker when its parent was killed, or it would go on and keep the address."""
     if parent := multiprocessing.parent_process():
         parent.join()
         os.kill(os.getpid(), signal.SIGTERM)

@@ -239,7 +239,7 @@ class _Form:
 
 
 def _bounds(term: str) -> tuple[str, str]:
-    """Return the patterns of what is before and after a term that is a whole word: no letter or digit.
+    """Return the patterns before and after a term that is a whole word: no letter or digit.
 
     So .NET is not in ASP.NET, C++ not in C++11. But a hyphen at either end of a term ends the word there, as -fach does
     in 3-fach, and so does a full stop or an apostrophe at its end, as Nr. does in Nr.5.
