@@ -1,6 +1,7 @@
 """Fixtures and settings that apply to every test."""
 
 import functools
+import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -12,9 +13,12 @@ from hypothesis import HealthCheck, settings
 
 from tests.shapes import checked_shapes
 
-# No deadline, since the time of an example depends on the machine; derandomized, since a verdict must not change.
-settings.register_profile("suite", deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize=True)
-settings.load_profile("suite")
+# No deadline, since the time of an example depends on the machine; derandomized, since a verdict must not change. The
+# examples are thus the same in each run, and few must do; HYPOTHESIS_PROFILE=wide draws many others.
+QUIET = [HealthCheck.too_slow]
+settings.register_profile("suite", deadline=None, suppress_health_check=QUIET, derandomize=True, max_examples=50)
+settings.register_profile("wide", deadline=None, suppress_health_check=QUIET, max_examples=300)
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "suite"))
 
 P = ParamSpec("P")
 ROOT = Path(__file__).parent.parent

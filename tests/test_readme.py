@@ -32,8 +32,11 @@ README = (ROOT / "README.md").read_text(encoding="utf-8")
 DOCS = ROOT / "docs"
 PAGES = {path.relative_to(DOCS).as_posix(): path.read_text(encoding="utf-8") for path in sorted(DOCS.rglob("*.md"))}
 EVERY_PAGE = pytest.mark.parametrize("name", ["README.md", *PAGES])
-# Each page trains several small models, or one with 6 + 6 layers that then decodes: 10 to 20 seconds a page.
-SLOW = ("guide/8-a-trained-system.md", "howto/fine-tune.md", "howto/layer-type.md", "howto/troubleshoot.md")
+# Each page trains several small models, or one with 6 + 6 layers that then decodes: 10 to 30 seconds a page.
+SLOW = (
+    "guide/8-a-trained-system.md", "howto/evaluate.md", "howto/fine-tune.md", "howto/layer-type.md",
+    "howto/troubleshoot.md",
+)  # fmt: skip
 # Programs that tests do not start, because they install or download something or need several processes.
 NOT_RUN = (
     "pip", "python3 -m venv", "make", "curl", "apt", "git", "mkdir", "cp", "torchrun", "sbatch", "LD_PRELOAD=",

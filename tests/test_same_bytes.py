@@ -116,7 +116,7 @@ def test_lines_of_the_model_alone_are_those_of_decode(
     lines: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     bare = ("--format", "lines", "--no-checks", "--engine", "torch", "--precision", "fp32")
-    assert by_command(lines, tmp_path, *bare) == by_command(lines, tmp_path, "decode")
+    assert by_command(lines[::2], tmp_path, *bare) == by_command(lines[::2], tmp_path, "decode")
 
 
 def test_the_server_answers_with_the_bytes_of_the_command(lines: list[str], tmp_path: Path) -> None:

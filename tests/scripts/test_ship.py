@@ -89,6 +89,7 @@ def test_a_run_ships_with_its_card(
     assert "exists already" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_the_card_of_a_fine_tuned_model_names_its_parent(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(place)
     (place / "y.toml").write_text(CONFIG.replace("max_steps = 2", "max_steps = 3"), encoding="utf-8")

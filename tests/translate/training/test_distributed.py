@@ -196,12 +196,13 @@ def test_two_ranks_can_repeat_a_run_of_two_ranks(write_experiment, torchrun, tmp
     ).read_bytes()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("ranks", [pytest.param({}, id="ddp"), SHARDED])
 def test_a_signal_to_one_rank_ends_both_after_the_same_step_and_they_resume_bit_for_bit(
     write_experiment, torchrun, tmp_path, ranks
 ):
     """Dropout differs between ranks, so both random generators must be restored."""
-    config = str(write_experiment(max_steps=150, valid_every=50, save_every=25, accumulate=2, **ranks))
+    config = str(write_experiment(max_steps=90, valid_every=30, save_every=15, accumulate=2, **ranks))
     code, errors = torchrun(config, "--run", "whole").end()
     assert code == 0, errors
     run = torchrun(config, "--run", "halves")

@@ -44,7 +44,7 @@ def states(run: Path) -> list[dict]:
     return [{**meta["state"], "seconds": 0, "scheduled": meta["scheduled"]} for meta in found]
 
 
-@pytest.mark.parametrize(("n_kills", "max_steps"), [(2, 60), pytest.param(30, 120, marks=pytest.mark.slow)])
+@pytest.mark.parametrize(("n_kills", "max_steps"), [(2, 40), pytest.param(30, 120, marks=pytest.mark.slow)])
 def test_runs_killed_at_random_moments_end_bit_identical(write_experiment, tmp_path, n_kills, max_steps):
     """Model, optimizer, generators, position, best score and metrics, with dropout, bf16 and BLEU validation."""
     config = write_experiment(**SETTINGS, max_steps=max_steps)
