@@ -233,7 +233,7 @@ def _notes(results: Sequence[Result], test: Test | None) -> list[str]:
         said.append("(mean ± interval): mean of the bootstrap resamples, half the width of the 95 % interval.")
     if test:
         said.append(
-            f"p: {TESTS[test]} against {results[0].system}; equal scores have p = 1, d unequal lines p >= 2 / 2^d."
+            f"p: {TESTS[test]} against {results[0].system}; 1 for equal scores, at least 2 / 2^d if d lines differ."
         )
     return [*said, *dict.fromkeys(f"{name}  {one.signature}" for name, one in scores)]
 

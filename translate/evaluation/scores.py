@@ -207,7 +207,7 @@ def paired_test(
 
 
 def _least_p_value(first: Sequence[str], second: Sequence[str], references: Sequence[str], metric: "Metric") -> float:
-    """The smallest p-value that the lines on which two systems differ can support.
+    """Return the smallest p-value that the lines on which two systems differ can support.
 
     If chance decided which system wrote which of d differing lines, all 2^d exchanges would be equally probable. At
     least two make a difference as large as the observed one, none and all, so a two-sided randomization test has
@@ -216,7 +216,7 @@ def _least_p_value(first: Sequence[str], second: Sequence[str], references: Sequ
     """
 
     def statistics(line: str, reference: str) -> list[float]:
-        # All that the metric counts of a line; it is blind to some differences, such as those in white space.
+        # Lines are equal if the metric counts them alike: it ignores some differences, such as those in white space.
         counts: list[float] = metric._extract_corpus_statistics([line], [[reference]])
         return counts
 

@@ -137,10 +137,10 @@ class Service:
             return Translated(list(texts), [[] for _ in texts], detected, same)
         try:
             with self.pool.engine((source, target)) as engine:
-                if glossary is not None and not engine.tokenizer.n_placeholders:
-                    raise RefusedError(400, "The model of this language pair has no symbols to hold a glossary with")
                 options = self._options[layout]
                 if glossary is not None:
+                    if not engine.tokenizer.n_placeholders:
+                        raise RefusedError(400, "The model of this language pair has no symbols for a glossary")
                     options = replace(options, terms=glossary)
                 translator = Translator(SharedEngine(engine, self.scheduler, ticket), options)
                 documents = translator.documents(texts, ticket.check)
