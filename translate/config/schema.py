@@ -171,6 +171,8 @@ class MonoSource(Origin):
         method: "sampling" draws translations from the model, which suits back-translation (Edunov et al., 2018);
             "beam" searches for the best with the model's settings, in fp32 or, if it reranks, in the fastest precision;
             "greedy" is the fastest, in int8 or bf16.
+        top_k: of the method "sampling": draw each token from this many of the most probable ones (Graça et al., 2019);
+            None draws from all.
         beam_size: of the method "beam"; None is the model's.
         rerank: name or path of a model of the opposite direction, which chooses among the hypotheses of the beam by
             both log-probabilities (Yee, Dauphin and Auli, 2019); None takes the best of the search.
@@ -186,6 +188,7 @@ class MonoSource(Origin):
     model: str
     side: Literal["source", "target"] = "target"
     method: Literal["sampling", "beam", "greedy"] = "sampling"
+    top_k: int | None = Field(default=None, ge=1)
     beam_size: int | None = Field(default=None, ge=1, le=256)
     rerank: str | None = None
     tag: bool = True
@@ -197,6 +200,12 @@ class MonoSource(Origin):
     def _a_beam_is_searched(self) -> "MonoSource":
         if self.method != "beam" and (self.beam_size is not None or self.rerank is not None):
             raise ValueError(f'beam_size and rerank belong to method = "beam", and it is "{self.method}"')
+        return self
+
+    @model_validator(mode="after")
+    def _only_a_draw_is_restricted(self) -> "MonoSource":
+        if self.method != "sampling" and self.top_k is not None:
+            raise ValueError(f'top_k belongs to method = "sampling", and it is "{self.method}"')
         return self
 
     @model_validator(mode="after")

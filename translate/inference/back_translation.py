@@ -93,8 +93,8 @@ class BackTranslations:
         root = Path(data.root)
         text, model = text_file(source.path, root), locate(Path(source.model), self._say)
         _check_languages(source, model, data)
-        seed = ["seed"] if source.method == "sampling" else []
-        settings = source.model_dump(include={"method", "lines", "beam_size", *seed})
+        drawn = ["seed", "top_k"] if source.method == "sampling" else []
+        settings = source.model_dump(include={"method", "lines", "beam_size", *drawn})
         settings = {name: value for name, value in settings.items() if value is not None}
         models = [model] if source.rerank is None else [model, locate(Path(source.rerank), self._say)]
         digests = [sha256(path) for path in (text, *(folder / name for folder in models for name in FILES))]
@@ -128,7 +128,8 @@ def _translator(job: _Job) -> Translator:
         return Translator.load(job.model, beam_size=job.source.beam_size, rerank=job.source.rerank, precision="auto")
     if method == "sampling":
         folder = ModelFolder.open(job.model, choose_device())
-        engine = SearchEngine([folder], SearchRules(sampling=Sampling(), seed=job.source.seed))
+        rules = SearchRules(sampling=Sampling(top_k=job.source.top_k or 0), seed=job.source.seed)
+        engine = SearchEngine([folder], rules)
     else:
         options = replace(options, precision="auto" if method == "greedy" else "fp32")
         engine = open_engine(job.model, options)

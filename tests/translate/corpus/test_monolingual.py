@@ -30,6 +30,11 @@ def test_text_in_the_source_language_gets_a_synthetic_target_as_the_model_wrote_
         source(side="source", noise=0.5)
 
 
+def test_only_draws_have_a_top_k() -> None:
+    with pytest.raises(ValueError, match='top_k belongs to method = "sampling"'):
+        source(method="greedy", top_k=3)
+
+
 WORDS = st.lists(st.integers(0, 99).map(str), max_size=11)
 
 

@@ -94,6 +94,18 @@ def test_the_opposite_model_chooses_among_the_hypotheses(
     assert len(set(places)) == 2
 
 
+def test_draws_from_the_most_probable_token_are_greedy_search(experiment: ExperimentConfig, tmp_path: Path) -> None:
+    def made(**settings: object) -> list[tuple[str, str]]:
+        mono = experiment.data.train[1].model_copy(update=settings)
+        data = experiment.data.model_copy(update={"train": (experiment.data.train[0], mono)})
+        return pairs(complete(experiment.model_copy(update={"data": data}), tmp_path))
+
+    drawn = {"method": "sampling", "top_k": None}
+    greedy = made(method="beam", beam_size=1)
+    assert made(**drawn | {"top_k": 1}) == greedy
+    assert made(**drawn) != greedy
+
+
 def test_a_translation_is_made_once(
     experiment: ExperimentConfig, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
