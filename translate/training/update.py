@@ -378,11 +378,10 @@ class Validator:
                 "either side; raise it, or name other validation text"
             )
         self.n_too_long = pairs.n_pairs - len(short)
-        if self.n_too_long:
-            pairs = EncodedPairs.of(*([side(int(i)).tolist() for i in short] for side in (pairs.src, pairs.tgt)))
         self._sample = [prepared.valid[i] for i in short[: config.valid_bleu_sentences]]
-        self._batches = [collate(pairs, i) for i in by_length(pairs, np.arange(pairs.n_pairs), config.batch_tokens)]
-        self._source_gain = SourceGain(pairs, config.batch_tokens, collate)
+        found = by_length(pairs, short, config.batch_tokens)
+        self._batches = [collate(pairs, index) for index in found]
+        self._source_gain = SourceGain(pairs, np.concatenate(found), config.batch_tokens, collate)
 
     def scores(self, model: Transformer) -> Scores:
         """Score the model, which is left in eval mode; all ranks call this with the same parameters."""
@@ -404,14 +403,14 @@ class SourceGain:
     choice of sentences depends on the data alone.
 
     Args:
-        pairs: the validation set; at most SAMPLE pairs, spread over all lengths, are used.
+        pairs: the validation set.
+        order: its pairs to choose from, in order of length; at most SAMPLE of them, at even distances, are used.
         batch_tokens: padded tokens a side in one batch.
         make: makes a batch of the pairs in an index.
     """
 
-    def __init__(self, pairs: EncodedPairs, batch_tokens: int, make: Collate) -> None:
-        order = np.concatenate(by_length(pairs, np.arange(pairs.n_pairs), batch_tokens))
-        order = order[np.unique(np.linspace(0, pairs.n_pairs - 1, SAMPLE).astype(np.int64))]
+    def __init__(self, pairs: EncodedPairs, order: Index, batch_tokens: int, make: Collate) -> None:
+        order = order[np.unique(np.linspace(0, len(order) - 1, SAMPLE).astype(np.int64))]
         src, tgt = [pairs.src(int(i)).tolist() for i in order], [pairs.tgt(int(i)).tolist() for i in order]
         self._right, self._wrong = (self._batches(rows, tgt, batch_tokens, make) for rows in (src, src[-1:] + src[:-1]))
         self._differ = src[-1:] + src[:-1] != src
@@ -429,6 +428,11 @@ class SourceGain:
             return None
         wrong, right = (mean_nll(model, batches, dtype, ranks, splitter) for batches in (self._wrong, self._right))
         return wrong - right
+
+
+def perplexity(nll: float) -> float:
+    """Return the exponential of a loss in nats a token, bounded so that a diverged model still gives a number."""
+    return math.exp(min(nll, 700.0))
 
 
 def encode(pairs: Sequence[Pair], tokenizer: Tokenizer) -> EncodedPairs:
