@@ -143,7 +143,8 @@ class Trainer:
         folder, self.state = self.checkpoints.restore(self.model, self.optimizer)
         self.schedule.resume_from(self.state)
         has_ended = self.schedule.has_ended(self.state)
-        self.ranks.on_rank_0(lambda: self.run.forget_after(self.state.step, end=has_ended))
+        state = self.state
+        self.ranks.on_rank_0(lambda: self.run.forget_after(state.step, warned=state.warned, end=has_ended))
         if folder is None:
             return
         if self.ema:
