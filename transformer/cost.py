@@ -5,13 +5,9 @@ since a dense kernel computes them. Imports only `config`.
 """
 
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass
 
 from transformer.config import ModelConfig
-
-# Sustained single-precision operations a second of the GPUs in table 2, footnote 5.
-SUSTAINED_FLOPS: Mapping[str, float] = {"K80": 2.8e12, "K40": 3.7e12, "M40": 6.0e12, "P100": 9.5e12}
 
 
 def parameters(config: ModelConfig) -> int:
@@ -92,7 +88,7 @@ def training_flops_from_hardware(seconds: float, n_devices: int, sustained_flops
     Args:
         seconds: time of training.
         n_devices: number of devices.
-        sustained_flops: operations per second of one device; see `SUSTAINED_FLOPS`.
+        sustained_flops: operations per second of one device, such as the P100's 9.5e12 (footnote 5).
     """
     return seconds * n_devices * sustained_flops
 

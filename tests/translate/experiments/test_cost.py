@@ -12,7 +12,7 @@ from transformer.config import model_config, presets
 from translate.commands.main import main
 from translate.config.load import load
 from translate.corpus.batches import Sampler
-from translate.corpus.prepare import Prepared
+from translate.corpus.prepare import Prepared, mixture
 from translate.errors import UserError
 from translate.experiments import cost
 from translate.experiments.cost import Plan
@@ -181,8 +181,8 @@ def test_an_epoch_has_only_a_sample_of_the_replayed_corpus(
     assert main(["cost", "toy.toml", "--hardware", "P100"]) == 0
     tokens = float(re.search(r"^tokens, each side +(\S+)$", capsys.readouterr().out, re.MULTILINE)[1])
     corpus = Prepared.open(Path("prepared/toy"))
-    pairs, mixture = corpus.train, corpus.mixture(load(Path("toy.toml")).data)
-    epoch = np.concatenate(Sampler(pairs, 300, 60, 1, mixture).batches(0))
+    pairs, data = corpus.train, load(Path("toy.toml")).data
+    epoch = np.concatenate(Sampler(pairs, 300, 60, 1, mixture(corpus.manifest, data)).batches(0))
     expected = 6 * max(pairs.src_lengths[epoch].sum(), pairs.tgt_lengths[epoch].sum())
     assert tokens == pytest.approx(expected, rel=0.05)
 
