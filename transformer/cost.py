@@ -46,7 +46,6 @@ def forward_flops(config: ModelConfig, src_len: int, tgt_len: int) -> int:
     """Return the operations of one forward pass over a sentence pair.
 
     Args:
-        config: the architecture.
         src_len: source tokens, eos included.
         tgt_len: target tokens, bos included.
     """
@@ -75,7 +74,6 @@ def flops_per_token(config: ModelConfig, src_len: int, tgt_len: int) -> float:
     """Return the forward operations per target token; those of the encoder are divided among the target tokens.
 
     Args:
-        config: the architecture.
         src_len: source tokens, eos included.
         tgt_len: target tokens, bos included.
     """
@@ -86,8 +84,6 @@ def training_flops_from_hardware(seconds: float, n_devices: int, sustained_flops
     """Return the training operations by the estimate behind table 2, the product of the three arguments.
 
     Args:
-        seconds: time of training.
-        n_devices: number of devices.
         sustained_flops: operations per second of one device, such as the P100's 9.5e12 (footnote 5).
     """
     return seconds * n_devices * sustained_flops
@@ -122,8 +118,6 @@ def convolutional_cost(n: int, d: int, k: int) -> LayerCost:
     """Return the cost of dilated convolutions (table 1, row 3).
 
     Args:
-        n: number of positions.
-        d: width of a position.
         k: width of the kernel; ValueError below 2.
     """
     if k < 2:
@@ -135,8 +129,6 @@ def restricted_self_attention_cost(n: int, d: int, r: int) -> LayerCost:
     """Return the cost of restricted self-attention (table 1, row 4).
 
     Args:
-        n: number of positions.
-        d: width of a position.
         r: number of positions that each position reads; there are never more than `n`.
     """
     r = min(r, n)

@@ -47,7 +47,6 @@ class Component(NamedTuple):
     """One source in a mixture: pairs that are in a row in the corpus.
 
     Attributes:
-        n_pairs: number of pairs.
         weight: how often an epoch has each of them, on average.
         replayed: whether they belong to an older corpus, whose weights are scaled to its share.
     """
@@ -212,7 +211,6 @@ class EncodedPairs:
             ids[offsets[i] : offsets[i + 1]].
 
     Attributes:
-        n_pairs: number of pairs.
         src_lengths, tgt_lengths: (n_pairs,) int32, tokens of each sentence.
     """
 

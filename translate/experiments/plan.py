@@ -112,7 +112,6 @@ def plan(
 
     Args:
         complete: returns an experiment with synthetic text for its monolingual sources.
-        parent: the model to fine-tune, or None.
         trainings: folder of runs and corpora, which grids may share; None is `folder`.
 
     Raises UserError if a corpus cannot be read, if a run directory holds another experiment, or if the experiment does

@@ -47,7 +47,6 @@ class TrainState:
     Attributes:
         position: the next batch of the sampler.
         best_score: the best BLEU of the validation set, or minus the best loss in nats a token.
-        best_step: the step of the best score.
         stale_validations: validations since the best one.
         n_batches: micro-batches of all updates, over all ranks.
         n_tokens: source and target tokens trained on, padding not counted.
@@ -119,7 +118,6 @@ def save(
     """Write one checkpoint and return its folder.
 
     Args:
-        root: the folder of all checkpoints.
         write_model: writes the model folder's files, and others, into a folder.
         scheduled: whether averaging may use this checkpoint; others only protect against loss.
         at_end: whether it is scheduled only because the run ends; averaging ignores it if the run is prolonged.

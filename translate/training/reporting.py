@@ -50,7 +50,6 @@ class Reporter:
         Args:
             state: gives step, epoch and seconds.
             kind: of the line, such as "train" or "checkpoint".
-            values: the other keys.
             durable: return only when the line is on the disk.
         """
         if not self._is_first:
@@ -65,7 +64,6 @@ class Reporter:
 
         Args:
             kind: kind of the line in the metrics, "valid" or "final".
-            values: more values for the metrics.
         """
         values = {"nll": scores.nll, "perplexity": perplexity(scores.nll), "bleu": scores.bleu, **values}
         self.log(state, kind, values)

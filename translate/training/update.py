@@ -97,7 +97,6 @@ def batch_loss(
     half of equation 4 of Liang et al. (2021).
 
     Args:
-        model: the model, in train or eval mode.
         batch: sentence pairs on the model's device.
         smoothing: the epsilon of 5.4.
         dtype: type of matrix products; see `precision`.
@@ -139,7 +138,6 @@ class OomSplitter:
         """Return `act(batch)` for every batch, or for every portion of a batch that does not fit.
 
         Args:
-            batches: the batches.
             act: the computation. If it runs out of memory, the failed portion is halved and everything is done again;
                 later batches of that size are halved at once.
             undo: discards the effects of all calls of `act` so far; a failed backward pass leaves partial gradients.
@@ -207,12 +205,10 @@ class Updater:
     """The updates of one model.
 
     Attributes:
-        model, optimizer: what to update.
         smoothing: the epsilon of 5.4.
         dtype: type of matrix products; see `precision`.
         clip_norm: largest norm of the gradient; None does not clip.
         splitter: halves batches that do not fit into memory; None lets them fail.
-        ranks: the processes that train together.
         r_drop: see `batch_loss`.
     """
 
@@ -232,7 +228,6 @@ class Updater:
 
         Args:
             micro_batches: the batches of this rank; loss, gradient and counts are summed over all ranks.
-            lr: learning rate.
         """
         parameters = list(self.model.parameters())
         n_src = sum(batch.n_src_tokens for batch in micro_batches)
@@ -306,7 +301,6 @@ def mean_nll(
         model: in eval mode afterwards; it may be sharded.
         batches: all batches, the same on all ranks; each rank computes its share.
         dtype: type of matrix products; see `precision`.
-        ranks: the processes that share the work.
         splitter: halves batches that do not fit into memory; None lets them fail.
     """
 
