@@ -353,7 +353,8 @@ def has_finite_parameters(model: torch.nn.Module) -> bool:
 def _parts(steps: list[int], config: TrainingConfig) -> str:
     """Return what the final model is made of."""
     parent = f" and the parent, with interpolation weight {config.parent_share}" if config.parent_share else ""
-    return f"the checkpoints of steps {', '.join(f'{step:,}' for step in steps)}{parent}"
+    kind = "the moving average at step" if config.ema else "the checkpoints of steps"
+    return f"{kind} {', '.join(f'{step:,}' for step in steps)}{parent}"
 
 
 class Schedule:
