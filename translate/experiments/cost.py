@@ -79,7 +79,8 @@ class Plan:
         """The estimate that table 2 would print; see `published`."""
         if (run := self.published) is None:
             return self.training_flops / base_utilisation()
-        return self.passes * self.tokens / (run["steps"] * run["batch_tokens"]) * _counted(run)
+        tokens: int = run["steps"] * run["batch_tokens"]
+        return self.passes * self.tokens / tokens * _counted(run)
 
     @property
     def published(self) -> Mapping[str, Any] | None:
