@@ -20,7 +20,6 @@ def attention_weights(q_BHTK: Tensor, k_BHSK: Tensor, allowed: Tensor | None) ->
     """Return softmax(Q K^T / sqrt(d_k)), the first factor of equation 1, (B, H, T, S); each row sums to 1.
 
     Args:
-        q_BHTK, k_BHSK: queries and keys.
         allowed: a mask that broadcasts to (B, H, T, S); None allows all.
     """
     scores_BHTS = (q_BHTK * q_BHTK.size(-1) ** -0.5) @ k_BHSK.transpose(-2, -1)
@@ -33,7 +32,6 @@ def attend(q_BHTK: Tensor, k_BHSK: Tensor, v_BHSV: Tensor, allowed: Tensor | Non
     """Return equation 1 written out, softmax(Q K^T / sqrt(d_k)) V, (B, H, T, V).
 
     Args:
-        q_BHTK, k_BHSK, v_BHSV: queries, keys and values.
         allowed: a mask that broadcasts to (B, H, T, S); None allows all.
         rate: dropout rate of the attention weights.
     """
@@ -49,7 +47,6 @@ def attend_fast(
     slow on short sentences.
 
     Args:
-        q_BHTK, k_BHSK, v_BHSV: queries, keys and values.
         allowed: a mask that broadcasts to (B, H, T, S); None allows all.
         rate: dropout rate of the attention weights.
         causal: apply the causal mask; unlike an explicit mask, it permits the flash kernel.
@@ -93,7 +90,6 @@ class MultiHeadAttention(nn.Module):
         """Return self-attention over x, (B, T, D).
 
         Args:
-            x_BTD: the input.
             allowed, attn_weights_out, causal: see `read`.
         """
         return self.read(*self.project(x_BTD), allowed, attn_weights_out, causal=causal)
@@ -125,7 +121,6 @@ class MultiHeadAttention(nn.Module):
         """Attend in every head and merge the heads by W^O, (B, T, D).
 
         Args:
-            q_BHTK, k_BHSK, v_BHSV: queries, keys and values.
             allowed: a mask that broadcasts to (B, H, T, S); None allows all.
             attn_weights_out: receives the attention weights, (B, H, T, S); needs an explicit mask.
             causal: apply the causal mask in place of `allowed`.
@@ -180,13 +175,7 @@ def causal_mask(n: int, device: torch.device | None = None) -> Tensor:
 
 
 def window_mask(n: int, window: int, device: torch.device | None = None) -> Tensor:
-    """Let position t read positions at most `window` away (table 1: restricted self-attention), (1, 1, n, n).
-
-    Args:
-        n: number of positions.
-        window: largest distance.
-        device: of the mask.
-    """
+    """Let position t read positions at most `window` away (table 1: restricted self-attention), (1, 1, n, n)."""
     position = torch.arange(n, device=device)
     return ((position[:, None] - position[None, :]).abs() <= window)[None, None]
 
@@ -206,9 +195,7 @@ def decoder_mask(n: int, window: int | None = None, device: torch.device | None 
     Padding is to the right of a sentence, hence in the future of all its tokens, so the causal mask covers it.
 
     Args:
-        n: number of target positions.
         window: largest distance that a position reads; None is no limit.
-        device: of the mask.
     """
     allowed_11TT = causal_mask(n, device)
     return allowed_11TT if window is None else allowed_11TT & window_mask(n, window, device)

@@ -54,7 +54,6 @@ class DecoderCache:
         window: of restricted self-attention; None sees all positions.
 
     Attributes:
-        layers: as above.
         length: T.
     """
 

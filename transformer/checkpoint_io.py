@@ -28,7 +28,6 @@ def save_model(model: Transformer, folder: Path, dtype: Storage = "fp32") -> Non
     """Write config and weights.
 
     Args:
-        model: the model.
         folder: an existing folder.
         dtype: how matrices are stored; "fp32" is exact.
     """
@@ -93,7 +92,6 @@ def load_weights(model: Transformer, tensors: dict[str, Tensor], path: Path) -> 
     """Copy tensors into the model.
 
     Args:
-        model: the model.
         tensors: a tensor for each name in the model's state dict. CheckpointError names the first that is missing,
             unexpected or of another shape.
         path: their file, for messages.

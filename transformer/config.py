@@ -163,9 +163,7 @@ def model_config(preset: str, overrides: Mapping[str, object] | None = None, *, 
     """Return the architecture of a preset, with some fields replaced.
 
     Args:
-        preset: its name.
         overrides: new values of fields; None keeps the preset's value.
-        vocab_size: rows of the embedding.
 
     ConfigError if the preset or a field is unknown, or if the values do not describe a model.
     """

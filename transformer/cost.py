@@ -5,13 +5,9 @@ since a dense kernel computes them. Imports only `config`.
 """
 
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass
 
 from transformer.config import ModelConfig
-
-# Sustained single-precision operations a second of the GPUs in table 2, footnote 5.
-SUSTAINED_FLOPS: Mapping[str, float] = {"K80": 2.8e12, "K40": 3.7e12, "M40": 6.0e12, "P100": 9.5e12}
 
 
 def parameters(config: ModelConfig) -> int:
@@ -50,7 +46,6 @@ def forward_flops(config: ModelConfig, src_len: int, tgt_len: int) -> int:
     """Return the operations of one forward pass over a sentence pair.
 
     Args:
-        config: the architecture.
         src_len: source tokens, eos included.
         tgt_len: target tokens, bos included.
     """
@@ -79,7 +74,6 @@ def flops_per_token(config: ModelConfig, src_len: int, tgt_len: int) -> float:
     """Return the forward operations per target token; those of the encoder are divided among the target tokens.
 
     Args:
-        config: the architecture.
         src_len: source tokens, eos included.
         tgt_len: target tokens, bos included.
     """
@@ -90,9 +84,7 @@ def training_flops_from_hardware(seconds: float, n_devices: int, sustained_flops
     """Return the training operations by the estimate behind table 2, the product of the three arguments.
 
     Args:
-        seconds: time of training.
-        n_devices: number of devices.
-        sustained_flops: operations per second of one device; see `SUSTAINED_FLOPS`.
+        sustained_flops: operations per second of one device, such as the P100's 9.5e12 (footnote 5).
     """
     return seconds * n_devices * sustained_flops
 
@@ -126,8 +118,6 @@ def convolutional_cost(n: int, d: int, k: int) -> LayerCost:
     """Return the cost of dilated convolutions (table 1, row 3).
 
     Args:
-        n: number of positions.
-        d: width of a position.
         k: width of the kernel; ValueError below 2.
     """
     if k < 2:
@@ -139,8 +129,6 @@ def restricted_self_attention_cost(n: int, d: int, r: int) -> LayerCost:
     """Return the cost of restricted self-attention (table 1, row 4).
 
     Args:
-        n: number of positions.
-        d: width of a position.
         r: number of positions that each position reads; there are never more than `n`.
     """
     r = min(r, n)

@@ -40,12 +40,10 @@ def sinusoids(n: int, d_model: int, order: Positions = "sinusoidal", start: int 
     """Return the encodings of positions start .. start + n - 1, (T, D) in float32.
 
     Args:
-        n: number of positions.
         d_model: width D; must be even.
         order: "sinusoidal" is the paper: PE(pos, 2i) = sin(pos / 10000^(2i / d_model)), PE(pos, 2i + 1) = cos of the
             same. "sinusoidal-blocks" is the authors' code (tensor2tensor): all sines, then all cosines, with exponent
             i / (d_model / 2 - 1), so that the longest wavelength is exactly 10000 * 2 pi.
-        start: the first position.
     """
     n_waves = d_model // 2
     position_T1 = torch.arange(start, start + n, dtype=torch.float64)[:, None]

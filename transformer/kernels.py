@@ -31,7 +31,6 @@ class Packed:
 
     Args:
         weight_ED: W, which `can_pack` accepts.
-        bias_E: b, or None.
         activation: None for the identity.
     """
 
@@ -71,7 +70,6 @@ class Linear(nn.Linear):
 
     Args:
         n_in, n_out: D and E.
-        bias: add a bias.
         n_first: number of outputs in the part "first"; the others are the part "rest".
         activation: applied to the outputs.
     """
@@ -115,7 +113,6 @@ def attend_short(q_BHTK: Tensor, k_BHSK: Tensor, v_BHSV: Tensor, allowed: Tensor
     """Return softmax(Q K^T / sqrt(d_k)) V, (B, H, T, V); first-order gradients only.
 
     Args:
-        q_BHTK, k_BHSK, v_BHSV: queries, keys and values.
         allowed: a mask that broadcasts to (B, H, T, S); None allows all.
     """
     return _ShortAttention.apply(q_BHTK, k_BHSK, v_BHSV, allowed)  # type: ignore[no-any-return, no-untyped-call]
@@ -125,7 +122,6 @@ def attend_step(q_BHTK: Tensor, k_BHSK: Tensor, v_BHSV: Tensor, attn_bias: Tenso
     """Return attention for one decoding step, without gradients, (B, H, T, V).
 
     Args:
-        q_BHTK, k_BHSK, v_BHSV: queries, keys and values.
         attn_bias: added to the scores, (B, H, T, S) or (B, H, 1, S): 0 where a query may read a key, -inf elsewhere;
             None allows all.
     """
@@ -142,7 +138,6 @@ def split_heads(x_BTE: Tensor, n_heads: int, widths: Sequence[int]) -> tuple[Ten
 
     Args:
         x_BTE: the input; E is n_heads times the sum of the widths.
-        n_heads: H.
         widths: width of each part in one head.
     """
     return _SplitHeads.apply(x_BTE, n_heads, widths)  # type: ignore[no-any-return, no-untyped-call]
@@ -258,7 +253,6 @@ def dropout(x: Tensor, rate: float, training: bool) -> Tensor:
     """Zero each element with probability `rate` and scale the others to keep the mean.
 
     Args:
-        x: the input.
         rate: in [0, 1).
         training: if False, return x itself.
     """
@@ -274,7 +268,6 @@ def add_dropout(x: Tensor, y: Tensor, rate: float, training: bool) -> Tensor:
     """Return x + dropout(y), with product and sum in one pass.
 
     Args:
-        x, y: the summands.
         rate, training: see `dropout`.
     """
     if not training or rate == 0.0:

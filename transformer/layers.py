@@ -67,7 +67,6 @@ class EncoderLayer(nn.Module):
         """Process all source positions at once, (B, S, D).
 
         Args:
-            x_BSD: the source side.
             allowed: mask of self-attention; see `encoder_mask`.
             attn_weights_out: receives the attention weights, (B, H, S, S).
         """
@@ -97,8 +96,6 @@ class DecoderLayer(nn.Module):
         """Process all target positions at once, (B, T, D).
 
         Args:
-            x_BTD: the target side.
-            memory_BSD: the encoder's output.
             self_allowed: mask of self-attention; None is the causal mask, for kernels that need not be given one.
             memory_allowed: mask of cross-attention, (B, 1, 1, S).
             self_attn_weights_out: receives the weights of self-attention, (B, H, T, T); needs an explicit mask.
@@ -125,7 +122,6 @@ class DecoderLayer(nn.Module):
         positions.
 
         Args:
-            x_BJD: the new position.
             layer_cache: keys and values of this layer.
             cache: the cache that `layer_cache` belongs to.
             self_bias, cross_bias: see `DecoderCache.attn_biases`.

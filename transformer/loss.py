@@ -19,8 +19,6 @@ def smoothed_nll(logits_NV: Tensor, target_N: Tensor, smoothing: float) -> Tenso
     """Return -sum q log p over tokens and vocabulary, a scalar in float32: the definition, for reference and tests.
 
     Args:
-        logits_NV: the logits.
-        target_N: the reference tokens.
         smoothing: epsilon of label smoothing.
     """
     log_p_NV = logits_NV.float().log_softmax(dim=-1)
@@ -41,9 +39,7 @@ def linear_smoothed_nll(
     Args:
         states_ND: the decoder's output at the target positions.
         weight_VD: the pre-softmax matrix.
-        target_N: the reference tokens.
         smoothing: epsilon of label smoothing.
-        bias_V: the bias of the logits, if there is one.
     """
     if bias_V is not None:  # as one more column of the matrix, with ones in the states
         states_ND = torch.cat((states_ND, states_ND.new_ones(len(states_ND), 1)), dim=1)
@@ -126,7 +122,6 @@ def linear_divergence(first_ND: Tensor, second_ND: Tensor, weight_VD: Tensor, bi
     Args:
         first_ND, second_ND: the decoder's output at the same target positions in two passes.
         weight_VD: the pre-softmax matrix.
-        bias_V: the bias of the logits, if there is one.
     """
     return _LinearDivergence.apply(first_ND, second_ND, weight_VD, bias_V)  # type: ignore[no-any-return, no-untyped-call]
 

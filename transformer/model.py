@@ -113,7 +113,6 @@ class Transformer(nn.Module):
 
         Args:
             tgt_BT: target tokens, from bos.
-            memory: the encoder's output.
             maps: receives the attention weights.
         """
         n, window = tgt_BT.size(1), self.config.window

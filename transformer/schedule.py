@@ -13,7 +13,6 @@ def noam_lr(step: int, *, d_model: int, warmup_steps: int) -> float:
 
     Args:
         step: number of the update, from 1; ValueError if below.
-        d_model: width of the model.
         warmup_steps: updates until the peak, at least 1; ValueError if below.
     """
     return inverse_sqrt_lr(step, peak=1.0, warmup_steps=warmup_steps) / math.sqrt(d_model * warmup_steps)
@@ -24,7 +23,6 @@ def inverse_sqrt_lr(step: int, *, peak: float, warmup_steps: int) -> float:
 
     Args:
         step: number of the update, from 1; ValueError if below.
-        peak: the highest learning rate.
         warmup_steps: updates until the peak, at least 1; ValueError if below.
     """
     if step < 1:
@@ -42,7 +40,6 @@ def cooldown(step: int, *, last_step: int, share: float) -> float:
 
     Args:
         step: number of the update, from 1.
-        last_step: number of the last update.
         share: of the steps that decay, in [0, 1].
     """
     n_steps = round(share * last_step)

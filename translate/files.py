@@ -24,6 +24,11 @@ def sha256(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
+def json_sha256(value: object) -> str:
+    """Hexadecimal SHA-256 of plain data as JSON; the order of keys and white space do not matter."""
+    return hashlib.sha256(json.dumps(value, sort_keys=True).encode()).hexdigest()
+
+
 def write_text(path: Path, text: str, *, durable: bool = False) -> None:
     """Write text to a file in UTF-8; errors as for `write_bytes`.
 

@@ -42,7 +42,6 @@ def beam_search(
     Args:
         step: the step function, before its first call.
         max_lengths: maximum number of tokens of each output, eos included; only eos may be the last one.
-        config: the settings of the search.
         device: where `step` computes.
     """
     n_beams, eos = config.beam_size, config.eos
@@ -119,12 +118,7 @@ def greedy_search(
 
 
 class RowStep:
-    """A step that keeps one value for each hypothesis.
-
-    Attributes:
-        step: the wrapped step.
-        rows: the values.
-    """
+    """A step that keeps one value for each hypothesis."""
 
     def __init__(self, step: Step, rows: Sequence[Sequence[int]] = ()) -> None:
         self.step = step

@@ -28,8 +28,6 @@ def with_coverage(
     Args:
         models: the searched models; should be in eval mode.
         src: token ids of each source, without eos.
-        found: the finished hypotheses of each source.
-        beta: weight of the penalty.
     """
     outputs = [(ids, hypothesis.tokens) for ids, own in zip(src, found, strict=True) for hypothesis in own]
     if not outputs:

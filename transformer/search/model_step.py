@@ -56,7 +56,6 @@ def pad_batch(sentences: Sequence[Sequence[int]], pad: int, device: torch.device
 
     Args:
         sentences: at least one.
-        pad: id of padding.
         device: of the tensor; None is the CPU.
     """
     width = max(len(ids) for ids in sentences)

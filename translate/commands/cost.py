@@ -59,7 +59,8 @@ def run(options: Cost) -> None:
     length = cost.TYPICAL_LENGTH
     if manifest is not None:  # its mean, and the end of a sentence
         length = round(max(manifest["counts"]["tokens_per_sentence"].values())) + 1
-    plan = cost.Plan(model, options.tokens or _tokens(config, manifest), options.length or length)
+    tokens, passes = options.tokens or _tokens(config, manifest), 2 if config.training.r_drop else 1
+    plan = cost.Plan(model, tokens, options.length or length, passes)
     utilisation = options.utilisation or cost.base_utilisation()
     found = cost.find_devices(options.hardware)
     sizes = f"n = {plan.length}, d = {plan.model.d_model}, k = {cost.KERNEL}, r = {plan.neighbourhood}"

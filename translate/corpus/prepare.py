@@ -13,7 +13,6 @@ has the manifest first, then the tokens, then `prepare`.
 """
 
 import contextlib
-import hashlib
 import importlib.metadata
 import itertools
 import json
@@ -33,7 +32,7 @@ from translate.corpus.cleaning import Cleaner, HeldOut, Report
 from translate.corpus.sources import LANGPAIRS, TAG, Pair, describe, dictionary, identity, read_pairs
 from translate.corpus.tokenizer import Tokenizer, affordable, sample, train
 from translate.errors import Say, UserError
-from translate.files import locked, new_folder, read_json, recover_folder, write_json
+from translate.files import json_sha256, locked, new_folder, read_json, recover_folder, write_json
 
 FORMAT = 1
 
@@ -48,7 +47,6 @@ class Component(NamedTuple):
     """One source in a mixture: pairs that are in a row in the corpus.
 
     Attributes:
-        n_pairs: number of pairs.
         weight: how often an epoch has each of them, on average.
         replayed: whether they belong to an older corpus, whose weights are scaled to its share.
     """
@@ -94,8 +92,7 @@ def plan(config: ExperimentConfig, tokenizer_sha256: str | None = None) -> Manif
         "config": corpus_settings(config, tokenizer_sha256),
         "inputs": input_hashes(config),
     }
-    fingerprint = hashlib.sha256(json.dumps(plan, sort_keys=True).encode()).hexdigest()
-    return {**plan, "fingerprint": fingerprint}
+    return {**plan, "fingerprint": json_sha256(plan)}
 
 
 def corpus_settings(config: ExperimentConfig, tokenizer_sha256: str | None = None) -> dict[str, Any]:
@@ -214,7 +211,6 @@ class EncodedPairs:
             ids[offsets[i] : offsets[i + 1]].
 
     Attributes:
-        n_pairs: number of pairs.
         src_lengths, tgt_lengths: (n_pairs,) int32, tokens of each sentence.
     """
 
@@ -315,10 +311,6 @@ class Prepared:
     valid: list[Pair]
     test: dict[str, list[Pair]]
     tokenizer: Tokenizer
-
-    def mixture(self, data: DataConfig) -> Mixture:
-        """Return how often an epoch has the pairs of each source, by the weights of `data`."""
-        return mixture(self.manifest, data)
 
     @classmethod
     def open(cls, folder: Path) -> "Prepared":

@@ -14,7 +14,7 @@ import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from translate.errors import UserError
 from translate.text.placeholders import symbol
@@ -89,10 +89,8 @@ class Tokenizer:
     @property
     def is_bpe(self) -> bool:
         """Whether the pieces are merges of byte-pair encoding."""
-        from sentencepiece import sentencepiece_model_pb2 as schema
-
-        model = schema.ModelProto.FromString(self.serialized)
-        return bool(model.trainer_spec.model_type == schema.TrainerSpec.BPE)
+        trainer = self._proto().trainer_spec
+        return bool(trainer.model_type == trainer.BPE)
 
     @property
     def unk(self) -> int:
@@ -146,12 +144,14 @@ class Tokenizer:
         return [int(self._processor.piece_to_id(piece)) for piece in pieces]
 
     def scores(self) -> dict[str, tuple[int, float]]:
-        """Return id and score of each piece of text: not of special pieces, bytes and placeholders."""
-        p, symbols = self._processor, {symbol(i) for i in range(self.n_placeholders)}
-        special = (p.is_control, p.is_unknown, p.is_unused, p.is_byte)
-        text = [i for i in range(self.vocab_size) if not any(kind(i) for kind in special)]
-        pieces = {p.id_to_piece(i): (i, p.get_score(i)) for i in text}
-        return {piece: found for piece, found in pieces.items() if piece not in symbols}
+        """Return id and score of each piece of text: not of special pieces, bytes, placeholders and tags."""
+        pieces = self._proto().pieces
+        return {piece.piece: (i, piece.score) for i, piece in enumerate(pieces) if piece.type == piece.NORMAL}
+
+    def _proto(self) -> Any:
+        from sentencepiece import sentencepiece_model_pb2 as schema
+
+        return schema.ModelProto.FromString(self.serialized)
 
 
 def train(sentences: Iterable[str], config: "TokenizerConfig", symbols: Collection[str] = ()) -> Tokenizer:

@@ -281,7 +281,6 @@ class Names:
     """A toolkit's names for the parts of its layers; the defaults are those of fairseq and Marian.
 
     Attributes:
-        prefix: prefix of all names.
         attentions: attention layers of an "encoder" and of a "decoder" layer.
         projections: projections of queries, keys, values and the output of an attention layer.
         network: the two linear layers of the feed-forward network.
@@ -326,9 +325,6 @@ def build(
 
     Args:
         settings: values of a ModelConfig that tables and vocabulary do not determine.
-        names: the names of the layers in the checkpoint.
-        tables: embeddings, output and positions.
-        vocabulary: the pieces by id.
 
     Raises UserError if there is no such architecture, or if the tensors do not fit it or the vocabulary.
     """

@@ -51,11 +51,13 @@ class Plan:
     Attributes:
         tokens: target tokens to train on, and as many source tokens.
         length: tokens of a sentence on each side, end included.
+        passes: times that each batch is computed, 2 with R-Drop.
     """
 
     model: ModelConfig
     tokens: float
     length: int
+    passes: int = 1
 
     @property
     def forward_flops(self) -> float:
@@ -70,25 +72,24 @@ class Plan:
     @property
     def training_flops(self) -> float:
         """Operations of the whole training."""
-        return 3 * self.forward_flops * self.tokens
+        return 3 * self.forward_flops * self.tokens * self.passes
 
     @property
     def paper_flops(self) -> float:
-        """The estimate that table 2 would print; see `is_published`."""
-        for run in _paper()["runs"]:
-            if self._has_sizes_of(run):
-                published: int = run["steps"] * run["batch_tokens"]
-                return self.tokens / published * _counted(run)
-        return self.training_flops / base_utilisation()
+        """The estimate that table 2 would print; see `published`."""
+        if (run := self.published) is None:
+            return self.training_flops / base_utilisation()
+        tokens: int = run["steps"] * run["batch_tokens"]
+        return self.passes * self.tokens / tokens * _counted(run)
 
     @property
-    def is_published(self) -> bool:
-        """True if the sizes are those of a run of the paper, whose time is known; else its utilisation is assumed."""
-        return any(self._has_sizes_of(run) for run in _paper()["runs"])
-
-    def _has_sizes_of(self, run: Mapping[str, Any]) -> bool:
-        published = model_config(run["preset"], vocab_size=_VOCABULARY)
-        return all(getattr(self.model, size) == getattr(published, size) for size in _SIZES)
+    def published(self) -> Mapping[str, Any] | None:
+        """The run of the paper with these sizes, whose time is known; None if its utilisation must be assumed."""
+        for run in _paper()["runs"]:
+            model = model_config(run["preset"], vocab_size=_VOCABULARY)
+            if all(getattr(self.model, size) == getattr(model, size) for size in _SIZES):
+                return run  # type: ignore[no-any-return]
+        return None
 
 
 def base_utilisation() -> float:
@@ -159,7 +160,7 @@ def layer_rows(plan: Plan) -> list[Columns]:
 
 def training_rows(plan: Plan) -> list[Columns]:
     """Return tokens and operations of the training, by both ways of counting."""
-    way = "time x GPUs x sustained FLOP/s" if plan.is_published else "at the utilisation of the paper's base run"
+    way = "time x GPUs x sustained FLOP/s" if plan.published else "at the utilisation of the paper's base run"
     facts = {
         "tokens, each side": f"{plan.tokens:.3g}",
         "tokens in a sentence": f"{plan.length}",

@@ -43,7 +43,6 @@ class Published(Section):
 
     Attributes:
         source: where they were published, and on which data.
-        bleu, perplexity: the scores.
     """
 
     source: str
@@ -56,13 +55,10 @@ class GridFile(Section):
 
     Attributes:
         config: the experiment that all runs share.
-        axes: the settings that vary.
         baseline: the row that the others are compared with: one label for each axis.
-        seeds: the seeds of each row.
         from_model: `from` in the file: name or path of the model to fine-tune; without it, weights are random.
         settings: replace settings of the experiment in all runs.
         score_on: the sets to translate and score; () is the validation set and all test sets.
-        published: scores of others to compare with.
     """
 
     config: str

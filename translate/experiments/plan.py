@@ -16,8 +16,7 @@ from translate.config.schema import DataConfig, ExperimentConfig
 from translate.corpus.prepare import plan as corpus_plan
 from translate.errors import UserError
 from translate.experiments.grid import Cell, Grid, slug
-from translate.experiments.records import digest
-from translate.files import read_json, write_json
+from translate.files import json_sha256, read_json, write_json
 from translate.training.parent import Parent
 from translate.training.run import Run
 
@@ -113,7 +112,6 @@ def plan(
 
     Args:
         complete: returns an experiment with synthetic text for its monolingual sources.
-        parent: the model to fine-tune, or None.
         trainings: folder of runs and corpora, which grids may share; None is `folder`.
 
     Raises UserError if a corpus cannot be read, if a run directory holds another experiment, or if the experiment does
@@ -172,7 +170,7 @@ def _inputs(config: ExperimentConfig, fingerprint: str, parent: Parent | None) -
     weights = [source.weight for source in (*config.data.train, *config.data.replay_sources)]  # no part of the corpus
     model = config.model.architecture(config.tokenizer.vocab_size)
     plain = asdict(ModelConfig(vocab_size=model.vocab_size))
-    return digest(
+    return json_sha256(
         {
             "corpus": fingerprint,
             "replay": None if config.data.replay is None else config.data.replay.share,
@@ -192,7 +190,7 @@ def _task(
     average = config.training.average_last
     is_final = average == trained.training.average_last or config.training.final == "best" or bool(config.training.ema)
     average_last = None if is_final else average
-    inputs = digest([training, decoding, average_last, list(grid.score_on)])
+    inputs = json_sha256([training, decoding, average_last, list(grid.score_on)])
     record = folder / "records" / f"{slug(cell.row, cell.seed)}-{inputs[:_LENGTH]}"
     return Task(cell.row, cell.seed, inputs, str(record), decoding, average_last, grid.score_on)
 

@@ -3,24 +3,17 @@
 A record is a folder with `record.json` and the texts that were scored. It appears complete or not at all.
 """
 
-import hashlib
-import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from translate.errors import UserError
-from translate.files import new_folder, read_json, write_json, write_text
+from translate.files import json_sha256, new_folder, read_json, write_json, write_text
 
 Record = dict[str, Any]
 
 FILE = "record.json"
 DONE, FAILED, KILLED = "done", "failed", "killed"
-
-
-def digest(value: object) -> str:
-    """Return the SHA-256 of plain data; the order of keys does not matter."""
-    return hashlib.sha256(json.dumps(value, sort_keys=True).encode()).hexdigest()
 
 
 def write(folder: Path, values: Record, texts: Mapping[str, Sequence[str]]) -> None:
@@ -31,11 +24,11 @@ def write(folder: Path, values: Record, texts: Mapping[str, Sequence[str]]) -> N
 
     Raises OSError if the folder cannot be written.
     """
-    sealed = {**values, "texts": {name: digest(list(lines)) for name, lines in texts.items()}}
+    sealed = {**values, "texts": {name: json_sha256(list(lines)) for name, lines in texts.items()}}
     with new_folder(folder, replace=True, durable=True) as partial:
         for name, lines in texts.items():
             write_text(partial / name, "".join(f"{line}\n" for line in lines))
-        write_json(partial / FILE, {**sealed, "digest": digest(sealed)})
+        write_json(partial / FILE, {**sealed, "digest": json_sha256(sealed)})
 
 
 def read(folder: Path) -> Record | None:
@@ -48,7 +41,7 @@ def read(folder: Path) -> Record | None:
     except (OSError, ValueError) as error:
         raise UserError(f"{path}: damaged; remove {folder} to have the run scored again") from error
     values = {key: value for key, value in record.items() if key != "digest"}
-    if record.get("digest") != digest(values):
+    if record.get("digest") != json_sha256(values):
         raise UserError(f"{path}: was changed after it was written; remove {folder} to have the run scored again")
     return record
 
@@ -60,6 +53,6 @@ def read_text(folder: Path, name: str, record: Record) -> list[str]:
         lines = path.read_bytes().decode("utf-8").split("\n")[:-1]  # read_text would change "\r"
     except (OSError, ValueError) as error:
         raise UserError(f"{path}: missing or damaged; remove {folder} to have the run scored again") from error
-    if digest(lines) != record["texts"].get(name):
+    if json_sha256(lines) != record["texts"].get(name):
         raise UserError(f"{path}: was changed after it was written; remove {folder} to have the run scored again")
     return lines

@@ -8,7 +8,6 @@ It ends when its standard input does, so that it does not outlive the process th
 """
 
 import dataclasses
-import math
 import os
 import signal
 import subprocess
@@ -231,7 +230,7 @@ def _work(job: Job) -> None:
         tasks = [task for task in missing if task.average_last == average_last]
         with _failures(job, tasks):
             model = _model(run, average_last, config.training.parent_share)
-            perplexity = _perplexity(model, prepared.valid)
+            perplexity = _perplexity(model, prepared.valid, config.training.max_tokens)
             for task in tasks:
                 with _failures(job, [task]):
                     _score(job, task, model, perplexity, prepared)
@@ -278,22 +277,20 @@ def _model(run: "Run", average_last: int | None, parent_share: float) -> "ModelF
     return model
 
 
-def _perplexity(model: "ModelFolder", pairs: Pairs) -> float:
-    """Return the perplexity of the references, as the training measures it, in float32."""
-    import numpy as np
+def _perplexity(model: "ModelFolder", pairs: Pairs, max_tokens: int) -> float:
+    """Return the perplexity of the references as training measures it, without pairs that are too long, in float32."""
     import torch
 
-    from translate.corpus.batches import by_length, collate
+    from translate.corpus.batches import by_length, collate, eligible
     from translate.machine import choose_device
-    from translate.training.update import encode, mean_nll
+    from translate.training.update import encode, mean_nll, perplexity
 
     encoded, special = encode(pairs, model.tokenizer), model.model.config
     batches = [
         collate(encoded, index, pad=special.pad, bos=special.bos, eos=special.eos).to(choose_device())
-        for index in by_length(encoded, np.arange(encoded.n_pairs), _BATCH_TOKENS)
+        for index in by_length(encoded, eligible(encoded, max_tokens), _BATCH_TOKENS)
     ]
-    nll = mean_nll(model.model, batches, torch.float32)
-    return math.exp(min(nll, 700.0))  # bounded, so that a diverged model still gives a number
+    return perplexity(mean_nll(model.model, batches, torch.float32))
 
 
 def _score(job: Job, task: Task, model: "ModelFolder", perplexity: float, prepared: "Prepared") -> None:

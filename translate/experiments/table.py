@@ -23,7 +23,6 @@ class Line:
     """One row of the table.
 
     Attributes:
-        row: its labels.
         done: records of the seeds with a result, by seed.
         failed: reasons of the others, by seed; "not run yet" for those without a record.
         p_values: of the difference to the baseline in BLEU, by set and seed.

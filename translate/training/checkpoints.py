@@ -11,8 +11,6 @@
 A folder is filled under another name, flushed to the disk and renamed, so a folder with such a name is complete.
 """
 
-import hashlib
-import json
 import math
 import shutil
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -31,7 +29,7 @@ from transformer.model import Transformer
 from translate.config.schema import TrainingConfig
 from translate.corpus.batches import Position
 from translate.errors import Say, UserError
-from translate.files import new_folder, read_json, sha256, write_json
+from translate.files import json_sha256, new_folder, read_json, sha256, write_json
 from translate.training.distributed import Ranks
 from translate.training.run import Run
 
@@ -49,7 +47,6 @@ class TrainState:
     Attributes:
         position: the next batch of the sampler.
         best_score: the best BLEU of the validation set, or minus the best loss in nats a token.
-        best_step: the step of the best score.
         stale_validations: validations since the best one.
         n_batches: micro-batches of all updates, over all ranks.
         n_tokens: source and target tokens trained on, padding not counted.
@@ -121,7 +118,6 @@ def save(
     """Write one checkpoint and return its folder.
 
     Args:
-        root: the folder of all checkpoints.
         write_model: writes the model folder's files, and others, into a folder.
         scheduled: whether averaging may use this checkpoint; others only protect against loss.
         at_end: whether it is scheduled only because the run ends; averaging ignores it if the run is prolonged.
@@ -143,7 +139,7 @@ def save(
                 "state": asdict(state),
                 "sha256": hashes,
             }
-            write_json(partial / "state.json", {**meta, "digest": _digest(meta)})
+            write_json(partial / "state.json", {**meta, "digest": json_sha256(meta)})
     except (OSError, SafetensorError) as error:  # safetensors has its own error for a full disk
         raise UserError(f"{folder}: cannot save the checkpoint: {error}; earlier checkpoints are untouched") from error
     return folder
@@ -192,14 +188,9 @@ def metadata(folder: Path) -> dict[str, Any]:
         raise CheckpointError(f"{path}: not the state of a checkpoint ({error})") from error
     if known != FORMAT:
         raise CheckpointError(f"{path}: format {known} is unknown here; this version reads {FORMAT}")
-    if digest != _digest(meta):
+    if digest != json_sha256(meta):
         raise CheckpointError(f"{path}: the file was changed or damaged after it was saved")
     return meta
-
-
-def _digest(meta: dict[str, Any]) -> str:
-    """Return the SHA-256 of values, independent of the order of keys and of white space."""
-    return hashlib.sha256(json.dumps(meta, sort_keys=True).encode()).hexdigest()
 
 
 def scheduled(root: Path, read: Callable[[Path], dict[str, Any] | None] = metadata) -> list[Path]:
@@ -341,15 +332,7 @@ class CheckpointManager:
         state.n_ranks = self._ranks.size
 
         def write() -> None:
-            save(
-                self._root,
-                write_model,
-                optimizer,
-                state,
-                scheduled=scheduled,
-                at_end=at_end,
-                generators=generators,
-            )
+            save(self._root, write_model, optimizer, state, scheduled=scheduled, at_end=at_end, generators=generators)
             self._prune(state)
 
         self._ranks.on_rank_0(write)

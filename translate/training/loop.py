@@ -72,18 +72,10 @@ class Trainer:
     """The training of one run; all ranks call its methods together.
 
     Attributes:
-        run: the run directory.
-        config: the section [training].
-        prepared: the corpus.
-        model: the parameters.
         dtype: type of matrix products.
         spec: languages and decoding, for the model folders that are written.
         score_bleu: BLEU of the model's translations of some pairs, or None to validate by loss alone.
-        say: receives each message to the user.
         peak: measured FLOP/s of this process's device.
-        ranks: the processes that train together.
-        mixture: the weights of the sources.
-        parent: the model that the run began with, if there is one.
     """
 
     run: Run
@@ -143,7 +135,8 @@ class Trainer:
         folder, self.state = self.checkpoints.restore(self.model, self.optimizer)
         self.schedule.resume_from(self.state)
         has_ended = self.schedule.has_ended(self.state)
-        self.ranks.on_rank_0(lambda: self.run.forget_after(self.state.step, end=has_ended))
+        state = self.state
+        self.ranks.on_rank_0(lambda: self.run.forget_after(state.step, warned=state.warned, end=has_ended))
         if folder is None:
             return
         if self.ema:
@@ -360,22 +353,20 @@ def has_finite_parameters(model: torch.nn.Module) -> bool:
 def _parts(steps: list[int], config: TrainingConfig) -> str:
     """Return what the final model is made of."""
     parent = f" and the parent, with interpolation weight {config.parent_share}" if config.parent_share else ""
-    return f"the checkpoints of steps {', '.join(f'{step:,}' for step in steps)}{parent}"
+    kind = "the moving average at step" if config.ema else "the checkpoints of steps"
+    return f"{kind} {', '.join(f'{step:,}' for step in steps)}{parent}"
 
 
 class Schedule:
     """The steps of one run; `resume_from` adapts them to the updates before a resume.
 
     Args:
-        config: the section [training].
         d_model: width of the model, for the paper's learning rate (5.3).
         n_batches: returns the number of micro-batches in the first epochs of a run, as many as its argument says.
         batches_per_update: micro-batches in an update, over all ranks.
 
     Attributes:
         last_step: the step at which the run ends at the latest.
-        valid_every: steps between validations.
-        save_every: steps between scheduled checkpoints.
 
     Raises UserError if the section names no end.
     """
@@ -429,12 +420,7 @@ class BatchFeed:
     """The micro-batches of this rank's updates, on its device.
 
     Args:
-        prepared: the corpus.
-        config: the section [training].
         model: gives the special tokens and the size of the vocabulary.
-        device: of the batches.
-        ranks: the processes that train together.
-        mixture: the weights of the sources.
 
     Attributes:
         sampler: the order of all batches, the same on all ranks.
@@ -479,7 +465,6 @@ class BatchFeed:
         """Return the training pairs in `index` as a batch, with subword dropout if it is on.
 
         Args:
-            index: the pairs.
             position: the sampler's, which together with the seed determines the dropout.
         """
         pairs = self._prepared.train

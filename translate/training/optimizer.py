@@ -39,8 +39,6 @@ def new_optimizer(model: nn.Module, config: TrainingConfig, dtype: torch.dtype =
     """Return Adam as in 5.3 with decoupled weight decay, or Muon; `Updater.step` sets the learning rate of each step.
 
     Args:
-        model: the model.
-        config: the section [training].
         dtype: type of matrix products.
     """
     betas, eps, weight_decay = config.adam_betas, config.adam_eps, config.weight_decay
@@ -73,7 +71,6 @@ class Muon(AdamW):
     W^Q, W^K and W^V share a parameter but are orthogonalised each on its own.
 
     Args:
-        model: the model.
         dtype: type of matrix products.
         betas, eps: of AdamW.
         weight_decay: of AdamW and of the matrices.
@@ -120,11 +117,7 @@ class Muon(AdamW):
 
 
 def matrices(model: nn.Module) -> dict[Tensor, list[int]]:
-    """Return the weights of linear maps in layers, each with the rows of the matrices that it holds.
-
-    Args:
-        model: the model.
-    """
+    """Return the weights of linear maps in layers, each with the rows of the matrices that it holds."""
     heights = {part.weight: [part.weight.size(0)] for part in model.modules() if isinstance(part, Linear)}
     attentions = (part for part in model.modules() if isinstance(part, MultiHeadAttention))
     return heights | {attention.w_qkv.weight: attention.widths for attention in attentions}

@@ -17,7 +17,7 @@ from translate.corpus.prepare import EncodedPairs
 from translate.errors import Say, UserError
 from translate.training.checkpoints import TrainState
 from translate.training.run import Record, Run
-from translate.training.update import Scores, StepStats
+from translate.training.update import Scores, StepStats, perplexity
 
 # Keys of metrics.jsonl that differ between any two runs.
 TIMED = {"seconds", "tokens_per_s", "flops_per_s", "mfu"}
@@ -50,7 +50,6 @@ class Reporter:
         Args:
             state: gives step, epoch and seconds.
             kind: of the line, such as "train" or "checkpoint".
-            values: the other keys.
             durable: return only when the line is on the disk.
         """
         if not self._is_first:
@@ -65,11 +64,8 @@ class Reporter:
 
         Args:
             kind: kind of the line in the metrics, "valid" or "final".
-            values: more values for the metrics.
         """
-        # Bounded, so that a diverged model still gives a number.
-        perplexity = math.exp(min(scores.nll, 700.0))
-        values = {"nll": scores.nll, "perplexity": perplexity, "bleu": scores.bleu, **values}
+        values = {"nll": scores.nll, "perplexity": perplexity(scores.nll), "bleu": scores.bleu, **values}
         self.log(state, kind, values)
         keys = ("nll", "perplexity", "bleu", "source_gain")
         shown = ", ".join(f"{key} {value:.4g}" for key in keys if isinstance(value := values.get(key), float))

@@ -20,7 +20,7 @@ import math
 import os
 import platform
 import sys
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -189,17 +189,22 @@ class Run:
                 file.flush()
                 os.fsync(file.fileno())
 
-    def forget_after(self, step: int, *, end: bool = False) -> None:
-        """Remove the metrics after `step`, which a resumed run writes again.
+    def forget_after(self, step: int, *, warned: Collection[str] = (), end: bool = False) -> None:
+        """Remove the metrics after `step`, which a resumed run writes again, and the warnings that it gives again.
 
         Args:
             step: the step of the checkpoint that the run is resumed from.
+            warned: subjects of the warnings that it does not give again.
             end: whether the run ends at that step; then the line of the final model is removed too.
         """
+
+        def stays(record: Record) -> bool:
+            kind, at = record.get("kind"), record.get("step", 0)
+            is_repeated = (kind == "warning" and record.get("about") not in warned) or (end and kind == "final")
+            return at < step or (at == step and not is_repeated)
+
         if self.metrics.exists():
-            stay = [record for record in self.records() if record.get("step", 0) <= step]
-            if end:
-                stay = [record for record in stay if record.get("kind") != "final" or record.get("step") != step]
+            stay = [record for record in self.records() if stays(record)]
             with writing(self.metrics, "the metrics"):
                 files.write_text(self.metrics, "".join(json.dumps(record) + "\n" for record in stay))
 

@@ -16,7 +16,7 @@ import torch
 from transformer.model import Transformer
 from translate.config.schema import ExperimentConfig
 from translate.corpus.batches import longest_source
-from translate.corpus.prepare import Prepared, prepare_and_hold
+from translate.corpus.prepare import Prepared, mixture, prepare_and_hold
 from translate.corpus.sources import Pair
 from translate.errors import Say, UserError
 from translate.machine import better_allocator, choose_device, choose_dtype, keep_kernels, product_rate, tune_malloc
@@ -161,7 +161,7 @@ def new_trainer(
         say=say,
         peak=peak,
         ranks=ranks,
-        mixture=prepared.mixture(data),
+        mixture=mixture(prepared.manifest, data),
         parent=parent,
     )
     ranks.on_rank_0(lambda: run.begin(config, prepared, model, dtype, peak, None if parent is None else parent.record))

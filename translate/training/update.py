@@ -97,7 +97,6 @@ def batch_loss(
     half of equation 4 of Liang et al. (2021).
 
     Args:
-        model: the model, in train or eval mode.
         batch: sentence pairs on the model's device.
         smoothing: the epsilon of 5.4.
         dtype: type of matrix products; see `precision`.
@@ -139,7 +138,6 @@ class OomSplitter:
         """Return `act(batch)` for every batch, or for every portion of a batch that does not fit.
 
         Args:
-            batches: the batches.
             act: the computation. If it runs out of memory, the failed portion is halved and everything is done again;
                 later batches of that size are halved at once.
             undo: discards the effects of all calls of `act` so far; a failed backward pass leaves partial gradients.
@@ -207,12 +205,10 @@ class Updater:
     """The updates of one model.
 
     Attributes:
-        model, optimizer: what to update.
         smoothing: the epsilon of 5.4.
         dtype: type of matrix products; see `precision`.
         clip_norm: largest norm of the gradient; None does not clip.
         splitter: halves batches that do not fit into memory; None lets them fail.
-        ranks: the processes that train together.
         r_drop: see `batch_loss`.
     """
 
@@ -232,7 +228,6 @@ class Updater:
 
         Args:
             micro_batches: the batches of this rank; loss, gradient and counts are summed over all ranks.
-            lr: learning rate.
         """
         parameters = list(self.model.parameters())
         n_src = sum(batch.n_src_tokens for batch in micro_batches)
@@ -306,7 +301,6 @@ def mean_nll(
         model: in eval mode afterwards; it may be sharded.
         batches: all batches, the same on all ranks; each rank computes its share.
         dtype: type of matrix products; see `precision`.
-        ranks: the processes that share the work.
         splitter: halves batches that do not fit into memory; None lets them fail.
     """
 
@@ -378,11 +372,10 @@ class Validator:
                 "either side; raise it, or name other validation text"
             )
         self.n_too_long = pairs.n_pairs - len(short)
-        if self.n_too_long:
-            pairs = EncodedPairs.of(*([side(int(i)).tolist() for i in short] for side in (pairs.src, pairs.tgt)))
         self._sample = [prepared.valid[i] for i in short[: config.valid_bleu_sentences]]
-        self._batches = [collate(pairs, i) for i in by_length(pairs, np.arange(pairs.n_pairs), config.batch_tokens)]
-        self._source_gain = SourceGain(pairs, config.batch_tokens, collate)
+        found = by_length(pairs, short, config.batch_tokens)
+        self._batches = [collate(pairs, index) for index in found]
+        self._source_gain = SourceGain(pairs, np.concatenate(found), config.batch_tokens, collate)
 
     def scores(self, model: Transformer) -> Scores:
         """Score the model, which is left in eval mode; all ranks call this with the same parameters."""
@@ -404,14 +397,14 @@ class SourceGain:
     choice of sentences depends on the data alone.
 
     Args:
-        pairs: the validation set; at most SAMPLE pairs, spread over all lengths, are used.
+        pairs: the validation set.
+        order: its pairs to choose from, in order of length; at most SAMPLE of them, at even distances, are used.
         batch_tokens: padded tokens a side in one batch.
         make: makes a batch of the pairs in an index.
     """
 
-    def __init__(self, pairs: EncodedPairs, batch_tokens: int, make: Collate) -> None:
-        order = np.concatenate(by_length(pairs, np.arange(pairs.n_pairs), batch_tokens))
-        order = order[np.unique(np.linspace(0, pairs.n_pairs - 1, SAMPLE).astype(np.int64))]
+    def __init__(self, pairs: EncodedPairs, order: Index, batch_tokens: int, make: Collate) -> None:
+        order = order[np.unique(np.linspace(0, len(order) - 1, SAMPLE).astype(np.int64))]
         src, tgt = [pairs.src(int(i)).tolist() for i in order], [pairs.tgt(int(i)).tolist() for i in order]
         self._right, self._wrong = (self._batches(rows, tgt, batch_tokens, make) for rows in (src, src[-1:] + src[:-1]))
         self._differ = src[-1:] + src[:-1] != src
@@ -429,6 +422,11 @@ class SourceGain:
             return None
         wrong, right = (mean_nll(model, batches, dtype, ranks, splitter) for batches in (self._wrong, self._right))
         return wrong - right
+
+
+def perplexity(nll: float) -> float:
+    """Return the exponential of a loss in nats a token, bounded so that a diverged model still gives a number."""
+    return math.exp(min(nll, 700.0))
 
 
 def encode(pairs: Sequence[Pair], tokenizer: Tokenizer) -> EncodedPairs:

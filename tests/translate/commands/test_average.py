@@ -13,6 +13,7 @@ from transformer.model import Transformer
 from translate.commands.main import main
 from translate.config.schema import TokenizerConfig
 from translate.corpus.tokenizer import train
+from translate.files import json_sha256
 from translate.models import folder as model_folder
 from translate.models.folder import ModelFolder
 from translate.training import checkpoints
@@ -25,7 +26,7 @@ def member(parts: ModelFolder, folder: Path, seed: int, scheduled: bool = True, 
     model_folder.write_model(Transformer(parts.model.config), parts.tokenizer, parts.spec, folder)
     hashes = {path.name: checkpoints.sha256(path) for path in folder.iterdir()}
     state = {"format": checkpoints.FORMAT, "scheduled": scheduled, "state": {}, "sha256": hashes, **more}
-    state["digest"] = checkpoints._digest(state)
+    state["digest"] = json_sha256(state)
     (folder / "state.json").write_text(json.dumps(state), encoding="utf-8")
     return folder
 

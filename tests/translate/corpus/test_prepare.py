@@ -22,7 +22,7 @@ from translate.config.schema import ExperimentConfig
 from translate.corpus import tokenizer
 from translate.corpus.augmentation import Augmenter
 from translate.corpus.cleaning import Cleaner, HeldOut
-from translate.corpus.prepare import Component, Prepared, plan, prepare, read_tokens
+from translate.corpus.prepare import Component, Prepared, mixture, plan, prepare, read_tokens
 from translate.corpus.sources import Pair, dictionary
 from translate.errors import UserError
 
@@ -575,7 +575,7 @@ def test_variants_are_stored_and_counted_and_old_pairs_stay_last(root: Path, tmp
     new, old = ([*augmenter(cleaner.clean(pairs))] for pairs in (TRAIN, PAIRS[61:66]))
     store, decode = prepared.train, prepared.tokenizer.decode
     assert [(decode(store.src(i)), decode(store.tgt(i))) for i in range(store.n_pairs)] == new + old
-    assert prepared.mixture(config.data) == ([Component(len(new)), Component(len(old), replayed=True)], 0.5)
+    assert mixture(prepared.manifest, config.data) == ([Component(len(new)), Component(len(old), replayed=True)], 0.5)
     assert "words" in prepared.manifest["inputs"]
     counts = prepared.manifest["counts"]
     assert counts["added"] == augmenter.added
@@ -639,7 +639,7 @@ def test_weights_change_the_mixture_and_not_the_prepared_corpus(root: Path, tmp_
     assert stored[:4] == PAIRS[:4]
     assert stored[-3:] == PAIRS[61:64]
     n = store.n_pairs - 6
-    assert prepared.mixture(config.data) == (
+    assert mixture(prepared.manifest, config.data) == (
         [Component(3, 5.0), Component(n), Component(2, 0.3, True), Component(1, 1.0, True)],
         0.4,
     )
@@ -647,7 +647,7 @@ def test_weights_change_the_mixture_and_not_the_prepared_corpus(root: Path, tmp_
     changed = parse(values, "a test")
     again = prepare(changed, tmp_path / "out", said.append)
     assert "up to date" in said[-1]
-    assert again.mixture(changed.data).components[0] == Component(3, 6.0)
+    assert mixture(again.manifest, changed.data).components[0] == Component(3, 6.0)
 
 
 def test_a_corpus_that_does_not_count_its_sources_is_refused(root: Path, tmp_path: Path) -> None:

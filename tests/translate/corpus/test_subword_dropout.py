@@ -46,6 +46,16 @@ def test_rate_1_leaves_only_pieces_without_parts(tokenizer: Tokenizer) -> None:
     assert not parts(tokenizer.scores(), merges=tokenizer.is_bpe).keys() & set(dropped.tolist())
 
 
+@pytest.mark.parametrize("algorithm", ["bpe", "unigram"])
+def test_a_tag_stays_whole(algorithm: str) -> None:
+    """A model knows a tag by its one token; its letters, which are pieces too, would not say the same."""
+    config = TokenizerConfig(vocab_size=299, algorithm=algorithm, placeholders=3)
+    tagged = train(SENTENCES, config, ["de", "<BT>"])
+    ids = np.array(tagged.encode("de <BT>"))
+    assert {"de", "<BT>"} <= set(tagged.pieces(ids))
+    assert SubwordDropout(tagged, 1.0, 99)(ids, np.random.default_rng(0)).tolist() == ids.tolist()
+
+
 def test_a_sentence_that_would_be_too_long_stays_whole(tokenizer: Tokenizer) -> None:
     ids = np.array(tokenizer.encode("der Hund schläft nicht"))
     n = len(SubwordDropout(tokenizer, 1.0, 99)(ids, np.random.default_rng(0)))

@@ -12,7 +12,7 @@ from transformer.config import model_config, presets
 from translate.commands.main import main
 from translate.config.load import load
 from translate.corpus.batches import Sampler
-from translate.corpus.prepare import Prepared
+from translate.corpus.prepare import Prepared, mixture
 from translate.errors import UserError
 from translate.experiments import cost
 from translate.experiments.cost import Plan
@@ -36,7 +36,7 @@ def printed(name: str, capsys: pytest.CaptureFixture[str], *options: str) -> str
 @pytest.mark.parametrize(("name", "steps"), [("base", 100_000), ("big", 300_000)])
 def test_training_flops_are_those_of_table_2(name: str, steps: int) -> None:
     plan = paper_plan(name, steps)
-    assert plan.is_published
+    assert plan.published
     assert f"{plan.paper_flops:.1e}" == f"{PAPER['table2_training_flops'][name]:.1e}"
     assert plan.training_flops < plan.paper_flops  # the paper counts every second at the sustained rate
 
@@ -83,7 +83,7 @@ def test_the_papers_training_time_follows_from_its_utilisation() -> None:
 
 def test_other_sizes_are_estimated_at_the_utilisation_of_base(capsys: pytest.CaptureFixture[str]) -> None:
     plan = paper_plan("C-N2", 100_000)
-    assert not plan.is_published
+    assert not plan.published
     assert plan.paper_flops * cost.base_utilisation() == pytest.approx(plan.training_flops)
     assert "at the utilisation of the paper's base run" in printed(BASE, capsys, "--set", "model.preset=paper-C-N2")
 
@@ -150,7 +150,7 @@ def test_a_window_sees_its_position_and_as_many_on_each_side() -> None:
 
 def test_a_run_with_narrower_keys_is_not_the_published_one() -> None:
     model = model_config("paper-base", {"d_k": 16}, vocab_size=37_000)
-    assert not Plan(model, 1e6, 30).is_published
+    assert not Plan(model, 1e6, 30).published
 
 
 def test_only_a_corpus_of_the_same_settings_gives_the_number_of_tokens(
@@ -181,10 +181,24 @@ def test_an_epoch_has_only_a_sample_of_the_replayed_corpus(
     assert main(["cost", "toy.toml", "--hardware", "P100"]) == 0
     tokens = float(re.search(r"^tokens, each side +(\S+)$", capsys.readouterr().out, re.MULTILINE)[1])
     corpus = Prepared.open(Path("prepared/toy"))
-    pairs, mixture = corpus.train, corpus.mixture(load(Path("toy.toml")).data)
-    epoch = np.concatenate(Sampler(pairs, 300, 60, 1, mixture).batches(0))
+    pairs, data = corpus.train, load(Path("toy.toml")).data
+    epoch = np.concatenate(Sampler(pairs, 300, 60, 1, mixture(corpus.manifest, data)).batches(0))
     expected = 6 * max(pairs.src_lengths[epoch].sum(), pairs.tgt_lengths[epoch].sum())
     assert tokens == pytest.approx(expected, rel=0.05)
+
+
+def test_r_drop_doubles_the_work_but_not_the_tokens(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("toy.toml").write_text(EXPERIMENT, encoding="utf-8")
+
+    def quantity(name: str, *arguments: str) -> float:
+        assert main(["cost", "toy.toml", "--hardware", "P100", *arguments]) == 0
+        return float(re.search(rf"^{name} +(\S+)$", capsys.readouterr().out, re.MULTILINE)[1])
+
+    for name, factor in (("tokens, each side", 1), ("training FLOPs", 2), (r"training FLOPs as table 2 .*\)", 2)):
+        assert quantity(name, "--set", "training.r_drop=5.0") == pytest.approx(factor * quantity(name), rel=0.05)
 
 
 def test_a_stage_without_a_tokenizer_has_the_vocabulary_of_the_model_that_it_starts_from(

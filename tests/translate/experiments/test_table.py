@@ -68,6 +68,24 @@ def test_perplexity_is_that_of_the_run(folder: Path) -> None:
     assert table.lines[0].perplexity()[0] == pytest.approx(final["perplexity"], rel=1e-4)
 
 
+def test_perplexity_leaves_out_the_pairs_that_training_does(
+    write: Write, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Learned positions end with the longest sentence of training."""
+    monkeypatch.setattr("translate.training.train.product_rate", lambda dtype, device: 1e9)
+    settings = 'model.positions = "learned"\nmodel.max_length = 18\ntraining.max_tokens = 18\ntraining.max_steps = 2'
+    grid = GRID.replace("[axes]", f"[settings]\n{settings}\n[axes]").replace("[1, 2]", "[1]")
+    _, (job, *_) = jobs_of(write(grid.replace("[1, 3]", "[1]")), tmp_path / "out")
+    run([job], tmp_path)
+    lines = (Path(job.run) / "metrics.jsonl").read_text(encoding="utf-8").splitlines()
+    found = {line.get("about", line["kind"]): line for line in map(json.loads, lines)}
+    assert "validation too long" in found
+    record = records.read(Path(job.tasks[0].record))
+    assert record is not None
+    assert record["status"] == records.DONE, record.get("reason")
+    assert record["perplexity"] == pytest.approx(found["final"]["perplexity"], rel=1e-4)
+
+
 def test_finished_jobs_are_not_run_again(folder: Path) -> None:
     _, jobs = table_of(folder)
     assert runner.pending(jobs, retry=True) == []

@@ -11,6 +11,7 @@ from safetensors import SafetensorError
 
 from transformer.config import CheckpointError
 from translate.errors import UserError
+from translate.files import json_sha256
 from translate.models.folder import write_model
 from translate.training import checkpoints
 from translate.training.checkpoints import TrainState
@@ -77,7 +78,7 @@ def test_a_state_of_a_later_version_is_refused_in_one_sentence_and_kept(toy):
     meta = json.loads(path.read_text(encoding="utf-8"))
     del meta["digest"]
     meta["state"]["mood"] = "good"
-    path.write_text(json.dumps({**meta, "digest": checkpoints._digest(meta)}), encoding="utf-8")
+    path.write_text(json.dumps({**meta, "digest": json_sha256(meta)}), encoding="utf-8")
     before = path.read_bytes()
     with pytest.raises(UserError, match=r"state\.json: written by another version, .* mood; resume with the version"):
         toy.trainer("run", resume=True)

@@ -3,6 +3,7 @@
 import itertools
 import json
 
+import numpy as np
 import pytest
 import torch
 
@@ -22,7 +23,7 @@ def gain_of(pairs, model):
     def make(pairs, index):
         return collate(pairs, index, pad=TINY.pad, bos=TINY.bos, eos=TINY.eos)
 
-    return SourceGain(pairs, 50, make)(model, torch.float32)
+    return SourceGain(pairs, np.arange(pairs.n_pairs), 50, make)(model, torch.float32)
 
 
 def test_a_model_that_cannot_see_its_source_has_a_gain_of_exactly_zero():

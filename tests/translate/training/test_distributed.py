@@ -22,7 +22,7 @@ from translate.commands.train import Train
 from translate.corpus.batches import Batch, Position
 from translate.corpus.prepare import Mixture
 from translate.errors import UserError
-from translate.training import checkpoints
+from translate.files import json_sha256
 from translate.training.distributed import SINGLE_PROCESS, Ranks, joined
 from translate.training.loop import BatchFeed
 
@@ -329,7 +329,7 @@ def test_a_run_may_resume_with_another_number_of_ranks_and_reports_it(toy):
     state["state"]["n_ranks"] = 3
     state["state"]["n_batches"] *= 3
     del state["digest"]
-    state["digest"] = checkpoints._digest(state)
+    state["digest"] = json_sha256(state)
     (folder / "state.json").write_text(json.dumps(state))
     trainer = toy.trainer("run", resume=True, max_steps=None, max_epochs=2)
     trainer.train()

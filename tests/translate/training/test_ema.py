@@ -9,6 +9,7 @@ from torch import nn
 
 from translate.errors import UserError
 from translate.training import checkpoints
+from translate.training.card import card
 from translate.training.checkpoints import TrainState
 from translate.training.optimizer import Ema
 
@@ -70,6 +71,9 @@ def test_the_average_changes_no_update_and_becomes_the_final_model(toy):
     assert all(shadow[name].equal(final[name]) for name in final)
     assert any(not shadow[name].equal(averaged[name]) for name in final)
     assert "ema.safetensors" in checkpoints.verify(toy.folder / "averaged" / last)["sha256"]
+    for run, parts in (("plain", "the checkpoints of steps 8, 12"), ("averaged", "the moving average at step 12")):
+        assert any(line.startswith("final model") and line.endswith(f"made of {parts}") for line in toy.said)
+        assert f"| final model | made of {parts} |" in card(toy.folder / run)
 
 
 def test_a_run_with_a_moving_average_resumes_bit_for_bit(toy):

@@ -262,8 +262,10 @@ def test_a_run_without_its_checkpoints_is_not_begun_again(toy, lost):
 
 
 def test_a_run_killed_in_its_first_save_begins_again(toy, monkeypatch):
-    toy.trainer("whole").train()
-    trainer = toy.trainer("run")
+    """It gives the warnings of its start again, and its metrics have each once."""
+    too_long = {"warmup_steps": 50}
+    toy.trainer("whole", **too_long).train()
+    trainer = toy.trainer("run", **too_long)
 
     def die(*_: object, **__: object) -> None:
         raise InterruptedError
@@ -272,8 +274,9 @@ def test_a_run_killed_in_its_first_save_begins_again(toy, monkeypatch):
         killed.setattr(checkpoints, "save", die)
         with pytest.raises(InterruptedError):
             trainer.train()
-    toy.trainer("run", resume=True).train()
+    toy.trainer("run", resume=True, **too_long).train()
     assert same_end(toy, "whole", "run")
+    assert (toy.folder / "run/metrics.jsonl").read_text(encoding="utf-8").count("warm-up") == 1
 
 
 def test_an_ended_run_that_is_resumed_has_one_final_record(toy):
