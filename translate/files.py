@@ -2,6 +2,7 @@
 
 import bz2
 import contextlib
+import glob
 import gzip
 import hashlib
 import json
@@ -47,13 +48,23 @@ def write_bytes(path: Path, content: bytes, *, durable: bool = False) -> None:
 
     Raises OSError; the file is then unchanged.
     """
-    partial = path.with_name(f".{path.name}.partial")
-    with partial.open("wb") as file:
-        file.write(content)
-        if durable:
-            file.flush()
-            os.fsync(file.fileno())
-    partial.replace(path)
+    partial = path.with_name(f".{path.name}.{os.getpid()}.partial")  # two processes may write the file at one time
+    try:
+        with partial.open("wb") as file:
+            file.write(content)
+            if durable:
+                file.flush()
+                os.fsync(file.fileno())
+        partial.replace(path)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            partial.unlink()
+        raise
+
+
+def leftovers(path: Path) -> list[Path]:
+    """Return the unfinished files of `write_bytes` beside `path`: of a killed process, or of one that still writes."""
+    return [*path.parent.glob(f".{glob.escape(path.name)}.*partial")]
 
 
 def write_json(path: Path, value: object, *, durable: bool = False) -> None:

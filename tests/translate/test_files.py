@@ -33,6 +33,29 @@ def test_a_failed_write_leaves_the_file_as_it_was(tmp_path: Path) -> None:
     assert (tmp_path / "file").read_text(encoding="utf-8") == "old"
 
 
+def test_processes_that_write_one_file_at_a_time_do_not_mix(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The second one writes all of the file before the first one gives its file the name."""
+    path = tmp_path / "file"
+
+    def meanwhile(_: int) -> None:
+        with monkeypatch.context() as second:
+            second.setattr("os.getpid", lambda: 2)
+            write_text(path, "second")
+        assert path.read_text(encoding="utf-8") == "second"
+
+    monkeypatch.setattr("os.fsync", meanwhile)
+    write_text(path, "first", durable=True)
+    assert path.read_text(encoding="utf-8") == "first"
+    assert os.listdir(tmp_path) == ["file"]
+
+
+def test_a_write_that_fails_leaves_no_other_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("os.fsync", lambda _: (_ for _ in ()).throw(OSError("full")))
+    with pytest.raises(OSError, match="full"):
+        write_text(tmp_path / "file", "x", durable=True)
+    assert os.listdir(tmp_path) == []
+
+
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(), lambda x: st.lists(x, max_size=3), max_leaves=5
 )

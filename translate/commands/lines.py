@@ -408,16 +408,24 @@ class GrowingFile(Output):
 def _held(file: Path, output: Path) -> Iterator[TextIO]:
     """Open a file for reading and writing, and hold its lock; UserError, about `output`, if that is impossible now."""
     with contextlib.ExitStack() as held:
+        _lock(held, file, output)
         try:
-            held.enter_context(locked(file))
             descriptor = os.open(file, os.O_RDWR | os.O_CREAT, 0o666)
-        except BlockingIOError as error:
-            raise UserError(
-                f"{output}: another process is writing it; wait for it, or name another file with --output"
-            ) from error
         except OSError as error:
             raise _unwritable(output, error) from error
         yield held.enter_context(open(descriptor, "r+", encoding="utf-8", newline="\n"))
+
+
+def _lock(held: contextlib.ExitStack, file: Path, output: Path) -> None:
+    """Lock a file until `held` ends; UserError, about `output`, if another process holds the lock."""
+    try:
+        held.enter_context(locked(file))
+    except BlockingIOError as error:
+        raise UserError(
+            f"{output}: another process is writing it; wait for it, or name another file with --output"
+        ) from error
+    except OSError as error:
+        raise _unwritable(output, error) from error
 
 
 def writable(output: Path | None, *, force: bool = False) -> AbstractContextManager[TextIO]:
@@ -455,7 +463,10 @@ def _existing(output: Path) -> UserError:
 def _moved_when_complete(place: Path, output: Path, *, force: bool) -> Iterator[TextIO]:
     """Yield a file beside `place` that takes its name at the end; after a failure a partial one is kept and named."""
     partial = place.with_name(f".{place.name}.partial")
-    with _held(partial, output) as file:
+    with contextlib.ExitStack() as held:
+        if existed := place.exists():  # another process may write it in place, with --resume
+            _lock(held, place, output)
+        file = held.enter_context(_held(partial, output))
         try:
             with file:
                 file.truncate()  # what an earlier failure left
@@ -463,6 +474,8 @@ def _moved_when_complete(place: Path, output: Path, *, force: bool) -> Iterator[
             if place.exists():
                 if not force:
                     raise _existing(output)
+                if not existed:
+                    _lock(held, place, output)
                 shutil.copymode(place, partial)
             partial.replace(place)
             place.with_name(f".{place.name}.resume").unlink(missing_ok=True)  # of a file that was here before

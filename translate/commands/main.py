@@ -262,15 +262,16 @@ def completion(shells: Sequence[str]) -> str:
         raise UserError(f"--completion: name one of {', '.join(_SCRIPTS)}, such as translate --completion bash")
     verbs = " ".join(VERBS)
     options = {verb: sorted({*names_of(options_of(verb)), "--help"}) for verb in VERBS}
+    without_verb = [*options["text"], "--version", "--debug", "--completion"]
     if shells[0] == "fish":
+        seen = {f"__fish_seen_subcommand_from {verb}": names for verb, names in options.items()}
         lines = [
-            f'complete -c translate -n "__fish_seen_subcommand_from {verb}" -l {name[2:]}'
-            for verb, names in options.items()
+            f'complete -c translate -n "{condition}" -l {name[2:]}'
+            for condition, names in {f"not __fish_seen_subcommand_from {verbs}": without_verb, **seen}.items()
             for name in names
             if name.startswith("--")
         ]
         return _SCRIPTS["fish"].format(verbs=verbs, lines="\n".join(lines))
     cases = "\n".join(f'      {verb}) words="{" ".join(names)}" ;;' for verb, names in options.items())
-    without_verb = " ".join((*options["text"], "--version", "--debug", "--completion"))
-    bash = _SCRIPTS["bash"].format(verbs=verbs, options=without_verb, cases=cases)
+    bash = _SCRIPTS["bash"].format(verbs=verbs, options=" ".join(without_verb), cases=cases)
     return bash if shells[0] == "bash" else _SCRIPTS["zsh"].format(bash=bash)

@@ -96,19 +96,17 @@ def read(path: Path) -> tuple[dict[str, Any], str]:
 
 def toml_tables(path: Path, where: str) -> dict[str, Any]:
     """Return the file as plain data; UserError, which begins with `where`, if it cannot be read."""
+    kind, parsed = ("JSON", json.loads) if path.suffix == ".json" else ("TOML", tomllib.loads)
     try:
-        text = path.read_text(encoding="utf-8-sig")  # drops a byte order mark
-        tables = json.loads(text) if path.suffix == ".json" else tomllib.loads(text)
+        tables = parsed(path.read_text(encoding="utf-8-sig"))  # drops a byte order mark
         # JSON that is not an object gets an empty key, which validation refuses.
         return tables if isinstance(tables, dict) else {"": tables}
     except OSError as error:
         raise UserError(f"{where}: cannot read the config file: {error.strerror}") from error
     except UnicodeDecodeError as error:
         raise UserError(f"{where}: not UTF-8 text (byte {error.start}); save it as UTF-8") from error
-    except tomllib.TOMLDecodeError as error:
-        raise UserError(f"{where}: not valid TOML: {error}") from error
-    except json.JSONDecodeError as error:
-        raise UserError(f"{where}: not valid JSON: {error}") from error
+    except (ValueError, RecursionError) as error:  # syntax, too many digits, too many brackets
+        raise UserError(f"{where}: not valid {kind}: {str(error).partition('; use sys.')[0]}") from error
 
 
 def _laid_over(base: dict[str, Any], tables: dict[str, Any]) -> dict[str, Any]:
@@ -222,7 +220,7 @@ def setting(override: str) -> tuple[str, Any]:
         raise UserError(f"--set {override}: write section.key=value, for example --set training.seed=2")
     try:
         return key.strip(), tomllib.loads(f"value = {text}")["value"]
-    except tomllib.TOMLDecodeError:
+    except (ValueError, RecursionError):
         return key.strip(), text.strip()
 
 
@@ -270,7 +268,10 @@ def _sentence(error: ValidationError, schema: type[Section]) -> str:
 
 def _shown(value: object) -> str:
     """Return the beginning of a value for a message."""
-    return json.dumps(value, default=str)[:80]
+    try:
+        return json.dumps(value, default=str)[:80]
+    except ValueError:  # hexadecimal numbers may have any length, but decimal ones may not
+        return "a number with too many digits"
 
 
 def _place(location: tuple[int | str, ...], schema: type[Section]) -> tuple[str, list[str]]:

@@ -5,6 +5,7 @@ is as safe as a slow one. Requests per minute are counted in another SQLite file
 """
 
 import hashlib
+import ipaddress
 import math
 import secrets
 import sqlite3
@@ -201,7 +202,7 @@ class Client:
     """The sender of a request.
 
     Attributes:
-        name: "key NAME" or "address ADDRESS".
+        name: "key NAME" or "address ADDRESS"; of IPv6, "address NETWORK", as a client has all addresses of its /64.
         max_characters: of one request.
         characters_per_minute: 0 is no limit.
     """
@@ -209,6 +210,17 @@ class Client:
     name: str
     max_characters: int
     characters_per_minute: int
+
+
+def _network(host: str) -> str:
+    """Return what the limits of an address count: an IPv4 address, the /64 of an IPv6 address, or any other name."""
+    try:
+        address = ipaddress.ip_address(host)
+    except ValueError:
+        return host
+    if address.version == 4:
+        return host
+    return str(address.ipv4_mapped or ipaddress.IPv6Network((int(address), 64), strict=False))
 
 
 class RefusedError(Exception):
@@ -253,7 +265,7 @@ class Access:
             request: the request.
             secret: the key that came with it, "" if there is none.
         """
-        address = f"address {request.client.host if request.client else 'unknown'}"
+        address = f"address {_network(request.client.host) if request.client else 'unknown'}"
         secret = secret if self._store else ""
         try:
             key = self._store.find(secret) if self._store and secret else None

@@ -263,7 +263,8 @@ _TOKEN = re.compile(
     r"|<(/?)([A-Za-z][\w:-]*)((?:[^<>\"']|\"[^\"]*\"|'[^']*')*)>|(?P<open><[!?].*)",
     re.DOTALL,
 )
-_OPEN_TAG = re.compile(r"<(?:[^\W\d_]|[/!?])[^<>]*\Z")
+# A tag that may go on in the next line, also within a quotation.
+_UNFINISHED = r"|(?P<unfinished></?[A-Za-z](?:[^<>\"']|\"[^\"]*\"|'[^']*')*+(?:\"[^\"]*|'[^']*)?\Z)"
 # Elements whose end tag may be missing, and those that end them, as the end of the element around them does.
 _ENDED_BY = {"p": "p", "li": "li", "option": "option|optgroup", "tr": "tr"}
 _ENDED_BY |= dict.fromkeys(("dt", "dd"), "d[dt]") | dict.fromkeys(("td", "th"), "t[dhr]")
@@ -327,13 +328,18 @@ def _tokens(lines: Iterable[str]) -> Iterator[tuple[str, re.Match[str] | None]]:
         if goes_on and len(waiting) < wanted:
             continue
         start = 0
-        while (match := token.search(waiting, start)) and not (goes_on and match.lastgroup == "open"):
+        while match := (_with_unfinished(token) if goes_on else token).search(waiting, start):
+            if goes_on and match.lastgroup in ("open", "unfinished"):
+                break
             yield waiting[start : match.start()], match
             start, token = match.end(), _next_token(match)
-        unfinished = match or _OPEN_TAG.match(waiting, max(start, waiting.rfind("<")))
-        stop = unfinished.start() if unfinished and goes_on else len(waiting)
+        stop = match.start() if match else len(waiting)
         yield waiting[start:stop], None
         waiting, wanted = waiting[stop:], 2 * (len(waiting) - stop)
+
+
+def _with_unfinished(token: re.Pattern[str]) -> re.Pattern[str]:
+    return re.compile(token.pattern + _UNFINISHED, token.flags)
 
 
 def _next_token(tag: re.Match[str]) -> re.Pattern[str]:

@@ -18,9 +18,9 @@ import itertools
 import re
 import tomllib
 import unicodedata
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 
@@ -208,7 +208,7 @@ def restore(translation: str, originals: tuple[str, ...]) -> str | None:
 
 # Glossaries: terms with a given translation, held by symbols or searched for in the output
 
-_TOKEN = re.compile(r"\w+|[^\w\s]")
+_PIECE = re.compile(r"\w+|[^\w\s]|\s+")
 _WORD = re.compile(r"\w")
 _SYMBOL_MARK = "\0"  # stands for the characters of a symbol: part of no term
 _CONTROL = re.compile(r"[\x00-\x1f\x7f\x85\u2028\u2029]")
@@ -223,19 +223,19 @@ class FoundTerm:
     target: str
 
 
-@dataclass(frozen=True)
-class _Form:
-    """A form of a source term; one with an added capital is only at the beginning of a sentence."""
+@dataclass(slots=True)
+class _Node:
+    """Place in the tree of forms, reached by their first pieces.
 
-    text: str
-    target: str
-    begins: bool
+    Attributes:
+        after: the next places, by the piece between; white space of any length is one space.
+        target: the target term of the form that ends here, and `first`, of one that does with an added capital, which
+            stands only at the beginning of a sentence.
+    """
 
-    @cached_property
-    def pattern(self) -> re.Pattern[str]:
-        words = r"\s+".join(map(re.escape, self.text.split(" ")))
-        before, after = _bounds(self.text)
-        return re.compile(before + words + after)
+    after: dict[str, "_Node"] = field(default_factory=dict)
+    target: str | None = None
+    first: str | None = None
 
 
 def _bounds(term: str) -> tuple[str, str]:
@@ -245,6 +245,12 @@ def _bounds(term: str) -> tuple[str, str]:
     in 3-fach, and so does a full stop or an apostrophe at its end, as Nr. does in Nr.5.
     """
     return ("" if term[0] == "-" else r"(?<!\w)"), ("" if term[-1] in "-.'\u2019" else r"(?!\w)")
+
+
+def _is_whole(text: str, start: int, stop: int) -> bool:
+    """True if a term in a text is a whole word there."""
+    before, after = map(re.compile, _bounds(text[start:stop]))
+    return bool(before.match(text, start) and after.match(text, stop))
 
 
 @dataclass(frozen=True)
@@ -282,39 +288,52 @@ class Glossary:
         return cls(_checked((f"terms, {forms!r}", forms, target) for forms, target in terms.items()))
 
     @cached_property
-    def _forms(self) -> dict[str, list[_Form]]:
-        """The forms by their first word or sign, longest first."""
-        forms = defaultdict(list)
-        for text, target in self.terms:
-            capital = text[:1].upper() + text[1:]
-            for form in (_Form(text, target, False), *([_Form(capital, target, True)] if capital != text else [])):
-                token = _TOKEN.match(form.text)
-                assert token  # the form has a letter or digit and no white space before it
-                forms[token[0]].append(form)
-        return {
-            token: sorted(several, key=lambda form: (-len(form.text), form.begins)) for token, several in forms.items()
-        }
+    def _forms(self) -> _Node:
+        """The tree of all forms: the time to find one does not depend on their number."""
+        root = _Node()
+        for form, target in self.terms:
+            _end(root, form).target = target
+            if (capital := form[:1].upper() + form[1:]) != form:
+                node = _end(root, capital)
+                node.first = node.first or target
+        return root
 
     def find(self, text: str) -> list[FoundTerm]:
         """Return the terms of a sentence, in order, none within a placeholder's symbol or within another term."""
         shown, places = (text, None) if unicodedata.is_normalized("NFC", text) else composed(text)
         shown = SYMBOL.sub(lambda match: _SYMBOL_MARK * len(match[0]), shown)
+        pieces = [match.span() for match in _PIECE.finditer(shown)]
         found, end, is_begun = list[FoundTerm](), 0, False
-        for token in _TOKEN.finditer(shown):
-            if token.start() < end:
+        for i, (start, stop) in enumerate(pieces):
+            if start < end:
                 continue
-            for form in self._forms.get(token[0], ()):
-                match = None if form.begins and is_begun else form.pattern.match(shown, token.start())
-                if match:
-                    start, end = match.span()
-                    found.append(
-                        FoundTerm(places[start], places[end], form.target)
-                        if places
-                        else FoundTerm(start, end, form.target)
-                    )
-                    break
-            is_begun = is_begun or _WORD.match(token[0]) is not None
+            if longest := self._longest(shown, pieces, i, is_begun):
+                end = longest.stop
+                found.append(FoundTerm(places[start], places[end], longest.target) if places else longest)
+            is_begun = is_begun or _WORD.match(shown, start, stop) is not None
         return found
+
+    def _longest(self, text: str, pieces: Sequence[tuple[int, int]], i: int, is_begun: bool) -> FoundTerm | None:
+        """Return the longest term that begins with piece `i` of the text, if any; `is_begun` after the first word."""
+        longest, node = None, self._forms
+        for start, stop in (pieces[k] for k in range(i, len(pieces))):
+            piece = text[start:stop]
+            following = node.after.get(" " if piece.isspace() else piece)
+            if following is None:
+                break
+            node = following
+            target = node.target if node.target or is_begun else node.first
+            if target and _is_whole(text, pieces[i][0], stop):
+                longest = FoundTerm(pieces[i][0], stop, target)
+        return longest
+
+
+def _end(root: _Node, form: str) -> _Node:
+    """Return the place in a tree where a form ends, which is made if it is missing."""
+    node = root
+    for piece in _PIECE.findall(form):
+        node = node.after.setdefault(piece, _Node())
+    return node
 
 
 def _checked(rows: Iterable[tuple[str, str, str]]) -> tuple[tuple[str, str], ...]:

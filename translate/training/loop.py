@@ -36,6 +36,7 @@ from translate.training.optimizer import Ema, new_optimizer
 from translate.training.parent import Parent
 from translate.training.reporting import (
     ADVICE,
+    COOLDOWN_MOVED,
     MAX_SKIPPED,
     Interval,
     Reporter,
@@ -143,6 +144,7 @@ class Trainer:
             self.ema.load(folder / "ema.safetensors")
         if self.ranks.is_first and not has_ended and (message := rate_warning(self.run.records(), self.schedule.lr)):
             self.say(f"warning: {message}")
+            self.reporter.log(self.state, "warning", {"about": COOLDOWN_MOVED, "message": message})
 
     def train(self) -> None:
         """Update until the schedule ends, then make the final model."""

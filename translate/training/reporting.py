@@ -22,6 +22,7 @@ from translate.training.update import Scores, StepStats, perplexity
 # Keys of metrics.jsonl that differ between any two runs.
 TIMED = {"seconds", "tokens_per_s", "flops_per_s", "mfu"}
 
+COOLDOWN_MOVED = "cooldown moved"  # the subject of `rate_warning` in the metrics
 MAX_SKIPPED = 20  # updates in a row without a finite loss, after which a run does not recover
 LEAST_GAIN = 0.05  # nats a token; a model that translates gains one or more, a model that ignores its source nothing
 LOOKED_AT = 100_000  # training pairs that are searched for `<unk>`; this takes about a tenth of a second

@@ -9,7 +9,7 @@ from translate.config.schema import ExperimentConfig
 from translate.corpus.prepare import differing, input_hashes
 from translate.errors import Say, UserError
 from translate.files import read_json, sha256, write_json
-from translate.training.reporting import TIMED
+from translate.training.reporting import COOLDOWN_MOVED, TIMED
 from translate.training.run import Record, Run, environment, facts, load_json, writing
 
 _COMPARED = ("train", "valid", "final")  # other lines depend on the clock and on the number of starts
@@ -78,8 +78,11 @@ class Original:
             phrases.append("there are uncommitted changes")
         if here["device"] != "cpu":
             phrases.append("a GPU may add in another order each time")
-        if any(record["kind"] == "memory" for record in self.run.records()):
+        records = self.run.records()
+        if any(record["kind"] == "memory" for record in records):
             phrases.append("batches were halved for want of memory")
+        for step in dict.fromkeys(record["step"] for record in records if record.get("about") == COOLDOWN_MOVED):
+            phrases.append(f"its cooldown was moved at step {step:,}, as it was resumed with another last step")
         return phrases
 
     def compare(self, again: Run, say: Say) -> bool:

@@ -92,8 +92,8 @@ class Run:
         elif self.folder.exists():
             known = {".lock", self.config.name, self.manifest.name, self.tensorboard.name, self.parent.name}
             # Left by a killed process.
-            known |= {f".{path.name}.partial" for path in (self.config, self.manifest, self.parent)}
-            known.add(f".{self.parent.name}.old")
+            known |= {path.name for file in (self.config, self.manifest) for path in files.leftovers(file)}
+            known |= {f".{self.parent.name}.partial", f".{self.parent.name}.old"}
             if not self.folder.is_dir() or {path.name for path in self.folder.iterdir()} - known:
                 raise UserError(f"{self.folder}: exists and is not a run; name another folder with --run")
 

@@ -1,5 +1,6 @@
 """Shells complete verbs and options with the scripts that the command prints."""
 
+import re
 import shutil
 import subprocess
 
@@ -47,6 +48,14 @@ def test_the_scripts_name_every_verb_and_long_option(shell: str, capsys: pytest.
             assert name.removeprefix("--") in script or not name.startswith("--")
     if shutil.which(shell):
         assert subprocess.run([shell, "-n", "-c", script], timeout=60, check=False).returncode == 0
+
+
+def test_fish_completes_the_options_of_text_without_its_verb(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--completion", "fish"]) == 0
+    found = re.findall(r'-n "not __fish_seen_subcommand_from (.*)" -l (\S+)', capsys.readouterr().out)
+    assert {verbs for verbs, _ in found} == {" ".join(VERBS)}
+    options = {name for name in names_of(options_of("text")) if name.startswith("--")}
+    assert {f"--{name}" for _, name in found} == {*options, "--help", "--version", "--debug", "--completion"}
 
 
 def test_another_shell_is_refused(capsys: pytest.CaptureFixture[str]) -> None:

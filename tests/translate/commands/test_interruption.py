@@ -1,11 +1,13 @@
 """Ctrl-C ends a translation at once, though searches go on in other threads; what is finished has been written."""
 
 import os
+import runpy
 import signal
 import subprocess
 import sys
 import time
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
@@ -67,3 +69,19 @@ def test_an_interrupted_translation_ends_at_once(
     assert "Traceback" not in said
     if sent == signal.SIGINT:
         assert (tmp_path / "x.en").read_text(encoding="utf-8").count("\n") >= 64
+
+
+class Interrupted(ModuleType):
+    """A module during whose import Ctrl-C is pressed."""
+
+    def __getattr__(self, name: str) -> object:
+        if name == "program":
+            raise KeyboardInterrupt
+        raise AttributeError(name)
+
+
+def test_the_import_of_the_program_can_be_interrupted(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "translate.commands.main", Interrupted("main"))
+    with pytest.raises(SystemExit) as end:
+        runpy.run_module("translate", run_name="__main__")
+    assert end.value.code == 130

@@ -3,7 +3,9 @@
 import json
 import os
 import sys
+from collections.abc import Callable
 from contextlib import ExitStack, nullcontext, suppress
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -106,6 +108,26 @@ def test_only_one_process_writes_a_new_file_at_a_time(place: Path) -> None:
         file.write("zwei\n")
     assert place.read_text(encoding="utf-8") == "eins\nzwei\n"
     assert os.listdir(place.parent) == [place.name]
+
+
+def replace(place: Path, begun: Callable[[], object] = lambda: None) -> None:
+    """Write the file without resuming; call `begun` meanwhile."""
+    with writable(place, force=True) as file:
+        file.write("other\n")
+        begun()
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there are no such locks")
+def test_a_file_that_is_written_with_resume_is_not_replaced(place: Path) -> None:
+    with ExitStack() as resuming:
+        enter = partial(resuming.enter_context, GrowingFile(place, SETTINGS, force=True).opened())
+        with pytest.raises(UserError, match=f"{place.name}: another process is writing it"):
+            replace(place, enter)  # it appears meanwhile
+        with pytest.raises(UserError, match=f"{place.name}: another process is writing it"):
+            replace(place)
+        assert place.read_text(encoding="utf-8") == ""
+    replace(place, lambda: pytest.raises(UserError, write, place, force=True))
+    assert place.read_text(encoding="utf-8") == "other\n"
 
 
 def test_a_file_that_appeared_meanwhile_is_overwritten_only_with_force(place: Path) -> None:

@@ -2,6 +2,7 @@
 
 import contextlib
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -234,6 +235,23 @@ def test_broken_toml_is_named_with_its_place(path: Path) -> None:
     path.write_text("[data]\nsource = \n", encoding="utf-8")
     assert problem(path).startswith("not valid TOML: ")
     assert "line 2" in problem(path)
+
+
+@pytest.mark.parametrize("suffix", [".toml", ".json"])
+@pytest.mark.parametrize(
+    ("value", "message"),
+    [("1" * 5000, r"Exceeds the limit \(4300 digits\)[^;]*"), ("[" * 100_000, "maximum recursion depth exceeded.*")],
+    ids=["digits", "nesting"],
+)
+def test_a_number_or_list_that_cannot_be_read_is_refused(tmp_path: Path, suffix: str, value: str, message: str) -> None:
+    path = tmp_path / f"x{suffix}"
+    path.write_text(f"seed = {value}" if suffix == ".toml" else f'{{"seed": {value}}}', encoding="utf-8")
+    assert re.fullmatch(f"not valid {suffix[1:].upper()}: {message}", problem(path))
+
+
+@pytest.mark.parametrize("value", ["1" * 5000, "0x" + "f" * 5000, "-0x" + "f" * 5000])
+def test_a_setting_with_too_many_digits_is_refused(path: Path, value: str) -> None:
+    assert problem(path, f"training.seed={value}").startswith("training.seed = ")
 
 
 @pytest.mark.parametrize(

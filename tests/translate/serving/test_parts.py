@@ -10,6 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from starlette.requests import Request
 
 from translate.commands.main import main
 from translate.commands.serve import _remove_abandoned
@@ -18,7 +19,7 @@ from translate.files import locked
 from translate.inference.engines import TorchEngine
 from translate.models.folder import ModelFolder
 from translate.serving import files
-from translate.serving.access import KeyStore, Rates
+from translate.serving.access import Access, KeyStore, Rates
 from translate.serving.api import _glossary, _threads
 from translate.serving.files import KEPT_SECONDS, FileStore
 from translate.serving.models import ModelPool
@@ -83,6 +84,24 @@ def test_keys_of_earlier_versions_have_the_limits_of_the_server(tmp_path: Path) 
     KeyStore(path).add("new", characters_per_minute=9)
     assert [(key.name, key.characters_per_minute) for key in KeyStore(path).all()] == [("old", None), ("new", 9)]
     assert KeyStore(path).find("secret") == old
+
+
+@pytest.mark.parametrize(
+    ("host", "name"),
+    [
+        ("192.0.2.7", "192.0.2.7"),
+        ("2001:db8:1:2::7", "2001:db8:1:2::/64"),
+        ("2001:DB8:1:2:ffff:0:0:1", "2001:db8:1:2::/64"),
+        ("2001:db8:1:3::7", "2001:db8:1:3::/64"),
+        ("::ffff:192.0.2.7", "192.0.2.7"),
+        ("fe80::1%eth0", "fe80::/64"),
+        ("testclient", "testclient"),
+    ],
+)
+def test_limits_count_the_addresses_of_an_ipv6_network_as_one(host: str, name: str, tmp_path: Path) -> None:
+    with closing(Rates(tmp_path / "rates.sqlite")) as rates:
+        request = Request({"type": "http", "client": (host, 5000), "state": {}})
+        assert Access(Serve(), None, rates).admit(request, "").name == f"address {name}"
 
 
 def test_a_file_that_holds_no_keys_is_refused(tmp_path: Path) -> None:

@@ -223,6 +223,9 @@ def test_in_markdown_a_fence_ends_with_its_container(
         ("<p>a\n b</p>", ["a\n b"]),
         ("<!-- a > b\n c -->d", ["d"]),
         ('<a href="x > y"\n title="z">a</a>', ['<a href="x > y"\n title="z">a</a>']),
+        ('<p title="a > b\n c <p> d">a</p>', ["a"]),
+        ("<p title='a\n> b\n> c\n> d\n'>a</p>", ["a"]),
+        ('<p title="a > b\n>c', ['<p title="a > b\n>c']),
         ("<script>a <b> '<script>' </script>c", ["c"]),
         ("<div translate=no>a<div>b</div>c</div>d", ["d"]),
         ("<pre>a</pre><style>b</style><textarea>c</textarea>", []),
@@ -263,7 +266,12 @@ def test_in_raw_text_of_html_only_the_end_tag_counts(name: str, close: str, insi
     assert len(found) == 2 or name == "title"
 
 
-@given(st.lists(st.sampled_from(["<p\n>", "<!--", "-->", "<![CDATA[", "]]>", "<script>", "</script>", "a b\n", "<i"])))
+PARTS = ["<p\n>", "<!--", "-->", "<![CDATA[", "]]>", "<script>", "</script>", "a b\n", "<i", ' x="', '"', "'", ">", "<"]
+
+
+@given(st.lists(st.sampled_from(PARTS)))
+@example(["<i", ' x="', ">", "a b\n", '"', ">", "<p\n>"])
+@example(["<p\n", ' x="', "<p\n>", '"', ">"])
 def test_the_pieces_of_html_do_not_depend_on_its_line_breaks(parts: list[str]) -> None:
     text = "".join(parts)
     assert read("html", text) == list(reader("html")([text]))
@@ -275,7 +283,9 @@ def endless(line: str) -> Iterator[str]:
 
 
 @pytest.mark.parametrize("layout", FORMATS)
-@pytest.mark.parametrize("line", ["Ja.\n", "<b>\n", "```\n", "<!-- a\n", "<p\n", "<script>\n", "| a\n", "-->\n", "\n"])
+@pytest.mark.parametrize(
+    "line", ["Ja.\n", "<b>\n", "```\n", "<!-- a\n", "<p\n", '<p x="\n', "<script>\n", "| a\n", "-->\n", "\n"]
+)
 def test_an_endless_text_is_read_in_bounded_portions(layout: str, line: str) -> None:
     """The reader must not wait for an end that may never come."""
     n_read = 0
@@ -334,7 +344,9 @@ def test_every_line_of_a_very_long_cue_is_translated() -> None:
     assert language("srt", "1\n00:01 --> 00:02\n" + "\n".join(lines) + "\n") == lines
 
 
-@pytest.mark.parametrize("opening", ["<!--", "<![CDATA[", "<!", "<?", "<a", "<script>", "<script></script"])
+@pytest.mark.parametrize(
+    "opening", ["<!--", "<![CDATA[", "<!", "<?", "<a", "<a '", "<a '>", "<script>", "<script></script"]
+)
 @pytest.mark.parametrize("rest", ["{}", "\n{}", "{}\n", "\n", " "])
 def test_many_unclosed_comments_take_no_longer_than_other_text(opening: str, rest: str) -> None:
     """A quadratic rule took 27 seconds for this text, which could block a server."""

@@ -419,6 +419,37 @@ def test_terms_are_in_order_apart_and_none_is_left(words: list[str], forms: list
     assert not any(re.search(rf"(?<!\w){re.escape(form)}(?!\w)", rest) for form in terms)
 
 
+SIGNED = st.lists(st.sampled_from(["a", "A", "b", "-", ".", " ", "  ", "+", "a b", "ab"]), max_size=7).map("".join)
+
+
+@given(SIGNED, st.lists(SIGNED.filter(lambda form: re.search(r"\w", form)), min_size=1, max_size=5))
+@example("a-a b", ["a", "a-", "a- b", "a-a b"])
+def test_terms_are_those_of_one_pattern_for_each_form(text: str, forms: list[str]) -> None:
+    terms = {" ".join(form.split()): f"t{i}" for i, form in enumerate(forms)}
+    ordered = sorted(((form, form, False) for form in terms), key=lambda row: -len(row[0]))
+    ordered += [(form[0].upper() + form[1:], form, True) for form in terms if form[0].islower()]
+    ordered.sort(key=lambda row: (-len(row[0]), row[2]))
+    expected, place = list[tuple[str, str]](), 0
+    for token in re.finditer(r"\w+|[^\w\s]", text):
+        for shown, form, begins in ordered if token.start() >= place else ():
+            words = r"\s+".join(map(re.escape, shown.split()))
+            before = "" if shown[0] == "-" else r"(?<!\w)"
+            match = re.compile(before + words + ("" if shown[-1] in "-." else r"(?!\w)")).match(text, token.start())
+            if match and not (begins and re.search(r"\w", text[: token.start()])):
+                expected.append((match[0], terms[form]))
+                place = match.end()
+                break
+    assert found(text, terms) == expected
+
+
+def test_many_terms_with_one_first_word_are_found_quickly() -> None:
+    glossary = Glossary.of({f"Haus {i}": "x" for i in range(20_000)})
+    glossary.find("Haus")  # prepares the search
+    start = time.process_time()
+    assert len(glossary.find("Das Haus x und das Haus 19999 " * 500)) == 500
+    assert time.process_time() - start < 0.5
+
+
 @pytest.mark.parametrize(
     ("lines", "message"),
     [

@@ -286,7 +286,7 @@ def test_a_parent_that_moves_during_a_run_is_still_in_its_end(toy, parent, monke
     assert_same_weights(whole / "model", fine_tune(toy, "halves", None, resume=True, training=settings) / "model")
 
 
-def test_a_parent_may_be_named_with_its_digest(toy, parent):
+def test_a_parent_may_be_named_with_its_digest(toy, parent, monkeypatch):
     digest = sha256(parent / "model.safetensors")
     for suffix in (digest[:8], f"sha256:{digest[:12]}", digest):
         assert Parent.open(Path(f"{parent}@{suffix}"), print) == Parent.open(parent, print)
@@ -301,6 +301,13 @@ def test_a_parent_may_be_named_with_its_digest(toy, parent):
             Parent.open(Path(f"{parent}@{bad}"), print)
     at = parent.rename(parent.with_name("a@12345678"))
     assert Parent.open(at, print).folder == at, "the name of a folder comes first"
+    monkeypatch.setenv("TRANSLATE_HOME", str(toy.folder / "home"))
+    for place in (toy.folder / "home/models", Path("runs")):
+        place.mkdir(parents=True)
+        named = at.rename(place / "my@home")
+        assert Parent.open(Path("my@home"), print).folder == named
+        assert Parent.open(Path(f"my@home@{digest[:8]}"), print).folder == named
+        named.rename(at)
 
 
 def test_dropout_and_initialisation_may_differ_and_unused_tokenizer_settings_are_reported(toy, parent, capsys):

@@ -82,6 +82,17 @@ def test_a_killed_and_extended_run_can_be_repeated_by_a_killed_run(toy, monkeypa
     assert weights(Path("b")) == weights(run)
 
 
+def test_a_run_whose_cooldown_moved_when_it_was_resumed_is_warned_about(toy, capsys):
+    trained(toy, "a", max_steps=4, cooldown=0.5)
+    trained(toy, "a", max_steps=6, cooldown=0.5, resume=True)
+    capsys.readouterr()
+    assert main(["train", "--reproduce", "runs/a"]) == EXIT_DIFFERENT
+    assert "may differ from runs/a: " in (said := capsys.readouterr().err)
+    assert "its cooldown was moved at step 4" in said
+    assert main(["train", "--reproduce", "runs/a-again"]) == 0
+    assert "cooldown was moved" not in capsys.readouterr().err
+
+
 def test_a_run_that_differs_is_reported_with_the_first_difference(toy, monkeypatch, capsys):
     trained(toy, "a")
     update = Trainer._update

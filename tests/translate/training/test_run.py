@@ -3,8 +3,10 @@
 import itertools
 import json
 import operator
+import sys
 import threading
 from contextlib import AbstractContextManager
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -14,7 +16,7 @@ from translate.config.load import parse
 from translate.corpus.prepare import Prepared, prepare, prepare_and_hold
 from translate.errors import UserError
 from translate.evaluation.scores import greedy_bleu
-from translate.files import sha256
+from translate.files import sha256, write_json
 from translate.training import train as session
 from translate.training.run import Run
 
@@ -25,6 +27,22 @@ RECORDS = [
     {"kind": "train", "step": 5, "loss": float("nan")},
     {"kind": "final", "step": 5, "averaged": [3, 5]},
 ]
+
+
+def test_a_run_whose_first_start_was_killed_may_begin(toy, monkeypatch):
+    run, config = Run(toy.folder / "run"), toy.config()
+    run.folder.mkdir()
+    with monkeypatch.context() as killed:
+        killed.setattr(Path, "replace", lambda *_: sys.exit())
+        killed.setattr(Path, "unlink", lambda *_: None)
+        for path in (run.config, run.manifest):
+            with pytest.raises(SystemExit):
+                write_json(path, {})
+    assert len(list(run.folder.iterdir())) == 2
+    run.check(config, resume=False)
+    (run.folder / ".other.partial").touch()
+    with pytest.raises(UserError, match="exists and is not a run"):
+        run.check(config, resume=False)
 
 
 def test_complete_lines_before_a_cut_are_kept(tmp_path):
