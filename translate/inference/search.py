@@ -121,13 +121,12 @@ class SentenceSearch:
     def _parts(self, sentence: str, ids: Sequence[int], limit: int) -> list[Ids]:
         """Return the token ids of a sentence, or of its parts if it is longer than `limit` tokens.
 
-        The tokenizer of an imported model may drop characters; a sentence without tokens has no parts.
+        The tokenizer of an imported model may drop characters, so a sentence or a part may have no tokens.
         """
-        if len(ids) <= limit:
-            return [tuple(ids)] if ids else []
-        encode = self.engine.tokenizer.encode
-        parts = sentences.cut(sentence, lambda text: len(encode(text)) <= limit)
-        return [tuple(encode(part.text)) for part in parts if part.text.strip()]
+        encode, found = self.engine.tokenizer.encode, [ids]
+        if len(ids) > limit:
+            found = [encode(part) for part in sentences.cut(sentence, lambda text: len(encode(text)) <= limit)]
+        return [tuple(part) for part in found if part]
 
     def _joined(self, line: str, parts: Sequence[tuple[Ids, list[Hypothesis]]]) -> list[Translation]:
         """Return the translations of a line from the hypotheses of its parts; a blank line has none.
