@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import groupby
+from pathlib import Path
 
 from transformer.search.hypothesis import Hypothesis, SearchConfig, length_penalty
 from translate.errors import UserError
@@ -49,7 +50,7 @@ class SentenceSearch:
         known = (self.limit, engine.spec.max_source_tokens, engine.spec.best_source_tokens)
         self.best_limit = min(length for length in known if length)
         if reranker is not None:
-            require_opposite(reranker, engine.spec)
+            require_opposite(reranker.folder, reranker.spec, engine.spec)
 
     def max_length(self, n_source: int) -> int:
         """Return the longest translation, in tokens with eos, of a source of `n_source` tokens (section 6.1)."""
@@ -194,12 +195,11 @@ def _batches(sources: Sequence[Ids], beam_size: int, n_workers: int, mixes_lengt
     return [batch for group in groups for batch in divided(group, len, _BATCH_TOKENS, most=most, share=share)]
 
 
-def require_opposite(reranker: Scorer, spec: TranslationSpec) -> None:
-    """Raise UserError if `reranker` does not translate in the direction opposite to `spec`."""
-    other = reranker.spec
+def require_opposite(reranker: Path, other: TranslationSpec, spec: TranslationSpec) -> None:
+    """Raise UserError if the model in the folder `reranker`, with languages `other`, is not the opposite of `spec`."""
     if (other.source, other.target) != (spec.target, spec.source):
         raise UserError(
-            f"{reranker.folder}: translates {other.source}-{other.target}, but reranking {spec.source}-{spec.target} "
+            f"{reranker}: translates {other.source}-{other.target}, but reranking {spec.source}-{spec.target} "
             f"needs a model for {spec.target}-{spec.source}; name one"
         )
 
