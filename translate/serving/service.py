@@ -151,6 +151,11 @@ class Service:
         sentences = [_sentences(pieces) if layout != "html" else [] for pieces in documents]
         return Translated([joined(pieces) for pieces in documents], others, detected, sentences)
 
+    def check_model(self, source: str, target: str) -> None:
+        """Raise RefusedError unless there is a model for a pair of languages."""
+        if (source, target) not in self.pool.pairs:
+            raise RefusedError(400, f"There is no model from {source} to {target}")
+
     def attention(self, ticket: Ticket, text: str, translation: str, source: str, target: str) -> WordAttention:
         """Return how much each word of a translation attends to each word of its source.
 
@@ -160,13 +165,11 @@ class Service:
             translation: of the sentence.
             source, target: language codes.
 
-        Raises RefusedError if there is no such model, if it cannot be loaded, or if a sentence is too long, and
-        CancelledError.
+        Raises RefusedError if the model cannot be loaded, or if a sentence is too long, and CancelledError.
         """
-        if (source, target) not in self.pool.pairs:
-            raise RefusedError(400, f"There is no model from {source} to {target}")
         try:
-            with self.pool.engine((source, target)) as engine, self.pool.aligner((source, target)) as aligner:
+            with self.pool.aligner((source, target)) as aligner:
+                engine = aligner.engine
                 ids = [engine.tokenizer.encode(side) for side in (text, translation)]
                 width = max(map(len, ids)) + 1
                 if width > (engine.max_positions or LIMIT):
@@ -194,6 +197,11 @@ class Requests:
         self._durations: deque[float] = deque(maxlen=_N_DURATIONS)
         self.n_active = 0
 
+    def check(self) -> None:
+        """Raise RefusedError if too many requests are in progress."""
+        if self.n_active >= self._max_requests:
+            raise self._busy()
+
     async def run(self, request: Request, client: str, function: Callable[[Ticket], T]) -> T:
         """Call a function in a thread and return what it returns.
 
@@ -204,8 +212,7 @@ class Requests:
 
         Raises RefusedError if too many requests are in progress, or if the time is over.
         """
-        if self.n_active >= self._max_requests:
-            raise self._busy()
+        self.check()
         ticket, start = Ticket(client), time.monotonic()
         self.n_active += 1
         work = asyncio.get_running_loop().run_in_executor(self._threads, function, ticket)
