@@ -92,12 +92,7 @@ class SentenceSearch:
         return replace(translation, score=translation.log_prob / penalty + translation.coverage)
 
     def hypotheses(self, sources: Iterable[Ids], n_best: int, no_repeat: int) -> dict[Ids, list[Hypothesis]]:
-        """Return the n best hypotheses of each source; UserError if the model's probabilities are not finite.
-
-        Args:
-            sources: distinct sentences, as token ids.
-            n_best, no_repeat: as for `translate`.
-        """
+        """Return the n best hypotheses of each distinct source; UserError if probabilities are not finite."""
         config = SearchConfig(
             beam_size=max(self.decoding.beam_size, n_best),
             alpha=self.decoding.alpha,

@@ -48,17 +48,7 @@ router = APIRouter()
 
 @dataclass(frozen=True)
 class State:
-    """The parts of a running server.
-
-    Attributes:
-        options: of the command.
-        service: languages, detection, translation.
-        requests: those in progress.
-        access: keys and limits.
-        files: translated files.
-        metrics: counters.
-        rates: requests per minute.
-    """
+    """The parts of a running server."""
 
     options: Serve
     service: Service

@@ -114,13 +114,10 @@ class Service:
         """Translate texts; blocks until all are done.
 
         Args:
-            ticket: the request.
-            texts: whole texts.
             source: language code; "auto" detects one language for all texts.
             target: language code; texts in this language are returned unchanged.
             layout: one of `translate.text.formats.FORMATS`.
             n_alternatives: number of other translations of each text; HTML has none.
-            glossary: terms with their translations; None has none.
 
         Raises RefusedError if there is no such model, if it cannot be loaded or cannot use a glossary, and
         CancelledError.
@@ -157,13 +154,7 @@ class Service:
             raise RefusedError(400, f"There is no model from {source} to {target}")
 
     def attention(self, ticket: Ticket, text: str, translation: str, source: str, target: str) -> WordAttention:
-        """Return how much each word of a translation attends to each word of its source.
-
-        Args:
-            ticket: the request.
-            text: the source, one sentence.
-            translation: of the sentence.
-            source, target: language codes.
+        """Return how much each word of a translation attends to each word of its source, which is one sentence.
 
         Raises RefusedError if the model cannot be loaded, or if a sentence is too long, and CancelledError.
         """
@@ -205,12 +196,8 @@ class Requests:
     async def run(self, request: Request, client: str, function: Callable[[Ticket], T]) -> T:
         """Call a function in a thread and return what it returns.
 
-        Args:
-            request: the request; if its client goes, ClientDisconnect is raised.
-            client: name of the client.
-            function: gets the ticket of the request.
-
-        Raises RefusedError if too many requests are in progress, or if the time is over.
+        Raises RefusedError if too many requests are in progress or if the time is over, and ClientDisconnect if the
+        client goes.
         """
         self.check()
         ticket, start = Ticket(client), time.monotonic()
@@ -280,13 +267,9 @@ def _sentence(source: str, found: Translation) -> Sentence:
 
 
 def _alternatives(translator: Translator, text: str, n: int, check: Callable[[], None]) -> list[str]:
-    """Return other translations of a text; those of each line are joined in order of their ranks.
+    """Return n other translations of a text; those of each line are joined in order of their ranks.
 
-    Args:
-        translator: the model.
-        text: any number of lines.
-        n: number of other translations.
-        check: called for each line; may raise an exception to give up.
+    `check` is called for each line and may raise an exception to give up.
     """
     if not n:
         return []
