@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from translate.commands import systems
 from translate.commands.lines import check_page
-from translate.commands.systems import METRICS, TEST_SETS, Comparing, find_sets
+from translate.commands.systems import METRICS, TEST_SETS, Comparing
 from translate.errors import UserError, say
 from translate.evaluation.comparison import compare
 from translate.evaluation.scores import metrics
@@ -41,17 +41,12 @@ def run(options: Compare) -> None:
     check_page(options.out, force=options.force)
     if options.train and not any(line.strip() for line in read_lines(options.train)):
         raise UserError(f"{options.train}: has no words to count; name the training text, or leave --train out")
-    found = systems.find_systems([options.baseline, options.system])
-    source, target = systems.languages(options, found)
-    sets = find_sets(options, next((system.folder for system in found if system.folder), None), source, target)
+    found, sets, target = systems.find(options, [options.baseline, options.system])
     if len(sets) > 1:
         raise UserError(f"a page shows one test set, but there are {len(sets)}: {', '.join(sets)}; name one")
     metrics(target or "")  # reports a missing package before anything is translated
-    systems.check_search(options, found)
+    systems.check(options, found, sets)
     ((name, pairs),) = sets.items()
-    for system in found:
-        if system.folder is None:
-            systems.check_saved(system, sets, ignore_case=options.ignore_case)
     outputs = []
     for system in found:
         output = systems.open_system(system, options).output(name, pairs)

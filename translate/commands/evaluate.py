@@ -8,13 +8,14 @@ import json
 import re
 import tempfile
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from translate.commands import systems
-from translate.commands.systems import METRICS, Comparing, System, TestSets, file_name, find_sets, run_of
+from translate.commands.systems import METRICS, Comparing, System, TestSets, file_name, run_of
 from translate.corpus.sources import Pair
 from translate.errors import UserError, optional_package, say
 from translate.evaluation.other_metrics import comet, paper_bleu, program
@@ -62,7 +63,6 @@ class Result:
     """One system on one test set.
 
     Attributes:
-        test_set, system: their names.
         scores: by sacreBLEU.
         others: scores by other metrics, by their names.
         seconds: time of the search; None for saved output.
@@ -92,10 +92,7 @@ def run(options: Evaluate) -> None:
     Without `out` they are written to the run, and not at all for a model outside a run. Raises UserError for wrong
     input.
     """
-    found = systems.find_systems(options.systems or [])
-    source, target = systems.languages(options, found)
-    model = next((system.folder for system in found if system.folder), None)
-    sets = find_sets(options, model, source, target)
+    found, sets, target = systems.find(options, options.systems or [])
     _check(options, found, sets, target)
     places = [_place(options, system, several=len(found) > 1) for system in found]
     for place, several in Counter(filter(None, places)).items():
@@ -115,10 +112,7 @@ def run(options: Evaluate) -> None:
 def _check(options: Evaluate, found: Sequence[System], sets: TestSets, target: str | None) -> None:
     """Raise UserError for what would otherwise fail after the translation."""
     metrics(target or "")
-    systems.check_search(options, found)
-    for system in found:
-        if system.folder is None:
-            systems.check_saved(system, sets, ignore_case=options.ignore_case)
+    systems.check(options, found, sets)
     if options.out and not any(system.folder for system in found):
         raise UserError("--out is for the translations of models and their scores; leave it out for saved outputs")
     if options.paired and len(found) < 2:
@@ -151,7 +145,8 @@ def _evaluated(
     for name, pairs in sets.items():
         output, references = opened.output(name, pairs), [reference for _, reference in pairs]
         if out is not None:
-            _write_hypotheses(out, name, output.hypotheses)
+            with _writing(out):
+                write_text(out / "hypotheses" / file_name(name), "".join(f"{text}\n" for text in output.hypotheses))
         systems.warn(system, output, pairs, ignore_case=options.ignore_case)
         scores = score(
             output.hypotheses,
@@ -253,29 +248,16 @@ def _default_place(model: Path | None, folder: Path) -> Path | None:
 
 
 def _begin(out: Path, sets: TestSets) -> None:
-    """Make the output folder, and warn if scores of another text will be replaced.
-
-    Raises UserError if the folder cannot be written to.
-    """
-    try:
+    """Make the output folder, and warn if scores of another text will be replaced."""
+    with _writing(out):
         (out / "hypotheses").mkdir(parents=True, exist_ok=True)
         for place in (out, out / "hypotheses"):
             tempfile.TemporaryFile(dir=place).close()
         present = _read_scores(out)
-    except OSError as error:
-        raise _unwritable(out, error) from error
     for name, pairs in sets.items():
         digest, record = _text_sha256(pairs), present.get(name)
         if isinstance(record, dict) and record.get("text_sha256", digest) != digest:
             say(f"warning: {out / 'scores.json'} has scores of another text called {name!r}, which will be replaced")
-
-
-def _write_hypotheses(out: Path, name: str, hypotheses: Sequence[str]) -> None:
-    """Write the translations of a set; UserError if the folder cannot be written to."""
-    try:
-        write_text(out / "hypotheses" / file_name(name), "".join(f"{text}\n" for text in hypotheses))
-    except OSError as error:
-        raise _unwritable(out, error) from error
 
 
 def write_record(
@@ -296,13 +278,10 @@ def write_record(
         **origin,
         "sample": _sample(pairs, hypotheses),
     }
-    try:
-        # Another evaluation may write at the same time. The folder `out` itself is locked while its run trains.
-        with locked(out / "hypotheses", lambda: None):
-            present = _read_scores(out)
-            write_json(out / "scores.json", present | {result.test_set: values})
-    except OSError as error:
-        raise _unwritable(out, error) from error
+    # Another evaluation may write at the same time. The folder `out` itself is locked while its run trains.
+    with _writing(out), locked(out / "hypotheses", lambda: None):
+        present = _read_scores(out)
+        write_json(out / "scores.json", present | {result.test_set: values})
     before = present.get(result.test_set)
     if isinstance(before, dict) and (other := _differences(before, values)):
         what = " and ".join(other)
@@ -349,8 +328,15 @@ def _read_scores(out: Path) -> dict[str, Any]:
         raise UserError(f"{path}: damaged: {error}; remove or restore it") from error
 
 
-def _unwritable(out: Path, error: OSError) -> UserError:
-    return UserError(f"{error.filename or out}: cannot be written: {error.strerror}; name a folder with --out")
+@contextmanager
+def _writing(out: Path) -> Iterator[None]:
+    """Raise UserError if the folder cannot be written to in this block."""
+    try:
+        yield
+    except OSError as error:
+        raise UserError(
+            f"{error.filename or out}: cannot be written: {error.strerror}; name a folder with --out"
+        ) from error
 
 
 def _sample(pairs: Sequence[Pair], hypotheses: Sequence[str]) -> list[dict[str, object]]:

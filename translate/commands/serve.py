@@ -29,7 +29,7 @@ def run(options: Serve) -> None:
     from translate.serving import server
     from translate.serving.access import KeyStore
 
-    folders = [_located(name).resolve() for name in options.model or ()] or _installed()
+    folders = [registry.locate(name, say, exported=True).resolve() for name in options.model or ()] or _installed()
     pairs = ", ".join(_pairs(folders))
     if options.keys is not None:
         KeyStore(options.keys).all()  # a wrong path is found now and not by the first client
@@ -88,11 +88,6 @@ def _check_appendable(path: Path) -> None:
         path.open("a").close()
     except OSError as error:
         raise UserError(f"--suggestions {path}: {error.strerror}; name a file that can be written") from error
-
-
-def _located(name: Path) -> Path:
-    """Return the folder of a model of this project or of CTranslate2; UserError if there is none."""
-    return registry.locate(name, say, exported=True)
 
 
 def _installed() -> list[Path]:

@@ -84,7 +84,15 @@ class SystemOutput:
     seconds: float | None = None
 
 
-def find_systems(names: Sequence[Path]) -> list[System]:
+def find(options: Comparing, names: Sequence[Path]) -> tuple[list[System], TestSets, str | None]:
+    """Return the systems, the test sets and the target language, None if it is unknown; UserError for wrong input."""
+    systems = _find_systems(names)
+    source, target = _languages(options, systems)
+    model = next((system.folder for system in systems if system.folder), None)
+    return systems, _find_sets(options, model, source, target), target
+
+
+def _find_systems(names: Sequence[Path]) -> list[System]:
     """Return the systems of paths or names of models, or the default model if there are none.
 
     Raises UserError if a model does not exist or if a system is named twice.
@@ -101,7 +109,7 @@ def find_systems(names: Sequence[Path]) -> list[System]:
     return [System(*system) for system in zip(labels, names, folders, strict=True)]
 
 
-def languages(options: Comparing, systems: Sequence[System]) -> tuple[str | None, str | None]:
+def _languages(options: Comparing, systems: Sequence[System]) -> tuple[str | None, str | None]:
     """Return source and target: those that the user names, or else those of the models; None if unknown.
 
     Raises UserError if the models translate between different languages, or not between those that the user names.
@@ -121,8 +129,8 @@ def languages(options: Comparing, systems: Sequence[System]) -> tuple[str | None
     return options.from_language or source, options.to_language or target
 
 
-def check_search(options: Comparing, systems: Sequence[System]) -> None:
-    """Raise UserError for settings of the search without a model, or that no model can follow."""
+def check(options: Comparing, systems: Sequence[System], sets: TestSets) -> None:
+    """Raise UserError for settings of the search without a model or that no model can follow, and for wrong files."""
     for_translation(options)
     if not any(system.folder for system in systems):
         for name in ("beam", "alpha", "length_penalty", "rerank", "engine", "precision", "threads"):
@@ -130,6 +138,9 @@ def check_search(options: Comparing, systems: Sequence[System]) -> None:
                 raise UserError(f"--{name.replace('_', '-')} is for models; leave it out for saved outputs")
     if options.rerank:
         registry.locate(options.rerank, lambda _: None)
+    for system in systems:
+        if system.folder is None:
+            _check_saved(system, sets, ignore_case=options.ignore_case)
 
 
 def for_translation(options: Comparing) -> TranslationOptions:
@@ -145,13 +156,8 @@ def for_translation(options: Comparing) -> TranslationOptions:
     )
 
 
-def check_saved(system: System, sets: TestSets, *, ignore_case: bool) -> None:
-    """Raise UserError if a saved output cannot be scored on these test sets.
-
-    Args:
-        sets: there must be one, with as many lines.
-        ignore_case: allow output without capitals.
-    """
+def _check_saved(system: System, sets: TestSets, *, ignore_case: bool) -> None:
+    """Raise UserError unless there is one test set and a saved output has as many lines, and capitals."""
     if len(sets) > 1:
         raise UserError(f"{system.named}: is the output for one test set, but there are {len(sets)}: {', '.join(sets)}")
     ((name, pairs),) = sets.items()
@@ -160,12 +166,7 @@ def check_saved(system: System, sets: TestSets, *, ignore_case: bool) -> None:
 
 
 def warn(system: System, output: SystemOutput, pairs: Sequence[Pair], *, ignore_case: bool) -> None:
-    """Report translations of a model that would be refused in a file.
-
-    Args:
-        system: a file has been checked before.
-        ignore_case: allow output without capitals.
-    """
+    """Report translations of a model that would be refused in a file, which has been checked before."""
     if system.folder is None:
         return
     try:
@@ -180,11 +181,7 @@ def open_system(system: System, options: Comparing) -> "SavedOutput | LoadedMode
 
 
 class SavedOutput:
-    """A file with the translations of one test set.
-
-    Attributes:
-        origin: nothing, because the file does not say where it comes from.
-    """
+    """A file with the translations of one test set, which does not say where they come from."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -233,7 +230,7 @@ class LoadedModel:
         return SystemOutput(hypotheses, time.perf_counter() - start)
 
 
-def find_sets(options: Comparing, model: Path | None, source: str | None, target: str | None) -> TestSets:
+def _find_sets(options: Comparing, model: Path | None, source: str | None, target: str | None) -> TestSets:
     """Return the test sets by name.
 
     Args:

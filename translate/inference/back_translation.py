@@ -20,6 +20,7 @@ from translate.errors import Say, UserError
 from translate.files import locked, sample_lines, sha256
 from translate.inference.engines import Engine, open_engine
 from translate.inference.research import SearchEngine, SearchRules
+from translate.inference.search import require_opposite
 from translate.inference.translator import WINDOW, Translator
 from translate.machine import choose_device
 from translate.models.folder import FILES, ModelFolder, TranslationSpec
@@ -96,7 +97,10 @@ class BackTranslations:
         drawn = ["seed", "top_k"] if source.method == "sampling" else []
         settings = source.model_dump(include={"method", "lines", "beam_size", *drawn})
         settings = {name: value for name, value in settings.items() if value is not None}
-        models = [model] if source.rerank is None else [model, locate(Path(source.rerank), self._say)]
+        models = [model]
+        if source.rerank is not None:
+            models.append(locate(Path(source.rerank), self._say))
+            require_opposite(models[1], *(TranslationSpec.load(folder / "translation.json") for folder in models[::-1]))
         digests = [sha256(path) for path in (text, *(folder / name for folder in models for name in FILES))]
         key = hashlib.sha256(json.dumps([digests, settings]).encode()).hexdigest()[:16]
         # The end of the name tells `translate.corpus.sources.identity` that this program made the file.

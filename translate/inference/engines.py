@@ -94,14 +94,9 @@ class Engine(Protocol):
 def side_by_side(
     search: Search, batches: Sequence[Batch], n_workers: int, initializer: Callable[[], None] | None = None
 ) -> list[Found]:
-    """Return `search(batch)` for each batch, computed in `n_workers` threads.
+    """Return `search(batch)` for each batch, computed in `n_workers` threads, each of which first calls `initializer`.
 
-    Args:
-        search: called once per batch.
-        batches: token ids. The batches with the most tokens start first, so that all threads end at about the same
-            time.
-        n_workers: number of threads.
-        initializer: called first in each thread.
+    The batches with the most tokens start first, so that all threads end at about the same time.
     """
     order = sorted(range(len(batches)), key=lambda i: -sum(map(len, batches[i])))
     pool = ThreadPoolExecutor(n_workers, initializer=initializer)
@@ -244,32 +239,20 @@ class TorchEngine:
         return perf_counter() - begin
 
     def search(self, sources: Sources, max_lengths: Sequence[int], config: SearchConfig) -> Found:
-        """Return the n best hypotheses of each source, best first.
-
-        Args:
-            sources, max_lengths, config: as for `Engine.search`.
-        """
+        """Return the n best hypotheses of each source, best first; see `Engine.search`."""
         from transformer.search.model_step import translate_ids
 
         return translate_ids(self.model_folder.model, sources, config, max_lengths=max_lengths)
 
     def score(self, sources: Sources, targets: Sources) -> list[float]:
-        """Return the natural log-probability of each target given its source, eos included.
-
-        Args:
-            sources, targets: token ids of each pair, without eos.
-        """
+        """Return the natural log-probability of each target and of eos, given its source; the ids are without eos."""
         return list(map(sum, token_log_probs(self.model_folder, sources, targets)))
 
 
 def token_log_probs(model_folder: ModelFolder, sources: Sources, references: Sources) -> list[list[float]]:
     """Return the log-probability of each token of each reference and of eos; none for a pair of blank lines.
 
-    UserError if a probability is not finite.
-
-    Args:
-        model_folder: an open model folder.
-        sources, references: token ids of each pair, without eos.
+    The ids are without eos. UserError if a probability is not finite.
     """
     from transformer.search.scoring import score_ids
 
@@ -307,9 +290,7 @@ class CTranslate2Engine:
 
     Attributes:
         folder: path of the model folder or of the CTranslate2 folder.
-        tokenizer: text to ids and back.
-        spec: languages and decoding.
-        max_positions: maximum number of tokens of either side, eos included; None if there is no limit.
+        tokenizer, spec, max_positions: as in `Engine`.
         translator: `ctranslate2.Translator`.
         n_workers: number of batches that are translated at the same time.
         is_converted: whether it was made of a model folder, and not of a CTranslate2 folder.
@@ -339,7 +320,6 @@ class CTranslate2Engine:
         """Load a CTranslate2 folder of `translate export`; UserError if it is damaged or foreign.
 
         Args:
-            folder: the path.
             threads: number of batches at a time; None is one for each core.
             device: "cpu", "cuda", "cuda:1" and so on, or "auto", which is CUDA if available.
         """
@@ -364,12 +344,7 @@ class CTranslate2Engine:
     def convert(
         cls, folder: Path, threads: int | None = None, compute_type: ComputeType = "float32"
     ) -> "CTranslate2Engine":
-        """Load a model folder, converted now or by an earlier use.
-
-        Args:
-            folder: the path.
-            threads: number of batches at a time; None is one for each core.
-            compute_type: of the matrix products.
+        """Load a model folder, converted now or by an earlier use; `threads` is as for `open`.
 
         Raises UserError if `ctranslate2` is missing or broken or has no such architecture, UserError or CheckpointError
         if the folder is damaged.
@@ -428,13 +403,7 @@ class CTranslate2Engine:
         return side_by_side(search, batches, self.n_workers)
 
     def search(self, sources: Sources, max_lengths: Sequence[int], config: SearchConfig) -> Found:
-        """Return the n_best hypotheses of each source, best first; none if its probabilities are not finite.
-
-        Args:
-            sources: token ids without eos.
-            max_lengths: maximum number of tokens of each output, eos included.
-            config: the settings of the search.
-        """
+        """Return the n best hypotheses of each source, best first; see `Engine.search`."""
         (eos,) = self.tokenizer.pieces([config.eos])
         found: dict[int, list[Hypothesis]] = {}
         for (_, most), group in _equal(zip(map(len, sources), max_lengths, strict=True)):
@@ -587,11 +556,8 @@ Scorer = CTranslate2Engine | TorchEngine  # both also score given translations
 def open_engine(folder: Path, options: TranslationOptions = DEFAULT_OPTIONS) -> Scorer:
     """Load a model folder, or a CTranslate2 folder of `translate export`.
 
-    CTranslate2 on CPUs; PyTorch on GPUs, for bf16, and for models that CTranslate2 cannot load.
-
-    Args:
-        folder: the path.
-        options: the engine, its precision, its device and its threads.
+    CTranslate2 on CPUs; PyTorch on GPUs, for bf16, and for models that CTranslate2 cannot load. Of the options only
+    engine, precision, device and threads are read.
 
     Raises UserError or CheckpointError if the folder cannot be used, or if the engine has no such precision or device.
     """

@@ -137,9 +137,6 @@ class SearchEngine(TorchEngine):
     def search(self, sources: Sources, max_lengths: Sequence[int], config: SearchConfig) -> Found:
         """Return the n best hypotheses of each source, best first; samples are in the order of their numbers.
 
-        Args:
-            sources, max_lengths, config: as for `Engine.search`.
-
         UserError if forced tokens leave no room, or if no translation obeys the rules.
         """
         if not self.rules.coverage:

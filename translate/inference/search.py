@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import groupby
+from pathlib import Path
 
 from transformer.search.hypothesis import Hypothesis, SearchConfig, length_penalty
 from translate.errors import UserError
@@ -49,7 +50,7 @@ class SentenceSearch:
         known = (self.limit, engine.spec.max_source_tokens, engine.spec.best_source_tokens)
         self.best_limit = min(length for length in known if length)
         if reranker is not None:
-            require_opposite(reranker, engine.spec)
+            require_opposite(reranker.folder, reranker.spec, engine.spec)
 
     def max_length(self, n_source: int) -> int:
         """Return the longest translation, in tokens with eos, of a source of `n_source` tokens (section 6.1)."""
@@ -91,12 +92,7 @@ class SentenceSearch:
         return replace(translation, score=translation.log_prob / penalty + translation.coverage)
 
     def hypotheses(self, sources: Iterable[Ids], n_best: int, no_repeat: int) -> dict[Ids, list[Hypothesis]]:
-        """Return the n best hypotheses of each source; UserError if the model's probabilities are not finite.
-
-        Args:
-            sources: distinct sentences, as token ids.
-            n_best, no_repeat: as for `translate`.
-        """
+        """Return the n best hypotheses of each distinct source; UserError if probabilities are not finite."""
         config = SearchConfig(
             beam_size=max(self.decoding.beam_size, n_best),
             alpha=self.decoding.alpha,
@@ -121,13 +117,12 @@ class SentenceSearch:
     def _parts(self, sentence: str, ids: Sequence[int], limit: int) -> list[Ids]:
         """Return the token ids of a sentence, or of its parts if it is longer than `limit` tokens.
 
-        The tokenizer of an imported model may drop characters; a sentence without tokens has no parts.
+        The tokenizer of an imported model may drop characters, so a sentence or a part may have no tokens.
         """
-        if len(ids) <= limit:
-            return [tuple(ids)] if ids else []
-        encode = self.engine.tokenizer.encode
-        parts = sentences.cut(sentence, lambda text: len(encode(text)) <= limit)
-        return [tuple(encode(part.text)) for part in parts if part.text.strip()]
+        encode, found = self.engine.tokenizer.encode, [ids]
+        if len(ids) > limit:
+            found = [encode(part) for part in sentences.cut(sentence, lambda text: len(encode(text)) <= limit)]
+        return [tuple(part) for part in found if part]
 
     def _joined(self, line: str, parts: Sequence[tuple[Ids, list[Hypothesis]]]) -> list[Translation]:
         """Return the translations of a line from the hypotheses of its parts; a blank line has none.
@@ -195,12 +190,11 @@ def _batches(sources: Sequence[Ids], beam_size: int, n_workers: int, mixes_lengt
     return [batch for group in groups for batch in divided(group, len, _BATCH_TOKENS, most=most, share=share)]
 
 
-def require_opposite(reranker: Scorer, spec: TranslationSpec) -> None:
-    """Raise UserError if `reranker` does not translate in the direction opposite to `spec`."""
-    other = reranker.spec
+def require_opposite(reranker: Path, other: TranslationSpec, spec: TranslationSpec) -> None:
+    """Raise UserError if the model in the folder `reranker`, with languages `other`, is not the opposite of `spec`."""
     if (other.source, other.target) != (spec.target, spec.source):
         raise UserError(
-            f"{reranker.folder}: translates {other.source}-{other.target}, but reranking {spec.source}-{spec.target} "
+            f"{reranker}: translates {other.source}-{other.target}, but reranking {spec.source}-{spec.target} "
             f"needs a model for {spec.target}-{spec.source}; name one"
         )
 

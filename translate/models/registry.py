@@ -94,10 +94,7 @@ def find_model(
 def chosen_model(name: Path | None, say: Say, *, exported: bool = False) -> Path | None:
     """Return the model folder of `name`, or else of $TRANSLATE_MODEL; None if neither is given.
 
-    Args:
-        name, say, exported: as for `locate`.
-
-    Raises UserError if there is no such model; it names the variable, which the user may have forgotten.
+    UserError if there is no such model; it names the variable, which the user may have forgotten.
     """
     if name is not None:
         return locate(name, say, exported=exported)
@@ -175,11 +172,7 @@ def fitting(folders: Iterable[Path], source: str | None, target: str | None, say
 
 
 def opposite(folder: Path, say: Say) -> Path:
-    """Return the model folder of an installed model of the opposite direction; UserError if there is none.
-
-    Args:
-        say: receives a note if there are several such models.
-    """
+    """Return the folder of an installed model of the opposite direction; UserError if there is none."""
     spec = _spec(folder)
     if found := _installed_for(spec.target, spec.source, say):
         return found
@@ -190,11 +183,7 @@ def opposite(folder: Path, say: Say) -> Path:
 
 
 def require_languages(folder: Path, source: str | None, target: str | None) -> None:
-    """Raise UserError if the model in `folder` translates between other languages.
-
-    Args:
-        source, target: language codes; None accepts any.
-    """
+    """Raise UserError if the model in `folder` translates between other languages; None accepts any language."""
     if not _speaks(folder, source, target):
         spec = _spec(folder)
         raise UserError(

@@ -36,7 +36,6 @@ class Key:
     """An API key, without its secret.
 
     Attributes:
-        name: of the key.
         created, revoked: times in ISO 8601; `revoked` of None is a valid key.
         requests_per_minute, max_characters, characters_per_minute: limits of this key; None takes the server's.
     """
@@ -155,12 +154,7 @@ class Rates:
         self._database: sqlite3.Connection | None = None
 
     def count(self, client: str, n: int = 1) -> int:
-        """Count n requests of a client, and return their number in this minute.
-
-        Args:
-            client: name of the client, or of anything else that is counted.
-            n: number to add.
-        """
+        """Count n requests of a client, or of anything else with a name; return their number in this minute."""
         with self._lock:
             try:
                 return self._count(client, n)
@@ -259,11 +253,7 @@ class Access:
     def admit(self, request: "Request", secret: str) -> Client:
         """Return the client of a request; RefusedError if its key is wrong or missing, or its rate too high.
 
-        A wrong key counts for the address, so that keys cannot be guessed faster than the limit allows.
-
-        Args:
-            request: the request.
-            secret: the key that came with it, "" if there is none.
+        A wrong key counts for the address, so that keys cannot be guessed faster than the limit allows; "" is no key.
         """
         address = f"address {_network(request.client.host) if request.client else 'unknown'}"
         secret = secret if self._store else ""

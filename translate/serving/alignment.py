@@ -51,12 +51,12 @@ class WordAttention:
 class Aligner:
     """Computes cross-attention for the model of an engine; loads what it needs on first use.
 
-    Args:
-        engine: a loaded model.
+    Attributes:
+        engine: the loaded model.
     """
 
     def __init__(self, engine: Engine) -> None:
-        self._engine, self._lock = engine, Lock()
+        self.engine, self._lock = engine, Lock()
         self._translator: Any = None  # a `ctranslate2.Translator`
 
     def attention(self, sources: Sources, targets: Sources) -> list[Weights]:
@@ -69,21 +69,21 @@ class Aligner:
 
         Raises UserError if the files of the model were damaged or removed meanwhile.
         """
-        if isinstance(self._engine, TorchEngine):
+        if isinstance(self.engine, TorchEngine):
             from transformer.search.alignment import cross_attention
 
-            return [w.float().numpy() for w in cross_attention(self._engine.model_folder.model, sources, targets)]
+            return [w.float().numpy() for w in cross_attention(self.engine.model_folder.model, sources, targets)]
         with self._lock:
             if self._translator is None:
-                self._translator = _aligning(self._engine)
+                self._translator = _aligning(self.engine)
         return _forced(
-            self._translator, *([self._engine.tokenizer.pieces(ids) for ids in side] for side in (sources, targets))
+            self._translator, *([self.engine.tokenizer.pieces(ids) for ids in side] for side in (sources, targets))
         )
 
     def words(self, source: str, target: str, weights_TS: Weights) -> WordAttention:
         """Return the attention between words: the sum over the source pieces, the mean over the target pieces."""
         (words, of_source_VS), (target_words, of_target_WT) = (
-            _membership(self._engine.tokenizer, text) for text in (source, target)
+            _membership(self.engine.tokenizer, text) for text in (source, target)
         )
         mean_WT = of_target_WT / of_target_WT.sum(axis=1, keepdims=True).clip(min=1)
         return WordAttention(words, target_words, (mean_WT @ weights_TS @ of_source_VS.T).tolist())

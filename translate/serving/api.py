@@ -6,11 +6,11 @@ parameter is a missing one, as in LibreTranslate.
 
 import json
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 from urllib.parse import parse_qsl, quote
 
 from fastapi import APIRouter, Request
@@ -41,22 +41,14 @@ _MAX_FIELDS = 100
 _DAMAGED = "Invalid request: the form is damaged or not UTF-8"
 _MAX_WORKERS = 4  # searches of PyTorch at a time; more would wait for each other in Python
 
+T = TypeVar("T")
+
 router = APIRouter()
 
 
 @dataclass(frozen=True)
 class State:
-    """The parts of a running server.
-
-    Attributes:
-        options: of the command.
-        service: languages, detection, translation.
-        requests: those in progress.
-        access: keys and limits.
-        files: translated files.
-        metrics: counters.
-        rates: requests per minute.
-    """
+    """The parts of a running server."""
 
     options: Serve
     service: Service
@@ -117,11 +109,12 @@ async def translate(request: Request) -> Response:
         raise RefusedError(400, f"Invalid request: alternatives parameter must be <= {most}")
     # A large one takes seconds.
     glossary = None if given.glossary is None else await run_in_threadpool(_glossary, given.glossary)
-    _charge(state, request, texts, client)
     state.service.check(given.source, given.target)
-    done = await state.requests.run(
+    done = await _done(
+        state,
         request,
-        client.name,
+        client,
+        texts,
         lambda ticket: state.service.translate(
             ticket, texts, given.source, given.target, given.format, n_alternatives, glossary
         ),
@@ -151,10 +144,12 @@ async def alignment(request: Request) -> Response:
     if not state_of(request).options.alignment:
         raise RefusedError(403, "Alignment is disabled on this server.")
     state, given, client = await _admitted(request, schemas.AlignmentRequest)
-    _charge(state, request, [given.q, given.translation], client)
-    found = await state.requests.run(
+    state.service.check_model(given.source, given.target)
+    found = await _done(
+        state,
         request,
-        client.name,
+        client,
+        [given.q, given.translation],
         lambda ticket: state.service.attention(ticket, given.q, given.translation, given.source, given.target),
     )
     weights = [[round(weight, 4) for weight in row] for row in found.weights]
@@ -173,9 +168,7 @@ async def detect(request: Request) -> Response:
     """Return the languages that a text may be in, most probable first."""
     state, given, client = await _admitted(request, schemas.DetectRequest)
     texts = _listed(given.q)
-    _charge(state, request, texts, client)
-    found = await state.requests.run(request, client.name, lambda ticket: state.service.detect(texts))
-    return JSONResponse(found)
+    return JSONResponse(await _done(state, request, client, texts, lambda ticket: state.service.detect(texts)))
 
 
 @router.post(
@@ -191,10 +184,10 @@ async def suggest(request: Request) -> Response:
     state, given, client = await _admitted(request, schemas.SuggestRequest)
     if state.options.suggestions is None:
         raise RefusedError(403, "Suggestions are disabled on this server.")
-    _charge(state, request, [given.q, given.s], client)
     for code in (given.source, given.target):
         if code not in state.service.codes:
             raise RefusedError(400, f"{code} is not supported")
+    _charge(state, request, [given.q, given.s], client)
     fields = {"q": given.q, "s": given.s, "source": given.source, "target": given.target}
     await run_in_threadpool(_append, state.options.suggestions, fields)
     return JSONResponse({"success": True})
@@ -263,14 +256,13 @@ async def translate_file(request: Request) -> Response:
     state, given, client = await _admitted(request, schemas.FileRequest)
     (name, content), source, target = given.file, given.source, given.target
     text = _text(name, content, state.options.file_size)
-    _charge(state, request, [text], client)
     state.service.check(source, target)
 
     def translated(ticket: Ticket) -> str:
         done = state.service.translate(ticket, [text], source, target, formats.guess(Path(name)))
         return state.files.add(name, target, done.texts[0])
 
-    stored = await state.requests.run(request, client.name, translated)
+    stored = await _done(state, request, client, [text], translated)
     state.metrics.characters.inc(len(text))
     return JSONResponse({"translatedFileUrl": f"{request.base_url}download_file/{quote(stored)}"})
 
@@ -379,6 +371,13 @@ def _charge(state: State, request: Request, texts: Sequence[str], client: Client
     n_characters = sum(max(1, len(text)) for text in texts)
     request.state.characters = n_characters  # for the log
     state.access.charge(client, n_characters)
+
+
+async def _done(state: State, request: Request, client: Client, texts: Sequence[str], work: Callable[[Ticket], T]) -> T:
+    """Return what `work` returns, whose texts are charged; RefusedError, without a charge, if the server is busy."""
+    state.requests.check()
+    _charge(state, request, texts, client)
+    return await state.requests.run(request, client.name, work)
 
 
 def _append(path: Path, fields: dict[str, str]) -> None:

@@ -15,11 +15,7 @@ _UNSAFE = re.compile(r"[^\w.-]+")
 
 
 class FileStore:
-    """Files in a folder, which is made again if it was deleted.
-
-    Args:
-        folder: the folder.
-    """
+    """Files in a folder, which is made again if it was deleted."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -31,7 +27,6 @@ class FileStore:
         Args:
             file_name: name of the original file; only its last part counts, and only safe characters of it.
             target: language code, which is added to the name.
-            text: the content.
         """
         path = Path(file_name.replace("\\", "/").rpartition("/")[2])
         stem, suffix = (_cut(_UNSAFE.sub("_", part)).strip(".") for part in (path.stem, path.suffix))

@@ -76,14 +76,7 @@ def _is_shown(record: logging.LogRecord) -> bool:
 
 
 def event(name: str, fields: Mapping[str, object], level: int = logging.INFO, exception: bool = False) -> None:
-    """Log an event.
-
-    Args:
-        name: what happened.
-        fields: more about it; no text of users.
-        level: of `logging`.
-        exception: whether to add the exception that is being handled.
-    """
+    """Log an event with fields, which hold no text of users, and maybe with the exception that is being handled."""
     _LOGGER.log(level, name, extra={"fields": dict(fields)}, exc_info=exception)
 
 
@@ -147,10 +140,6 @@ class Observer:
     """Middleware that logs and counts requests, gives each an id, and adds headers for the security of browsers.
 
     HEAD is answered as GET, as LibreTranslate does; the HTTP server leaves the body out.
-
-    Args:
-        app: the application.
-        metrics: the counters.
     """
 
     def __init__(self, app: ASGIApp, metrics: Metrics) -> None:

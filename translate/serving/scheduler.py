@@ -30,12 +30,7 @@ class CancelledError(Exception):
 
 @dataclass(eq=False)
 class Ticket:
-    """A request; sentences of one request and of one client take turns with those of others.
-
-    Attributes:
-        client: name of the client.
-        cancelled: whether the request is cancelled.
-    """
+    """A request; sentences of one request and of one client take turns with those of others."""
 
     client: str
     cancelled: bool = False
@@ -170,14 +165,7 @@ class Scheduler:
     def search(
         self, ticket: Ticket, engine: Engine, sources: Sources, max_lengths: Sequence[int], config: SearchConfig
     ) -> Found:
-        """Wait for the search for the sources and return the hypotheses of each.
-
-        Args:
-            ticket: the request.
-            engine, sources, max_lengths, config: see `Engine.search`.
-
-        Raises CancelledError, or any exception of the engine.
-        """
+        """Wait for `engine.search` and return its result; CancelledError, or any exception of the engine."""
         widths = [len(ids) + 1 for ids in sources]
         arguments = zip(sources, max_lengths, strict=True)
         return self.compute(ticket, engine.search, arguments, widths, config, mixes_lengths=engine.mixes_lengths)
@@ -194,7 +182,6 @@ class Scheduler:
         """Wait for the result of each sentence and return the results.
 
         Args:
-            ticket: the request.
             method: returns one result per sentence; called with one list for each of their arguments, then `settings`.
                 Sentences share a batch if their method and settings are equal.
             arguments: of each sentence.
@@ -322,13 +309,7 @@ def _fail(items: Iterable[_Item], error: BaseException) -> None:
 
 
 class SharedEngine:
-    """A `translate.inference.engines.Engine` that leaves the searches of one request to the scheduler.
-
-    Args:
-        engine: the engine that searches.
-        scheduler: makes the batches.
-        ticket: the request.
-    """
+    """A `translate.inference.engines.Engine` that leaves the searches of one request to the scheduler."""
 
     def __init__(self, engine: Engine, scheduler: Scheduler, ticket: Ticket) -> None:
         self.folder, self.tokenizer, self.spec = engine.folder, engine.tokenizer, engine.spec

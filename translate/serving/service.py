@@ -114,13 +114,10 @@ class Service:
         """Translate texts; blocks until all are done.
 
         Args:
-            ticket: the request.
-            texts: whole texts.
             source: language code; "auto" detects one language for all texts.
             target: language code; texts in this language are returned unchanged.
             layout: one of `translate.text.formats.FORMATS`.
             n_alternatives: number of other translations of each text; HTML has none.
-            glossary: terms with their translations; None has none.
 
         Raises RefusedError if there is no such model, if it cannot be loaded or cannot use a glossary, and
         CancelledError.
@@ -151,22 +148,19 @@ class Service:
         sentences = [_sentences(pieces) if layout != "html" else [] for pieces in documents]
         return Translated([joined(pieces) for pieces in documents], others, detected, sentences)
 
-    def attention(self, ticket: Ticket, text: str, translation: str, source: str, target: str) -> WordAttention:
-        """Return how much each word of a translation attends to each word of its source.
-
-        Args:
-            ticket: the request.
-            text: the source, one sentence.
-            translation: of the sentence.
-            source, target: language codes.
-
-        Raises RefusedError if there is no such model, if it cannot be loaded, or if a sentence is too long, and
-        CancelledError.
-        """
+    def check_model(self, source: str, target: str) -> None:
+        """Raise RefusedError unless there is a model for a pair of languages."""
         if (source, target) not in self.pool.pairs:
             raise RefusedError(400, f"There is no model from {source} to {target}")
+
+    def attention(self, ticket: Ticket, text: str, translation: str, source: str, target: str) -> WordAttention:
+        """Return how much each word of a translation attends to each word of its source, which is one sentence.
+
+        Raises RefusedError if the model cannot be loaded, or if a sentence is too long, and CancelledError.
+        """
         try:
-            with self.pool.engine((source, target)) as engine, self.pool.aligner((source, target)) as aligner:
+            with self.pool.aligner((source, target)) as aligner:
+                engine = aligner.engine
                 ids = [engine.tokenizer.encode(side) for side in (text, translation)]
                 width = max(map(len, ids)) + 1
                 if width > (engine.max_positions or LIMIT):
@@ -194,18 +188,18 @@ class Requests:
         self._durations: deque[float] = deque(maxlen=_N_DURATIONS)
         self.n_active = 0
 
+    def check(self) -> None:
+        """Raise RefusedError if too many requests are in progress."""
+        if self.n_active >= self._max_requests:
+            raise self._busy()
+
     async def run(self, request: Request, client: str, function: Callable[[Ticket], T]) -> T:
         """Call a function in a thread and return what it returns.
 
-        Args:
-            request: the request; if its client goes, ClientDisconnect is raised.
-            client: name of the client.
-            function: gets the ticket of the request.
-
-        Raises RefusedError if too many requests are in progress, or if the time is over.
+        Raises RefusedError if too many requests are in progress or if the time is over, and ClientDisconnect if the
+        client goes.
         """
-        if self.n_active >= self._max_requests:
-            raise self._busy()
+        self.check()
         ticket, start = Ticket(client), time.monotonic()
         self.n_active += 1
         work = asyncio.get_running_loop().run_in_executor(self._threads, function, ticket)
@@ -273,13 +267,9 @@ def _sentence(source: str, found: Translation) -> Sentence:
 
 
 def _alternatives(translator: Translator, text: str, n: int, check: Callable[[], None]) -> list[str]:
-    """Return other translations of a text; those of each line are joined in order of their ranks.
+    """Return n other translations of a text; those of each line are joined in order of their ranks.
 
-    Args:
-        translator: the model.
-        text: any number of lines.
-        n: number of other translations.
-        check: called for each line; may raise an exception to give up.
+    `check` is called for each line and may raise an exception to give up.
     """
     if not n:
         return []

@@ -62,20 +62,21 @@ def symbol(i: int) -> str:
 
 def protect(sentence: str, pattern: re.Pattern[str] = PLACEHOLDER) -> Protected:
     """Replace every match of `pattern` by a symbol, numbered in order of appearance."""
-    return _replaced(sentence, placeholder_spans(sentence, pattern), ())
+    return _replaced(sentence, ((*span, sentence[slice(*span)]) for span in placeholder_spans(sentence, pattern)))
 
 
 def hold(text: str, spans: Iterable[tuple[int, int]]) -> Protected:
     """Replace spans of a protected text by symbols, numbered after those that it contains, which stay symbols."""
-    return _replaced(text, spans, [symbol(i) for i in range(len(SYMBOL.findall(text)))])
+    before = [symbol(i) for i in range(len(SYMBOL.findall(text)))]
+    return _replaced(text, ((*span, text[slice(*span)]) for span in spans), before)
 
 
-def _replaced(text: str, spans: Iterable[tuple[int, int]], before: Sequence[str]) -> Protected:
-    """Return the text with symbols in place of the spans, which follow the originals `before` in the numbering."""
+def _replaced(text: str, spans: Iterable[tuple[int, int, str]], before: Sequence[str] = ()) -> Protected:
+    """Return the text with symbols for spans, each with its original; `before` are the originals of lower numbers."""
     parts, originals, end = list[str](), [*before], 0
-    for start, stop in spans:
+    for start, stop, original in spans:
         parts += [text[end:start], symbol(len(originals))]
-        originals.append(text[start:stop])
+        originals.append(original)
         end = stop
     return Protected("".join([*parts, text[end:]]), tuple(originals))
 
@@ -91,12 +92,7 @@ def hold_as(protected: Protected, spans: Iterable[tuple[int, int, str]]) -> Prot
     if len(protected.originals) + len(spans) > MOST_SYMBOLS:
         return Protected(protected.text, (*protected.originals, *(original for _, _, original in spans)))
     held = [(*match.span(), protected.originals[int(match[1]) - 1]) for match in SYMBOL.finditer(protected.text)]
-    parts, originals, end = list[str](), list[str](), 0
-    for start, stop, original in sorted([*held, *spans]):
-        parts += [protected.text[end:start], symbol(len(originals))]
-        originals.append(original)
-        end = stop
-    return Protected("".join([*parts, protected.text[end:]]), tuple(originals))
+    return _replaced(protected.text, sorted([*held, *spans]))
 
 
 def may_match(text: str, pattern: re.Pattern[str]) -> bool:
@@ -111,14 +107,14 @@ def placeholder_spans(sentence: str, pattern: re.Pattern[str] = PLACEHOLDER) -> 
     """
     if not may_match(sentence, pattern):
         return []
-    if unicodedata.is_normalized("NFC", sentence):
-        return [match.span() for match in pattern.finditer(sentence)]
     shown, places = composed(sentence)
     return [(places[match.start()], places[match.end()]) for match in pattern.finditer(shown)]
 
 
 def composed(text: str) -> tuple[str, Sequence[int]]:
     """Return the text with composed letters, and the place in `text` of each of its characters and of its end."""
+    if unicodedata.is_normalized("NFC", text):
+        return text, range(len(text) + 1)
     starts = [i for i, character in enumerate(text) if not i or not unicodedata.combining(character)]
     composed = [unicodedata.normalize("NFC", text[i:j]) for i, j in itertools.pairwise([*starts, len(text)])]
     places = [i for i, letters in zip(starts, composed, strict=True) for _ in letters]
@@ -300,7 +296,7 @@ class Glossary:
 
     def find(self, text: str) -> list[FoundTerm]:
         """Return the terms of a sentence, in order, none within a placeholder's symbol or within another term."""
-        shown, places = (text, None) if unicodedata.is_normalized("NFC", text) else composed(text)
+        shown, places = composed(text)
         shown = SYMBOL.sub(lambda match: _SYMBOL_MARK * len(match[0]), shown)
         pieces = [match.span() for match in _PIECE.finditer(shown)]
         found, end, is_begun = list[FoundTerm](), 0, False
@@ -309,7 +305,7 @@ class Glossary:
                 continue
             if longest := self._longest(shown, pieces, i, is_begun):
                 end = longest.stop
-                found.append(FoundTerm(places[start], places[end], longest.target) if places else longest)
+                found.append(FoundTerm(places[start], places[end], longest.target))
             is_begun = is_begun or _WORD.match(shown, start, stop) is not None
         return found
 

@@ -198,17 +198,16 @@ def between(sentence: str, pattern: re.Pattern[str] = PLACEHOLDER) -> list[Piece
     return pieces(sentence, list(zip(ends[::2], ends[1::2], strict=True)))
 
 
-def cut(text: str, fits: Callable[[str], bool]) -> list[Piece]:
-    """Divide `text` near the middle, again and again, until every part fits or is a single character."""
-    return pieces(text, _spans(text, 0, fits))
+def cut(text: str, fits: Callable[[str], bool]) -> list[str]:
+    """Divide `text` near the middle, again and again, until every part fits or is a single character.
 
-
-def _spans(text: str, offset: int, fits: Callable[[str], bool]) -> list[tuple[int, int]]:
-    """Return the spans of the parts of a text that begins at `offset`."""
-    if len(text) <= 1 or fits(text.strip()):
-        return [(offset, offset + len(text))]
+    White space around a part is left out.
+    """
+    part = text.strip()
+    if len(text) <= 1 or fits(part):
+        return [part] if part else []
     here = _cut_near_middle(text)
-    return [*_spans(text[:here], offset, fits), *_spans(text[here:], offset + here, fits)]
+    return [*cut(text[:here], fits), *cut(text[here:], fits)]
 
 
 def _cut_near_middle(text: str) -> int:

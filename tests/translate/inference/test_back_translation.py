@@ -228,10 +228,13 @@ def test_unusable_sources_give_a_one_sentence_error(experiment: ExperimentConfig
 
 def test_everything_is_checked_before_the_first_translation(experiment: ExperimentConfig, tmp_path: Path) -> None:
     real, mono = experiment.data.train
-    gone = mono.model_copy(update={"path": "nowhere.de"})
-    data = experiment.data.model_copy(update={"train": (real, mono, gone)})
-    with pytest.raises(UserError, match="nowhere.de: no such file"):
-        complete(experiment.model_copy(update={"data": data}), tmp_path)
+    for changes, message in (
+        ({"path": "nowhere.de"}, "nowhere.de: no such file"),
+        ({"rerank": mono.model, "beam_size": 3}, "translates de-en, but reranking de-en needs a model for en-de"),
+    ):
+        data = experiment.data.model_copy(update={"train": (real, mono, mono.model_copy(update=changes))})
+        with pytest.raises(UserError, match=message):
+            complete(experiment.model_copy(update={"data": data}), tmp_path)
     assert not (tmp_path / "synthetic").exists()
 
 

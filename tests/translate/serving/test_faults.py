@@ -400,10 +400,23 @@ def test_pages_of_other_origins_can_read_every_error(
 
 
 def test_characters_of_refused_requests_are_not_counted(options: Serve, tmp_path: Path) -> None:
-    with live(replace(options, queue=1), tmp_path) as server, server.connect() as connection:
+    limits = replace(options, queue=1, minute_characters=10**6, suggestions=tmp_path / "suggestions")
+    with live(limits, tmp_path) as server, server.connect() as connection:
+
+        def n_counted() -> int:
+            return server.state.rates.count("characters of address 127.0.0.1", 0)
+
+        wrong = {"q": GERMAN, "translation": "the dog", "s": "the dog", "source": "de", "target": "xx"}
+        for route in ("/translate", "/alignment", "/suggest"):
+            assert server.http.post(route, json=wrong).status_code == 400
+        answer = server.http.post("/translate_file", data=wrong, files={"file": ("a.txt", GERMAN.encode())})
+        assert (answer.status_code, n_counted()) == (400, 0)
         connection.sendall(message(request(book(LONG))))
         until(lambda: server.state.requests.n_active)
+        before = n_counted()
         assert server.translate(GERMAN).status_code == 503
+        assert server.http.post("/detect", json={"q": GERMAN}).status_code == 503
+        assert n_counted() == before
         assert "translate_characters_total 0.0" in server.http.get("/metrics").text
 
 

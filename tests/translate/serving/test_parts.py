@@ -2,6 +2,7 @@
 
 import hashlib
 import os
+import shutil
 import sqlite3
 import tempfile
 import time
@@ -231,3 +232,15 @@ def test_models_are_loaded_on_first_use_and_unloaded_when_idle(parts: ModelFolde
         assert opened == [folders[0]] * 2
     with pytest.raises(KeyError), pool.engine(("de", "xx")):
         pass
+
+
+def test_an_aligner_belongs_to_the_model_that_is_loaded(parts: ModelFolder, tmp_path: Path) -> None:
+    folder = Path(shutil.copytree(parts.folder, tmp_path / "model"))
+    pool = ModelPool([folder], 60.0, lambda folder: TorchEngine(ModelFolder.open(folder)))
+    for _ in range(3):
+        with pool.engine(("de", "en")) as engine, pool.aligner(("de", "en")) as aligner:
+            assert aligner.engine is engine
+        shutil.copy(folder / "config.json", tmp_path / "new")
+        (tmp_path / "new").rename(folder / "config.json")
+        with pool.aligner(("de", "en")) as aligner:
+            assert aligner.engine is not engine

@@ -101,6 +101,12 @@ def test_the_alignment_is_that_of_the_layer_that_aligns() -> None:
     assert words.source[np.argmax(words.weights[words.target.index("baker")])] == "Bäcker"
 
 
+def test_blank_text_has_no_words_to_align(server: Live) -> None:
+    assert align(server, q=" ", translation="the dog") == {"source": [], "target": ["the", "dog"], "weights": [[], []]}
+    assert align(server, q="der", translation=" ") == {"source": ["der"], "target": [], "weights": []}
+    assert align(server, q=" ", translation=" ") == {"source": [], "target": [], "weights": []}
+
+
 def test_alignment_can_be_turned_off(options: Serve, tmp_path: Path) -> None:
     with live(replace(options, alignment=False), tmp_path) as server:
         assert align(server, q=GERMAN, translation="x") == (403, "Alignment is disabled on this server.")
