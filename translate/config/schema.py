@@ -171,7 +171,7 @@ class MonoSource(Origin):
         method: "sampling" draws translations from the model, which suits back-translation (Edunov et al., 2018);
             "beam" searches for the best with the model's settings, in fp32 or, if it reranks, in the fastest precision;
             "greedy" is the fastest, in int8 or bf16.
-        top_k: of the method "sampling": draw each token from this many of the most probable ones (Graça et al., 2019);
+        top_k: of the method "sampling": draw each token from this many of the most probable ones (Graca et al., 2019);
             None draws from all.
         beam_size: of the method "beam"; None is the model's.
         rerank: name or path of a model of the opposite direction, which chooses among the hypotheses of the beam by
