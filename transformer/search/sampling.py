@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 import torch
 from torch import Tensor
 
-from transformer.search.beam import Step
+from transformer.search.beam import ShrinkingBatch, Step
 from transformer.search.hypothesis import Hypothesis, SearchConfig
 
 
@@ -78,29 +78,29 @@ def sample(
         device: where `step` computes.
     """
     sampling = sampling or Sampling()
-    alive = list(range(len(max_lengths)))
-    n_each = len(seeds[0]) if alive else 0
+    batch = ShrinkingBatch(len(max_lengths))
+    n_each = len(seeds[0]) if seeds else 0
     outputs = [[_Output(random.Random(seed)) for seed in own] for own in seeds]
-    token_N = torch.full((len(alive) * n_each,), config.bos, dtype=torch.long, device=device)
+    token_N = torch.full((len(max_lengths) * n_each,), config.bos, dtype=torch.long, device=device)
     length = 0
-    while alive:
+    while batch.active:
         length += 1
         log_probs = step(token_N)
-        rows = [(b, output) for b in alive for output in outputs[b]]
+        rows = [(b, output) for b in batch.sentences for output in outputs[b]]
         sampled = _sampled(sampling.probabilities(log_probs), [output.generator.random() for _, output in rows])
         at_limit = torch.tensor([length >= max_lengths[b] for b, _ in rows], device=device)
         token_N = sampled.masked_fill(at_limit, config.eos)
         chosen = log_probs.gather(1, token_N[:, None])[:, 0].tolist()
         for (_, output), token, log_prob in zip(rows, token_N.tolist(), chosen, strict=True):
             output.add(token, log_prob, config.eos)
-        keep = [i for i, b in enumerate(alive) if not all(output.ended for output in outputs[b])]
-        if len(keep) < len(alive):
-            index_B = torch.tensor(keep, dtype=torch.long, device=device)
+        batch.active -= {i for i in batch.active if all(output.ended for output in outputs[batch.sentences[i]])}
+        n_sentences = len(batch.sentences)
+        if len(kept := batch.shrink()) < n_sentences:
+            index_B = torch.tensor(kept, dtype=torch.long, device=device)
             index_N = (index_B[:, None] * n_each + torch.arange(n_each, device=device)).flatten()
             step.keep(index_B)
             step.reorder(index_N)
             token_N = token_N[index_N]
-        alive = [alive[i] for i in keep]
     return [[config.hypothesis(o.tokens, o.log_prob) for o in own if o.log_prob > float("-inf")] for own in outputs]
 
 
