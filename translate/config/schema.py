@@ -168,7 +168,7 @@ class MonoSource(Origin):
         lines: number of lines to take, evenly spaced; None takes all of them.
         model: name or path of the model that makes the other side.
         side: the side of the pairs that the text becomes: "target" for back-translation, "source" for distillation.
-        method: "sampling" draws translations from the model, which suits back-translation (Edunov et al., 2018);
+        method: "sampling" draws from the model, for back-translation with a strong one (Edunov et al., 2018);
             "beam" searches for the best with the model's settings, in fp32 or, if it reranks, in the fastest precision;
             "greedy" is the fastest, in int8 or bf16.
         top_k: of the method "sampling": draw each token from this many of the most probable ones (Graca et al., 2019);

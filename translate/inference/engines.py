@@ -94,7 +94,7 @@ class Engine(Protocol):
 def side_by_side(
     search: Search, batches: Sequence[Batch], n_workers: int, initializer: Callable[[], None] | None = None
 ) -> list[Found]:
-    """Return `search(batch)` for each batch, computed in `n_workers` threads, each of which first calls `initializer`.
+    """Return `search(batch)` for each batch, computed in `n_workers` threads; each first calls `initializer`.
 
     The batches with the most tokens start first, so that all threads end at about the same time.
     """
@@ -556,7 +556,7 @@ Scorer = CTranslate2Engine | TorchEngine  # both also score given translations
 def open_engine(folder: Path, options: TranslationOptions = DEFAULT_OPTIONS) -> Scorer:
     """Load a model folder, or a CTranslate2 folder of `translate export`.
 
-    CTranslate2 on CPUs; PyTorch on GPUs, for bf16, and for models that CTranslate2 cannot load. Of the options only
+    CTranslate2 on CPUs; PyTorch on GPUs, for bf16, and for models that CTranslate2 cannot load. Only the options
     engine, precision, device and threads are read.
 
     Raises UserError or CheckpointError if the folder cannot be used, or if the engine has no such precision or device.

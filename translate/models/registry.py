@@ -123,9 +123,7 @@ def find_folder(name: Path, say: Say) -> Path:
     A folder without a model, such as a folder of texts called de-en, counts only if there is no other.
     `say` receives a note if there are several. UserError if there is none; it suggests the nearest name.
     """
-    is_name = name.name == str(name)
-    candidates = [name, *(place / name for place in (RUNS, *places()) if is_name)]
-    found = [folder for folder in candidates if folder.exists()]
+    found = existing(name)
     found = [folder for folder in found if _holds_a_model(folder)] or found
     if len(found) > 1:
         say(f"using {found[0]}, not {' or '.join(map(str, found[1:]))}")
@@ -134,6 +132,12 @@ def find_folder(name: Path, say: Say) -> Path:
     near = difflib.get_close_matches(str(name), [known for known, _ in named_models()], n=1)
     hint = f"did you mean {near[0]!r}?" if near else "translate models lists the names"
     raise UserError(f"{name}: no such file, folder, run or installed model; {hint}")
+
+
+def existing(name: Path) -> list[Path]:
+    """Return what exists of: the path `name`, runs/NAME, the installed models NAME."""
+    is_name = name.name == str(name)
+    return [path for path in (name, *(place / name for place in (RUNS, *places()) if is_name)) if path.exists()]
 
 
 def _holds_a_model(folder: Path) -> bool:

@@ -196,10 +196,8 @@ class Requests:
     async def run(self, request: Request, client: str, function: Callable[[Ticket], T]) -> T:
         """Call a function in a thread and return what it returns.
 
-        Raises RefusedError if too many requests are in progress or if the time is over, and ClientDisconnect if the
-        client goes.
+        Call `check` before. Raises RefusedError if the time is over, and ClientDisconnect if the client goes.
         """
-        self.check()
         ticket, start = Ticket(client), time.monotonic()
         self.n_active += 1
         work = asyncio.get_running_loop().run_in_executor(self._threads, function, ticket)

@@ -9,6 +9,7 @@ as one text, and its translation is divided into as many lines.
 """
 
 import bisect
+import functools
 import itertools
 import re
 from collections.abc import Iterable, Iterator
@@ -338,6 +339,7 @@ def _tokens(lines: Iterable[str]) -> Iterator[tuple[str, re.Match[str] | None]]:
         waiting, wanted = waiting[stop:], 2 * (len(waiting) - stop)
 
 
+@functools.cache
 def _with_unfinished(token: re.Pattern[str]) -> re.Pattern[str]:
     return re.compile(token.pattern + _UNFINISHED, token.flags)
 

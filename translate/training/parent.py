@@ -234,7 +234,7 @@ def recorded(began: Run, run: Run) -> Parent | None:
 def _split(path: Path) -> tuple[Path, str]:
     """Return the path or name and the digest after its "@"; "" if it has none or names a folder as a whole."""
     name, at, digest = path.name.rpartition("@")
-    if not at or any((place / path).exists() for place in (Path(), registry.RUNS, *registry.places())):
+    if not at or registry.existing(path):
         return path, ""
     digest = digest.lower().removeprefix("sha256:")
     if not name or not re.fullmatch("[0-9a-f]{8,64}", digest):
