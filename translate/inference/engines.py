@@ -334,7 +334,7 @@ class CTranslate2Engine:
             ) from error
         n_workers = threads or n_cores()
         try:
-            translator = _load(folder, n_workers, "default", device=device)
+            translator = load_translator(folder, n_workers, "default", device=device)
         except _UNLOADABLE as error:
             other = "" if device in ("auto", "cpu") else ", or choose another device"
             raise UserError(f"{folder}: CTranslate2 cannot load it ({error}); export it again{other}") from error
@@ -359,7 +359,7 @@ class CTranslate2Engine:
         config, translator = load_config(folder), None
         if (entry := cache.find(key)) is not None:
             try:
-                translator = _load(entry, n_workers, compute_type)
+                translator = load_translator(entry, n_workers, compute_type)
             except _UNLOADABLE:  # damaged, or removed meanwhile
                 cache.remove(key)
         if translator is None:
@@ -367,7 +367,7 @@ class CTranslate2Engine:
             if key == _key(folder, others):  # the folder was not replaced meanwhile
                 cache.store(key, converted)
             try:
-                translator = _load(folder, n_workers, compute_type, converted)
+                translator = load_translator(folder, n_workers, compute_type, converted)
             except _UNLOADABLE as error:
                 raise UserError(f"{folder}: CTranslate2 cannot load it ({error}); use --engine torch") from error
         limit = config.max_length if config.positions == "learned" else None
@@ -509,7 +509,7 @@ def _parts(folder: Path) -> tuple[TranslationSpec, Tokenizer]:
     return spec, tokenizer
 
 
-def _load(
+def load_translator(
     folder: Path,
     n_workers: int,
     compute_type: ComputeType,
@@ -518,11 +518,14 @@ def _load(
 ) -> Any:
     """Return a `ctranslate2.Translator` of a folder or of the contents of its files.
 
-    One batch for each thread is two to six times as fast on two cores as one batch for both.
+    One batch for each thread is two to six times as fast on two cores as one batch for both. A thread of its own loads
+    it: CTranslate2 limits OpenMP in the calling thread to the threads of one batch, and PyTorch there would obey.
     """
     kind, _, index = device.partition(":")
     settings = {"compute_type": compute_type, "inter_threads": n_workers, "intra_threads": 1}
-    return package().Translator(str(folder), device=kind, device_index=int(index or 0), files=contents, **settings)
+    load = partial(package().Translator, str(folder), device=kind, device_index=int(index or 0), files=contents)
+    with ThreadPoolExecutor(1) as loader:
+        return loader.submit(load, **settings).result()
 
 
 def _key(folder: Path, others: Sequence[str]) -> str:

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from transformer.config import load_config
 from translate.corpus.tokenizer import Tokenizer
 from translate.errors import UserError
-from translate.inference.engines import LIMIT, Engine, Sources, TorchEngine
+from translate.inference.engines import LIMIT, Engine, Sources, TorchEngine, load_translator
 from translate.machine import release_memory
 from translate.models.folder import CTRANSLATE2_FILE
 
@@ -139,10 +139,8 @@ def _sharpness(translator: Any, sources: Sequence[list[str]], targets: Sequence[
 
 def _loaded(folder: Path, contents: Mapping[str, bytes], layer: int) -> Any:
     """Return a `ctranslate2.Translator` that returns the attention of a layer."""
-    import ctranslate2
-
     files = {**contents, CTRANSLATE2_FILE: _with_alignment(contents[CTRANSLATE2_FILE], layer)}
-    return ctranslate2.Translator(str(folder), files=files, device="cpu", inter_threads=1, intra_threads=1)
+    return load_translator(folder, 1, "default", files)
 
 
 def _contents(engine: Engine) -> dict[str, bytes]:

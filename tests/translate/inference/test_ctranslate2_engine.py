@@ -11,6 +11,7 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+import torch
 
 import translate
 from tests.translate.exchange.engines import BASE, TEXTS, tiny_parts
@@ -97,6 +98,17 @@ def test_no_output_is_longer_than_its_own_source_allows(folder: Path) -> None:
         assert max(len(hypothesis.tokens) for hypothesis in found[0]) <= 1
         assert max(len(hypothesis.tokens) for hypothesis in found[1]) <= 8
         assert [h.score for h in found[1]] == sorted((h.score for h in found[1]), reverse=True)
+
+
+def test_loading_leaves_the_threads_of_pytorch_alone(folder: Path) -> None:
+    """Training after a back-translation in the same process would run on one thread."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(3)
+    try:
+        CTranslate2Engine.open(folder, threads=2)
+        assert torch.get_num_threads() == 3
+    finally:
+        torch.set_num_threads(before)
 
 
 def test_the_command_needs_no_torch(folder: Path) -> None:
