@@ -215,9 +215,10 @@ def _least_p_value(first: Sequence[str], second: Sequence[str], references: Sequ
     The bound holds for the bootstrap too, which has no other evidence.
     """
 
-    def statistics(line: str, reference: str) -> list[float]:
+    def statistics(line: str, reference: str) -> dict[str, object]:
         # Lines are equal if the metric counts them alike: it ignores some differences, such as those in white space.
-        counts: list[float] = metric._extract_corpus_statistics([line], [[reference]])
+        # A perfect second line is added because chrF++ gives its score alone, 0 for all lines without a match.
+        counts: dict[str, object] = vars(metric.corpus_score([line, reference], [[reference, reference]]))
         return counts
 
     lines = zip(first, second, references, strict=True)
