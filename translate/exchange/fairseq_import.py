@@ -88,17 +88,17 @@ def _tokenizer(folder: Path) -> str:
 
 def _settings(theirs: ForeignFolder, checkpoint: Mapping[str, Any]) -> dict[str, Any]:
     """Return all settings in one dictionary; UserError for one that is not supported."""
-    sections = [checkpoint.get("args")]
-    if sections == [None] and isinstance(cfg := checkpoint.get("cfg"), Mapping):
-        sections = [cfg.get("task"), cfg.get("model")]
+    sections = {"": checkpoint.get("args")}
+    if sections == {"": None} and isinstance(cfg := checkpoint.get("cfg"), Mapping):
+        sections = {"task": cfg.get("task"), "arch": cfg.get("model")}
     settings: dict[str, Any] = {}
-    for section in sections:
+    for name, section in sections.items():
         values = vars(section) if isinstance(section, Namespace) else section
         for key, value in values.items() if isinstance(values, Mapping) else ():
             if key in ("encoder", "decoder") and isinstance(value, Mapping):
-                settings |= {f"{key}_{name}": inner for name, inner in value.items()}
+                settings |= {f"{key}_{inner}": one for inner, one in value.items()}
             else:
-                settings[key] = value
+                settings[name if key == "_name" else key] = value
     if "encoder_embed_dim" not in settings:
         raise UserError(f"{theirs.path}: its checkpoint does not contain the sizes of a Transformer")
     theirs.require(settings, _SUPPORTED)
