@@ -107,11 +107,15 @@ def metrics(target: str = "", *, ignore_case: bool = False) -> tuple["BLEU", "CH
     from sacrebleu import BLEU, CHRF, TER
 
     try:
-        # sacreBLEU knows "zh", but not "zh-CN".
-        bleu = BLEU(trg_lang=re.split("[-_]", target)[0], lowercase=ignore_case)
+        bleu = BLEU(trg_lang=without_region(target), lowercase=ignore_case)
     except (RuntimeError, ImportError) as error:
         raise UserError(f"sacreBLEU cannot tokenise the language {target!r}: {error}") from error
     return bleu, CHRF(word_order=2, lowercase=ignore_case), TER()
+
+
+def without_region(language: str) -> str:
+    """Return the code that tokenisers know: "zh" of "zh-CN" and of "zh_Hans"."""
+    return re.split("[-_]", language)[0]
 
 
 def corpus_bleu(hypotheses: Sequence[str], references: Sequence[str], *, target: str = "") -> float:
