@@ -192,6 +192,14 @@ def test_equal_matrices_are_tied(tmp_path: Path) -> None:
         assert ModelFolder.open(tmp_path / f"{name}-ours").model.config.tying == tying
 
 
+@pytest.mark.parametrize("changes", [{}, {"source_lang": None}], ids=str)
+def test_a_language_may_get_another_code(changes: dict[str, Any], tmp_path: Path) -> None:
+    fairseq(tmp_path / "theirs", one_dictionary=False, **changes)
+    import_fairseq(tmp_path / "theirs", tmp_path / "ours", source="de", target="eng")
+    spec = ModelFolder.open(tmp_path / "ours").spec
+    assert (spec.source, spec.target) == ("de", "eng")
+
+
 @pytest.mark.parametrize(
     ("changes", "named"),
     [
