@@ -229,7 +229,11 @@ def _load_hub(source: data.HubSource, root: Path) -> "Dataset":
     folder = _below(source.id, root)
     try:
         return datasets.load_dataset(
-            str(folder) if folder.is_dir() else source.id, source.config, split=source.split, revision=source.revision
+            str(folder) if folder.is_dir() else source.id,
+            source.config,
+            split=source.split,
+            revision=source.revision,
+            keep_in_memory=False,  # whatever the environment says: `_hub_revision` needs the file
         )
     except (ValueError, RuntimeError, OSError, datasets.exceptions.DatasetsError) as error:
         raise UserError(
@@ -238,9 +242,8 @@ def _load_hub(source: data.HubSource, root: Path) -> "Dataset":
 
 
 def _hub_revision(dataset: "Dataset") -> str:
-    """Return the commit, which is the name of the cache folder of a hub data set, or a fingerprint."""
-    files = dataset.cache_files
-    return Path(files[0]["filename"]).parent.name if files else str(dataset._fingerprint)
+    """Return the commit, which is the name of the cache folder."""
+    return Path(dataset.cache_files[0]["filename"]).parent.name
 
 
 def _cell(record: object, column: str, where: str) -> str:

@@ -18,7 +18,7 @@ from importlib.metadata import version
 from pathlib import Path
 
 from translate.errors import UserError, optional_package
-from translate.evaluation.scores import Score, check_counts
+from translate.evaluation.scores import Score, check_counts, without_region
 from translate.files import write_text
 
 NOTE = "not comparable with sacreBLEU"
@@ -40,11 +40,12 @@ def paper_bleu(hypotheses: Sequence[str], references: Sequence[str], target: str
     moses = optional_package("sacremoses", "paper")
     from sacrebleu import BLEU
 
-    tokenised = _tokeniser(moses, target)
+    language = without_region(target)  # for de-AT Moses would take the abbreviations of English
+    tokenised = _tokeniser(moses, language)
     # Like multi-bleu.perl: words are what stands between spaces, and nothing is smoothed.
     bleu = BLEU(tokenize="none", smooth_method="none", force=True)
     result = bleu.corpus_score([tokenised(line) for line in hypotheses], [[tokenised(line) for line in references]])
-    signature = f"tok:moses-{target}|compounds:split|case:mixed|smooth:none|sacremoses:{version('sacremoses')}|{NOTE}"
+    signature = f"tok:moses-{language}|compounds:split|case:mixed|smooth:none|sacremoses:{version('sacremoses')}|{NOTE}"
     return Score(float(result.score), signature)
 
 

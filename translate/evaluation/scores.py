@@ -107,11 +107,15 @@ def metrics(target: str = "", *, ignore_case: bool = False) -> tuple["BLEU", "CH
     from sacrebleu import BLEU, CHRF, TER
 
     try:
-        # sacreBLEU knows "zh", but not "zh-CN".
-        bleu = BLEU(trg_lang=re.split("[-_]", target)[0], lowercase=ignore_case)
+        bleu = BLEU(trg_lang=without_region(target), lowercase=ignore_case)
     except (RuntimeError, ImportError) as error:
         raise UserError(f"sacreBLEU cannot tokenise the language {target!r}: {error}") from error
     return bleu, CHRF(word_order=2, lowercase=ignore_case), TER()
+
+
+def without_region(language: str) -> str:
+    """Return the code that tokenisers know: "zh" of "zh-CN" and of "zh_Hans"."""
+    return re.split("[-_]", language)[0]
 
 
 def corpus_bleu(hypotheses: Sequence[str], references: Sequence[str], *, target: str = "") -> float:
@@ -215,9 +219,10 @@ def _least_p_value(first: Sequence[str], second: Sequence[str], references: Sequ
     The bound holds for the bootstrap too, which has no other evidence.
     """
 
-    def statistics(line: str, reference: str) -> list[float]:
+    def statistics(line: str, reference: str) -> dict[str, object]:
         # Lines are equal if the metric counts them alike: it ignores some differences, such as those in white space.
-        counts: list[float] = metric._extract_corpus_statistics([line], [[reference]])
+        # A perfect second line is added because chrF++ gives its score alone, 0 for all lines without a match.
+        counts: dict[str, object] = vars(metric.corpus_score([line, reference], [[reference, reference]]))
         return counts
 
     lines = zip(first, second, references, strict=True)

@@ -57,9 +57,10 @@ def import_fairseq(folder: Path, to: Path, *, source: str | None = None, target:
     theirs = ForeignFolder(folder, "fairseq")
     checkpoint = theirs.load_checkpoint(_FILES, [Namespace])
     settings = _settings(theirs, checkpoint)
-    source, target = theirs.languages(source or settings.get("source_lang"), target or settings.get("target_lang"))
+    own = settings.get("source_lang"), settings.get("target_lang")  # in the names of the dictionaries
+    source, target = theirs.languages(source or own[0], target or own[1])
     tokenizer = theirs.read(_tokenizer(folder))
-    dictionaries = [_dictionary(theirs, f"dict.{language}.txt") for language in (source, target)]
+    dictionaries = [_dictionary(theirs, f"dict.{own[i] or given}.txt") for i, given in enumerate((source, target))]
     vocabulary = joined(dictionaries[0], dictionaries[1], tokenizer, _SPECIAL)
     tensors = Tensors(folder, checkpoint.get("model"))
     positions = _positions(theirs, tensors, settings)
@@ -88,17 +89,17 @@ def _tokenizer(folder: Path) -> str:
 
 def _settings(theirs: ForeignFolder, checkpoint: Mapping[str, Any]) -> dict[str, Any]:
     """Return all settings in one dictionary; UserError for one that is not supported."""
-    sections = [checkpoint.get("args")]
-    if sections == [None] and isinstance(cfg := checkpoint.get("cfg"), Mapping):
-        sections = [cfg.get("task"), cfg.get("model")]
+    sections = {"": checkpoint.get("args")}
+    if sections == {"": None} and isinstance(cfg := checkpoint.get("cfg"), Mapping):
+        sections = {"task": cfg.get("task"), "arch": cfg.get("model")}
     settings: dict[str, Any] = {}
-    for section in sections:
+    for name, section in sections.items():
         values = vars(section) if isinstance(section, Namespace) else section
         for key, value in values.items() if isinstance(values, Mapping) else ():
             if key in ("encoder", "decoder") and isinstance(value, Mapping):
-                settings |= {f"{key}_{name}": inner for name, inner in value.items()}
+                settings |= {f"{key}_{inner}": one for inner, one in value.items()}
             else:
-                settings[key] = value
+                settings[name if key == "_name" else key] = value
     if "encoder_embed_dim" not in settings:
         raise UserError(f"{theirs.path}: its checkpoint does not contain the sizes of a Transformer")
     theirs.require(settings, _SUPPORTED)

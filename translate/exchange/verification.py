@@ -106,14 +106,21 @@ def compare(
         expected = original(folder.model, batch, greedy)
         differences += _differences(exported.values(theirs, wanted), expected)
         roundings += _differences(original(exact, batch, greedy), expected)
-    difference, rounding = torch.cat(differences), torch.cat(roundings)
-    return Proof(len(src), difference.max().item(), difference.mean().item(), rounding.max().item(), n_same)
+    largest, total, n_values = torch.tensor(differences, dtype=torch.float64).T
+    mean, rounding = total.sum() / n_values.sum(), torch.tensor(roundings, dtype=torch.float64)[:, 0].max()
+    return Proof(len(src), largest.max().item(), mean.item(), rounding.item(), n_same)
 
 
-def _differences(values: Sequence[Tensor], expected: Sequence[Tensor]) -> list[Tensor]:
-    """Return the differences in each sentence, relative to its largest expected value if that is above 1."""
-    pairs = zip(values, expected, strict=True)
-    return [((a - b).abs() / b.abs().amax().clamp(min=1.0)).flatten() for a, b in pairs]
+def _differences(values: Sequence[Tensor], expected: Sequence[Tensor]) -> list[tuple[float, float, int]]:
+    """Return maximum, sum and number of the differences in each sentence; those of all logits would fill the memory.
+
+    The differences are relative to the sentence's largest expected value if that is above 1.
+    """
+    found = []
+    for a, b in zip(values, expected, strict=True):
+        difference = (a - b).abs() / b.abs().amax().clamp(min=1.0)
+        found.append((difference.max().item(), difference.sum(dtype=torch.float64).item(), difference.numel()))
+    return found
 
 
 def _check_tokens(folder: ModelFolder, exported: Exported, texts: Sequence[str], src: Ids, n_positions: int) -> None:

@@ -24,7 +24,8 @@ MARK = "grid.json"
 _LENGTH = 10  # hexadecimal digits of a digest in a name
 
 # Settings of [training] that do not change its result: fewer than those that may change when a run is resumed.
-_IRRELEVANT = {"log_every", "tensorboard", "checkpoint_activations", "parallel"}
+# `keep_last` is none of them: a row that averages more checkpoints cannot use a run that has deleted them.
+_IRRELEVANT = {"log_every", "tensorboard", "checkpoint_activations", "parallel", "save_minutes"}
 
 
 @dataclass(frozen=True)

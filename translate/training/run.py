@@ -42,7 +42,7 @@ FREE = {
     *(f"decoding.{key}" for key in DecodingSection.model_fields),
     *("training.max_steps", "training.max_epochs", "training.patience", "training.log_every", "training.tensorboard"),
     "training.parent_share",
-    *("training.checkpoint_activations", "training.parallel"),
+    *("training.checkpoint_activations", "training.parallel", "training.save_minutes", "training.keep_last"),
 }
 
 PACKAGES = ("torch", "sentencepiece", "sacrebleu", "datasets", "numpy", "safetensors", "transformer-translate")

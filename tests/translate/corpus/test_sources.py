@@ -363,10 +363,12 @@ def test_a_hub_id_is_loaded_with_its_config_split_and_revision(tmp_path: Path, m
     """Simulated without the hub; the data set is like one that `datasets` returns."""
     import datasets
 
-    dataset = datasets.Dataset.from_dict({"id": [3, 5], "translation": [{"de": "ja", "en": "yes"}] * 2})
+    rows = {"id": [3, 5], "translation": [{"de": "ja", "en": "yes"}] * 2}
+    datasets.Dataset.from_dict(rows).save_to_disk(tmp_path / "a-commit")
+    dataset = datasets.load_from_disk(tmp_path / "a-commit")
     calls: list[object] = []
 
-    def load_dataset(*args: object, split: str, revision: str) -> datasets.Dataset:
+    def load_dataset(*args: object, split: str, revision: str, keep_in_memory: bool) -> datasets.Dataset:
         calls.append((*args, split, revision))
         return dataset
 
@@ -376,7 +378,22 @@ def test_a_hub_id_is_loaded_with_its_config_split_and_revision(tmp_path: Path, m
     assert list(read_pairs(source, tmp_path)) == [("ja", "yes")] * 2
     assert columns == ["translation"]
     assert calls == [("wmt/wmt14", "de-en", "train[:2]", "abc")]
-    assert list(identity(source, tmp_path)) == ["hub:wmt/wmt14 de-en train[:2] abc"]
+    assert identity(source, tmp_path) == {"hub:wmt/wmt14 de-en train[:2] abc": "a-commit"}
+
+
+def test_the_identity_of_a_data_set_is_the_same_where_the_user_keeps_data_in_memory(
+    hub_folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Simulated with a folder."""
+    import datasets
+
+    load = datasets.load_dataset
+    monkeypatch.setattr(
+        datasets, "load_dataset", lambda *_, **options: load(str(hub_folder / "set"), **options | {"revision": None})
+    )
+    on_disk = identity(hub(id="someone/set"), hub_folder)
+    monkeypatch.setattr(datasets.config, "IN_MEMORY_MAX_SIZE", 2**30)
+    assert identity(hub(id="someone/set"), hub_folder) == on_disk
 
 
 def test_an_empty_data_set_folder_gives_a_one_sentence_error(hub_folder: Path) -> None:

@@ -73,6 +73,15 @@ def test_a_perfect_translation_scores_100() -> None:
 
 
 @NEEDS_MOSES
+@pytest.mark.parametrize("target", ["de-AT", "de_DE"])
+def test_a_region_does_not_change_the_score(target: str) -> None:
+    """In German, unlike English, the full stop of an ordinal number belongs to its word."""
+    output, references = ["Am 5. Mai kommt er bzw. sie.", "Ja."], ["Am 7. Mai kommt er bzw. sie.", "Ja."]
+    assert paper_bleu(output, references, target) == paper_bleu(output, references, "de")
+    assert paper_bleu(output, references, "de").value != paper_bleu(output, references, "en").value
+
+
+@NEEDS_MOSES
 def test_a_part_of_a_compound_counts_as_a_word() -> None:
     """sacreBLEU treats the compound as one word, which is then wrong as a whole."""
     output = ["Das alte E-Mail-Format hier.", "Das alte Fax-Format hier."]

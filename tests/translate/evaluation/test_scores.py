@@ -168,6 +168,14 @@ def test_few_differing_lines_are_not_called_significant(n_differing: int, test: 
     assert score.p_value >= exact > 0.05
 
 
+def test_lines_without_a_match_are_evidence_if_their_counts_differ() -> None:
+    """chrF++ is 0 for each of these lines, but the longer ones lower that of the corpus."""
+    references = PAIRED_REFERENCES[:23]
+    short, long = (["#" * n] * 9 + references[9:] for n in (3, 131))
+    _, score = paired_test([short, long], references, metrics()[1], "bootstrap")
+    assert score.p_value < 0.01
+
+
 def test_every_system_is_compared_with_the_first() -> None:
     """The order of the other systems does not matter."""
     a, b, c = system(1, 0.2), system(2, 0.4), system(3, 0.3)

@@ -51,7 +51,9 @@ def fairseq(
         "max_target_positions": 64, "source_lang": "de", "target_lang": "en", "dropout": 0.3, **changes,
     }  # fmt: skip
     state = weights(settings, len(source) + 4, len(target) + 4, tied and one_dictionary, tied, together)
-    holder = {"args": None, "cfg": {"model": Namespace(**settings), "task": {"_name": "translation"}}}
+    model = {key: value for key, value in settings.items() if key != "task"} | {"_name": "transformer"}
+    task = {"_name": settings.get("task", "translation")}
+    holder = {"args": None, "cfg": {"model": Namespace(**model), "task": task}}
     checkpoint = {"model": state, "extra_state": {"epoch": 3}} | (holder if new else {"args": Namespace(**settings)})
     torch.save(checkpoint, folder / "checkpoint_best.pt")
     return settings
@@ -190,6 +192,14 @@ def test_equal_matrices_are_tied(tmp_path: Path) -> None:
         assert ModelFolder.open(tmp_path / f"{name}-ours").model.config.tying == tying
 
 
+@pytest.mark.parametrize("changes", [{}, {"source_lang": None}], ids=str)
+def test_a_language_may_get_another_code(changes: dict[str, Any], tmp_path: Path) -> None:
+    fairseq(tmp_path / "theirs", one_dictionary=False, **changes)
+    import_fairseq(tmp_path / "theirs", tmp_path / "ours", source="de", target="eng")
+    spec = ModelFolder.open(tmp_path / "ours").spec
+    assert (spec.source, spec.target) == ("de", "eng")
+
+
 @pytest.mark.parametrize(
     ("changes", "named"),
     [
@@ -197,6 +207,7 @@ def test_equal_matrices_are_tied(tmp_path: Path) -> None:
         ({"layernorm_embedding": True}, "layernorm_embedding = True"),
         ({"activation_fn": "gelu"}, "activation_fn = 'gelu'"),
         ({"task": "translation_multi_simple_epoch"}, "task = 'translation_multi_simple_epoch'"),
+        ({"task": "multilingual_translation", "new": True}, "task = 'multilingual_translation'"),
         ({"decoder_ffn_embed_dim": 24}, "encoder_ffn_embed_dim = 22 with decoder_ffn_embed_dim = 24"),
         ({"encoder_layers": 5}, "no tensor encoder.layers.2"),
         ({"encoder_layers": 1}, "a part encoder.layers.1"),

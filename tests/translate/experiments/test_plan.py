@@ -60,6 +60,7 @@ def test_a_job_is_read_as_written(write: Write, tmp_path: Path) -> None:
         ('data.train = [{ kind = "grammar", split = "train", pairs = 70, weight = 1.0 }]', False),
         ("training.log_every = 3", False),
         ("training.tensorboard = true", False),
+        ("training.save_minutes = 3.0", False),
         ('data.root = "."', False),
         ('model.preset = "tiny"', False),
     ],

@@ -267,6 +267,14 @@ def test_a_run_may_be_extended(toy):
     assert_same_weights(toy.folder / "whole/model", toy.folder / "run/model")
 
 
+def test_a_run_may_go_on_with_more_or_fewer_checkpoints(toy):
+    toy.trainer("whole").train()
+    toy.trainer("run", max_steps=10, keep_last=5).train()
+    toy.trainer("run", resume=True, keep_last=1, save_minutes=1e-9).train()
+    assert_same_weights(toy.folder / "whole/model", toy.folder / "run/model")
+    assert len(checkpoints.folders(toy.folder / "run/checkpoints")) < 4
+
+
 def test_the_settings_of_the_search_may_change_without_another_update(toy):
     toy.trainer("run").train()
     weights = (toy.folder / "run/model/model.safetensors").read_bytes()
