@@ -2,6 +2,7 @@
 
 import dataclasses
 import json
+import os
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -95,7 +96,7 @@ def run(options: Text) -> None:
         assert options.input is not None  # ensured by `check_paths`
         assert options.output is not None
         settings = _settings(translator, options) | {"source_sha256": sha256(options.input)}
-        with GrowingFile(options.output.resolve(), settings, force=options.force).opened() as out:
+        with GrowingFile(Path(os.path.realpath(options.output)), settings, force=options.force).opened() as out:
             n_lines = _translate(translator, lines, out, options)
     else:
         with writable(options.output, force=options.force) as file:
