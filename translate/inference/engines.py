@@ -75,6 +75,10 @@ class Engine(Protocol):
     mixes_lengths: bool
 
     @property
+    def precision(self) -> str:
+        """Type of the matrix products: int8, bf16, fp16 or fp32."""
+
+    @property
     def n_workers(self) -> int:
         """Number of batches that are searched at a time."""
 
