@@ -242,19 +242,21 @@ def translate_from(
             model's limit.
         new_translator: makes a translator of an engine.
     """
-    sources = [tuple(ids) for ids in engine.tokenizer.encode_batch([line.strip() for line in lines])]
+    search, stripped = new_translator(engine).sentences, [line.strip() for line in lines]
+    encoded = engine.tokenizer.encode_batch(stripped)
+    parts = [search.parts(line, ids, search.limit) for line, ids in zip(stripped, encoded, strict=True)]
+    for line, prefix, own in zip(stripped, prefixes, parts, strict=True):
+        if prefix and len(own) > 1:
+            raise UserError(
+                f"{line[:30]!r}...: is longer than the model's limit, so it cannot have a prefix; shorten the line"
+            )
     found: dict[int, list[Translation]] = {}
     while waiting := [i for i in range(len(lines)) if i not in found]:
-        # A source has one prefix per round; a line with the same source and another prefix waits for the next round.
+        # A source has one prefix per round; a line with the same source, or part of one, and another prefix waits for
+        # the next round.
         table: dict[Ids, Ids] = {}
-        now = [i for i in waiting if table.setdefault(sources[i], prefixes[i]) == prefixes[i]]
+        now = [i for i in waiting if all(table.setdefault(ids, prefixes[i]) == prefixes[i] for ids in parts[i])]
         translator = new_translator(SearchEngine(engine.members, replace(engine.rules, prefixes=table)))
-        for i in now:
-            if prefixes[i] and len(sources[i]) > translator.limit:
-                raise UserError(
-                    f"{lines[i].strip()[:30]!r}...: is longer than the model's limit, so it cannot have a prefix; "
-                    "shorten the line"
-                )
         found.update(zip(now, translator.n_best([lines[i] for i in now], n_best), strict=True))
     return [found[i] for i in range(len(lines))]
 

@@ -18,6 +18,7 @@ from translate.errors import UserError
 from translate.inference.research import SearchEngine, SearchRules, Term, forced_ids, translate_from
 from translate.inference.translator import Translator
 from translate.models.folder import ModelFolder
+from translate.text import sentences
 from translate.text.translation import Translation, TranslationOptions
 
 LINES = ["der Hund singt im Haus.", "", "  die Katze schläft am See. ", "der Hund singt im Haus.", "Ja. " * 40]
@@ -62,6 +63,19 @@ def test_every_translation_begins_with_its_own_prefix(
         assert all(t.text.strip().startswith(prefix) for t in best)
         pairs = [list(zip(t.tokens, t.tokens[1:], strict=False)) for t in best]
         assert not no_repeat or all(len(set(own)) == len(own) for own in pairs)
+
+
+@pytest.mark.parametrize("order", [1, -1])
+def test_a_part_of_a_long_line_does_not_take_the_prefix_of_an_equal_line(order: int, parts: ModelFolder) -> None:
+    long, engine = LINES[-1].strip(), SearchEngine([parts])
+    (alone,) = translate_lines(engine, [long])
+    limit, encode = Translator(parts).limit, parts.tokenizer.encode
+    first = next(iter(sentences.cut(long, lambda text: len(encode(text)) <= limit)))
+    assert first != long
+    lines, prefixes = [long, first, "Ja."][::order], ["", "the dog", ""][::order]
+    found = dict(zip(lines, translate_lines(engine, lines, prefixes), strict=True))
+    assert found[long][0].tokens == alone[0].tokens
+    assert found[first][0].text.startswith("the dog")
 
 
 def test_a_sample_depends_on_its_sentence_and_the_seed_alone(parts: ModelFolder) -> None:
