@@ -2,7 +2,9 @@
 
 from dataclasses import replace
 from functools import partial
-from typing import Any
+from pathlib import Path
+from typing import Any, Literal
+from unicodedata import normalize
 
 import pytest
 import torch
@@ -15,7 +17,7 @@ from transformer.search.sampling import Sampling
 from translate.config.schema import TokenizerConfig
 from translate.corpus.tokenizer import train
 from translate.errors import UserError
-from translate.inference.research import SearchEngine, SearchRules, Term, forced_ids, translate_from
+from translate.inference.research import SearchEngine, SearchRules, Term, forced_ids, read_terms, translate_from
 from translate.inference.translator import Translator
 from translate.models.folder import ModelFolder
 from translate.text import sentences
@@ -23,6 +25,8 @@ from translate.text.translation import Translation, TranslationOptions
 
 LINES = ["der Hund singt im Haus.", "", "  die Katze schläft am See. ", "der Hund singt im Haus.", "Ja. " * 40]
 SHORT = LINES[:4]
+
+Form = Literal["NFC", "NFD"]
 
 
 def translate_lines(
@@ -99,6 +103,16 @@ def test_a_term_appears_where_its_source_does(prefix: str, parts: ModelFolder) -
             words = " ".join(translation.tokens)
             for source, target in (("Hund", "dog"), ("See", "lake")):
                 assert source not in line or target in translation.text, words
+
+
+@pytest.mark.parametrize("forms", [("NFC", "NFD", "NFD"), ("NFD", "NFC", "NFC"), ("NFD", "NFD", "NFD")])
+def test_composed_and_decomposed_letters_are_the_same(forms: tuple[Form, Form, Form], parts: ModelFolder) -> None:
+    line, source, target = map(normalize, forms, ("der Hund schläft.", "schläft", "läuft"))
+    terms = [*read_terms([f"{source}\t{target}"], Path("terms"))]
+    (best,) = translate_lines(SearchEngine([parts], SearchRules(terms=terms)), [line])
+    assert "läuft" in best[0].text
+    (begun,) = translate_lines(SearchEngine([parts]), [line], [target])
+    assert begun[0].text.startswith("läuft")
 
 
 @pytest.mark.parametrize(("alpha", "searched"), [(None, 0.6), (1.1, 1.1)])
