@@ -43,11 +43,12 @@ def write_bytes(path: Path, content: bytes, *, durable: bool = False) -> None:
     """Write a file atomically: a reader sees the old content or the new one.
 
     Args:
-        path: the file; its folder must exist.
+        path: the file; its folder must exist. A link stays a link to the new file.
         durable: return only when the content is on the disk, so that a power failure cannot undo it.
 
     Raises OSError; the file is then unchanged.
     """
+    path = Path(os.path.realpath(path))
     partial = path.with_name(f".{path.name}.{os.getpid()}.partial")  # two processes may write the file at one time
     try:
         with partial.open("wb") as file:

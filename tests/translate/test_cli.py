@@ -294,6 +294,11 @@ MISTAKES = {
     "output exists": "--model MODEL --input text.de --output done.en",
     "output is the input": "--model MODEL --input text.de --output text.de --force",
     "output is a folder": "--model MODEL --input text.de --output empty --force",
+    "output is a circle of links": "--model MODEL --input text.de --output circle --force",
+    "output of decode is a circle": "decode --model MODEL --output circle Hallo",
+    "resume of a circle": "--model MODEL --input text.de --output circle --resume",
+    "config is a circle": "prepare circle.toml",
+    "corpus in a circle": "prepare small.toml --out circle",
     "broken input, new output": "--model MODEL --input bad.de --output new.en",
     "broken input, old output": "--model MODEL --input bad.de --output done.en --force",
     "beam too wide": "--model MODEL --beam 257 Hallo",
@@ -359,6 +364,9 @@ def folder_of_mistakes(model: str, tmp_path: Path) -> Path:
     (tmp_path / "done.en").write_text("precious\n", encoding="utf-8")
     (tmp_path / "empty").mkdir()
     (tmp_path / "typo.toml").write_text(TYPO, encoding="utf-8")
+    (tmp_path / "small.toml").write_text(TYPO.replace('sorce = "de"\n', ""), encoding="utf-8")
+    for name in ("circle", "circle.toml"):
+        (tmp_path / name).symlink_to(name)
     for name, file in (("weights", "model.safetensors"), ("config", "config.json"), ("tokenizer", "tokenizer.model")):
         path = shutil.copytree(model, tmp_path / f"cut-{name}") / file
         path.write_bytes(path.read_bytes()[:-9])
@@ -390,6 +398,8 @@ def test_every_mistake_is_one_line_on_stderr_and_exit_code_2(
         ("too few words", ["--analogy", "3", "see translate explain --help"]),
         ("input is not UTF-8", ["bad.de, line 2", "0xff"]),
         ("resume of a missing file", ["gone.de", "No such file"]),
+        ("output is a circle of links", ["circle", "--output"]),
+        ("corpus in a circle", ["circle", "not a prepared corpus", "name another folder"]),
         ("unequal files", ["text.de has 2 lines", "short.en has 1"]),
         ("output exists", ["done.en", "--force"]),
         ("truncated weights", ["model.safetensors"]),

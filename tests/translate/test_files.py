@@ -26,6 +26,18 @@ def test_writing_text_replaces_a_file_and_leaves_no_other_file(tmp_path: Path, d
     assert [path.name for path in tmp_path.iterdir()] == ["file"]
 
 
+@pytest.mark.parametrize("exists", [False, True])
+def test_a_link_leads_to_the_new_file(tmp_path: Path, exists: bool) -> None:
+    (tmp_path / "disk").mkdir()
+    (tmp_path / "link").symlink_to(Path("disk") / "real")
+    if exists:
+        (tmp_path / "disk" / "real").write_text("old", encoding="utf-8")
+    write_text(tmp_path / "link", "new")
+    assert (tmp_path / "link").is_symlink()
+    assert (tmp_path / "disk" / "real").read_text(encoding="utf-8") == "new"
+    assert os.listdir(tmp_path / "disk") == ["real"]
+
+
 def test_a_failed_write_leaves_the_file_as_it_was(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("old", encoding="utf-8")
     with pytest.raises(UnicodeEncodeError):

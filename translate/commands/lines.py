@@ -443,9 +443,10 @@ def writable(output: Path | None, *, force: bool = False) -> AbstractContextMana
     try:
         if output.exists() and not output.is_file():  # a pipe, which may have no other name, or a device
             return output.open("w", encoding="utf-8", newline="\n")
-        place = output.resolve()  # a symbolic link stays one
-        if place.exists():
-            place.open("ab").close()  # fails if the file is read-only, which renaming would ignore
+        place = Path(os.path.realpath(output))  # a symbolic link stays one
+        with contextlib.suppress(FileNotFoundError):
+            # Fails for a read-only file and for links in a circle, which renaming would replace.
+            place.open("r+b").close()
     except OSError as error:
         raise _unwritable(output, error) from error
     return _moved_when_complete(place, output, force=force)

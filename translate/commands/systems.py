@@ -201,7 +201,7 @@ class LoadedModel:
     """
 
     def __init__(self, folder: Path, options: Comparing) -> None:
-        from translate.inference.engines import CTranslate2Engine, TorchEngine
+        from translate.inference.engines import TorchEngine
         from translate.inference.translator import Translator
 
         self._translator = Translator.open(folder, for_translation(options), say)
@@ -215,7 +215,7 @@ class LoadedModel:
             "model": str(folder),
             "model_sha256": sha256(folder / "model.safetensors"),
         }
-        if isinstance(engine, TorchEngine | CTranslate2Engine) and engine.precision != "fp32":
+        if engine.precision != "fp32":
             self.origin["precision"] = engine.precision
         if self._translator.reranker is not None:
             self.origin["reranker_sha256"] = sha256(self._translator.reranker.folder / "model.safetensors")

@@ -2,6 +2,7 @@
 
 import dataclasses
 import json
+import os
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -45,6 +46,11 @@ LINE_FORMATS = ("text", "lines")  # line n of the output is the translation of l
 _FIRST_WINDOW_PIECES, _WINDOW_PIECES = 128, 2048
 _WINDOW_CHARACTERS = 2**18
 _WINDOWS_TO_RELEASE = 100  # often enough to keep the heap compact, seldom enough to cost no time
+
+# Options whose values the record of a resumable file leaves out: they do not change the text, or the record has what
+# they lead to, such as the digests of a model and the precision that "auto" has chosen.
+_NO_EFFECT = frozenset({"sentences", "input", "output", "force", "resume", "threads"})
+_RESOLVED = frozenset({"model", "from_language", "to_language", "beam", "rerank", "terms", "engine", "precision"})
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -95,7 +101,7 @@ def run(options: Text) -> None:
         assert options.input is not None  # ensured by `check_paths`
         assert options.output is not None
         settings = _settings(translator, options) | {"source_sha256": sha256(options.input)}
-        with GrowingFile(options.output.resolve(), settings, force=options.force).opened() as out:
+        with GrowingFile(Path(os.path.realpath(options.output)), settings, force=options.force).opened() as out:
             n_lines = _translate(translator, lines, out, options)
     else:
         with writable(options.output, force=options.force) as file:
@@ -240,13 +246,13 @@ def _translated(
 def _settings(translator: "Translator", options: Text) -> dict[str, object]:
     """Everything that the translation of a file depends on, except the file."""
     engine, reranker = translator.engine, translator.reranker
-    chosen = {name: getattr(options, name) for name in ("format", "column", "checks", "as_json", "precision")}
+    chosen = {name: value for name, value in vars(options).items() if name not in _NO_EFFECT | _RESOLVED}
     return {
         "model": _digests(engine.folder),
+        **dataclasses.asdict(dataclasses.replace(engine.spec, decoding=translator.decoding)),
         "reranker": None if reranker is None else _digests(reranker.folder),
-        "limits": [engine.spec.max_source_tokens, engine.spec.best_source_tokens],
-        "decoding": dataclasses.asdict(translator.decoding),
         "engine": type(engine).__name__,
+        "precision": engine.precision,
         "terms": None if options.terms is None else sha256(options.terms),
         "windows": [_first_window(options), _WINDOW_PIECES, _WINDOW_CHARACTERS],
         **chosen,

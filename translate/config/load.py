@@ -22,6 +22,7 @@ The table `data.mono` has keys that all sources of kind "mono" share, such as `m
 
 import difflib
 import json
+import os
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
@@ -75,10 +76,10 @@ def read(path: Path) -> tuple[dict[str, Any], str]:
     files: list[Path] = []
     values: dict[str, Any] = {}
     while True:
-        above = {file.resolve() for file in files}
+        above = {os.path.realpath(file) for file in files}
         files.append(path)
         where = " extends ".join(str(file) for file in files)
-        if path.resolve() in above:
+        if os.path.realpath(path) in above:
             raise UserError(f"{where}: a circle; remove `extends` from one of these files")
         tables = toml_tables(path, where)
         data = tables.get("data")

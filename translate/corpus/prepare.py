@@ -16,6 +16,7 @@ import contextlib
 import importlib.metadata
 import itertools
 import json
+import os
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -350,7 +351,8 @@ def prepare_and_hold(
     """Do what `prepare` does, and keep other processes from replacing the corpus until the block ends."""
     with contextlib.ExitStack() as held:
         try:
-            place = folder.resolve()  # a link to a folder stays a link: the folder that it points to is replaced
+            # A link to a folder stays a link: the folder that it points to is replaced.
+            place = Path(os.path.realpath(folder))
             place.parent.mkdir(parents=True, exist_ok=True)
             waiting = f"waiting for another process that prepares a corpus in {place.parent}"
             held.enter_context(locked(place.parent, lambda: say(waiting)))
@@ -389,7 +391,7 @@ def _refuse_foreign(folder: Path, place: Path) -> None:
     """Raise UserError if `place` holds anything but a prepared corpus, such as a run, whose manifest has that name."""
     names = [path.name for path in place.iterdir()] if place.is_dir() else []
     foreign = [name for name in names if not _OWN.fullmatch(name)]
-    if foreign or (names and "manifest.json" not in names) or place.is_file():
+    if foreign or (names and "manifest.json" not in names) or place.is_file() or place.is_symlink():
         what = f" (it has {max(foreign)})" if foreign else ""  # a hidden file only if there is no other
         raise UserError(f"{folder}: exists and is not a prepared corpus{what}; name another folder, or remove it")
 

@@ -28,7 +28,7 @@ from translate.errors import UserError, optional_package
 from translate.machine import bf16_pays, choose_device, n_cores
 from translate.models import cache
 from translate.models.folder import CTRANSLATE2_FILE, ModelFolder, TranslationSpec, Weights, check_tokenizer, not_finite
-from translate.text.translation import DEFAULT_OPTIONS, TranslationOptions
+from translate.text.translation import DEFAULT_OPTIONS, Precision, TranslationOptions
 
 LIMIT = 1024  # tokens of a source sentence, eos included, if the model has no lower limit
 
@@ -73,6 +73,10 @@ class Engine(Protocol):
     spec: TranslationSpec
     max_positions: int | None
     mixes_lengths: bool
+
+    @property
+    def precision(self) -> str:
+        """Type of the matrix products: int8, bf16, fp16 or fp32."""
 
     @property
     def n_workers(self) -> int:
@@ -589,9 +593,11 @@ def open_engine(folder: Path, options: TranslationOptions = DEFAULT_OPTIONS) -> 
 def open_scorer(folder: Path, options: TranslationOptions) -> Scorer:
     """Load a model that scores given translations, as `open_engine`.
 
-    Scores are never in bf16, whose rounding would change which sentences are flagged.
+    Scores are never in bf16, whose rounding would change which sentences are flagged; so "auto", which may be bf16, is
+    the precision of the stored weights.
     """
-    return open_engine(folder, replace(options, precision="fp32") if options.precision == "bf16" else options)
+    exact: dict[Precision | None, Precision | None] = {"bf16": "fp32", "auto": None}
+    return open_engine(folder, replace(options, precision=exact.get(options.precision, options.precision)))
 
 
 def _is_stored_in_int8(folder: Path) -> bool:

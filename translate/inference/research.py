@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from unicodedata import normalize
 
 import torch
 
@@ -51,12 +52,14 @@ class Term:
 def read_terms(lines: Iterable[str], name: Path) -> Iterator[Term]:
     """Yield the terms of a file: SOURCE, a tab and TARGET, or TARGET alone if it must occur in every translation.
 
+    Their letters are composed (NFC), as in nearly all text that models are trained on.
+
     Args:
         lines: the lines of the file; blank lines are skipped.
         name: of the file, for messages. UserError for a line with more tabs or without a target.
     """
     for n, line in enumerate(lines, start=1):
-        *source, target = (column.strip() for column in line.split("\t"))
+        *source, target = (normalize("NFC", column.strip()) for column in line.split("\t"))
         if not line.strip():
             continue
         if len(source) > 1 or not target:
@@ -65,8 +68,11 @@ def read_terms(lines: Iterable[str], name: Path) -> Iterator[Term]:
 
 
 def forced_ids(tokenizer: Tokenizer, text: str) -> list[int]:
-    """Return the token ids of a text that a translation must contain; UserError if the vocabulary cannot write it."""
-    ids = tokenizer.encode(text.strip())
+    """Return the token ids of a text that a translation must contain, with composed letters (NFC).
+
+    UserError if the vocabulary cannot write it.
+    """
+    ids = tokenizer.encode(normalize("NFC", text.strip()))
     if tokenizer.unk in ids:
         raise UserError(f"{text.strip()!r}: has characters that the model's vocabulary has no pieces for; leave it out")
     return ids
@@ -219,7 +225,7 @@ class SearchEngine(TorchEngine):
         """Return the token ids of the terms that the translation of a source must contain."""
         if not self.rules.terms:
             return []
-        sentence = self.tokenizer.decode(ids)
+        sentence = normalize("NFC", self.tokenizer.decode(ids))
         return [forced_ids(self.tokenizer, term.target) for term in self.rules.terms if term.occurs_in(sentence)]
 
     def _refuse(self, ids: Sequence[int], reason: str) -> None:
@@ -242,19 +248,21 @@ def translate_from(
             model's limit.
         new_translator: makes a translator of an engine.
     """
-    sources = [tuple(ids) for ids in engine.tokenizer.encode_batch([line.strip() for line in lines])]
+    search, stripped = new_translator(engine).sentences, [line.strip() for line in lines]
+    encoded = engine.tokenizer.encode_batch(stripped)
+    parts = [search.parts(line, ids, search.limit) for line, ids in zip(stripped, encoded, strict=True)]
+    for line, prefix, own in zip(stripped, prefixes, parts, strict=True):
+        if prefix and len(own) > 1:
+            raise UserError(
+                f"{line[:30]!r}...: is longer than the model's limit, so it cannot have a prefix; shorten the line"
+            )
     found: dict[int, list[Translation]] = {}
     while waiting := [i for i in range(len(lines)) if i not in found]:
-        # A source has one prefix per round; a line with the same source and another prefix waits for the next round.
+        # A source has one prefix per round; a line with the same source, or part of one, and another prefix waits for
+        # the next round.
         table: dict[Ids, Ids] = {}
-        now = [i for i in waiting if table.setdefault(sources[i], prefixes[i]) == prefixes[i]]
+        now = [i for i in waiting if all(table.setdefault(ids, prefixes[i]) == prefixes[i] for ids in parts[i])]
         translator = new_translator(SearchEngine(engine.members, replace(engine.rules, prefixes=table)))
-        for i in now:
-            if prefixes[i] and len(sources[i]) > translator.limit:
-                raise UserError(
-                    f"{lines[i].strip()[:30]!r}...: is longer than the model's limit, so it cannot have a prefix; "
-                    "shorten the line"
-                )
         found.update(zip(now, translator.n_best([lines[i] for i in now], n_best), strict=True))
     return [found[i] for i in range(len(lines))]
 

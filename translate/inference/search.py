@@ -71,7 +71,7 @@ class SentenceSearch:
         limit = self.best_limit if divides else self.limit
         distinct = list(dict.fromkeys(sentence for line in lines if (sentence := line.strip())))
         encoded = self.engine.tokenizer.encode_batch(distinct)
-        sources = {s: self._parts(s, ids, limit) for s, ids in zip(distinct, encoded, strict=True)}
+        sources = {s: self.parts(s, ids, limit) for s, ids in zip(distinct, encoded, strict=True)}
         n = n_best if self.reranker is None else max(n_best, self.decoding.beam_size)
         hypotheses = self.hypotheses({ids for parts in sources.values() for ids in parts}, n, no_repeat)
         found = {
@@ -114,7 +114,7 @@ class SentenceSearch:
             raise not_finite(self.engine.folder)
         return found
 
-    def _parts(self, sentence: str, ids: Sequence[int], limit: int) -> list[Ids]:
+    def parts(self, sentence: str, ids: Sequence[int], limit: int) -> list[Ids]:
         """Return the token ids of a sentence, or of its parts if it is longer than `limit` tokens.
 
         The tokenizer of an imported model may drop characters, so a sentence or a part may have no tokens.

@@ -356,16 +356,17 @@ def missing_terms(text: str, targets: Iterable[str], *, whole_words: bool = True
     """Return the target terms that a translation has less often than they are in `targets`, longest first.
 
     Args:
-        text: the translation; each of its words is counted for one term.
+        text: the translation; each of its words is counted for one term, and letters may be composed or not.
         targets: the terms.
         whole_words: whether a term must be a whole word, which may have a capital at the beginning of the text.
     """
-    lost = []
+    lost, text = [], unicodedata.normalize("NFC", text)
     for target, n in sorted(Counter(targets).items(), key=lambda item: (-len(item[0]), item[0])):
-        pattern = re.escape(target)
+        wanted = unicodedata.normalize("NFC", target)
+        pattern = re.escape(wanted)
         if whole_words:
-            before, after = _bounds(target)
-            capital = re.escape(target[0].upper() + target[1:])
+            before, after = _bounds(wanted)
+            capital = re.escape(wanted[0].upper() + wanted[1:])
             pattern = rf"(?:\A\W*{capital}|{before}{pattern}){after}"
         text, n_found = re.subn(pattern, _SYMBOL_MARK, text, count=n)
         if n_found < n:

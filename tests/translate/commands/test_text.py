@@ -12,22 +12,26 @@ import sys
 import time
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import translate
+from tests.translate.conftest import random_model
 from tests.translate.speakers import Echo
 from translate.commands.lines import Notes
 from translate.commands.main import main
-from translate.commands.text import LINE_FORMATS, Text, for_translation, windows
+from translate.commands.text import LINE_FORMATS, Text, for_translation, open_translator, windows
 from translate.commands.text import _first_window as first_window
+from translate.commands.text import _settings as settings_of
 from translate.errors import UserError
 from translate.inference import translator as translators
 from translate.inference.engines import TorchEngine
 from translate.inference.translator import Translator
-from translate.models.folder import ModelFolder
+from translate.models import folder as model_folder
+from translate.models.folder import ModelFolder, TranslationSpec
 from translate.text.formats import FORMATS, reader
 from translate.text.sentences import Piece
 from translate.text.translation import SUSPICIOUS, DecodingConfig, Format, Translation, TranslationOptions
@@ -687,6 +691,65 @@ def test_resuming_with_another_input_or_setting_is_refused(
     assert main([*arguments, *(change.split() if change.startswith("-") else [])]) == 2
     assert "--force" in capsys.readouterr().err
     assert (tmp_path / "x.en").read_bytes() == begun
+
+
+# Another value of each option that affects a translated file, and the options that do not; a new one must be in either.
+CHANGED: dict[str, Any] = {
+    "model": Path("other"),
+    "format": "html",
+    "column": 2,
+    "checks": False,
+    "as_json": True,
+    "beam": 7,
+    "rerank": Path("back"),
+    "terms": Path("terms"),
+    "engine": "torch",
+    "precision": "bf16",
+}
+NO_EFFECT = {"sentences", "from_language", "to_language", "input", "output", "force", "threads", "resume"}
+
+
+def recorded(options: Text) -> dict[str, object]:
+    """Return the record of a translation; the tiny model cannot hold the terms of a glossary."""
+    return settings_of(open_translator(dataclasses.replace(options, terms=None)), options)
+
+
+def test_each_option_is_recorded_for_resuming_or_has_no_effect(parts: ModelFolder) -> None:
+    assert CHANGED.keys() | NO_EFFECT == {field.name for field in dataclasses.fields(Text)}
+    other, back = (random_model(parts.tokenizer, seed=8), dataclasses.replace(parts.spec, source="en", target="de"))
+    model_folder.save(other, parts.tokenizer, parts.spec, Path("other"))
+    model_folder.save(other, parts.tokenizer, back, Path("back"))
+    Path("terms").write_text("Hund\tdog\n", encoding="utf-8")
+    options = Text(model=parts.folder, input=Path("x.tsv"), output=Path("x.en"), format="tsv", resume=True)
+    before = recorded(options)
+    assert json.loads(json.dumps(before)) == before
+    for name, value in CHANGED.items():
+        assert recorded(dataclasses.replace(options, **{name: value})) != before, name
+
+
+def test_a_precision_that_is_chosen_by_measuring_is_recorded(
+    parts: ModelFolder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = []
+    for pays in (False, True):
+        monkeypatch.setattr("translate.inference.engines.bf16_pays", lambda device, pays=pays: pays)
+        found.append(recorded(Text(model=parts.folder, engine="torch", precision="auto", format="text")))
+    assert [record["precision"] for record in found] == ["fp32", "bf16"]
+
+
+@pytest.mark.parametrize("name", [field.name for field in dataclasses.fields(TranslationSpec)])
+def test_each_property_of_a_model_is_recorded_for_resuming(name: str, parts: ModelFolder) -> None:
+    value = {
+        "source": "nl",
+        "target": "fr",
+        "decoding": DecodingConfig(beam_size=7),
+        "tokenizer_sha256": "f" * 64,
+    }.get(name, 3)
+    spec = dataclasses.replace(parts.spec, **{name: value})
+    before, after = (
+        settings_of(Translator(dataclasses.replace(parts, spec=one)), Text()) for one in (parts.spec, spec)
+    )
+    assert after != before
 
 
 def million(path: Path, n: int) -> None:

@@ -29,6 +29,7 @@ class Parrot:
     max_positions: int | None = None
     n_workers: int = 1
     mixes_lengths: bool = True
+    precision: str = "fp32"
 
     def each(self, search: Search, batches: Sequence[Batch]) -> list[Found]:
         return list(map(search, batches))

@@ -212,7 +212,15 @@ def test_weights_stored_in_int8_are_computed_in_int8_by_ctranslate2(parts: Model
     engines = [open_engine(parts.folder), open_engine(small), open_engine(small, TranslationOptions(engine="torch"))]
     assert [engine.precision for engine in engines] == ["fp32", "int8", "fp32"]
     assert open_engine(small, TranslationOptions(precision="fp32")).precision == "fp32"
-    assert open_scorer(parts.folder, TranslationOptions(engine="auto", precision="bf16")).precision == "fp32"
+
+
+@pytest.mark.parametrize("engine", ["auto", "torch"])
+@pytest.mark.parametrize("precision", ["bf16", "auto"])
+def test_scores_are_never_in_bf16(
+    engine: EngineName, precision: Precision, parts: ModelFolder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("translate.inference.engines.bf16_pays", lambda device: True)
+    assert open_scorer(parts.folder, TranslationOptions(engine=engine, precision=precision)).precision == "fp32"
 
 
 @pytest.mark.parametrize("name", ["auto", "ctranslate2", "torch"])

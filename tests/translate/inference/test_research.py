@@ -2,7 +2,9 @@
 
 from dataclasses import replace
 from functools import partial
-from typing import Any
+from pathlib import Path
+from typing import Any, Literal
+from unicodedata import normalize
 
 import pytest
 import torch
@@ -15,13 +17,16 @@ from transformer.search.sampling import Sampling
 from translate.config.schema import TokenizerConfig
 from translate.corpus.tokenizer import train
 from translate.errors import UserError
-from translate.inference.research import SearchEngine, SearchRules, Term, forced_ids, translate_from
+from translate.inference.research import SearchEngine, SearchRules, Term, forced_ids, read_terms, translate_from
 from translate.inference.translator import Translator
 from translate.models.folder import ModelFolder
+from translate.text import sentences
 from translate.text.translation import Translation, TranslationOptions
 
 LINES = ["der Hund singt im Haus.", "", "  die Katze schläft am See. ", "der Hund singt im Haus.", "Ja. " * 40]
 SHORT = LINES[:4]
+
+Form = Literal["NFC", "NFD"]
 
 
 def translate_lines(
@@ -64,6 +69,19 @@ def test_every_translation_begins_with_its_own_prefix(
         assert not no_repeat or all(len(set(own)) == len(own) for own in pairs)
 
 
+@pytest.mark.parametrize("order", [1, -1])
+def test_a_part_of_a_long_line_does_not_take_the_prefix_of_an_equal_line(order: int, parts: ModelFolder) -> None:
+    long, engine = LINES[-1].strip(), SearchEngine([parts])
+    (alone,) = translate_lines(engine, [long])
+    limit, encode = Translator(parts).limit, parts.tokenizer.encode
+    first = next(iter(sentences.cut(long, lambda text: len(encode(text)) <= limit)))
+    assert first != long
+    lines, prefixes = [long, first, "Ja."][::order], ["", "the dog", ""][::order]
+    found = dict(zip(lines, translate_lines(engine, lines, prefixes), strict=True))
+    assert found[long][0].tokens == alone[0].tokens
+    assert found[first][0].text.startswith("the dog")
+
+
 def test_a_sample_depends_on_its_sentence_and_the_seed_alone(parts: ModelFolder) -> None:
     engine = SearchEngine([parts], SearchRules(sampling=Sampling(), seed=5))
     found = translate_lines(engine, LINES, n_best=3, beam_size=3)
@@ -85,6 +103,16 @@ def test_a_term_appears_where_its_source_does(prefix: str, parts: ModelFolder) -
             words = " ".join(translation.tokens)
             for source, target in (("Hund", "dog"), ("See", "lake")):
                 assert source not in line or target in translation.text, words
+
+
+@pytest.mark.parametrize("forms", [("NFC", "NFD", "NFD"), ("NFD", "NFC", "NFC"), ("NFD", "NFD", "NFD")])
+def test_composed_and_decomposed_letters_are_the_same(forms: tuple[Form, Form, Form], parts: ModelFolder) -> None:
+    line, source, target = map(normalize, forms, ("der Hund schläft.", "schläft", "läuft"))
+    terms = [*read_terms([f"{source}\t{target}"], Path("terms"))]
+    (best,) = translate_lines(SearchEngine([parts], SearchRules(terms=terms)), [line])
+    assert "läuft" in best[0].text
+    (begun,) = translate_lines(SearchEngine([parts]), [line], [target])
+    assert begun[0].text.startswith("läuft")
 
 
 @pytest.mark.parametrize(("alpha", "searched"), [(None, 0.6), (1.1, 1.1)])

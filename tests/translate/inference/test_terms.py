@@ -16,6 +16,7 @@ def test_a_term_is_a_whole_word() -> None:
 
 def test_a_terms_file_has_one_or_two_columns() -> None:
     assert list(read_terms(["a\tb c", "", "d"], Path("terms"))) == [Term("a", "b c"), Term("", "d")]
+    assert list(read_terms(["u\u0308\to\u0308"], Path("terms"))) == [Term("\xfc", "\xf6")]
     for line in ("a\tb\tc", "a\t"):
         with pytest.raises(UserError, match="line 1: not a term"):
             list(read_terms([line], Path("terms")))

@@ -482,3 +482,7 @@ def test_a_translation_has_a_term_as_often_as_the_source() -> None:
     assert missing_terms("the House", ["house"]) == ["house"]
     assert missing_terms("a house", ["house", "house"]) == ["house"]
     assert missing_terms("a guest house", ["house", "guest house"]) == ["house"]
+    text = "Die Türen sind grün."
+    for form, other in (("NFC", "NFD"), ("NFD", "NFC")):
+        target, longer = (unicodedata.normalize(form, word) for word in ("Türen", "Tür"))  # type: ignore[arg-type]
+        assert missing_terms(unicodedata.normalize(other, text), [target, longer]) == [longer]  # type: ignore[arg-type]
