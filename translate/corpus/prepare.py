@@ -558,10 +558,10 @@ def _write_jsonl(path: Path, pairs: Iterable[Pair]) -> None:
 
 
 def _read_jsonl(path: Path) -> Iterator[Pair]:
-    with path.open(encoding="utf-8", newline="\n") as file:
-        for line in file:
-            try:
+    try:
+        with path.open(encoding="utf-8", newline="\n") as file:
+            for line in file:
                 source, target = json.loads(line)
-            except ValueError as error:
-                raise UserError(f"{path}: damaged; run `translate prepare` again") from error
-            yield source, target
+                yield source, target
+    except (ValueError, TypeError) as error:
+        raise UserError(f"{path}: damaged; run `translate prepare` again") from error
