@@ -81,6 +81,7 @@ def train_experiment(
             tokenizer = None if parent is None else parent.load_tokenizer()
             if translate_back is not None:
                 ranks.on_rank_0(translate_back)
+            ranks.on_rank_0(lambda: run.check_inputs(config))
             corpus_hold = held.enter_context(ExitStack())
             preparation = prepare_and_hold(config, corpus_folder, say, tokenizer)
             ranks.on_rank_0(lambda: bool(corpus_hold.enter_context(preparation)))  # a corpus is too large to send

@@ -143,6 +143,32 @@ def test_text_is_translated_back_only_where_the_run_can_begin(toy):
     assert made == [False]  # once, before the corpus was prepared
 
 
+def test_a_corpus_that_a_run_was_trained_on_is_not_replaced_by_another_when_it_is_resumed(toy):
+    def start(**training: object) -> None:
+        session.train_experiment(
+            toy.config(**training),
+            Run(toy.folder / "run"),
+            toy.folder / "prepared",
+            score_bleu=greedy_bleu,
+            say=toy.said.append,
+            resume=True,
+        )
+
+    start(max_steps=3)
+    before = {path.name: path.read_bytes() for path in (toy.folder / "prepared").iterdir()}
+    text = {side: toy.folder / f"train.{side}" for side in ("de", "en")}
+    whole = {side: path.read_bytes() for side, path in text.items()}
+    for side, path in text.items():
+        path.write_bytes(whole[side] + b"rot\n")
+    with pytest.raises(UserError, match=r"train\.de, train\.en: not what .*run was trained on; restore the data"):
+        start(max_steps=5)
+    assert {path.name: path.read_bytes() for path in (toy.folder / "prepared").iterdir()} == before
+    for side, path in text.items():
+        path.write_bytes(whole[side])
+    start(max_steps=5)
+    assert toy.said[-1].startswith("final model:")
+
+
 def test_durable_records_are_synced_to_disk(tmp_path, monkeypatch):
     synced: list[int] = []
     monkeypatch.setattr("os.fsync", synced.append)
