@@ -16,7 +16,7 @@ import torch
 from transformer.model import Transformer
 from translate.config.schema import ExperimentConfig
 from translate.corpus.batches import longest_source
-from translate.corpus.prepare import Prepared, mixture, prepare_and_hold
+from translate.corpus.prepare import Prepared, check_corpus, mixture, prepare_and_hold
 from translate.corpus.sources import Pair
 from translate.errors import Say, UserError
 from translate.machine import better_allocator, choose_device, choose_dtype, keep_kernels, product_rate, tune_malloc
@@ -66,7 +66,6 @@ def train_experiment(
         say = say if ranks.is_first else _discard
         trainer: Trainer | None = None
         try:
-            # Check everything before preparing the corpus, which takes long and which other runs may share.
             parent = ranks.on_rank_0(
                 lambda: recorded(original.run, run) if original else parent_of(run, from_model, say, resume=resume)
             )
@@ -74,11 +73,13 @@ def train_experiment(
                 config = parent.settings(config, _discard if run.has_begun or original else say)
             elif config.training.parent_share:
                 raise UserError("training.parent_share needs a model to start from; name one with --from")
+            tokenizer = None if parent is None else parent.load_tokenizer()
+            # Check everything before making the corpus, which takes long and which other runs may share.
             ranks.on_rank_0(lambda: _check(config, run, resume))
+            ranks.on_rank_0(lambda: check_corpus(config, tokenizer))
             if original is not None:
                 ranks.on_rank_0(lambda: original.check(run, ranks.size, say))
             _tune_machine(say)
-            tokenizer = None if parent is None else parent.load_tokenizer()
             if translate_back is not None:
                 ranks.on_rank_0(translate_back)
             ranks.on_rank_0(lambda: run.check_inputs(config))
