@@ -21,6 +21,7 @@ import argparse
 import functools
 import hashlib
 import json
+import os
 import shutil
 import sys
 from collections.abc import Iterable, Iterator, Sequence
@@ -44,6 +45,7 @@ from translate.errors import UserError, say
 from translate.files import read_json, sha256, write_json
 from translate.models.folder import FILES, TranslationSpec, Weights, is_complete
 from translate.models.registry import language_name, locate
+from translate.options import parse
 from translate.training.parent import Parent
 
 DIRECTIONS = ("de-en", "en-de")
@@ -113,21 +115,22 @@ def trained(direction: str, updates: int | None) -> Path:
 
     Raises UserError if a stage cannot be trained.
     """
-    short = (
-        [] if updates is None else [f"training.{key}={updates}" for key in ("max_steps", "valid_every", "save_every")]
-    )
-    short += [] if updates is None else ["training.warmup_steps=5", f"data.mono.lines={TOY_LINES}"]
+    changes = []
+    if updates is not None:
+        changes = [f"training.{key}={updates}" for key in ("max_steps", "valid_every", "save_every")]
+        changes += ["training.warmup_steps=5", f"data.mono.lines={TOY_LINES}"]
     for stage in stages(direction):
-        name, _, number = stage.rpartition("-")
-        parent = None if number == "1" else RUNS / f"{name}-{int(number) - 1}"
         print(f"# {stage}", flush=True)
-        options = Train(
-            config=RECIPE / f"{stage}.toml", run=RUNS / stage, overrides=short, resume=True, from_model=parent
-        )
+        name, _, number = stage.rpartition("-")
+        arguments = [os.path.relpath(RECIPE / f"{stage}.toml"), "--resume", "--run", str(RUNS / stage)]
+        arguments += [] if number == "1" else ["--from", str(RUNS / f"{name}-{int(number) - 1}")]
+        arguments += [argument for change in changes for argument in ("--set", change)]
+        options = parse(Train, "train", arguments)
         ended = RUNS / stage / ENDED
         if ended.exists() and read_json(ended) == digests(options):
             print(f"{RUNS / stage}: has ended", flush=True)
         else:
+            sys.argv = ["translate", "train", *arguments]  # the run records its command, which is shown on the card
             train.run(options)
             write_json(ended, digests(options))
     return RUNS / stage

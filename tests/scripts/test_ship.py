@@ -143,6 +143,7 @@ def test_a_model_is_made_by_its_recipe_and_continued_after_an_interruption(
             text = first.replace('library = "library.toml"', f'library = "library.toml"\n{mono}')
             (recipe / f"{name}-{stage}.toml").write_text(text, encoding="utf-8")
     monkeypatch.setattr(ship, "RECIPE", recipe)
+    monkeypatch.setattr("sys.argv", ["ship.py"])  # changed for the records of the runs
     monkeypatch.setattr(ship, "licence_of", lambda name: {"title": name, "licence": "CC0", "origin": "here"})
     arguments = ["de-en", "--updates", "3"]
     assert ship.main([*arguments, "--to", "models/first"]) == 0
@@ -150,6 +151,8 @@ def test_a_model_is_made_by_its_recipe_and_continued_after_an_interruption(
     assert made == {"de-en-1", "en-de-1", "de-en-2", "en-de-2", "de-en-3"}
     card = (tmp_path / "models/first/README.md").read_text(encoding="utf-8")
     assert card.count(": 3 updates, ") == 3
+    for stage in ("1.toml --resume", "2.toml --resume --from runs/de-en-1", "3.toml --resume --from runs/de-en-2"):
+        assert f"- `translate train recipe/de-en-{stage} --set training.max_steps=3 --set " in card
     assert "mono.de" in card
     assert "mono.en" in card
     spec = ModelFolder.open(tmp_path / "models/first").spec
