@@ -245,9 +245,7 @@ def chapters(run: Path, small: Path, weaknesses: str) -> Iterator[str]:
         weaknesses: Markdown text, or "".
     """
     config, weights = load(run / "config.json"), Weights.read(small / "model.safetensors")
-    scores = {
-        weights.precision: read_json(small / "scores.json"),
-    }
+    scores = read_json(small / "scores.json")
     source, target = (language_name(code) for code in (config.data.source, config.data.target))
     yield (
         f"# {source} to {target}, {weights.n_parameters / 1e6:.1f} M parameters, {weights.precision}\n\n"
@@ -257,9 +255,11 @@ def chapters(run: Path, small: Path, weaknesses: str) -> Iterator[str]:
     )
     yield f"## Data\n\n{LICENCE}\n\n" + table(data_rows(run))
     yield "## Training\n\n" + "\n".join(f"- {line}" for line in training(run))
-    yield f"## Scores\n\n{search(scores[weights.precision])}\n\n{table(score_rows(scores))}\n\n" + "  \n".join(
-        signatures(scores[weights.precision].values())
+    rows = (
+        {"set": name, "lines": f"{of['lines']:,}", "weights": weights.precision, **score_cells(of)}
+        for name, of in scores.items()
     )
+    yield f"## Scores\n\n{search(scores)}\n\n{table(rows)}\n\n" + "  \n".join(signatures(scores.values()))
     if sentences(config.data.langpair).exists():
         yield practical(small)
     if weaknesses:
@@ -365,15 +365,6 @@ def practical(small: Path) -> str:
     )
     said = "\n\n".join(f"    {one.source}\n    {one.reference}\n    {one.translation}" for one in found)
     return f"## Practical sentences\n\n{about}\n\n{table(rows)}\n\n{said}"
-
-
-def score_rows(scores: dict[str, Record]) -> Iterator[dict[str, str]]:
-    """Yield one row for each test set and way to translate; SystemExit if a set was not scored in all of them."""
-    for name in dict.fromkeys(name for of in scores.values() for name in of):
-        if lacking := [weights for weights, of in scores.items() if name not in of]:
-            sys.exit(f"{name}: no scores of the {', '.join(lacking)} model; run `translate evaluate` for it")
-        for weights, of in scores.items():
-            yield {"set": name, "lines": f"{of[name]['lines']:,}", "weights": weights, **score_cells(of[name])}
 
 
 def search(scores: Record) -> str:
