@@ -32,6 +32,7 @@ from bench_confidence import tuned
 from bench_practical import answers, by_topic, chrf, sentences
 from results import Record, card_before, history, lineage, machine_name, score_cells, signatures, state_of, table
 
+from transformer.config import CheckpointError, ConfigError
 from translate.commands import compress, evaluate, train
 from translate.commands.compress import Compress
 from translate.commands.evaluate import Evaluate
@@ -42,8 +43,8 @@ from translate.config.schema import ExperimentConfig
 from translate.corpus.prepare import Prepared, plan
 from translate.corpus.sources import describe
 from translate.errors import UserError, say
-from translate.files import read_json, sha256, write_json
-from translate.models.folder import FILES, TranslationSpec, Weights, is_complete
+from translate.files import new_folder, read_json, sha256, write_json, write_text
+from translate.models.folder import FILES, TranslationSpec, Weights, is_complete, refuse_existing
 from translate.models.registry import language_name, locate
 from translate.options import parse
 from translate.training.parent import Parent
@@ -67,7 +68,7 @@ SAMPLES = 20  # lines of the first test set on the card, evenly spaced, not sele
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Ship a model; return 2 and print one sentence for a UserError."""
+    """Ship a model; return 2 and print one sentence for an error of the user, 130 after Ctrl-C or SIGTERM."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("what", help="de-en or en-de, trained by the recipe; or the folder of a run that has ended")
     parser.add_argument("--to", type=Path, required=True, help="the new model folder")
@@ -84,10 +85,12 @@ def main(argv: Sequence[str] | None = None) -> int:
             run = trained(args.what, args.updates)
             rerank = rerank or opposite(args.what)
         ship(run, args.to, args.dtype, args.weaknesses, args.best_source_tokens, rerank)
-    except UserError as error:
+    except FileNotFoundError as error:
+        message = f"{error.filename}: no such file; name a run that has ended"
+    except (UserError, CheckpointError, ConfigError, OSError) as error:
         message = str(error)
-    except OSError as error:
-        message = f"{error.filename}: {error.strerror}; name a run that has ended"
+    except KeyboardInterrupt:
+        return 130
     else:
         return 0
     print(f"ship: {message}", file=sys.stderr)
@@ -137,9 +140,10 @@ def trained(direction: str, updates: int | None) -> Path:
 
 
 def digests(options: Train) -> dict[str, str | None]:
-    """Return the SHA-256 of all that a stage is made of, and of its model, which is None if a file of it is missing.
+    """Return the SHA-256 of all that a stage is made of, and of its model.
 
-    UserError if a corpus or the model that it starts from is gone.
+    That of the corpus is None if a text is missing, that of the model if one of its files is. UserError if the model
+    that the stage starts from is gone.
     """
     assert options.config is not None
     assert options.run is not None
@@ -147,12 +151,16 @@ def digests(options: Train) -> dict[str, str | None]:
     if options.from_model is not None:
         parent = Parent.open(options.from_model, say)
         config = parent.settings(config, lambda _: None)
-    corpus = plan(complete(config, make=False), None if parent is None else parent.record["tokenizer_sha256"])
+    try:
+        tokenizer = None if parent is None else parent.record["tokenizer_sha256"]
+        corpus = plan(complete(config, make=False), tokenizer)["fingerprint"]
+    except UserError:  # training makes a synthetic text that is missing, and names any other
+        corpus = None
     settings = json.dumps(config.model_dump(mode="json"), sort_keys=True)
     model = options.run / "model"
     return {
         "settings": hashlib.sha256(settings.encode()).hexdigest(),
-        "corpus": corpus["fingerprint"],
+        "corpus": corpus,
         "parent": None if parent is None else parent.record["weights_sha256"],
         "model": digest_of(model) if is_complete(model) else None,
     }
@@ -169,7 +177,7 @@ def ship(
     dtype: str,
     weaknesses: Path | None,
     best_source_tokens: int | None,
-    rerank: Path | None = None,
+    rerank: Path | None,
 ) -> None:
     """Compress, score and tune a run, and write the shipped model with its card.
 
@@ -183,20 +191,19 @@ def ship(
 
     Raises UserError if `to` exists, if a licence is missing or if the run is incomplete.
     """
-    if to.exists():
-        raise UserError(f"{to}: exists already; remove it, or name another folder")
+    refuse_existing(to)
     small = compressed(run, dtype)
     if not is_scored(small, load(run / "config.json")):
         evaluate.run(Evaluate(systems=[small], out=small, engine="auto"))
     tune(small, run, rerank)
     known = "" if weaknesses is None else weaknesses.read_text(encoding="utf-8").strip()
     card = "\n\n".join(chapters(run, small, known)) + "\n"
-    to.mkdir(parents=True)
-    for name in FILES:
-        shutil.copyfile(small / name, to / name)
-    place = to / "translation.json"
-    replace(TranslationSpec.load(place), best_source_tokens=best_source_tokens).save(place)
-    (to / "README.md").write_text(card, encoding="utf-8", newline="\n")
+    with new_folder(to) as partial:
+        for name in FILES:
+            shutil.copyfile(small / name, partial / name)
+        place = partial / "translation.json"
+        replace(TranslationSpec.load(place), best_source_tokens=best_source_tokens).save(place)
+        write_text(partial / "README.md", card)
     print(f"wrote {to}: {sum(path.stat().st_size for path in to.iterdir()) / 1e6:.1f} MB")
 
 
