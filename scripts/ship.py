@@ -20,7 +20,6 @@ error. A person writes the weaknesses of the model.
 import argparse
 import functools
 import hashlib
-import json
 import os
 import shutil
 import sys
@@ -41,9 +40,9 @@ from translate.commands.train import Train
 from translate.config.load import load, read_library
 from translate.config.schema import ExperimentConfig
 from translate.corpus.prepare import Prepared, plan
-from translate.corpus.sources import describe
+from translate.corpus.sources import Pair, describe
 from translate.errors import UserError, say
-from translate.files import new_folder, read_json, sha256, write_json, write_text
+from translate.files import json_sha256, new_folder, read_json, sha256, write_json, write_text
 from translate.models.folder import FILES, TranslationSpec, Weights, is_complete, refuse_existing
 from translate.models.registry import language_name, locate
 from translate.options import parse
@@ -51,9 +50,10 @@ from translate.training.parent import Parent
 
 DIRECTIONS = ("de-en", "en-de")
 RUNS = Path("runs")  # the recipe names them, relative to the working directory
-RECIPE = Path(__file__).resolve().parents[1] / "configs" / "shipped"
+CONFIGS = Path(__file__).resolve().parents[1] / "configs"
+RECIPE = CONFIGS / "shipped"
 TOY_LINES = 20  # of each corpus in one language
-LIBRARY = Path(__file__).resolve().parents[1] / "configs" / "data" / "open.toml"
+LIBRARY = CONFIGS / "data" / "open.toml"
 BLOCK = "Each block shows the source, the reference and the translation."
 LICENCE = (
     "The weights are part of this repository, whose license is Apache-2.0. The corpora have their own licenses; "
@@ -156,10 +156,9 @@ def digests(options: Train) -> dict[str, str | None]:
         corpus = plan(complete(config, make=False), tokenizer)["fingerprint"]
     except UserError:  # training makes a synthetic text that is missing, and names any other
         corpus = None
-    settings = json.dumps(config.model_dump(mode="json"), sort_keys=True)
     model = options.run / "model"
     return {
-        "settings": hashlib.sha256(settings.encode()).hexdigest(),
+        "settings": json_sha256(config.model_dump(mode="json")),
         "corpus": corpus,
         "parent": None if parent is None else parent.record["weights_sha256"],
         "model": digest_of(model) if is_complete(model) else None,
@@ -234,13 +233,18 @@ def tune(small: Path, run: Path, rerank: Path | None) -> None:
     }
     if (small / TUNED).exists() and read_json(small / TUNED)["of"] == of:
         return
-    prepared = Prepared.open(Path(read_json(run / "manifest.json")["prepared"]))
+    prepared = prepared_for(run)
     sets = {"valid": prepared.valid} | {name: pairs for name, pairs in prepared.test.items() if "dev" in name}
     values = tuned(small, rerank, [pairs[:DEVELOPMENT_LINES] for pairs in sets.values()])
     place = small / "translation.json"
     replace(TranslationSpec.load(place), **asdict(values)).save(place)
     write_json(small / TUNED, {"of": of, "sets": [*sets], "lines": DEVELOPMENT_LINES, **asdict(values)})
     print(f"{small}: {', '.join(f'{name} {value}' for name, value in asdict(values).items())}")
+
+
+def prepared_for(run: Path) -> Prepared:
+    """Open the corpus that a run was trained on."""
+    return Prepared.open(Path(read_json(run / "manifest.json")["prepared"]))
 
 
 def chapters(run: Path, small: Path, weaknesses: str) -> Iterator[str]:
@@ -271,8 +275,9 @@ def chapters(run: Path, small: Path, weaknesses: str) -> Iterator[str]:
         yield practical(small)
     if weaknesses:
         yield f"## Weaknesses\n\n{weaknesses}"
+    name, pairs = next(iter(prepared_for(run).test.items()))
     yield f"## Samples\n\n{SAMPLES} lines, evenly spaced, not selected. {BLOCK}\n\n" + "\n\n".join(
-        samples(config, small, run)
+        samples(pairs, small / "hypotheses" / f"{name}.txt")
     )
 
 
@@ -370,7 +375,7 @@ def practical(small: Path) -> str:
     about = (
         f"{len(found)} sentences written for this project, translated with the settings of `translate text`. {BLOCK}"
     )
-    said = "\n\n".join(f"    {one.source}\n    {one.reference}\n    {one.translation}" for one in found)
+    said = "\n\n".join(block(one.source, one.reference, one.translation) for one in found)
     return f"## Practical sentences\n\n{about}\n\n{table(rows)}\n\n{said}"
 
 
@@ -380,23 +385,20 @@ def search(scores: Record) -> str:
     return f"Beam size {settings['beam_size']}, alpha {settings['alpha']}, each line as one sentence, without checks."
 
 
-def samples(config: ExperimentConfig, small: Path, run: Path) -> Iterator[str]:
-    """Yield sources, references and translations of the first test set.
+def samples(pairs: Sequence[Pair], translations: Path) -> Iterator[str]:
+    """Yield a block for each of SAMPLES pairs of a test set.
 
     Args:
-        config: the experiment.
-        small: the compressed model.
-        run: the run folder.
+        translations: file with the translation of each pair.
     """
-    name = next(iter(config.data.test))
-    prepared = Path(read_json(run / "manifest.json")["prepared"])
-    pairs = [
-        json.loads(line) for line in (prepared / f"test.{name}.jsonl").read_text(encoding="utf-8").split("\n") if line
-    ]
-    translations = (small / "hypotheses" / f"{name}.txt").read_text(encoding="utf-8").split("\n")
+    lines = translations.read_text(encoding="utf-8").split("\n")
     for i in sorted({(2 * k + 1) * len(pairs) // (2 * SAMPLES) for k in range(SAMPLES)}):
-        source, reference = pairs[i]
-        yield f"    {source}\n    {reference}\n    {translations[i]}"
+        yield block(*pairs[i], lines[i])
+
+
+def block(source: str, reference: str, translation: str) -> str:
+    """Return a sentence with its reference and its translation, as Markdown."""
+    return f"    {source}\n    {reference}\n    {translation}"
 
 
 if __name__ == "__main__":
