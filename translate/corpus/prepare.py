@@ -82,7 +82,7 @@ def plan(config: ExperimentConfig, tokenizer_sha256: str | None = None) -> Manif
     Versions of libraries are excluded on purpose: an upgrade must not retrain the tokenizer of a trained model.
 
     Args:
-        tokenizer_sha256: digest of the tokenizer that replaces the one of the section tokenizer, if there is one.
+        tokenizer_sha256: digest of the tokenizer to use; None if one is trained as the section tokenizer says.
 
     Raises UserError if a source cannot be read, or if the name of a test set cannot be that of a file.
     """
