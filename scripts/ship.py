@@ -20,7 +20,7 @@ error. A person writes the weaknesses of the model.
 import argparse
 import functools
 import hashlib
-import json
+import os
 import shutil
 import sys
 from collections.abc import Iterable, Iterator, Sequence
@@ -31,6 +31,7 @@ from bench_confidence import tuned
 from bench_practical import answers, by_topic, chrf, sentences
 from results import Record, card_before, history, lineage, machine_name, score_cells, signatures, state_of, table
 
+from transformer.config import CheckpointError, ConfigError
 from translate.commands import compress, evaluate, train
 from translate.commands.compress import Compress
 from translate.commands.evaluate import Evaluate
@@ -39,18 +40,20 @@ from translate.commands.train import Train
 from translate.config.load import load, read_library
 from translate.config.schema import ExperimentConfig
 from translate.corpus.prepare import Prepared, plan
-from translate.corpus.sources import describe
+from translate.corpus.sources import Pair, describe
 from translate.errors import UserError, say
-from translate.files import read_json, sha256, write_json
-from translate.models.folder import FILES, TranslationSpec, Weights, is_complete
+from translate.files import json_sha256, new_folder, read_json, sha256, write_json, write_text
+from translate.models.folder import FILES, TranslationSpec, Weights, is_complete, refuse_existing
 from translate.models.registry import language_name, locate
+from translate.options import parse
 from translate.training.parent import Parent
 
 DIRECTIONS = ("de-en", "en-de")
 RUNS = Path("runs")  # the recipe names them, relative to the working directory
-RECIPE = Path(__file__).resolve().parents[1] / "configs" / "shipped"
+CONFIGS = Path(__file__).resolve().parents[1] / "configs"
+RECIPE = CONFIGS / "shipped"
 TOY_LINES = 20  # of each corpus in one language
-LIBRARY = Path(__file__).resolve().parents[1] / "configs" / "data" / "open.toml"
+LIBRARY = CONFIGS / "data" / "open.toml"
 BLOCK = "Each block shows the source, the reference and the translation."
 LICENCE = (
     "The weights are part of this repository, whose license is Apache-2.0. The corpora have their own licenses; "
@@ -65,7 +68,7 @@ SAMPLES = 20  # lines of the first test set on the card, evenly spaced, not sele
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Ship a model; return 2 and print one sentence for a UserError."""
+    """Ship a model; return 2 and print one sentence for an error of the user, 130 after Ctrl-C or SIGTERM."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("what", help="de-en or en-de, trained by the recipe; or the folder of a run that has ended")
     parser.add_argument("--to", type=Path, required=True, help="the new model folder")
@@ -82,10 +85,12 @@ def main(argv: Sequence[str] | None = None) -> int:
             run = trained(args.what, args.updates)
             rerank = rerank or opposite(args.what)
         ship(run, args.to, args.dtype, args.weaknesses, args.best_source_tokens, rerank)
-    except UserError as error:
+    except FileNotFoundError as error:
+        message = f"{error.filename}: no such file; name a run that has ended"
+    except (UserError, CheckpointError, ConfigError, OSError) as error:
         message = str(error)
-    except OSError as error:
-        message = f"{error.filename}: {error.strerror}; name a run that has ended"
+    except KeyboardInterrupt:
+        return 130
     else:
         return 0
     print(f"ship: {message}", file=sys.stderr)
@@ -113,30 +118,32 @@ def trained(direction: str, updates: int | None) -> Path:
 
     Raises UserError if a stage cannot be trained.
     """
-    short = (
-        [] if updates is None else [f"training.{key}={updates}" for key in ("max_steps", "valid_every", "save_every")]
-    )
-    short += [] if updates is None else ["training.warmup_steps=5", f"data.mono.lines={TOY_LINES}"]
+    changes = []
+    if updates is not None:
+        changes = [f"training.{key}={updates}" for key in ("max_steps", "valid_every", "save_every")]
+        changes += ["training.warmup_steps=5", f"data.mono.lines={TOY_LINES}"]
     for stage in stages(direction):
-        name, _, number = stage.rpartition("-")
-        parent = None if number == "1" else RUNS / f"{name}-{int(number) - 1}"
         print(f"# {stage}", flush=True)
-        options = Train(
-            config=RECIPE / f"{stage}.toml", run=RUNS / stage, overrides=short, resume=True, from_model=parent
-        )
+        name, _, number = stage.rpartition("-")
+        arguments = [os.path.relpath(RECIPE / f"{stage}.toml"), "--resume", "--run", str(RUNS / stage)]
+        arguments += [] if number == "1" else ["--from", str(RUNS / f"{name}-{int(number) - 1}")]
+        arguments += [argument for change in changes for argument in ("--set", change)]
+        options = parse(Train, "train", arguments)
         ended = RUNS / stage / ENDED
         if ended.exists() and read_json(ended) == digests(options):
             print(f"{RUNS / stage}: has ended", flush=True)
         else:
+            sys.argv = ["translate", "train", *arguments]  # the run records its command, which is shown on the card
             train.run(options)
             write_json(ended, digests(options))
     return RUNS / stage
 
 
 def digests(options: Train) -> dict[str, str | None]:
-    """Return the SHA-256 of all that a stage is made of, and of its model, which is None if a file of it is missing.
+    """Return the SHA-256 of all that a stage is made of, and of its model.
 
-    UserError if a corpus or the model that it starts from is gone.
+    That of the corpus is None if a text is missing, that of the model if one of its files is. UserError if the model
+    that the stage starts from is gone.
     """
     assert options.config is not None
     assert options.run is not None
@@ -144,12 +151,15 @@ def digests(options: Train) -> dict[str, str | None]:
     if options.from_model is not None:
         parent = Parent.open(options.from_model, say)
         config = parent.settings(config, lambda _: None)
-    corpus = plan(complete(config, make=False), None if parent is None else parent.record["tokenizer_sha256"])
-    settings = json.dumps(config.model_dump(mode="json"), sort_keys=True)
+    try:
+        tokenizer = None if parent is None else parent.record["tokenizer_sha256"]
+        corpus = plan(complete(config, make=False), tokenizer)["fingerprint"]
+    except UserError:  # training makes a synthetic text that is missing, and names any other
+        corpus = None
     model = options.run / "model"
     return {
-        "settings": hashlib.sha256(settings.encode()).hexdigest(),
-        "corpus": corpus["fingerprint"],
+        "settings": json_sha256(config.model_dump(mode="json")),
+        "corpus": corpus,
         "parent": None if parent is None else parent.record["weights_sha256"],
         "model": digest_of(model) if is_complete(model) else None,
     }
@@ -166,7 +176,7 @@ def ship(
     dtype: str,
     weaknesses: Path | None,
     best_source_tokens: int | None,
-    rerank: Path | None = None,
+    rerank: Path | None,
 ) -> None:
     """Compress, score and tune a run, and write the shipped model with its card.
 
@@ -180,20 +190,19 @@ def ship(
 
     Raises UserError if `to` exists, if a licence is missing or if the run is incomplete.
     """
-    if to.exists():
-        raise UserError(f"{to}: exists already; remove it, or name another folder")
+    refuse_existing(to)
     small = compressed(run, dtype)
     if not is_scored(small, load(run / "config.json")):
         evaluate.run(Evaluate(systems=[small], out=small, engine="auto"))
     tune(small, run, rerank)
     known = "" if weaknesses is None else weaknesses.read_text(encoding="utf-8").strip()
     card = "\n\n".join(chapters(run, small, known)) + "\n"
-    to.mkdir(parents=True)
-    for name in FILES:
-        shutil.copyfile(small / name, to / name)
-    place = to / "translation.json"
-    replace(TranslationSpec.load(place), best_source_tokens=best_source_tokens).save(place)
-    (to / "README.md").write_text(card, encoding="utf-8", newline="\n")
+    with new_folder(to) as partial:
+        for name in FILES:
+            shutil.copyfile(small / name, partial / name)
+        place = partial / "translation.json"
+        replace(TranslationSpec.load(place), best_source_tokens=best_source_tokens).save(place)
+        write_text(partial / "README.md", card)
     print(f"wrote {to}: {sum(path.stat().st_size for path in to.iterdir()) / 1e6:.1f} MB")
 
 
@@ -224,13 +233,18 @@ def tune(small: Path, run: Path, rerank: Path | None) -> None:
     }
     if (small / TUNED).exists() and read_json(small / TUNED)["of"] == of:
         return
-    prepared = Prepared.open(Path(read_json(run / "manifest.json")["prepared"]))
+    prepared = prepared_for(run)
     sets = {"valid": prepared.valid} | {name: pairs for name, pairs in prepared.test.items() if "dev" in name}
     values = tuned(small, rerank, [pairs[:DEVELOPMENT_LINES] for pairs in sets.values()])
     place = small / "translation.json"
     replace(TranslationSpec.load(place), **asdict(values)).save(place)
     write_json(small / TUNED, {"of": of, "sets": [*sets], "lines": DEVELOPMENT_LINES, **asdict(values)})
     print(f"{small}: {', '.join(f'{name} {value}' for name, value in asdict(values).items())}")
+
+
+def prepared_for(run: Path) -> Prepared:
+    """Open the corpus that a run was trained on."""
+    return Prepared.open(Path(read_json(run / "manifest.json")["prepared"]))
 
 
 def chapters(run: Path, small: Path, weaknesses: str) -> Iterator[str]:
@@ -242,9 +256,7 @@ def chapters(run: Path, small: Path, weaknesses: str) -> Iterator[str]:
         weaknesses: Markdown text, or "".
     """
     config, weights = load(run / "config.json"), Weights.read(small / "model.safetensors")
-    scores = {
-        weights.precision: read_json(small / "scores.json"),
-    }
+    scores = read_json(small / "scores.json")
     source, target = (language_name(code) for code in (config.data.source, config.data.target))
     yield (
         f"# {source} to {target}, {weights.n_parameters / 1e6:.1f} M parameters, {weights.precision}\n\n"
@@ -254,15 +266,18 @@ def chapters(run: Path, small: Path, weaknesses: str) -> Iterator[str]:
     )
     yield f"## Data\n\n{LICENCE}\n\n" + table(data_rows(run))
     yield "## Training\n\n" + "\n".join(f"- {line}" for line in training(run))
-    yield f"## Scores\n\n{search(scores[weights.precision])}\n\n{table(score_rows(scores))}\n\n" + "  \n".join(
-        signatures(scores[weights.precision].values())
+    rows = (
+        {"set": name, "lines": f"{of['lines']:,}", "weights": weights.precision, **score_cells(of)}
+        for name, of in scores.items()
     )
+    yield f"## Scores\n\n{search(scores)}\n\n{table(rows)}\n\n" + "  \n".join(signatures(scores.values()))
     if sentences(config.data.langpair).exists():
         yield practical(small)
     if weaknesses:
         yield f"## Weaknesses\n\n{weaknesses}"
+    name, pairs = next(iter(prepared_for(run).test.items()))
     yield f"## Samples\n\n{SAMPLES} lines, evenly spaced, not selected. {BLOCK}\n\n" + "\n\n".join(
-        samples(config, small, run)
+        samples(pairs, small / "hypotheses" / f"{name}.txt")
     )
 
 
@@ -360,17 +375,8 @@ def practical(small: Path) -> str:
     about = (
         f"{len(found)} sentences written for this project, translated with the settings of `translate text`. {BLOCK}"
     )
-    said = "\n\n".join(f"    {one.source}\n    {one.reference}\n    {one.translation}" for one in found)
+    said = "\n\n".join(block(one.source, one.reference, one.translation) for one in found)
     return f"## Practical sentences\n\n{about}\n\n{table(rows)}\n\n{said}"
-
-
-def score_rows(scores: dict[str, Record]) -> Iterator[dict[str, str]]:
-    """Yield one row for each test set and way to translate; SystemExit if a set was not scored in all of them."""
-    for name in dict.fromkeys(name for of in scores.values() for name in of):
-        if lacking := [weights for weights, of in scores.items() if name not in of]:
-            sys.exit(f"{name}: no scores of the {', '.join(lacking)} model; run `translate evaluate` for it")
-        for weights, of in scores.items():
-            yield {"set": name, "lines": f"{of[name]['lines']:,}", "weights": weights, **score_cells(of[name])}
 
 
 def search(scores: Record) -> str:
@@ -379,23 +385,20 @@ def search(scores: Record) -> str:
     return f"Beam size {settings['beam_size']}, alpha {settings['alpha']}, each line as one sentence, without checks."
 
 
-def samples(config: ExperimentConfig, small: Path, run: Path) -> Iterator[str]:
-    """Yield sources, references and translations of the first test set.
+def samples(pairs: Sequence[Pair], translations: Path) -> Iterator[str]:
+    """Yield a block for each of SAMPLES pairs of a test set.
 
     Args:
-        config: the experiment.
-        small: the compressed model.
-        run: the run folder.
+        translations: file with the translation of each pair.
     """
-    name = next(iter(config.data.test))
-    prepared = Path(read_json(run / "manifest.json")["prepared"])
-    pairs = [
-        json.loads(line) for line in (prepared / f"test.{name}.jsonl").read_text(encoding="utf-8").split("\n") if line
-    ]
-    translations = (small / "hypotheses" / f"{name}.txt").read_text(encoding="utf-8").split("\n")
+    lines = translations.read_text(encoding="utf-8").split("\n")
     for i in sorted({(2 * k + 1) * len(pairs) // (2 * SAMPLES) for k in range(SAMPLES)}):
-        source, reference = pairs[i]
-        yield f"    {source}\n    {reference}\n    {translations[i]}"
+        yield block(*pairs[i], lines[i])
+
+
+def block(source: str, reference: str, translation: str) -> str:
+    """Return a sentence with its reference and its translation, as Markdown."""
+    return f"    {source}\n    {reference}\n    {translation}"
 
 
 if __name__ == "__main__":

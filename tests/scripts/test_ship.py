@@ -143,6 +143,7 @@ def test_a_model_is_made_by_its_recipe_and_continued_after_an_interruption(
             text = first.replace('library = "library.toml"', f'library = "library.toml"\n{mono}')
             (recipe / f"{name}-{stage}.toml").write_text(text, encoding="utf-8")
     monkeypatch.setattr(ship, "RECIPE", recipe)
+    monkeypatch.setattr("sys.argv", ["ship.py"])  # changed for the records of the runs
     monkeypatch.setattr(ship, "licence_of", lambda name: {"title": name, "licence": "CC0", "origin": "here"})
     arguments = ["de-en", "--updates", "3"]
     assert ship.main([*arguments, "--to", "models/first"]) == 0
@@ -150,6 +151,8 @@ def test_a_model_is_made_by_its_recipe_and_continued_after_an_interruption(
     assert made == {"de-en-1", "en-de-1", "de-en-2", "en-de-2", "de-en-3"}
     card = (tmp_path / "models/first/README.md").read_text(encoding="utf-8")
     assert card.count(": 3 updates, ") == 3
+    for stage in ("1.toml --resume", "2.toml --resume --from runs/de-en-1", "3.toml --resume --from runs/de-en-2"):
+        assert f"- `translate train recipe/de-en-{stage} --set training.max_steps=3 --set " in card
     assert "mono.de" in card
     assert "mono.en" in card
     spec = ModelFolder.open(tmp_path / "models/first").spec
@@ -164,6 +167,11 @@ def test_a_model_is_made_by_its_recipe_and_continued_after_an_interruption(
     first, again = (tmp_path / "models" / name for name in ("first", "again"))
     for file in ship.FILES:
         assert (first / file).read_bytes() == (again / file).read_bytes()
+    shutil.rmtree("prepared/synthetic")  # made again, and so are the same models
+    assert ship.main([*arguments, "--to", "models/second"]) == 0
+    assert (trained, scored) == (["de-en-2", "en-de-2", "de-en-3"], [])
+    assert (tmp_path / "models/second/model.safetensors").read_bytes() == (first / "model.safetensors").read_bytes()
+    trained.clear()
     # Another model in a run, and another compressed model than that of the run, are found by their digests.
     shutil.copyfile("runs/de-en-1/model/model.safetensors", "runs/de-en-3/model/model.safetensors")
     assert ship.main([*arguments, "--to", "models/third"]) == 0
@@ -171,6 +179,38 @@ def test_a_model_is_made_by_its_recipe_and_continued_after_an_interruption(
     shutil.copyfile("runs/de-en-2/model/model.safetensors", "runs/de-en-3/model/model.safetensors")
     assert ship.main(["runs/de-en-3", "--to", "models/fourth"]) == 0
     assert len(scored) == 1
+    # A stage whose parent is another model now is named, although its synthetic text is not there.
+    shutil.rmtree("runs/de-en-1")
+    with (recipe / "de-en-1.toml").open("a", encoding="utf-8") as file:
+        file.write("seed = 5\n")
+    capsys.readouterr()
+    assert ship.main([*arguments, "--to", "models/fifth"]) == 2
+    assert "ship: runs/de-en-2: its run began from " in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(("error", "code"), [(OSError(28, "No space left on device"), 2), (KeyboardInterrupt(), 130)])
+def test_a_model_that_is_not_complete_is_not_there(
+    place: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    error: BaseException,
+    code: int,
+) -> None:
+    monkeypatch.chdir(place)
+
+    to, copyfile = f"models/cut-{code}", shutil.copyfile
+
+    def cut(source: Path, target: Path) -> None:
+        if "cut" in str(target) and source.name == "tokenizer.model":
+            raise error
+        copyfile(source, target)
+
+    with monkeypatch.context() as patch:
+        patch.setattr("shutil.copyfile", cut)
+        assert ship.main(["runs/x", "--to", to]) == code
+    assert not Path(to).exists()
+    assert "name a run" not in capsys.readouterr().err
+    assert ship.main(["runs/x", "--to", to]) == 0
 
 
 @pytest.mark.parametrize("changed", [False, True])

@@ -7,10 +7,10 @@
     spelling "Strasse" and "ueber" in the source alone: without letters that many keyboards lack
     joined   a pair and those that follow it in its source, as one long pair
 
-A rate is the probability for a pair whose source has 12 words; of scripts without spaces, two characters are a word. It
-is inversely proportional to the number of words, up to 1, since people type short sentences more often; that of
-`joined` is the same for all pairs. The variants of a pair depend on the pair alone, or on the pairs that are joined,
-not on the rest of the corpus; but new names are those of earlier pairs.
+A rate is the probability for a source of 12 words. For other lengths, the probability is inversely proportional to the
+number of words, up to 1, since people type short sentences more often; for `joined`, it is the same for all lengths. In
+scripts without spaces, two characters count as a word. Variants depend only on the pair, or on the pairs that are
+joined; `names` also depends on earlier pairs.
 
 A variant that is a validation or test pair is not added.
 

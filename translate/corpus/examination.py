@@ -1,6 +1,6 @@
-"""The data doctor: the properties of a corpus before it is prepared, and its suspicious pairs.
+"""Properties of a corpus before it is prepared, and its suspicious pairs.
 
-Everything is counted over all training pairs, except for the checks of content, which read a sample at even distances.
+Checks of content and vocabularies read evenly spaced training pairs; everything else is counted over all of them.
 """
 
 import itertools

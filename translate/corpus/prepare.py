@@ -83,7 +83,7 @@ def plan(config: ExperimentConfig, tokenizer_sha256: str | None = None) -> Manif
     Versions of libraries are excluded on purpose: an upgrade must not retrain the tokenizer of a trained model.
 
     Args:
-        tokenizer_sha256: digest of the tokenizer that replaces the one of the section tokenizer, if there is one.
+        tokenizer_sha256: digest of the tokenizer to use; None if one is trained as the section tokenizer says.
 
     Raises UserError if a source cannot be read, or if the name of a test set cannot be that of a file.
     """
@@ -327,6 +327,35 @@ class Prepared:
         )
 
 
+def check_corpus(config: ExperimentConfig, tokenizer: Tokenizer | None = None) -> None:
+    """Check what `prepare` needs, without reading text or the synthetic side of sources in one language.
+
+    Args:
+        tokenizer: as for `prepare`.
+
+    Raises UserError if the name of a test set cannot be that of a file, if a file is missing, or if the tokenizer lacks
+    a tag or placeholders.
+    """
+    _check_test_names(config)
+    n_symbols = _n_symbols(config, tokenizer)
+    if config.augmentation.markup and n_symbols < 2:
+        raise UserError(
+            f"augmentation.markup = {config.augmentation.markup} needs a tokenizer with two placeholders or more, and "
+            f"this one has {n_symbols}; set tokenizer.placeholders, or augmentation.markup to 0"
+        )
+    for tag in _tags(config):
+        # A new tokenizer is trained with the tags.
+        if tokenizer is not None and tag not in (pieces := tokenizer.pieces(tokenizer.encode(tag))):
+            raise UserError(
+                f"synthetic sources begin with {tag}, which the tokenizer splits into {' '.join(pieces)}: set tag = "
+                'false in the sources of kind "mono", or start from a model whose tokenizer has the tag'
+            )
+    data = config.data
+    for source in (*data.train, *data.replay_sources, data.valid, *data.test.values()):
+        if not isinstance(source, MonoSource):
+            read_pairs(source, Path(data.root), data.langpair)  # finds the files and reads none
+
+
 def prepare(config: ExperimentConfig, folder: Path, say: Say, tokenizer: Tokenizer | None = None) -> Prepared:
     """Write the prepared corpus of `config` to `folder`, unless it is there already, and open it.
 
@@ -367,6 +396,7 @@ def prepare_and_hold(
 def _prepare(config: ExperimentConfig, folder: Path, place: Path, say: Say, tokenizer: Tokenizer | None) -> Prepared:
     """Build the corpus in `place` while holding the lock; messages call it `folder`."""
     recover_folder(place)
+    check_corpus(config, tokenizer)
     planned = plan(config, tokenizer.sha256 if tokenizer else None)
     if (place / "manifest.json").exists():
         try:
@@ -375,7 +405,6 @@ def _prepare(config: ExperimentConfig, folder: Path, place: Path, say: Say, toke
             say(f"preparing again: {error}")
         else:
             if present.manifest["fingerprint"] == planned["fingerprint"]:
-                _check_tags(config, present.tokenizer)
                 say(f"{folder} is up to date: {summary(present.manifest)}")
                 return present
             say(f"{folder} is out of date: {'; '.join(differences(present.manifest, planned))}")
@@ -403,9 +432,8 @@ def _build(config: ExperimentConfig, folder: Path, say: Say, tokenizer: Tokenize
         _write_jsonl(_held_out_file(folder, name), pairs)
     clean_file = folder / "train.jsonl"
     known = HeldOut(itertools.chain.from_iterable(held_out.values()) if config.cleaning.test_overlap else ())
-    if tokenizer is not None:  # a new one is trained with the tags
-        _check_tags(config, tokenizer)
-    augmenter = _augmenter(config, tokenizer, known)
+    words, n_symbols = dictionary(config.data.langpair), _n_symbols(config, tokenizer)
+    augmenter = Augmenter(config.augmentation, n_symbols, words, config.data.source, known.overlaps)
     cleaner = Cleaner(config.cleaning, known)
     counts = _write_clean(config, cleaner, augmenter, clean_file)
     n_pairs, n_replayed = sum(counts), sum(counts[len(config.data.train) :])
@@ -453,25 +481,9 @@ def _tags(config: ExperimentConfig) -> list[str]:
     return [TAG] if any(isinstance(s, MonoSource) and s.tag and s.side == "target" for s in sources) else []
 
 
-def _check_tags(config: ExperimentConfig, tokenizer: Tokenizer) -> None:
-    """Raise UserError if synthetic sources begin with a tag that the tokenizer splits into pieces."""
-    for tag in _tags(config):
-        if tag not in (pieces := tokenizer.pieces(tokenizer.encode(tag))):
-            raise UserError(
-                f"synthetic sources begin with {tag}, which the tokenizer splits into {' '.join(pieces)}: set tag = "
-                'false in the sources of kind "mono", or start from a model whose tokenizer has the tag'
-            )
-
-
-def _augmenter(config: ExperimentConfig, tokenizer: Tokenizer | None, held_out: HeldOut) -> Augmenter:
-    n_symbols = config.tokenizer.placeholders if tokenizer is None else tokenizer.n_placeholders
-    if config.augmentation.markup and n_symbols < 2:
-        raise UserError(
-            f"augmentation.markup = {config.augmentation.markup} needs a tokenizer with two placeholders or more, and "
-            f"this one has {n_symbols}; set tokenizer.placeholders, or augmentation.markup to 0"
-        )
-    words = dictionary(config.data.langpair)
-    return Augmenter(config.augmentation, n_symbols, words, config.data.source, held_out.overlaps)
+def _n_symbols(config: ExperimentConfig, tokenizer: Tokenizer | None) -> int:
+    """Return the number of placeholders of the tokenizer, or of the one that will be trained."""
+    return config.tokenizer.placeholders if tokenizer is None else tokenizer.n_placeholders
 
 
 def _write_clean(config: ExperimentConfig, cleaner: Cleaner, augmenter: Augmenter, clean_file: Path) -> list[int]:
@@ -560,10 +572,10 @@ def _write_jsonl(path: Path, pairs: Iterable[Pair]) -> None:
 
 
 def _read_jsonl(path: Path) -> Iterator[Pair]:
-    with path.open(encoding="utf-8", newline="\n") as file:
-        for line in file:
-            try:
+    try:
+        with path.open(encoding="utf-8", newline="\n") as file:
+            for line in file:
                 source, target = json.loads(line)
-            except ValueError as error:
-                raise UserError(f"{path}: damaged; run `translate prepare` again") from error
-            yield source, target
+                yield source, target
+    except (ValueError, TypeError) as error:
+        raise UserError(f"{path}: damaged; run `translate prepare` again") from error

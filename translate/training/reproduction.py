@@ -6,7 +6,6 @@ from pathlib import Path
 
 from translate.config.load import parse
 from translate.config.schema import ExperimentConfig
-from translate.corpus.prepare import differing, input_hashes
 from translate.errors import Say, UserError
 from translate.files import read_json, sha256, write_json
 from translate.training.reporting import COOLDOWN_MOVED, TIMED
@@ -52,9 +51,7 @@ class Original:
         """
         if again.folder.resolve() == self.run.folder.resolve():
             raise UserError(f"{again.folder}: is the original run; name another folder with --run")
-        before = self.manifest["data"]["inputs"]
-        if changed := sorted(differing(before, input_hashes(self.config))):
-            raise UserError(f"{', '.join(changed)}: not what {self.run.folder} was trained on; restore the data")
+        self.run.check_inputs(self.config)
         processes = self.manifest["starts"][-1]["machine"]["processes"]
         if processes != n_ranks:
             raise UserError(

@@ -31,7 +31,7 @@ from transformer.model import Transformer
 from translate import files
 from translate.config.load import parse
 from translate.config.schema import DecodingSection, ExperimentConfig
-from translate.corpus.prepare import Prepared, differing
+from translate.corpus.prepare import Prepared, differing, input_hashes
 from translate.errors import UserError
 from translate.machine import git
 
@@ -128,6 +128,19 @@ class Run:
             self.folder.mkdir(parents=True, exist_ok=True)
             files.write_json(self.manifest, manifest)
             files.write_json(self.config, config.model_dump(mode="json"))
+
+    def check_inputs(self, config: ExperimentConfig) -> None:
+        """Raise UserError if the run has begun, and a text of the experiment is not the one that it began with.
+
+        Call this before the corpus is prepared: from other text, `prepare` would replace the corpus of the run.
+        """
+        if not self.has_begun:
+            return
+        before = load_json(self.manifest)["data"]["inputs"]
+        if changed := sorted(differing(before, input_hashes(config))):
+            raise UserError(
+                f"{', '.join(changed)}: not what {self.folder} was trained on; restore the data, or begin another run"
+            )
 
     def check_data(self, prepared: Prepared, *, otherwise: str) -> Record:
         """Return the manifest's record of the data; UserError, which ends with `otherwise`, if it was other data."""

@@ -16,7 +16,7 @@ import torch
 from transformer.model import Transformer
 from translate.config.schema import ExperimentConfig
 from translate.corpus.batches import longest_source
-from translate.corpus.prepare import Prepared, mixture, prepare_and_hold
+from translate.corpus.prepare import Prepared, check_corpus, mixture, prepare_and_hold
 from translate.corpus.sources import Pair
 from translate.errors import Say, UserError
 from translate.machine import better_allocator, choose_device, choose_dtype, keep_kernels, product_rate, tune_malloc
@@ -66,22 +66,13 @@ def train_experiment(
         say = say if ranks.is_first else _discard
         trainer: Trainer | None = None
         try:
-            # Check everything before preparing the corpus, which takes long and which other runs may share.
-            parent = ranks.on_rank_0(
-                lambda: recorded(original.run, run) if original else parent_of(run, from_model, say, resume=resume)
-            )
-            if parent is not None:
-                config = parent.settings(config, _discard if run.has_begun or original else say)
-            elif config.training.parent_share:
-                raise UserError("training.parent_share needs a model to start from; name one with --from")
-            ranks.on_rank_0(lambda: _check(config, run, resume))
-            if original is not None:
-                ranks.on_rank_0(lambda: original.check(run, ranks.size, say))
+            config, parent = _checked(config, run, ranks, say, resume=resume, from_model=from_model, original=original)
             _tune_machine(say)
-            tokenizer = None if parent is None else parent.load_tokenizer()
             if translate_back is not None:
                 ranks.on_rank_0(translate_back)
+            ranks.on_rank_0(lambda: run.check_inputs(config))
             corpus_hold = held.enter_context(ExitStack())
+            tokenizer = None if parent is None else parent.load_tokenizer()
             preparation = prepare_and_hold(config, corpus_folder, say, tokenizer)
             ranks.on_rank_0(lambda: bool(corpus_hold.enter_context(preparation)))  # a corpus is too large to send
             corpus = Prepared.open(corpus_folder)
@@ -238,6 +229,34 @@ def _size_of_weights(trainer: Trainer) -> int:
 
 def _megabytes(n_bytes: int) -> str:
     return f"{n_bytes / 1e9:,.1f} GB" if n_bytes >= 1e9 else f"{max(n_bytes, 1e5) / 1e6:,.1f} MB"
+
+
+def _checked(
+    config: ExperimentConfig,
+    run: Run,
+    ranks: Ranks,
+    say: Say,
+    *,
+    resume: bool,
+    from_model: Path | None,
+    original: "Original | None",
+) -> tuple[ExperimentConfig, Parent | None]:
+    """Check everything before the corpus is made, which takes long and which other runs may share.
+
+    Returns the experiment, completed from the model to start from, and that model.
+    """
+    parent = ranks.on_rank_0(
+        lambda: recorded(original.run, run) if original else parent_of(run, from_model, say, resume=resume)
+    )
+    if parent is not None:
+        config = parent.settings(config, _discard if run.has_begun or original else say)
+    elif config.training.parent_share:
+        raise UserError("training.parent_share needs a model to start from; name one with --from")
+    ranks.on_rank_0(lambda: _check(config, run, resume))
+    ranks.on_rank_0(lambda: check_corpus(config, None if parent is None else parent.load_tokenizer()))
+    if original is not None:
+        ranks.on_rank_0(lambda: original.check(run, ranks.size, say))
+    return config, parent
 
 
 def _check(config: ExperimentConfig, run: Run, resume: bool) -> None:

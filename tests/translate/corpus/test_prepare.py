@@ -439,12 +439,19 @@ def test_a_truncated_or_missing_file_is_refused_by_name_and_prepare_mends_it(
     assert snapshot(folder) == whole
 
 
-def test_damaged_validation_text_is_refused_and_made_again(root: Path, tmp_path: Path) -> None:
-    """Zero bytes of the same length are what a file system may leave after a loss of power."""
+DAMAGE = {
+    "zero bytes": lambda data: bytes(len(data)),  # which a file system may leave after a loss of power
+    "a byte that is not UTF-8": lambda data: data[:3] + b"\xff" + data[4:],
+    "a line that is no pair": lambda data: b"7" + b" " * (len(data) - 2) + b"\n",
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGE)
+def test_damaged_validation_text_is_refused_and_made_again(root: Path, tmp_path: Path, damage: str) -> None:
     folder = tmp_path / "out"
     prepare(experiment(root), folder, silent)
     whole, path = snapshot(folder), folder / "valid.jsonl"
-    path.write_bytes(bytes(path.stat().st_size))
+    path.write_bytes(DAMAGE[damage](path.read_bytes()))
     with pytest.raises(UserError, match=r"valid\.jsonl: damaged; run `translate prepare` again"):
         Prepared.open(folder)
     prepare(experiment(root), folder, silent)

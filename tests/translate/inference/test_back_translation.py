@@ -255,7 +255,7 @@ def test_a_tokenizer_that_splits_the_tag_is_refused_also_for_a_corpus_that_is_th
     with pytest.raises(UserError, match=refused):
         prepare(config, tmp_path / "new", lambda message: None, without)
     with monkeypatch.context() as patch:  # as an older version did
-        patch.setattr("translate.corpus.prepare._check_tags", lambda *_: None)
+        patch.setattr("translate.corpus.prepare.check_corpus", lambda *_: None)
         prepare(config, tmp_path / "old", lambda message: None, without)
     with pytest.raises(UserError, match=refused):
         prepare(config, tmp_path / "old", lambda message: None, without)

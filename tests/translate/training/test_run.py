@@ -127,13 +127,15 @@ def test_a_corpus_that_another_training_would_replace_stays_until_the_run_has_re
 def test_text_is_translated_back_only_where_the_run_can_begin(toy):
     made: list[bool] = []
 
-    def start() -> None:
+    def start(run: str = "run", parent: Path | None = None, **sections: dict[str, object]) -> None:
+        settings = {name: {**toy.settings.get(name, {}), **section} for name, section in sections.items()}
         session.train_experiment(
-            toy.config(),
-            Run(toy.folder / "run"),
+            parse({**toy.settings, **settings}, "toy"),
+            Run(toy.folder / run),
             toy.folder / "prepared",
             score_bleu=greedy_bleu,
             say=toy.said.append,
+            from_model=parent,
             translate_back=lambda: made.append((toy.folder / "prepared").exists()),
         )
 
@@ -141,6 +143,43 @@ def test_text_is_translated_back_only_where_the_run_can_begin(toy):
     with pytest.raises(UserError, match="already contains a run"):
         start()
     assert made == [False]  # once, before the corpus was prepared
+    pairs, gone = toy.settings["data"]["train"][0], {"source": "gone.de", "target": "gone.en"}
+    mono = {"kind": "mono", "path": "train.en", "model": "none", "synthetic": "made-later.de"}
+    with pytest.raises(UserError, match=r"gone\.de: no such file"):
+        start("other", data={"train": [pairs, mono], "valid": gone})
+    with pytest.raises(UserError, match=r"data\.test\.a/b: the name becomes part of a file name"):
+        start("other", data={"train": [pairs, mono], "test": {"a/b": pairs}})
+    with pytest.raises(UserError, match="begin with <BT>, which the tokenizer splits into"):
+        start("other", toy.folder / "run", data={"train": [pairs, mono]})
+    with pytest.raises(UserError, match="needs a tokenizer with two placeholders or more"):
+        start("other", data={"train": [pairs, mono]}, augmentation={"markup": 0.1})
+    assert made == [False]
+
+
+def test_a_corpus_that_a_run_was_trained_on_is_not_replaced_by_another_when_it_is_resumed(toy):
+    def start(**training: object) -> None:
+        session.train_experiment(
+            toy.config(**training),
+            Run(toy.folder / "run"),
+            toy.folder / "prepared",
+            score_bleu=greedy_bleu,
+            say=toy.said.append,
+            resume=True,
+        )
+
+    start(max_steps=3)
+    before = {path.name: path.read_bytes() for path in (toy.folder / "prepared").iterdir()}
+    text = {side: toy.folder / f"train.{side}" for side in ("de", "en")}
+    whole = {side: path.read_bytes() for side, path in text.items()}
+    for side, path in text.items():
+        path.write_bytes(whole[side] + b"rot\n")
+    with pytest.raises(UserError, match=r"train\.de, train\.en: not what .*run was trained on; restore the data"):
+        start(max_steps=5)
+    assert {path.name: path.read_bytes() for path in (toy.folder / "prepared").iterdir()} == before
+    for side, path in text.items():
+        path.write_bytes(whole[side])
+    start(max_steps=5)
+    assert toy.said[-1].startswith("final model:")
 
 
 def test_durable_records_are_synced_to_disk(tmp_path, monkeypatch):
