@@ -26,7 +26,7 @@ class Prepare:
 def run(options: Prepare) -> None:
     """Prepare the corpus of an experiment and print a report; UserError for wrong input."""
     from translate.config.load import default_folder, load
-    from translate.corpus.prepare import prepare
+    from translate.corpus.prepare import check_corpus, prepare
 
     config, tokenizer = load(options.config, options.overrides or []), None
     if options.from_model is not None:
@@ -34,6 +34,7 @@ def run(options: Prepare) -> None:
 
         parent = Parent.open(options.from_model, say)
         config, tokenizer = parent.settings(config, say), parent.load_tokenizer()
+    check_corpus(config, tokenizer)  # before text is translated, which takes long
     prepare(complete(config), options.out or default_folder(options.config), print, tokenizer)
 
 

@@ -1,5 +1,6 @@
 """The synthetic side of monolingual sources is translated once, kept, and continued after a kill."""
 
+import json
 from dataclasses import replace
 from pathlib import Path
 
@@ -8,6 +9,7 @@ import torch
 
 from tests.translate.conftest import SENTENCES
 from transformer.model import Transformer
+from translate.commands.main import main
 from translate.config.load import parse
 from translate.config.schema import ExperimentConfig, TokenizerConfig
 from translate.corpus.prepare import input_hashes, prepare
@@ -236,6 +238,19 @@ def test_everything_is_checked_before_the_first_translation(experiment: Experime
         with pytest.raises(UserError, match=message):
             complete(experiment.model_copy(update={"data": data}), tmp_path)
     assert not (tmp_path / "synthetic").exists()
+
+
+def test_prepare_checks_the_files_before_it_translates(
+    experiment: ExperimentConfig, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    values = experiment.model_dump(mode="json", exclude_none=True, exclude_defaults=True)
+    values["data"]["valid"] |= {"source": "nowhere.en"}
+    (tmp_path / "my.json").write_text(json.dumps(values), encoding="utf-8")
+    assert main(["prepare", "my.json"]) == 2
+    assert "nowhere.en: no such file" in capsys.readouterr().err
+    assert not (tmp_path / "cache").exists()
 
 
 def test_nothing_is_translated_where_only_a_table_is_wanted(experiment: ExperimentConfig, tmp_path: Path) -> None:
