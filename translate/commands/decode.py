@@ -64,7 +64,8 @@ class Decode(Translating):
         Path | None, option(SEARCH, "FILE", "Terms that must appear; each line is TARGET, or SOURCE, a tab, TARGET.")
     ] = None
     ensemble: Annotated[
-        list[Path] | None, option(SEARCH, "MODEL", "Average the probabilities with those of this model; repeatable.")
+        list[Path] | None,
+        option(SEARCH, "MODEL", "Average the log-probabilities with those of this model; repeatable."),
     ] = None
     prefix: Annotated[str | None, option(PREFIXES, "TEXT", "Beginning of every translation.")] = None
     prefixes: Annotated[Path | None, option(PREFIXES, "FILE", "Beginning of each translation, line by line.")] = None
