@@ -105,6 +105,16 @@ def test_mistakes_give_a_one_sentence_error(
     assert Path("there.svg").read_text(encoding="utf-8") == "mine"
 
 
+def test_a_folder_that_cannot_be_written_is_refused_before_the_work(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("os.access", lambda path, mode: Path(path) != Path())  # root may write everywhere
+    assert main(["explain", *PICTURES["steps"], "--model", "none", "--out", "a.svg"]) == 2
+    assert capsys.readouterr().err == (
+        "translate: a.svg: you may not write into its folder; name a file in another one\n"
+    )
+
+
 def test_a_missing_matplotlib_names_the_extra(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
