@@ -38,7 +38,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from itertools import islice
 from pathlib import Path
@@ -49,6 +49,7 @@ from contenders import Answer, answer_tasks, layers, machine, median_ratio, peak
 from results import curve_table, decoding_table
 
 from transformer.search.model_step import pad_batch
+from translate.corpus.tokenizer import Tokenizer
 from translate.errors import say
 from translate.evaluation.scores import corpus_bleu
 from translate.files import read_lines
@@ -201,19 +202,29 @@ def ctranslate2(args: argparse.Namespace, folder: Path) -> Run:
     where, n_workers = f"{args.exports}/{args.work}", os.cpu_count() or 1
     translator = engine.Translator(where, device="cpu", inter_threads=n_workers, intra_threads=1)
 
-    def run(lines: tuple[str, ...]) -> list[str]:
-        pieces = [tokenizer.pieces(ids) for ids in encoded(lines)]
-        results = translator.translate_batch(
-            pieces,
-            beam_size=args.beam,
-            length_penalty=1.0,
-            max_batch_size=args.batch,
-            max_input_length=0,
-            max_decoding_length=max(map(len, pieces)) + MAX_EXTRA,
-        )
-        return [tokenizer.decode(tokenizer.ids(result.hypotheses[0])) for result in results]
+    return lambda lines: searched(translator, tokenizer, encoded(lines), args.beam, args.batch)
 
-    return run
+
+def searched(translator: Any, tokenizer: Tokenizer, ids: Sequence[Sequence[int]], beam: int, batch: int) -> list[str]:
+    """Return the translations of a translator of CTranslate2.
+
+    Args:
+        translator: CTranslate2's own.
+        tokenizer: of the model.
+        ids: token ids of each line.
+        beam: beam size.
+        batch: sentences at a time.
+    """
+    pieces = [tokenizer.pieces(of_line) for of_line in ids]
+    results = translator.translate_batch(
+        pieces,
+        beam_size=beam,
+        length_penalty=1.0,
+        max_batch_size=batch,
+        max_input_length=0,
+        max_decoding_length=max(map(len, pieces)) + MAX_EXTRA,
+    )
+    return [tokenizer.decode(tokenizer.ids(result.hypotheses[0])) for result in results]
 
 
 def curve(args: argparse.Namespace) -> int:
@@ -264,14 +275,16 @@ def curve_work(args: argparse.Namespace) -> int:
     tune_malloc()
     texts = [list(islice(read_lines(path), args.lines)) for path in args.files]
     model = args.work if args.work in args.folder else args.model
-    engine: EngineName = {"pytorch": "torch", "ctranslate2": "ctranslate2"}.get(args.work, "auto")  # type: ignore[assignment]
-    first = Translator.load(model, engine=engine, precision="int8" if args.work == "ctranslate2" else None)
+    name: EngineName = {"pytorch": "torch", "ctranslate2": "ctranslate2"}.get(args.work, "auto")  # type: ignore[assignment]
+    first = Translator.load(model, engine=name, precision="int8" if args.work == "ctranslate2" else None)
+
+    engine: Any = first.engine
 
     def run(lines: list[str], beam: int) -> list[str]:
         if args.work == "ctranslate2":
-            return directly(first.engine, lines, beam, args.batch)
+            return searched(engine.translator, engine.tokenizer, engine.tokenizer.encode_batch(lines), beam, args.batch)
         options = replace(first.options, beam_size=beam)
-        return Translator(first.engine, options)(lines)
+        return Translator(engine, options)(lines)
 
     def answer(task: str) -> Answer:
         i, beam = map(int, task.split())
@@ -284,21 +297,6 @@ def curve_work(args: argparse.Namespace) -> int:
         return {"bleu": bleu, "rate": len(source) / seconds, "cpu_ms": 1000 * cpu_seconds / len(source)}
 
     return answer_tasks(answer)
-
-
-def directly(engine: Any, lines: list[str], beam: int, batch: int) -> list[str]:
-    """Return the translations of CTranslate2 alone, with the tokenizer and the weights of an engine."""
-    tokenizer = engine.tokenizer
-    pieces = [tokenizer.pieces(ids) for ids in tokenizer.encode_batch(lines)]
-    results = engine.translator.translate_batch(
-        pieces,
-        beam_size=beam,
-        length_penalty=1.0,
-        max_batch_size=batch,
-        max_input_length=0,
-        max_decoding_length=max(map(len, pieces)) + MAX_EXTRA,
-    )
-    return [tokenizer.decode(tokenizer.ids(result.hypotheses[0])) for result in results]
 
 
 def hugging_face(args: argparse.Namespace, folder: Path) -> Run:

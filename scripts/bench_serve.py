@@ -25,7 +25,7 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.client import HTTPConnection
@@ -106,6 +106,45 @@ class Sent:
         return {"per_second": round(self.per_second, 1), **milliseconds, "errors": len(self.errors)}
 
 
+Send = Callable[[HTTPConnection, str], str | None]  # sends what belongs to a line; returns the error, if any
+
+
+def send_all(port: int, lines: Sequence[str], n_clients: int, send: Send, stop: threading.Event | None = None) -> Sent:
+    """Send each line to a server, and return the requests.
+
+    Args:
+        port: of the server.
+        lines: the texts.
+        n_clients: number of clients at a time; each has one connection.
+        send: called for each line; its duration is measured.
+        stop: if given, the lines are sent again and again until it is set.
+    """
+    sent, waiting, start = Sent(), iter(cycle(lines) if stop else lines), time.perf_counter()
+    lock = threading.Lock()
+
+    def client() -> None:
+        connection = HTTPConnection("127.0.0.1", port, timeout=SECONDS)
+        while stop is None or not stop.is_set():
+            with lock:
+                line = next(waiting, None)
+            if line is None:
+                break
+            begin = time.perf_counter()
+            error = send(connection, line)
+            with lock:
+                sent.durations.append(time.perf_counter() - begin)
+                sent.errors += [error] if error else []
+        connection.close()
+
+    threads = [threading.Thread(target=client) for _ in range(n_clients)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    sent.seconds = time.perf_counter() - start
+    return sent
+
+
 @dataclass(frozen=True)
 class Load:
     """Clients of one server.
@@ -122,38 +161,13 @@ class Load:
     def send(
         self, lines: Sequence[str], n_clients: int, stop: threading.Event | None = None, *, aligned: bool = False
     ) -> Sent:
-        """Send each line as one request.
+        """Send each line as one request; see `send_all`.
 
         Args:
-            lines: the texts.
-            n_clients: number of clients at a time.
-            stop: if given, the lines are sent again and again until it is set.
+            lines, n_clients, stop: see `send_all`.
             aligned: ask for the alignment of each line with itself instead of its translation.
         """
-        sent, waiting, start = Sent(), iter(cycle(lines) if stop else lines), time.perf_counter()
-        lock = threading.Lock()
-
-        def client() -> None:
-            connection = HTTPConnection("127.0.0.1", self.port, timeout=SECONDS)
-            while stop is None or not stop.is_set():
-                with lock:
-                    line = next(waiting, None)
-                if line is None:
-                    break
-                begin = time.perf_counter()
-                error = self._align(connection, line) if aligned else self._post(connection, line)
-                with lock:
-                    sent.durations.append(time.perf_counter() - begin)
-                    sent.errors += [error] if error else []
-            connection.close()
-
-        threads = [threading.Thread(target=client) for _ in range(n_clients)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
-        sent.seconds = time.perf_counter() - start
-        return sent
+        return send_all(self.port, lines, n_clients, self._align if aligned else self._post, stop)
 
     def send_beside(self, book: list[str], lines: Sequence[str], n_clients: int) -> Sent:
         """Send lines while another client sends a book; return the requests of the lines."""

@@ -18,13 +18,11 @@ import argparse
 import itertools
 import json
 import sys
-import threading
-import time
 from collections.abc import Sequence
 from http.client import HTTPConnection
 from pathlib import Path
 
-from bench_serve import SECONDS, Sent, generated, resident_mb, serving
+from bench_serve import SECONDS, Sent, generated, resident_mb, send_all, serving
 from contenders import machine, peak_mb
 
 from translate.files import write_json
@@ -68,35 +66,18 @@ def send(port: int, lines: Sequence[str], n_clients: int, alignment: bool) -> Se
         n_clients: number of clients at a time.
         alignment: whether each translation is aligned with its sentence.
     """
-    sent, waiting, lock, start = Sent(), iter(lines), threading.Lock(), time.perf_counter()
 
-    def client() -> None:
-        connection = HTTPConnection("127.0.0.1", port, timeout=SECONDS)
-        while True:
-            with lock:
-                line = next(waiting, None)
-            if line is None:
-                break
-            begin, problem = time.perf_counter(), None
-            try:
-                translation = ask(connection, "/translate", q=line, source="de", target="en")["translatedText"]
-                if alignment:
-                    ask(connection, "/alignment", q=line, translation=str(translation), source="de", target="en")
-            except (OSError, ValueError, KeyError) as error:
-                connection.close()
-                problem = repr(error)
-            with lock:
-                sent.durations.append(time.perf_counter() - begin)
-                sent.errors += [problem] if problem else []
-        connection.close()
+    def send_one(connection: HTTPConnection, line: str) -> str | None:
+        try:
+            translation = ask(connection, "/translate", q=line, source="de", target="en")["translatedText"]
+            if alignment:
+                ask(connection, "/alignment", q=line, translation=str(translation), source="de", target="en")
+        except (OSError, ValueError, KeyError) as error:
+            connection.close()
+            return repr(error)
+        return None
 
-    threads = [threading.Thread(target=client) for _ in range(n_clients)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    sent.seconds = time.perf_counter() - start
-    return sent
+    return send_all(port, lines, n_clients, send_one)
 
 
 def ask(connection: HTTPConnection, path: str, **body: str) -> dict[str, object]:

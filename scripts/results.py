@@ -378,22 +378,21 @@ def score_table(runs: Sequence[Record], published: Sequence[Record]) -> str:
 
 
 def check_table(records: Iterable[Record]) -> str:
-    """Return one row for each set that a shipped model translated, without and with reranking ("two_way" before)."""
+    """Return one row for each set that a shipped model translated, without and with reranking."""
     return table(
         {
             "model": linked(record["model"], record),
             "set": name,
             "lines": f"{found['alone']['lines']:,}",
             "BLEU alone": f"{found['alone']['bleu']:.1f}",
-            "BLEU": f"{reranked['bleu']:.1f}",
+            "BLEU": f"{found['reranked']['bleu']:.1f}",
             "chrF alone": f"{found['alone']['chrf']:.1f}",
-            "chrF": f"{reranked['chrf']:.1f}",
-            "suspicious": f"{reranked['suspicious']['sentences']:,}",
-            "of these below the median chrF": _share(reranked["suspicious"]),
+            "chrF": f"{found['reranked']['chrf']:.1f}",
+            "suspicious": f"{found['reranked']['suspicious']['sentences']:,}",
+            "of these below the median chrF": _share(found["reranked"]["suspicious"]),
         }
         for record in records
         for name, found in record["sets"].items()
-        for reranked in (found.get("reranked") or found["two_way"],)
     )
 
 
@@ -404,10 +403,10 @@ def guard_table(records: Iterable[Record]) -> str:
             "model": linked(model_name(record), record),
             "set": name,
             "lines": f"{found['lines']:,}",
-            "BLEU without": f"{found['no_guards']['bleu']:.2f}",
-            "BLEU": f"{found['guards']['bleu']:.2f}",
-            "chrF++ without": f"{found['no_guards']['chrf++']:.2f}",
-            "chrF++": f"{found['guards']['chrf++']:.2f}",
+            "BLEU without": f"{found['no_checks']['bleu']:.2f}",
+            "BLEU": f"{found['checks']['bleu']:.2f}",
+            "chrF++ without": f"{found['no_checks']['chrf++']:.2f}",
+            "chrF++": f"{found['checks']['chrf++']:.2f}",
             "different lines": str(found["different"]),
             "flags": ", ".join(f"{flag} {n}" for flag, n in found["flags"].items()),
         }
@@ -427,7 +426,7 @@ def terms_table(records: Iterable[Record]) -> str:
             "lines with terms": f"{record['with_terms']:,}",
             "of these with all terms": f"{record['lines_with_all_terms']['terms']:,}",
             "times the time": f"{record['time']['terms']['ratio']:.2f}",
-            "note": record["note"],
+            "note": record.get("note", ""),
         }
         for record in records
     )
@@ -652,7 +651,7 @@ def server_table(records: Iterable[Record]) -> str:
     return table(
         {
             "model": linked(model_name(record), record),
-            "reranked": "yes" if record.get("two_way") else "no",
+            "reranked": "yes" if record.get("reranked") else "no",
             "machine": machine_name(record),
             "clients": str(record["clients"]["n"]),
             "sentences/s": f"{record['clients']['per_second']:.0f}",

@@ -1,13 +1,18 @@
 """RESULTS.md has one row for each run and shows the compute of each run and its parents."""
 
+import gzip
 import json
+from collections.abc import Iterable, Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from tests.programs import program
 from translate.errors import UserError
+from translate.inference.translator import Translator
+from translate.text.translation import Translation
 
 results = program("results")
 CPU = {"processor": "Xeon", "cores": 2, "processes": 2, "threads": 1, "device": "cpu"}
@@ -212,3 +217,38 @@ def test_sizes_are_tables_of_load_and_memory(tmp_path: Path, monkeypatch: pytest
     ]  # fmt: skip
     assert of_memory == [{"step": "started", "MB": "66"}]
     assert "(../scripts/results/sizing.json)" in results.sizes()
+
+
+class Copying:
+    """A translator without a model, which copies its sources."""
+
+    engine = SimpleNamespace(spec=SimpleNamespace(source="de", target="en"), precision="int8")
+
+    def passages(self, texts: Iterable[str]) -> Iterator[Translation]:
+        return (Translation(text, flags=("echo",), rerank_score=-1.0) for text in texts)
+
+
+@pytest.mark.parametrize(
+    ("kind", "options", "table"),
+    [
+        ("bench_guards", [], results.guard_table),
+        ("bench_confidence", ["--rerank", "en-de"], results.check_table),
+        ("bench_terms", ["--pairs", "1"], results.terms_table),
+    ],
+)
+def test_a_new_record_of_a_benchmark_has_a_row(
+    kind: str, options: list[str], table: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:  # fmt: skip
+    """The names in a record are those that its table reads."""
+    sentences = {"de": "Der Hund schläft bis {}.", "en": "A dog sleeps to {}."}
+    for language, sentence in sentences.items():
+        with gzip.open(tmp_path / f"set.{language}.gz", "wt", encoding="utf-8") as file:
+            file.writelines(f"{sentence.format(n)}\n" for n in range(5))
+    monkeypatch.setattr(Translator, "load", lambda *_, **__: Copying())
+    arguments = ["de-en", str(tmp_path / "set")]
+    assert program(kind).main([*arguments, *options]) == 0
+    record = json.loads(capsys.readouterr().out.splitlines()[-1])
+    assert record["kind"] == kind
+    (row,) = rows(table([record]))
+    assert row["set"] == f"{tmp_path.name}/set"

@@ -196,7 +196,7 @@ def _print(options: Evaluate, results: Sequence[Result]) -> None:
     notes = _notes(results, options.paired)
     if options.format == "json":
         values = {"results": [result.as_dict() for result in results], "notes": notes}
-        print(json.dumps(values, indent=2, ensure_ascii=False))
+        print(json.dumps(values, indent=2))
         return
     print(rendered(_rows(results), FORMS[options.format]))
     begin = {"text": "", "markdown": "- ", "latex": "% "}[options.format]

@@ -76,7 +76,7 @@ def _refuse_unused(options: Keys) -> None:
 def _list(store: KeyStore, as_json: bool) -> None:
     found = store.all()
     if as_json:
-        print(json.dumps([asdict(key) for key in found], indent=2, ensure_ascii=False))
+        print(json.dumps([asdict(key) for key in found], indent=2))
         return
     names = ("name", "created", "revoked", "requests/min", "characters", "characters/min")
     rows = [["" if value is None else str(value) for value in astuple(key)] for key in found]

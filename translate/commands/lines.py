@@ -80,6 +80,8 @@ def check_page(page: Path, *, force: bool) -> None:
         raise UserError(f"{page}: exists already; name another file, or add --force to overwrite it")
     if not page.parent.is_dir():
         raise UserError(f"{page}: its folder does not exist; make {page.parent} first")
+    if not os.access(page.parent, os.W_OK):  # now, and not after the work
+        raise UserError(f"{page}: you may not write into its folder; name a file in another one")
 
 
 def check_paths(options: Translating, *, resume: bool = False) -> None:

@@ -55,7 +55,7 @@ def run(options: Models) -> None:
         except UserError as error:
             say(f"warning: {error}")
     if options.as_json:
-        print(json.dumps([asdict(model) for model in found], indent=2, ensure_ascii=False))
+        print(json.dumps([asdict(model) for model in found], indent=2))
     elif found:
         print(_table(found))
     else:
@@ -67,7 +67,7 @@ def _show(name: Path, as_json: bool) -> None:
     folder = registry.locate(name, say)
     text = registry.card(folder)
     if as_json:
-        print(json.dumps({**asdict(_read(name.name, folder)), "card": text}, indent=2, ensure_ascii=False))
+        print(json.dumps({**asdict(_read(name.name, folder)), "card": text}, indent=2))
     elif text is None:
         raise UserError(f"{folder}: has no card; write one into {registry.CARDS[0]}")
     else:

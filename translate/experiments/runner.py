@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 
 from transformer.config import ConfigError
 from translate.config.load import parse
-from translate.errors import Say, UserError
+from translate.errors import Say, UserError, optional_package
 from translate.experiments import records
 from translate.experiments.plan import Job, Task, run_folder
 from translate.experiments.records import DONE, FAILED, KILLED, Record
@@ -154,10 +154,7 @@ def submit(jobs: Sequence[Job], folder: Path, parameters: Mapping[str, Any], clu
 
     Raises UserError without submitit or Slurm, or for an unknown parameter.
     """
-    try:
-        import submitit
-    except ImportError as error:
-        raise UserError("--slurm needs submitit: pip install '.[slurm]' in a clone of this project") from error
+    submitit = optional_package("submitit", "slurm")
     try:
         executor = submitit.AutoExecutor(folder=folder / "logs", cluster=cluster)
         executor.update_parameters(**parameters)
@@ -306,7 +303,7 @@ def _score(job: Job, task: Task, model: "ModelFolder", perplexity: float, prepar
     texts: dict[str, list[str]] = {}
     for name in task.score_on:
         source, references = zip(*(prepared.valid if name == "valid" else prepared.test[name]), strict=True)
-        hypotheses = [" ".join(found.text.split("\n")) for found in translator.translate_lines(source)]
+        hypotheses = [found.text for found in translator.translate_lines(source)]
         scores[name] = score(hypotheses, references, target=model.spec.target).as_dict()
         texts |= {f"{name}.hyp": hypotheses, f"{name}.ref": [" ".join(text.split("\n")) for text in references]}
     run = Run(Path(job.run))

@@ -19,28 +19,22 @@ Record = Mapping[str, Any]
 _COLUMNS = 64
 # Tell runs of the same colour apart; the first runs, one of each colour, need no marker.
 _MARKERS = ("", "s", "^", "D", "v")
-# Base and big of table 3, and base with twice the warm-up.
+# d_model and warm-up steps: base and big of table 3, and base with twice the warm-up.
 SCHEDULES = ((512, 4_000), (1_024, 4_000), (512, 8_000))
 LAST_STEP = 20_000
 
 
 @dataclass(frozen=True)
 class SchedulePicture:
-    """Learning rates over the steps of a training.
-
-    Attributes:
-        title: one line.
-        schedules: d_model and warm-up steps of each curve.
-    """
+    """Learning rates over the steps of a training, for `SCHEDULES`."""
 
     title: str = "learning rate, equation 3"
-    schedules: Sequence[tuple[int, int]] = SCHEDULES
 
     def curves(self, steps: Sequence[int]) -> list[tuple[str, list[float]]]:
         """Return the name and the learning rates of each curve."""
         return [
             (f"d_model {d}, warm-up {w}", [noam_lr(step, d_model=d, warmup_steps=w) for step in steps])
-            for d, w in self.schedules
+            for d, w in SCHEDULES
         ]
 
     def text(self) -> str:

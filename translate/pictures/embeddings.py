@@ -9,7 +9,7 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from translate.errors import UserError
-from translate.models.folder import ModelFolder
+from translate.models.folder import ModelFolder, not_finite
 from translate.pictures.plotting import COLOURS, colour_bar, heat_map, new_axes, new_figure
 from translate.pictures.terminal import bar, shade
 from translate.tables import columns
@@ -62,7 +62,7 @@ class WordSpace:
         self.is_word = torch.tensor(
             [len(piece) > 2 and piece[0] == "\u2581" and piece[1:].isalpha() for piece in self.pieces]
         )
-        weight_VD = model_folder.model.tgt_embedding.weight_VD.detach().float().cpu()
+        weight_VD = _finite(model_folder.model.tgt_embedding.weight_VD.detach(), model_folder)
         self.vector_VD = F.normalize(weight_VD - weight_VD[self.is_word].mean(dim=0), dim=1)
 
     def id(self, word: str) -> int:
@@ -77,7 +77,7 @@ class WordSpace:
         return ids[0]
 
     def nearest(self, vector_D: Tensor, without: Sequence[int], n: int = N_WORDS) -> list[tuple[str, float]]:
-        """Return the words whose vectors have the largest cosine with a vector.
+        """Return the words whose vectors have the largest cosine with a vector; UserError if there is no word.
 
         Args:
             vector_D: the vector.
@@ -87,9 +87,18 @@ class WordSpace:
         cosine_V = (self.vector_VD @ F.normalize(vector_D, dim=0)).masked_fill(~self.is_word, float("-inf"))
         cosine_V[list(without)] = float("-inf")
         best = cosine_V.topk(min(n, int(cosine_V.isfinite().sum())))
+        if not len(best.values):
+            raise UserError("the model's vocabulary has no other whole word; name a model with a larger one")
         return [
             (self.pieces[i][1:], cosine) for cosine, i in zip(best.values.tolist(), best.indices.tolist(), strict=True)
         ]
+
+
+def _finite(parameter: Tensor, model_folder: ModelFolder) -> Tensor:
+    """Return a parameter in float32 on the CPU; UserError if the training diverged."""
+    if not parameter.isfinite().all():
+        raise not_finite(model_folder.folder)
+    return parameter.float().cpu()
 
 
 def neighbours_picture(model_folder: ModelFolder, word: str) -> WordsPicture:
@@ -143,8 +152,8 @@ class PositionsPicture:
 
 @torch.inference_mode()
 def positions_picture(model_folder: ModelFolder) -> PositionsPicture:
-    """Return the encodings of the first positions of the source."""
+    """Return the encodings of the first positions of the source; UserError if they are not finite."""
     config = model_folder.model.config
     n = min(_POSITIONS, config.max_length) if config.positions == "learned" else _POSITIONS
-    encodings = model_folder.model.src_positions(0, n).float().cpu()
+    encodings = _finite(model_folder.model.src_positions(0, n), model_folder)
     return PositionsPicture(f"{config.positions} positions, d_model = {config.d_model}", encodings)

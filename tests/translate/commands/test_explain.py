@@ -105,6 +105,16 @@ def test_mistakes_give_a_one_sentence_error(
     assert Path("there.svg").read_text(encoding="utf-8") == "mine"
 
 
+def test_a_folder_that_cannot_be_written_is_refused_before_the_work(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("os.access", lambda path, mode: Path(path) != Path())  # root may write everywhere
+    assert main(["explain", *PICTURES["steps"], "--model", "none", "--out", "a.svg"]) == 2
+    assert capsys.readouterr().err == (
+        "translate: a.svg: you may not write into its folder; name a file in another one\n"
+    )
+
+
 def test_a_missing_matplotlib_names_the_extra(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -129,3 +139,16 @@ def test_a_model_that_cannot_translate_the_sentence_gives_a_one_sentence_error(
         assert main(["explain", option, SENTENCE * 3, "--model", name]) == 2
         out, err = capsys.readouterr()
         assert (out, said in err, err.count("\n")) == ("", True, 1)
+
+
+@pytest.mark.parametrize("name", ["neighbours", "analogy", "positions"])
+def test_parameters_that_are_not_finite_give_a_one_sentence_error(
+    name: str, parts: ModelFolder, capsys: pytest.CaptureFixture[str]
+) -> None:
+    diverged = Transformer(parts.model.config)
+    for parameter in diverged.parameters():
+        torch.nn.init.constant_(parameter, float("nan"))
+    model_folder.save(diverged, parts.tokenizer, parts.spec, Path("diverged"))
+    assert main(["explain", *PICTURES[name], "--model", "diverged"]) == 2
+    out, err = capsys.readouterr()
+    assert (out, "not finite because its training diverged" in err, err.count("\n")) == ("", True, 1)

@@ -4,7 +4,9 @@ import errno
 import json
 import os
 import shutil
+import sys
 from dataclasses import replace
+from io import BytesIO, TextIOWrapper
 from pathlib import Path
 from typing import Any
 
@@ -239,6 +241,16 @@ def test_a_card_is_shown_unchanged(parts: ModelFolder, capsys: pytest.CaptureFix
     assert capsys.readouterr().out == "# Small\n\nGrüße\n"
     assert main(["models", "small", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["card"] == "# Small\n\nGrüße\n"
+
+
+def test_json_is_valid_in_every_encoding_of_stdout(parts: ModelFolder, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What the encoding lacks is escaped as Python does, which JSON does not know."""
+    card = "# Gr\u00f6\u00dfe \U0001f642\n"
+    (model(parts, "user/small") / "README.md").write_text(card, encoding="utf-8")
+    written = BytesIO()
+    monkeypatch.setattr(sys, "stdout", TextIOWrapper(written, encoding="latin-1"))
+    assert main(["models", "small", "--json"]) == 0
+    assert json.loads(written.getvalue())["card"] == card
 
 
 def test_the_final_model_of_a_run_has_the_card_of_the_run(

@@ -50,6 +50,12 @@ def test_a_word_of_several_tokens_is_refused(planted: ModelFolder) -> None:
         neighbours_picture(planted, "Gartenhaus")
 
 
+def test_a_vocabulary_without_another_word_is_an_error(planted: ModelFolder) -> None:
+    """One of single characters, for example."""
+    with pytest.raises(UserError, match="the model's vocabulary has no other whole word"):
+        WordSpace(planted).nearest(torch.randn(14), range(planted.tokenizer.vocab_size))
+
+
 def test_positions_are_those_of_the_model(parts: ModelFolder) -> None:
     picture = positions_picture(parts)
     torch.testing.assert_close(picture.encodings, parts.model.src_positions(0, 61))
