@@ -99,8 +99,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def stages(direction: str) -> list[str]:
     """Return the experiments that make a model, in order: those of the other direction make synthetic text for them."""
-    other = "-".join(reversed(direction.split("-")))
-    return [f"{direction}-1", f"{other}-1", f"{direction}-2", f"{other}-2", f"{direction}-3"]
+    return [*(f"{each}-{stage}" for stage in (1, 2) for each in DIRECTIONS), f"{direction}-3"]
 
 
 def opposite(direction: str) -> Path:

@@ -8,6 +8,7 @@ import pytest
 
 from tests.programs import SCRIPTS, program
 from translate.commands.main import main
+from translate.config.load import load
 from translate.models.folder import ModelFolder
 from translate.text.translation import Translation
 
@@ -121,6 +122,15 @@ def test_the_card_of_a_fine_tuned_model_names_its_parent(place: Path, monkeypatc
     assert [line.split(" | ")[0] for line in tables[0]] == ["| corpus", "| ---", "| grammar", "| words-list"]
 
 
+@pytest.mark.parametrize("direction", ship.DIRECTIONS)
+def test_the_models_that_a_stage_needs_are_made_before_it(direction: str) -> None:
+    names = ship.stages(direction)
+    for i, name in enumerate(names):
+        sources = load(ship.RECIPE / f"{name}.toml").data.mono_sources
+        needed = {Path(model).name for source in sources for model in (source.model, source.rerank) if model}
+        assert needed <= set(names[:i]), name
+
+
 def test_a_model_is_made_by_its_recipe_and_continued_after_an_interruption(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -136,7 +146,8 @@ def test_a_model_is_made_by_its_recipe_and_continued_after_an_interruption(
         languages = 'source = "{}"\ntarget = "{}"\nlibrary = "library.toml"'.format(*name.split("-"))
         first = CONFIG.replace('source = "de"\ntarget = "en"', languages)
         first = first.replace("vocab_size = 400", 'vocab_size = 400\ntags = ["<BT>"]')
-        back = f'weights.mono = 1\nmono = {{ model = "runs/{other}-1", method = "greedy" }}'
+        earlier = f"{other}-1" if name == "de-en" else f"{other}-2"
+        back = f'weights.mono = 1\nmono = {{ model = "runs/{earlier}", method = "greedy" }}'
         both = f'model = "runs/{name}-2", method = "beam", beam_size = 2, rerank = "runs/{other}-2"'
         third = f'weights.mono = 1\nmono = {{ {both}, side = "source" }}'
         for stage, mono in ((1, ""), (2, back), (3, third)):
