@@ -233,7 +233,7 @@ def _load_hub(source: data.HubSource, root: Path) -> "Dataset":
             source.config,
             split=source.split,
             revision=source.revision,
-            keep_in_memory=False,  # whatever the environment says: `_hub_revision` needs the file
+            keep_in_memory=False,  # overrides the environment: `_hub_revision` needs the file
         )
     except (ValueError, RuntimeError, OSError, datasets.exceptions.DatasetsError) as error:
         raise UserError(
