@@ -190,6 +190,7 @@ def results() -> str:
         "Checks of `translate text`": guard_table(records("bench_guards")),
         "Glossary": terms_table(records("bench_terms")),
         "Practical sentences and phrases": practical_table(records("bench_practical")),
+        "Blind comparison": blind_table(records("blind")),
         "Training speed": speed_table(records("bench_train")),
         "Initial values": initial_table(records("bench_initial")),
         "Probes": probe_table(records("probe")),
@@ -444,6 +445,21 @@ def practical_table(records: Iterable[Record]) -> str:
                 f"{topic} {record['topics'][topic]:.1f}"
                 for topic in (choose(record["topics"], key=record["topics"].get) for choose in (min, max))
             ),
+        }
+        for record in records
+    )
+
+
+def blind_table(records: Iterable[Record]) -> str:
+    """Return one row for each sheet that a reader answered without knowing the systems."""
+    return table(
+        {
+            "system": linked(record["after"], record),
+            "compared with": record["before"],
+            "set": record["set"],
+            "reader": record["reader"],
+            "better, worse, equal": f"{record['better']}, {record['worse']}, {record['equal']}",
+            "p": f"{record['p']:.4f}",
         }
         for record in records
     )
