@@ -118,7 +118,16 @@ def test_outputs_are_words_within_the_limit(src: list[list[int]], beam_size: int
             assert not {config.pad, config.bos, config.eos} & set(h.tokens)
 
 
-def test_log_probabilities_are_a_distribution_over_words_and_eos() -> None:
+@pytest.mark.parametrize("n", [1, 2, 6])
+@pytest.mark.parametrize("beam_size", [1, 3])
+def test_another_number_of_maximum_lengths_than_sources_is_refused(n: int, beam_size: int) -> None:
+    """Six lengths would decode two hypotheses of each of the three sentences."""
+    with pytest.raises(ValueError, match=f"^{n} max_lengths do not fit 3 sources"):
+        translate_ids(MODELS["paper"], SRC, SearchConfig(beam_size=beam_size), max_lengths=[5] * n)
+
+
+def test_log_probabilities_are_a_distribution_over_words_and_eos(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("transformer.search.model_step._CHUNK", 2)  # rows are normalised in two groups
     model = MODELS["paper"]
     step = ModelStep(model, pad_batch(SRC, model.config.pad))
     probabilities_NV = step(torch.full((3,), model.config.bos)).exp()
