@@ -253,6 +253,14 @@ def test_recomputed_activations_give_the_same_gradients_and_generator_state(dtyp
         assert torch.equal(kept, computed_again)
 
 
+def test_attention_maps_are_recorded_once_when_activations_are_recomputed() -> None:
+    model = toy_model()
+    model.keeps_activations = False
+    maps = model.attention_maps(SRC_BS, TGT_BT)
+    sum(weights.square().sum() for weights in (*maps.encoder, *maps.decoder, *maps.cross)).backward()
+    assert [len(maps.encoder), len(maps.decoder), len(maps.cross)] == [2, 3, 3]
+
+
 def test_under_autocast_logits_stay_close() -> None:
     model = toy_model(dataclasses.replace(TINY, d_model=64, d_ff=128))
     exact = model(SRC_BS, TGT_BT)
