@@ -167,8 +167,9 @@ class Transformer(nn.Module):
         ]
         return DecoderCache(layers, memory.allowed, self.config.window)
 
+    @torch.no_grad()
     def decode_step(self, token_N: Tensor, cache: DecoderCache) -> Tensor:
-        """Return logits of the token after `token_N`, (N, V), and add one position to the cache.
+        """Return logits of the token after `token_N`, (N, V), without gradients, and add one position to the cache.
 
         N is B times the number of hypotheses of each sentence, those of a sentence side by side.
         """

@@ -99,6 +99,14 @@ def test_cached_positions_are_never_moved() -> None:
             assert layer.self_k[:, :, : 2 * length].equal(torch.cat(parts, dim=2))
 
 
+def test_decoding_keeps_no_graph() -> None:
+    """Otherwise the graph of all steps would stay in memory until the cache is dropped."""
+    model = MODELS["paper"]
+    cache = model.new_cache(model.encode(SRC_BS))
+    assert not feed(model, cache, random_ids(6, 3)).requires_grad
+    assert not any(layer.self_k.requires_grad or layer.self_v.requires_grad for layer in cache.layers)
+
+
 def test_interleaved_decodes_of_one_model_are_independent() -> None:
     model = MODELS["paper"]
     memory = model.encode(SRC_BS)
