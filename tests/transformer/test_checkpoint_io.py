@@ -39,6 +39,11 @@ def test_a_model_loads_bit_for_bit(name: str, tmp_path: Path) -> None:
     assert torch.equal(loaded(src_BS, tgt_BT), model(src_BS, tgt_BT))
 
 
+def test_a_folder_may_be_named_by_a_string(tmp_path: Path) -> None:
+    save_model(toy_model(), str(tmp_path))
+    assert load_model(str(tmp_path)).config == TINY
+
+
 def test_a_tied_matrix_is_stored_once(folder: Path) -> None:
     shapes = [tensor.shape for tensor in load_file(folder / WEIGHTS).values()]
     assert shapes.count((TINY.vocab_size, TINY.d_model)) == 1
