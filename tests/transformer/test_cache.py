@@ -71,9 +71,11 @@ def test_remaining_sentences_are_unaffected_when_others_leave(model: Transformer
 
 @pytest.mark.parametrize("name", ["paper", "block order", "window"])
 def test_decoding_goes_beyond_max_length_where_positions_are_sinusoids(name: str) -> None:
-    model, tgt_BT = MODELS[name], random_ids(3, TINY.max_length + 5)
+    """Two hypotheses of each sentence stay apart when the cache grows."""
+    model, tgt_NT = MODELS[name], random_ids(6, TINY.max_length + 5)
     memory = model.encode(SRC_BS)
-    torch.testing.assert_close(feed(model, model.new_cache(memory), tgt_BT), model.decode(tgt_BT, memory), **CLOSE)
+    expected = model.decode(tgt_NT, repeated(memory, 2))
+    torch.testing.assert_close(feed(model, model.new_cache(memory), tgt_NT), expected, **CLOSE)
 
 
 def test_decoding_ends_at_max_length_where_positions_are_learned() -> None:

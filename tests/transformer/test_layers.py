@@ -270,7 +270,6 @@ def test_the_input_is_not_modified(network: FeedForward, states: Tensor) -> None
 
 
 def test_gradients_are_those_of_equation_2(network: FeedForward, states: Tensor) -> None:
-    """The ReLU works in place and must keep the values that the backward pass needs."""
     assert torch.autograd.gradcheck(network.double(), states.double().requires_grad_())
 
 

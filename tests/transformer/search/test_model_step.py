@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from tests.toys import TINY, VARIANTS, toy_model
 from transformer.model import Transformer
-from transformer.search.beam import greedy_search
+from transformer.search.beam import beam_search
 from transformer.search.hypothesis import Hypothesis, SearchConfig, length_penalty
-from transformer.search.model_step import ModelStep, pad_batch, translate_ids
+from transformer.search.model_step import ModelStep, pad_batch, source_batch, translate_ids
 
 MODELS = {name: toy_model(config) for name, config in VARIANTS.items()}
 EACH_VARIANT = pytest.mark.parametrize("model", MODELS.values(), ids=MODELS.keys())
@@ -46,12 +46,10 @@ def test_no_sentences_have_no_translations(beam_size: int) -> None:
 @EACH_VARIANT
 @pytest.mark.parametrize("alpha", [0.0, 0.6, 2.0])
 def test_beam_one_is_greedy(model: Transformer, alpha: float) -> None:
-    step = ModelStep(model, pad_batch([[*src, model.config.eos] for src in SRC], model.config.pad))
-    limits = [len(src) + 6 for src in SRC]
-    greedy = greedy_search(step, limits, SearchConfig(bos=model.config.bos, eos=model.config.eos, alpha=alpha))
-    found = [h for (h,) in translate_ids(model, SRC, SearchConfig(beam_size=1, alpha=alpha), max_extra=6)]
-    assert [h.tokens for h in found] == [h.tokens for h in greedy]
-    assert [h.score for h in found] == pytest.approx([h.score for h in greedy], abs=1e-4)
+    limits, config = [len(src) + 6 for src in SRC], SearchConfig(beam_size=1, alpha=alpha)
+    beams = beam_search(ModelStep(model, source_batch(model, SRC)), limits, config)
+    for found, beam in zip(translate_ids(model, SRC, config, max_extra=6), beams, strict=True):
+        same(found, beam)
 
 
 @pytest.mark.parametrize("alpha", [0.0, 0.6])
