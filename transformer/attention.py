@@ -122,11 +122,12 @@ class MultiHeadAttention(nn.Module):
 
         Args:
             allowed: a mask that broadcasts to (B, H, T, S); None allows all.
-            attn_weights_out: receives the attention weights, (B, H, T, S); needs an explicit mask.
+            attn_weights_out: receives the attention weights, (B, H, T, S).
             causal: apply the causal mask in place of `allowed`.
         """
         if attn_weights_out is not None:
-            attn_weights_out.append(attention_weights(q_BHTK, k_BHSK, allowed))
+            mask = causal_mask(q_BHTK.size(2), q_BHTK.device) if causal else allowed
+            attn_weights_out.append(attention_weights(q_BHTK, k_BHSK, mask))
         rate = self.dropout if self.training else 0.0
         return self._merge(attend_fast(q_BHTK, k_BHSK, v_BHSV, allowed, rate, causal))
 

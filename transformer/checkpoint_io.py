@@ -24,13 +24,14 @@ Storage = Literal["fp32", "bf16", "int8"]
 _SCALE = ".scale"
 
 
-def save_model(model: Transformer, folder: Path, dtype: Storage = "fp32") -> None:
+def save_model(model: Transformer, folder: Path | str, dtype: Storage = "fp32") -> None:
     """Write config and weights.
 
     Args:
         folder: an existing folder.
         dtype: how matrices are stored; "fp32" is exact.
     """
+    folder = Path(folder)
     description = {"format": FORMAT, "model": asdict(model.config)}
     (folder / "config.json").write_text(json.dumps(description, indent=2) + "\n", encoding="utf-8")
     tensors = {name: t.detach().contiguous() for name, t in model.state_dict().items()}
@@ -81,8 +82,9 @@ def _expanded(stored: dict[str, Tensor], path: Path) -> dict[str, Tensor]:
     return tensors
 
 
-def load_model(folder: Path, device: torch.device | str = "cpu") -> Transformer:
+def load_model(folder: Path | str, device: torch.device | str = "cpu") -> Transformer:
     """Return the model in `folder`, in eval mode."""
+    folder = Path(folder)
     model = Transformer(load_config(folder))
     load_weights(model, load_tensors(folder / "model.safetensors"), folder / "model.safetensors")
     return model.to(device).eval()

@@ -26,7 +26,7 @@ class Embedding(nn.Module):
         """Embed tokens at positions with these encodings, (B, T, D); under autocast in the autocast type."""
         x_BTD = F.embedding(ids_BT, self.weight_VD) * self.scale + position_TD
         device = ids_BT.device.type
-        if torch.is_autocast_enabled(device):
+        if torch.amp.is_autocast_available(device) and torch.is_autocast_enabled(device):
             # On a CPU the residual stream, norms included, then stays in this type; otherwise each sub-layer converts.
             x_BTD = x_BTD.to(torch.get_autocast_dtype(device))
         return dropout(x_BTD, self.dropout, self.training)

@@ -130,7 +130,7 @@ def attend_step(q_BHTK: Tensor, k_BHSK: Tensor, v_BHSV: Tensor, attn_bias: Tenso
         return F.scaled_dot_product_attention(q_BHTK, k_BHSK, v_BHSV, attn_mask=attn_bias)
     flat = None if attn_bias is None else attn_bias.flatten(0, 1)
     weights_NTS = _weights(q_BHTK.flatten(0, 1), k_BHSK.flatten(0, 1), q_BHTK.size(-1) ** -0.5, flat)
-    return torch.bmm(weights_NTS, v_BHSV.flatten(0, 1)).view(*q_BHTK.shape[:3], -1)
+    return torch.bmm(weights_NTS, v_BHSV.flatten(0, 1)).view(*q_BHTK.shape[:3], v_BHSV.size(-1))
 
 
 def split_heads(x_BTE: Tensor, n_heads: int, widths: Sequence[int]) -> tuple[Tensor, ...]:
@@ -150,7 +150,7 @@ def by_head(x_BTE: Tensor, n_heads: int, widths: Sequence[int]) -> list[Tensor]:
         x_BTE, n_heads, widths: see `split_heads`.
     """
     parts = torch.split(x_BTE, [n_heads * width for width in widths], dim=-1)
-    return [part.view(*part.shape[:2], n_heads, -1) for part in parts]
+    return [part.view(*part.shape[:2], n_heads, width) for part, width in zip(parts, widths, strict=True)]
 
 
 class _SplitHeads(torch.autograd.Function):
@@ -186,7 +186,7 @@ class _ShortAttention(torch.autograd.Function):
         bias_NTS = _attn_bias(allowed, q_NTK.dtype, (n_sentences, n_heads, n_queries, n_keys))
         weights_NTS = _weights(q_NTK, k_NSK, ctx.scale, bias_NTS)
         ctx.save_for_backward(q_NTK, k_NSK, v_NSV, weights_NTS)
-        return torch.bmm(weights_NTS, v_NSV).view(n_sentences, n_heads, n_queries, -1)
+        return torch.bmm(weights_NTS, v_NSV).view(n_sentences, n_heads, n_queries, v_NSV.size(-1))
 
     @staticmethod
     @torch.autograd.function.once_differentiable
@@ -231,7 +231,7 @@ def _attn_bias(allowed: Tensor | None, dtype: torch.dtype, shape: tuple[int, int
     """Return 0 where a query may read a key and -inf elsewhere, (N, T, S)."""
     if allowed is None:
         return None
-    attn_bias = torch.zeros(allowed.shape, dtype=dtype).masked_fill_(~allowed, float("-inf"))
+    attn_bias = torch.zeros_like(allowed, dtype=dtype).masked_fill_(~allowed, float("-inf"))
     return attn_bias.expand(shape).flatten(0, 1)
 
 

@@ -96,9 +96,9 @@ class DecoderLayer(nn.Module):
         """Process all target positions at once, (B, T, D).
 
         Args:
-            self_allowed: mask of self-attention; None is the causal mask, for kernels that need not be given one.
+            self_allowed: mask of self-attention; None is the causal mask.
             memory_allowed: mask of cross-attention, (B, 1, 1, S).
-            self_attn_weights_out: receives the weights of self-attention, (B, H, T, T); needs an explicit mask.
+            self_attn_weights_out: receives the weights of self-attention, (B, H, T, T).
             cross_attn_weights_out: receives the weights of cross-attention, (B, H, T, S).
         """
 

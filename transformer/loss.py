@@ -23,8 +23,8 @@ def smoothed_nll(logits_NV: Tensor, target_N: Tensor, smoothing: float) -> Tenso
     """
     log_p_NV = logits_NV.float().log_softmax(dim=-1)
     others = smoothing / (logits_NV.size(-1) - 1)
-    gold_N = log_p_NV.gather(1, target_N[:, None])[:, 0]
-    return -(others * log_p_NV.sum() + (1 - smoothing - others) * gold_N.sum())
+    gold_N1 = log_p_NV.gather(1, target_N.view(len(log_p_NV), 1))
+    return -(others * log_p_NV.sum() + (1 - smoothing - others) * gold_N1.sum())
 
 
 def linear_smoothed_nll(
@@ -32,9 +32,9 @@ def linear_smoothed_nll(
 ) -> tuple[Tensor, Tensor]:
     """Return the smoothed and the plain negative log-likelihood of `states @ weight.T + bias`, sums in float32.
 
-    Gradients flow through the first only; the second is for reporting (perplexity is exp of its mean). Logits, softmax
-    and the products with it have the type of the states (bf16 in training with bf16); sums over tokens are in float32.
-    At most CHUNK rows of logits exist at a time.
+    Gradients, of first order only, flow through the first; the second is for reporting (perplexity is exp of its mean).
+    Logits, softmax and the products with it have the type of the states (bf16 in training with bf16); sums over tokens
+    are in float32. At most CHUNK rows of logits exist at a time.
 
     Args:
         states_ND: the decoder's output at the target positions.
@@ -65,6 +65,7 @@ class _LinearSmoothedNLL(torch.autograd.Function):
     def forward(
         ctx: Any, states_ND: Tensor, weight_VD: Tensor, target_N: Tensor, smoothing: float, need_grad: bool
     ) -> tuple[Tensor, Tensor]:
+        target_N1 = target_N.view(len(states_ND), 1)
         weight = weight_VD.to(states_ND.dtype)
         row_sum_D = weight_VD.sum(dim=0, dtype=torch.float32)
         c = smoothing / (weight.size(0) - 1)
@@ -76,7 +77,7 @@ class _LinearSmoothedNLL(torch.autograd.Function):
         # All chunks share this memory: allocating blocks of this size costs more than the computation in them.
         logits, softmax = states_ND.new_empty(2, min(CHUNK, states_ND.size(0)), weight.size(0))
         for start in range(0, states_ND.size(0), CHUNK):
-            states, target = states_ND[start : start + CHUNK], target_N[start : start + CHUNK, None]
+            states, target = states_ND[start : start + CHUNK], target_N1[start : start + CHUNK]
             z_CV = torch.mm(states, weight.T, out=logits[: states.size(0)])
             p_CV = torch.softmax(z_CV, dim=-1, out=softmax[: states.size(0)])
             log_p_C = _gold_log_softmax(z_CV, p_CV, target)
@@ -96,6 +97,7 @@ class _LinearSmoothedNLL(torch.autograd.Function):
         return loss, nll
 
     @staticmethod
+    @torch.autograd.function.once_differentiable
     def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, ...]:
         grad_states, grad_weight = ctx.saved_tensors
         return grads[0] * grad_states, grads[0] * grad_weight, None, None, None
@@ -116,8 +118,8 @@ def _gold_log_softmax(z_CV: Tensor, p_CV: Tensor, target_C1: Tensor) -> Tensor:
 def linear_divergence(first_ND: Tensor, second_ND: Tensor, weight_VD: Tensor, bias_V: Tensor | None = None) -> Tensor:
     """Return sum KL(p || q) + KL(q || p) over tokens, a scalar in float32, for the softmax p and q of two outputs.
 
-    R-Drop (Liang et al., 2021) reduces it between two passes with other dropout. Not in the paper. Products have the
-    type of the states; at most CHUNK rows of logits of each exist at a time.
+    R-Drop (Liang et al., 2021) reduces it between two passes with other dropout. Not in the paper. Gradients are of
+    first order only. Products have the type of the states; at most CHUNK rows of logits of each exist at a time.
 
     Args:
         first_ND, second_ND: the decoder's output at the same target positions in two passes.
@@ -160,5 +162,6 @@ class _LinearDivergence(torch.autograd.Function):
         return divergence
 
     @staticmethod
+    @torch.autograd.function.once_differentiable
     def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, ...]:
         return tuple(None if grad is None else grads[0] * grad for grad in ctx.saved_tensors)

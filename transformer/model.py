@@ -118,8 +118,7 @@ class Transformer(nn.Module):
         n, window = tgt_BT.size(1), self.config.window
         x_BTD = self.tgt_embedding(tgt_BT, self.tgt_positions(0, n))
         # Flash attention accepts no explicit mask, but knows the causal one.
-        fused_mask = maps is None and window is None and tgt_BT.device.type != "cpu"
-        allowed = None if fused_mask else decoder_mask(n, window, tgt_BT.device)
+        allowed = None if window is None else decoder_mask(n, window, tgt_BT.device)
         weights_out = (None, None) if maps is None else (maps.decoder, maps.cross)
         for layer in self.decoder:
             x_BTD = self._through(layer, x_BTD, memory.states, allowed, memory.allowed, *weights_out)
@@ -127,7 +126,8 @@ class Transformer(nn.Module):
 
     def _through(self, layer: nn.Module, *inputs: Tensor | list[Tensor] | None) -> Tensor:
         """Return a layer's output; a second computation draws the same dropout."""
-        if self.keeps_activations or not torch.is_grad_enabled():
+        records = any(isinstance(x, list) for x in inputs)  # computed twice, it would record its weights twice
+        if self.keeps_activations or records or not torch.is_grad_enabled():
             return layer(*inputs)  # type: ignore[no-any-return]
         return checkpoint(layer, *inputs, use_reentrant=False)  # type: ignore[no-any-return]
 
@@ -167,8 +167,9 @@ class Transformer(nn.Module):
         ]
         return DecoderCache(layers, memory.allowed, self.config.window)
 
+    @torch.no_grad()
     def decode_step(self, token_N: Tensor, cache: DecoderCache) -> Tensor:
-        """Return logits of the token after `token_N`, (N, V), and add one position to the cache.
+        """Return logits of the token after `token_N`, (N, V), without gradients, and add one position to the cache.
 
         N is B times the number of hypotheses of each sentence, those of a sentence side by side.
         """

@@ -71,9 +71,11 @@ def test_remaining_sentences_are_unaffected_when_others_leave(model: Transformer
 
 @pytest.mark.parametrize("name", ["paper", "block order", "window"])
 def test_decoding_goes_beyond_max_length_where_positions_are_sinusoids(name: str) -> None:
-    model, tgt_BT = MODELS[name], random_ids(3, TINY.max_length + 5)
+    """Two hypotheses of each sentence stay apart when the cache grows."""
+    model, tgt_NT = MODELS[name], random_ids(6, TINY.max_length + 5)
     memory = model.encode(SRC_BS)
-    torch.testing.assert_close(feed(model, model.new_cache(memory), tgt_BT), model.decode(tgt_BT, memory), **CLOSE)
+    expected = model.decode(tgt_NT, repeated(memory, 2))
+    torch.testing.assert_close(feed(model, model.new_cache(memory), tgt_NT), expected, **CLOSE)
 
 
 def test_decoding_ends_at_max_length_where_positions_are_learned() -> None:
@@ -97,6 +99,14 @@ def test_cached_positions_are_never_moved() -> None:
         cache.reorder(torch.tensor([1, 0, 2, 2, 5, 4]))
         for layer, parts in zip(cache.layers, zip(*written, strict=True), strict=True):
             assert layer.self_k[:, :, : 2 * length].equal(torch.cat(parts, dim=2))
+
+
+def test_decoding_keeps_no_graph() -> None:
+    """Otherwise the graph of all steps would stay in memory until the cache is dropped."""
+    model = MODELS["paper"]
+    cache = model.new_cache(model.encode(SRC_BS))
+    assert not feed(model, cache, random_ids(6, 3)).requires_grad
+    assert not any(layer.self_k.requires_grad or layer.self_v.requires_grad for layer in cache.layers)
 
 
 def test_interleaved_decodes_of_one_model_are_independent() -> None:

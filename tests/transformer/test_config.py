@@ -75,6 +75,8 @@ def test_dropout_is_a_probability_below_one(field: str, value: float) -> None:
         ({"d_model": 7, "n_heads": 7}, "model.d_model = 7 must be even: sinusoids come in pairs"),
         ({"norm": "middle"}, "model.norm = 'middle' has the wrong type"),
         ({"norm_eps": 0.0}, "model.norm_eps = 0.0 must be in (0, 1)"),
+        ({"init_gain": 0.0}, "model.init_gain = 0.0 must be above 0 and at most 10"),
+        ({"init_gain": 10.5}, "model.init_gain = 10.5 must be above 0 and at most 10"),
         ({"window": 0}, "model.window = 0 must be at least 1"),
         ({"bos": 2}, "must be three different ids below model.vocab_size = 7"),
         ({"eos": 7}, "must be three different ids below model.vocab_size = 7"),

@@ -222,9 +222,11 @@ def test_both_attentions_of_a_decoder_layer_record_their_weights() -> None:
     own: list[Tensor] = []
     cross: list[Tensor] = []
     everything = torch.ones(1, 1, 1, 1, dtype=torch.bool)
-    layer(x_BTD, memory_BSD, decoder_mask(5), everything, own, cross)
-    assert [weights.shape for weights in own] == [(3, TINY.n_heads, 5, 5)]
-    assert [weights.shape for weights in cross] == [(3, TINY.n_heads, 5, 7)]
+    for mask in (decoder_mask(5), None):
+        layer(x_BTD, memory_BSD, mask, everything, own, cross)
+    assert [weights.shape for weights in own] == [(3, TINY.n_heads, 5, 5)] * 2
+    assert [weights.shape for weights in cross] == [(3, TINY.n_heads, 5, 7)] * 2
+    assert torch.equal(*own)
 
 
 @pytest.fixture
@@ -268,7 +270,6 @@ def test_the_input_is_not_modified(network: FeedForward, states: Tensor) -> None
 
 
 def test_gradients_are_those_of_equation_2(network: FeedForward, states: Tensor) -> None:
-    """The ReLU works in place and must keep the values that the backward pass needs."""
     assert torch.autograd.gradcheck(network.double(), states.double().requires_grad_())
 
 

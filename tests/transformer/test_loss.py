@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from torch import Tensor
 from torch.nn import functional as F
 
+from tests.shapes import checked_shapes
 from transformer import loss
 from transformer.loss import linear_divergence, linear_smoothed_nll, smoothed_nll
 
@@ -196,6 +197,29 @@ def test_losses_of_parts_add_up_to_the_loss_of_the_whole(problem: Problem, smoot
     ]
     for i in range(2):
         torch.testing.assert_close(parts[0][i] + parts[1][i], whole[i], rtol=1e-5, atol=1e-4)
+
+
+@pytest.mark.parametrize("n_targets", [1, 2, 4])
+def test_another_number_of_targets_than_states_is_refused(n_targets: int) -> None:
+    """A single target would broadcast."""
+    states, weight, target = torch.randn(3, 5), torch.randn(7, 5), torch.zeros(n_targets, dtype=torch.long)
+    with checked_shapes("nothing"):  # here the names of the library are false
+        with pytest.raises(RuntimeError, match="invalid for input of size"):
+            linear_smoothed_nll(states, weight, target, 0.1)
+        with pytest.raises(RuntimeError, match="invalid for input of size"):
+            smoothed_nll(states @ weight.T, target, 0.1)
+
+
+def test_second_order_gradients_are_refused() -> None:
+    """The gradient is computed in the forward pass, so autograd would take it for a constant."""
+    states, other, weight = torch.randn(3, 5, requires_grad=True), torch.randn(3, 5), torch.randn(7, 5)
+    for value in (
+        linear_smoothed_nll(states, weight, torch.tensor([1, 4, 2]), 0.1)[0],
+        linear_divergence(states, other, weight),
+    ):
+        (gradient,) = torch.autograd.grad(value.square(), states, create_graph=True)
+        with pytest.raises(RuntimeError, match="once_differentiable"):
+            gradient.sum().backward()
 
 
 def test_the_loss_of_no_tokens_is_zero() -> None:

@@ -108,6 +108,16 @@ def test_a_window_limits_the_positions_that_one_encoder_layer_reads(window: int)
 
 
 @EACH_VARIANT
+def test_an_empty_batch_has_empty_logits(model: Transformer) -> None:
+    empty = SRC_BS[:0], TGT_BT[:0]
+    with torch.no_grad():
+        assert model(*empty).shape == (0, 7, TINY.vocab_size)
+    model = copy.deepcopy(model)
+    model(*empty).sum().backward()
+    assert not any(bool(parameter.grad.any()) for parameter in model.parameters())
+
+
+@EACH_VARIANT
 def test_forward_is_the_decoder_after_the_encoder(model: Transformer) -> None:
     memory = model.encode(SRC_BS)
     logits = model.logits(model.decode_states(TGT_BT, memory))
@@ -253,6 +263,14 @@ def test_recomputed_activations_give_the_same_gradients_and_generator_state(dtyp
         assert torch.equal(kept, computed_again)
 
 
+def test_attention_maps_are_recorded_once_when_activations_are_recomputed() -> None:
+    model = toy_model()
+    model.keeps_activations = False
+    maps = model.attention_maps(SRC_BS, TGT_BT)
+    sum(weights.square().sum() for weights in (*maps.encoder, *maps.decoder, *maps.cross)).backward()
+    assert [len(maps.encoder), len(maps.decoder), len(maps.cross)] == [2, 3, 3]
+
+
 def test_under_autocast_logits_stay_close() -> None:
     model = toy_model(dataclasses.replace(TINY, d_model=64, d_ff=128))
     exact = model(SRC_BS, TGT_BT)
@@ -275,7 +293,6 @@ def test_on_other_devices_training_reads_no_value_and_needs_no_causal_mask(
         return fused(*qkv, attn_mask=attn_mask, is_causal=is_causal, **options)
 
     monkeypatch.setattr(F, "scaled_dot_product_attention", attend)
-    monkeypatch.setattr(torch, "is_autocast_enabled", lambda _: False)  # it does not support "meta"
     with torch.device("meta"):
         model = Transformer(dataclasses.replace(TINY, window=window)).train()
         states = model.decode_states(TGT_BT.to("meta"), model.encode(SRC_BS.to("meta")))

@@ -3,8 +3,9 @@
 Imports the standard library only, so that engines other than PyTorch can use these types without importing torch.
 """
 
+import math
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, get_args
 
 LengthRule = Literal["gnmt", "average", "none"]
 
@@ -42,14 +43,14 @@ def length_penalty(length: int, alpha: float, rule: LengthRule = "gnmt") -> floa
 
 @dataclass(frozen=True, kw_only=True)
 class SearchConfig:
-    """Settings of a search. The defaults are those of section 6.1.
+    """Settings of a search; ValueError if one is out of range. The defaults are those of section 6.1.
 
     Attributes:
         bos, eos: ids of the tokens that start and end an output. Functions that also receive a model use its ids.
         beam_size: hypotheses per sentence; in constrained search, hypotheses per bank. 1 is greedy search.
-        alpha: exponent of the length penalty.
+        alpha: exponent of the length penalty, from 0.
         length_rule: which length penalty; see `length_penalty`.
-        n_best: hypotheses to return per sentence. ValueError unless 1 <= n_best <= beam_size.
+        n_best: hypotheses to return per sentence, from 1 to beam_size; fewer if fewer finish.
         no_repeat: no n-gram of this many tokens may occur twice in an output; 0 allows all.
     """
 
@@ -64,6 +65,12 @@ class SearchConfig:
     def __post_init__(self) -> None:
         if not 1 <= self.n_best <= self.beam_size:
             raise ValueError(f"n_best = {self.n_best} must be between 1 and beam_size = {self.beam_size}")
+        if not 0 <= self.alpha < math.inf:
+            raise ValueError(f"alpha = {self.alpha} must be finite and not negative")
+        if self.length_rule not in get_args(LengthRule):
+            raise ValueError(f"length_rule = {self.length_rule!r} is none of: {', '.join(get_args(LengthRule))}")
+        if self.no_repeat < 0:
+            raise ValueError(f"no_repeat = {self.no_repeat} must not be negative")
 
     def penalty(self, length: int) -> float:
         """Return the length penalty of an output of `length` tokens, eos included."""

@@ -125,8 +125,7 @@ class _Output:
 def _sampled(prob_NV: Tensor, uniform: list[float]) -> Tensor:
     """Return the first token at which the cumulative probability exceeds a number in [0, 1), (N,)."""
     cumulative_NV = prob_NV.cumsum(dim=1)
-    total_N1 = cumulative_NV[:, -1:]
-    point_N1 = torch.tensor(uniform, dtype=prob_NV.dtype, device=prob_NV.device)[:, None] * total_N1
-    # The product may round up to the total, which no token exceeds.
-    point_N1 = torch.minimum(point_N1, torch.nextafter(total_N1, torch.zeros_like(total_N1)))
+    # The largest number that `random` draws is 1 - 2^-53, so in float64 the product is always below the total.
+    point_N1 = torch.tensor(uniform, dtype=prob_NV.dtype, device=prob_NV.device)[:, None] * cumulative_NV[:, -1:]
+    # Where probabilities are NaN, no token exceeds the point.
     return torch.searchsorted(cumulative_NV, point_N1, right=True)[:, 0].clamp(max=prob_NV.size(1) - 1)

@@ -6,7 +6,7 @@ The k largest sums are those of a plain top-k; finished sentences leave a batch 
 import itertools
 import math
 import random
-from typing import get_args
+from typing import Any, get_args
 
 import pytest
 import torch
@@ -233,6 +233,22 @@ def test_the_length_penalty_is_that_of_wu_et_al(length: int, alpha: float) -> No
 def test_more_hypotheses_than_the_beam_size_are_refused(n_best: int) -> None:
     with pytest.raises(ValueError, match=f"n_best = {n_best} must be between 1 and beam_size = 3"):
         beam([1], [5], 3, 0.6, n_best)
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"alpha": -0.5}, "alpha = -0.5 must be finite and not negative"),
+        ({"alpha": math.inf}, "alpha = inf must be finite and not negative"),
+        ({"alpha": math.nan}, "alpha = nan must be finite and not negative"),
+        ({"length_rule": "GNMT"}, "length_rule = 'GNMT' is none of: gnmt, average, none"),
+        ({"no_repeat": -1}, "no_repeat = -1 must not be negative"),
+    ],
+)
+def test_a_setting_that_has_no_meaning_is_refused(settings: dict[str, Any], message: str) -> None:
+    """With a negative alpha, penalties fall with the length, and early stopping would lose outputs."""
+    with pytest.raises(ValueError, match=f"^{message}$"):
+        SearchConfig(**settings)
 
 
 def test_searching_no_sentences_returns_no_outputs() -> None:

@@ -36,8 +36,12 @@ def plain_penalty(models: list[Transformer], src: list[int], tgt: list[int], bet
 
 
 @pytest.mark.parametrize("models", [MODELS[:1], MODELS], ids=len)
-def test_the_penalty_is_equation_14_and_ranks(models: list[Transformer]) -> None:
-    """Sources and targets in the batch have different lengths."""
+@pytest.mark.parametrize("cells", [2**20, 90])
+def test_the_penalty_is_equation_14_and_ranks(
+    models: list[Transformer], cells: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Sources and targets in the batch have different lengths; few cells split the batch."""
+    monkeypatch.setattr("transformer.search.coverage._CELLS", cells)
     for src, before, after in zip(SRC, FOUND, with_coverage(models, SRC, FOUND, 0.7), strict=True):
         expected = {tuple(h.tokens): plain_penalty(models, src, h.tokens, 0.7) for h in before}
         assert len(after) == len(before)

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from tests.toys import TINY, VARIANTS, toy_model
 from transformer.model import Transformer
-from transformer.search.beam import greedy_search
+from transformer.search.beam import beam_search
 from transformer.search.hypothesis import Hypothesis, SearchConfig, length_penalty
-from transformer.search.model_step import ModelStep, pad_batch, translate_ids
+from transformer.search.model_step import ModelStep, pad_batch, source_batch, translate_ids
 
 MODELS = {name: toy_model(config) for name, config in VARIANTS.items()}
 EACH_VARIANT = pytest.mark.parametrize("model", MODELS.values(), ids=MODELS.keys())
@@ -46,12 +46,10 @@ def test_no_sentences_have_no_translations(beam_size: int) -> None:
 @EACH_VARIANT
 @pytest.mark.parametrize("alpha", [0.0, 0.6, 2.0])
 def test_beam_one_is_greedy(model: Transformer, alpha: float) -> None:
-    step = ModelStep(model, pad_batch([[*src, model.config.eos] for src in SRC], model.config.pad))
-    limits = [len(src) + 6 for src in SRC]
-    greedy = greedy_search(step, limits, SearchConfig(bos=model.config.bos, eos=model.config.eos, alpha=alpha))
-    found = [h for (h,) in translate_ids(model, SRC, SearchConfig(beam_size=1, alpha=alpha), max_extra=6)]
-    assert [h.tokens for h in found] == [h.tokens for h in greedy]
-    assert [h.score for h in found] == pytest.approx([h.score for h in greedy], abs=1e-4)
+    limits, config = [len(src) + 6 for src in SRC], SearchConfig(beam_size=1, alpha=alpha)
+    beams = beam_search(ModelStep(model, source_batch(model, SRC)), limits, config)
+    for found, beam in zip(translate_ids(model, SRC, config, max_extra=6), beams, strict=True):
+        same(found, beam)
 
 
 @pytest.mark.parametrize("alpha", [0.0, 0.6])
@@ -118,7 +116,16 @@ def test_outputs_are_words_within_the_limit(src: list[list[int]], beam_size: int
             assert not {config.pad, config.bos, config.eos} & set(h.tokens)
 
 
-def test_log_probabilities_are_a_distribution_over_words_and_eos() -> None:
+@pytest.mark.parametrize("n", [1, 2, 6])
+@pytest.mark.parametrize("beam_size", [1, 3])
+def test_another_number_of_maximum_lengths_than_sources_is_refused(n: int, beam_size: int) -> None:
+    """Six lengths would decode two hypotheses of each of the three sentences."""
+    with pytest.raises(ValueError, match=f"^{n} max_lengths do not fit 3 sources"):
+        translate_ids(MODELS["paper"], SRC, SearchConfig(beam_size=beam_size), max_lengths=[5] * n)
+
+
+def test_log_probabilities_are_a_distribution_over_words_and_eos(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("transformer.search.model_step._CHUNK", 2)  # rows are normalised in two groups
     model = MODELS["paper"]
     step = ModelStep(model, pad_batch(SRC, model.config.pad))
     probabilities_NV = step(torch.full((3,), model.config.bos)).exp()

@@ -91,6 +91,17 @@ def test_samples_keep_a_prefix_and_repeat_nothing(table: int, prefix: list[int])
     assert all(len(set(h.tokens)) == len(h.tokens) for h in single)
 
 
+@given(st.integers(0, 500), st.integers(1, 5))
+def test_the_largest_random_number_takes_no_excluded_token(table: int, top_k: int) -> None:
+    """Excluded tokens add nothing to the cumulative probability, also if they are the last of the vocabulary."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("random.Random.random", lambda _: 1 - 2**-53)
+        ((found,),) = draw([table], [5], 1, Sampling(top_k=top_k))
+    for t, token in enumerate(found.tokens):
+        row = table_row(table, (BOS, *found.tokens[:t]), V)
+        assert sorted(row, reverse=True).index(row[token]) < top_k
+
+
 @pytest.mark.parametrize(
     ("arguments", "named"),
     [
