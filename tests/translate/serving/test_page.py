@@ -194,6 +194,16 @@ def test_switching_makes_the_translation_the_new_source(page: Page) -> None:
     assert languages(page) == ("en", "de")
 
 
+def test_switching_keeps_a_text_that_is_not_translated_yet(page: Page) -> None:
+    translated(page, GERMAN)
+    page.route("**/translate", lambda route: None)
+    text = f"{GERMAN} das Kind singt."
+    write(page, text)
+    page.click("#swap")
+    assert languages(page) == ("en", "de")
+    assert page.input_value("#source-text") == text
+
+
 def test_a_text_in_the_target_language_offers_the_other_direction(page: Page) -> None:
     page.select_option("#source-language", "auto")
     page.select_option("#target-language", "en")
