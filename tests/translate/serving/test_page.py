@@ -242,6 +242,14 @@ def test_a_chosen_translation_is_that_of_each_repetition_of_its_paragraph(page: 
     expect(page.locator("#output")).to_have_text(f"{chosen}\n")
 
 
+def test_the_keyboard_goes_on_at_the_alternatives_after_one_was_used(page: Page) -> None:
+    translated(page, GERMAN)
+    page.click("#output [data-sentence]")
+    page.get_by_role("button", name=f"Use: now {ENGLISH}").press("Enter")
+    page.keyboard.press("Enter")
+    assert output(page) == ENGLISH
+
+
 def test_enter_at_a_word_shows_the_alternatives_of_its_sentence(page: Page) -> None:
     translated(page, GERMAN)
     page.focus("#output")
