@@ -463,6 +463,21 @@ def test_files_that_wait_keep_the_languages_that_were_chosen_for_them(page: Page
     expect(page.locator("#files li a")).to_have_text(["Download a_en.txt", "Download b_en.txt"])
 
 
+def test_a_file_that_waits_can_be_stopped(page: Page) -> None:
+    held = list["sync_api.Route"]()
+    page.route("**/translate_file", lambda route: held.append(route), times=1)
+    files = [
+        {"name": name, "mimeType": "text/plain", "buffer": GERMAN.encode()} for name in ("a.txt", "b.txt", "c.txt")
+    ]
+    with page.expect_request("**/translate_file"):
+        page.set_input_files("#file", files)  # type: ignore[arg-type]
+    page.get_by_role("button", name="Stop the translation of b.txt").click()
+    expect(page.locator("#files li").nth(1)).to_have_text("b.txtStopped")
+    held[0].continue_()
+    expect(page.locator("#files li a")).to_have_text(["Download a_en.txt", "Download c_en.txt"])
+    expect(page.locator("#files li").nth(1)).to_have_text("b.txtStopped")
+
+
 def test_no_retry_is_announced_for_a_file(page: Page) -> None:
     page.route("**/translate_file", lambda route: route.abort())
     letter = {"name": "a.txt", "mimeType": "text/plain", "buffer": GERMAN.encode()}
