@@ -605,6 +605,18 @@ def test_arrow_keys_move_through_the_words(page: Page) -> None:
     expect(chosen).to_have_count(0)
 
 
+def test_an_arrow_key_asks_once_if_the_alignment_is_refused(page: Page) -> None:
+    translated(page, f"{GERMAN}\nder Hund.\ndas Kind.\n{FOREIGN}\nim Haus.")
+    page.route("**/alignment", lambda route: route.fulfill(status=503, json={}))
+    page.focus("#output")
+    with asking(page, "alignment") as asked:
+        for n in (1, 2):
+            with page.expect_response("**/alignment"):
+                page.keyboard.press("ArrowRight")
+            page.wait_for_timeout(300)
+            assert len(asked) == n
+
+
 @pytest.mark.parametrize("theme", THEMES)
 @pytest.mark.parametrize("width", WIDTHS)
 def test_the_page_fits_the_window_and_has_enough_contrast(
