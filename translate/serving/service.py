@@ -165,6 +165,7 @@ class Service:
                 width = max(map(len, ids)) + 1
                 if width > (engine.max_positions or LIMIT):
                     raise RefusedError(400, "A sentence is longer than the model's limit; an alignment needs all of it")
+                aligner.load()  # in this thread: those of the scheduler search for other requests
                 (weights,) = self.scheduler.compute(ticket, aligner.attention, [tuple(ids)], [width])
                 return aligner.words(text, translation, weights)
         except ModelUnavailableError as error:
