@@ -219,6 +219,12 @@ def test_an_uploaded_name_is_harmless(server: Live, name: str) -> None:
     assert (found.status_code, "x-bad" in found.headers) == (200, False)
 
 
+def test_a_file_whose_name_is_too_long_for_the_disk_is_not_found(server: Live) -> None:
+    upload(server, "a.txt", GERMAN.encode())  # makes the folder
+    for letter in "aä":
+        assert server.http.get(f"/download_file/{'0' * 32}.{letter * 200}").status_code == 404
+
+
 def test_a_file_must_have_a_known_format_and_size(options: Serve, tmp_path: Path) -> None:
     with live(replace(options, file_size=1000), tmp_path) as server:
         for name, content, status in (
