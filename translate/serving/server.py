@@ -4,6 +4,7 @@ import multiprocessing
 import os
 import signal
 import socket
+import sys
 import threading
 from collections.abc import Callable
 from pathlib import Path
@@ -53,7 +54,7 @@ def serve(options: Serve, folder: Path, listener: socket.socket, ready: Callable
     Raises UserError if a model cannot be served.
     """
     # uvicorn raises the signal again when it has stopped; a stop that was asked for is no failure.
-    signal.signal(signal.SIGTERM, lambda *_: None)
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit())
     if options.workers == 1:
         config = configuration(create_app(options, folder), options)
         ready()

@@ -580,6 +580,26 @@ def started(options: Serve) -> Iterator[tuple[subprocess.Popen[str], str, list[s
             process.terminate()
 
 
+def test_sigterm_ends_a_server_that_is_still_starting(options: Serve) -> None:
+    """It was ignored until uvicorn ran, and whoever stops the server waited in vain."""
+    program = """
+import os, signal, sys
+from translate.commands.main import main
+from translate.serving import server
+
+def stopped(*arguments):
+    os.kill(os.getpid(), signal.SIGTERM)
+    return create(*arguments)
+
+create, server.create_app = server.create_app, stopped
+sys.exit(main(["serve", "--port", "0", "--model", sys.argv[1]]))
+"""
+    assert options.model
+    command = [sys.executable, "-c", program, str(options.model[0])]
+    done = subprocess.run(command, stderr=subprocess.PIPE, timeout=60, cwd=Path(__file__).parents[3])
+    assert (done.returncode, done.stderr) == (0, b"")
+
+
 def test_a_worker_that_is_killed_is_replaced(options: Serve) -> None:
     with started(options) as (process, url, said):
         with httpx.Client(base_url=url, timeout=30, transport=httpx.HTTPTransport(retries=3)) as http:
