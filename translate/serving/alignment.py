@@ -49,7 +49,7 @@ class WordAttention:
 
 
 class Aligner:
-    """Computes cross-attention for the model of an engine; loads what it needs on first use.
+    """Computes cross-attention for the model of an engine.
 
     Attributes:
         engine: the loaded model.
@@ -58,6 +58,12 @@ class Aligner:
     def __init__(self, engine: Engine) -> None:
         self.engine, self._lock = engine, Lock()
         self._translator: Any = None  # a `ctranslate2.Translator`
+
+    def load(self) -> None:
+        """Load what `attention` needs on first use, which takes about a second; UserError as there."""
+        with self._lock:
+            if self._translator is None and not isinstance(self.engine, TorchEngine):
+                self._translator = _aligning(self.engine)
 
     def attention(self, sources: Sources, targets: Sources) -> list[Weights]:
         """Return the attention of each target token to each source token, (T, S) for each pair.
@@ -73,9 +79,7 @@ class Aligner:
             from transformer.search.alignment import cross_attention
 
             return [w.float().numpy() for w in cross_attention(self.engine.model_folder.model, sources, targets)]
-        with self._lock:
-            if self._translator is None:
-                self._translator = _aligning(self.engine)
+        self.load()
         return _forced(
             self._translator, *([self.engine.tokenizer.pieces(ids) for ids in side] for side in (sources, targets))
         )

@@ -1,5 +1,6 @@
 """Translated files that wait for their download: each has a name that cannot be guessed, and is kept for a while."""
 
+import os
 import re
 import time
 import uuid
@@ -43,7 +44,7 @@ class FileStore:
         if not _NAME.fullmatch(name):
             raise ValueError(name)
         path = self._folder / name
-        return path if path.is_file() else None
+        return path if os.path.isfile(path) else None  # not path.is_file(), which refuses long names with OSError
 
     def sweep(self) -> None:
         """Remove files that are too old, and the oldest ones if all are too large."""

@@ -4,6 +4,7 @@ import multiprocessing
 import os
 import signal
 import socket
+import sys
 import threading
 from collections.abc import Callable
 from pathlib import Path
@@ -28,10 +29,12 @@ _ARGUMENTS: TypeAdapter[tuple[Serve, Path]] = TypeAdapter(
 
 def listen(host: str, port: int) -> socket.socket:
     """Return a socket that waits for connections; UserError if the address cannot be used."""
+    if not host:  # would be all addresses
+        raise UserError("--host: is empty; name an address to listen on, or 0.0.0.0 for all")
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:
         return socket.create_server((host, port), family=family, backlog=2048)
-    except (OSError, OverflowError) as error:
+    except (OSError, OverflowError, TypeError) as error:  # TypeError for a name that IDNA cannot encode
         reason = getattr(error, "strerror", None) or str(error)
         raise UserError(f"{host}:{port}: {reason}; choose another address with --host and --port") from error
 
@@ -53,7 +56,7 @@ def serve(options: Serve, folder: Path, listener: socket.socket, ready: Callable
     Raises UserError if a model cannot be served.
     """
     # uvicorn raises the signal again when it has stopped; a stop that was asked for is no failure.
-    signal.signal(signal.SIGTERM, lambda *_: None)
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit())
     if options.workers == 1:
         config = configuration(create_app(options, folder), options)
         ready()

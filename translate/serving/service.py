@@ -58,16 +58,15 @@ class Service:
         pool: the models.
         scheduler: searches for the sentences of all requests.
         beam_size: hypotheses kept per step; None takes each model's default.
+
+    Attributes:
+        codes: the codes of all languages, in alphabetical order.
     """
 
     def __init__(self, pool: ModelPool, scheduler: Scheduler, beam_size: int | None = None) -> None:
         self.pool, self.scheduler = pool, scheduler
+        self.codes = sorted({code for pair in pool.pairs for code in pair})
         self._options = {name: TranslationOptions(beam_size=beam_size, format=name) for name in get_args(Format)}
-
-    @property
-    def codes(self) -> list[str]:
-        """The codes of all languages, in alphabetical order."""
-        return sorted({code for pair in self.pool.pairs for code in pair})
 
     def languages(self) -> list[dict[str, object]]:
         """Return the languages with their targets, as LibreTranslate lists them."""
@@ -93,9 +92,8 @@ class Service:
 
     def check(self, source: str, target: str) -> None:
         """Raise RefusedError unless there is a model for a pair of languages, or both are the same."""
-        known = self.codes
         for code in (source, target) if source != "auto" else (target,):
-            if code not in known:
+            if code not in self.codes:
                 raise RefusedError(400, f"{code} is not supported")
         if source not in ("auto", target) and (source, target) not in self.pool.pairs:
             names = [f"{language_name(code)} ({code})" for code in (target, source)]
@@ -165,6 +163,7 @@ class Service:
                 width = max(map(len, ids)) + 1
                 if width > (engine.max_positions or LIMIT):
                     raise RefusedError(400, "A sentence is longer than the model's limit; an alignment needs all of it")
+                aligner.load()  # in this thread: those of the scheduler search for other requests
                 (weights,) = self.scheduler.compute(ticket, aligner.attention, [tuple(ids)], [width])
                 return aligner.words(text, translation, weights)
         except ModelUnavailableError as error:

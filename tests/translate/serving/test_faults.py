@@ -219,6 +219,12 @@ def test_an_uploaded_name_is_harmless(server: Live, name: str) -> None:
     assert (found.status_code, "x-bad" in found.headers) == (200, False)
 
 
+def test_a_file_whose_name_is_too_long_for_the_disk_is_not_found(server: Live) -> None:
+    upload(server, "a.txt", GERMAN.encode())  # makes the folder
+    for letter in "aä":
+        assert server.http.get(f"/download_file/{'0' * 32}.{letter * 200}").status_code == 404
+
+
 def test_a_file_must_have_a_known_format_and_size(options: Serve, tmp_path: Path) -> None:
     with live(replace(options, file_size=1000), tmp_path) as server:
         for name, content, status in (
@@ -572,6 +578,26 @@ def started(options: Serve) -> Iterator[tuple[subprocess.Popen[str], str, list[s
             yield process, url, said
         finally:
             process.terminate()
+
+
+def test_sigterm_ends_a_server_that_is_still_starting(options: Serve) -> None:
+    """It was ignored until uvicorn ran, and whoever stops the server waited in vain."""
+    program = """
+import os, signal, sys
+from translate.commands.main import main
+from translate.serving import server
+
+def stopped(*arguments):
+    os.kill(os.getpid(), signal.SIGTERM)
+    return create(*arguments)
+
+create, server.create_app = server.create_app, stopped
+sys.exit(main(["serve", "--port", "0", "--model", sys.argv[1]]))
+"""
+    assert options.model
+    command = [sys.executable, "-c", program, str(options.model[0])]
+    done = subprocess.run(command, stderr=subprocess.PIPE, timeout=60, cwd=Path(__file__).parents[3])
+    assert (done.returncode, done.stderr) == (0, b"")
 
 
 def test_a_worker_that_is_killed_is_replaced(options: Serve) -> None:

@@ -194,6 +194,16 @@ def test_switching_makes_the_translation_the_new_source(page: Page) -> None:
     assert languages(page) == ("en", "de")
 
 
+def test_switching_keeps_a_text_that_is_not_translated_yet(page: Page) -> None:
+    translated(page, GERMAN)
+    page.route("**/translate", lambda route: None)
+    text = f"{GERMAN} das Kind singt."
+    write(page, text)
+    page.click("#swap")
+    assert languages(page) == ("en", "de")
+    assert page.input_value("#source-text") == text
+
+
 def test_a_text_in_the_target_language_offers_the_other_direction(page: Page) -> None:
     page.select_option("#source-language", "auto")
     page.select_option("#target-language", "en")
@@ -230,6 +240,14 @@ def test_a_chosen_translation_is_that_of_each_repetition_of_its_paragraph(page: 
     page.locator("#source-text").press("Control+End")
     page.locator("#source-text").press("Enter")
     expect(page.locator("#output")).to_have_text(f"{chosen}\n")
+
+
+def test_the_keyboard_goes_on_at_the_alternatives_after_one_was_used(page: Page) -> None:
+    translated(page, GERMAN)
+    page.click("#output [data-sentence]")
+    page.get_by_role("button", name=f"Use: now {ENGLISH}").press("Enter")
+    page.keyboard.press("Enter")
+    assert output(page) == ENGLISH
 
 
 def test_enter_at_a_word_shows_the_alternatives_of_its_sentence(page: Page) -> None:
@@ -445,6 +463,21 @@ def test_files_that_wait_keep_the_languages_that_were_chosen_for_them(page: Page
     expect(page.locator("#files li a")).to_have_text(["Download a_en.txt", "Download b_en.txt"])
 
 
+def test_a_file_that_waits_can_be_stopped(page: Page) -> None:
+    held = list["sync_api.Route"]()
+    page.route("**/translate_file", lambda route: held.append(route), times=1)
+    files = [
+        {"name": name, "mimeType": "text/plain", "buffer": GERMAN.encode()} for name in ("a.txt", "b.txt", "c.txt")
+    ]
+    with page.expect_request("**/translate_file"):
+        page.set_input_files("#file", files)  # type: ignore[arg-type]
+    page.get_by_role("button", name="Stop the translation of b.txt").click()
+    expect(page.locator("#files li").nth(1)).to_have_text("b.txtStopped")
+    held[0].continue_()
+    expect(page.locator("#files li a")).to_have_text(["Download a_en.txt", "Download c_en.txt"])
+    expect(page.locator("#files li").nth(1)).to_have_text("b.txtStopped")
+
+
 def test_no_retry_is_announced_for_a_file(page: Page) -> None:
     page.route("**/translate_file", lambda route: route.abort())
     letter = {"name": "a.txt", "mimeType": "text/plain", "buffer": GERMAN.encode()}
@@ -570,6 +603,18 @@ def test_arrow_keys_move_through_the_words(page: Page) -> None:
     expect(chosen).to_have_text("the")
     page.keyboard.press("Escape")
     expect(chosen).to_have_count(0)
+
+
+def test_an_arrow_key_asks_once_if_the_alignment_is_refused(page: Page) -> None:
+    translated(page, f"{GERMAN}\nder Hund.\ndas Kind.\n{FOREIGN}\nim Haus.")
+    page.route("**/alignment", lambda route: route.fulfill(status=503, json={}))
+    page.focus("#output")
+    with asking(page, "alignment") as asked:
+        for n in (1, 2):
+            with page.expect_response("**/alignment"):
+                page.keyboard.press("ArrowRight")
+            page.wait_for_timeout(300)
+            assert len(asked) == n
 
 
 @pytest.mark.parametrize("theme", THEMES)

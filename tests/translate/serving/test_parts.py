@@ -119,6 +119,8 @@ def test_a_file_that_holds_no_keys_is_refused(tmp_path: Path) -> None:
         (["--port", "0", "--require-key"], "--require-key needs"),
         (["--port", "0", "--keys", "nowhere.sqlite"], "translate keys add"),
         (["--host", "192.0.2.1"], "choose another address"),
+        (["--host", "übung..example"], "choose another address"),
+        (["--host", ""], "--host: is empty"),
         (["--port", "0", "--suggestions", "."], "name a file that can be written"),
         (["--port", "0", "--cors", "https://example.org/"], "is not an origin"),
         *[

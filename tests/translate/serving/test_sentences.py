@@ -1,6 +1,8 @@
 """Additional options: the sentences of a translation, and the source words of each word."""
 
+import threading
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 
@@ -10,9 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.translate.serving.live import Live, live
-from translate.inference.engines import TorchEngine, open_engine
+from translate.inference.engines import Engine, TorchEngine, open_engine
 from translate.models import registry
 from translate.models.folder import ModelFolder
+from translate.serving import alignment
 from translate.serving.alignment import Aligner
 from translate.serving.settings import Serve
 
@@ -121,6 +124,26 @@ def test_alignments_wait_their_turn_like_translations(server: Live) -> None:
     count = "translate_batch_sentences_count"
     counts = [float(text.partition(f"\n{count} ")[2].split()[0]) for text in (before, after)]
     assert counts[1] == counts[0] + 1
+
+
+def test_translations_do_not_wait_while_the_copy_for_alignments_is_loaded(
+    options: Serve, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("ctranslate2")
+    loading, translated, aligning = threading.Event(), threading.Event(), alignment._aligning
+
+    def slow(engine: Engine) -> object:
+        loading.set()
+        assert translated.wait(20)
+        return aligning(engine)
+
+    monkeypatch.setattr(alignment, "_aligning", slow)
+    with live(replace(options, threads=1), tmp_path) as server, ThreadPoolExecutor(1) as pool:
+        answer = pool.submit(align, server, q=GERMAN, translation="the dog")
+        assert loading.wait(20)
+        assert server.translate(GERMAN).status_code == 200
+        translated.set()
+        assert isinstance(answer.result(), dict)
 
 
 def test_alignment_errors_are_named(server: Live) -> None:

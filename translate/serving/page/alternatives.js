@@ -75,6 +75,7 @@ export class Alternatives {
         button.addEventListener("click", () => {
           replace(row, text);
           this.#show(texts);
+          list.querySelector("button")?.focus(); // the one that had the focus is gone
           this.#handlers.chosen();
         });
         item.append(button, words);

@@ -73,7 +73,7 @@ export class Attention {
     else this.clear();
   }
 
-  /** Divides a sentence into words and returns whether that is possible. */
+  /** Divides a sentence into words and returns whether that is possible, null if the server refuses it for now. */
   async #divide(row) {
     if (row.weights) return true;
     if (!isTranslated(row.sentence)) return false;
@@ -85,9 +85,9 @@ export class Attention {
     let found;
     try {
       found = await row.asked;
-    } catch {
+    } catch (error) {
       row.asked = undefined; // the translation is of use without; pointing at it again asks again
-      return false;
+      return error.seconds ? null : false;
     }
     if (!row.weights && row.sentence.text === text) {
       row.words = { source: wrapped(row.source, found.source), target: wrapped(row.target, found.target) };
@@ -136,7 +136,9 @@ export class Attention {
     let word = here ? Number(here.dataset.word) + step : null;
     for (; rows[sentence]; sentence += step, word = null) {
       const row = rows[sentence];
-      if (!(await this.#divide(row))) continue;
+      const isDivided = await this.#divide(row);
+      if (isDivided === null) return null; // the next sentence would be refused as well
+      if (!isDivided) continue;
       const found = word === null ? row.words.target.at(step > 0 ? 0 : -1) : row.words.target[word];
       if (found) return found;
     }

@@ -70,24 +70,28 @@ class Item {
     this.#stop.textContent = "Stop";
     this.#stop.type = "button";
     this.#stop.setAttribute("aria-label", `Stop the translation of ${file.name}`);
-    this.#stop.addEventListener("click", () => this.#aborter.abort());
+    this.#stop.addEventListener("click", () => {
+      this.#aborter.abort();
+      this.#state.textContent = "Stopped";
+      this.#stop.remove();
+    });
     item.append(name, this.#state, this.#stop);
     list.append(item);
   }
 
   /** Sends the file and shows a link to its translation. */
   async translate(pair, failed) {
-    if (!this.#aborter.signal.aborted) this.#state.textContent = "Translating...";
+    if (this.#aborter.signal.aborted) return;
+    this.#state.textContent = "Translating...";
     try {
       const answer = await postForm("translate_file", { file: this.#file, ...pair }, this.#aborter.signal);
       this.#state.replaceChildren(link(answer.translatedFileUrl));
     } catch (error) {
-      if (error.name === "AbortError") this.#state.textContent = "Stopped";
-      else if (error instanceof Problem) {
-        this.#state.textContent = error.message;
-        this.#state.className = "refused";
-        failed(error);
-      } else throw error;
+      if (error.name === "AbortError") return;
+      if (!(error instanceof Problem)) throw error;
+      this.#state.textContent = error.message;
+      this.#state.className = "refused";
+      failed(error);
     } finally {
       this.#stop.remove();
     }

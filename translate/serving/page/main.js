@@ -179,9 +179,9 @@ async function copy(element, button) {
 
 function swap() {
   if (!languages.reversed) return;
-  const text = output.text();
+  const text = body() ? "" : output.text(); // what is not translated yet would be lost
   languages.reverse();
-  if (text && field.value.trim()) field.value = text;
+  if (text) field.value = text;
   renew();
   $("announcement").textContent = `${languages.name(languages.source)} to ${languages.name(languages.target)}`;
 }
