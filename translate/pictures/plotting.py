@@ -26,6 +26,7 @@ COLOURS = tuple(PALETTE[name][0] for name in ("accent", "second", "third", "four
 _DARK = dict(PALETTE[name] for name in ("ink", "quiet", "line", "accent", "second", "third", "fourth"))
 _HEAT, _COLD = "#4a86e0", "#c96a24"  # light enough for a dark page and dark enough for a light one
 _DPI = 150
+_NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")  # the characters that XML forbids
 # A fixed salt and no date: the same picture is the same file.
 _SETTINGS = {
     "svg.hashsalt": "translate",
@@ -118,7 +119,8 @@ def rendered(figure: "Figure", format: str) -> bytes:
             figure.savefig(file, format=format, dpi=_DPI)
             return file.getvalue()
         figure.savefig(file, format=format, dpi=_DPI, facecolor="none", metadata={"Date": None})
-    return file.getvalue().replace(b"</style>", f"\n{_dark_style()}</style>".encode(), 1)
+    drawing = _NOT_XML.sub("\ufffd", file.getvalue().decode())  # comments hold each text as it is
+    return drawing.replace("</style>", f"\n{_dark_style()}</style>", 1).encode()
 
 
 def _dark_style() -> str:
