@@ -53,6 +53,15 @@ def test_each_row_has_mean_and_deviation_over_seeds(folder: Path) -> None:
     assert table.rows()[0]["remarks"] == "baseline"
 
 
+@pytest.mark.parametrize("name", ["seeds", "perplexity", "BLEU toy", "p toy", "remarks"])
+def test_an_axis_called_like_another_column_has_one_of_its_own(name: str, write: Write, tmp_path: Path) -> None:
+    grid = f'config = "toy.toml"\nbaseline = {{ "{name}" = "few" }}\n[axes."{name}"]\nfew = {{}}\nmore = {{}}\n'
+    rows = Table.build(*jobs_of(write(grid), tmp_path / "out"), "bootstrap").rows()
+    assert [list(row.values())[0] for row in rows] == ["few", "more"]
+    assert {(row["seeds"], row["perplexity"], row["BLEU toy"], row["p toy"]) for row in rows} == {("0", "", "", "")}
+    assert [row["remarks"] for row in rows] == ["baseline; seed 1: not run yet", "seed 1: not run yet"]
+
+
 def test_decoding_alone_does_not_change_perplexity(folder: Path) -> None:
     perplexity = {row["norm"]: set() for row in table_of(folder)[0].rows()}
     for row in table_of(folder)[0].rows():
