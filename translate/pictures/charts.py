@@ -116,4 +116,4 @@ def _label(axes: "Axes", x: str, y: str) -> None:
     axes.set_xlabel(x)
     axes.set_ylabel(y)
     if axes.lines:  # named one by one, as matplotlib skips labels that begin with "_"
-        axes.legend(axes.lines, [str(line.get_label()) for line in axes.lines], frameon=False, fontsize="small")
+        axes.legend(axes.lines, [str(line.get_label()) for line in axes.lines], frameon=False)

@@ -113,6 +113,15 @@ def test_a_figure_has_no_ground_of_its_own(browser: "sync_api.Browser", folder: 
         assert "rgb(255, 255, 255)" not in fills
 
 
+@pytest.mark.parametrize("width", WIDTHS)
+def test_words_of_a_figure_stay_readable_in_a_narrow_window(
+    browser: "sync_api.Browser", folder: Path, width: int
+) -> None:
+    with opened(browser, folder / "chart.html", width) as page:
+        scale = page.eval_on_selector(".figure svg", "(e) => e.getBoundingClientRect().width / e.viewBox.baseVal.width")
+    assert 9 * scale >= 11  # px of letters of 9 points
+
+
 def test_attention_fills_the_window(browser: "sync_api.Browser", folder: Path) -> None:
     with opened(browser, folder / "attention.html") as page:
         box = page.locator("#grid").bounding_box()
