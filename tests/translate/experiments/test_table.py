@@ -157,6 +157,15 @@ def test_a_mistake_during_training_becomes_the_reason(folder: Path) -> None:
     )
 
 
+def test_weights_that_are_damaged_become_the_reason_in_one_sentence(folder: Path) -> None:
+    _, jobs = table_of(folder)
+    shutil.rmtree(jobs[0].tasks[0].record)
+    weights = Path(jobs[0].run) / "model" / "model.safetensors"
+    weights.write_bytes(b"")
+    run(jobs[:1], folder.parent)
+    assert table_of(folder)[0].lines[0].failed[1].startswith(f"{weights}: ")
+
+
 def test_a_run_directory_that_cannot_be_made_becomes_the_reason(write: Write, tmp_path: Path) -> None:
     trainings = tmp_path / "trainings"
     grid, jobs = jobs_of(write(GRID), tmp_path / "out", trainings)
