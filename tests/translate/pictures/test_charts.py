@@ -11,6 +11,7 @@ pytest.importorskip("matplotlib")
 
 from transformer.schedule import noam_lr  # noqa: E402
 from translate.pictures.charts import SCHEDULES, SchedulePicture, grid_chart, learning_curves  # noqa: E402
+from translate.pictures.plotting import rendered  # noqa: E402
 
 LINES = [
     {"kind": "train", "step": 2, "nll": 5.0},
@@ -66,6 +67,19 @@ def test_the_chart_of_a_grid_shows_each_mean_and_names_rows_without_one() -> Non
     assert means == [[[4.0, 0]], [[7.0, 1]]]
     assert [text.get_text() for text in axes.texts] == ["no result"]
     assert [label.get_text() for label in axes.get_yticklabels()] == ["a", "b", "c"]
+
+
+@pytest.mark.parametrize("name", ["a", "norm = post, 12 encoder layers, " * 5])
+def test_long_names_of_rows_leave_room_for_every_set(name: str) -> None:
+    rows = [row(name, 3.0), row("b", 7.0)]
+    for of in rows:
+        of["seeds"]["0"]["scores"]["valid"] = {"bleu": {"score": 5.0}}
+    figure = grid_chart({"score_on": ["toy", "valid"], "baseline": ["b"], "rows": rows})
+    rendered(figure, "svg")
+    names, others = ([label.get_text() for label in axes.get_yticklabels()] for axes in figure.axes)
+    assert (names, others) == ([name, "b"], ["", ""])
+    for axes in figure.axes:
+        assert axes.get_window_extent().width > 2.5 * figure.dpi
 
 
 def test_files_are_written_beside_the_run_and_are_the_same_again(
