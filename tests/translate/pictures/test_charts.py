@@ -1,7 +1,9 @@
 """Charts of runs and grids draw every value, and the files are reproducible."""
 
 import json
+import os
 from pathlib import Path
+from xml.etree import ElementTree
 
 import pytest
 
@@ -119,6 +121,24 @@ def test_runs_of_the_same_name_are_distinguished_by_their_folders(
     assert main(["plot", "a/toy", "b/toy", "--out", "."]) == 0
     drawn = Path("curves.svg").read_text(encoding="utf-8")
     assert all(f"{place}, train" in drawn for place in ("a/toy", "b/toy"))
+
+
+@pytest.mark.parametrize(("name", "boxes"), [(b"run\xff", 0), ("\u6f22\u5b57".encode(), 1), (b"run\x01", 1)])
+def test_a_run_of_any_name_is_drawn(
+    name: bytes, boxes: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    folder = Path(os.fsdecode(name))
+    try:
+        folder.mkdir()
+    except OSError:
+        pytest.skip("the file system has no such names")
+    (folder / "metrics.jsonl").write_text("".join(f"{json.dumps(line)}\n" for line in LINES), encoding="utf-8")
+    assert main(["plot", str(folder), "--out", "."]) == 0
+    ElementTree.parse("curves.svg")
+    said = capsys.readouterr().err.splitlines()
+    assert len(said) == 1 + boxes
+    assert all("the font lacks some characters" in line for line in said[:-1])
 
 
 def test_a_grid_file_selects_its_folder(grid: Path) -> None:
