@@ -24,6 +24,7 @@ PAGES = (
     "research-log.html",
     "results.html",
 )
+_SCALES = "all => all.map((e) => e.getBoundingClientRect().width / e.naturalWidth)"
 THEMES: tuple[Literal["light", "dark"], ...] = ("light", "dark")
 
 
@@ -85,6 +86,9 @@ def test_pages_fit_the_window_and_have_enough_contrast(
         page.goto((site / name).as_uri())
         assert not scrolls_sideways(page)
         assert not too_faint(page, 30)
+        if width == 390:  # figures scroll sideways, so that their words of 12 px stay readable
+            scales = page.eval_on_selector_all("p > img[src$='.svg']", _SCALES)
+            assert all(12 * scale > 11 for scale in scales)
         if place is not None:
             page.screenshot(path=place / f"site-{Path(name).stem}-{width}-{theme}.png", full_page=True)
     page.close()

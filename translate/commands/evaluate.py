@@ -296,6 +296,8 @@ def _differences(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]
         found.append("another precision")
     if before.get("reranker_sha256") != now.get("reranker_sha256"):
         found.append("another reranker")
+    elif before.get("reverse_weight", weight := now.get("reverse_weight")) != weight:
+        found.append("another weight of the reranker")
     if any(_metric(before.get(name)) not in ("", _metric(part)) for name, part in now.items()):
         found.append("other metrics")
     return found

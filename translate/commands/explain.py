@@ -2,7 +2,6 @@
 
 import shutil
 import sys
-import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -63,7 +62,8 @@ def run(options: Explain) -> None:
     """Print a picture, or write it to a file. Raises UserError for wrong input."""
     kind = _checked(options)
     from translate.pictures.charts import SchedulePicture
-    from translate.pictures.picture import check_format
+    from translate.pictures.picture import check_format, save
+    from translate.pictures.plotting import letters_checked
 
     if options.out is not None:
         check_format(options.out)
@@ -75,21 +75,8 @@ def run(options: Explain) -> None:
     if options.out is None:
         print(picture.text())
     else:
-        _save(picture, options.out)
-
-
-def _save(picture: "Picture", out: Path) -> None:
-    """Write a picture; says in one sentence if the font lacks characters, for which matplotlib warns one by one."""
-    from translate.pictures.picture import save
-
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        save(picture, out)
-    others = [warning for warning in caught if "missing from font" not in str(warning.message)]
-    if len(others) < len(caught):
-        say(f"{out}: the font lacks some characters, which are drawn as boxes")
-    for warning in others:
-        warnings.warn(warning.message, stacklevel=1)
+        with letters_checked(options.out):
+            save(picture, options.out)
 
 
 def _checked(options: Explain) -> str:

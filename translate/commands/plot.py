@@ -1,5 +1,6 @@
 """`translate plot`: learning curves of runs, and charts of grids, as SVG and PNG."""
 
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,7 +10,7 @@ from translate.errors import UserError, say
 from translate.files import read_json, write_bytes
 from translate.options import FILES, argument, option
 from translate.pictures import charts
-from translate.pictures.plotting import rendered
+from translate.pictures.plotting import letters_checked, rendered
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -58,7 +59,8 @@ def _curves(folders: Sequence[Path]) -> "Figure":
 
     names = [folder.resolve().name for folder in folders]
     labels = (name if names.count(name) == 1 else str(folder) for name, folder in zip(names, folders, strict=True))
-    runs = {label: Run(folder).records() for label, folder in zip(labels, folders, strict=True)}
+    drawn = (os.fsencode(label).decode(errors="backslashreplace") for label in labels)  # a name may be no Unicode
+    runs = {label: Run(folder).records() for label, folder in zip(drawn, folders, strict=True)}
     for label, records in runs.items():
         if not any(record["kind"] in ("train", "valid") for record in records):
             raise UserError(f"{label}: the run has no measurements yet; plot it after its first updates")
@@ -74,6 +76,7 @@ def _chart(folder: Path) -> "Figure":
 
 def _write(figure: "Figure", folder: Path, name: str) -> None:
     folder.mkdir(parents=True, exist_ok=True)
-    for form in ("svg", "png"):
-        write_bytes(folder / f"{name}.{form}", rendered(figure, form))
+    with letters_checked(folder / name):
+        for form in ("svg", "png"):
+            write_bytes(folder / f"{name}.{form}", rendered(figure, form))
     say(f"wrote {folder / name}.svg and .png")

@@ -196,8 +196,8 @@ class LoadedModel:
     """A model with search options.
 
     Attributes:
-        origin: the settings of the search, the engine, its precision if it is not fp32, the folder, and the digests of
-            its weights and of those of the reranker.
+        origin: the settings of the search, the engine, its precision if it is not fp32, the folder, the digests of its
+            weights and of those of the reranker, and the weight of the reranker.
     """
 
     def __init__(self, folder: Path, options: Comparing) -> None:
@@ -219,6 +219,7 @@ class LoadedModel:
             self.origin["precision"] = engine.precision
         if self._translator.reranker is not None:
             self.origin["reranker_sha256"] = sha256(self._translator.reranker.folder / "model.safetensors")
+            self.origin["reverse_weight"] = self._translator.sentences.reverse_weight
 
     def output(self, name: str, pairs: Sequence[Pair]) -> SystemOutput:
         """Translate a test set, with a progress bar of this name."""

@@ -36,6 +36,7 @@ Row = tuple[str, ...]  # one label per axis
 
 SEED = "training.seed"
 AVERAGE = "training.average_last"
+_LONGEST = 150  # characters of labels in the name of a file, which may have 255
 
 
 class Published(Section):
@@ -163,8 +164,8 @@ def row_name(row: Row) -> str:
 
 
 def slug(row: Row, seed: int) -> str:
-    """Return a name for files."""
-    return re.sub(r"[^A-Za-z0-9.]+", "-", "-".join([*row, f"seed{seed}"])).strip("-.")
+    """Return a name for files; long labels are cut off, so that more can be added to it."""
+    return re.sub(r"[^A-Za-z0-9.]+", "-", f"{'-'.join(row)[:_LONGEST]}-seed{seed}").strip("-.")
 
 
 def _label(value: object) -> str:

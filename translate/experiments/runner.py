@@ -20,7 +20,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from transformer.config import ConfigError
+from transformer.config import CheckpointError, ConfigError
 from translate.config.load import parse
 from translate.errors import Say, UserError, optional_package
 from translate.experiments import records
@@ -329,7 +329,7 @@ def _place(job: Job, task: Task) -> Record:
 def _reason(error: Exception) -> str:
     """Return an error as one sentence; a mistake in the code has its type in front."""
     text = " ".join(str(error).split())
-    return text if isinstance(error, UserError | ConfigError) else f"{type(error).__name__}: {text}"
+    return text if isinstance(error, UserError | ConfigError | CheckpointError) else f"{type(error).__name__}: {text}"
 
 
 def _say(message: str) -> None:

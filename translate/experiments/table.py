@@ -68,10 +68,8 @@ class Table:
         return [self._columns(line) for line in self.lines]
 
     def _columns(self, line: Line) -> Columns:
-        columns = {axis.name: label for axis, label in zip(self.grid.axes, line.row, strict=True)}
-        columns["seeds"] = f"{len(line.done)}"
+        columns = {"seeds": f"{len(line.done)}", "perplexity": spread(line.perplexity())}
         published = self.grid.published
-        columns["perplexity"] = spread(line.perplexity())
         if published and published.perplexity:
             columns["published perplexity"] = str(published.perplexity.get(row_name(line.row), MISSING))
         for name in self.grid.score_on:
@@ -81,7 +79,8 @@ class Table:
         if published and published.bleu:
             columns["published BLEU"] = str(published.bleu.get(row_name(line.row), MISSING))
         columns["remarks"] = self._remarks(line)
-        return columns
+        names = (f"axis {axis.name}" if axis.name in columns else axis.name for axis in self.grid.axes)
+        return dict(zip(names, line.row, strict=True)) | columns
 
     def _remarks(self, line: Line) -> str:
         remarks = ["baseline"] if line.row == self.grid.baseline else []

@@ -52,6 +52,12 @@ class SentenceSearch:
         if reranker is not None:
             require_opposite(reranker.folder, reranker.spec, engine.spec)
 
+    @property
+    def reverse_weight(self) -> float:
+        """The weight of the reverse direction in the score of reranking."""
+        weight = self.engine.spec.reverse_weight
+        return _UNTUNED_WEIGHT if weight is None else weight
+
     def max_length(self, n_source: int) -> int:
         """Return the longest translation, in tokens with eos, of a source of `n_source` tokens (section 6.1)."""
         return n_source + self._max_extra
@@ -79,8 +85,7 @@ class SentenceSearch:
             for line in lines
         }
         if self.reranker is not None:
-            weight = self.engine.spec.reverse_weight
-            found = rerank(self.reranker, found, _UNTUNED_WEIGHT if weight is None else weight)
+            found = rerank(self.reranker, found, self.reverse_weight)
         return {line: translations[:n_best] for line, translations in found.items()}
 
     def scored(self, translation: Translation) -> Translation:

@@ -102,7 +102,6 @@ class AttentionPicture:
         for i, (axes, (name, weights)) in enumerate(zip(new_axes(figure, n_rows, n_columns), panels, strict=True)):
             heat_map(axes, weights.tolist())
             label_cells(axes, [] if i % n_columns else rows, columns if i < n_columns else [])
-            axes.tick_params(labelsize=7 if self.view.every_head else 9)
             axes.set_xlabel(name)
         return figure
 

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 Record = Mapping[str, Any]
 
 _COLUMNS = 64
+_LETTER = 0.08  # inches
 # Tell runs of the same colour apart; the first runs, one of each colour, need no marker.
 _MARKERS = ("", "s", "^", "D", "v")
 # d_model and warm-up steps: base and big of table 3, and base with twice the warm-up.
@@ -87,8 +88,9 @@ def grid_chart(table: Record) -> "Figure":
         table: the table.json of a grid.
     """
     sets, rows = table["score_on"], table["rows"]
-    figure = new_figure(2.0 + 3.5 * len(sets), 1.2 + 0.25 * len(rows))
-    for axes, name in zip(new_axes(figure, 1, len(sets)), sets, strict=True):
+    names = [", ".join(row["row"]) for row in rows]
+    figure = new_figure(_LETTER * max(map(len, names)) + 3.5 * len(sets), 1.2 + 0.25 * len(rows))
+    for i, (axes, name) in enumerate(zip(new_axes(figure, 1, len(sets)), sets, strict=True)):
         for place, row in enumerate(rows):
             values = [seed["scores"][name]["bleu"]["score"] for seed in row["seeds"].values()]
             if not values:
@@ -100,7 +102,7 @@ def grid_chart(table: Record) -> "Figure":
             axes.plot(values, [place] * len(values), "|", color=QUIET)
             if is_baseline:
                 axes.axvline(mean, color=COLOURS[1], linewidth=0.8, linestyle=":")
-        axes.set_yticks(range(len(rows)), [", ".join(row["row"]) for row in rows])
+        axes.set_yticks(range(len(rows)), names if i == 0 else [""] * len(rows))
         axes.set_ylim(len(rows) - 0.5, -0.5)
         axes.set_xlabel(f"BLEU, {name}")
     return figure
@@ -116,4 +118,4 @@ def _label(axes: "Axes", x: str, y: str) -> None:
     axes.set_xlabel(x)
     axes.set_ylabel(y)
     if axes.lines:  # named one by one, as matplotlib skips labels that begin with "_"
-        axes.legend(axes.lines, [str(line.get_label()) for line in axes.lines], frameon=False, fontsize="small")
+        axes.legend(axes.lines, [str(line.get_label()) for line in axes.lines], frameon=False)

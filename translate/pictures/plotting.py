@@ -2,11 +2,13 @@
 
 import io
 import re
-from collections.abc import Sequence
+import warnings
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from translate.errors import optional_package
+from translate.errors import optional_package, say
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -26,6 +28,7 @@ COLOURS = tuple(PALETTE[name][0] for name in ("accent", "second", "third", "four
 _DARK = dict(PALETTE[name] for name in ("ink", "quiet", "line", "accent", "second", "third", "fourth"))
 _HEAT, _COLD = "#4a86e0", "#c96a24"  # light enough for a dark page and dark enough for a light one
 _DPI = 150
+_NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")  # the characters that XML forbids
 # A fixed salt and no date: the same picture is the same file.
 _SETTINGS = {
     "svg.hashsalt": "translate",
@@ -118,7 +121,25 @@ def rendered(figure: "Figure", format: str) -> bytes:
             figure.savefig(file, format=format, dpi=_DPI)
             return file.getvalue()
         figure.savefig(file, format=format, dpi=_DPI, facecolor="none", metadata={"Date": None})
-    return file.getvalue().replace(b"</style>", f"\n{_dark_style()}</style>".encode(), 1)
+    drawing = _NOT_XML.sub("\ufffd", file.getvalue().decode())  # comments hold each text as it is
+    return drawing.replace("</style>", f"\n{_dark_style()}</style>", 1).encode()
+
+
+@contextmanager
+def letters_checked(place: object) -> Iterator[None]:
+    """Say in one sentence if the font lacks characters of a drawing, for which matplotlib warns one by one.
+
+    Args:
+        place: the file that the drawing is written to.
+    """
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        yield
+    others = [warning for warning in caught if "missing from font" not in str(warning.message)]
+    if len(others) < len(caught):
+        say(f"{place}: the font lacks some characters, which are drawn as boxes")
+    for warning in others:
+        warnings.warn(warning.message, stacklevel=1)
 
 
 def _dark_style() -> str:

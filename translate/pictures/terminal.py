@@ -1,6 +1,7 @@
 """Drawings made of characters."""
 
 import sys
+import unicodedata
 from collections.abc import Sequence
 
 from translate.errors import UserError
@@ -41,17 +42,22 @@ def grid(rows: Sequence[str], columns: Sequence[str], values: Sequence[Sequence[
         values: from 0 to 1.
         width: columns of the terminal; None is unlimited. UserError if the grid is wider.
     """
-    side = max(map(len, rows))
-    needed = side + sum(len(column) + 1 for column in columns)
+    side, widths = max(map(_width, rows)), [_width(column) for column in columns]
+    needed = side + sum(widths) + len(widths)
     if width is not None and needed > width:
         raise UserError(
             f"the grid needs {needed} columns, but the terminal has {width}; widen it, or draw a file with --out"
         )
     lines = [" " * side + "".join(f" {column}" for column in columns)]
     for row, cells in zip(rows, values, strict=True):
-        shaded = (" " + shade(cell) * len(column) for cell, column in zip(cells, columns, strict=True))
-        lines.append(row.rjust(side) + "".join(shaded))
+        shaded = (" " + shade(cell) * n for cell, n in zip(cells, widths, strict=True))
+        lines.append(" " * (side - _width(row)) + row + "".join(shaded))
     return "\n".join(line.rstrip() for line in lines)
+
+
+def _width(word: str) -> int:
+    """Return the columns of a word: a Chinese character has two, and an accent that is drawn over a letter none."""
+    return sum((not unicodedata.combining(c)) + (unicodedata.east_asian_width(c) in "WF") for c in word)
 
 
 def plot(curves: Sequence[tuple[str, Sequence[float]]], *, height: int, top: str, left: str, right: str) -> str:

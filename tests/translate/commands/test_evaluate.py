@@ -293,6 +293,24 @@ def test_a_reranked_evaluation_scores_the_hypotheses_that_reranking_puts_first(
     assert "had scores of another reranker on 'small'" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize(("weight", "used"), [(None, 1.0), (0.25, 0.25)])
+def test_the_weight_of_the_reranker_is_recorded(
+    run: Path, parts: ModelFolder, weight: float | None, used: float, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """With the digests, decoding and engine, it is all that the order of the hypotheses depends on."""
+    back = run.parent / "back"
+    shutil.copytree(parts.folder, back)
+    spec = json.loads((back / "translation.json").read_text(encoding="utf-8"))
+    write_json(back / "translation.json", spec | {"source": "en", "target": "de"})
+    write_json(run / "model" / "translation.json", spec | ({} if weight is None else {"reverse_weight": weight}))
+    assert main(["evaluate", "runs/x", "--rerank", str(back)]) == 0
+    assert json.loads((run / "scores.json").read_text(encoding="utf-8"))["small"]["reverse_weight"] == used
+    write_json(run / "model" / "translation.json", spec | {"reverse_weight": 3})
+    capsys.readouterr()
+    assert main(["evaluate", "runs/x", "--rerank", str(back)]) == 0
+    assert "had scores of another weight of the reranker on 'small'" in capsys.readouterr().err
+
+
 def test_a_missing_reranker_is_reported_before_anything_is_translated(
     run: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

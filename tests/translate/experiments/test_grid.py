@@ -115,5 +115,13 @@ def test_names_of_files_have_plain_characters(row: tuple[str, ...], name: str) -
     assert Path(slug(row, 3)).name == slug(row, 3)
 
 
+def test_a_long_row_has_a_name_that_files_can_have(write: Write, tmp_path: Path) -> None:
+    label = "encoder layers " * 40
+    grid = load_grid(write(f'config = "toy.toml"\nbaseline = {{ x = "{label}" }}\n[axes]\nx."{label}" = {{}}\n'), [])
+    (name,) = {slug(cell.row, cell.seed) for cell in grid.cells}
+    assert name.endswith("-seed1")
+    (tmp_path / f".{name}-0123456789.json.12345.partial").touch()
+
+
 def test_a_row_is_called_by_its_labels() -> None:
     assert row_name(("post", "3")) == "post, 3"

@@ -53,6 +53,15 @@ def test_each_row_has_mean_and_deviation_over_seeds(folder: Path) -> None:
     assert table.rows()[0]["remarks"] == "baseline"
 
 
+@pytest.mark.parametrize("name", ["seeds", "perplexity", "BLEU toy", "p toy", "remarks"])
+def test_an_axis_called_like_another_column_has_one_of_its_own(name: str, write: Write, tmp_path: Path) -> None:
+    grid = f'config = "toy.toml"\nbaseline = {{ "{name}" = "few" }}\n[axes."{name}"]\nfew = {{}}\nmore = {{}}\n'
+    rows = Table.build(*jobs_of(write(grid), tmp_path / "out"), "bootstrap").rows()
+    assert [list(row.values())[0] for row in rows] == ["few", "more"]
+    assert {(row["seeds"], row["perplexity"], row["BLEU toy"], row["p toy"]) for row in rows} == {("0", "", "", "")}
+    assert [row["remarks"] for row in rows] == ["baseline; seed 1: not run yet", "seed 1: not run yet"]
+
+
 def test_decoding_alone_does_not_change_perplexity(folder: Path) -> None:
     perplexity = {row["norm"]: set() for row in table_of(folder)[0].rows()}
     for row in table_of(folder)[0].rows():
@@ -146,6 +155,15 @@ def test_a_mistake_during_training_becomes_the_reason(folder: Path) -> None:
     assert (
         "no sentence pair of data.train has at most training.max_tokens = 2" in table_of(folder)[0].lines[0].failed[1]
     )
+
+
+def test_weights_that_are_damaged_become_the_reason_in_one_sentence(folder: Path) -> None:
+    _, jobs = table_of(folder)
+    shutil.rmtree(jobs[0].tasks[0].record)
+    weights = Path(jobs[0].run) / "model" / "model.safetensors"
+    weights.write_bytes(b"")
+    run(jobs[:1], folder.parent)
+    assert table_of(folder)[0].lines[0].failed[1].startswith(f"{weights}: ")
 
 
 def test_a_run_directory_that_cannot_be_made_becomes_the_reason(write: Write, tmp_path: Path) -> None:

@@ -1,7 +1,9 @@
 """Charts of runs and grids draw every value, and the files are reproducible."""
 
 import json
+import os
 from pathlib import Path
+from xml.etree import ElementTree
 
 import pytest
 
@@ -11,6 +13,7 @@ pytest.importorskip("matplotlib")
 
 from transformer.schedule import noam_lr  # noqa: E402
 from translate.pictures.charts import SCHEDULES, SchedulePicture, grid_chart, learning_curves  # noqa: E402
+from translate.pictures.plotting import rendered  # noqa: E402
 
 LINES = [
     {"kind": "train", "step": 2, "nll": 5.0},
@@ -68,6 +71,19 @@ def test_the_chart_of_a_grid_shows_each_mean_and_names_rows_without_one() -> Non
     assert [label.get_text() for label in axes.get_yticklabels()] == ["a", "b", "c"]
 
 
+@pytest.mark.parametrize("name", ["a", "norm = post, 12 encoder layers, " * 5])
+def test_long_names_of_rows_leave_room_for_every_set(name: str) -> None:
+    rows = [row(name, 3.0), row("b", 7.0)]
+    for of in rows:
+        of["seeds"]["0"]["scores"]["valid"] = {"bleu": {"score": 5.0}}
+    figure = grid_chart({"score_on": ["toy", "valid"], "baseline": ["b"], "rows": rows})
+    rendered(figure, "svg")
+    names, others = ([label.get_text() for label in axes.get_yticklabels()] for axes in figure.axes)
+    assert (names, others) == ([name, "b"], ["", ""])
+    for axes in figure.axes:
+        assert axes.get_window_extent().width > 2.5 * figure.dpi
+
+
 def test_files_are_written_beside_the_run_and_are_the_same_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -105,6 +121,24 @@ def test_runs_of_the_same_name_are_distinguished_by_their_folders(
     assert main(["plot", "a/toy", "b/toy", "--out", "."]) == 0
     drawn = Path("curves.svg").read_text(encoding="utf-8")
     assert all(f"{place}, train" in drawn for place in ("a/toy", "b/toy"))
+
+
+@pytest.mark.parametrize(("name", "boxes"), [(b"run\xff", 0), ("\u6f22\u5b57".encode(), 1), (b"run\x01", 1)])
+def test_a_run_of_any_name_is_drawn(
+    name: bytes, boxes: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    folder = Path(os.fsdecode(name))
+    try:
+        folder.mkdir()
+    except OSError:
+        pytest.skip("the file system has no such names")
+    (folder / "metrics.jsonl").write_text("".join(f"{json.dumps(line)}\n" for line in LINES), encoding="utf-8")
+    assert main(["plot", str(folder), "--out", "."]) == 0
+    ElementTree.parse("curves.svg")
+    said = capsys.readouterr().err.splitlines()
+    assert len(said) == 1 + boxes
+    assert all("the font lacks some characters" in line for line in said[:-1])
 
 
 def test_a_grid_file_selects_its_folder(grid: Path) -> None:

@@ -19,6 +19,7 @@ expect = sync_api.expect
 
 SENTENCE = "Kannst du mir helfen, diesen Satz zu übersetzen?"
 WIDTHS = (390, 1400)
+HELP, HELFEN, DU = (f"“\u2068{word}\u2069”" for word in ("help", "helfen", "du"))
 THEMES: tuple[Literal["light", "dark"], ...] = ("light", "dark")
 # Each page with the number of texts that it has at least when all of it is shown.
 PAGES = {"attention": 40, "attention-long": 25, "chart": 15, "compare": 200, "data": 100}
@@ -113,6 +114,15 @@ def test_a_figure_has_no_ground_of_its_own(browser: "sync_api.Browser", folder: 
         assert "rgb(255, 255, 255)" not in fills
 
 
+@pytest.mark.parametrize("width", WIDTHS)
+def test_words_of_a_figure_stay_readable_in_a_narrow_window(
+    browser: "sync_api.Browser", folder: Path, width: int
+) -> None:
+    with opened(browser, folder / "chart.html", width) as page:
+        scale = page.eval_on_selector(".figure svg", "(e) => e.getBoundingClientRect().width / e.viewBox.baseVal.width")
+    assert 9 * scale >= 11  # px of letters of 9 points
+
+
 def test_attention_fills_the_window(browser: "sync_api.Browser", folder: Path) -> None:
     with opened(browser, folder / "attention.html") as page:
         box = page.locator("#grid").bounding_box()
@@ -139,15 +149,15 @@ def test_pointing_lights_what_a_word_reads_and_who_reads_it(browser: "sync_api.B
         weights = page.evaluate("data.weights[data.layer][data.head]")
         page.hover("#target [data-t='2']")
         assert shares(page, "source") == weights[2]
-        expect(page.locator("#said")).to_contain_text("“help” reads most “helfen”")
+        expect(page.locator("#said")).to_contain_text(f"{HELP} reads most {HELFEN}")
         page.hover("#source [data-s='3']")
         expect(page.locator("#source .chosen")).to_have_text("helfen")
         assert shares(page, "target") == [row[3] for row in weights]
-        expect(page.locator("#said")).to_contain_text("“helfen” is read most by “help”")
+        expect(page.locator("#said")).to_contain_text(f"{HELFEN} is read most by {HELP}")
         page.hover("#grid [role=gridcell][data-t='2'][data-s='3']")
         expect(page.locator("#target .chosen")).to_have_text("help")
         expect(page.locator("#source .chosen")).to_have_text("helfen")
-        expect(page.locator("#said")).to_have_text(f"“help” reads “helfen”: {100 * weights[2][3]:.1f} %")
+        expect(page.locator("#said")).to_have_text(f"{HELP} reads {HELFEN}: {100 * weights[2][3]:.1f} %")
         assert page.locator("#grid [role=gridcell].on").count() == len(weights) + len(weights[0]) - 1
         expect(page.locator("#grid [role=rowheader].chosen")).to_have_text("help")
         expect(page.locator("#grid [role=columnheader].chosen")).to_have_text("helfen")
@@ -163,7 +173,7 @@ def test_the_keyboard_does_what_the_pointer_does(browser: "sync_api.Browser", fo
         weights = page.evaluate("data.weights[data.layer][data.head]")
         for key in ("ArrowDown", "ArrowDown", "ArrowRight", "End", "ArrowRight", "Home", "ArrowRight"):
             page.keyboard.press(key)
-        expect(page.locator("#said")).to_have_text(f"“help” reads “du”: {100 * weights[2][1]:.1f} %")
+        expect(page.locator("#said")).to_have_text(f"{HELP} reads {DU}: {100 * weights[2][1]:.1f} %")
         assert page.evaluate("document.activeElement.ariaLabel") == f"help reads du: {100 * weights[2][1]:.1f} %"
         assert page.locator("#grid [tabindex='0']").count() == 1
         page.keyboard.press("Shift+Tab")
@@ -172,6 +182,23 @@ def test_the_keyboard_does_what_the_pointer_does(browser: "sync_api.Browser", fo
         before = page.locator("#said").text_content()
         page.select_option("#layer", "0")
         expect(page.locator("#said")).not_to_have_text(before or "")
+
+
+def test_text_runs_in_the_direction_of_its_script(browser: "sync_api.Browser", tmp_path: Path) -> None:
+    picture = AttentionPicture("title", ["\u2581boy", "</s>"], ["\u2581ילד", "</s>"], torch.rand(1, 1, 2, 2), View())
+    (tmp_path / "attention.html").write_text(picture.page(), encoding="utf-8")
+    for name, lines in {"ref": "ילד שר (3)!\nThe dog.\n", "a": "ילד!\nA cat.\n", "b": "שר!\nThe.\n"}.items():
+        (tmp_path / name).write_text(lines, encoding="utf-8")
+    reference, *systems = (str(tmp_path / name) for name in ("ref", "a", "b"))
+    files = ["--source", reference, "--reference", reference, "--out", str(tmp_path / "compare.html")]
+    assert main(["compare", *systems, *files]) == 0
+    direction = "all => all.map((e) => `${e.textContent[0]} ${getComputedStyle(e).direction}`)"
+    with opened(browser, tmp_path / "attention.html") as page:
+        assert page.eval_on_selector_all(".sentence", direction) == ["י rtl", "b ltr"]
+        assert page.eval_on_selector_all(".end", direction) == ["< ltr", "< ltr"]
+    with opened(browser, tmp_path / "compare.html") as page:
+        found = set(page.eval_on_selector_all("dd", direction))
+        assert found == {"י rtl", "ש rtl", "T ltr", "A ltr"}
 
 
 def test_on_a_telephone_parts_are_folded_and_a_link_opens_its_part(browser: "sync_api.Browser", folder: Path) -> None:

@@ -1,6 +1,7 @@
 """Figures of matplotlib."""
 
 import re
+from xml.etree import ElementTree
 
 import pytest
 
@@ -20,6 +21,17 @@ def test_dollars_in_text_begin_no_formula(text: str) -> None:
     shown = [found.get_text() for found in (*axes.texts, *axes.get_xticklabels(), *axes.get_yticklabels())]
     assert shown == [text] * 3
     assert not any(found.get_parse_math() for found in (*axes.texts, *axes.get_xticklabels(), *axes.get_yticklabels()))
+
+
+@pytest.mark.filterwarnings("ignore:Glyph")
+@pytest.mark.parametrize("text", ["a\x01b\x1b", "\x0b\x0c", "\ufffe\uffff", "a --> <b> & ]]>"])
+def test_a_drawing_with_any_text_is_well_formed(text: str) -> None:
+    pytest.importorskip("matplotlib")
+    figure = plotting.new_figure(3, 2)
+    figure.suptitle(text)
+    (axes,) = plotting.new_axes(figure)
+    plotting.label_cells(axes, [text], [text])
+    ElementTree.fromstring(plotting.rendered(figure, "svg"))
 
 
 def test_a_figure_is_transparent_and_every_colour_has_one_for_a_dark_page() -> None:

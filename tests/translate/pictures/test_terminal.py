@@ -33,3 +33,13 @@ def test_columns_are_aligned_with_their_words() -> None:
         " a \u2588",
         "bc   \u2588\u2588\u2588\u2588",
     ]
+
+
+def test_cells_are_as_wide_as_wide_characters_and_combined_ones() -> None:
+    assert terminal.grid(
+        ["a", "\u4f60"], ["\u6211\u5011", "e\u0301", "x"], [[1, 0, 1], [0, 1, 1]], 11
+    ).splitlines() == [
+        "   \u6211\u5011 e\u0301 x",
+        " a \u2588\u2588\u2588\u2588   \u2588",
+        "\u4f60      \u2588 \u2588",
+    ]
