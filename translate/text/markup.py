@@ -72,13 +72,16 @@ def _breaks(words: list[str], lengths: list[int]) -> list[int] | None:
     return [starts[i] for i in chosen]
 
 
-# Within a sentence: code, mathematics, both halves of a link or picture, references whose text is their name, emphasis.
+# Within a sentence: code, mathematics, references whose text is their name, attributes, names of emoji, both halves of
+# a link or picture, emphasis, also around a single word that would be a constant elsewhere.
 MARKDOWN = re.compile(
     r"(?<!`)(?P<fence>`{2,3})(?!`)[^\n]{1,200}?(?<!`)(?P=fence)(?!`)|"
     + r"(?<![\w$])\${1,2}(?=[^\s$])[^$\n]{1,500}(?<=\S)\${1,2}(?![\w$])|"
-    + r"!?\[[^\[\]\n]{1,200}\]\[\]|"
+    + r"!?\[[^\[\]\n]{1,200}\]\[\]|(?<!\w)__(?=[A-Za-z]{0,60}[a-z][A-Za-z]{0,60}__(?!\w))|"
     + PLACEHOLDER.pattern
-    + r"|!?\[(?=[^\[\]\n]{0,1000}\][(\[])|\](?:\((?:[^()\n]++|\([^()\n]{0,200}\))*\)|\[[^\[\]\n]{0,200}\])"
+    + r"|(?:\{[:#.]|(?<=[)\]`])\{)[^{}\n]{1,200}\}|(?<![\w:]):[a-z][a-z\d_+-]{1,40}:(?![\w:])"
+    + r"|!?\[(?=(?:[^\[\]\n]++|\[[^\[\]\n]{0,200}\]){0,9}\][(\[])"
+    + r"|\](?:\((?:[^()\n]++|\([^()\n]{0,200}\))*\)|\[[^\[\]\n]{0,200}\])"
     + r"|\*{1,3}|(?<!\w)_{1,3}(?=\w)|(?<=\w)_{1,3}(?!\w)|~~|\\[!-/:-@\[-`{-~]",
     re.DOTALL,
 )
