@@ -125,6 +125,11 @@ def test_cues_are_split_into_sentences_and_speakers() -> None:
     assert language("vtt", text) == ["Ein Satz\nin zwei Zeilen.", "Noch einer.", "- Ja?", "- Nein!"]
 
 
+def test_a_line_of_a_cue_in_brackets_stands_alone() -> None:
+    text = "1\n00:01 --> 00:02\n[Es klopft]\nWer ist da?\n\n00:03 --> 00:04\n- <i>(leise)</i>\nIch (Anna)\nbin es.\n"
+    assert language("srt", text) == ["[Es klopft]", "Wer ist da?", "- <i>(leise)</i>", "Ich (Anna)\nbin es."]
+
+
 def test_the_text_of_a_cue_may_have_blank_lines() -> None:
     cues = "1\n00:01 --> 00:02\nEin Satz\n\nin Teilen.\n\nNoch einer.\n\n2\n\n00:03 --> 00:04\nJa\n"
     assert language("srt", cues) == ["Ein Satz", "in Teilen.", "Noch einer.", "Ja"]
