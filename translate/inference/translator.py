@@ -260,24 +260,23 @@ class Translator:
         Args:
             check: as for `documents`.
         """
-        texts = [formats.content(piece) for piece in wanted]
-        indent = formats.indent(self.options.format)
+        indent, pattern = formats.indent(self.options.format), formats.markup(self.options.format)
+        texts = [_held_breaks(formats.content(piece), pattern) for piece in wanted]
         plain = [_one_line(re.sub(rf"\n{indent.pattern}", "\n", text)) if "\n" in text else text for text in texts]
         for piece, source, line, translation in zip(wanted, texts, plain, self.passages(plain), strict=True):
             check()
-            if "\n" not in source:
+            if "\n" not in piece.text:
                 text = formats.written(translation.text, piece)
                 yield translation if text == translation.text else dataclasses.replace(translation, text=text)
                 continue
-            pattern = formats.markup(self.options.format)
             is_copied = translation.text == line
             lines = source if is_copied else markup.wrapped(translation.text, source, indent, pattern)
             if lines is None:  # too few words for this many lines
-                parts = _lines(source, pattern)
+                parts = pieces(source, [match.span() for match in re.finditer(r"[^\n]+", source)])
                 found = self.passages([part.text for part in parts if part.translate])
                 # A line that is not blank must not become blank, which would begin a new paragraph.
                 lines = "".join((part.translate and next(found).text.strip()) or part.text for part in parts)
-            yield dataclasses.replace(translation, text=lines)
+            yield dataclasses.replace(translation, text=lines.replace(_CUT, "\n"))
 
 
 def open_glossary(terms: Path | str | Mapping[str, str] | None) -> Glossary | None:
@@ -294,12 +293,16 @@ def joined(document: Iterable[TranslatedPiece]) -> str:
     return "".join(piece.text if translation is None else translation.text for piece, translation in document)
 
 
-def _lines(text: str, pattern: re.Pattern[str]) -> list[Piece]:
-    """Divide a text into the parts of its lines to translate, and line breaks and markup of several lines to copy."""
-    cut = pattern.sub(
-        lambda match: re.sub(".", _CUT, match[0]) if _CUT in match[0] else match[0], text.replace("\n", _CUT)
+def _held_breaks(text: str, pattern: re.Pattern[str]) -> str:
+    """Return a text with _CUT for each line break within markup, which is copied and needs no other place."""
+    if "\n" not in text or _CUT in text:
+        return text
+    return re.sub(
+        f"{pattern.pattern}|{_CUT}",
+        lambda match: "\n" if match[0] == _CUT else match[0],
+        text.replace("\n", _CUT),
+        flags=pattern.flags,
     )
-    return pieces(text, [line.span() for line in re.finditer(f"[^{_CUT}]+", cut)])
 
 
 def _one_line(text: str) -> str:

@@ -28,7 +28,11 @@ _CLOSES_CELL = re.compile(r'(?:[^"\t]|"")*"\r?(?:\t.*)?\n?\Z')
 _TIMES = re.compile(r"\s*[\d:.,]+\s*-->\s*[\d:.,]+")
 _NO_CUE = re.compile(r"(?:NOTE|STYLE|REGION)\b")
 _SPEAKER = re.compile(r"\s*[-\u2013\u2014]")
-_END_OF_SENTENCE = re.compile(r"[.!?\u2026:][\"'\u201c\u201d\u2019\u00bb\u00ab)\]]*(</\w+>)*\s*\Z")
+# A mark of the end, or a line in brackets, such as a sound.
+_END_OF_SENTENCE = re.compile(
+    r"[.!?\u2026:][\"'\u201c\u201d\u2019\u00bb\u00ab)\]]*(</\w+>)*\s*\Z"
+    r"|\A(?:<[^<>]*>|[\s-])*(?:\[[^\[\]]*\]|\([^()]*\))(?:<[^<>]*>|\s)*\Z"
+)
 
 
 def _lines(lines: Iterable[str]) -> Iterator[Piece]:

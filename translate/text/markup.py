@@ -72,18 +72,21 @@ def _breaks(words: list[str], lengths: list[int]) -> list[int] | None:
     return [starts[i] for i in chosen]
 
 
-# Within a sentence: code, mathematics, both halves of a link or picture, references whose text is their name, emphasis.
+# Within a sentence: code, mathematics, references whose text is their name, attributes, names of emoji, both halves of
+# a link or picture, emphasis, also around a single word that would be a constant elsewhere.
 MARKDOWN = re.compile(
     r"(?<!`)(?P<fence>`{2,3})(?!`)[^\n]{1,200}?(?<!`)(?P=fence)(?!`)|"
     + r"(?<![\w$])\${1,2}(?=[^\s$])[^$\n]{1,500}(?<=\S)\${1,2}(?![\w$])|"
-    + r"!?\[[^\[\]\n]{1,200}\]\[\]|"
+    + r"!?\[[^\[\]\n]{1,200}\]\[\]|(?<!\w)__(?=[A-Za-z]{0,60}[a-z][A-Za-z]{0,60}__(?!\w))|"
     + PLACEHOLDER.pattern
-    + r"|!?\[(?=[^\[\]\n]{0,1000}\][(\[])|\](?:\((?:[^()\n]++|\([^()\n]{0,200}\))*\)|\[[^\[\]\n]{0,200}\])"
+    + r"|(?:\{[:#.]|(?<=[)\]`])\{)[^{}\n]{1,200}\}|(?<![\w:]):[a-z][a-z\d_+-]{1,40}:(?![\w:])"
+    + r"|!?\[(?=(?:[^\[\]\n]++|\[[^\[\]\n]{0,200}\]){0,9}\][(\[])"
+    + r"|\](?:\((?:[^()\n]++|\([^()\n]{0,200}\))*\)|\[[^\[\]\n]{0,200}\])"
     + r"|\*{1,3}|(?<!\w)_{1,3}(?=\w)|(?<=\w)_{1,3}(?!\w)|~~|\\[!-/:-@\[-`{-~]",
     re.DOTALL,
 )
 
-QUOTE = re.compile(r"[ \t]*(?:>[ \t]?)*")  # at the beginning of a line
+QUOTE = re.compile(r"[ \t>]*")  # at the beginning of a line
 
 _FRONT_MATTER = ("---", "+++")  # first lines of YAML and TOML; both may also be a rule
 _METADATA = re.compile(r"""\s*(?:["']?[\w.-]+["']?\s*[:=]|[#\[]|---|\.\.\.|\+\+\+)""")  # the line after that
@@ -92,21 +95,41 @@ _LONGEST_FRONT_MATTER = 2**20  # characters
 _LONGEST_PARAGRAPH = 256  # lines of a paragraph; a longer one is divided
 _FENCE = re.compile(r"\s*(`{3,}(?=[^`]*\Z)|~{3,})")
 _RAW = re.compile(r"<(script|style|pre|textarea)\b|(<!--)", re.IGNORECASE)
+_FORMULA = {"$$": r"\$\$", "\\[": r"\\\]"}  # lines that begin one, and patterns of those that end it
+_ENVIRONMENT = re.compile(r"\s*\\begin(\{\w{1,60}\*?\})(?:\[[^\[\]]*\]|\{[^{}]*\})*\s*\Z")  # of LaTeX
 # Marks that begin a block, and the check box of a list item.
-_MARKS = re.compile(r"(?:\s*(?:>|(?:#{1,6}|[-*+]|\d{1,9}[.)]|:|\[[ xX]\]|\[\^[^\]\s]{1,100}\]:)(?=\s)))*\s*")
-_BEGINS = re.compile(r"\s*(?:>|#{1,6}\s|[-*+]\s|\d{1,9}[.)]\s|\||\[[^\]]+\]:|:\s|<|:::|\{:|\$\$\s*$)")
+_MARKS = re.compile(
+    r"(?:\s*(?:>|(?:#{1,6}|[-*+]|\d{1,9}[.)]|:|\[[ xX]\]|(?:\[\^[^\]\s]{1,100}|\*\[[^\]\n]{1,100})\]:"
+    r"|\[![\w-]{1,40}\][-+]?)(?=\s)))*\s*"
+)
+_INLINE = re.compile(
+    "a|abbr|b|bdi|bdo|big|cite|code|data|del|dfn|em|font|i|img|ins|kbd|label|mark|q|s|samp|small|span|strike|strong"
+    "|sub|sup|time|tt|u|var|wbr"
+)
+_BEGINS = re.compile(
+    r"\s*(?:>|#{1,6}\s|[-*+]\s|\d{1,9}[.)]\s|\||\*?\[[^\]]+\]:|\[!\w|:\s"
+    rf"|<(?!/?(?:{_INLINE.pattern})\b|[A-Za-z][A-Za-z\d+.-]+:|[^\s<>@]+@))"
+)
+_OTHER_NUMBER = re.compile(r"\s*(?!1[.)])\d{1,9}[.)]\s")  # in a paragraph it begins no list
+_SINGLE_LINE = re.compile(r"\s*(?:#|\[!\w)")  # the text after it: a heading, the title of a quotation
 _RULE = re.compile(r"[\s>]*(?:[-*_=|:+]\s*){2,}\Z|[\s>]*=+\s*\Z|\s*-+\s*\Z")
-# Attributes, targets of links, and lines of tags.
+# Attributes, targets of links, and lines of tags, also of templates.
 _TITLE = r"""(?:"[^"]*"|'[^']*'|\([^()]*\))"""
 _ATTRIBUTES = re.compile(
     rf"\s*(?:\[(?!\^)[^\]]+\]:\s*(?:<[^<>]+>|[^\s<]\S*+)(?:\s+{_TITLE})?\s*\Z"
-    r"|:::|\{:[^{}]*\}\s*\Z|(?:<[^<>\n]{1,1000}>\s*)+\Z)"
+    r"|:::|\{:[^{}]*\}\s*\Z"
+    r"|(?:(?:<[^<>\n]{1,1000}>|\{%[^{}\n]{1,1000}%\}|\{\{[<%][^{}\n]{1,1000}[>%]\}\})\s*)+\Z)"
 )
-# Containers of blocks: the mark of a quotation, which is on each of its lines, or of a list item or footnote.
+# Containers of blocks: the mark of a quotation, which is on each of its lines, or of a list item or footnote, or the
+# first line of an admonition or of a tab, as in MkDocs.
 _QUOTATION = re.compile(r" *> ?")
 _MOST_CONTAINERS = 32  # in each other, since each blank line is compared with all of them
-_CONTAINER = re.compile(r" *(?:> ?|(?:[-*+]|\d{1,9}[.)])\s+|(\[\^[^\]\s]{1,100}\]:\s))")
+_CONTAINER = re.compile(
+    r" *(?:> ?|(?:[-*+]|\d{1,9}[.)])\s+|(\[\^[^\]\s]{1,100}\]:\s"
+    r"|(?:(?:!!!|\?{3}\+?)(?: [a-z][\w-]*){1,3}(?: \".*\")?|===[!+]? \".*\")\s*\Z))"
+)
 _HARD_BREAK = re.compile(r"(?:(?<! ) {2,}|\\)\r?\n?\Z")
+_CLOSING = re.compile(r"(?:\s#+|\\)\s*\Z")  # the mark of a hard break, or of a heading at its end
 # The line below the names of the columns; a bar at the beginning or end of a row may be missing.
 _DELIMITER = re.compile(r"\|?(?:\s*:?-+:?\s*\|)+(?:\s*:?-+:?)?\s*\Z")
 _CELL = re.compile(r"((?:\\.|`[^`]*`|[^|\\`]|[\\`])+)|(\|)", re.DOTALL)
@@ -116,7 +139,7 @@ def read_markdown(lines: Iterable[str]) -> Iterator[Piece]:
     """Yield the pieces of a page; a paragraph is one piece with its line breaks, except hard ones."""
     open_lines: list[str] = []
     end: re.Pattern[str] | None = None  # of the current block of code or raw text
-    previous = ""  # line
+    previous = ""  # line, without marks of quotation
     in_table = False
     is_indented = False  # whether the line before is indented code
     containers: list[re.Pattern[str]] = []  # of the line before
@@ -138,7 +161,9 @@ def read_markdown(lines: Iterable[str]) -> Iterator[Piece]:
         inner = wide[column:]
         marks = QUOTE.match(line)
         depth, text = (marks[0].count(">"), line[marks.end() :]) if marks else (0, line)
-        begins = not text.strip() or _BEGINS.match(text) or _FENCE.match(inner) or _RULE.match(line)
+        end = _opening(inner)
+        is_text = open_lines and n_kept == len(containers) and _OTHER_NUMBER.match(text)
+        begins = end or _is_layout(inner) or (_BEGINS.match(text) and not is_text)
         if "|" in previous and _DELIMITER.match(text):
             in_table = True
             yield from paragraph("".join(open_lines[:-1]))
@@ -151,8 +176,8 @@ def read_markdown(lines: Iterable[str]) -> Iterator[Piece]:
         if not open_lines:
             containers = [*containers[:n_kept], *opened][:_MOST_CONTAINERS]
         may_be_code = not open_lines and (is_indented or not previous.strip())
-        is_indented = may_be_code and inner.startswith("    ") and not _BEGINS.match(line)
-        if end := _opening(inner):
+        is_indented = may_be_code and inner.startswith("    ") and not _BEGINS.match(inner)
+        if end:
             is_code = end.pattern.startswith(r"\A")
             found = None if is_code else end.search(line)
             yield from _raw(line, found)
@@ -169,10 +194,12 @@ def read_markdown(lines: Iterable[str]) -> Iterator[Piece]:
             if start:
                 yield Piece(line[:start], translate=False)
             open_lines, quote = [line[start:]] if line[start:] else [], depth
-        if _HARD_BREAK.search(line) or text.lstrip().startswith("#") or len(open_lines) >= _LONGEST_PARAGRAPH:
-            yield from paragraph("".join(open_lines))
+        if _HARD_BREAK.search(line) or _SINGLE_LINE.match(inner) or len(open_lines) >= _LONGEST_PARAGRAPH:
+            whole = "".join(open_lines)
+            closing = _CLOSING.search(whole)
+            yield from pieces(whole, [(0, closing.start() if closing else len(whole))])
             open_lines = []
-        previous = line
+        previous = text
     yield from paragraph("".join(open_lines))
 
 
@@ -216,8 +243,10 @@ def _opened(line: str, column: int) -> tuple[list[re.Pattern[str]], int]:
 
 def _opening(line: str) -> re.Pattern[str] | None:
     """Return the pattern of the end of the code or raw text that begins in this line, if any."""
-    if line.strip() == "$$":
-        return re.compile(r"\A\s*\$\$\s*\Z")
+    if end := _FORMULA.get(line.strip()):
+        return re.compile(rf"\A\s*{end}\s*\Z")
+    if environment := _ENVIRONMENT.match(line):
+        return re.compile(rf"\\end{re.escape(environment[1])}")
     if fence := _FENCE.match(line):
         mark = fence[1]
         return re.compile(rf"\A\s*{mark[0]}{{{len(mark)},}}\s*\Z")
@@ -250,10 +279,6 @@ def _row(line: str) -> Iterator[Piece]:
             yield from paragraph(cell)
 
 
-_INLINE = re.compile(
-    "a|abbr|b|bdi|bdo|big|cite|code|data|del|dfn|em|font|i|img|ins|kbd|label|mark|q|s|samp|small|span|strike|strong"
-    "|sub|sup|time|tt|u|var|wbr"
-)
 _VOID = re.compile("area|base|br|col|embed|hr|img|input|link|meta|source|track|wbr")
 _FLAT = re.compile("script|style|textarea|title")  # tags and comments inside them are text
 _COPIED = re.compile("script|style|pre|code|textarea|kbd|samp|var|svg|math")

@@ -20,12 +20,13 @@ from translate.text.languages import Language
 from translate.text.placeholders import PLACEHOLDER, PROSE_ENTITY, may_match, placeholder_spans
 
 _MARK = re.compile(
-    r"""(?P<mark>\.{2,6}|\u2026|\.|[!?][!?.\u2026]{0,20})(?P<close>["'\u2018-\u201f\u00bb\u00ab)\]*_]{0,60})(?P<space>\s{1,100})""",
+    r"""(?P<mark>\.{2,6}|\u2026|\.|[!?][!?.\u2026]{0,20})(?P<close>["'\u2018-\u201f\u2039\u203a\u00bb\u00ab)\]*_]{0,60})(?P<space>\s{1,100})""",
     re.VERBOSE,
 )
-_OPENING = r"[\"'\u2018-\u201f\u00bb\u00ab(\[\u00bf\u00a1\u2013\u2014*_-]{0,60}\s?"
+_OPENING = r"[\"'\u2018-\u201f\u2039\u203a\u00bb\u00ab(\[\u00bf\u00a1\u2013\u2014*_-]{0,60}\s?"
 _NEXT = re.compile(rf"(?P<open>{_OPENING})(?P<word>\w[\w'\u2019]{{0,40}})?")
-_WORD_BEFORE = re.compile(r"[^\s(\[\"\u201a-\u201f\u00bb\u00ab/\u2013\u2014-]*$")
+_WORD_BEFORE = re.compile(r"[^\s(\[\"\u201a-\u201f\u2039\u203a\u00bb\u00ab/\u2013\u2014-]*$")
+_DAY_AND_MONTH = re.compile(r"[0-3]?\d\.(?:0?[1-9]|1[0-2])")  # 24.12.
 _APOSTROPHE = re.compile("['\u2019]")  # it's, I'm
 _REACH = 40  # characters before a full stop that are checked
 # Columns (a bar, three spaces or a tab apart) and control characters separate sentences too.
@@ -53,6 +54,7 @@ _INVISIBLE = re.compile("[\u00ad\u200b-\u200f\u202a-\u202e\u2060\u2066-\u2069\uf
 # Ligatures of Latin letters, as in text copied from a PDF; the long s; bold and italic letters of social media.
 _LIGATURE = re.compile("[\u017f\ufb00-\ufb06\U0001d400-\U0001d7ff]")
 _MINUS = str.maketrans({"\u2212": "-", "\u2010": "-", "\u2011": "-"})
+_BLANK_ENTITY = re.compile(r"&(?:nbsp|e[nm]sp|thinsp|#0*160|#[xX]0*[aA]0);")
 _ACCENT = re.compile(r"(?<=\w)[\u00b4`](?=\w)")  # typed for an apostrophe
 _SINGLE_QUOTE = re.compile("[\u2018\u201a\u201b\u2039\u203a]")  # a model has seen few
 
@@ -74,7 +76,7 @@ class Piece:
 def pieces(text: str, spans: list[tuple[int, int]]) -> list[Piece]:
     """Divide `text` so that the spans, in ascending order, are translated and the text between them is copied.
 
-    White space at the ends of a span and spans without letters and digits are copied too.
+    White space at the ends of a span, also as entities, and spans without letters and digits are copied too.
     """
     found: list[Piece] = []
     done = 0
@@ -82,6 +84,7 @@ def pieces(text: str, spans: list[tuple[int, int]]) -> list[Piece]:
         part = text[start:stop]
         if not re.search(r"\w", readable(part)):  # the letters of &nbsp; are no word
             continue
+        part = _blanked(part)
         start, stop = start + len(part) - len(part.lstrip()), stop - len(part) + len(part.rstrip())
         if done < start:
             found.append(Piece(text[done:start], translate=False))
@@ -90,6 +93,11 @@ def pieces(text: str, spans: list[tuple[int, int]]) -> list[Piece]:
     if done < len(text):
         found.append(Piece(text[done:], translate=False))
     return found
+
+
+def _blanked(text: str) -> str:
+    """Return the text with white space for the entities of white space, as long as they are."""
+    return _BLANK_ENTITY.sub(lambda match: "\u00a0" * len(match[0]), text)
 
 
 def split(text: str, language: str, markup: re.Pattern[str] = PLACEHOLDER) -> list[Piece]:
@@ -111,9 +119,9 @@ def split(text: str, language: str, markup: re.Pattern[str] = PLACEHOLDER) -> li
         kept.append(match.span())
         return "x" * len(match[0])
 
-    solid = shown = text
+    solid = shown = _blanked(text)
     if may_match(text, markup):
-        solid, shown = markup.sub(without_spaces, text), markup.sub(_as_sign, text)
+        solid, shown = markup.sub(without_spaces, shown), markup.sub(_as_sign, shown)
     lines = [line.span() for line in _LINE.finditer(solid)]
     return pieces(text, [span for start, stop in lines for span in _sentences(shown[start:stop], start, rules, kept)])
 
@@ -178,6 +186,8 @@ def _full_stop_ends(last: str, word: str, rest: str, language: Language) -> bool
     """Return whether the full stop between `last` and `word` ends the sentence; `rest` begins with `word`."""
     begins = _APOSTROPHE.split(word.lower())[0] in language.starters
     key = last.lower()
+    if language.ordinal_nouns and _DAY_AND_MONTH.fullmatch(last):
+        return begins
     if last.isdigit():
         return language.ordinal_nouns is None or (not language.ordinal_nouns.match(rest) and (begins or len(last) > 2))
     is_street = language.street is not None and key.endswith(language.street)

@@ -1,12 +1,17 @@
 """Documents keep their layout, and alternative translations differ from the best one."""
 
+import re
+from collections.abc import Sequence
 from typing import get_args
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+from translate.inference.search import SentenceSearch
 from translate.inference.translator import Translator, joined
 from translate.models.folder import ModelFolder
-from translate.text.translation import Format, TranslationOptions
+from translate.text.translation import Format, Translation, TranslationOptions
 
 TEXT = "der Hund schläft.\r\n\n  die Katze singt im Haus. das Kind läuft.  \n\tein Vogel"
 
@@ -54,6 +59,39 @@ def test_markup_over_several_lines_is_kept_in_a_paragraph_of_few_words(
     (pieces,) = of_format(parts, layout).documents([text])
     assert kept in joined(pieces)
     assert joined(pieces).count("\n") == text.count("\n")
+
+
+class Swapped(SentenceSearch):
+    """Writes other letters for the same words, as many as the source has."""
+
+    def translate(
+        self, lines: Sequence[str], *, n_best: int = 1, no_repeat: int = 0, divides: bool = False
+    ) -> dict[str, list[Translation]]:
+        return {line: [Translation(line.swapcase())] for line in lines}
+
+
+def swapped(parts: ModelFolder, layout: Format, text: str) -> str:
+    translator = of_format(parts, layout)
+    translator.sentences = Swapped(translator.engine, translator.decoding)
+    return translator(text)
+
+
+TAGS = ['<a\n  href="x\ny"\n>', "</a>", "<b\tid=x>", "</b>", "<i\n/>"]
+
+
+@given(words=st.lists(st.sampled_from([*TAGS, "der Hund", "singt", "am See."])), space=st.sampled_from([" ", "\n", ""]))
+def test_tags_that_span_lines_stay_byte_for_byte(words: list[str], space: str, parts: ModelFolder) -> None:
+    text = f"<p>{space.join(words)}</p>"
+    found = swapped(parts, "html", text)
+    assert re.findall("<[^<>]*>", found) == re.findall("<[^<>]*>", text)
+    assert found.count("\n") == text.count("\n")
+
+
+def test_the_lines_of_an_item_in_a_quotation_keep_their_indentation_and_their_code(parts: ModelFolder) -> None:
+    text = "> - der Hund singt im\n>   Haus und `a\n>   b` singt im Garten.\n"
+    found = swapped(parts, "markdown", text)
+    assert "`a\n>   b`" in found
+    assert [line[:4] for line in found.splitlines()] == ["> - ", ">   ", ">   "]
 
 
 def test_code_and_formulas_in_a_paragraph_of_several_lines_keep_their_spaces(parts: ModelFolder) -> None:

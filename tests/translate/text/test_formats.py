@@ -125,6 +125,11 @@ def test_cues_are_split_into_sentences_and_speakers() -> None:
     assert language("vtt", text) == ["Ein Satz\nin zwei Zeilen.", "Noch einer.", "- Ja?", "- Nein!"]
 
 
+def test_a_line_of_a_cue_in_brackets_stands_alone() -> None:
+    text = "1\n00:01 --> 00:02\n[Es klopft]\nWer ist da?\n\n00:03 --> 00:04\n- <i>(leise)</i>\nIch (Anna)\nbin es.\n"
+    assert language("srt", text) == ["[Es klopft]", "Wer ist da?", "- <i>(leise)</i>", "Ich (Anna)\nbin es."]
+
+
 def test_the_text_of_a_cue_may_have_blank_lines() -> None:
     cues = "1\n00:01 --> 00:02\nEin Satz\n\nin Teilen.\n\nNoch einer.\n\n2\n\n00:03 --> 00:04\nJa\n"
     assert language("srt", cues) == ["Ein Satz", "in Teilen.", "Noch einer.", "Ja"]
@@ -142,7 +147,7 @@ def test_cues_without_a_blank_line_between_them_are_separate() -> None:
     [
         ("# Titel\nText\n", ["Titel", "Text"]),
         ("a\nb\n\nc\n", ["a\nb", "c"]),
-        ("a  \nb\\\nc\n", ["a", "b\\", "c"]),
+        ("a  \nb\\\nc\n", ["a", "b", "c"]),
         ("- a\n  b\n* c\n1. d\n> e\n> f\n", ["a\n  b", "c", "d", "e\n> f"]),
         ("> a\n>\n> b\n> - c\n>   d\n> > e\n>> f\n> g\n\n> h\ni\n", ["a", "b", "c\n>   d", "e\n>> f", "g", "h\ni"]),
         ("> # a\n> b\n> ```\n> c\n> ```\n> d\n", ["a", "b", "d"]),
@@ -194,6 +199,20 @@ def test_cues_without_a_blank_line_between_them_are_separate() -> None:
         ("- ```\n- a\n> ```\n> b\n```\nc\n", ["a"]),
         ("a[^1]\n\n[^1]: b\n\n    ```\n    c\n\nd\n", ["a[^1]", "b", "d"]),
         ("> <pre>\n> a\n\nb\n", ["b"]),
+        ("> a\n>\n>     code\n", ["a"]),
+        ("> [!NOTE]\n> a\n\n> [!tip]- b\n> c\n", ["a", "b", "c"]),
+        ('!!! note inline "x"\n    a\n\n    b\n\nc\n', ["a", "b", "c"]),
+        ('??? tip\n\n    a\n=== "x"\n\n    b\n\n    ```\n    c\n    ```\n', ["a", "b"]),
+        ("!!! Das ist gut!\n", ["!!! Das ist gut!"]),
+        ("{% a %}\nb\n{% c %}\n{{< d >}}\n{{ e }} f\n", ["b", "{{ e }} f"]),
+        ("a\n\\[\nx\n\\]\nb\n\\begin{array}{ll}\nx\n\\end{array}\nc\n", ["a", "b", "c"]),
+        ("# a #\n## C#\nb #\nc\n- # d\n  e\n", ["a", "C#", "b #\nc", "d", "e"]),
+        (
+            "a am\n3. Oktober\n<b>c</b> d\n<x@y.z> e\n1. f\n2. g\n",
+            ["a am\n3. Oktober\n<b>c</b> d\n<x@y.z> e", "f", "g"],
+        ),
+        ("\\begin{a} b\nc\n", ["\\begin{a} b\nc"]),
+        ("*[HTML]: a\n*[b c]: d\n", ["a", "d"]),
     ],
 )
 def test_in_markdown_the_paragraphs_are_translated(text: str, expected: list[str]) -> None:

@@ -31,6 +31,7 @@ from translate.text.placeholders import (
 from translate.text.sentences import between, readable
 
 HARD = st.text(alphabet="a1 <>/{}%s$&;`.:@-_\\⟦⟧\n~ü", max_size=40)
+MESSAGE = "{a, select, x {{n, plural, =0 {nichts} one {{b} hat # Hund} other {{b}}}} other {{b} {c}}}"  # of ICU
 LONG = "aHR0" * 900  # characters of a long address
 
 FOUND = [
@@ -76,6 +77,9 @@ FOUND = [
     (f"Siehe https://x.de/{LONG}, dann", [f"https://x.de/{LONG}"]),
     ("In s3://a/der/hund und git+ssh://git@x.de/y.", ["s3://a/der/hund", "git+ssh://git@x.de/y"]),
     ("An 1A1zP1eP5QGefi2DMPTfTL5SLmv7DivfNa, bitte", ["1A1zP1eP5QGefi2DMPTfTL5SLmv7DivfNa"]),
+    ("Der <0>Hund</0> und <1/>", ["<0>", "</0>", "<1/>"]),
+    ("%n und %L1 am %Y-%m-%d in %HOME%", ["%n", "%L1", "%Y", "%m", "%d", "%HOME%"]),
+    ("%{name} #{name} {{{x}}} {:?} {a=b} {/if}", ["%{name}", "#{name}", "{{{x}}}", "{:?}", "{a=b}", "{/if}"]),
     ("Mit dGhpcyBpcyBhIDY0/GNoYXJh+Y3Rlcg== öffnen", ["dGhpcyBpcyBhIDY0/GNoYXJh+Y3Rlcg=="]),
 ]
 NOT_FOUND = [
@@ -101,6 +105,7 @@ NOT_FOUND = [
     "Nach Absatz 5a, Tel. +49 (0)221 / 123 45-67 oder 0221-123, 800.123.456, 1.234.567 und 5'7\".",
     "Gut ;-) Bitte *nicht* öffnen! Name* 5 < 7 -> x == y { ein Satz } BIC: DEUTDEFF Ja [ ] Nein [x]",
     "Ich sehe François, 20 μ Gold und Москва.",
+    "Ein %-Wert, 50 %-ige, 50%ige und 5 % Fett",
     "Ein 3D-Druckerhersteller, B2B-Vertriebsmitarbeiter und Weltmeisterschaftsfinale2006",
 ]
 
@@ -117,10 +122,23 @@ def test_each_kind_is_found_completely(sentence, originals):
         ("Es gilt $x_1 = 5$ und $$y$$ für 5 $ und $6.", ["$x_1 = 5$", "$$y$$"]),
         ("Siehe [Mein Link][] und [dies](a_(b).html 'x').", ["[Mein Link][]", "[", "](a_(b).html 'x')"]),
         (f"Ein ![Bild](data:a/b;base64,{LONG}) hier", ["![", f"](data:a/b;base64,{LONG})"]),
+        ("Das ist __fett__ und __NAME__.", ["__", "__", "__NAME__"]),
+        (
+            "Um 8:30 ![Bild](x){width=9% a='b'} :smile: {: .x y='z'} a:b:c",
+            ["![", "](x)", "{width=9% a='b'}", ":smile:", "{: .x y='z'}"],
+        ),
+        ("Siehe [https://x.de](https://x.de).", ["[", "https://x.de", "](https://x.de)"]),
+        ("Ein [![Bild](x)](y) und [Hund [1]](z)", ["[", "![", "](x)", "](y)", "[", "[1]", "](z)"]),
     ],
 )
 def test_markdown_has_additional_placeholders(sentence, originals):
     assert list(protect(sentence, MARKDOWN).originals) == originals
+
+
+def test_the_frame_of_a_sentence_may_be_a_link_around_a_picture() -> None:
+    before, inner, after = unframed(protect("[![Das Haus](x)](y)", MARKDOWN))
+    assert (before, inner.text, after) == ("[![", "Das Haus", "](x)](y)")
+    assert unframed(protect("<0>Das Haus</0>"))[1].text == "Das Haus"
 
 
 def test_entities_of_letters_are_letters():
@@ -143,6 +161,7 @@ def test_numeric_entities_of_letters_and_apostrophes_are_letters(letter, form):
         ("Das <00:06.000>Auto", ("<00:06.000>",)),
         ("Hallo {first name}, {user name} hat {code}", ("{first name}", "{user name}", "{code}")),
         ("{count, plural, one {# file} other {# files}} da", ("{count, plural, one {# file} other {# files}}",)),
+        (f"{MESSAGE} da", (MESSAGE,)),
         ("%d%% fertig, %@ und %1$@", ("%d", "%%", "%@", "%1$@")),
         (r"Zeile\nNoch eine\tSpalte", (r"\n", r"\t")),
         ("{bitte lesen Sie das alles} und {}", ("{}",)),
@@ -230,6 +249,12 @@ def test_symbols_hold_no_spaces():
             "data:a/b;base64,",
             "α",
             "α ",
+            "{a,plural,",
+            "{a,plural,{}",
+            "[a]",
+            "[![",
+            ":a",
+            "%a",
             "&#",
         ),
     ],

@@ -59,6 +59,9 @@ GERMAN = [
     ["Es kommt.", "**Danach geht es.**", "Es war **gut!**", "<i>Sehr</i> gut."],
     ["Siehe **z. B.** Haus und <i>Prof.</i> Müller."],
     ["Danke!\U0001f600", "Bis morgen."],
+    ["Er hat am 24.12. Geburtstag.", "Wir feiern am 3.10.", "Danach ist frei."],
+    ["Es gilt Version 2.14.", "Anna kommt."],
+    ["\u203aNein.\u2039", "Er lachte.", "\u203aWarum?\u2039", "Sie ging."],
 ]
 ENGLISH = [
     ["Good morning!", "How are you?", "I'm fine."],
@@ -169,6 +172,12 @@ def test_the_pieces_are_the_text(text, language):
         assert piece.text
         assert not piece.translate or (piece.text.strip() == piece.text and "\n" not in piece.text)
     assert all(a.translate or b.translate for a, b in zip(found, found[1:], strict=False))
+
+
+@pytest.mark.parametrize("blank", ["&nbsp;", "&#160;", "&#xA0;", "&emsp;", "\u00a0"])
+def test_entities_of_white_space_around_sentences_are_copied(blank):
+    pieces = [blank, "Ja.", f"{blank} ", f"Um{blank}8.", blank]
+    assert [piece.text for piece in split("".join(pieces), "de")] == pieces
 
 
 @pytest.mark.parametrize("unit", ["a", ".", ". ", "A. ", "„", "\n", " ", "!?", "1. ", "- ", "(", "…", "Dr. "])
