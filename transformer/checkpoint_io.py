@@ -10,7 +10,7 @@ import json
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import Literal
+from typing import Literal, get_args
 
 import torch
 from safetensors import SafetensorError
@@ -29,8 +29,10 @@ def save_model(model: Transformer, folder: Path | str, dtype: Storage = "fp32") 
 
     Args:
         folder: an existing folder.
-        dtype: how matrices are stored; "fp32" is exact.
+        dtype: how matrices are stored; "fp32" is exact. ValueError if there is no such type.
     """
+    if dtype not in get_args(Storage):
+        raise ValueError(f"dtype = {dtype!r} is none of: {', '.join(get_args(Storage))}")
     folder = Path(folder)
     description = {"format": FORMAT, "model": asdict(model.config)}
     (folder / "config.json").write_text(json.dumps(description, indent=2) + "\n", encoding="utf-8")

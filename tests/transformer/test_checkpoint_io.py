@@ -90,6 +90,12 @@ def test_compact_weights_load_as_float32_close_to_what_they_were(dtype: Storage,
         assert exact == torch.equal(parameter, own)
 
 
+def test_an_unknown_type_is_refused_before_anything_is_written(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="fp32, bf16, int8"):
+        save_model(toy_model(), tmp_path, "fp16")  # type: ignore[arg-type]
+    assert not list(tmp_path.iterdir())
+
+
 def test_compact_weights_take_fewer_bytes(tmp_path: Path) -> None:
     model = toy_model(dataclasses.replace(TINY, d_model=42, vocab_size=97))
     sizes = {}

@@ -5,7 +5,7 @@ Dimension key: M members, N hypotheses, V vocabulary.
 
 import math
 from collections.abc import Sequence
-from typing import Literal
+from typing import Literal, get_args
 
 import torch
 from torch import Tensor
@@ -21,10 +21,12 @@ class EnsembleStep:
     Args:
         steps: one or more, over the same vocabulary and sentences.
         mean: "log-probs" is the geometric mean, under which a single member can exclude a token; "probs" is the
-            arithmetic mean.
+            arithmetic mean. ValueError for any other.
     """
 
     def __init__(self, steps: Sequence[Step], mean: Mean = "log-probs") -> None:
+        if mean not in get_args(Mean):
+            raise ValueError(f"mean = {mean!r} is none of: {', '.join(get_args(Mean))}")
         self.steps = list(steps)
         self.mean = mean
 

@@ -56,3 +56,8 @@ def test_one_member_can_rule_a_token_out_by_log_probabilities_alone() -> None:
     token = torch.tensor([BOS])
     both = [EnsembleStep([TableStep([1], V), Muted([2], V)], mean)(token)[0, 3].isfinite().item() for mean in MEANS]
     assert both == [False, True]
+
+
+def test_a_misspelt_mean_is_refused() -> None:
+    with pytest.raises(ValueError, match="log-probs, probs"):
+        EnsembleStep([TableStep([3], V)], "prob")  # type: ignore[arg-type]
