@@ -15,6 +15,7 @@ from copy import deepcopy
 from dataclasses import dataclass, field, replace
 from functools import partial
 from hashlib import sha256
+from itertools import chain
 from pathlib import Path
 from threading import Lock
 from time import perf_counter
@@ -33,6 +34,7 @@ from translate.text.translation import DEFAULT_OPTIONS, Precision, TranslationOp
 LIMIT = 1024  # tokens of a source sentence, eos included, if the model has no lower limit
 
 T = TypeVar("T")
+R = TypeVar("R")
 TorchPrecision = Literal["fp32", "bf16"]
 ComputeType = Literal["float32", "int8", "default"]  # of CTranslate2
 Sources = Sequence[Sequence[int]]  # token ids of each source, without eos
@@ -96,16 +98,21 @@ class Engine(Protocol):
 
 
 def side_by_side(
-    search: Search, batches: Sequence[Batch], n_workers: int, initializer: Callable[[], None] | None = None
-) -> list[Found]:
-    """Return `search(batch)` for each batch, computed in `n_workers` threads; each first calls `initializer`.
+    compute: Callable[[list[T]], R],
+    batches: Sequence[list[T]],
+    n_tokens: Callable[[T], int],
+    n_workers: int,
+    initializer: Callable[[], None] | None = None,
+) -> list[R]:
+    """Return `compute(batch)` for each batch, computed in `n_workers` threads; each first calls `initializer`.
 
-    The batches with the most tokens start first, so that all threads end at about the same time.
+    The batches with the most tokens start first, so that all threads end at about the same time; `n_tokens` is that of
+    an item of a batch.
     """
-    order = sorted(range(len(batches)), key=lambda i: -sum(map(len, batches[i])))
+    order = sorted(range(len(batches)), key=lambda i: -sum(map(n_tokens, batches[i])))
     pool = ThreadPoolExecutor(n_workers, initializer=initializer)
     try:
-        found = dict(zip(order, pool.map(search, [batches[i] for i in order]), strict=True))
+        found = dict(zip(order, pool.map(compute, [batches[i] for i in order]), strict=True))
     finally:
         pool.shutdown(wait=False, cancel_futures=True)  # after Ctrl-C, do not wait for the batches in progress
     return [found[i] for i in range(len(batches))]
@@ -211,7 +218,7 @@ class TorchEngine:
             is_small = n_workers == 1 and n_tokens <= _FEW_TOKENS
             n_each = self._faster(n_threads) if is_small else n_threads // n_workers
             if n_workers > 1:
-                return side_by_side(search, batches, n_workers, partial(torch.set_num_threads, n_each))
+                return side_by_side(search, batches, len, n_workers, partial(torch.set_num_threads, n_each))
             torch.set_num_threads(n_each)
             return [search(batch) for batch in batches]
 
@@ -404,7 +411,7 @@ class CTranslate2Engine:
 
         One batch has a thread, too: the main thread does not hear of Ctrl-C while CTranslate2 computes.
         """
-        return side_by_side(search, batches, self.n_workers)
+        return side_by_side(search, batches, len, self.n_workers)
 
     def search(self, sources: Sources, max_lengths: Sequence[int], config: SearchConfig) -> Found:
         """Return the n best hypotheses of each source, best first; see `Engine.search`."""
@@ -418,15 +425,19 @@ class CTranslate2Engine:
     def score(self, sources: Sources, targets: Sources) -> list[float]:
         """Return the log-probabilities of `TorchEngine.score`; UserError if one is not finite."""
         pieces = [[self.tokenizer.pieces(ids) for ids in side] for side in (sources, targets)]
-        found: dict[int, float] = {}
-        for _, group in _equal(zip(*(map(len, side) for side in pieces), strict=True)):
+        groups = [group for _, group in _equal(zip(*(map(len, side) for side in pieces), strict=True))]
+
+        def log_probs(group: list[int]) -> list[float]:
             scored = self._loaded().score_batch(
                 *([side[i] for i in group] for side in pieces),
                 max_batch_size=_SCORED_TOKENS,
                 batch_type="tokens",
                 max_input_length=0,
             )
-            found |= {i: math.fsum(target.log_probs) for i, target in zip(group, scored, strict=True)}
+            return [math.fsum(target.log_probs) for target in scored]
+
+        results = side_by_side(log_probs, groups, lambda i: len(pieces[0][i]) + len(pieces[1][i]), self.n_workers)
+        found = dict(zip(chain(*groups), chain(*results), strict=True))
         if not all(map(math.isfinite, found.values())):
             raise not_finite(self.folder)
         return [found[i] for i in range(len(sources))]

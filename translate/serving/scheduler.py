@@ -326,7 +326,7 @@ class SharedEngine:
         """Return `search(batch)` for each batch; as many wait in the scheduler as it can search at a time."""
         if len(batches) <= 1 or self.n_workers == 1:
             return [search(batch) for batch in batches]
-        return side_by_side(search, batches, self.n_workers)
+        return side_by_side(search, batches, len, self.n_workers)
 
     def search(self, sources: Sources, max_lengths: Sequence[int], config: SearchConfig) -> Found:
         """Return the n best hypotheses of each source, best first; they are searched with those of other requests."""

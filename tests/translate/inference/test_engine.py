@@ -70,7 +70,7 @@ def test_the_batches_with_the_most_tokens_start_first() -> None:
         started.append(batch)
         return [[Hypothesis([len(ids)], 0.0, 0.0)] for ids in batch]
 
-    found = side_by_side(search, batches, n_workers=1)
+    found = side_by_side(search, batches, len, n_workers=1)
     assert started == [batches[1], batches[0], batches[2]]
     assert [[h.tokens for hypotheses in results for h in hypotheses] for results in found] == [
         [[1]] * 7,

@@ -5,6 +5,8 @@ import random
 import shutil
 from dataclasses import replace
 from pathlib import Path
+from threading import Barrier
+from types import SimpleNamespace
 
 import pytest
 import sacrebleu
@@ -99,6 +101,21 @@ def test_both_engines_give_the_same_scores(parts: ModelFolder, n: int) -> None:
     )
     one, other = TorchEngine(parts), CTranslate2Engine.convert(parts.folder)
     assert other.score(sources, targets) == pytest.approx(one.score(sources, targets), abs=1e-3)
+
+
+def test_pairs_of_unequal_lengths_are_scored_at_the_same_time(parts: ModelFolder) -> None:
+    pytest.importorskip("ctranslate2")
+    engine, both = CTranslate2Engine.convert(parts.folder, threads=2), Barrier(2)
+
+    def score_batch(sources: list[list[str]], targets: list[list[str]], **options: object) -> list[SimpleNamespace]:
+        both.wait(timeout=30)
+        return [
+            SimpleNamespace(log_probs=[-len(source), -len(target)])
+            for source, target in zip(sources, targets, strict=True)
+        ]
+
+    engine.translator = SimpleNamespace(score_batch=score_batch)
+    assert engine.score([[5, 7, 5], [5]], [[6, 6], [6, 7, 6, 7]]) == [-5, -5]
 
 
 def test_a_model_of_the_same_direction_is_refused(parts: ModelFolder) -> None:
