@@ -276,7 +276,7 @@ class Translator:
                 found = self.passages([part.text for part in parts if part.translate])
                 # A line that is not blank must not become blank, which would begin a new paragraph.
                 lines = "".join((part.translate and next(found).text.strip()) or part.text for part in parts)
-            yield dataclasses.replace(translation, text=lines.replace(_CUT, "\n"))
+            yield dataclasses.replace(translation, text=lines if _CUT in piece.text else lines.replace(_CUT, "\n"))
 
 
 def open_glossary(terms: Path | str | Mapping[str, str] | None) -> Glossary | None:
@@ -294,7 +294,10 @@ def joined(document: Iterable[TranslatedPiece]) -> str:
 
 
 def _held_breaks(text: str, pattern: re.Pattern[str]) -> str:
-    """Return a text with _CUT for each line break within markup, which is copied and needs no other place."""
+    """Return a text with _CUT for each line break within markup, which is copied and needs no other place.
+
+    A text that has _CUT of its own stays as it is.
+    """
     if "\n" not in text or _CUT in text:
         return text
     return re.sub(

@@ -87,6 +87,12 @@ def test_tags_that_span_lines_stay_byte_for_byte(words: list[str], space: str, p
     assert found.count("\n") == text.count("\n")
 
 
+@pytest.mark.parametrize("text", ["der Hund\vsingt\nam See\n", "[a\nb](x\ny) der Hund\vsingt\nam See\n"])
+def test_a_vertical_tab_is_no_line_break(text: str, parts: ModelFolder) -> None:
+    found = swapped(parts, "markdown", text)
+    assert (found.count("\n"), found.count("\v")) == (text.count("\n"), text.count("\v"))
+
+
 def test_the_lines_of_an_item_in_a_quotation_keep_their_indentation_and_their_code(parts: ModelFolder) -> None:
     text = "> - der Hund singt im\n>   Haus und `a\n>   b` singt im Garten.\n"
     found = swapped(parts, "markdown", text)
