@@ -65,9 +65,11 @@ def write_sheet(args: argparse.Namespace) -> None:
     drawn = sorted(draw.sample(rows, min(args.lines, len(rows))))
     shown = [row for row in drawn if row[1][2] != row[1][3]]
     first = [draw.choice([BEFORE, AFTER]) for _ in shown]
-    if args.sheet.exists():
-        raise UserError(f"{args.sheet}: exists already and may have answers; name another file")
-    with args.sheet.open("x", encoding="utf-8", newline="") as file:
+    try:
+        out = args.sheet.open("x", encoding="utf-8", newline="")
+    except FileExistsError as error:
+        raise UserError(f"{args.sheet}: exists already and may have answers; name another file") from error
+    with out as file:
         writer = csv.writer(file, "excel-tab")
         writer.writerow(COLUMNS)
         for (n, (source, reference, before, after)), a in zip(shown, first, strict=True):
@@ -104,12 +106,16 @@ def key_of(sheet: Path) -> Path:
 
 
 def counted(answers: Sequence[str], first: Sequence[str]) -> dict[str, int]:
-    """Return how often the second system is better, worse and equal; UserError for a row without an answer.
+    """Return how often the second system is better, worse and equal; UserError for a missing row or answer.
 
     Args:
         answers: A, B or = for each row.
         first: the system that is A in each row, BEFORE or AFTER.
     """
+    if len(answers) != len(first):
+        raise UserError(
+            f"the sheet has {len(answers)} rows, but its key {len(first)}; restore the rows that are missing"
+        )
     found = {"better": 0, "worse": 0, "equal": 0}
     for n, (answer, a) in enumerate(zip(answers, first, strict=True), start=1):
         if answer not in ("A", "B", EQUAL):

@@ -60,9 +60,9 @@ LICENCE = (
     "whether these extend to a model that was trained on them is not settled in law. "
     "`configs/recipes/permissive-de-en.toml` uses only CC0, CC BY and public-domain text."
 )
-ENDED = "ended.json"  # in a run: the digests of what the stage was made of, and of its model
-MADE_OF = "made-of.json"  # in a compressed model: the digest of the model that it was made of
-TUNED = "tuned.json"  # in a compressed model: what `tuned` measured, and of which models
+ENDED = "ended.json"  # in a run: digests of the inputs of the stage and of its model
+MADE_OF = "made-of.json"  # in a compressed model: digest of the model before compression
+TUNED = "tuned.json"  # in a compressed model: result of `tuned` and digests of its models
 DEVELOPMENT_LINES = 1000  # of each development set
 SAMPLES = 20  # lines of the first test set on the card, evenly spaced, not selected
 

@@ -75,6 +75,14 @@ def test_a_row_without_an_answer_is_named(tmp_path: Path, capsys: pytest.Capture
     assert "row 1 has ''" in capsys.readouterr().err
 
 
+def test_a_sheet_that_lost_a_row_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = sheet(tmp_path)
+    path.write_text("".join(path.read_text(encoding="utf-8").splitlines(keepends=True)[:-1]), encoding="utf-8")
+    with pytest.raises(SystemExit):
+        blind.main(["count", str(path), *NAMES])
+    assert "has 27 rows, but its key 28" in capsys.readouterr().err
+
+
 def test_files_of_different_lengths_are_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     paths = written(tmp_path, source=["a", "b"], reference=["c", "d"], before=["e", "f"], after=["g"])
     with pytest.raises(SystemExit):

@@ -127,5 +127,5 @@ def _sampled(prob_NV: Tensor, uniform: list[float]) -> Tensor:
     cumulative_NV = prob_NV.cumsum(dim=1)
     # The largest number that `random` draws is 1 - 2^-53, so in float64 the product is always below the total.
     point_N1 = torch.tensor(uniform, dtype=prob_NV.dtype, device=prob_NV.device)[:, None] * cumulative_NV[:, -1:]
-    # Where probabilities are NaN, no token exceeds the point.
+    # If a probability is NaN, no token exceeds the point.
     return torch.searchsorted(cumulative_NV, point_N1, right=True)[:, 0].clamp(max=prob_NV.size(1) - 1)

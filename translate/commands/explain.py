@@ -63,7 +63,7 @@ def run(options: Explain) -> None:
     kind = _checked(options)
     from translate.pictures.charts import SchedulePicture
     from translate.pictures.picture import check_format, save
-    from translate.pictures.plotting import letters_checked
+    from translate.pictures.plotting import glyphs_checked
 
     if options.out is not None:
         check_format(options.out)
@@ -75,7 +75,7 @@ def run(options: Explain) -> None:
     if options.out is None:
         print(picture.text())
     else:
-        with letters_checked(options.out):
+        with glyphs_checked(options.out):
             save(picture, options.out)
 
 

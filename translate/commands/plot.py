@@ -10,7 +10,7 @@ from translate.errors import UserError, say
 from translate.files import read_json, write_bytes
 from translate.options import FILES, argument, option
 from translate.pictures import charts
-from translate.pictures.plotting import letters_checked, rendered
+from translate.pictures.plotting import glyphs_checked, rendered
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -76,7 +76,7 @@ def _chart(folder: Path) -> "Figure":
 
 def _write(figure: "Figure", folder: Path, name: str) -> None:
     folder.mkdir(parents=True, exist_ok=True)
-    with letters_checked(folder / name):
+    with glyphs_checked(folder / name):
         for form in ("svg", "png"):
             write_bytes(folder / f"{name}.{form}", rendered(figure, form))
     say(f"wrote {folder / name}.svg and .png")

@@ -106,8 +106,10 @@ def side_by_side(
 ) -> list[R]:
     """Return `compute(batch)` for each batch, computed in `n_workers` threads; each first calls `initializer`.
 
-    The batches with the most tokens start first, so that all threads end at about the same time; `n_tokens` is that of
-    an item of a batch.
+    The batches with the most tokens start first, so that all threads end at about the same time.
+
+    Args:
+        n_tokens: returns the number of tokens of an item of a batch.
     """
     order = sorted(range(len(batches)), key=lambda i: -sum(map(n_tokens, batches[i])))
     pool = ThreadPoolExecutor(n_workers, initializer=initializer)
@@ -363,7 +365,7 @@ class CTranslate2Engine:
         engine = package()
         spec, tokenizer = _parts(folder)
         n_positions = LIMIT + spec.decoding.max_extra
-        int8 = compute_type.startswith("int8")  # matrices are kept as they are loaded, which is faster than to quantise
+        int8 = compute_type.startswith("int8")  # stored in int8, so that loading need not quantise
         others = [str(_CONVERSION), engine.__version__, str(n_positions), "int8" if int8 else "float32"]
         key = _key(folder, others)
         n_workers = threads or n_cores()

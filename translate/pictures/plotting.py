@@ -121,12 +121,12 @@ def rendered(figure: "Figure", format: str) -> bytes:
             figure.savefig(file, format=format, dpi=_DPI)
             return file.getvalue()
         figure.savefig(file, format=format, dpi=_DPI, facecolor="none", metadata={"Date": None})
-    drawing = _NOT_XML.sub("\ufffd", file.getvalue().decode())  # comments hold each text as it is
+    drawing = _NOT_XML.sub("\ufffd", file.getvalue().decode())  # matplotlib copies each text into a comment
     return drawing.replace("</style>", f"\n{_dark_style()}</style>", 1).encode()
 
 
 @contextmanager
-def letters_checked(place: object) -> Iterator[None]:
+def glyphs_checked(place: object) -> Iterator[None]:
     """Say in one sentence if the font lacks characters of a drawing, for which matplotlib warns one by one.
 
     Args:
