@@ -109,6 +109,8 @@ def initial() -> Any:
     return figure
 
 
+HIGHEST_LOSS = 3.2  # in nats; the first updates, from 9, would hide the rest
+
 # Names of the first runs, which have no number, in the order of their training.
 STAGES = {"de-en-finish": "first", "de-en-last": "second", "en-de": "second"}
 
@@ -129,6 +131,22 @@ def rounds() -> Any:
             axes.plot(*zip(*points, strict=True), "o-", color=colour, label=direction, markersize=3)
         axes.set(title=test_set, ylabel="BLEU")
         axes.set_xticks(range(len(stages)), stages, rotation=60)
+        axes.legend(frameon=False)
+    return figure
+
+
+def learning() -> Any:
+    """Return the validation loss of the stages of the shipped models, over the tokens read in all stages so far."""
+    figure = new_figure(7.5, 3)
+    for axes, direction in zip(new_axes(figure, 1, 2), ("de-en", "en-de"), strict=True):
+        start = 0.0
+        for record, colour in zip(sorted(RECORDS.glob(f"stage-{direction}-?.json")), COLOURS, strict=False):
+            ((name, run),) = read_json(record)["runs"].items()
+            share = run["tokens"] / 1e6 / run["max_steps"]  # millions of tokens in an update
+            points = [(start + int(step) * share, nll) for step, nll in run["nll"].items() if nll < HIGHEST_LOSS]
+            axes.plot(*zip(*points, strict=True), "o-", color=colour, label=f"stage {name[-1]}", markersize=3)
+            start += run["tokens"] / 1e6
+        axes.set(title=f"{direction}, newstest2013", xlabel="million tokens of both sides", ylabel="nats a token")
         axes.legend(frameon=False)
     return figure
 
@@ -316,8 +334,9 @@ FIGURES: dict[str, Callable[[], Any]] = {
     "smoothing": smoothing,
     "initial": initial,
     "rounds": rounds,
+    "learning": learning,
 }
-IMAGES = {"rounds": DOCS / "images"}  # figures of other pages than the guide
+IMAGES = {name: DOCS / "images" for name in ("rounds", "learning")}  # figures of other pages than the guide
 
 if CURVE.exists():
     FIGURES["curve"] = curve
