@@ -75,7 +75,7 @@ def _breaks(words: list[str], lengths: list[int]) -> list[int] | None:
 # Within a sentence: code, mathematics, references whose text is their name, attributes, names of emoji, both halves of
 # a link or picture, emphasis, also around a single word that would be a constant elsewhere.
 MARKDOWN = re.compile(
-    r"(?<!`)(?P<fence>`{2,3})(?!`)[^\n]{1,200}?(?<!`)(?P=fence)(?!`)|"
+    r"(?<!`)(?P<fence>`{1,3})(?!`)[^\n]+?(?<!`)(?P=fence)(?!`)|"
     + r"(?<![\w$])\${1,2}(?=[^\s$])[^$\n]{1,500}(?<=\S)\${1,2}(?![\w$])|"
     + r"!?\[[^\[\]\n]{1,200}\]\[\]|(?<!\w)__(?=[A-Za-z]{0,60}[a-z][A-Za-z]{0,60}__(?!\w))|"
     + PLACEHOLDER.pattern

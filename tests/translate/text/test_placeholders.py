@@ -119,6 +119,8 @@ def test_each_kind_is_found_completely(sentence, originals):
     ("sentence", "originals"),
     [
         ("Tippe ``git `log` `` ein.", ["``git `log` ``"]),
+        ("Mehrere `Promise`s und `x `oder` y`.", ["`Promise`", "`x `", "` y`"]),
+        (f"Das ist `{LONG}`x \\`kein` Code.", [f"`{LONG}`", "\\`"]),
         ("Es gilt $x_1 = 5$ und $$y$$ für 5 $ und $6.", ["$x_1 = 5$", "$$y$$"]),
         ("Siehe [Mein Link][] und [dies](a_(b).html 'x').", ["[Mein Link][]", "[", "](a_(b).html 'x')"]),
         (f"Ein ![Bild](data:a/b;base64,{LONG}) hier", ["![", f"](data:a/b;base64,{LONG})"]),
