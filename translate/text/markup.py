@@ -75,7 +75,7 @@ def _breaks(words: list[str], lengths: list[int]) -> list[int] | None:
 # Within a sentence: code, mathematics, references whose text is their name, attributes, names of emoji, both halves of
 # a link or picture, emphasis, also around a single word that would be a constant elsewhere.
 MARKDOWN = re.compile(
-    r"(?<!`)(?P<fence>`{2,3})(?!`)[^\n]{1,200}?(?<!`)(?P=fence)(?!`)|"
+    r"(?<!`)(?P<fence>`{1,3})(?!`)[^\n]+?(?<!`)(?P=fence)(?!`)|"
     + r"(?<![\w$])\${1,2}(?=[^\s$])[^$\n]{1,500}(?<=\S)\${1,2}(?![\w$])|"
     + r"!?\[[^\[\]\n]{1,200}\]\[\]|(?<!\w)__(?=[A-Za-z]{0,60}[a-z][A-Za-z]{0,60}__(?!\w))|"
     + PLACEHOLDER.pattern
@@ -120,12 +120,13 @@ _ATTRIBUTES = re.compile(
     r"|:::|\{:[^{}]*\}\s*\Z"
     r"|(?:(?:<[^<>\n]{1,1000}>|\{%[^{}\n]{1,1000}%\}|\{\{[<%][^{}\n]{1,1000}[>%]\}\})\s*)+\Z)"
 )
+_INDENT_OF_CODE = " " * 4  # in its container; after the mark of a list, where the text would begin, too
 # Containers of blocks: the mark of a quotation, which is on each of its lines, or of a list item or footnote, or the
 # first line of an admonition or of a tab, as in MkDocs.
 _QUOTATION = re.compile(r" *> ?")
 _MOST_CONTAINERS = 32  # in each other, since each blank line is compared with all of them
 _CONTAINER = re.compile(
-    r" *(?:> ?|(?:[-*+]|\d{1,9}[.)])\s+|(\[\^[^\]\s]{1,100}\]:\s"
+    r" *(?:> ?|(?:[-*+]|\d{1,9}[.)])(?: (?= {4})|\s+)|(\[\^[^\]\s]{1,100}\]:\s+"
     r"|(?:(?:!!!|\?{3}\+?)(?: [a-z][\w-]*){1,3}(?: \".*\")?|===[!+]? \".*\")\s*\Z))"
 )
 _HARD_BREAK = re.compile(r"(?:(?<! ) {2,}|\\)\r?\n?\Z")
@@ -155,16 +156,19 @@ def read_markdown(lines: Iterable[str]) -> Iterator[Piece]:
         if end is not None:
             found = end.search(wide[column:] if is_code else line)
             yield from _raw(line, None if is_code else found)
-            end = None if found else end
+            end, previous = None if found else end, ""
             continue
-        opened, column = _opened(wide, column)
+        is_indented = not open_lines and (is_indented or not previous.strip())
+        is_indented = is_indented and wide.startswith(_INDENT_OF_CODE, column)
+        opened, column = ([], column) if is_indented else _opened(wide, column)
         inner = wide[column:]
         marks = QUOTE.match(line)
         depth, text = (marks[0].count(">"), line[marks.end() :]) if marks else (0, line)
-        end = _opening(inner)
         is_text = open_lines and n_kept == len(containers) and _OTHER_NUMBER.match(text)
+        is_indented = is_indented or (bool(opened) and not is_text and inner.startswith(_INDENT_OF_CODE))
+        end = None if is_indented else _opening(inner)
         begins = end or _is_layout(inner) or (_BEGINS.match(text) and not is_text)
-        if "|" in previous and _DELIMITER.match(text):
+        if "|" in previous and _DELIMITER.match(text) and not is_indented:
             in_table = True
             yield from paragraph("".join(open_lines[:-1]))
             yield from _row("".join(open_lines[-1:]))
@@ -175,13 +179,11 @@ def read_markdown(lines: Iterable[str]) -> Iterator[Piece]:
             in_table = in_table and text.startswith("|")
         if not open_lines:
             containers = [*containers[:n_kept], *opened][:_MOST_CONTAINERS]
-        may_be_code = not open_lines and (is_indented or not previous.strip())
-        is_indented = may_be_code and inner.startswith("    ") and not _BEGINS.match(inner)
         if end:
             is_code = end.pattern.startswith(r"\A")
             found = None if is_code else end.search(line)
             yield from _raw(line, found)
-            end = None if found else end
+            end, text = None if found else end, ""  # the next line begins a block, as after a blank line
         elif _is_layout(inner) or is_indented:
             yield Piece(line, translate=False)
         elif in_table or text.startswith("|"):
@@ -234,7 +236,7 @@ def _kept(line: str, containers: Iterable[re.Pattern[str]]) -> tuple[int, int]:
 def _opened(line: str, column: int) -> tuple[list[re.Pattern[str]], int]:
     """Return the containers that begin in a column of a line, and the column of the text in them."""
     opened: list[re.Pattern[str]] = []
-    while mark := _CONTAINER.match(line, column):
+    while not (opened and line.startswith(_INDENT_OF_CODE, column)) and (mark := _CONTAINER.match(line, column)):
         width = 4 if mark[1] else mark.end() - column  # the text of a footnote is indented by 4 spaces
         opened.append(_QUOTATION if ">" in mark[0] else re.compile(rf" {{{width}}}|\s*\Z"))
         column = mark.end()

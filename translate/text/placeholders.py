@@ -42,7 +42,7 @@ _SIGN = re.compile(rf"[\u27e6`<&@{{[_%$*/\\#\d\u20e3\u00b2\u00b3{_PARTS['signs']
 _ALONE = re.compile(
     "|".join(_KINDS[kind] for kind in ("signs", "empty_element", "reference")) + r"|[\d#*]\ufe0f?\u20e3|#\w+"
 )
-_TAG = re.compile(rf"<(/?)(\w[\w:-]*){_PARTS['tag_end']}")
+_TAG = re.compile(rf"[<\[](/?)(\w[\w:-]*)(?:{_PARTS['tag_end']}|(?:=[^\]]*)?\])")  # of HTML or BBCode
 _LINK_ENDS = ("](", "][")  # before a target and before the label of a reference
 _EMPHASIS = frozenset(["*", "**", "***", "_", "__", "___", "~~"])
 

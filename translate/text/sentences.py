@@ -189,7 +189,7 @@ def _full_stop_ends(last: str, word: str, rest: str, language: Language) -> bool
     if language.ordinal_nouns and _DAY_AND_MONTH.fullmatch(last):
         return begins
     if last.isdigit():
-        return language.ordinal_nouns is None or (not language.ordinal_nouns.match(rest) and (begins or len(last) > 2))
+        return language.ordinal_nouns is None or (not language.ordinal_nouns.match(rest) and (begins or len(last) > 3))
     is_street = language.street is not None and key.endswith(language.street)
     if word[0].isdigit() and (key in language.numbered_abbreviations or is_street):
         return False
@@ -198,7 +198,8 @@ def _full_stop_ends(last: str, word: str, rest: str, language: Language) -> bool
     if re.fullmatch(r"(?:[^\W\d_]{1,2}\.)+[^\W\d_]{1,2}", last):  # z.B. d.h. e.g. i.e. J.S.
         return begins and last[-1].isupper()
     if len(last) == 1 and last.isalpha():  # z. B., u. a., J. S. Bach; but English "I." and "Plan B. Then"
-        return begins and last.isupper() and language.letter_ends_sentence and word != "I"
+        is_name = word == "I" or re.match(r"\w\.", rest)  # A. A. Milne
+        return begins and last.isupper() and language.letter_ends_sentence and not is_name
     return key not in language.abbreviations
 
 
