@@ -44,6 +44,10 @@ class Packed:
         product: Tensor = torch.ops.mkldnn._linear_pointwise(x, self.weight, self.bias, self.activation, [], "")
         return product
 
+    def __deepcopy__(self, memo: dict[int, Any]) -> "Packed":
+        """Return itself: it never changes, and PyTorch cannot copy the processor's own format."""
+        return self
+
 
 def can_pack(weight: Tensor) -> bool:
     """Return whether packing pays for these weights: in bf16, on a CPU that multiplies in it."""
