@@ -13,7 +13,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from transformer.config import ModelConfig
-from transformer.kernels import Linear, attend_short, attend_step, by_head, dropout, split_heads
+from transformer.kernels import Linear, attend_short, attend_step, by_head, dropout, eager_on_cpu, split_heads
 
 
 def attention_weights(q_BHTK: Tensor, k_BHSK: Tensor, allowed: Tensor | None) -> Tensor:
@@ -44,14 +44,14 @@ def attend_fast(
     """Return equation 1 by the fastest kernel of the device.
 
     That is PyTorch's fused kernel, which never stores the T x S weights, except on a CPU, where its backward pass is
-    slow on short sentences.
+    slow on short sentences. Compiled and exported models have it on every device.
 
     Args:
         allowed: a mask that broadcasts to (B, H, T, S); None allows all.
         rate: dropout rate of the attention weights.
         causal: apply the causal mask; unlike an explicit mask, it permits the flash kernel.
     """
-    if q_BHTK.device.type != "cpu":
+    if not eager_on_cpu(q_BHTK):
         return F.scaled_dot_product_attention(
             q_BHTK, k_BHSK, v_BHSV, attn_mask=allowed, dropout_p=rate, is_causal=causal
         )
@@ -144,7 +144,7 @@ class MultiHeadAttention(nn.Module):
 
     def _heads(self, x_BTE: Tensor, *widths: int) -> tuple[Tensor, ...]:
         """Split the last axis, (B, T, sum of H * width), into parts of (B, H, T, width)."""
-        if x_BTE.device.type == "cpu" and torch.is_grad_enabled():
+        if eager_on_cpu(x_BTE) and torch.is_grad_enabled():
             return split_heads(x_BTE, self.n_heads, widths)
         return tuple(part.transpose(1, 2) for part in by_head(x_BTE, self.n_heads, widths))
 
@@ -162,10 +162,11 @@ def padding_mask(ids_BS: Tensor, pad: int) -> Tensor:
     """Return which keys hold a token, (B, 1, 1, S).
 
     On a CPU, ValueError if a row holds only padding. Other devices are not checked, as that would synchronise them in
-    every batch; `pad_batch` and the batches of training end every sentence with eos, so no row is empty there.
+    every batch, nor are compiled and exported models, whose graph reads no values; `pad_batch` and the batches of
+    training end every sentence with eos, so no row is empty there.
     """
     allowed_BS = ids_BS != pad
-    if ids_BS.device.type == "cpu" and not bool(allowed_BS.any(dim=1).all()):
+    if eager_on_cpu(ids_BS) and not bool(allowed_BS.any(dim=1).all()):
         raise ValueError("a sentence holds only padding; give it at least eos")
     return allowed_BS[:, None, None, :]
 

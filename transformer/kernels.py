@@ -16,6 +16,12 @@ from torch.nn import functional as F
 
 from transformer.config import Activation
 
+
+def eager_on_cpu(x: Tensor) -> bool:
+    """Return whether operators run one by one on a CPU; a compiler or an export traces plain ones and fuses its own."""
+    return x.device.type == "cpu" and not torch.compiler.is_compiling()
+
+
 # Linear layers. oneDNN multiplies in a format of its own; without packing, it converts a bf16 matrix in every product.
 # A decoding step multiplies few rows with all weights, so half of its time was spent on that. Packed products are
 # bitwise the same. Fusing the activation saves one rounding.
@@ -43,6 +49,10 @@ class Packed:
         """(..., D) -> (..., E)."""
         product: Tensor = torch.ops.mkldnn._linear_pointwise(x, self.weight, self.bias, self.activation, [], "")
         return product
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> "Packed":
+        """Return itself: it never changes, and PyTorch cannot copy the processor's own format."""
+        return self
 
 
 def can_pack(weight: Tensor) -> bool:
@@ -258,7 +268,7 @@ def dropout(x: Tensor, rate: float, training: bool) -> Tensor:
     """
     if not training or rate == 0.0:
         return x
-    if x.device.type != "cpu":
+    if not eager_on_cpu(x):
         return F.dropout(x, rate, True)
     keep, scale = _draw(x, rate)
     return x * keep * scale
@@ -272,7 +282,7 @@ def add_dropout(x: Tensor, y: Tensor, rate: float, training: bool) -> Tensor:
     """
     if not training or rate == 0.0:
         return x + y
-    if x.device.type != "cpu":
+    if not eager_on_cpu(x):
         return x + F.dropout(y, rate, True)
     keep, scale = _draw(y, rate)
     return torch.addcmul(x, y, keep, value=scale)

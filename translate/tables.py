@@ -1,5 +1,6 @@
 """Tables as text, Markdown and LaTeX."""
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Literal
 
@@ -7,14 +8,19 @@ Form = Literal["simple", "github", "latex_booktabs"]
 
 
 def rendered(rows: Sequence[Mapping[str, str]], form: Form) -> str:
-    """Return rows as a table; columns that are empty in every row are skipped."""
+    """Return rows as a table, each on one line; columns that are empty in every row are skipped."""
     from tabulate import tabulate
 
     shown = [name for name in rows[0] if any(row[name] for row in rows)]
-    table = [shown, *([row[name] for name in shown] for row in rows)]
-    if form == "github":  # tabulate does not escape what separates its cells
-        table = [[cell.replace("|", r"\|") for cell in cells] for cells in table]
-    return str(tabulate(table[1:], table[0], tablefmt=form, disable_numparse=True))
+    lines = [shown, *([row[name] for name in shown] for row in rows)]
+    head, *body = ([_cell(text, form) for text in line] for line in lines)
+    return str(tabulate(body, head, tablefmt=form, disable_numparse=True))
+
+
+def _cell(text: str, form: Form) -> str:
+    """Return text as one line of a table; tabulate escapes what is special in LaTeX, but not in Markdown."""
+    line = " ".join(text.splitlines())
+    return re.sub(r"[\\|]", r"\\\g<0>", line) if form == "github" else line
 
 
 def columns(rows: Sequence[Sequence[str]], align: str = "") -> str:

@@ -3,6 +3,7 @@
 Dropout has the statistics that define it, since the random generator is our own.
 """
 
+import copy
 import math
 
 import pytest
@@ -54,6 +55,15 @@ def test_a_packed_model_gives_the_same_logits(config: ModelConfig) -> None:
         for t in range(7):
             one, other = (model.decode_step(tgt_BT[:, t], c) for model, c in zip((packed, plain), caches, strict=True))
             torch.testing.assert_close(one, other, rtol=0.05, atol=0.2)
+
+
+@PACKS
+def test_a_copy_of_a_packed_model_gives_the_same_logits() -> None:
+    model = toy_model(TINY).bfloat16()
+    model.pack()
+    src_BS, tgt_BT = random_ids(3, 5), random_ids(3, 7)
+    with torch.inference_mode():
+        assert torch.equal(copy.deepcopy(model)(src_BS, tgt_BT), model(src_BS, tgt_BT))
 
 
 def test_full_precision_is_not_packed_and_packing_keeps_gradients() -> None:

@@ -302,6 +302,25 @@ def test_on_other_devices_training_reads_no_value_and_needs_no_causal_mask(
     assert calls == [(True, False)] * TINY.n_encoder_layers + [own, cross] * TINY.n_decoder_layers
 
 
+def test_an_exported_model_has_the_same_logits_for_every_batch_size_and_length() -> None:
+    model, both = MODELS["paper"], {0: torch.export.Dim.DYNAMIC, 1: torch.export.Dim.DYNAMIC}
+    exported = torch.export.export(model, (SRC_BS, TGT_BT), dynamic_shapes=(both, both)).module()
+    for src_BS, tgt_BT in (
+        (SRC_BS, TGT_BT),
+        (random_ids(2, 13), random_ids(2, 3)),
+        (random_ids(4, 2), random_ids(4, 6)),
+    ):
+        torch.testing.assert_close(exported(src_BS, tgt_BT), model(src_BS, tgt_BT))
+
+
+def test_the_forward_pass_compiles_to_one_graph_with_and_without_dropout() -> None:
+    model = toy_model()
+    compiled = torch.compile(model, backend="eager", fullgraph=True)
+    torch.testing.assert_close(compiled(SRC_BS, TGT_BT), model(SRC_BS, TGT_BT))
+    model.train()
+    assert not torch.equal(compiled(SRC_BS, TGT_BT), compiled(SRC_BS, TGT_BT))
+
+
 WIDE = ModelConfig(vocab_size=300, d_model=96, d_ff=160, n_heads=4, n_encoder_layers=1, n_decoder_layers=1)
 
 

@@ -90,14 +90,17 @@ def translate_ids(
         src: token ids of each source, without eos; may be empty.
         config: the settings of the search, with the model's bos and eos in place of its own; None for the defaults.
         max_extra: an output may have this many tokens more than its source, eos included.
-        max_lengths: maximum number of tokens of each output, eos included; overrides `max_extra`. ValueError unless
-            there is one for each source.
+        max_lengths: maximum number of tokens of each output, eos included, so at least 1; overrides `max_extra`.
+
+    Raises ValueError unless there is a maximum of at least 1 for each source.
     """
     if not src:
         return []
     lengths = [len(ids) + max_extra for ids in src] if max_lengths is None else max_lengths
     if len(lengths) != len(src):
         raise ValueError(f"{len(lengths)} max_lengths do not fit {len(src)} sources; give one for each source")
+    if min(lengths) < 1:
+        raise ValueError(f"an output may have at most {min(lengths)} tokens, but eos is one; allow at least 1")
     config = replace(config or SearchConfig(), bos=model.config.bos, eos=model.config.eos)
     step: Step = ModelStep(model, source_batch(model, src))
     if config.no_repeat:

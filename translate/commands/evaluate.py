@@ -8,9 +8,10 @@ import json
 import re
 import tempfile
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -30,6 +31,7 @@ FORMS: dict[str, Form] = {"text": "simple", "markdown": "github", "latex": "late
 SAMPLE = 3  # lines of each set that scores.json shows
 
 Hypotheses = list[list[str]]  # of each system on one test set
+Save = Callable[["Result"], None]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -78,12 +80,15 @@ class Result:
         """Return all scores by the names of their metrics."""
         return self.scores.by_name() | self.others
 
+    def metrics(self) -> dict[str, object]:
+        """Return all scores and the number of lines as plain data for JSON."""
+        return self.scores.as_dict() | {name.lower(): score.as_dict() for name, score in self.others.items()}
+
     def as_dict(self) -> dict[str, object]:
         """Return plain data for JSON."""
         names = {"set": self.test_set, "system": self.system}
-        others = {name.lower(): score.as_dict() for name, score in self.others.items()}
         seconds = {} if self.seconds is None else {"seconds": round(self.seconds, 2)}
-        return names | self.scores.as_dict() | others | seconds
+        return names | self.metrics() | seconds
 
 
 def run(options: Evaluate) -> None:
@@ -104,8 +109,8 @@ def run(options: Evaluate) -> None:
     ]
     results = []
     for (_, pairs), scored in zip(sets.items(), zip(*by_system, strict=True), strict=True):
-        of_set, outputs = zip(*scored, strict=True)
-        results += _completed(options, of_set, pairs, list(outputs), target or "")
+        of_set, outputs, saves = zip(*scored, strict=True)
+        results += _completed(options, of_set, pairs, list(outputs), saves, target or "")
     _print(options, results)
 
 
@@ -138,10 +143,13 @@ def _place(options: Evaluate, system: System, *, several: bool) -> Path | None:
 
 def _evaluated(
     options: Evaluate, system: System, sets: TestSets, target: str, out: Path | None
-) -> list[tuple[Result, list[str]]]:
-    """Translate all sets by a system, or read its output; score them, and write both to `out`."""
+) -> list[tuple[Result, list[str], Save | None]]:
+    """Translate all sets by a system, or read its output; score them, and write both to `out`.
+
+    Returns the result of each set, its translations, and what writes a result with more scores to `out`.
+    """
     opened = systems.open_system(system, options)
-    found = []
+    found: list[tuple[Result, list[str], Save | None]] = []
     for name, pairs in sets.items():
         output, references = opened.output(name, pairs), [reference for _, reference in pairs]
         if out is not None:
@@ -156,9 +164,11 @@ def _evaluated(
             ignore_case=options.ignore_case,
         )
         result = Result(name, system.name, scores, {}, output.seconds)
+        save = None
         if out is not None:
-            write_record(out, result, opened.origin, pairs, output.hypotheses)
-        found.append((result, output.hypotheses))
+            save = partial(write_record, out, origin=opened.origin, pairs=pairs, hypotheses=output.hypotheses)
+            save(result)
+        found.append((result, output.hypotheses, save))
     if out is not None:
         say(f"wrote {out / 'scores.json'} and {out / 'hypotheses'}")
         _refresh_card(out)
@@ -166,9 +176,17 @@ def _evaluated(
 
 
 def _completed(
-    options: Evaluate, results: Sequence[Result], pairs: Sequence[Pair], outputs: Hypotheses, target: str
+    options: Evaluate,
+    results: Sequence[Result],
+    pairs: Sequence[Pair],
+    outputs: Hypotheses,
+    saves: Sequence[Save | None],
+    target: str,
 ) -> list[Result]:
-    """Return the results of one test set with p-values and the other metrics that the user asks for."""
+    """Return the results of one test set with p-values and the other metrics that the user asks for.
+
+    The other metrics are saved too; COMET runs after all translations, when the models have left the memory.
+    """
     sources, references = ([pair[side] for pair in pairs] for side in (0, 1))
     scores = [result.scores for result in results]
     if options.paired:
@@ -181,12 +199,14 @@ def _completed(
             ignore_case=options.ignore_case,
         )
     completed = []
-    for result, own, hypotheses in zip(results, scores, outputs, strict=True):
+    for result, own, hypotheses, save in zip(results, scores, outputs, saves, strict=True):
         others = {}
         if options.paper:
             others["BLEU of the paper"] = paper_bleu(hypotheses, references, target)
         if options.comet is not None:
             others["COMET"] = comet(options.comet, sources, hypotheses, references)
+        if others and save is not None:
+            save(replace(result, others=others))
         completed.append(replace(result, scores=own, others=others))
     return completed
 
@@ -263,7 +283,7 @@ def _begin(out: Path, sets: TestSets) -> None:
 def write_record(
     out: Path, result: Result, origin: Mapping[str, object], pairs: Sequence[Pair], hypotheses: Sequence[str]
 ) -> None:
-    """Add the scores of a set to scores.json; those of other sets stay.
+    """Add the scores of a set to scores.json; those of other sets stay, and other metrics of the same translations.
 
     Args:
         origin: the model and its search.
@@ -271,19 +291,17 @@ def write_record(
 
     Raises UserError if the file cannot be written or is damaged.
     """
-    values = {
-        **result.scores.as_dict(),
-        "seconds": round(result.seconds or 0, 2),
-        "text_sha256": _text_sha256(pairs),
-        **origin,
-        "sample": _sample(pairs, hypotheses),
-    }
+    made = {"text_sha256": _text_sha256(pairs), **origin, "sample": _sample(pairs, hypotheses)}
+    values = {**result.metrics(), "seconds": round(result.seconds or 0, 2), **made}
     # Another evaluation may write at the same time. The folder `out` itself is locked while its run trains.
     with _writing(out), locked(out / "hypotheses", lambda: None):
         present = _read_scores(out)
-        write_json(out / "scores.json", present | {result.test_set: values})
-    before = present.get(result.test_set)
-    if isinstance(before, dict) and (other := _differences(before, values)):
+        before = present.get(result.test_set)
+        other = _differences(before, values) if isinstance(before, dict) else []
+        # The same translations keep scores by metrics that were not asked for this time.
+        kept = before if isinstance(before, dict) and not other and made.items() <= before.items() else {}
+        write_json(out / "scores.json", present | {result.test_set: kept | values})
+    if other:
         what = " and ".join(other)
         say(f"warning: {out / 'scores.json'} had scores of {what} on {result.test_set!r}, which were replaced")
 

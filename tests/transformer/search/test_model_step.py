@@ -124,6 +124,13 @@ def test_another_number_of_maximum_lengths_than_sources_is_refused(n: int, beam_
         translate_ids(MODELS["paper"], SRC, SearchConfig(beam_size=beam_size), max_lengths=[5] * n)
 
 
+@pytest.mark.parametrize("lengths", [[5, 0, 5], [-3, 1, 2]])
+@pytest.mark.parametrize("beam_size", [1, 3])
+def test_an_output_without_room_for_eos_is_refused(lengths: list[int], beam_size: int) -> None:
+    with pytest.raises(ValueError, match=f"at most {min(lengths)} tokens"):
+        translate_ids(MODELS["paper"], SRC, SearchConfig(beam_size=beam_size), max_lengths=lengths)
+
+
 def test_log_probabilities_are_a_distribution_over_words_and_eos(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("transformer.search.model_step._CHUNK", 2)  # rows are normalised in two groups
     model = MODELS["paper"]

@@ -399,6 +399,22 @@ def test_comet_is_computed_by_an_external_program(saved: Path, capsys: pytest.Ca
     assert out.count("0.8125") == 2
 
 
+def test_other_metrics_are_saved_and_stay_with_their_translations(run: Path) -> None:
+    Path("fake.py").write_text("print('out.txt\\tscore: 0.8125')", encoding="utf-8")
+
+    def saved(*options: str) -> dict[str, Any]:
+        assert main(["evaluate", "runs/x", *options]) == 0
+        return json.loads((run / "scores.json").read_text(encoding="utf-8"))["small"]
+
+    command = f"{shlex.quote(sys.executable)} fake.py"
+    comet = {"score": 0.8125, "signature": f"command:{command}"}
+    assert saved("--comet", command)["comet"] == comet
+    again = saved("--confidence")
+    assert again["comet"] == comet
+    assert "interval" in again["bleu"]
+    assert "comet" not in saved("--beam", "1")
+
+
 def test_a_missing_comet_is_reported_before_anything_is_translated(
     run: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
