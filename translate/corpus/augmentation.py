@@ -175,8 +175,9 @@ def _other_case(pair: Pair, choice: float) -> Pair | None:
 def _other_ending(pair: Pair, choice: float) -> Pair | None:
     source, target = pair
     ends = [_END.search(side) is not None for side in pair]
-    if all(ends) and len(source) > 1 and len(target) > 1:
-        return source[:-1].rstrip(), target[:-1].rstrip()
+    if all(ends):
+        bare = source[:-1].rstrip(), target[:-1].rstrip()
+        return bare if all(bare) else None
     if not any(ends) and source[-1:].isalnum() and target[-1:].isalnum():
         return _ended(source, choice), _ended(target, choice)
     return None

@@ -152,7 +152,7 @@ def _is_within(place: int, spans: list[tuple[int, int]]) -> bool:
 def _after_bullet(text: str, language: Language) -> int:
     """Return the position after bullets, hashes and numbering; "3. Oktober" is a date, not numbering."""
     bullet = _BULLET.match(text)
-    if bullet is None or bullet.end() == len(text):
+    if bullet is None:
         return 0
     is_date = language.ordinal_nouns and language.ordinal_nouns.match(text, bullet.end())
     return 0 if is_date else bullet.end()

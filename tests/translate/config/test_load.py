@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from translate.config.load import load, parse
+from translate.config.load import experiment_name, load, parse, setting
 from translate.config.schema import MonoSource, TextSource
 from translate.errors import UserError
 
@@ -91,6 +91,25 @@ def test_the_name_is_relative_to_the_file_and_bases_have_bases(folder: Path, mon
     monkeypatch.chdir("/")
     training = load(grandchild).training
     assert (training.max_steps, training.warmup_steps) == (30, 50)
+
+
+def test_a_byte_order_mark_is_not_part_of_the_file(folder: Path) -> None:
+    marked = folder / "marked.toml"
+    marked.write_text(CHILD, encoding="utf-8-sig")
+    assert load(marked) == load(folder / "child.toml")
+
+
+def test_an_experiment_is_named_after_its_file_or_its_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    run = tmp_path / "toy"
+    run.mkdir()
+    monkeypatch.chdir(run)
+    assert experiment_name(Path("config.json")) == "toy"
+    assert experiment_name(Path("configs/base.toml")) == "base"
+
+
+def test_white_space_around_an_override_is_not_part_of_it() -> None:
+    assert setting(" data.root =  my data ") == ("data.root", "my data")
+    assert setting(" training.seed = 7") == ("training.seed", 7)
 
 
 def test_overrides_win_over_every_file(folder: Path) -> None:

@@ -315,7 +315,7 @@ def test_the_resolved_config_reads_back_as_itself(path: Path) -> None:
 
 def test_the_nearest_key_or_all_keys() -> None:
     assert unknown_key("a.seeed", ["seed", "steps"]) == "unknown key 'a.seeed'; did you mean 'a.seed'?"
-    assert unknown_key("zzz", ["seed", "steps"]) == "unknown key 'zzz'; known keys: seed, steps"
+    assert unknown_key("zzz", ["steps", "seed"]) == "unknown key 'zzz'; known keys: seed, steps"
 
 
 @pytest.mark.parametrize(

@@ -36,12 +36,14 @@ def test_variants_depend_on_the_pair_only(pairs):
 
 @given(PAIRS)
 @example(("Ende.", "End!"))
+@example((" .", "End!"))
 def test_a_variant_of_case_or_ending_changes_nothing_else(pair):
     def skeleton(text: str) -> str:
         return re.sub(r"[.!?\s]", "", text).upper().replace("SS", "ß".upper())
 
     for variant in variants([pair], AugmentationConfig(case=1, ending=1), 0)[1:]:
         assert variant != pair
+        assert all(variant)
         assert [skeleton(side) for side in variant] == [skeleton(side) for side in pair]
 
 
@@ -74,18 +76,19 @@ def test_markup_puts_the_same_symbols_on_both_sides(pair):
         assert sorted(symbols) in (["1"], ["1", "2"], ["1", "2", "3", "4"])
 
 
-WORDS = {"katze": "cat", "die": "the", "maus": "mouse", "sieht": "see"}
+WORDS = {"katze": "cat", "die": "the", "ente": "duck", "sieht": "see"}
 
 
-@pytest.mark.parametrize(("n_symbols", "expected"), [(2, {1}), (5, {1, 2})])
+@pytest.mark.parametrize(("n_symbols", "expected"), [(3, {1}), (4, {1, 2})])
 def test_markup_encloses_words_and_their_translations_not_only_identical_words(n_symbols, expected):
     """If only names stood between tags, a model would learn to copy everything between tags."""
-    pairs = [(f"Die Katze sieht Tom{i}. Die Maus auch.", f"The mouse, like the cat, sees Tom{i}.") for i in range(99)]
+    pairs = [(f"Die Katze sieht Tom{i}. Die Ente auch.", f"The duck, like the cat, sees Tom{i}.") for i in range(99)]
     made = Augmenter(AugmentationConfig(markup=1), n_symbols, WORDS)(pairs)
     within = [[dict(re.findall(r"⟦(\d)⟧(\w+)⟦\d⟧", side)) for side in pair] for pair in made]
     found = [(source, target) for source, target in within if source]
     assert {len(source) for source, _ in found} == expected
     assert len(found) > 40
+    assert {word for source, _ in found if len(source) == 1 for word in source.values()} == {"Katze"}  # the longest
     for source, target in found:
         assert {WORDS[word.casefold()]: number for number, word in source.items()} == {
             word: number for number, word in target.items()
@@ -101,7 +104,9 @@ def test_a_new_name_takes_the_place_of_one_that_both_sides_share():
     pairs += [(f"Ja, {name} kam.", f"Yes, {name} came.") for name in NAMES]
     pairs += [(f"Tom und Tom sahen {i} Hunde", f"Tom and Tom saw {i} dogs") for i in range(40)]
     pairs += [("Sag es Tom.", "Tell Tom.")] + [(f"Tom sah {i} Katzen", f"Tom saw {i} cats") for i in range(40)]
-    added = [pair for pair in variants(pairs, AugmentationConfig(names=1), 0) if pair not in pairs]
+    found = variants(pairs, AugmentationConfig(names=1), 0)
+    added = [pair for pair in found if pair not in pairs]
+    assert all(pair != variant for pair, variant in zip(found, found[1:], strict=False))
     frames = [[re.sub("|".join([*NAMES, "Tom"]), "X", side) for side in pair] for pair in pairs]
     for pair in added:
         here = [re.findall("|".join([*NAMES, "Tom"]), side) for side in pair]
@@ -143,6 +148,11 @@ def test_a_pair_with_different_placeholders_on_its_sides_stays_unchanged():
     assert with_symbols(("Siehe {a}.", "See {b}."), 16) == ("Siehe {a}.", "See {b}.")
     assert with_symbols(("Siehe {a} {b}.", "See {a} {b}."), 1) == ("Siehe {a} {b}.", "See {a} {b}.")
     assert with_symbols(("Siehe {a} %s.", "%s see {a}."), 2) == ("Siehe ⟦1⟧ ⟦2⟧.", "⟦2⟧ see ⟦1⟧.")
+
+
+def test_repeated_placeholders_are_matched_in_order_and_a_tag_stays():
+    assert with_symbols(("{a} {b} {a}", "{a} {a} {b}"), 3) == ("⟦1⟧ ⟦2⟧ ⟦3⟧", "⟦1⟧ ⟦3⟧ ⟦2⟧")
+    assert with_symbols(("<BT> Siehe {a}.", "See {a}."), 1) == ("<BT> Siehe ⟦1⟧.", "See ⟦1⟧.")
 
 
 @pytest.mark.parametrize("kind", ["case", "ending", "markup"])
@@ -192,6 +202,17 @@ def test_only_whole_sentences_in_a_row_are_joined():
     assert variants(sentences(40, ""), config, 0) == sentences(40, "")
     broken = [pair for four in zip(*[iter(sentences(40))] * 4, strict=True) for pair in (*four, title)]
     assert variants(broken, config, 0) == broken
+    one_sided = [(source, target[:-1]) for source, target in sentences(40)]
+    assert variants(one_sided, config, 0) == one_sided
+
+
+@pytest.mark.parametrize("rate", [0.1, 1.0])
+def test_joined_pairs_have_all_lengths_of_the_range_at_any_rate(rate):
+    pairs = sentences(2000)
+    joined = [pair for pair in variants(pairs, AugmentationConfig(joined=rate), 0) if len(pair[0].split()) > 6]
+    lengths = [len(source.split()) for source, _ in joined]
+    assert min(lengths) < 32
+    assert max(lengths) > 68
 
 
 def test_sentences_without_spaces_are_joined_without_spaces():

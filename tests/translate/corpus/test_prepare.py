@@ -22,7 +22,7 @@ from translate.config.schema import ExperimentConfig
 from translate.corpus import tokenizer
 from translate.corpus.augmentation import Augmenter
 from translate.corpus.cleaning import Cleaner, HeldOut
-from translate.corpus.prepare import Component, Prepared, mixture, plan, prepare, read_tokens
+from translate.corpus.prepare import Component, Prepared, differences, mixture, plan, prepare, read_tokens
 from translate.corpus.sources import Pair, dictionary
 from translate.errors import UserError
 
@@ -223,6 +223,14 @@ def test_a_changed_setting_is_named_and_rebuilt(root: Path, tmp_path: Path) -> N
     assert prepared.tokenizer.vocab_size == 317
 
 
+@pytest.mark.parametrize("n", [0, 5, 6, 7, 9])
+def test_six_differences_are_named_and_the_others_counted(n: int) -> None:
+    old, new = ({"inputs": {}, "config": {str(i): {"a": value} for i in range(n)}} for value in (1, 2))
+    found = differences(old, new)
+    assert found[:6] == [f"{i}.a was 1 and is 2" for i in range(min(n, 6))]
+    assert found[6:] == ([f"and {n - 6} more"] if n > 6 else [])
+
+
 def test_a_corpus_made_before_a_setting_existed_stays_up_to_date(root: Path) -> None:
     """A new key must be absent from the fingerprint at its default: extend `manifest.plan`, not this test."""
     first = {"data", "cleaning", "tokenizer", "augmentation"}
@@ -240,6 +248,7 @@ def test_a_corpus_made_before_a_setting_existed_stays_up_to_date(root: Path) -> 
     for key in ("names", "spelling"):
         changed = parse({**experiment(root).model_dump(), "augmentation": {key: 0.5}}, "test")
         assert plan(changed)["config"]["augmentation"][key] == 0.5
+        assert ("words" in plan(changed)["inputs"]) == (key == "names")  # the dictionary tells words from names
     assert "keep_identical" not in str(config)
     values = experiment(root).model_dump()
     values["data"]["train"][0]["keep_identical"] = True

@@ -1,11 +1,13 @@
 """Every sentence and word is in one bucket; n-grams belong to a system; marked sentences keep every character."""
 
+import math
 from collections import Counter
+from dataclasses import replace
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
-from sacrebleu import BLEU
+from sacrebleu import BLEU, CHRF
 
 from translate.evaluation import comparison
 from translate.evaluation.comparison import Matches, Span, marked, ngram_differences
@@ -42,10 +44,12 @@ def test_bucket_counts_add_up_for_each_system(values: list[float], bounds: list[
     assert [sum(bucket.values[side] for bucket in found) for side in (0, 1)] == [len(values)] * 2
 
 
-@given(BOUNDS, st.integers(-40, 40))
-def test_the_label_of_a_bucket_says_what_is_in_it(bounds: list[int], value: int) -> None:
+@given(BOUNDS, st.floats(-40, 40), st.booleans())
+@example([1, 3], 0.5, False)
+def test_the_label_of_a_bucket_says_what_is_in_it(bounds: list[int], value: float, whole: bool) -> None:
+    value = round(value) if whole else value
     (i,) = comparison.indices([value], bounds)
-    label = comparison.labels(bounds)[i].replace("\u2212", "-")
+    label = comparison.labels(bounds, whole=whole)[i].replace("\u2212", "-")
     if label.startswith("<"):
         assert value < int(label[1:])
     elif label.startswith("\u2265"):
@@ -53,7 +57,7 @@ def test_the_label_of_a_bucket_says_what_is_in_it(bounds: list[int], value: int)
     elif " to " in label:
         low, high = map(int, label.split(" to "))
         assert low <= value <= high
-    elif i:
+    elif i or not whole:
         assert value == int(label)
 
 
@@ -121,6 +125,19 @@ def test_an_n_gram_belongs_to_the_system_that_matches_it_more_often() -> None:
     assert [(item.text, item.matches, item.expected) for item in second] == [("e", (0, 2), 2)]
 
 
+def test_n_grams_are_ordered_by_the_share_of_the_system_and_parts_with_the_same_matches_are_left_out() -> None:
+    both = ["y"] + ["c"] * 4
+    lines = [*both, "c", "c", "c", *["a"] * 3, *["a b"] * 2, *["use", "house"] * 2, *["x y"] * 3]
+    first = [line.split() if n < len(both) else [] for n, line in enumerate(lines)]
+    second = [line.split() for line in lines]
+    for n in (7, 3):
+        _, found = ngram_differences([first, second], second, n)
+        assert [(item.text, item.matches) for item in found] == [
+            ("a", (0, 5)), ("x y", (0, 3)), ("a b", (0, 2)), ("house", (0, 2)), ("use", (0, 2)), ("y", (1, 4)),
+            ("c", (4, 7)),
+        ][:n]  # fmt: skip
+
+
 def test_a_word_counts_no_more_often_than_the_reference_has_it() -> None:
     first, second = ngram_differences([[["a", "a", "a", "a"]], [["a"]]], [["a", "b"]], 3)
     assert (first, second) == ([], [])
@@ -139,3 +156,75 @@ def test_ties_are_the_lines_that_are_neither_gains_nor_losses() -> None:
     second = ["a b c d e", "y", "k", "p q r"]  # the same, two without a match, a loss, a gain
     found = comparison.compare("toy", ["one", "two"], [first, second], pairs)
     assert (found.n_ties, found.n_same, found.n_gains, found.n_losses) == (2, 1, 1, 1)
+
+
+REFERENCES = ["a b c d e f", "g h i j k", "l m n o", "p q r s"]
+FIRST = ["a b c d e f", "g h i j k", "l m n o p q r", "p q"]
+SECOND = ["a b c d", "g h x j k", "l m n o", "p q r s"]  # worse, worse, better, much better
+
+
+def compared(
+    first: list[str], second: list[str], *, n_sentences: int = 9, ignore_case: bool = False
+) -> comparison.Comparison:
+    pairs = [(str(n), reference) for n, reference in enumerate(REFERENCES, start=1)]
+    return comparison.compare(
+        "toy", ["one", "two"], [first, second], pairs, n_sentences=n_sentences, ignore_case=ignore_case
+    )
+
+
+def test_words_are_counted_for_each_system_and_compared_with_the_references() -> None:
+    found = compared(FIRST, SECOND)
+    assert found.n_words == 19
+    assert [one.n_words for one in found.systems] == [20, 17]
+    assert [one.length_ratio for one in found.systems] == [20 / 19, 17 / 19]
+    assert [one.brevity_penalty for one in found.systems] == [1, pytest.approx(math.exp(1 - 19 / 17))]
+    assert [one.precisions[0] for one in found.systems] == [100 * 17 / 20, pytest.approx(100 * 16 / 17)]
+    assert [(one.label, one.size, one.values) for one in found.by_excess] == [
+        ("\u22122 to \u22121", 2, (1, 1)), ("0", 5, (2, 3)), ("1 to 2", 0, (0, 0)), ("3 to 5", 1, (1, 0)),
+    ]  # fmt: skip
+
+
+def test_gains_and_losses_are_the_sentences_that_change_most() -> None:
+    found, chrf = compared(FIRST, SECOND), CHRF(word_order=2)
+    scores = {
+        n: tuple(chrf.sentence_score(line, [reference]).score for line in (first, second))
+        for n, (first, second, reference) in enumerate(zip(FIRST, SECOND, REFERENCES, strict=True), start=1)
+    }
+    order = sorted(scores, key=lambda n: scores[n][1] - scores[n][0])
+    assert [one.line for one in found.losses] == order[:2]
+    assert [one.line for one in found.gains] == order[:1:-1]
+    for one in (*found.gains, *found.losses):
+        n = one.line
+        assert (one.source, one.reference, one.scores) == (str(n), REFERENCES[n - 1], scores[n])
+        assert one.outputs == (FIRST[n - 1], SECOND[n - 1])
+    assert {one.label for one in found.by_score} <= {*comparison.labels(comparison.SCORES, whole=False)}
+    assert {one.label for one in found.by_change} <= {*comparison.labels(comparison.CHANGES, whole=False)}
+    assert [sum(of) for of in zip(*(one.values for one in found.by_score), strict=True)] == [4, 4]
+    assert sum(one.size for one in found.by_change if one.label.startswith(("\u2212", "<"))) == 2
+    short = compared(FIRST, SECOND, n_sentences=1)
+    assert (short.gains, short.losses) == (found.gains[:1], found.losses[:1])
+
+
+@pytest.mark.parametrize(
+    ("values", "p_value", "said"),
+    [
+        ((20.0, 31.5), 0.04, "two is 11.50 BLEU above one; the difference is significant (p = 0.0400)."),
+        ((31.5, 20.0), 0.06, "one is 11.50 BLEU above two; the difference may be chance (p = 0.0600)."),
+        ((20.0, 20.0), 1.0, "one and two tie: they have the same BLEU."),
+    ],
+)
+def test_the_verdict_names_the_better_system(values: tuple[float, float], p_value: float, said: str) -> None:
+    found = compared(FIRST, SECOND)
+    systems = [
+        replace(one, scores=replace(one.scores, bleu=replace(one.scores.bleu, value=value, p_value=p_value)))
+        for one, value in zip(found.systems, values, strict=True)
+    ]
+    assert replace(found, systems=systems).verdict == said
+
+
+def test_case_makes_a_difference_unless_it_is_ignored() -> None:
+    upper = [line.upper() for line in FIRST]
+    for ignore_case in (False, True):
+        found = compared(FIRST, upper, ignore_case=ignore_case)
+        assert all((one == other) == ignore_case for _, (one, other) in found.by_frequency)
+        assert found.verdict.startswith("one and two tie") == ignore_case

@@ -88,6 +88,18 @@ def test_a_sentence_in_another_language_is_copied_and_its_term_flagged() -> None
     assert (found.text, found.flags, found.suspicious) == (english, ("language", "term"), True)
 
 
+def test_a_term_that_begins_a_longer_word_counts_where_its_symbol_was() -> None:
+    asked: list[str] = []
+
+    def search(texts: Sequence[str], no_repeat: int) -> dict[str, Translation]:
+        asked.extend(texts)
+        return {text: Translation(text.replace("\u27e7", "\u27e7s"), n_segments=1) for text in texts}
+
+    (found,) = pipeline.translate(["Ein Hund"], search, rules(16, Glossary.of(TERMS)))
+    assert (found.text, asked) == ("Ein hounds", ["Ein Hund", "Ein \u27e61\u27e7"])
+    assert "term" not in found.flags
+
+
 def test_a_text_of_terms_alone_is_not_searched_with_symbols() -> None:
     asked, search = asking(0)
     (found,) = pipeline.translate(["Hund, Haus!"], search, rules(16, Glossary.of(TERMS)))

@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable, Sequence
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from translate.inference import pipeline
@@ -135,8 +135,9 @@ def test_a_model_without_symbols_translates_the_text_between_placeholders() -> N
     model = Model(
         lambda text: f"{text[: len(text) - len(text.lstrip())]}{swapped(text.strip())}{text[len(text.rstrip()) :]}"
     )
-    (sentence,) = translated(model, "Hallo {name} und Tag!", n_symbols=0)
+    sentence, number = translated(model, "Hallo {name} und Tag!", "Hallo {name} 42", n_symbols=0)
     assert (sentence.text, sentence.flags) == ("hALLO {name} UND tAG!", ("placeholders",))
+    assert (number.text, number.flags) == ("hALLO {name} 42", ("placeholders",))  # as a whole, it is not copied
 
 
 def test_text_in_capitals_is_searched_in_lower_case_too() -> None:
@@ -232,12 +233,13 @@ def test_without_segments_and_checks_the_model_gets_the_text_as_it_is(text: str)
 
 
 @given(st.lists(st.sampled_from(["Haus", "ist", "da.", "42", "und", "\u00a0", "'s"]), min_size=1).map(" ".join))
+@example("'s 42 's 's")
 def test_checks_change_no_text_that_is_not_searched_again(text: str) -> None:
     model = Model(swapped)
     texts = [
         pipeline.translate([text], model.search, rules(segments=False, checks=checks))[0] for checks in (True, False)
     ]
-    assert texts[0].text == texts[1].text or {*texts[0].flags} & {"repetition", "copied", "capitals"}
+    assert texts[0].text == texts[1].text or {*texts[0].flags} & {"repetition", "copied", "capitals", "language"}
 
 
 def test_protecting_and_restoring_are_inverse() -> None:

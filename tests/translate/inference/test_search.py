@@ -74,8 +74,10 @@ def test_what_the_other_model_cannot_read_comes_last(opposite: ModelFolder) -> N
     def translation(text: str) -> Translation:
         return Translation(text, log_prob=-1.0, tokens=("x",), n_segments=1)
 
-    blank, long, read = map(translation, ("", "word " * MAX_LENGTH, "the dog"))
     model = TorchEngine(opposite)
+    texts = ["q" * n for n in range(1, MAX_LENGTH + 1)]
+    of_length = dict(zip(map(len, model.tokenizer.encode_batch(texts)), texts, strict=True))
+    blank, long, read = map(translation, ("", of_length[MAX_LENGTH], of_length[MAX_LENGTH - 1]))  # one place is eos's
     found = rerank(model, {"der Hund": [blank, long, read], "": [blank]}, WEIGHT)
     assert [one.text for one in found["der Hund"]] == [read.text, blank.text, long.text]
     assert [one.rerank_score is None for one in found["der Hund"]] == [False, True, True]

@@ -1,5 +1,6 @@
 """Output line n is the translation of input line n, for any content of the lines."""
 
+import inspect
 import io
 import random
 import re
@@ -28,6 +29,7 @@ from translate.inference.search import LIMIT, SentenceSearch, _batches
 from translate.inference.translator import _BREAK, FIRST_WINDOW, Translator, _windows
 from translate.models.folder import ModelFolder
 from translate.text.checks import is_overlong
+from translate.text.placeholders import Glossary
 from translate.text.sentences import cut
 from translate.text.translation import Translation, TranslationOptions
 
@@ -134,12 +136,14 @@ def test_a_line_beyond_the_limit_is_translated_in_parts_without_loss(translator:
     pieces = cut(line, lambda text: len(encode(text)) <= translator.limit)
     assert "".join("".join(pieces).split()) == "".join(line.split())
     assert all(len(encode(piece)) <= translator.limit for piece in pieces)
-    (whole,) = [*translator.translate_lines([line])]
-    parts = [*translator.translate_lines(pieces)]
-    assert whole.split
-    assert whole.text.strip() == " ".join(part.text for part in parts if part.text)
-    assert whole.log_prob == pytest.approx(sum(part.log_prob for part in parts), abs=1e-4)
-    assert whole.tokens == tuple(piece for part in parts for piece in part.tokens)
+    (wholes,), found = translator.n_best([line], 2), [*translator.n_best(pieces, 2)]
+    assert len(wholes) == 2
+    for rank, whole in enumerate(wholes):  # the second joins the second best translations of the parts
+        parts = [several[min(rank, len(several) - 1)] for several in found]
+        assert whole.split
+        assert whole.text.strip() == " ".join(part.text for part in parts if part.text)
+        assert whole.log_prob == pytest.approx(sum(part.log_prob for part in parts), abs=1e-4)
+        assert whole.tokens == tuple(piece for part in parts for piece in part.tokens)
 
 
 def test_a_line_at_the_limit_is_not_split(translator: Translator) -> None:
@@ -280,6 +284,20 @@ def test_scores_are_log_probabilities(translator: Translator) -> None:
         assert translation.score == pytest.approx(
             translation.log_prob / ((5 + len(translation.tokens) + 1) / 6) ** 0.6, rel=1e-6
         )
+
+
+def test_every_setting_of_load_reaches_the_options(monkeypatch: pytest.MonkeyPatch) -> None:
+    settings = {
+        "beam_size": 3, "alpha": 0.25, "length_penalty": "gnmt", "rerank": "back", "checks": False, "terms": None,
+        "format": "tsv", "column": 2, "engine": "torch", "precision": "fp32", "device": "cpu", "threads": 1,
+    }  # fmt: skip
+    assert {"path", "say", *settings} == inspect.signature(Translator.load).parameters.keys()
+    monkeypatch.setattr(Translator, "open", lambda *arguments: arguments)
+    expected = TranslationOptions(**settings)  # type: ignore[arg-type]
+    assert Translator.load("de-en", **settings, say=print) == ("de-en", expected, print)  # type: ignore[arg-type, comparison-overlap]
+    glossary = {"Haus": "house"}
+    _, options, _ = Translator.load("de-en", terms=glossary)  # type: ignore[misc]
+    assert options.terms.find("Haus") == Glossary.of(glossary).find("Haus")
 
 
 def test_loading_a_run_gives_the_model_in_it(parts: ModelFolder, translator: Translator) -> None:

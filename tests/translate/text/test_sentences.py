@@ -63,6 +63,8 @@ GERMAN = [
     ["Danke!\U0001f600", "Bis morgen."],
     ["Er hat am 24.12. Geburtstag.", "Wir feiern am 3.10.", "Danach ist frei."],
     ["Es gilt Version 2.14.", "Anna kommt."],
+    ["ich komme um 8. und du?"],
+    ["Das ist belegt.[1]", "Es gilt.\u00b2", "Anna kommt."],
     ["\u203aNein.\u2039", "Er lachte.", "\u203aWarum?\u2039", "Sie ging."],
 ]
 ENGLISH = [
@@ -95,6 +97,9 @@ ENGLISH = [
     ["He was born in 1999.", "She was born later."],
     ["It is Plan B.", "The other one failed."],
     ["Dr. A. B. Miller is out.", "Please call back."],
+    ["Dr. A. I. Miller is out.", "Please call back."],
+    ["She read a lot, e. g. The Trial and The Castle."],
+    ["She read a lot, e.g. The Trial and The Castle."],
     ["Yes (I think so).", "No."],
     ["Really?!", "Yes!!!", "OK."],
     ["Who is it?", "It's me."],
@@ -117,6 +122,8 @@ BULLETS = [
     ("> Zitat.", ["Zitat."]),
     ("3. Oktober 1990: Feiertag", ["3. Oktober 1990: Feiertag"]),
     ("- ", []),
+    ("12. ", []),
+    ("a) ", []),
     ("...", []),
     ("Zeile eins\nZeile zwei.", ["Zeile eins", "Zeile zwei."]),
 ]
@@ -226,6 +233,10 @@ def test_every_part_fits_and_the_parts_are_the_text(text, limit):
             "Der Vertrag ist i. S. d. § 247, wie jeder, kündbar.",
             ["Der Vertrag ist i. S. d. § 247,", "wie jeder, kündbar."],
         ),
+        (
+            "Ja; als er spät am Abend heim kam, war die Tür noch offen",
+            ["Ja; als er spät am Abend heim kam,", "war die Tür noch offen"],
+        ),
         ("eins zwei drei vier fünf sechs", ["eins zwei drei", "vier fünf sechs"]),
         ("aaaaaaaaaabbbbbbbbbb", ["aaaaaaaaaa", "bbbbbbbbbb"]),
     ],
@@ -237,6 +248,10 @@ def test_a_text_is_split_at_the_best_boundary(text, parts):
 
 def test_a_text_that_fits_stays_whole():
     assert cut("Eins, zwei; drei.", lambda _: True) == ["Eins, zwei; drei."]
+
+
+def test_a_single_character_is_not_split_even_if_it_does_not_fit():
+    assert cut("ab c", lambda _: False) == ["a", "b", "c"]
 
 
 @pytest.mark.parametrize(

@@ -101,6 +101,16 @@ def test_a_checkpoint_restores_everything(toy):
             assert a[i][name].equal(b[i][name])
 
 
+def test_a_step_that_is_damaged_again_is_set_aside_in_place_of_the_first(tmp_path):
+    for content in ("first", "second"):
+        folder = tmp_path / "step-00000003"
+        folder.mkdir()
+        (folder / "state.json").write_text(content, encoding="utf-8")
+        aside = checkpoints.set_aside(folder)
+        assert names(tmp_path) == [aside.name]
+        assert (aside / "state.json").read_text(encoding="utf-8") == content
+
+
 def test_pruning_keeps_the_given_checkpoints(toy):
     trainer = toy.trainer("run")
     root = trainer.run.checkpoints

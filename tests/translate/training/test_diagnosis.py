@@ -10,8 +10,9 @@ import torch
 from tests.toys import TINY, toy_model
 from translate.corpus.batches import collate
 from translate.corpus.prepare import EncodedPairs
+from translate.training import update
 from translate.training.reporting import LEAST_GAIN, source_warning, unknown_warning
-from translate.training.update import SourceGain
+from translate.training.update import SourceGain, mean_nll
 
 
 def warnings_of(folder):
@@ -19,10 +20,11 @@ def warnings_of(folder):
     return [record for record in map(json.loads, lines) if record["kind"] == "warning"]
 
 
-def gain_of(pairs, model):
-    def make(pairs, index):
-        return collate(pairs, index, pad=TINY.pad, bos=TINY.bos, eos=TINY.eos)
+def make(pairs, index):
+    return collate(pairs, index, pad=TINY.pad, bos=TINY.bos, eos=TINY.eos)
 
+
+def gain_of(pairs, model):
     return SourceGain(pairs, np.arange(pairs.n_pairs), 50, make)(model, torch.float32)
 
 
@@ -35,6 +37,20 @@ def test_a_model_that_cannot_see_its_source_has_a_gain_of_exactly_zero():
             for parameter in layer.cross_attn.parameters():
                 parameter.zero_()
     assert gain_of(pairs, model) == pytest.approx(0.0, abs=1e-6)
+
+
+@pytest.mark.parametrize(("n_most", "chosen"), [(9, [0, 1, 2, 3, 4]), (3, [0, 2, 4])])
+def test_the_gain_is_the_loss_with_the_sources_of_neighbours_minus_that_with_their_own(monkeypatch, n_most, chosen):
+    monkeypatch.setattr(update, "SAMPLE", n_most)
+    model, src, tgt = toy_model(), [[3 + i] * (1 + i % 3) for i in range(5)], [[4 + i, 5] for i in range(5)]
+
+    def loss(sources):
+        pairs = EncodedPairs.of([src[i] for i in sources], [tgt[i] for i in chosen])
+        return mean_nll(model, [make(pairs, np.arange(len(chosen)))], torch.float32)
+
+    expected = loss([chosen[-1], *chosen[:-1]]) - loss(chosen)
+    assert abs(expected) > 1e-4
+    assert gain_of(EncodedPairs.of(src, tgt), model) == pytest.approx(expected, abs=1e-6)
 
 
 def test_the_gain_is_undefined_if_all_sources_are_equal():

@@ -68,6 +68,17 @@ def test_bf16_keeps_singular_values_bounded_at_any_scale_and_rank(power: int, se
     assert torch.linalg.svdvals(orthogonalised(matrix[None]).float()).max() <= 1.35
 
 
+@pytest.mark.parametrize("n_columns", [13, 39])
+def test_bf16_brings_small_singular_values_near_1_too(n_columns: int) -> None:
+    """Also of wide matrices, where rounding of x x^T would hide their squares."""
+    torch.manual_seed(0)
+    u, _, vh = torch.linalg.svd(torch.randn(3, 13, n_columns), full_matrices=False)
+    matrices = u @ torch.logspace(0, -2, 13).diag_embed() @ vh
+    values = torch.linalg.svdvals(orthogonalised(matrices.bfloat16()).float())
+    assert values.min() >= 0.6
+    assert values.max() <= 1.3
+
+
 def test_a_matrix_of_zeros_stays_zero() -> None:
     assert not orthogonalised(torch.zeros(1, 3, 5)).any()
 

@@ -7,6 +7,7 @@ import threading
 import numpy as np
 import pytest
 import torch
+import torch.nn.functional as F
 
 from transformer.config import ModelConfig
 from transformer.loss import smoothed_nll
@@ -43,10 +44,18 @@ def batch_of(pairs: EncodedPairs, *index: int) -> Batch:
     return collate(pairs, np.array(index), pad=0, bos=1, eos=2)
 
 
+def with_dropout(model: Transformer) -> None:
+    """Let the model drop parts of its states in training, whatever its configuration."""
+    model.train()
+    for residual in (part for part in model.modules() if hasattr(part, "dropout")):
+        residual.dropout = 0.3
+
+
 def step(model: Transformer, batches: list[Batch], **changes: object) -> tuple[StepStats, list[torch.Tensor]]:
     model = copy.deepcopy(model)
     updater = Updater(model, new_optimizer(model, CONFIG), smoothing=0.1, dtype=torch.float32, **changes)
     update = updater.step(batches, lr=0.01)
+    assert not update.values_3.requires_grad, "it would hold the activations until it is read"
     assert update.n_tokens == sum(batch.n_src_tokens + batch.n_tgt_tokens for batch in batches)
     return read([update])[0], [parameter.detach() for parameter in model.parameters()]
 
@@ -141,6 +150,7 @@ def test_the_fast_path_follows_the_plain_one(model, pairs):
 
 
 def test_held_out_loss_is_a_mean_over_tokens_however_they_are_batched(model, pairs):
+    with_dropout(model)
     one = mean_nll(model, [batch_of(pairs, 0, 1, 2, 3, 4)], torch.float32)
     many = mean_nll(model, [batch_of(pairs, i) for i in range(5)], torch.float32)
     assert one == pytest.approx(many, rel=1e-6)
@@ -176,15 +186,20 @@ def test_r_drop_without_dropout_changes_nothing_and_with_dropout_adds_the_diverg
     plain, nll = batch_loss(model, batch, 0.1, torch.float32)
     for found, expected in zip(batch_loss(model, batch, 0.1, torch.float32, r_drop=5.0), (plain, nll), strict=True):
         torch.testing.assert_close(found, expected, rtol=1e-5, atol=1e-5)
-    model.train()
-    for residual in (part for part in model.modules() if hasattr(part, "dropout")):
-        residual.dropout = 0.3
+    with_dropout(model)
     losses = []
     for weight in (1e-9, 1.0, 2.0):
         torch.manual_seed(1)
         losses.append(batch_loss(model, batch, 0.1, torch.float32, r_drop=weight)[0].item())
     assert losses[1] > losses[0]
     assert losses[2] - losses[1] == pytest.approx(losses[1] - losses[0], rel=1e-3)
+    torch.manual_seed(1)
+    log_probs = model(torch.cat([batch.src] * 2), torch.cat([batch.tgt_in] * 2)).log_softmax(-1)
+    first, second = log_probs[torch.cat([batch.tgt_out] * 2) != 0].chunk(2)
+    equation_3 = sum(
+        F.kl_div(p, q, reduction="sum", log_target=True) / 2 for p, q in ((first, second), (second, first))
+    )
+    assert losses[2] - losses[0] == pytest.approx(2.0 * equation_3.item() / 2, rel=1e-3)
 
 
 def test_an_update_with_r_drop_counts_each_token_once(model, pairs):
