@@ -162,8 +162,8 @@ def padding_mask(ids_BS: Tensor, pad: int) -> Tensor:
     """Return which keys hold a token, (B, 1, 1, S).
 
     On a CPU, ValueError if a row holds only padding. Other devices are not checked, as that would synchronise them in
-    every batch, nor are compiled and exported models, whose graph reads no values; `pad_batch` and the batches of
-    training end every sentence with eos, so no row is empty there.
+    every batch. Compiled and exported models are not checked either, as their graphs read no values. `pad_batch` and
+    the batches of training end every sentence with eos, so no row is empty there.
     """
     allowed_BS = ids_BS != pad
     if eager_on_cpu(ids_BS) and not bool(allowed_BS.any(dim=1).all()):
