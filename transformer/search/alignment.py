@@ -1,8 +1,8 @@
 """Source tokens that target tokens come from, by cross-attention (3.2.3).
 
 A layer that aligns attends to one word of the source; other layers attend to its eos or to many words. The sharpest
-layer is therefore the best one, and no labels are needed to find it. The last layer but one (Garg et al., 2019) links
-fewer of the words that both sides share; in a decoder that has grown it may not align at all.
+layers are therefore the best ones, and no labels are needed to find them. Several layers together link more words rightly
+than one; which single layer would be best differs from model to model.
 
 Dimension key: B sentences, L layers, H heads, S source positions, T target positions.
 """
@@ -27,7 +27,8 @@ def cross_attention(
     Args:
         model: should be in eval mode.
         src, tgt: token ids of each pair, without bos and eos.
-        layer: index of the decoder layer; None is `aligning_layer` of each pair. IndexError if there is no such layer.
+        layer: index of the decoder layer; None is the mean over all layers, weighted for each pair by the square of
+            `sharpness`. IndexError if there is no such layer.
     """
     if not src:
         return []
@@ -35,12 +36,25 @@ def cross_attention(
     chosen = maps.cross if layer is None else [maps.cross[layer]]
     weights_BLTS = torch.stack([weights_BHTS.mean(dim=1) for weights_BHTS in chosen], dim=1)
     pairs = [w_LTS[:, : len(t), : len(s)] for w_LTS, s, t in zip(weights_BLTS, src, tgt, strict=True)]
-    return [w_LTS[aligning_layer(w_LTS)].cpu() for w_LTS in pairs]
+    return [_mean_of_layers(w_LTS).cpu() for w_LTS in pairs]
 
 
-def aligning_layer(weights_LTS: Tensor) -> int:
-    """Return the index of the layer whose target tokens attend most to one source token each, eos left out."""
-    return int(weights_LTS.amax(dim=2).sum(dim=1).argmax()) if weights_LTS.numel() else 0
+def _mean_of_layers(weights_LTS: Tensor) -> Tensor:
+    if not weights_LTS.numel():
+        return weights_LTS[0]
+    squares_L = sharpness(weights_LTS).square()
+    return torch.einsum("l,lts->ts", squares_L / squares_L.sum(), weights_LTS)
+
+
+def sharpness(weights_LTS: Tensor) -> Tensor:
+    """Return how sharply the target tokens of each layer read, (L,): the mean of their greatest attention to one token.
+
+    It is 0 if either side is empty.
+
+    Args:
+        weights_LTS: attention without the column of the source's eos.
+    """
+    return weights_LTS.amax(dim=2).mean(dim=1) if weights_LTS.numel() else weights_LTS.new_zeros(len(weights_LTS))
 
 
 def alignment(weights_TS: Tensor) -> list[tuple[int, int]]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Literal
 import torch
 from torch import Tensor
 
-from transformer.search.alignment import aligning_layer
+from transformer.search.alignment import sharpness
 from transformer.search.model_step import source_batch, target_batch, translate_ids
 from translate.errors import UserError
 from translate.models.folder import ModelFolder, not_finite
@@ -70,7 +70,7 @@ class AttentionPicture:
         """Index of the layer that is shown."""
         if self.view.layer is not None:
             return self.view.layer - 1
-        return aligning_layer(self.weights.mean(dim=1)[:, :, :-1])  # without the last key: eos, on the source side
+        return int(sharpness(self.weights.mean(dim=1)[:, :, :-1]).argmax())  # without the last key: eos of the source
 
     def panels(self) -> Iterator[tuple[str, Tensor]]:
         """Yield the name and the weights, by query and key, of each grid that is shown."""

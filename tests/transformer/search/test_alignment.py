@@ -1,5 +1,7 @@
 """Alignments are the model's attention weights and do not depend on the batch."""
 
+import statistics
+
 import pytest
 import torch
 
@@ -11,12 +13,13 @@ SRC, TGT = [[5, 6, 7, 8], [9], [4, 3]], [[7, 4, 9], [5, 5, 6, 8, 4], []]
 
 
 @pytest.mark.parametrize("layer", [0, 1, 2, None])
-def test_weights_are_the_mean_of_a_layers_heads_without_eos(layer: int | None) -> None:
+def test_weights_are_the_mean_of_heads_and_of_layers_by_sharpness_without_eos(layer: int | None) -> None:
     for src, tgt, weights in zip(SRC, TGT, cross_attention(MODEL, SRC, TGT, layer=layer), strict=True):
         maps = MODEL.attention_maps(torch.tensor([[*src, TINY.eos]]), torch.tensor([[TINY.bos, *tgt]]))
         means = [weights[0].detach().mean(dim=0)[: len(tgt), : len(src)] for weights in maps.cross]
-        sharpness = [sum(max(row) for row in mean.tolist()) for mean in means]
-        expected = means[max(range(3), key=sharpness.__getitem__) if layer is None else layer]
+        squares = [statistics.mean(max(row) for row in mean.tolist()) ** 2 if tgt else 1.0 for mean in means]
+        of_all = sum(square * mean for square, mean in zip(squares, means, strict=True)) / sum(squares)
+        expected = of_all if layer is None else means[layer]
         assert weights.shape == (len(tgt), len(src))
         torch.testing.assert_close(weights, expected)
         assert bool((weights.sum(dim=1) < 1).all())
