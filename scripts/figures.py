@@ -116,11 +116,12 @@ STAGES = {"de-en-finish": "first", "de-en-last": "second", "en-de": "second"}
 
 
 def rounds() -> Any:
-    """Return BLEU of the models that were trained one after the other, oldest first, for both directions."""
+    """Return BLEU of the models that were trained one after the other up to round 9, for both directions."""
     scores: dict[str, dict[str, Any]] = {}  # by direction and name of the run without it
     found = map(read_json, sorted(RECORDS.glob("*.json")))
     for run in sorted((run for run in found if run["kind"] == "training"), key=lambda run: run["date"]):
-        if run["name"][:5] in ("de-en", "en-de"):
+        is_stage = run["name"][6:].isdecimal()  # stages have the figure `learning`
+        if run["name"][:5] in ("de-en", "en-de") and not is_stage:
             stage = STAGES.get(run["name"], run["name"][6:])
             scores.setdefault(run["name"][:5], {})[stage] = run["scores"]
     stages = list(dict.fromkeys(["first", "second", "wider", *(stage for runs in scores.values() for stage in runs)]))

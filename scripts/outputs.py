@@ -29,7 +29,7 @@ CALCULATED = DOCS / "guide" / "6-tokens-and-vectors.md"
 SENTENCE = "Kannst du mir helfen, diesen Satz zu übersetzen?"
 _MODEL = ("--model", "de-en")
 PICTURES = {
-    "attention": ("--attention", SENTENCE, *_MODEL),
+    "attention": ("--attention", SENTENCE, "--layer", "5", *_MODEL),
     "heads": ("--attention", SENTENCE, "--part", "encoder", "--every-head", *_MODEL),
     "positions": ("--positions", *_MODEL),
     "schedule": ("--schedule",),

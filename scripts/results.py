@@ -32,6 +32,7 @@ PAGE, GRIDS, SERVE, SPEEDRUN = (
 MODELS = ROOT / "translate" / "models"
 BEGIN, END = "<!-- made by scripts/results.py from scripts/results/ -->", "<!-- end -->"
 UNKNOWN = "unknown"
+SAME_SETS = {"multi30k-2016": "test_2016_flickr"}  # other names in experiment files
 METRICS = {"bleu": "BLEU", "chrf": "chrF", "chrf++": "chrF++", "ter": "TER"}
 
 # The newest records of their kinds, for the summary: benchmarks have no date. All records are in the tables.
@@ -76,7 +77,7 @@ def record_of(run: Path) -> Record:
         "averaged": end["averaged"],
         # Corpora keep their licences, so records hold no sentences.
         "scores": {
-            name: {key: value for key, value in scores.items() if key != "sample"}
+            SAME_SETS.get(name, name): {key: value for key, value in scores.items() if key != "sample"}
             for name, scores in read_json(_scores(run)).items()
         },
     }
@@ -235,8 +236,13 @@ def speedrun_table(record: Record) -> str:
 
 HISTORY = """![BLEU of the models trained one after the other, by run and direction](docs/images/rounds.svg)
 
-Each model began with the weights of one before it; the card of a shipped model lists its chain. Drawn by
-`scripts/figures.py rounds` from the records of the table below."""
+Each of these models began with the weights of one before it; the ninth of each direction was the last that shipped. The
+models that ship now were trained from scratch, in three stages, by [one recipe](configs/shipped). The loss on
+newstest2013 during these stages:
+
+![Validation loss of the three stages of both directions, by tokens read](docs/images/learning.svg)
+
+Drawn by `scripts/figures.py rounds` and `scripts/figures.py learning` from the records below."""
 
 
 CURVE = """![BLEU over lines per second, for each engine and beam size](docs/images/curve.svg)

@@ -1,8 +1,8 @@
 """Source tokens that target tokens come from, by cross-attention (3.2.3).
 
 A layer that aligns attends to one word of the source; other layers attend to its eos or to many words. The sharpest
-layers are therefore the best ones, and no labels are needed to find them. Several layers together link more words rightly
-than one; which single layer would be best differs from model to model.
+layers are therefore the best ones, and no labels are needed to find them. Several layers together link more words
+correctly than one; the best single layer differs between models.
 
 Dimension key: B sentences, L layers, H heads, S source positions, T target positions.
 """

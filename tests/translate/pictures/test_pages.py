@@ -43,7 +43,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with one page of each kind."""
     pytest.importorskip("matplotlib")
     place = tmp_path_factory.mktemp("pages")
-    attention = ["--model", "de-en", "--attention", SENTENCE, "--layer", "4"]
+    attention = ["--model", "de-en", "--attention", SENTENCE, "--layer", "5"]
     assert main(["explain", *attention, "--out", str(place / "attention.html")]) == 0
     queries, keys = ([f"\u2581{WORDS[i % 13]}" for i in range(n)] for n in (50, 56))
     long = AttentionPicture(" ".join(WORDS), queries, keys, torch.rand(1, 1, 50, 56), View())

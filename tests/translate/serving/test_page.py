@@ -687,7 +687,7 @@ def test_screenshots(
     if folder is None:
         pytest.skip("needs --screenshots FOLDER")
     text = (
-        "Kannst du mir helfen, diesen Satz zu übersetzen? Ich möchte ihn meiner Schwester schicken.\n\n"
+        "Kannst du mir helfen, diesen Satz zu übersetzen? Meine Schwester lernt seit zwei Jahren Deutsch.\n\n"
         "This sentence is in English already."
     )
     models = [path for _, path in registry.installed()]
