@@ -96,7 +96,7 @@ class Alignment(BaseModel):
             "example": {
                 "source": ["Guten", "Morgen"],
                 "target": ["Good", "morning"],
-                "weights": [[0.7511, 0.0422], [0.0207, 0.8074]],
+                "weights": [[0.4791, 0.2593], [0.0328, 0.8992]],
             }
         }
     )
