@@ -75,9 +75,9 @@ def record_of(run: Path) -> Record:
         "parents": [*recorded(card_before(run)), *parents],
         "valid": {key: end[key] for key in ("nll", "perplexity", "bleu")},
         "averaged": end["averaged"],
-        # Corpora keep their licences, so records hold no sentences.
+        # Corpora keep their licences, so records hold no sentences; a path would be that of one machine.
         "scores": {
-            SAME_SETS.get(name, name): {key: value for key, value in scores.items() if key != "sample"}
+            SAME_SETS.get(name, name): {key: value for key, value in scores.items() if key not in ("sample", "model")}
             for name, scores in read_json(_scores(run)).items()
         },
     }

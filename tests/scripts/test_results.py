@@ -84,7 +84,7 @@ def write_run(folder: Path, parent: Path | None, **changes: Any) -> None:
     (folder / "manifest.json").write_text(json.dumps(manifest), encoding="utf-8")
     (folder / "metrics.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
     (folder / "config.json").write_text(json.dumps({"data": {"source": "de", "target": "en"}}), encoding="utf-8")
-    (folder / "scores.json").write_text(json.dumps({"news": {"lines": 3, "sample": ["text"]}}), encoding="utf-8")
+    (folder / "scores.json").write_text(json.dumps({"news": {"lines": 3, "sample": ["text"], "model": "/here"}}), encoding="utf-8")
 
 
 def test_a_record_has_the_data_size_and_the_cost_of_each_parent(tmp_path: Path) -> None:
@@ -94,7 +94,7 @@ def test_a_record_has_the_data_size_and_the_cost_of_each_parent(tmp_path: Path) 
     record = results.record_of(tmp_path / "c")
     assert (record["languages"], record["pairs"], record["steps"], record["seconds"]) == ("de-en", 29, 3, 400.0)
     assert [(parent["steps"], parent["seconds"]) for parent in record["parents"]] == [(2, 200.0), (3, 400.0)]
-    assert "sample" not in record["scores"]["news"]
+    assert record["scores"]["news"] == {"lines": 3}
     assert record["command"] == "translate train x.toml --resume"
 
 
