@@ -84,7 +84,9 @@ def write_run(folder: Path, parent: Path | None, **changes: Any) -> None:
     (folder / "manifest.json").write_text(json.dumps(manifest), encoding="utf-8")
     (folder / "metrics.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
     (folder / "config.json").write_text(json.dumps({"data": {"source": "de", "target": "en"}}), encoding="utf-8")
-    (folder / "scores.json").write_text(json.dumps({"news": {"lines": 3, "sample": ["text"], "model": "/here"}}), encoding="utf-8")
+    (folder / "scores.json").write_text(
+        json.dumps({"news": {"lines": 3, "sample": ["text"], "model": "/here"}}), encoding="utf-8"
+    )
 
 
 def test_a_record_has_the_data_size_and_the_cost_of_each_parent(tmp_path: Path) -> None:
