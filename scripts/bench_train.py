@@ -242,7 +242,7 @@ class PlainTorch(nn.Module):
 
 
 class HuggingFace(nn.Module):
-    """MarianMTModel with its own loss."""
+    """MarianMTModel with the loss of `Trainer`'s label smoother, which its own lacks."""
 
     def __init__(self, config: ModelConfig) -> None:
         from transformers import MarianMTModel
@@ -252,10 +252,9 @@ class HuggingFace(nn.Module):
 
     def forward(self, batch: Batch) -> Tensor:
         """Return the mean loss of the target tokens."""
-        labels = batch.tgt_out.masked_fill(batch.tgt_out == 0, -100)
-        mask = batch.src != 0
-        found = self.model(input_ids=batch.src, attention_mask=mask, decoder_input_ids=batch.tgt_in, labels=labels)
-        return found.loss  # type: ignore[no-any-return]
+        found = self.model(input_ids=batch.src, attention_mask=batch.src != 0, decoder_input_ids=batch.tgt_in)
+        logits, tgt = found.logits.flatten(0, 1), batch.tgt_out.flatten()
+        return F.cross_entropy(logits, tgt, ignore_index=0, label_smoothing=0.1)
 
 
 MAKERS: dict[str, Maker] = {

@@ -7,8 +7,8 @@
     joeynmt   JoeyNMT 2.3 in an environment of its own, with this toolkit's tokenizer; it has no bf16 on a CPU:
                   python -m venv joeynmt; joeynmt/bin/pip install joeynmt==2.3.0 importlib_metadata sentencepiece==0.2.0
 
-All have the sizes of one model and begin with the raw files. The others have the batches, warm-up and number of epochs
-of the experiment that they are given, with their own peak of the learning rate.
+All begin with the raw files and have the sizes, dropout, batches, warm-up and number of epochs of one experiment. The
+others have Adam in place of its optimizer, with their own peak of the learning rate.
 """
 
 import json

@@ -7,8 +7,8 @@
     python scripts/speedrun.py --set training.lr=4e-3 --against scripts/results/speedrun.json
 
 Each run is a process of its own, one after the other, so that each has the whole machine; seeds are the outer loop, so
-that slow hours affect all contenders. `hf`, `torch` and `joeynmt` first run to the lowest mark with each of --rates;
-the fastest rate is used for all seeds. A finished run is kept in --folder, and the same command continues after the
+that slow hours affect all contenders. `hf`, `torch` and `joeynmt` first run to the lowest mark, but not longer than
+--tuning-minutes, with each of --rates; the rate that is fastest there, or has the highest BLEU, is used for all seeds. A finished run is kept in --folder, and the same command continues after the
 last one. Progress goes to stderr, the record to stdout.
 """
 
@@ -34,8 +34,7 @@ from translate.machine import set_up_threads
 from translate.training.run import commit
 
 MARKS = (33.5, 35.1, 41.0)
-OURS, OTHERS = "configs/recipes/multi30k-speedrun.toml", "configs/recipes/multi30k-de-en.toml"
-VALID_EVERY = 126  # updates; an epoch of the recipe
+CONFIG = "configs/recipes/multi30k-speedrun.toml"
 ROOT = Path(__file__).resolve().parent.parent
 
 Record = dict[str, Any]
@@ -51,10 +50,11 @@ def main(argv: Sequence[str] | None = None) -> int:
         "--rates", nargs="+", type=float, default=[1e-3, 2e-3, 3e-3], metavar="LR", help="of the others"
     )
     parser.add_argument("--hours", type=float, default=2.0, help="limit of one run (default: %(default)s)")
+    parser.add_argument("--tuning-minutes", type=float, default=30.0, help="limit of a run that tries a rate")
     parser.add_argument(
         "--data", type=Path, metavar="FOLDER", help="of the raw files (default: that of the experiment)"
     )
-    parser.add_argument("--config", default=OURS, metavar="FILE", help="of ours (default: %(default)s)")
+    parser.add_argument("--config", default=CONFIG, metavar="FILE", help="of all (default: %(default)s)")
     parser.add_argument("--set", nargs="+", default=[], metavar="KEY=VALUE", help="settings of ours")
     parser.add_argument(
         "--set-all", nargs="+", default=[], metavar="KEY=VALUE", help="settings of all, to try this out"
@@ -94,7 +94,8 @@ def measured(args: argparse.Namespace) -> Record:
     for name in contenders:
         experiment(args, name)  # a mistake ends this now
     settings = {"marks": sorted(args.marks), "hours": args.hours, "config": args.config, "set": args.set}
-    settings |= {"set_all": args.set_all, "rates": args.rates, "commit": commit()}
+    settings |= {"set_all": args.set_all, "rates": args.rates, "tuning_minutes": args.tuning_minutes}
+    settings |= {"commit": commit()}
     args.folder.mkdir(parents=True, exist_ok=True)
     kept = args.folder / "settings.json"
     if kept.exists() and read_json(kept) != settings:
@@ -103,7 +104,7 @@ def measured(args: argparse.Namespace) -> Record:
     set_up_threads()
     base = Task("", args.seeds[0], None, tuple(settings["marks"]), args.hours, "", args.joeynmt)
     others = [name for name in contenders if name != "ours"]
-    tuning = {name: [finished(args, task) for task in tuning_tasks(base, name, args.rates)] for name in others}
+    tuning = {name: [finished(args, task) for task in tuning_tasks(base, name, args)] for name in others}
     rates = {name: best_rate(runs) for name, runs in tuning.items()}
     tasks = [replace(base, contender=name, seed=seed, lr=rates.get(name)) for seed in args.seeds for name in contenders]
     record = {
@@ -130,16 +131,17 @@ def measured(args: argparse.Namespace) -> Record:
 
 
 def experiment(args: argparse.Namespace, contender: str) -> Any:
-    """Return the experiment of a contender; the others have the recipe with the validations of the race."""
-    own = [*args.set] if contender == "ours" else [f"training.valid_every={VALID_EVERY}"]
+    """Return the experiment of a contender: the same for all, without --set."""
+    own = [*args.set] if contender == "ours" else []
     data = [] if args.data is None else [f"data.root={json.dumps(str(args.data))}"]
-    path = Path(args.config if contender == "ours" else OTHERS)
+    path = Path(args.config)
     return load(path if path.exists() else ROOT / path, [*own, *data, *args.set_all])
 
 
-def tuning_tasks(base: Task, name: str, rates: Sequence[float]) -> list[Task]:
+def tuning_tasks(base: Task, name: str, args: argparse.Namespace) -> list[Task]:
     """Return the runs of a contender that choose its learning rate: the first seed to the lowest mark."""
-    return [replace(base, contender=name, lr=rate, marks=base.marks[:1], tuning=True) for rate in rates]
+    tuning = replace(base, contender=name, marks=base.marks[:1], hours=args.tuning_minutes / 60, tuning=True)
+    return [replace(tuning, lr=rate) for rate in args.rates]
 
 
 def best_rate(runs: Sequence[Record]) -> float:
