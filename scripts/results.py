@@ -11,6 +11,7 @@ on the card of the model. A parent that is null in a record is a run whose cost 
 
 import argparse
 import re
+import statistics
 import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -210,28 +211,50 @@ def speedruns() -> str:
 
 
 def speedrun_table(record: Record) -> str:
-    """Return one row for each contender: time to each mark over the seeds, and the ratio to ours."""
-    marks = [str(mark) for mark in record["marks"]]
+    """Return one row for each contender and mark: the time over the seeds that reached it, and its ratio to ours."""
     by_name: dict[str, list[Record]] = {}
     for run in record["runs"]:
         by_name.setdefault(run["contender"], []).append(run)
     rows = []
     for name, runs in by_name.items():
-        row = {"contender": name, "learning rate": " ".join(sorted({f"{run['lr']:g}" for run in runs if run["lr"]}))}
-        for mark in marks:
+        for mark in map(str, record["marks"]):
             reached = [run["marks"][mark] for run in runs if mark in run["marks"]]
-            row[f"minutes to {mark}"] = spread([one["seconds"] / 60 for one in reached])
-            row[f"seeds at {mark}"] = f"{len(reached)} of {len(runs)}"
             p = record["p"].get(name, {}).get(mark)
-            row[f"p at {mark}"] = "" if p is None else f"{p:.4f}"
-        last = [list(run["marks"].values())[-1] for run in runs if run["marks"]]
-        row["test BLEU at the last mark"] = spread([one["test_2016_flickr"] for one in last])
-        rows.append(row)
+            row = {
+                "contender": name,
+                "learning rate": " ".join(sorted({f"{run['lr']:g}" for run in runs if run["lr"]})),
+                "mark": mark,
+                "minutes": spread([one["seconds"] / 60 for one in reached]) or f"more than {shortest(runs):.0f}",
+                "seeds": f"{len(reached)} of {len(runs)}",
+                "times ours": slowdown(runs, by_name.get("ours", []), mark),
+                "p": "" if p is None else f"{p:.4f}",
+                "test BLEU": spread([one["test_2016_flickr"] for one in reached]),
+            }
+            rows.append(row)
     notes = [f"- Not run: `{name}`, {reason}." for name, reason in record["skipped"].items()]
     place = (
         f"- `{record['command']}` at {str(record['commit'])[:9]}, {machine_name(record)}, record {link(record, '../')}"
     )
     return "\n\n".join([table(rows), "\n".join([place, *notes])])
+
+
+def shortest(runs: Sequence[Record]) -> float:
+    """Return the minutes of the shortest of some runs."""
+    return float(min(run["seconds"] for run in runs)) / 60
+
+
+def slowdown(runs: Sequence[Record], ours: Sequence[Record], mark: str) -> str:
+    """Return the ratio of the geometric means of two contenders' times to a mark.
+
+    A run that ended before the mark counts with the time at which it ended, so that the ratio is a lower bound. The text
+    is empty if one of ours did not reach the mark.
+    """
+    if not ours or not all(mark in run["marks"] for run in ours):
+        return ""
+    ends = [[run["marks"].get(mark, run)["seconds"] for run in side] for side in (runs, ours)]
+    theirs, mine = map(statistics.geometric_mean, ends)
+    bound = "" if all(mark in run["marks"] for run in runs) else "more than "
+    return f"{bound}{theirs / mine:.2f}"
 
 
 HISTORY = """![BLEU of the models trained one after the other, by run and direction](docs/images/rounds.svg)

@@ -7,9 +7,10 @@
     python scripts/speedrun.py --set training.lr=4e-3 --against scripts/results/speedrun.json
 
 Each run is a process of its own, one after the other, so that each has the whole machine; seeds are the outer loop, so
-that slow hours affect all contenders. `hf`, `torch` and `joeynmt` first run to the lowest mark, but not longer than
---tuning-minutes, with each of --rates; the rate that is fastest there, or has the highest BLEU, is used for all seeds. A finished run is kept in --folder, and the same command continues after the
-last one. Progress goes to stderr, the record to stdout.
+that slow hours affect all contenders. `hf`, `torch` and `joeynmt` first run with each of --rates to the lowest mark,
+but not longer than --tuning-minutes; the rate that reaches it first, or else has the highest BLEU, is used for all
+seeds. A finished run is kept in --folder, and the same command continues after the last one. Progress goes to stderr,
+the record to stdout.
 """
 
 import argparse

@@ -184,23 +184,37 @@ def test_runs_are_listed_newest_first(tmp_path: Path, monkeypatch: pytest.Monkey
     assert [record["name"] for record in results.records("training")] == ["x-round10", "x-round9", "x-round2"]
 
 
-def test_the_table_of_a_speedrun_counts_the_seeds_that_reached_each_mark() -> None:
-    reached = {"seconds": 120.0, "test_2016_flickr": 34.0}
-    later = {"seconds": 240.0, "test_2016_flickr": 36.0}
+def test_the_table_of_a_speedrun_has_the_time_to_each_mark_and_its_ratio_to_ours() -> None:
+    def a_run(contender: str, seconds: float, **marks: float) -> dict[str, Any]:
+        reached = {mark[1:].replace("_", "."): {"seconds": s, "test_2016_flickr": 34.0} for mark, s in marks.items()}
+        return {
+            "contender": contender,
+            "lr": None if contender == "ours" else 1e-3,
+            "seconds": seconds,
+            "marks": reached,
+        }
+
     record = {
         "file": "speedrun", "command": "python scripts/speedrun.py", "commit": "0123456789abcdef", "processor": "Xeon",
         "threads": 2, "marks": [33.5, 41.0], "skipped": {"joeynmt": "no environment"}, "p": {"hf": {"33.5": 0.0123}},
         "runs": [
-            {"contender": "ours", "lr": None, "marks": {"33.5": reached}},
-            {"contender": "ours", "lr": None, "marks": {"33.5": later, "41.0": later}},
-            {"contender": "hf", "lr": 1e-3, "marks": {"33.5": later}},
+            a_run("ours", 300, m33_5=120, m41_0=300), a_run("ours", 240, m33_5=240, m41_0=240),
+            a_run("hf", 660, m33_5=480), a_run("hf", 720, m33_5=960),
+            a_run("torch", 420, m33_5=420, m41_0=420), a_run("torch", 480),
         ],
     }  # fmt: skip
-    ours, theirs = rows(results.speedrun_table(record).split("\n\n")[0])
-    assert (ours["minutes to 33.5"], ours["seeds at 33.5"]) == ("3.00 ± 1.41", "2 of 2")
-    assert (ours["minutes to 41.0"], ours["seeds at 41.0"]) == ("4.00", "1 of 2")
-    assert (theirs["learning rate"], theirs["p at 33.5"], theirs["minutes to 41.0"]) == ("0.001", "0.0123", "")
+    found = {(row["contender"], row["mark"]): row for row in rows(results.speedrun_table(record).split("\n\n")[0])}
+    assert found["ours", "33.5"]["minutes"] == "3.00 ± 1.41"
+    assert found["ours", "41.0"]["times ours"] == "1.00"
+    hf, late, torch = found["hf", "33.5"], found["hf", "41.0"], found["torch", "41.0"]
+    assert (hf["learning rate"], hf["p"], hf["times ours"], hf["seeds"]) == ("0.001", "0.0123", "4.00", "2 of 2")
+    bound = (660 * 720 / 300 / 240) ** 0.5
+    assert (late["minutes"], late["times ours"]) == ("more than 11", f"more than {bound:.2f}")
+    bound = (420 * 480 / 300 / 240) ** 0.5
+    assert (torch["minutes"], torch["seeds"], torch["times ours"]) == ("7.00", "1 of 2", f"more than {bound:.2f}")
     assert "Not run: `joeynmt`" in results.speedrun_table(record)
+    without_ours = {**record, "runs": record["runs"][2:]}
+    assert {row["times ours"] for row in rows(results.speedrun_table(without_ours).split("\n\n")[0])} == {""}
 
 
 def test_sizes_are_tables_of_load_and_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -112,6 +112,15 @@ def test_the_best_rate_reaches_the_mark_first_or_else_has_the_highest_bleu() -> 
     assert speedrun.best_rate([a_run(1e-3, None, 20.0), a_run(2e-3, None, 10.0)]) == 1e-3
 
 
+def test_a_rate_is_tried_by_the_first_seed_to_the_lowest_mark_or_for_the_minutes_of_tuning() -> None:
+    args = argparse.Namespace(rates=[1e-3, 3e-3], tuning_minutes=12.0)
+    one, other = speedrun.tuning_tasks(TASK, "hf", args)
+    assert (one.lr, other.lr) == (1e-3, 3e-3)
+    assert dataclasses.replace(one, lr=None) == dataclasses.replace(
+        TASK, contender="hf", marks=(20.0,), hours=0.2, tuning=True
+    )
+
+
 def test_a_finished_run_is_not_run_again_and_a_cut_off_one_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     started = []
 
