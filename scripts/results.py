@@ -246,8 +246,8 @@ def shortest(runs: Sequence[Record]) -> float:
 def slowdown(runs: Sequence[Record], ours: Sequence[Record], mark: str) -> str:
     """Return the ratio of the geometric means of two contenders' times to a mark.
 
-    A run that ended before the mark counts with the time at which it ended, so that the ratio is a lower bound. The text
-    is empty if one of ours did not reach the mark.
+    A run that ended before the mark counts with the time at which it ended, so that the ratio is a lower bound. The
+    text is empty if one of ours did not reach the mark.
     """
     if not ours or not all(mark in run["marks"] for run in ours):
         return ""
