@@ -291,7 +291,8 @@ def sizes() -> str:
 
 
 def _sizes(record: Record) -> Iterator[str]:
-    yield f"{record['clients']} clients, {record['processor']}, record {link(record, '../')}:"
+    place = f"{record['processor']}, commit {record['commit'][:9]}, record {link(record, '../')}"
+    yield f"{record['clients']} clients, {place}:"
     yield table(
         {
             "threads": str(row["threads"]),
@@ -371,10 +372,17 @@ def _speed_rows() -> Iterator[Row]:
         yield f"Decoding, beam {of['beam']}", f"sentences/s: {shown}", command, machine_name(of), link(of)
     for of in _newest("bench_text"):
         shown = f"{of['start']['later_s']:.2f} s from start to output, {of['sentence']['ours_ms']:.1f} ms a sentence"
-        yield "`translate text`", shown, "`python scripts/bench_text.py`", machine_name(of), link(of)
+        yield (
+            "`translate text`",
+            shown,
+            f"`python scripts/bench_text.py` at {of['commit'][:9]}",
+            machine_name(of),
+            link(of),
+        )
     for of in _newest("bench_serve"):
         shown = f"{of['clients']['per_second']:.0f} sentences/s for {of['clients']['n']} clients"
-        yield "`translate serve`", shown, "`python scripts/bench_serve.py`", machine_name(of), link(of)
+        command = f"`python scripts/bench_serve.py` at {of['commit'][:9]}"
+        yield "`translate serve`", shown, command, machine_name(of), link(of)
     for of in records("bench_prepare"):
         row = of["rows"][-1]
         minutes = row["pairs"] / row["pairs_per_s"] / 60

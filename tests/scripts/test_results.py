@@ -225,7 +225,8 @@ def test_sizes_are_tables_of_load_and_memory(tmp_path: Path, monkeypatch: pytest
         for n in (1, 2)
         for alignment in (False, True)
     ]
-    record = {"kind": "sizing", "processor": "Xeon", "clients": 32, "load": load, "memory": {"started": 66}}
+    record = {"kind": "sizing", "processor": "Xeon", "clients": 32, "commit": "0123456789abcdef"}
+    record |= {"load": load, "memory": {"started": 66}}
     (tmp_path / "sizing.json").write_text(json.dumps(record), encoding="utf-8")
     of_load, of_memory = (rows(part) for part in results.sizes().split("\n\n") if part.startswith("| "))
     assert [(row["threads"], row["sentences/s"], row["peak memory"]) for row in of_load] == [

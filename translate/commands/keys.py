@@ -78,6 +78,9 @@ def _list(store: KeyStore, as_json: bool) -> None:
     if as_json:
         print(json.dumps([asdict(key) for key in found], indent=2))
         return
+    if not found:
+        say("there are no keys; add one with translate keys add NAME")
+        return
     names = ("name", "created", "revoked", "requests/min", "characters", "characters/min")
     rows = [["" if value is None else str(value) for value in astuple(key)] for key in found]
     print(rendered([dict(zip(names, row, strict=True)) for row in rows], "simple"))

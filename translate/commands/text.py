@@ -28,7 +28,7 @@ from translate.commands.lines import (
     writable,
 )
 from translate.errors import UserError, say
-from translate.files import sha256
+from translate.files import json_sha256, sha256
 from translate.machine import release_memory, set_up_torch, tune_malloc
 from translate.models import registry
 from translate.options import FILES, OUTPUT, SEARCH, Engine, Precision, Rerank, flag, option
@@ -156,7 +156,7 @@ def for_translation(options: Text) -> TranslationOptions:
 def _translate(translator: "Translator", lines: Lines, out: Output, options: Text) -> int:
     """Write the translation of every line, window by window; return the number of lines that were translated now."""
     notes = Notes()
-    n_bytes, n_lines, n_new = 0, 0, 0
+    n_bytes, n_lines, n_new, n_windows = 0, 0, 0, 0
     with _progress(options.input.stat().st_size if options.input else None) as advance:
         found = windows(_pieces(lines, options), lines.at_hand, _first_window(options))
         for n_windows, window in enumerate(found, start=1):
@@ -176,6 +176,9 @@ def _translate(translator: "Translator", lines: Lines, out: Output, options: Tex
                 n_bytes = lines.n_bytes
             if n_windows % _WINDOWS_TO_RELEASE == 0:
                 release_memory()
+    if n_windows == 0 and lines.mark and not options.as_json and out.wants(1):  # no text, but the mark stays
+        out.write(lines.mark)
+        out.end_window()
     notes.tell()
     return n_new
 
@@ -253,7 +256,7 @@ def _settings(translator: "Translator", options: Text) -> dict[str, object]:
         "reranker": None if reranker is None else _digests(reranker.folder),
         "engine": type(engine).__name__,
         "precision": engine.precision,
-        "terms": None if options.terms is None else sha256(options.terms),
+        "terms": None if (glossary := translator.options.terms) is None else json_sha256(glossary.terms),
         "windows": [_first_window(options), _WINDOW_PIECES, _WINDOW_CHARACTERS],
         **chosen,
     }
@@ -278,11 +281,11 @@ class Session:
         translate: Callable[["Translator", ArrivingLines], object],
     ) -> None:
         self._options, self._open, self._translate = options, open, translate
-        self._translators: dict[Path, Translator] = {}
+        self._opposites: dict[Path, Translator] = {}  # by the folder of the model
 
     def hold(self, typed: TypedLines) -> None:
         """Translate each entry until Ctrl-D."""
-        translator = self._opened(self._options)
+        translator = self._open(self._options)
         if is_first_session():
             say(
                 "translates what you type, and files with --input; `translate serve` opens a page for the browser, and "
@@ -301,20 +304,23 @@ class Session:
             except KeyboardInterrupt:
                 say("stopped")
 
-    def _opened(self, options: "Text") -> "Translator":
-        translator = self._open(options)
-        self._translators[translator.engine.folder] = translator
-        return translator
-
     def _opposite(self, translator: "Translator") -> "Translator":
         """Return a translator for the other direction, or the same one if there is no model for it."""
+        here = translator.engine.folder
+        if here in self._opposites:
+            return self._opposites[here]
         try:
-            folder = registry.opposite(translator.engine.folder, say)
-            other = dataclasses.replace(self._options, model=folder, from_language=None, to_language=None)
+            other = dataclasses.replace(
+                self._options, model=registry.opposite(here, say), from_language=None, to_language=None
+            )
+            if other.rerank is not None:
+                other = dataclasses.replace(other, rerank=here)
             if other.terms is not None:  # its source terms are in the other language
                 other = dataclasses.replace(other, terms=None)
                 say("the glossary is for the other direction; here there is none")
-            return self._translators.get(folder) or self._opened(other)
+            self._opposites[here] = self._open(other)
+            self._opposites[self._opposites[here].engine.folder] = translator
+            return self._opposites[here]
         except (UserError, CheckpointError) as error:
             say(str(error))
             return translator

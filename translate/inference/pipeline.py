@@ -200,10 +200,16 @@ def check_repetition(found: Found, search: Search) -> Found:
 
 
 def check_empty(found: Found, search: Search) -> Found:
-    """Search again, with another first letter, for sentences whose translation is empty."""
-    others = {text: text[:1].swapcase() + text[1:] for text, one in found.items() if not one.text.strip()}
+    """Search again, with the first letter in the other case, for sentences whose translation is empty."""
+    others = {text: _swapped(text) for text, one in found.items() if not one.text.strip()}
     again = search(_distinct(others.values()), 0) if others else {}
     return found | {text: again[other].flagged("empty") for text, other in others.items()}
+
+
+def _swapped(text: str) -> str:
+    """Return a text with its first letter in the other case; quotation marks and symbols before it have none."""
+    i = next((i for i, character in enumerate(text) if character.swapcase() != character), 0)
+    return text[:i] + text[i : i + 1].swapcase() + text[i + 1 :]
 
 
 def check_numbers(found: Found, search: Search, rules: Rules) -> Found:

@@ -27,7 +27,15 @@ from translate.models.registry import locate
 from translate.text import formats, markup
 from translate.text.placeholders import Glossary
 from translate.text.sentences import Piece, pieces
-from translate.text.translation import DEFAULT_OPTIONS, EngineName, Format, Precision, Translation, TranslationOptions
+from translate.text.translation import (
+    DEFAULT_OPTIONS,
+    EngineName,
+    Format,
+    Precision,
+    Translation,
+    TranslationOptions,
+    join,
+)
 
 if TYPE_CHECKING:
     import torch
@@ -202,10 +210,14 @@ class Translator:
         )
 
     def _search(self, lines: Sequence[str], no_repeat: int) -> dict[str, Translation]:
-        """Return the best translation of each sentence; a long one is divided unless the model is left alone."""
-        divides = self.options.checks or self.options.format != "lines"
-        found = self.sentences.translate(lines, no_repeat=no_repeat, divides=divides)
+        """Return the best translation of each sentence."""
+        found = self.sentences.translate(lines, no_repeat=no_repeat, divides=self._divides)
         return {line: translations[0] for line, translations in found.items()}
+
+    @property
+    def _divides(self) -> bool:
+        """Whether a long sentence is divided; it is not if the model is left alone."""
+        return self.options.checks or self.options.format != "lines"
 
     def _finished(self, translation: Translation) -> Translation:
         """Return a translation with its score and, with checks, the flag of a low probability."""
@@ -225,7 +237,7 @@ class Translator:
         def ranked(rank: int) -> pipeline.Search:
             def search(lines: Sequence[str], no_repeat: int) -> dict[str, Translation]:
                 new = [line for line in lines if (line, no_repeat) not in found]
-                results = self.sentences.translate(new, n_best=n + 1, no_repeat=no_repeat, divides=True)
+                results = self.sentences.translate(new, n_best=n + 1, no_repeat=no_repeat, divides=self._divides)
                 found.update({(line, no_repeat): translations for line, translations in results.items()})
                 several = {line: found[line, no_repeat] for line in lines}
                 return {line: ranking[min(rank, len(ranking) - 1)] for line, ranking in several.items()}
@@ -274,8 +286,10 @@ class Translator:
             if lines is None:  # too few words for this many lines
                 parts = pieces(source, [match.span() for match in re.finditer(r"[^\n]+", source)])
                 found = self.passages([part.text for part in parts if part.translate])
+                alone = [next(found) if part.translate else Translation(part.text) for part in parts]
                 # A line that is not blank must not become blank, which would begin a new paragraph.
-                lines = "".join((part.translate and next(found).text.strip()) or part.text for part in parts)
+                lines = "".join(one.text.strip() or part.text for part, one in zip(parts, alone, strict=True))
+                translation = self.sentences.scored(join(alone))
             yield dataclasses.replace(translation, text=lines if _CUT in piece.text else lines.replace(_CUT, "\n"))
 
 

@@ -12,7 +12,7 @@ import sqlite3
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, fields
 from datetime import UTC, datetime
 from pathlib import Path
@@ -162,6 +162,13 @@ class Rates:
                 self.close()
                 return self._count(client, n)
 
+    def refund(self, client: str, n: int) -> None:
+        """Take back n of the requests of a client in this minute; those of an earlier one count no longer."""
+        sql = "UPDATE requests SET n = max(0, n - ?) WHERE client = ? AND minute = ?"
+        with self._lock, suppress(sqlite3.Error):  # a file that was deleted has no counts
+            if self._database is not None:
+                self._database.execute(sql, (n, client, int(self._clock() // _MINUTE)))
+
     def seconds_left(self) -> int:
         """Return the whole seconds after which the next minute has begun."""
         return math.ceil(_MINUTE - self._clock() % _MINUTE)
@@ -285,5 +292,5 @@ class Access:
             raise RefusedError(400, f"Invalid request: request ({n_characters}) exceeds text limit ({most})")
         name = f"characters of {client.name}"
         if limit and self._rates.count(name, n_characters) > limit:
-            self._rates.count(name, -n_characters)  # a refused request costs nothing
+            self._rates.refund(name, n_characters)  # a refused request costs nothing
             raise RefusedError(429, f"Slowdown: {limit} characters per 1 minute", self._rates.seconds_left())

@@ -270,7 +270,8 @@ def _alternatives(translator: Translator, text: str, n: int, check: Callable[[],
     """
     if not n:
         return []
-    lines = text.split("\n")
+    content = text.removeprefix("\ufeff")  # a byte order mark stays in front
+    lines = content.split("\n")
 
     def others(line: str) -> list[str]:
         check()
@@ -285,5 +286,6 @@ def _alternatives(translator: Translator, text: str, n: int, check: Callable[[],
         ranked = dict(zip(different, threads.map(others, different), strict=True))
     n_ranks = max(map(len, ranked.values()))
     columns = [ranked[line] or alone(line) for line in lines] if n_ranks else []
-    wholes = ["\n".join(column[min(rank, len(column) - 1)] for column in columns) for rank in range(n_ranks)]
+    mark = text[: len(text) - len(content)]
+    wholes = [mark + "\n".join(column[min(rank, len(column) - 1)] for column in columns) for rank in range(n_ranks)]
     return list(dict.fromkeys(wholes))

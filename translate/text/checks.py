@@ -82,7 +82,7 @@ def echoes(output: str, source: str) -> bool:
 
 
 def is_overlong(translation: Translation) -> bool:
-    """Return whether a translation is more than twice as long as its source, in tokens, ends included."""
+    """Return whether a translation has at least twice as many tokens as its source and 10 more for each segment."""
     n_ends = translation.n_segments
     limit = 2 * translation.n_source_tokens + 10 * n_ends
     return translation.n_source_tokens > 0 and len(translation.tokens) + n_ends >= limit
@@ -139,8 +139,9 @@ def missing_numbers(output: str, source: str, target: str) -> list[tuple[int, in
         return []
     said = SYMBOL.sub(" ", output)
     lost = _not_in(said, wanted)
-    if lost and len(words := _with_digits(said, target)) and words != said:
-        lost = _not_in(f"{said} {words}", lost)
+    if lost and (words := _with_digits(said, target)) != said:
+        in_words = _not_in(words, wanted)
+        lost = [match for match in lost if match in in_words]
     signed = {match.start(1): match.span() for match in _SIGNED.finditer(source)}
     return [signed.get(match.start(), match.span()) for match in lost]
 

@@ -298,7 +298,9 @@ _ENDED_BY = {"p": "p", "li": "li", "option": "option|optgroup", "tr": "tr"}
 _ENDED_BY |= dict.fromkeys(("dt", "dd"), "d[dt]") | dict.fromkeys(("td", "th"), "t[dhr]")
 _AROUND = re.compile("ul|ol|menu|dl|table|select|div|section|article|main|body")
 _NO = re.compile(
-    r"\btranslate\s*=\s*[\"']?no\b|\bclass\s*=\s*(?:notranslate\b|[\"'](?:[^\"']*\s)?notranslate[\s\"'])", re.IGNORECASE
+    r"(?<![\w-])(?:translate\s*=\s*(?:\"no\"|'no'|no(?=[\s/]|\Z))"
+    r"|class\s*=\s*(?:notranslate(?=[\s/]|\Z)|[\"'](?:[^\"']*\s)?notranslate[\s\"']))",
+    re.IGNORECASE,
 )
 _LONGEST_RUN = 2**14  # characters of a tag or of a run of text; a longer one is divided
 

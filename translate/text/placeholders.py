@@ -19,7 +19,7 @@ import re
 import tomllib
 import unicodedata
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -168,14 +168,20 @@ def _is_pair(marks: Sequence[str]) -> bool:
     )
 
 
+def _pairs(marks: Sequence[str]) -> Iterator[tuple[int, int]]:
+    """Yield the places of each opening mark and of the mark that closes it, which opens no other pair."""
+    closing = set[int]()
+    for i in range(len(marks)):
+        ends = (j for j in range(i + 1, len(marks)) if _is_pair(marks[i : j + 1]))
+        if i not in closing and (j := next(ends, None)) is not None:
+            closing.add(j)
+            yield i, j
+
+
 def is_emptied(translation: str, protected: Protected) -> bool:
     """Return whether two marks around words, such as those of emphasis or a link, are around nothing any more."""
-    return any(
-        _is_pair(protected.originals[i : i + 2])
-        and re.search(rf"{symbol(i)}\s*{symbol(i + 1)}", translation) is not None
-        and re.search(rf"{symbol(i)}\s*{symbol(i + 1)}", protected.text) is None
-        for i in range(len(protected.originals) - 1)
-    )
+    empty = [re.compile(rf"{symbol(i)}\s*{symbol(j)}") for i, j in _pairs(protected.originals) if j == i + 1]
+    return any(marks.search(translation) and not marks.search(protected.text) for marks in empty)
 
 
 def closed_up(translation: str, protected: Protected) -> str:
@@ -183,11 +189,7 @@ def closed_up(translation: str, protected: Protected) -> str:
 
     A model's pieces begin with a space, so it may write one after an opening mark; Markdown then shows the marks.
     """
-    marks = protected.originals
-    for i in range(len(marks) - 1):
-        j = next((j for j in range(i + 1, len(marks)) if _is_pair(marks[i : j + 1])), None)
-        if j is None:
-            continue
+    for i, j in _pairs(protected.originals):
         if re.search(rf"{symbol(i)}\S", protected.text):
             translation = re.sub(rf"{symbol(i)}\s+", symbol(i), translation)
         if re.search(rf"\S{symbol(j)}", protected.text):

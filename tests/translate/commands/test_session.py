@@ -1,6 +1,7 @@
 """The prompt of `translate text`: the direction can change, Ctrl-C stops one translation, a paste is one entry."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -91,24 +92,31 @@ def test_the_direction_changes_and_changes_back(typing, parts: ModelFolder, monk
     monkeypatch.setattr(text.registry, "opposite", opposite)
     said, told = typing("/switch", "der Hund", "/switch", "die Katze")
     assert said == ["DER HUND", "DIE KATZE"]
-    assert asked == [parts.folder] * 2
+    assert asked == [parts.folder]
     assert told.count("translate: translating de-en") == 2
 
 
-def test_the_glossary_is_for_the_first_direction_only(
-    typing, parts: ModelFolder, monkeypatch: pytest.MonkeyPatch
+def test_switching_twice_gives_back_the_chosen_model_and_its_glossary(
+    parts: ModelFolder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    chosen = Text(model=parts.folder, terms=Path("terms.tsv"))
+    chosen = Text(model=parts.folder, terms=Path("terms.tsv"), rerank=Path("en-de"))
     opened: list[Text] = []
 
     def open_one(options: Text) -> Translator:
+        assert options.model is not None
         opened.append(options)
-        return Translator(parts)
+        return Translator(replace(parts, folder=Path(options.model)))
 
-    monkeypatch.setattr(text.registry, "opposite", lambda folder, say: folder / "other")
-    one = text.Session(chosen, open_one, lambda translator, lines: None)
-    one._opposite(one._opened(chosen))
-    assert [options.terms for options in opened] == [Path("terms.tsv"), None]
+    monkeypatch.setattr(text.registry, "opposite", lambda folder, say: folder.with_name("installed"))
+    session = text.Session(chosen, open_one, lambda translator, lines: None)
+    first = open_one(chosen)
+    other = session._opposite(first)
+    assert other.engine.folder.name == "installed"
+    assert [session._opposite(other), session._opposite(first)] == [first, other]
+    assert [(options.terms, options.rerank) for options in opened] == [
+        (Path("terms.tsv"), Path("en-de")),
+        (None, parts.folder),
+    ]
 
 
 def test_without_a_model_for_the_other_direction_the_session_goes_on(typing, monkeypatch: pytest.MonkeyPatch) -> None:

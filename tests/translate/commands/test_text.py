@@ -124,6 +124,14 @@ def test_a_byte_order_mark_stays_at_the_beginning(
     assert Path("x.en").read_text(encoding="utf-8") == "\ufeff" + "".join(f"{line.upper()}\n" for line in lines)
 
 
+@pytest.mark.parametrize("options", [[], ["--resume"], ["--format", "tsv"], ["--format", "html"]])
+def test_a_byte_order_mark_stays_in_a_file_without_text(options: list[str], echo: Echo, tmp_path: Path) -> None:
+    Path("x.de").write_text("\ufeff", encoding="utf-8")
+    for again in range(2 if options == ["--resume"] else 1):
+        assert main(["--input", "x.de", "--output", "x.en", *options]) == 0, again
+        assert Path("x.en").read_text(encoding="utf-8") == "\ufeff"
+
+
 @pytest.mark.parametrize("options", [["text"], ["decode"]])
 def test_a_hyphen_is_stdin_and_stdout(
     options: list[str], model: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
@@ -710,8 +718,15 @@ NO_EFFECT = {"sentences", "from_language", "to_language", "input", "output", "fo
 
 
 def recorded(options: Text) -> dict[str, object]:
-    """Return the record of a translation; the tiny model cannot hold the terms of a glossary."""
-    return settings_of(open_translator(dataclasses.replace(options, terms=None)), options)
+    """Return the record of a translation."""
+    return settings_of(opened(options), options)
+
+
+def opened(options: Text) -> Translator:
+    """Return a translator with a glossary, whose terms the tiny model cannot hold."""
+    translator = open_translator(dataclasses.replace(options, terms=None))
+    translator.options = dataclasses.replace(translator.options, terms=translators.open_glossary(options.terms))
+    return translator
 
 
 def test_each_option_is_recorded_for_resuming_or_has_no_effect(parts: ModelFolder) -> None:
@@ -725,6 +740,16 @@ def test_each_option_is_recorded_for_resuming_or_has_no_effect(parts: ModelFolde
     assert json.loads(json.dumps(before)) == before
     for name, value in CHANGED.items():
         assert recorded(dataclasses.replace(options, **{name: value})) != before, name
+
+
+def test_the_record_of_a_glossary_is_of_the_terms_that_were_read(parts: ModelFolder) -> None:
+    Path("terms").write_text("Hund\tdog\n", encoding="utf-8")
+    options = Text(model=parts.folder, terms=Path("terms"), format="text")
+    translator = opened(options)
+    before = settings_of(translator, options)
+    Path("terms").write_text("", encoding="utf-8")  # as a pipe that has been read
+    assert settings_of(translator, options) == before
+    assert recorded(options) != before
 
 
 def test_a_precision_that_is_chosen_by_measuring_is_recorded(

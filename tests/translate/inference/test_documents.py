@@ -2,7 +2,8 @@
 
 import re
 from collections.abc import Sequence
-from typing import get_args
+from dataclasses import replace
+from typing import Any, get_args
 
 import pytest
 from hypothesis import given
@@ -11,6 +12,7 @@ from hypothesis import strategies as st
 from translate.inference.search import SentenceSearch
 from translate.inference.translator import Translator, joined
 from translate.models.folder import ModelFolder
+from translate.serving.service import _alternatives
 from translate.text.translation import Format, Translation, TranslationOptions
 
 TEXT = "der Hund schläft.\r\n\n  die Katze singt im Haus. das Kind läuft.  \n\tein Vogel"
@@ -131,6 +133,54 @@ def test_a_quotation_of_several_lines_is_translated_as_a_whole(parts: ModelFolde
     whole, lines = (joined(pieces) for pieces in of_format(parts, "markdown").documents([plain, quoted]))
     assert lines.startswith("> ")
     assert [line.removeprefix("> ") for line in lines.split("\n")] == whole.split("\n")
+
+
+class Cutting(SentenceSearch):
+    """Says little for the whole paragraph, and something else for each of its lines."""
+
+    SAID = {"Nimm 30 Tabletten": "30", "Nimm 30": "Take", "Tabletten": "tablets"}
+
+    def translate(
+        self, lines: Sequence[str], *, n_best: int = 1, no_repeat: int = 0, divides: bool = False
+    ) -> dict[str, list[Translation]]:
+        return {
+            line: [Translation(said := self.SAID.get(line, ""), log_prob=-2.0, tokens=(said,), n_segments=1)]
+            for line in lines
+        }
+
+
+def test_lines_that_are_translated_alone_have_flags_and_scores_of_their_own(parts: ModelFolder) -> None:
+    translator = of_format(parts, "markdown")
+    translator.sentences = Cutting(translator.engine, translator.decoding)
+    (pieces,) = translator.documents(["Nimm 30\nTabletten\n"])
+    (translation,) = [one for _, one in pieces if one is not None]
+    assert translation.text == "Take\ntablets"
+    assert "missing" in translation.flags
+    assert (translation.tokens, translation.log_prob) == (("Take", "tablets"), -4.0)
+    assert translation.score == translator.sentences.scored(replace(translation, score=0.0)).score
+
+
+@pytest.mark.parametrize(("layout", "checks", "divided"), [("lines", False, False), ("lines", True, True)])
+def test_alternatives_divide_long_sentences_where_the_best_translation_does(
+    layout: Format, checks: bool, divided: bool, parts: ModelFolder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen = set[bool]()
+    search = SentenceSearch.translate
+
+    def spy(self: SentenceSearch, lines: Sequence[str], **how: Any) -> dict[str, list[Translation]]:
+        seen.add(how["divides"])
+        return search(self, lines, **how)
+
+    monkeypatch.setattr(SentenceSearch, "translate", spy)
+    Translator(parts, TranslationOptions(format=layout, checks=checks)).alternatives("der Hund schläft.", 2)
+    assert seen == {divided}
+
+
+@pytest.mark.parametrize("text", ["der Hund schläft.", "der Hund\ndie Katze"])
+def test_alternatives_of_a_text_with_a_byte_order_mark_keep_it(text: str, translator: Translator) -> None:
+    plain, marked = (_alternatives(translator, mark + text, 2, lambda: None) for mark in ("", "\ufeff"))
+    assert plain
+    assert marked == [f"\ufeff{other}" for other in plain]
 
 
 def test_alternatives_are_distinct_and_few_enough(translator: Translator) -> None:

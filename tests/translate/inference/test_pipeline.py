@@ -159,6 +159,32 @@ def test_an_empty_translation_is_searched_again_and_flagged() -> None:
     assert [(one.text, one.flags) for one in lost] == [(" ", ("empty",))]
 
 
+@pytest.mark.parametrize("text", ["\u201egut so\u201c", "5 gute Hunde", "{name} geht heute"])
+def test_the_other_first_letter_may_follow_signs_and_numbers(text: str) -> None:
+    model = Model(lambda text: "" if next(filter(str.isalpha, text)).islower() == text_is_lower else text.upper())
+    text_is_lower = next(filter(str.isalpha, text.replace("{name}", ""))).islower()
+    (sentence,) = translated(model, text)
+    assert (sentence.text.casefold(), "empty" in sentence.flags) == (readable(text).casefold(), True)
+
+
+def test_white_space_within_marks_and_marks_around_nothing_are_mended() -> None:
+    source = "Das ist **sehr gut** so"
+    (spaced,) = translated(Model(lambda text: swapped(text).replace(SYMBOLS[0], f"{SYMBOLS[0]} ")), source)
+    assert spaced.text == "dAS IST **SEHR GUT** SO"
+    emptied = Model(lambda text: swapped(re.sub(f"({SYMBOLS[0]})(.*)({SYMBOLS[1]})", r"\1\3\2", text)))
+    (moved,) = translated(emptied, source)
+    assert moved.text == "dAS IST **SEHR GUT** SO"
+    assert "placeholders" in moved.flags
+
+
+def test_a_search_with_symbols_for_numbers_that_loops_is_not_taken() -> None:
+    def speak(text: str) -> str:
+        return f"so {SYMBOLS[0]} " + "ja " * 30 if SYMBOLS[0] in text else "so"
+
+    (sentence,) = translated(Model(speak), "Im Jahr 2024 war es so")
+    assert (sentence.text, sentence.flags) == ("so", ("missing",))
+
+
 def test_a_symbol_that_the_source_does_not_have_stays_and_is_flagged() -> None:
     model = Model(lambda text: f"{swapped(text)} {SYMBOLS[2]}")
     plain, holding = translated(model, "Guten Tag", "Hallo {name}")

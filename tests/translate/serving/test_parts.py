@@ -42,6 +42,10 @@ def test_the_command_adds_lists_and_revokes_keys(tmp_path: Path, capsys: pytest.
     shown = capsys.readouterr().out
     assert "anna" in shown
     assert secret not in shown
+    with closing(sqlite3.connect(store.path)) as database, database:
+        database.execute("DELETE FROM keys")
+    assert main(["keys", "list", *file]) == 0
+    assert "there are no keys" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
@@ -161,6 +165,17 @@ def test_rates_are_counted_for_each_client_and_minute(tmp_path: Path) -> None:
     assert [rates.count("a"), same.count("a")] == [1, 2]
     rates.close()
     same.close()
+
+
+def test_what_is_taken_back_after_its_minute_is_no_credit(tmp_path: Path) -> None:
+    now = [119.9]
+    with closing(Rates(tmp_path / "rates.sqlite", lambda: now[0])) as rates:
+        rates.count("a", 61)
+        rates.refund("a", 11)
+        assert rates.count("a", 5) == 55
+        now[0] = 120.0
+        rates.refund("a", 55)
+        assert rates.count("a", 7) == 7
 
 
 @pytest.mark.parametrize("now", [60.0, 83.3, 110.7, 119.9])

@@ -183,6 +183,8 @@ def test_other_languages_and_clock_formats_are_not_missing_numbers(text: str, ou
     [
         ("Am 30.11.2024 um 18:00", "At 18:00", ["30.11.2024"]),
         ("50 von 50", "50 of all", ["50"]),
+        ("50 Hunde und 50 Katzen sind weltbekannt.", "50 dogs are world-famous.", ["50"]),
+        ("50 Hunde und 20 Katzen, 50 Wölfe", "50 dogs and twenty cats", ["50"]),
         ("Es kostet 12,50 Euro.", "It costs 1250 euros.", ["12,50"]),
         ("20 Leute", f"{symbol(19)} people", ["20"]),
         ("Im Jahr 2024", "In 2023", ["2024"]),
