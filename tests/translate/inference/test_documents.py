@@ -183,6 +183,33 @@ def test_alternatives_of_a_text_with_a_byte_order_mark_keep_it(text: str, transl
     assert marked == [f"\ufeff{other}" for other in plain]
 
 
+class Ranked(SentenceSearch):
+    """Has two or three hypotheses for a sentence, of which some loop unless repetitions are excluded."""
+
+    SAID = {"Hans geht.": ["A"], "Eva kommt.": ["B", "C", "D"], "Alle singen.": ["ja " * 30, "so " * 30]}
+
+    def translate(
+        self, lines: Sequence[str], *, n_best: int = 1, no_repeat: int = 0, divides: bool = False
+    ) -> dict[str, list[Translation]]:
+        found = {line: [text.split() for text in self.SAID[line]] for line in lines}
+        if no_repeat:
+            found = {line: [list(dict.fromkeys(words)) for words in several] for line, several in found.items()}
+        return {
+            line: [Translation(" ".join(words), tokens=tuple(words), n_segments=1, n_source_tokens=3) for words in some]
+            for line, some in found.items()
+        }
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"), [("Hans geht. Eva kommt.", ["A C", "A D"]), ("Alle singen.", ["so"]), ("Hans geht.", [])]
+)
+def test_alternatives_are_made_of_sentences_of_one_rank(text: str, expected: list[str], parts: ModelFolder) -> None:
+    """A sentence with fewer hypotheses has its last one, and one that loops is searched again."""
+    translator = Translator(parts)
+    translator.sentences = Ranked(translator.engine, translator.decoding)
+    assert translator.alternatives(text, 2) == expected
+
+
 def test_alternatives_are_distinct_and_few_enough(translator: Translator) -> None:
     text = "der Hund schläft im Haus. die Katze singt am See."
     best = translator(text)

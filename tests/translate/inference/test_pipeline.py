@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 import pytest
 from hypothesis import example, given
@@ -10,7 +11,7 @@ from hypothesis import strategies as st
 from translate.inference import pipeline
 from translate.inference.pipeline import Rules, Sentence, protect, restore
 from translate.text.checks import NO_REPEAT
-from translate.text.placeholders import symbol
+from translate.text.placeholders import Glossary, symbol
 from translate.text.sentences import readable
 from translate.text.translation import Translation
 
@@ -175,6 +176,19 @@ def test_white_space_within_marks_and_marks_around_nothing_are_mended() -> None:
     (moved,) = translated(emptied, source)
     assert moved.text == "dAS IST **SEHR GUT** SO"
     assert "placeholders" in moved.flags
+
+
+def test_terms_that_are_lost_alone_are_searched_with_all_terms() -> None:
+    def speak(text: str) -> str:
+        if SYMBOLS[1] in text:
+            return f"{SYMBOLS[0]} sees {SYMBOLS[1]}"
+        return "a dog sees" if SYMBOLS[0] in text else "a dog sees it"
+
+    model, text = Model(speak), "Der Hund sieht das Haus"
+    with_terms = replace(rules(), glossary=Glossary.of({"Hund": "dog", "Haus": "house"}))
+    (sentence,) = pipeline.translate([text], model.search, with_terms)
+    assert model.asked == [text, f"Der Hund sieht das {SYMBOLS[0]}", f"Der {SYMBOLS[0]} sieht das {SYMBOLS[1]}"]
+    assert (sentence.text, sentence.flags) == ("dog sees house", ())
 
 
 def test_a_search_with_symbols_for_numbers_that_loops_is_not_taken() -> None:
