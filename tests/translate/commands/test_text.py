@@ -129,7 +129,7 @@ def test_a_byte_order_mark_stays_in_a_file_without_text(options: list[str], echo
     Path("x.de").write_text("\ufeff", encoding="utf-8")
     for again in range(2 if options == ["--resume"] else 1):
         assert main(["--input", "x.de", "--output", "x.en", *options]) == 0, again
-        assert Path("x.en").read_text(encoding="utf-8") == "\ufeff"
+        assert Path("x.en").read_text(encoding="utf-8").rstrip("\n") == "\ufeff"
 
 
 @pytest.mark.parametrize("options", [["text"], ["decode"]])
