@@ -348,7 +348,7 @@ def build(
         raise UserError(f"{tensors.folder}: cannot be imported: {error}") from error
     try:
         model.load_state_dict(_layers(model.config, tensors, names) | _embeddings(model.config, tables, vocabulary))
-    except RuntimeError as error:
+    except (RuntimeError, IndexError) as error:
         raise UserError(
             f"{tensors.folder}: its weights and its settings do not belong together; copy the folder again"
         ) from error

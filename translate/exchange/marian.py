@@ -258,9 +258,9 @@ def reordered(state: Mapping[str, Tensor], order: Callable[[int], Tensor]) -> St
     """
     found = {}
     for name, tensor in state.items():
-        if name.endswith(_READ_STREAM):
+        if name.endswith(_READ_STREAM) and tensor.ndim == 2:  # a wrong shape is refused when it is loaded
             tensor = tensor[:, order(tensor.size(1))]
-        elif name.endswith(_WRITE_STREAM):
+        elif name.endswith(_WRITE_STREAM) and tensor.ndim:
             tensor = tensor[order(tensor.size(0))]
         found[name] = tensor.contiguous()
     return found
@@ -356,6 +356,7 @@ def _are_ids(*values: object) -> bool:
 def _model(theirs: ForeignFolder, config: Any, vocabulary: Vocabulary) -> Transformer:
     """Return the network with its weights, the channels of the residual stream in the paper's order."""
     state = theirs.load_checkpoint(_FILES)
+    Tensors(theirs.path, state)  # refuses what is not a tensor
     tensors = Tensors(theirs.path, reordered(state, lambda d_model: block_order(d_model).argsort()))
     shared = "model.shared.weight"
     source = tensors.first(("model.encoder.embed_tokens.weight", shared))

@@ -21,7 +21,7 @@ from transformer.search.model_step import source_batch, target_batch, translate_
 from transformer.search.scoring import score_ids
 from translate.corpus.tokenizer import UNK
 from translate.errors import UserError
-from translate.models.folder import ModelFolder
+from translate.models.folder import ModelFolder, not_finite
 
 Ids = Sequence[Sequence[int]]
 
@@ -100,6 +100,8 @@ def compare(
     for start in range(0, len(src), _BATCH):
         batch = src[start : start + _BATCH]
         hypotheses = translate_ids(folder.model, batch, SearchConfig(beam_size=1), max_lengths=[limit] * len(batch))
+        if not all(hypotheses):
+            raise not_finite(folder.folder)
         greedy = [best[0].tokens for best in hypotheses]
         theirs, wanted = _renumbered(exported, batch), _renumbered(exported, greedy)
         n_same += sum(a == b for a, b in zip(exported.greedy(theirs, limit), wanted, strict=True))

@@ -117,6 +117,8 @@ def _aligning(engine: Engine) -> Any:
     Such a layer attends to one token of the source; other layers attend to its eos or to many tokens. Sentences of
     random tokens show the difference too, so no text is needed.
     """
+    from safetensors import SafetensorError
+
     try:
         contents = _contents(engine)
         n_layers = 1 + max(int(found[1]) for found in re.finditer(rb"decoder/layer_(\d+)/", contents[CTRANSLATE2_FILE]))
@@ -130,7 +132,7 @@ def _aligning(engine: Engine) -> Any:
         for layer in range(1, n_layers):
             sharpness.append(_sharpness(_loaded(engine.folder, contents, layer), probes, outputs))
         return _loaded(engine.folder, contents, sharpness.index(max(sharpness)))
-    except (OSError, KeyError, ValueError, RuntimeError, struct.error) as error:
+    except (OSError, LookupError, ValueError, RuntimeError, struct.error, SafetensorError) as error:
         raise UserError(f"{engine.folder}: its alignments cannot be computed ({error})") from error
     finally:
         release_memory()

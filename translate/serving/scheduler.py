@@ -243,6 +243,7 @@ class Scheduler:
                     if n_calls > 1 and batch[0].task.width is None:
                         self._gather_until = time.monotonic() + _GATHER_SECONDS
                         self._n_expected = len(self._queue) + n_calls
+            del batch  # its tasks hold a model, which may be unloaded while this thread waits
 
     @property
     def _is_full(self) -> bool:

@@ -247,6 +247,25 @@ def test_weights_with_objects_other_than_tensors_are_not_loaded(tmp_path: Path) 
         import_marian(folder, tmp_path / "ours", TEXTS_DE, print)
 
 
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda state: {"model": state, "step": 3},
+        lambda state: state | {"model.encoder.layers.0.self_attn.q_proj.weight": torch.zeros(7)},
+        lambda state: state | {"model.encoder.layers.0.fc2.bias": torch.tensor(1.0)},
+        lambda state: state | {"final_logits_bias": torch.zeros(1, 3)},
+    ],
+    ids=["container", "one dimension", "no dimension", "short bias"],
+)
+def test_a_checkpoint_of_another_shape_gives_a_one_sentence_error(change: Any, tmp_path: Path) -> None:
+    folder = marian(tmp_path / "theirs", safe=False)
+    state = torch.load(folder / "pytorch_model.bin")
+    torch.save(change(state), folder / "pytorch_model.bin")
+    with pytest.raises(UserError, match="no weights where they belong|do not belong together"):
+        import_marian(folder, tmp_path / "ours", TEXTS_DE, print)
+    assert not (tmp_path / "ours").exists()
+
+
 def test_a_model_that_differs_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = marian(tmp_path / "theirs")
     monkeypatch.setattr(marian_module, "block_order", torch.arange)

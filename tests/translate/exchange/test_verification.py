@@ -1,10 +1,13 @@
 """Which comparisons of an exchanged model with the original pass."""
 
+import copy
 import gc
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 
 import pytest
+import torch
 from torch import Tensor
 
 from tests.translate.conftest import SENTENCES
@@ -52,6 +55,14 @@ class Same:
 
     def values(self, src: Ids, tgt: Ids) -> list[Tensor]:
         return teacher_forced(self.model, src, tgt)
+
+
+def test_a_model_that_diverged_is_named(parts: ModelFolder) -> None:
+    diverged = replace(parts, model=copy.deepcopy(parts.model))
+    with torch.no_grad():
+        next(diverged.model.parameters()).fill_(math.nan)
+    with pytest.raises(UserError, match="its training diverged"):
+        compare(diverged, Same(diverged), teacher_forced, SENTENCES[:3], parts.model.config.max_length)
 
 
 def test_the_memory_of_a_comparison_does_not_grow_with_its_sentences(parts: ModelFolder) -> None:

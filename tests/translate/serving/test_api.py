@@ -254,6 +254,16 @@ def test_the_api_describes_itself_without_external_files(server: Live) -> None:
     assert "https://" not in page
 
 
+@pytest.mark.parametrize("path", ["/", "/languages", "/page/main.js", "/nothing"])
+def test_every_answer_has_headers_for_the_security_of_browsers(server: Live, path: str) -> None:
+    headers = server.http.get(path).headers
+    assert (headers["Referrer-Policy"], headers["Cache-Control"]) == ("no-referrer", "no-cache")
+    assert headers["X-Content-Type-Options"] == "nosniff"
+    assert {"base-uri 'none'", "frame-ancestors 'none'", "form-action 'self'"} <= {
+        *headers["Content-Security-Policy"].split("; ")
+    }
+
+
 def test_metrics_count_requests_and_batches(server: Live) -> None:
     before = server.http.get("/metrics").text
     server.translate(GERMAN)

@@ -296,6 +296,26 @@ def test_requests_per_minute_are_limited_for_each_client(options: Serve, tmp_pat
         assert server.http.get("/languages").status_code == 200
 
 
+def test_wrong_keys_count_for_the_address(options: Serve, tmp_path: Path) -> None:
+    store = KeyStore(tmp_path / "keys.sqlite")
+    store.add("anna")
+    with live(replace(options, requests=3, keys=store.path), tmp_path) as server:
+        answers = [server.translate(GERMAN, api_key=f"wrong {n}").status_code for n in range(5)]
+    assert answers == [403] * 3 + [429] * 2
+
+
+def test_bodies_of_answered_requests_are_no_longer_held(
+    options: Serve, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("translate.serving.app._MAX_BODIES", 0)  # so the limit is that of the largest body
+    options = replace(options, characters=10, file_size=0)
+    size = app._max_body(options, 10)
+    with live(options, tmp_path) as server:
+        for _ in range(4):
+            answer = server.http.post("/detect", content=b" " * size, headers={"Content-Type": "application/json"})
+            assert answer.status_code == 400
+
+
 def test_characters_per_minute_are_limited_for_each_client(options: Serve, tmp_path: Path) -> None:
     store = KeyStore(tmp_path / "keys.sqlite")
     key = store.add("dora")
@@ -516,15 +536,19 @@ def test_a_replaced_model_is_used_at_once_and_a_damaged_one_never(
         assert answer() == old
 
 
-def test_attention_of_a_model_whose_files_are_gone_is_unavailable(
-    parts: ModelFolder, options: Serve, tmp_path: Path
+@pytest.mark.parametrize("is_gone", [True, False])
+def test_attention_of_a_model_whose_files_are_gone_or_damaged_is_unavailable(
+    is_gone: bool, parts: ModelFolder, options: Serve, tmp_path: Path
 ) -> None:
     """CTranslate2 keeps the loaded model, but PyTorch has not loaded it yet."""
     pytest.importorskip("ctranslate2")
     folder = Path(shutil.copytree(parts.folder, tmp_path / "model"))
     with live(replace(options, model=[folder]), tmp_path / "server") as server:
         with server.state.service.pool.engine(("de", "en")):
-            shutil.rmtree(folder)
+            if is_gone:
+                shutil.rmtree(folder)
+            else:
+                os.truncate(folder / "model.safetensors", 100)
         body = {"q": "der Hund", "translation": "the dog", "source": "de", "target": "en"}
         refused = server.http.post("/alignment", json=body)
         assert (refused.status_code, refused.json().keys()) == (503, {"error"})

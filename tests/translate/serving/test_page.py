@@ -501,6 +501,43 @@ def test_errors_are_shown_in_plain_words(page: Page) -> None:
     expect(problem).to_be_hidden()
 
 
+def test_an_answer_that_cannot_be_read_is_named_and_asked_for_again(timed: Page) -> None:
+    page = timed
+    page.route("**/translate", lambda route: route.fulfill(status=200, body="<p>Log in</p>"), times=1)
+    write(page, GERMAN)
+    expect(page.locator("#problem")).to_contain_text("cannot be read. The next try is in 5 seconds.")
+    page.clock.run_for(5000)
+    expect(page.locator("#output")).to_have_text(ENGLISH)
+    expect(page.locator("#problem")).to_be_hidden()
+
+
+def test_a_file_whose_answer_cannot_be_read_does_not_stop_the_next(page: Page) -> None:
+    page.route("**/translate_file", lambda route: route.fulfill(status=200, body="<p>Log in</p>"), times=1)
+    files = [{"name": name, "mimeType": "text/plain", "buffer": GERMAN.encode()} for name in ("a.txt", "b.txt")]
+    page.set_input_files("#file", files)  # type: ignore[arg-type]
+    expect(page.locator("#files li a")).to_have_text(["Download b_en.txt"])
+    expect(page.locator("#files li").first).to_contain_text("cannot be read")
+
+
+def test_on_a_mac_alt_types_letters_and_the_shortcut_has_ctrl_too(browser: "sync_api.Browser", server: Live) -> None:
+    with visited(browser, server) as context:
+        context.add_init_script("Object.defineProperty(navigator, 'platform', {value: 'MacIntel'})")
+        page = context.new_page()
+        opened(page, server.url)
+        before = languages(page)
+        page.focus("#source-text")
+        page.keyboard.press("Alt+s")
+        assert languages(page) == before
+        page.keyboard.press("Control+Alt+s")
+        assert languages(page) == before[::-1]
+        expect(page.locator("#swap")).to_have_attribute("title", "Switch the languages (Ctrl+Alt+S)")
+
+
+def test_each_paragraph_of_text_and_copy_has_its_own_direction(page: Page) -> None:
+    for place in ("#source-text", "#mirror", "#output"):
+        assert page.eval_on_selector(place, "element => getComputedStyle(element).unicodeBidi") == "plaintext", place
+
+
 def test_a_busy_server_is_asked_again(timed: Page) -> None:
     page = timed
     refusal = {"status": 429, "json": {"error": "Slowdown: 2 per 1 minute"}, "headers": {"Retry-After": "3"}}

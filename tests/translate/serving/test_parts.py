@@ -1,11 +1,14 @@
 """Keys, rate limits, stored files and the pool of models, without HTTP."""
 
+import gc
 import hashlib
 import os
 import shutil
 import sqlite3
+import subprocess
 import tempfile
 import time
+import weakref
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
@@ -13,17 +16,22 @@ from pathlib import Path
 import pytest
 from starlette.requests import Request
 
+from tests.translate.serving.live import until
 from translate.commands.main import main
 from translate.commands.serve import _remove_abandoned
 from translate.errors import UserError
 from translate.files import locked
 from translate.inference.engines import TorchEngine
+from translate.models import folder as model_folder
 from translate.models.folder import ModelFolder
 from translate.serving import files
 from translate.serving.access import Access, KeyStore, Rates
 from translate.serving.api import _glossary, _threads
 from translate.serving.files import KEPT_SECONDS, FileStore
 from translate.serving.models import ModelPool
+from translate.serving.observing import _forget_dead
+from translate.serving.scheduler import Scheduler, Ticket
+from translate.serving.service import Service
 from translate.serving.settings import Serve
 
 
@@ -249,6 +257,67 @@ def test_models_are_loaded_on_first_use_and_unloaded_when_idle(parts: ModelFolde
         assert opened == [folders[0]] * 2
     with pytest.raises(KeyError), pool.engine(("de", "xx")):
         pass
+
+
+def test_an_unloaded_model_leaves_the_memory(folders: list[Path]) -> None:
+    pool, scheduler = ModelPool(folders[:1], 0.0), Scheduler(2, 512)
+    Service(pool, scheduler).translate(Ticket("a client"), ["der Hund"], "de", "en", "text")
+    with pool.engine(("de", "en")) as engine:
+        alive = weakref.ref(engine)
+    del engine
+    pool.unload_idle()
+    until(lambda: gc.collect() >= 0 and alive() is None)
+    scheduler.close()
+
+
+def test_a_damaged_model_is_not_read_again_for_every_request(parts: ModelFolder, folders: list[Path]) -> None:
+    opened: list[Path] = []
+
+    def open_engine(folder: Path) -> TorchEngine:
+        opened.append(folder)
+        if len(opened) == 2:
+            raise UserError("damaged")
+        return TorchEngine(replace(parts, folder=folder, spec=ModelFolder.open(folder).spec))
+
+    pool = ModelPool(folders[:1], 60.0, open_engine)
+    with pool.engine(("de", "en")) as engine:
+        pass
+    os.utime(folders[0] / "config.json", (1, 1))
+    for _ in range(3):
+        with pool.engine(("de", "en")) as again:
+            assert again is engine
+    assert len(opened) == 2
+
+
+def test_a_model_that_has_another_language_pair_now_is_not_used(parts: ModelFolder, tmp_path: Path) -> None:
+    folder = Path(shutil.copytree(parts.folder, tmp_path / "model"))
+    pool = ModelPool([folder], 60.0)
+    with pool.engine(("de", "en")) as engine:
+        pass
+    spec = replace(parts.spec, source="en", target="de")
+    model_folder.save(parts.model, parts.tokenizer, spec, folder, replace=True)
+    with pool.engine(("de", "en")) as again:
+        assert again is engine
+
+
+def test_gauges_of_killed_processes_are_removed(tmp_path: Path) -> None:
+    dead = subprocess.Popen(["true"])
+    dead.wait()
+    for number in (dead.pid, os.getpid()):
+        (tmp_path / f"gauge_livesum_{number}.db").touch()
+    _forget_dead(tmp_path)
+    assert [path.name for path in tmp_path.iterdir()] == [f"gauge_livesum_{os.getpid()}.db"]
+
+
+def test_counts_of_earlier_minutes_are_deleted(tmp_path: Path) -> None:
+    now = [60.0]
+    with closing(Rates(tmp_path / "rates.sqlite", lambda: now[0])) as rates:
+        for client in ("a", "b", "c"):
+            rates.count(client)
+        now[0] = 120.0
+        rates.count("d")
+    with closing(sqlite3.connect(tmp_path / "rates.sqlite")) as database:
+        assert database.execute("SELECT client FROM requests").fetchall() == [("d",)]
 
 
 def test_an_aligner_belongs_to_the_model_that_is_loaded(parts: ModelFolder, tmp_path: Path) -> None:

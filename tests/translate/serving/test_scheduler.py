@@ -272,6 +272,15 @@ def test_scores_share_batches_with_scores_only(scheduler: Scheduler) -> None:
     assert score(scheduler, Ticket("a"), engine) == []
 
 
+def test_each_worker_prepares_its_thread_before_a_batch() -> None:
+    prepared: list[int] = []
+    running = Scheduler(1, 12, lambda: prepared.append(threading.get_ident()))
+    search(running, Ticket("a"), Recorder(), [(3, 4)])
+    running.close()
+    assert len(prepared) == 1
+    assert prepared != [threading.get_ident()]
+
+
 def test_closing_finishes_waiting_requests() -> None:
     scheduler, engine = Scheduler(2, batch_tokens=4), Recorder()
     engine.free.clear()

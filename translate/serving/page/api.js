@@ -52,6 +52,7 @@ async function answered(path, request) {
   }
   const body = await answer.json().catch((error) => {
     if (error.name === "AbortError") throw error;
+    if (answer.ok) throw new Problem(0, "The answer of the server cannot be read.", 5);
     return {};
   });
   if (answer.ok) return body;

@@ -20,7 +20,7 @@ export function acceptFiles(formats, pair, failed) {
     const chosen = pair(); // those of now, whatever is chosen while the files wait
     for (const file of files) {
       const item = new Item(file);
-      last = last.then(() => item.translate(chosen, failed));
+      last = last.catch(() => {}).then(() => item.translate(chosen, failed)); // no file stops those after it
     }
   };
   card.hidden = false;

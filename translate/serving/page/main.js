@@ -14,6 +14,7 @@ import { examples, languageName, number } from "./words.js";
 const $ = (id) => document.getElementById(id);
 const field = $("source-text");
 const NEAR = 0.8; // part of the limit of characters from which on the counter is shown
+const isMac = /^Mac/.test(navigator.platform); // Alt+S types a letter there, such as the German sharp s
 
 const settings = await patiently("frontend/settings");
 const languages = new Languages(await patiently("languages"), settings.language, () => renew());
@@ -225,6 +226,11 @@ setUpKey();
 if (settings.filesTranslation) acceptFiles(settings.supportedFilesFormat, pair, fail);
 field.addEventListener("input", () => renew(settings.frontendTimeout));
 $("swap").addEventListener("click", swap);
+if (isMac) {
+  $("alt").textContent = "Ctrl+Alt";
+  $("swap").title = "Switch the languages (Ctrl+Alt+S)";
+  $("swap").setAttribute("aria-keyshortcuts", "Control+Alt+S");
+}
 $("copy").addEventListener("click", () => copy($("output"), $("copy")));
 $("output").addEventListener("click", (event) => {
   const sentence = event.target.closest("[data-sentence]");
@@ -240,7 +246,7 @@ document.addEventListener("keydown", (event) => {
     event.preventDefault();
     requests.now();
   }
-  if (event.code === "KeyS" && event.altKey) {
+  if (event.code === "KeyS" && event.altKey && event.ctrlKey === isMac) {
     event.preventDefault();
     swap();
   }
