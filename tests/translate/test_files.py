@@ -80,6 +80,13 @@ def test_json_is_read_as_it_was_written(tmp_path_factory: pytest.TempPathFactory
     assert read_json(path) == value
 
 
+def test_a_name_that_is_not_utf_8_reads_back_as_it_was(tmp_path: Path) -> None:
+    name = os.fsdecode(b"caf\xe9 \xc3\xa9 \\")
+    write_json(tmp_path / "x.json", {"name": name})
+    assert os.fsencode(read_json(tmp_path / "x.json")["name"]) == os.fsencode(name)
+    assert "\u00e9".encode() in (tmp_path / "x.json").read_bytes()
+
+
 @pytest.mark.parametrize("text", ["[1]", "", "{", "3", "[" * 200_000])
 def test_json_that_is_not_an_object_is_refused(tmp_path: Path, text: str) -> None:
     (tmp_path / "x.json").write_text(text, encoding="utf-8")

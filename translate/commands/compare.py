@@ -1,5 +1,6 @@
 """`translate compare`: one HTML page that shows where two systems differ."""
 
+import os
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Literal
@@ -54,7 +55,7 @@ def run(options: Compare) -> None:
         outputs.append(output.hypotheses)
     comparison = compare(
         name,
-        [system.name for system in found],
+        [os.fsencode(system.name).decode(errors="backslashreplace") for system in found],  # it may be no Unicode
         outputs,
         pairs,
         test=options.paired,

@@ -220,9 +220,10 @@ def setting(override: str) -> tuple[str, Any]:
     if not equals or not all(key.strip().split(".")):
         raise UserError(f"--set {override}: write section.key=value, for example --set training.seed=2")
     try:
-        return key.strip(), tomllib.loads(f"value = {text}")["value"]
+        found = tomllib.loads(f"value = {text}")
     except (ValueError, RecursionError):
         return key.strip(), text.strip()
+    return key.strip(), found["value"] if len(found) == 1 else text.strip()  # a second line is no TOML value
 
 
 def put(values: dict[str, Any], key: str, value: object, *, said: str) -> None:
@@ -294,7 +295,8 @@ def _place(location: tuple[int | str, ...], schema: type[Section]) -> tuple[str,
             continue
         elif sections:
             fields = sections[0].model_fields
-            known, annotation = list(fields), fields[part].annotation if part in fields else None
+            known = [field.alias or name for name, field in fields.items()]
+            annotation = fields[part].annotation if part in fields else None
         written.append(str(part))
     return ".".join(written), known
 

@@ -28,9 +28,9 @@ from numpy.typing import NDArray
 from tqdm import tqdm
 
 from translate.config.schema import DataConfig, ExperimentConfig, MonoSource, WordsSource
-from translate.corpus.augmentation import Augmenter
+from translate.corpus.augmentation import Augmenter, with_symbols
 from translate.corpus.cleaning import Cleaner, HeldOut, Report
-from translate.corpus.sources import LANGPAIRS, TAG, Pair, describe, dictionary, identity, read_pairs
+from translate.corpus.sources import LANGPAIRS, TAG, Pair, describe, dictionary, identity, read_pairs, without_place
 from translate.corpus.tokenizer import Tokenizer, affordable, sample, train
 from translate.errors import Say, UserError
 from translate.files import json_sha256, locked, new_folder, read_json, recover_folder, write_json
@@ -115,6 +115,8 @@ def corpus_settings(config: ExperimentConfig, tokenizer_sha256: str | None = Non
         for key in ("keep_identical", "beam_size", "rerank"):  # keys of later versions
             if not source.get(key, True):
                 del source[key]
+        if source.get("synthetic"):
+            source["synthetic"] = without_place(source["synthetic"])
     if not settings["tokenizer"]["tags"]:
         del settings["tokenizer"]["tags"]
     if tokenizer_sha256 is not None:
@@ -431,9 +433,15 @@ def _build(config: ExperimentConfig, folder: Path, say: Say, tokenizer: Tokenize
     for name, pairs in held_out.items():
         _write_jsonl(_held_out_file(folder, name), pairs)
     clean_file = folder / "train.jsonl"
-    known = HeldOut(itertools.chain.from_iterable(held_out.values()) if config.cleaning.test_overlap else ())
+    pairs = [*itertools.chain.from_iterable(held_out.values())] if config.cleaning.test_overlap else []
     words, n_symbols = dictionary(config.data.langpair), _n_symbols(config, tokenizer)
-    augmenter = Augmenter(config.augmentation, n_symbols, words, config.data.source, known.overlaps)
+    # A variant may be what a model reads of a test pair, with symbols for its placeholders.
+    known, encoded = HeldOut(pairs), HeldOut(with_symbols(pair, n_symbols) for pair in pairs)
+
+    def is_held_out(pair: Pair) -> bool:
+        return known.overlaps(pair) or encoded.overlaps(pair)
+
+    augmenter = Augmenter(config.augmentation, n_symbols, words, config.data.source, is_held_out)
     cleaner = Cleaner(config.cleaning, known)
     counts = _write_clean(config, cleaner, augmenter, clean_file)
     n_pairs, n_replayed = sum(counts), sum(counts[len(config.data.train) :])

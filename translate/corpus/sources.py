@@ -99,9 +99,16 @@ def identity(source: Source, root: Path, langpair: str = "de-en") -> dict[str, s
             return {f"{describe(source)} src": _digest(source_file), f"{describe(source)} ref": _digest(reference)}
         case data.MonoSource():
             made = _synthetic_file(source, root)
-            # The path from `root` to what `translate prepare` made depends on the machine; its name is unique.
-            name = made.name if _MADE.search(made.name) else str(source.synthetic)
+            name = without_place(str(source.synthetic))
             return {source.path: _digest(text_file(source.path, root)), name: _digest(made)}
+
+
+def without_place(synthetic: str) -> str:
+    """Return the name of a translation that `translate prepare` made, or the path of another file as it is.
+
+    The path to the former depends on the machine, and its name is unique.
+    """
+    return synthetic.rpartition("/")[2] if _MADE.search(synthetic) else synthetic
 
 
 def describe(source: Source) -> str:
@@ -224,6 +231,7 @@ def _rows(tables: "Iterable[pyarrow.Table | pyarrow.RecordBatch]", name: str) ->
 def _load_hub(source: data.HubSource, root: Path) -> "Dataset":
     """Load the split with `datasets` from the hub, its cache, or a folder."""
     import datasets
+    import yaml
 
     name = describe(source)
     folder = _below(source.id, root)
@@ -235,7 +243,7 @@ def _load_hub(source: data.HubSource, root: Path) -> "Dataset":
             revision=source.revision,
             keep_in_memory=False,  # overrides the environment: `_hub_revision` needs the file
         )
-    except (ValueError, RuntimeError, OSError, datasets.exceptions.DatasetsError) as error:
+    except (ValueError, RuntimeError, OSError, datasets.exceptions.DatasetsError, yaml.YAMLError) as error:
         raise UserError(
             f"{name}: `datasets` cannot load it from a folder, its cache or the hub: {_one_line(error)}"
         ) from error
@@ -275,6 +283,8 @@ def _grammar(source: data.GrammarSource, langpair: str) -> Iterator[Pair]:
 
 def _sacrebleu_files(source: data.SacrebleuSource, langpair: str) -> tuple[Path, Path]:
     """Return the files of a test set, source and first reference; downloads them into sacreBLEU's cache if missing."""
+    from http.client import HTTPException
+
     from portalocker.exceptions import LockException
     from sacrebleu.dataset import DATASETS
 
@@ -286,7 +296,7 @@ def _sacrebleu_files(source: data.SacrebleuSource, langpair: str) -> tuple[Path,
     try:
         return Path(dataset.get_source_file(langpair)), Path(dataset.get_reference_files(langpair)[0])
     # sacreBLEU exits if a download has the wrong checksum.
-    except (OSError, SystemExit, *DAMAGED, tarfile.TarError, zipfile.BadZipFile, LockException) as error:
+    except (OSError, HTTPException, SystemExit, *DAMAGED, tarfile.TarError, zipfile.BadZipFile, LockException) as error:
         raise UserError(
             f"{name}: cannot be downloaded, or read from its cache; remove ~/.sacrebleu/{source.name} and try again: "
             f"{_one_line(error)}"

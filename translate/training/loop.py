@@ -245,6 +245,7 @@ class Trainer:
         if self.schedule.validates(self.state.step):
             self._validate()
             relieve_memory()
+            self._tick()
         scheduled = self.schedule.saves(self.state)
         if scheduled or self.state.best_step == self.state.step:
             self._save(scheduled=scheduled)

@@ -32,6 +32,7 @@ from translate import files
 from translate.config.load import parse
 from translate.config.schema import DecodingSection, ExperimentConfig
 from translate.corpus.prepare import Prepared, differing, input_hashes
+from translate.corpus.sources import without_place
 from translate.errors import UserError
 from translate.machine import git
 
@@ -226,7 +227,11 @@ def _resolved(config: ExperimentConfig) -> Record:
     """Return the settings, with all fields of the architecture in place of a preset and the fields that differ."""
     architecture = asdict(config.model.architecture(config.tokenizer.vocab_size))
     del architecture["vocab_size"]  # tokenizer.vocab_size
-    return config.model_dump() | {"model": architecture}
+    settings = config.model_dump()
+    for source in (*settings["data"]["train"], *(settings["data"]["replay"] or {}).get("sources", ())):
+        if source.get("synthetic"):
+            source["synthetic"] = without_place(source["synthetic"])
+    return settings | {"model": architecture}
 
 
 @contextlib.contextmanager

@@ -66,6 +66,10 @@ def train_experiment(
         say = say if ranks.is_first else _discard
         trainer: Trainer | None = None
         try:
+            if not run.has_begun and corpus_folder.resolve().is_relative_to(run.folder.resolve()):
+                raise UserError(
+                    f"{corpus_folder}: lies in the folder of the run, {run.folder}; name another --prepared"
+                )
             config, parent = _checked(config, run, ranks, say, resume=resume, from_model=from_model, original=original)
             _tune_machine(say)
             if translate_back is not None:

@@ -284,6 +284,7 @@ def test_the_last_override_of_a_key_wins(path: Path) -> None:
         ("training.seed=x", 'training.seed = "x": '),
         ("training.seed", "--set training.seed: write section.key=value"),
         ("=5", "--set =5: write section.key=value"),
+        ("training.seed=2\ntraining.lr=0.1", 'training.seed = "2\\ntraining.lr=0.1": '),
         ("training..seed=5", "write section.key=value"),
         ("data.source.x=5", "--set data.source.x=5: 'source' is not a section"),
     ],

@@ -599,6 +599,21 @@ def test_variants_are_stored_and_counted_and_old_pairs_stay_last(root: Path, tmp
     assert min(augmenter.added.values()) > 0
 
 
+def test_no_variant_is_what_a_model_reads_of_a_test_pair_with_a_placeholder(root: Path, tmp_path: Path) -> None:
+    names = ["Tom", "Anna", "Klaus", "Maria", "Peter", "Julia", "Paul"]
+    pairs = [(f"%s schläft {place}.", f"%s sleeps {PLACES[place]}.") for place in PLACES]
+    write_pairs(root, "train", [(source % name, target % name) for name in names for source, target in pairs])
+    write_pairs(root, "test", [(source % "{name}", target % "{name}") for source, target in pairs])
+    values = experiment(root, vocab_size=400).model_dump(mode="json")
+    values["tokenizer"]["placeholders"] = 3
+    values["augmentation"] = {"markup": 1.0}
+    prepared = prepare(parse(values, "a test"), tmp_path / "prepared", print)
+    decode = prepared.tokenizer.decode
+    seen = {decode(prepared.train.src(i)) for i in range(prepared.train.n_pairs)}
+    assert any("\u27e61\u27e7" in text for text in seen)
+    assert not {source % "\u27e61\u27e7" for source, _ in pairs} & seen
+
+
 def test_no_variant_of_a_training_pair_is_a_test_pair(root: Path, tmp_path: Path) -> None:
     """A pair that differs from a test pair in nothing but a name becomes that pair by augmentation."""
     names = ["Tom", "Anna", "Klaus", "Maria", "Peter", "Julia", "Paul"]

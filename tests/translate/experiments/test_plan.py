@@ -185,6 +185,23 @@ def test_a_cell_that_fails_leaves_the_others_of_its_training(
     assert (main(command), main([*command, "--table"])) == (1, 0)
 
 
+def test_a_damaged_checkpoint_is_not_averaged(write: Write, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("translate.training.train.product_rate", lambda dtype, device: 1e9)
+    text = GRID.replace('model.norm = ["post", "pre"]', "training.average_last = [3, 1]").replace("[1, 2]", "[1]")
+    _, jobs = jobs_of(write(text.replace('norm = "post"', "average_last = 1")), tmp_path / "out")
+    run(jobs, tmp_path)
+    (task, *_) = (task for job in jobs for task in job.tasks if task.average_last in (1, 3))
+    shutil.rmtree(task.record)
+    weights = sorted((tmp_path / "out/runs").glob("*/checkpoints/*/model.safetensors"))[-1]
+    content = weights.read_bytes()
+    weights.write_bytes(content[:-1] + bytes([content[-1] ^ 1]))
+    run(jobs, tmp_path)
+    record = records.read(Path(task.record))
+    assert record is not None
+    assert record["status"] == "failed"
+    assert "was changed or damaged after it was saved" in record["reason"]
+
+
 def test_a_run_directory_of_another_experiment_is_refused(write: Write, tmp_path: Path) -> None:
     _, jobs = jobs_of(write(GRID), tmp_path / "out")
     folder = Path(jobs[0].run)

@@ -12,15 +12,16 @@ from transformer.model import Transformer
 from translate.commands.main import main
 from translate.config.load import parse
 from translate.config.schema import ExperimentConfig, TokenizerConfig
-from translate.corpus.prepare import input_hashes, prepare
+from translate.corpus.prepare import input_hashes, plan, prepare
 from translate.corpus.sources import TAG, read_pairs
 from translate.corpus.tokenizer import train
 from translate.errors import UserError
-from translate.files import read_lines
+from translate.files import read_lines, write_json
 from translate.inference import back_translation
 from translate.inference.back_translation import BackTranslations
 from translate.inference.translator import Translator
 from translate.models.folder import ModelFolder, save
+from translate.training.run import Run
 
 NATURAL = [f"the dog sees {n} birds in the house." for n in range(23)]
 
@@ -211,6 +212,11 @@ def test_a_translation_that_was_made_is_the_same_input_in_any_folder(
     here, there = complete(experiment, tmp_path / "here"), complete(experiment, tmp_path / "there" / "deep")
     assert here.data.train[1] != there.data.train[1]
     assert input_hashes(here) == input_hashes(there)
+    assert plan(here) == plan(there)
+    run = Run(tmp_path / "run")
+    run.checkpoints.mkdir(parents=True)
+    write_json(run.config, here.model_dump(mode="json"))
+    run.check(there, resume=True)
 
 
 def test_unusable_sources_give_a_one_sentence_error(experiment: ExperimentConfig, tmp_path: Path) -> None:
