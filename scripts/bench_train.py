@@ -242,7 +242,7 @@ class PlainTorch(nn.Module):
 
 
 class HuggingFace(nn.Module):
-    """MarianMTModel with the loss of `Trainer`'s label smoother, which its own lacks."""
+    """MarianMTModel with label smoothing, as `Trainer` adds it: the model's own loss has none."""
 
     def __init__(self, config: ModelConfig) -> None:
         from transformers import MarianMTModel

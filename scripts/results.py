@@ -224,7 +224,7 @@ def speedrun_table(record: Record) -> str:
                 "contender": name,
                 "learning rate": " ".join(sorted({f"{run['lr']:g}" for run in runs if run["lr"]})),
                 "mark": mark,
-                "minutes": spread([one["seconds"] / 60 for one in reached]) or f"more than {shortest(runs):.0f}",
+                "minutes": spread([one["seconds"] / 60 for one in reached]) or f"more than {shortest(runs)}",
                 "seeds": f"{len(reached)} of {len(runs)}",
                 "times ours": slowdown(runs, by_name.get("ours", []), mark),
                 "p": "" if p is None else f"{p:.4f}",
@@ -238,9 +238,9 @@ def speedrun_table(record: Record) -> str:
     return "\n\n".join([table(rows), "\n".join([place, *notes])])
 
 
-def shortest(runs: Sequence[Record]) -> float:
-    """Return the minutes of the shortest of some runs."""
-    return float(min(run["seconds"] for run in runs)) / 60
+def shortest(runs: Sequence[Record]) -> int:
+    """Return the whole minutes of the shortest of some runs."""
+    return int(min(run["seconds"] for run in runs) // 60)
 
 
 def slowdown(runs: Sequence[Record], ours: Sequence[Record], mark: str) -> str:
@@ -372,13 +372,8 @@ def _speed_rows() -> Iterator[Row]:
         yield f"Decoding, beam {of['beam']}", f"sentences/s: {shown}", command, machine_name(of), link(of)
     for of in _newest("bench_text"):
         shown = f"{of['start']['later_s']:.2f} s from start to output, {of['sentence']['ours_ms']:.1f} ms a sentence"
-        yield (
-            "`translate text`",
-            shown,
-            f"`python scripts/bench_text.py` at {of['commit'][:9]}",
-            machine_name(of),
-            link(of),
-        )
+        command = f"`python scripts/bench_text.py` at {of['commit'][:9]}"
+        yield "`translate text`", shown, command, machine_name(of), link(of)
     for of in _newest("bench_serve"):
         shown = f"{of['clients']['per_second']:.0f} sentences/s for {of['clients']['n']} clients"
         command = f"`python scripts/bench_serve.py` at {of['commit'][:9]}"

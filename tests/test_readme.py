@@ -214,6 +214,7 @@ def test_the_results_are_those_of_the_records():
         (results.PAGE, results.results()),
         (results.GRIDS, results.grids()),
         (results.SERVE, results.sizes()),
+        (results.SPEEDRUN, results.speedruns()),
     ):
         page = path.read_text(encoding="utf-8")
         assert results.rebuilt(page, content) == page, "run scripts/results.py"

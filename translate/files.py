@@ -71,7 +71,7 @@ def leftovers(path: Path) -> list[Path]:
 def write_json(path: Path, value: object, *, durable: bool = False) -> None:
     """Write a value to a file as indented JSON; errors as for `write_bytes`.
 
-    Names of files that are not UTF-8 read back as they were: JSON may escape the surrogates of their bytes.
+    Names of files that are not UTF-8 read back unchanged: JSON may escape the surrogates that stand for their bytes.
     """
     text = json.dumps(value, indent=2, ensure_ascii=False) + "\n"
     write_bytes(path, text.encode("utf-8", "backslashreplace"), durable=durable)

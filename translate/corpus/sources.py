@@ -104,7 +104,7 @@ def identity(source: Source, root: Path, langpair: str = "de-en") -> dict[str, s
 
 
 def without_place(synthetic: str) -> str:
-    """Return the name of a translation that `translate prepare` made, or the path of another file as it is.
+    """Return the name of a translation that `translate prepare` made, and the path of any other file unchanged.
 
     The path to the former depends on the machine, and its name is unique.
     """
