@@ -111,6 +111,16 @@ def test_an_epoch_has_each_source_by_its_weight(sizes, epoch):
         assert np.ptp(own) <= 1 if len(own) else True
 
 
+@given(st.lists(st.tuples(LENGTHS, WEIGHTS), min_size=1, max_size=3), st.sampled_from([0.0, 0.3, 0.7]))
+def test_the_number_of_batches_is_that_of_the_epochs(parts, replay_share):
+    """Epochs differ in it if they draw samples, by a fractional weight or by replay."""
+    components = [Component(3), *(Component(len(lengths), weight) for lengths, weight in parts)]
+    components.append(Component(5, replayed=True))
+    lengths = [(17, 1), (3, 5), (7, 3), *(pair for part, _ in parts for pair in part), *[(2, 9)] * 5]
+    sampler = Sampler(pairs_of(lengths), 40, 20, 3, Mixture(components, replay_share))
+    assert sampler.n_batches(5) == sum(len(sampler.batches(epoch)) for epoch in range(5))
+
+
 def test_a_source_with_a_small_weight_is_used_evenly_over_the_epochs():
     sampler = Sampler(pairs_of([(3, 4)] * 47), 40, 20, 3, Mixture([Component(7), Component(40, 0.25)]))
     times = sum(np.bincount(np.concatenate(sampler.batches(epoch)), minlength=47) for epoch in range(60))

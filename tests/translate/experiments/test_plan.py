@@ -74,6 +74,15 @@ def test_training_is_repeated_only_if_its_inputs_change(
     assert (before == after) != changes
 
 
+def test_another_share_of_the_replayed_corpus_needs_a_new_training(write: Write, tmp_path: Path) -> None:
+    def planned(share: float) -> set[str]:
+        replay = f'data.replay = {{ share = {share}, sources = [{{ kind = "grammar", split = "train", pairs = 30 }}] }}'
+        return set(names(write(GRID.replace("[axes]", f"[settings]\n{replay}\n\n[axes]")), tmp_path / "out"))
+
+    assert not planned(0.3) & planned(0.6)
+    assert planned(0.3) == planned(0.3)
+
+
 def test_changed_text_needs_a_new_training(write: Write, tmp_path: Path) -> None:
     for name in ("a.de", "a.en"):
         (tmp_path / name).write_text("eins zwei\n" * 3, encoding="utf-8")

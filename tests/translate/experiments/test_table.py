@@ -6,7 +6,9 @@ import os
 import random
 import shutil
 import statistics
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -93,6 +95,30 @@ def test_perplexity_leaves_out_the_pairs_that_training_does(
     assert record is not None
     assert record["status"] == records.DONE, record.get("reason")
     assert record["perplexity"] == pytest.approx(found["final"]["perplexity"], rel=1e-4)
+
+
+def test_a_reference_of_two_lines_is_one_line_of_the_texts(
+    write: Write, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Data sets may have line breaks inside a text; the texts of a record have a line for each translation."""
+    import datasets
+
+    monkeypatch.setattr(datasets.config, "HF_DATASETS_CACHE", tmp_path / "cache")
+    monkeypatch.setattr(datasets.config, "HF_HUB_OFFLINE", True)
+    monkeypatch.setattr("translate.training.train.product_rate", lambda dtype, device: 1e9)
+    (tmp_path / "set").mkdir()
+    rows = [{"de": f"{name}\nder Hund", "en": f"{name}\nthe dog"} for name in NAMES]
+    (tmp_path / "set/test.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    data = f'data.test.toy = {{ kind = "hub", id = "{tmp_path}/set", split = "test", source = "de", target = "en" }}'
+    grid = GRID.replace("[axes]", f"[settings]\n{data}\ntraining.max_steps = 2\n[axes]")
+    _, (job, *_) = jobs_of(write(grid.replace('"post", "pre"', '"post"').replace("[1, 2]", "[1]")), tmp_path / "out")
+    run([job], tmp_path)
+    place = Path(job.tasks[0].record)
+    record = records.read(place)
+    assert record is not None
+    assert record["status"] == records.DONE, record.get("reason")
+    assert records.read_text(place, "toy.ref", record) == [f"{name} the dog" for name in NAMES]
+    assert len(records.read_text(place, "toy.hyp", record)) == len(NAMES)
 
 
 def test_finished_jobs_are_not_run_again(folder: Path) -> None:
@@ -236,16 +262,31 @@ def test_p_values_split_words_as_the_scores_do(folder: Path, monkeypatch: pytest
     assert targets == {"en"}
 
 
+def rewritten(job: Job, change: Callable[[dict[str, Any], dict[str, list[str]]], None]) -> None:
+    """Write the record of a job's last cell again, after a change of its values and texts."""
+    place = Path(job.tasks[-1].record)
+    record = records.read(place)
+    assert record is not None
+    texts = {name: records.read_text(place, name, record) for name in record["texts"]}
+    change(record, texts)
+    records.write(place, {key: value for key, value in record.items() if key not in ("texts", "digest")}, texts)
+
+
+def test_translations_of_another_text_are_not_compared(folder: Path) -> None:
+    """As in the opposite direction."""
+    table, jobs = table_of(folder)
+    assert table.lines[-1].p_values["toy"].keys() == {1, 2}
+    rewritten(jobs[-1], lambda _, texts: texts["toy.ref"].reverse())
+    table, _ = table_of(folder)
+    assert table.lines[-1].p_values["toy"].keys() == {1}
+    assert table.lines[-2].p_values["toy"].keys() == {1, 2}
+
+
 def test_each_signature_is_named_with_its_rows(folder: Path) -> None:
     """Rows of another target language are split into words by another tokenizer."""
     table, jobs = table_of(folder)
     (one,) = (note for note in table.notes() if "signature" in note)
-    place = Path(jobs[-1].tasks[-1].record)
-    record = records.read(place)
-    assert record is not None
-    texts = {name: records.read_text(place, name, record) for name in record["texts"]}
-    record["scores"]["toy"]["bleu"]["signature"] = "tok:zh"
-    records.write(place, {key: value for key, value in record.items() if key not in ("texts", "digest")}, texts)
+    rewritten(jobs[-1], lambda record, _: record["scores"]["toy"]["bleu"].update(signature="tok:zh"))
     table, _ = table_of(folder)
     first, second = (note for note in table.notes() if "signature" in note)
     assert first == one.replace("signature", "signature of post, 1; post, 3; pre, 1; pre, 3")

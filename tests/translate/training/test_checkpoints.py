@@ -3,6 +3,7 @@
 import dataclasses
 import errno
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -49,6 +50,24 @@ def test_a_full_disk_keeps_the_earlier_checkpoint_and_leaves_no_partial_one(toy,
         save_at(trainer, 5)
     assert names(trainer.run.checkpoints) == [kept.name]
     checkpoints.verify(kept)
+
+
+def test_a_checkpoint_is_on_the_disk_after_its_line_in_the_log(toy, monkeypatch):
+    """After a power failure, there is no checkpoint that the log does not have, and none with an empty file."""
+    synced: list[str] = []
+    fsync = os.fsync
+
+    def recorded(descriptor: int) -> None:
+        synced.append(os.path.realpath(f"/proc/self/fd/{descriptor}"))
+        fsync(descriptor)
+
+    monkeypatch.setattr("os.fsync", recorded)
+    toy.trainer("run", max_steps=4).train()
+    log = synced.index(str(toy.folder / "run/metrics.jsonl"))
+    files = [Path(path).name for path in synced[log + 1 :] if "checkpoints" in path]
+    (saved,) = checkpoints.folders(toy.folder / "run/checkpoints")
+    assert {path.name for path in saved.iterdir()} <= set(files)
+    assert not any("checkpoints" in path for path in synced[:log])
 
 
 @pytest.mark.parametrize("name", ["model.safetensors", "optimizer.safetensors", "tokenizer.model", "config.json"])

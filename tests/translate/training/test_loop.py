@@ -1,11 +1,13 @@
 """The training loop: the files of a run, and that an interrupted run ends as if it had not been interrupted."""
 
+import itertools
 import json
 import math
 import os
 import signal
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 import torch
@@ -273,6 +275,32 @@ def test_a_run_may_go_on_with_more_or_fewer_checkpoints(toy):
     toy.trainer("run", resume=True, keep_last=1, save_minutes=1e-9).train()
     assert_same_weights(toy.folder / "whole/model", toy.folder / "run/model")
     assert len(checkpoints.folders(toy.folder / "run/checkpoints")) < 4
+
+
+@pytest.mark.parametrize("settings", [{"patience": 3}, {"log_every": 5}])
+def test_a_run_may_go_on_with_other_settings_that_change_no_update(toy, settings):
+    toy.trainer("whole").train()
+    toy.trainer("run", max_steps=10).train()
+    toy.trainer("run", resume=True, max_steps=12, **settings).train()
+    assert_same_weights(toy.folder / "whole/model", toy.folder / "run/model")
+
+
+def test_the_time_of_a_run_is_that_of_all_its_starts(toy, monkeypatch):
+    """Not counted is the time in between."""
+    ticks = itertools.count(7e5, 3.0)  # each look at the clock takes three seconds
+    monkeypatch.setattr("translate.training.loop.time", SimpleNamespace(monotonic=lambda: next(ticks)))
+
+    def seconds() -> list[float]:
+        lines = (toy.folder / "run/metrics.jsonl").read_text(encoding="utf-8").splitlines()
+        return [json.loads(line)["seconds"] for line in lines]
+
+    toy.trainer("run", max_steps=5).train()
+    first = seconds()[-1]
+    assert 0 < first < 500
+    for _ in range(1000):
+        next(ticks)
+    toy.trainer("run", resume=True, max_steps=11).train()
+    assert 2 * first < seconds()[-1] < 3 * first
 
 
 def test_the_settings_of_the_search_may_change_without_another_update(toy):
