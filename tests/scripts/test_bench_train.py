@@ -4,9 +4,18 @@ import json
 import subprocess
 import sys
 
+import numpy as np
 import pytest
+import torch
 
-from tests.programs import SCRIPTS
+from tests.programs import SCRIPTS, program
+from transformer.config import ModelConfig
+from transformer.model import Transformer
+from translate.corpus.batches import collate
+from translate.corpus.prepare import EncodedPairs
+
+sys.path.insert(0, str(SCRIPTS))  # the programs import each other
+bench = program("bench_train")
 
 
 @pytest.mark.slow
@@ -21,3 +30,43 @@ def test_contenders_are_timed_and_named_on_stderr() -> None:
     assert record["optimizer"] == "fused AdamW"
     assert record["contenders"]["ours"]["ours_is_times"] == 1
     assert record["contenders"]["torch"]["tokens_per_s"] > 0
+
+
+SIZES = {"vocab_size": 23, "d_model": 12, "n_heads": 2, "d_ff": 20, "n_encoder_layers": 2, "n_decoder_layers": 3}
+
+
+def test_torch_drops_what_ours_drops(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The sums of both embeddings and the output of each sublayer (section 5.4), and nothing inside of a sublayer."""
+    dropped: list[float] = []
+    functions = torch.nn.functional
+    attend = functions.scaled_dot_product_attention
+
+    def dropout(x: torch.Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> torch.Tensor:
+        dropped.extend([p] if training and p else [])
+        return x
+
+    def attention(*tensors: torch.Tensor, dropout_p: float = 0.0, **options: object) -> torch.Tensor:
+        dropped.extend([dropout_p] if dropout_p else [])
+        return attend(*tensors, **options)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(functions, "dropout", dropout)
+    monkeypatch.setattr(functions, "scaled_dot_product_attention", attention)
+    pairs = EncodedPairs.of([[5, 7, 9]], [[9, 4, 8, 6, 11]])
+    bench.PlainTorch(ModelConfig(**SIZES, dropout=0.3)).train()(collate(pairs, np.array([0]), pad=0, bos=1, eos=2))
+    assert dropped == [0.3] * (2 + 2 * 2 + 3 * 3)
+
+
+def test_the_weights_of_torch_begin_in_the_ranges_of_ours() -> None:
+    torch.manual_seed(3)
+    config = ModelConfig(**{**SIZES, "d_model": 96, "d_ff": 160}, init_gain=0.5)
+    ours, plain = Transformer(config), bench.PlainTorch(config)
+
+    def ranges(*weights: torch.Tensor) -> list[float]:
+        return [float(weight.detach().abs().max()) for weight in weights]
+
+    layer, other = ours.decoder[2], plain.transformer.decoder.layers[2]
+    for mine, its in ((layer.self_attn, other.self_attn), (layer.cross_attn, other.multihead_attn)):
+        expected = ranges(*mine.w_qkv.weight.chunk(3), mine.w_o.weight)
+        assert ranges(*its.in_proj_weight.chunk(3), its.out_proj.weight) == pytest.approx(expected, rel=0.01)
+    expected = ranges(layer.feed_forward.w_1.weight, layer.feed_forward.w_2.weight)
+    assert ranges(other.linear1.weight, other.linear2.weight) == pytest.approx(expected, rel=0.01)
