@@ -14,7 +14,7 @@ new process that translates one sentence.
     hf                  MarianMTModel.generate of Hugging Face transformers, --batch sentences; only every fifth line
                         is timed
 
-With --curve, it measures BLEU and lines/s at beams 1, 2 and 5 instead, on any number of test sets, from text to text:
+With --curve, it measures BLEU and lines/s at beams 1, 2 and 4 instead, on any number of test sets, from text to text:
 
     python scripts/bench_decode.py --curve de-en data/tatoeba/test.de.gz data/tatoeba/test.en.gz \\
         data/test/newstest2014.de.gz data/test/newstest2014.en.gz > curve.txt
@@ -103,7 +103,7 @@ def parse_args() -> argparse.Namespace:
     parser.add_argument("--curve", action="store_true", help="BLEU against lines/s; several pairs of files")
     parser.add_argument("--folder", action="append", default=[], help="with --curve: one more model; may be repeated")
     parser.add_argument("--lines", type=int, default=1000, help="with --curve: of each file (default: %(default)s)")
-    parser.add_argument("--beams", type=int, nargs="+", default=[1, 2, 5], help="with --curve (default: 1 2 5)")
+    parser.add_argument("--beams", type=int, nargs="+", default=[1, 2, 4], help="with --curve (default: 1 2 4)")
     parser.add_argument("--exports", help=argparse.SUPPRESS)
     parser.add_argument("--work", help=argparse.SUPPRESS)
     args = parser.parse_args()

@@ -52,7 +52,7 @@ def main() -> int:
     lines = read(args.source, args.lines) if args.source else generated(args.lines)
     book = list(islice(cycle(lines), args.book))
     model = {"model": args.model.name, "layers": layers(folder)}
-    record: dict[str, object] = {"kind": "bench_serve", **model, "lines": len(lines), **machine()}
+    record: dict[str, object] = {"kind": "bench_serve", **model, "lines": len(lines), **machine(args.threads)}
     files: list[tuple[float, float]] = []
     rounds: list[tuple[Sent, float]] = []
     options = ["--batch-tokens", str(args.batch_tokens), *common(args)]

@@ -243,7 +243,7 @@ class PlainTorch(nn.Module):
         return F.linear(states, self.embedding.weight)
 
 
-def match(layer: nn.Module, config: ModelConfig) -> None:
+def match(layer: nn.TransformerEncoderLayer | nn.TransformerDecoderLayer, config: ModelConfig) -> None:
     """Give a layer of nn.Transformer the dropout and the initial values of an architecture.
 
     Its own dropout is also applied to attention weights and inner activations, and its own initial values do not train

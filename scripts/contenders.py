@@ -1,11 +1,14 @@
 """Contenders of a benchmark: one process each, in turns, so that slow moments of the machine affect them all."""
 
 import json
+import shlex
 import statistics
 import subprocess
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
+from importlib.metadata import version
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +18,7 @@ from tqdm import tqdm
 from translate.files import read_json
 from translate.machine import set_up_threads
 from translate.models.registry import locate
-from translate.training.run import commit, processor_name
+from translate.training.run import environment
 
 Answer = dict[str, float]
 
@@ -83,7 +86,20 @@ def layers(model: Path) -> str:
     return f"{config['n_encoder_layers']} + {config['n_decoder_layers']}"
 
 
-def machine() -> dict[str, Any]:
-    """Return the part of a record that says where it was measured."""
-    threads, processor = torch.get_num_threads(), processor_name()
-    return {"commit": commit(), "processor": processor, "threads": threads, "torch": torch.__version__}
+def machine(threads: int | None = None) -> dict[str, Any]:
+    """Return the part of a record that says how and where it was measured.
+
+    Args:
+        threads: of the contenders, if not those of this process.
+    """
+    here = environment()
+    versions = {name: version(name) for name in ("transformers", "ctranslate2") if find_spec(name)}
+    return {
+        "command": shlex.join(["python", f"scripts/{Path(sys.argv[0]).name}", *sys.argv[1:]]),
+        "commit": here["commit"],
+        "uncommitted_changes": here["uncommitted_changes"],
+        "processor": here["machine"]["processor"],
+        "threads": here["machine"]["threads"] if threads is None else threads,
+        "torch": torch.__version__,
+        "versions": here["versions"] | versions,
+    }

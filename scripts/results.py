@@ -231,11 +231,13 @@ def speedrun_table(record: Record) -> str:
                 "test BLEU": spread([one["test_2016_flickr"] for one in reached]),
             }
             rows.append(row)
-    notes = [f"- Not run: `{name}`, {reason}." for name, reason in record["skipped"].items()]
-    place = (
-        f"- `{record['command']}` at {str(record['commit'])[:9]}, {machine_name(record)}, record {link(record, '../')}"
-    )
-    return "\n\n".join([table(rows), "\n".join([place, *notes])])
+    commands: dict[str, list[str]] = {}
+    for name, how in record["contenders"].items():
+        place = f"`{how['command']}` at {how['commit'][:9]}, {machine_name(how)}"
+        commands.setdefault(place, []).append(f"`{name}`")
+    notes = [f"- {', '.join(names)}: {place}, record {link(record, '../')}" for place, names in commands.items()]
+    notes += [f"- Not run: `{name}`, {reason}." for name, reason in record["skipped"].items()]
+    return "\n\n".join([table(rows), "\n".join(notes)])
 
 
 def shortest(runs: Sequence[Record]) -> int:
@@ -339,13 +341,17 @@ def _grid_rows() -> Iterator[Row]:
 
 def _place(grid: Record) -> tuple[str, str, str]:
     """Return command, machine and record of a grid."""
-    (machine,) = {machine_name(environment["machine"]) for environment in environments(grid)}
-    return command_of(grid), machine, link(grid)
+    machines = dict.fromkeys(machine_name(environment["machine"]) for environment in environments(grid))
+    return command_of(grid), "; ".join(machines), link(grid)
 
 
 def environments(grid: Record) -> list[Record]:
-    """Return where each run of a grid was made: commit, versions and machine."""
-    return [run["environment"] for row in grid["rows"] for run in row["seeds"].values() if "environment" in run]
+    """Return where each run of a grid was made: commit, versions and machine of each start, or of its scores.
+
+    Older records have only the environment in which the run was scored.
+    """
+    runs = [run for row in grid["rows"] for run in row["seeds"].values() if "environment" in run]
+    return [environment for run in runs for environment in run.get("trained") or [run["environment"]]]
 
 
 def command_of(grid: Record) -> str:
@@ -365,24 +371,36 @@ def _speed_rows() -> Iterator[Row]:
         ratios = ", ".join(f"{other['ours_is_times']:.1f} times `{name}`" for name, other in others)
         optimizer = of.get("optimizer", "the default AdamW")
         shown = f"{ours[1]['tokens_per_s']:,} tokens/s in {of['products']}: {ratios}, these with {optimizer}"
-        yield f"Training, {of['preset']}", shown, "`make bench`", machine_name(of), link(of)
+        yield f"Training, {of['preset']}", shown, made_by(of, training_command(of)), machine_name(of), link(of)
     for of in records("bench_decode"):
         shown = ", ".join(f"`{name}` {each['sentences_per_s']:,.0f}" for name, each in of["contenders"].items())
-        command = "`python scripts/bench_decode.py`"
+        command = made_by(of, f"python scripts/bench_decode.py {of['model']} SOURCE REFERENCE --beam {of['beam']}")
         yield f"Decoding, beam {of['beam']}", f"sentences/s: {shown}", command, machine_name(of), link(of)
     for of in _newest("bench_text"):
         shown = f"{of['start']['later_s']:.2f} s from start to output, {of['sentence']['ours_ms']:.1f} ms a sentence"
-        command = f"`python scripts/bench_text.py` at {of['commit'][:9]}"
+        command = made_by(of, f"python scripts/bench_text.py {of['model']} FILE")
         yield "`translate text`", shown, command, machine_name(of), link(of)
     for of in _newest("bench_serve"):
         shown = f"{of['clients']['per_second']:.0f} sentences/s for {of['clients']['n']} clients"
-        command = f"`python scripts/bench_serve.py` at {of['commit'][:9]}"
+        command = made_by(of, f"python scripts/bench_serve.py {of['model']}")
         yield "`translate serve`", shown, command, machine_name(of), link(of)
     for of in records("bench_prepare"):
         row = of["rows"][-1]
         minutes = row["pairs"] / row["pairs_per_s"] / 60
         shown = f"{row['pairs']:,} pairs in {minutes:,.0f} min and {row['peak_mb'] / 1e3:.1f} GB"
-        yield "`translate prepare`", shown, "`python scripts/bench_prepare.py`", machine_name(of), link(of)
+        command = made_by(of, "python scripts/bench_prepare.py")
+        yield "`translate prepare`", shown, command, machine_name(of), link(of)
+
+
+def training_command(of: Record) -> str:
+    """Return the command of a benchmark of training, from its options."""
+    options = " ".join(f"--{key} {of[key]}" for key in ("preset", "prepared", "rounds", "steps"))
+    return f"python scripts/bench_train.py {options} --against {' '.join([*of['contenders']][1:])}"
+
+
+def made_by(of: Record, without: str) -> str:
+    """Return the command of a benchmark and its commit; records that have no command are given that of `without`."""
+    return f"`{of.get('command', without)}` at {of['commit'][:9]}"
 
 
 def _newest(kind: str) -> list[Record]:

@@ -1,16 +1,17 @@
 #!/usr/bin/env python3
 """Measure the time from raw files to marks of BLEU: Multi30k, German to English. docs/speedrun.md has the rules.
 
-    python scripts/speedrun.py --contenders ours                          # an attempt
+    python scripts/speedrun.py                                            # an attempt
+    python scripts/speedrun.py --set training.lr=4e-3 --seeds 1 2 3 --against scripts/results/speedrun.json
     python scripts/speedrun.py --contenders ours hf torch joeynmt --joeynmt ~/joeynmt/bin/python \\
         --seeds 1 2 3 --write scripts/results/speedrun.json               # the record
-    python scripts/speedrun.py --set training.lr=4e-3 --against scripts/results/speedrun.json
 
 Each run is a process of its own, one after the other, so that each has the whole machine; seeds are the outer loop, so
 that slow hours affect all contenders. `hf`, `torch` and `joeynmt` first run with each of --rates to the lowest mark,
 but not longer than --tuning-minutes; the rate that reaches it first, or else has the highest BLEU, is used for all
-seeds. A finished run is kept in --folder, and the same command continues after the last one. Progress goes to stderr,
-the record to stdout.
+seeds. A finished run is kept in --folder, in a folder for its code and settings, and the same command continues after
+the last one. With --write, contenders of the file that do not run now stay in it; with --against, the file is written
+only if a mark is beaten. Progress goes to stderr, the record to stdout.
 """
 
 import argparse
@@ -29,12 +30,15 @@ from typing import Any
 from race import BEAM, CONTENDERS, NEAR, Task, run
 
 from translate.config.load import load
+from translate.config.schema import ExperimentConfig
 from translate.errors import UserError
-from translate.files import read_json, write_json
-from translate.machine import set_up_threads
-from translate.training.run import commit
+from translate.files import json_sha256, read_json, write_json
+from translate.machine import git, set_up_threads
 
 MARKS = (33.5, 35.1, 41.0)
+CODE = ("transformer", "translate", "scripts/race.py", "scripts/bench_train.py")
+SEEDS = 3  # of a record, at least
+SAME = ("processor", "threads", "torch")  # of times that are compared
 CONFIG = "configs/recipes/multi30k-speedrun.toml"
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -56,9 +60,14 @@ def main(argv: Sequence[str] | None = None) -> int:
         "--data", type=Path, metavar="FOLDER", help="of the raw files (default: that of the experiment)"
     )
     parser.add_argument("--config", default=CONFIG, metavar="FILE", help="of all (default: %(default)s)")
-    parser.add_argument("--set", nargs="+", default=[], metavar="KEY=VALUE", help="settings of ours")
+    parser.add_argument("--set", nargs="+", action="extend", default=[], metavar="KEY=VALUE", help="settings of ours")
     parser.add_argument(
-        "--set-all", nargs="+", default=[], metavar="KEY=VALUE", help="settings of all, to try this out"
+        "--set-all",
+        nargs="+",
+        action="extend",
+        default=[],
+        metavar="KEY=VALUE",
+        help="settings of all, to try this out",
     )
     parser.add_argument("--joeynmt", metavar="PYTHON", help="the Python of an environment with JoeyNMT 2.3")
     parser.add_argument(
@@ -71,68 +80,126 @@ def main(argv: Sequence[str] | None = None) -> int:
     if args.work:
         begin, task = json.loads(args.work)
         task = Task(**task | {"marks": tuple(task["marks"])})
-        write_json(Path(task.folder) / "record.json", run(task, experiment(args, task.contender), begin))
+        write_json(Path(task.folder) / "record.json", run(task, loaded(args, task.contender), begin))
         return 0
     try:
-        record = measured(args)
+        former = read_record(args.against) if args.against else None
+        kept = read_record(args.write) if args.write and args.write.exists() else None
+        record = measured(args, kept)
     except UserError as error:
         print(f"speedrun: {error}", file=sys.stderr)
         return 2
-    if args.write:
+    if args.write and (former is None or beaten(record, former)):
         write_json(args.write, record)
     print(json.dumps(record))
     return 0
 
 
-def measured(args: argparse.Namespace) -> Record:
-    """Return the record, after the runs that are not in the folder yet."""
+def measured(args: argparse.Namespace, kept: Record | None) -> Record:
+    """Return the record, after the runs that are not in the folder yet.
+
+    Args:
+        kept: a record whose other contenders stay in this one.
+    """
     from contenders import machine
 
+    set_up_threads()
     skipped: dict[str, str] = {}
     if "joeynmt" in args.contenders and not args.joeynmt:
         skipped["joeynmt"] = "no environment was named with --joeynmt"
     contenders = [name for name in args.contenders if name not in skipped]
-    for name in contenders:
-        experiment(args, name)  # a mistake ends this now
-    settings = {"marks": sorted(args.marks), "hours": args.hours, "config": args.config, "set": args.set}
-    settings |= {"set_all": args.set_all, "rates": args.rates, "tuning_minutes": args.tuning_minutes}
-    settings |= {"commit": commit()}
-    args.folder.mkdir(parents=True, exist_ok=True)
-    kept = args.folder / "settings.json"
-    if kept.exists() and read_json(kept) != settings:
-        raise UserError(f"{args.folder}: has runs with other settings or of another commit; name another --folder")
-    write_json(kept, settings)
-    set_up_threads()
-    base = Task("", args.seeds[0], None, tuple(settings["marks"]), args.hours, "", args.joeynmt)
+    settings = {"hours": args.hours, "tuning_minutes": args.tuning_minutes, "rates": args.rates}
+    how = {name: {**machine(), **settings, "settings": experiment(args, name)} for name in contenders}
+    rules: Record = {"marks": sorted(args.marks), "beam": BEAM, "near": NEAR}
+    if kept:
+        check_equal(args.write, kept, rules, next(iter(how.values()), {}))
+    folders = {
+        name: args.folder / f"{name}-{json_sha256([rules, settings, one['settings'], code()])[:10]}"
+        for name, one in how.items()
+    }
+    base = Task("", args.seeds[0], None, tuple(rules["marks"]), args.hours, "", args.joeynmt)
     others = [name for name in contenders if name != "ours"]
-    tuning = {name: [finished(args, task) for task in tuning_tasks(base, name, args)] for name in others}
+    tuning = {name: [finished(folders[name], task) for task in tuning_tasks(base, name, args)] for name in others}
     rates = {name: best_rate(runs) for name, runs in tuning.items()}
     tasks = [replace(base, contender=name, seed=seed, lr=rates.get(name)) for seed in args.seeds for name in contenders]
-    record = {
+    record: Record = {
         "kind": "speedrun",
-        "command": " ".join(["python scripts/speedrun.py", *sys.argv[1:]]),
-        **machine(),
-        **settings,
-        "beam": BEAM,
-        "near": NEAR,
-        "settings": {name: experiment(args, name).model_dump(mode="json") for name in contenders},
+        **rules,
+        "contenders": how,
         "skipped": skipped,
         "tuning": [run for runs in tuning.values() for run in runs],
-        "runs": [finished(args, task) for task in tasks],
+        "runs": [finished(folders[task.contender], task) for task in tasks],
     }
-    record["p"] = {name: p_values(record, "ours", record, name) for name in others}
-    if args.against:
-        former = read_json(args.against)
-        record["p_against"] = p_values(record, "ours", former, "ours")
-        for mark, p in record["p_against"].items():
-            now, before = (statistics.fmean(times(of, "ours", mark)) for of in (record, former))
-            verdict = "beaten" if now < before and p < 0.05 else "not beaten"
-            print(f"mark {mark}: {now:.0f} s, before {before:.0f} s, p = {p:.3f}: {verdict}", file=sys.stderr)
+    if kept:
+        stay = [name for name in kept["contenders"] if name not in how]
+        record["contenders"] = {name: kept["contenders"][name] for name in stay} | how
+        record["skipped"] = {name: reason for name, reason in skipped.items() if name not in stay}
+        for part in ("tuning", "runs"):
+            record[part] = [run for run in kept[part] if run["contender"] in stay] + record[part]
+    record["p"] = {name: p_values(record, "ours", record, name) for name in record["contenders"] if name != "ours"}
     return record
 
 
-def experiment(args: argparse.Namespace, contender: str) -> Any:
-    """Return the experiment of a contender: the same for all, without --set."""
+def read_record(path: Path) -> Record:
+    """Return a record of this program; UserError if the file is none."""
+    try:
+        record = read_json(path)
+    except (OSError, ValueError) as error:
+        raise UserError(f"{path}: cannot be read as a record: {error}") from error
+    if record.get("kind") != "speedrun":
+        raise UserError(f"{path}: is no record of a speedrun")
+    return record
+
+
+def code() -> list[str | None]:
+    """Return what tells one state of the code from another: its hashes at this commit, and the changes since."""
+    return [git("rev-parse", *(f"HEAD:{part}" for part in CODE)), git("diff", "HEAD", "--", *CODE)]
+
+
+def check_equal(path: Path, kept: Record, rules: Record, how: Record) -> None:
+    """Raise UserError if times of a record in a file and of this machine cannot stand beside each other."""
+    differing = [key for key, value in rules.items() if kept[key] != value]
+    differing += [key for key in SAME for other in kept["contenders"].values() if other[key] != how.get(key)]
+    if differing:
+        raise UserError(f"{path}: was measured with another {differing[0]}; write to another file")
+
+
+def beaten(record: Record, former: Record) -> bool:
+    """Say for each mark whether a record beats a former one; True if it beats it at one."""
+    p = p_values(record, "ours", former, "ours")
+    verdicts = []
+    for mark in map(str, record["marks"]):
+        if (reason := incomparable(record, former, mark)) is not None:
+            print(f"mark {mark}: not beaten: {reason}", file=sys.stderr)
+            continue
+        now, before = (statistics.geometric_mean(times(of, "ours", mark)) for of in (record, former))
+        verdicts.append(now < before and p[mark] < 0.05)
+        verdict = "beaten" if verdicts[-1] else "not beaten"
+        print(f"mark {mark}: {now:.0f} s, before {before:.0f} s, p = {p[mark]:.3f}: {verdict}", file=sys.stderr)
+    return any(verdicts)
+
+
+def incomparable(record: Record, former: Record, mark: str) -> str | None:
+    """Return why the times of ours to a mark in two records cannot be compared; None if they can."""
+    sides = {"this run": record, "the former record": former}
+    for name, of in sides.items():
+        runs = [run for run in of["runs"] if run["contender"] == "ours"]
+        if len(runs) < SEEDS:
+            return f"{name} has {len(runs)} of {SEEDS} seeds"
+        if len(reached := times(of, "ours", mark)) < len(runs):
+            return f"in {name}, {len(runs) - len(reached)} of {len(runs)} seeds did not reach it"
+    here, there = (of["contenders"]["ours"] for of in (record, former))
+    return next((f"the former record has another {key}" for key in SAME if here[key] != there[key]), None)
+
+
+def experiment(args: argparse.Namespace, contender: str) -> Record:
+    """Return the experiment of a contender as plain data: the same for all, without --set."""
+    settings: Record = loaded(args, contender).model_dump(mode="json")
+    return settings
+
+
+def loaded(args: argparse.Namespace, contender: str) -> ExperimentConfig:
+    """Return the experiment of a contender."""
     own = [*args.set] if contender == "ours" else []
     data = [] if args.data is None else [f"data.root={json.dumps(str(args.data))}"]
     path = Path(args.config)
@@ -159,13 +226,14 @@ def best(run: Record) -> float:
     return max((check["greedy"] for check in run["checks"]), default=0.0)
 
 
-def finished(args: argparse.Namespace, task: Task) -> Record:
-    """Return the record of a run from its folder, after running it if it is not there."""
-    rate, purpose = "" if task.lr is None else f"-{task.lr:g}", "-tuning" if task.tuning else ""
-    folder = (args.folder / f"{task.contender}{rate}{purpose}-seed{task.seed}").resolve()
+def finished(kept: Path, task: Task) -> Record:
+    """Return the record of a run from its folder in `kept`, after running it if it is not there."""
+    rate, purpose = "" if task.lr is None else f"lr{task.lr:g}-", "tuning-" if task.tuning else ""
+    folder = (kept / f"{rate}{purpose}seed{task.seed}").resolve()
     path = folder / "record.json"
     if not path.exists():
         # Nothing of a run that was cut off is used.
+        kept.mkdir(parents=True, exist_ok=True)
         attempt = Path(tempfile.mkdtemp(prefix=f"{folder.name}-", dir=folder.parent))
         work = json.dumps([time.monotonic(), asdict(replace(task, folder=str(attempt)))])
         if subprocess.run([sys.executable, *sys.argv, "--work", work]).returncode:
@@ -182,9 +250,18 @@ def times(record: Record, contender: str, mark: str) -> list[float]:
 
 
 def p_values(record: Record, contender: str, other_record: Record, other: str) -> dict[str, float]:
-    """Return the p-value of the difference in time of two contenders, by mark that two seeds of each reached."""
-    sides = {str(m): (times(record, contender, str(m)), times(other_record, other, str(m))) for m in record["marks"]}
-    return {mark: round(welch(*pair), 6) for mark, pair in sides.items() if min(map(len, pair)) > 1}
+    """Return the p-value of the difference in time of two contenders, by mark that all of their seeds reached.
+
+    A mark that a seed missed has none: its time is unknown, and the others alone would look faster than they are.
+    """
+    sides = ((record, contender), (other_record, other))
+    found = {}
+    for mark in map(str, record["marks"]):
+        pair = [times(of, name, mark) for of, name in sides]
+        n_runs = [sum(run["contender"] == name for run in of["runs"]) for of, name in sides]
+        if [len(side) for side in pair] == n_runs and min(n_runs) > 1:
+            found[mark] = round(welch(*pair), 6)
+    return found
 
 
 def welch(a: Sequence[float], b: Sequence[float]) -> float:

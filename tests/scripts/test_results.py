@@ -184,6 +184,18 @@ def test_runs_are_listed_newest_first(tmp_path: Path, monkeypatch: pytest.Monkey
     assert [record["name"] for record in results.records("training")] == ["x-round10", "x-round9", "x-round2"]
 
 
+def test_a_grid_names_the_machines_that_trained_it_and_not_where_it_was_scored() -> None:
+    def environment(processor: str) -> dict[str, Any]:
+        return {"commit": "0123456789abcdef", "machine": {**CPU, "processor": processor}}
+
+    def a_run(*trained: str) -> dict[str, Any]:
+        return {"environment": environment("scorer"), "trained": [environment(name) for name in trained]}
+
+    rows = [{"seeds": {"1": a_run("A"), "2": a_run("A", "B")}}, {"seeds": {"1": a_run("A"), "2": a_run()}}]
+    _, machine, _ = results._place({"kind": "grid", "name": "seeds", "file": "grid-seeds", "rows": rows})
+    assert [name.partition(",")[0] for name in machine.split("; ")] == ["A", "B", "scorer"]
+
+
 def test_the_table_of_a_speedrun_has_the_time_to_each_mark_and_its_ratio_to_ours() -> None:
     def a_run(contender: str, seconds: float, **marks: float) -> dict[str, Any]:
         reached = {mark[1:].replace("_", "."): {"seconds": s, "test_2016_flickr": 34.0} for mark, s in marks.items()}
@@ -194,9 +206,10 @@ def test_the_table_of_a_speedrun_has_the_time_to_each_mark_and_its_ratio_to_ours
             "marks": reached,
         }
 
+    how = {"command": "python scripts/speedrun.py", "commit": "0123456789abcdef", "processor": "Xeon", "threads": 2}
     record = {
-        "file": "speedrun", "command": "python scripts/speedrun.py", "commit": "0123456789abcdef", "processor": "Xeon",
-        "threads": 2, "marks": [33.5, 41.0], "skipped": {"joeynmt": "no environment"}, "p": {"hf": {"33.5": 0.0123}},
+        "file": "speedrun", "contenders": {"ours": how, "hf": how, "torch": {**how, "commit": "fedcba9876543210"}},
+        "marks": [33.5, 41.0], "skipped": {"joeynmt": "no environment"}, "p": {"hf": {"33.5": 0.0123}},
         "runs": [
             a_run("ours", 300, m33_5=120, m41_0=300), a_run("ours", 240, m33_5=240, m41_0=240),
             a_run("hf", 660, m33_5=480), a_run("hf", 720, m33_5=960),
@@ -212,7 +225,10 @@ def test_the_table_of_a_speedrun_has_the_time_to_each_mark_and_its_ratio_to_ours
     assert (late["minutes"], late["times ours"]) == ("more than 11", f"more than {bound:.2f}")
     bound = (420 * 480 / 300 / 240) ** 0.5
     assert (torch["minutes"], torch["seeds"], torch["times ours"]) == ("7.00", "1 of 2", f"more than {bound:.2f}")
-    assert "Not run: `joeynmt`" in results.speedrun_table(record)
+    notes = results.speedrun_table(record).split("\n\n")[1]
+    assert "- `ours`, `hf`: `python scripts/speedrun.py` at 012345678, Xeon, 2 threads" in notes
+    assert "- `torch`: `python scripts/speedrun.py` at fedcba987" in notes
+    assert "- Not run: `joeynmt`" in notes
     without_ours = {**record, "runs": record["runs"][2:]}
     assert {row["times ours"] for row in rows(results.speedrun_table(without_ours).split("\n\n")[0])} == {""}
 

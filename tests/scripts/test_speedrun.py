@@ -133,15 +133,109 @@ def test_a_finished_run_is_not_run_again_and_a_cut_off_one_is(tmp_path: Path, mo
         return argparse.Namespace(returncode=0)
 
     monkeypatch.setattr(speedrun.subprocess, "run", start)
-    args = argparse.Namespace(folder=tmp_path)
     with pytest.raises(speedrun.UserError, match="seed 1: the run failed"):
-        speedrun.finished(args, TASK)
-    assert [speedrun.finished(args, TASK)["seed"] for _ in range(2)] == [1, 1]
+        speedrun.finished(tmp_path, TASK)
+    assert [speedrun.finished(tmp_path, TASK)["seed"] for _ in range(2)] == [1, 1]
     assert started == [1, 1]
-    assert read_json(tmp_path / "ours-seed1" / "record.json") == {"seed": 1}
+    assert read_json(tmp_path / "seed1" / "record.json") == {"seed": 1}
 
 
-def test_runs_with_other_settings_are_not_mixed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    write_json(tmp_path / "settings.json", {"marks": [1.0]})
-    assert speedrun.main(["--folder", str(tmp_path)]) == 2
-    assert "name another --folder" in capsys.readouterr().err
+HERE = {"processor": "Xeon", "threads": 2, "torch": "2.13"}
+
+
+def a_record(*seconds: float | None, contender: str = "ours", **how: Any) -> dict[str, Any]:
+    runs = [{"contender": contender, "marks": {"33.5": {"seconds": s}} if s else {}} for s in seconds]
+    return {"marks": [33.5], "contenders": {contender: {**HERE, **how}}, "runs": runs}
+
+
+FORMER = a_record(187.0, 190.0, 213.0)
+
+
+@pytest.mark.parametrize(
+    ("record", "verdict"),
+    [
+        (a_record(140.0, 145.0, 151.0), "p = 0.00"),
+        (a_record(190.0, 195.0, 200.0), "not beaten"),
+        (a_record(387.0, 390.0, 413.0), "not beaten"),
+        (a_record(140.0, 145.0), "not beaten: this run has 2 of 3 seeds"),
+        (a_record(140.0, 145.0, None), "not beaten: in this run, 1 of 3 seeds did not reach it"),
+        (a_record(140.0, 145.0, 151.0, processor="EPYC"), "not beaten: the former record has another processor"),
+    ],
+)
+def test_a_record_is_beaten_by_three_seeds_that_reach_the_mark_on_the_same_machine(
+    record: dict[str, Any], verdict: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert speedrun.beaten(record, FORMER) == ("not" not in verdict)
+    assert verdict in capsys.readouterr().err
+
+
+def test_a_mark_that_a_seed_missed_has_no_p_value() -> None:
+    assert speedrun.p_values(FORMER, "ours", a_record(140.0, 145.0, 150.0), "ours").keys() == {"33.5"}
+    assert speedrun.p_values(FORMER, "ours", a_record(140.0, 145.0, None), "ours") == {}
+
+
+@pytest.fixture
+def races(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The tasks that were run, each of which takes a second more than the one before."""
+    ran: list[str] = []
+
+    def start(command: list[str]) -> Any:
+        _, task = speedrun.json.loads(command[-1])
+        ran.append(f"{task['contender']} {task['seed']}{' tuning' if task['tuning'] else ''}")
+        at = {"seconds": 100.0 + len(ran), "valid": 34.0, "test_2016_flickr": 33.0}
+        run = {"contender": task["contender"], "seed": task["seed"], "lr": task["lr"], "marks": {"33.5": at}}
+        write_json(Path(task["folder"]) / "record.json", {**run, "checks": []})
+        return argparse.Namespace(returncode=0)
+
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(speedrun, "subprocess", argparse.Namespace(run=start))
+    return ran
+
+
+def raced(*arguments: str) -> int:
+    return int(speedrun.main(["--marks", "33.5", "--rates", "1e-3", *arguments]))
+
+
+def test_a_finished_run_serves_every_command_with_its_settings(races: list[str]) -> None:
+    assert raced("--seeds", "1") == 0
+    assert raced("--seeds", "1", "2", "--contenders", "ours", "hf") == 0
+    assert races == ["ours 1", "hf 1 tuning", "hf 1", "ours 2", "hf 2"]
+    assert raced("--set", "training.lr=1e-3", "--set", "training.seed=3") == 0
+    assert races[5:] == ["ours 1"]
+    assert len([*Path("runs/speedrun").glob("ours-*")]) == 2
+
+
+def test_a_record_keeps_the_contenders_that_do_not_run(races: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert raced("--contenders", "hf", "ours", "--seeds", "1", "2", "--write", "record.json") == 0
+    before = read_json(Path("record.json"))
+    assert raced("--contenders", "torch", "--seeds", "1", "2", "--write", "record.json") == 0
+    record = read_json(Path("record.json"))
+    assert [*record["contenders"]] == ["hf", "ours", "torch"]
+    assert record["runs"][:4] == before["runs"]
+    assert record["p"].keys() == {"hf", "torch"}
+    write_json(Path("record.json"), {**record, "beam": 3})
+    assert raced("--write", "record.json") == 2
+    assert "record.json: was measured with another beam; write to another file" in capsys.readouterr().err
+
+
+def test_a_record_that_is_not_beaten_is_not_replaced(races: list[str]) -> None:
+    assert raced("--seeds", "1", "2", "3", "--write", "record.json") == 0
+    before = Path("record.json").read_bytes()
+    slower = ["--set", "training.lr=1e-3", "--seeds", "1", "2", "3"]
+    assert raced(*slower, "--against", "record.json", "--write", "record.json") == 0
+    assert Path("record.json").read_bytes() == before
+    assert raced(*slower, "--write", "record.json") == 0
+    assert Path("record.json").read_bytes() != before
+
+
+def test_a_file_that_is_no_record_is_refused_before_the_race(
+    races: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    Path("other.json").write_text("{}", encoding="utf-8")
+    assert raced("--against", "other.json") == 2
+    assert raced("--write", "other.json") == 2
+    assert raced("--against", "absent.json") == 2
+    said = capsys.readouterr().err.splitlines()
+    assert said[:2] == ["speedrun: other.json: is no record of a speedrun"] * 2
+    assert "absent.json: cannot be read as a record" in said[2]
+    assert races == []

@@ -308,12 +308,15 @@ def _score(job: Job, task: Task, model: "ModelFolder", perplexity: float, prepar
         texts |= {f"{name}.hyp": hypotheses, f"{name}.ref": [" ".join(text.split("\n")) for text in references]}
     run = Run(Path(job.run))
     manifest = load_json(run.manifest, consequence="it cannot be scored; remove the run")
+    here = this_environment()
     last = max((line for line in run.records() if "tokens" in line), key=lambda line: int(line["step"]))
     values = {
         **{"status": DONE, "scores": scores, "perplexity": perplexity, "parameters": manifest["parameters"]},
         **{"steps": last["step"], "tokens": last["tokens"], "seconds": last["seconds"]},
         "decoding": task.decoding,
-        "environment": this_environment(),
+        "environment": here,
+        # Elsewhere perhaps: a run may be scored long after it was trained.
+        "trained": [{key: start[key] for key in here} for start in manifest["starts"]],
     }
     records.write(Path(task.record), _place(job, task) | values, texts)
 

@@ -214,4 +214,4 @@ def p_value(
 def _kept(record: Record) -> Record:
     """Return what the table keeps of a record."""
     keys = ("scores", "perplexity", "parameters", "steps", "tokens", "seconds", "inputs", "decoding", "environment")
-    return {key: record[key] for key in keys}
+    return {key: record[key] for key in keys} | {"trained": record.get("trained", [])}  # older records have none

@@ -15,7 +15,7 @@ import pytest
 from tests.translate.experiments.conftest import GRID, write_grid
 
 N_KILLS = 5
-TIMED = {"seconds", "environment"}
+TIMED = {"seconds", "environment", "trained"}
 
 pytestmark = [
     pytest.mark.slow,

@@ -23,7 +23,7 @@ from translate.experiments import records, runner
 from translate.experiments.plan import Job
 from translate.experiments.runner import fail
 from translate.experiments.table import Table, p_value, rank_correlation, spread
-from translate.files import locked
+from translate.files import locked, read_json, write_json
 from translate.tables import rendered
 
 NAMES = [f"der Hund {verb} im {place} ." for verb in ("schläft", "singt", "lacht") for place in ("Haus", "See", "Tal")]
@@ -140,6 +140,23 @@ def test_a_new_beam_size_translates_with_the_same_runs(folder: Path) -> None:
     assert runner.pending(jobs, retry=False) == []
     assert {line.row[1]: len(line.done) for line in table.lines} == {"1": 2, "3": 2, "2": 2}
     assert {model: model.stat().st_mtime_ns for model in folder.glob("runs/*/model/*")} == models
+
+
+def test_a_record_says_where_its_run_was_trained_and_where_it_was_scored(folder: Path) -> None:
+    _, (job, *_) = table_of(folder)
+    manifest = Path(job.run) / "manifest.json"
+    values = read_json(manifest)
+    values["starts"][0]["machine"]["processor"] = "abacus"
+    write_json(manifest, values)
+    place = Path(job.tasks[0].record)
+    shutil.rmtree(place)
+    run([job], folder.parent)
+    record = records.read(place)
+    assert record is not None
+    assert [start["machine"]["processor"] for start in record["trained"]] == ["abacus"]
+    assert record["environment"]["machine"]["processor"] != "abacus"
+    table, _ = table_of(folder)
+    assert table.as_dict()["rows"][0]["seeds"]["1"]["trained"] == record["trained"]
 
 
 def test_an_average_of_other_checkpoints_is_made_without_training(folder: Path) -> None:
