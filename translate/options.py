@@ -193,6 +193,16 @@ class _Parser(argparse.ArgumentParser):
         raise UserError(f"{message.removeprefix('argument ')} (see {self.prog} --help)")
 
 
+class _Once(argparse.Action):
+    """Keeps the value of an option that may be given once: of two files, one would be ignored."""
+
+    def __call__(self, parser: object, namespace: argparse.Namespace, values: object, name: str | None = None) -> None:
+        if self.dest in vars(namespace).setdefault("_given", set()):
+            raise argparse.ArgumentError(self, "given twice; name it once")
+        vars(namespace)["_given"].add(self.dest)
+        setattr(namespace, self.dest, values)
+
+
 def parse(options: type[Options], verb: str, arguments: Sequence[str]) -> Options:
     """Return the options that a user gave; UserError if they are not those of the verb.
 
@@ -210,7 +220,7 @@ def parse(options: type[Options], verb: str, arguments: Sequence[str]) -> Option
             parser.add_argument(
                 *field.names,
                 dest=field.name,
-                action="append" if field.is_list else "store",
+                action="append" if field.is_list else _Once,
                 nargs=field.n_values,
                 type=field.read,
                 default=None if field.default is MISSING else field.default,
@@ -222,7 +232,7 @@ def parse(options: type[Options], verb: str, arguments: Sequence[str]) -> Option
         near = difflib.get_close_matches(name, names_of(options), n=1, cutoff=0.7)
         remedy = f"did you mean {near[0]}?" if near else 'if it is text, write "--" before it'
         raise UnknownOptionError(f"no option {name}; {remedy} (see {parser.prog} --help)", name)
-    values = vars(given)
+    values = {name: value for name, value in vars(given).items() if name != "_given"}
     words += arguments[end + 1 :]
     for field in declared:
         if field.n_values and values[field.name] is not None:

@@ -465,6 +465,17 @@ def test_unwritable_output_at_exit_causes_no_message_of_python() -> None:
         assert (done.returncode, done.stderr) == (code, said)
 
 
+@pytest.mark.parametrize(
+    "arguments", [["doctor"], ["models"], ["cost", "configs/demo.toml"], ["explain", "--positions"]]
+)
+def test_results_that_would_go_nowhere_are_refused(
+    arguments: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(sys, "stdout", None)
+    assert main(arguments) == 2
+    assert capsys.readouterr().err == "translate: stdout is closed, and the results go there\n"
+
+
 def test_a_closed_output_pipe_ends_the_command_quietly(
     model: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -79,6 +79,9 @@ def test_text_with_a_space_is_not_taken_for_an_option(rest: str) -> None:
         ("a --who me -x", 'no option -x; if it is text, write "--" before it'),
         ("a --who me -dunkel", 'no option -dunkel; if it is text, write "--" before it'),
         ("a --who me -d7", "no option -d7; did you mean -d?"),
+        ("a --who me --output x --output y", "--output: given twice; name it once"),
+        ("a --who me --heat 7 -d 7", "--heat/-d: given twice; name it once"),
+        ("a --who me --order x y --order y x", "--order: given twice; name it once"),
         ("a --who me --toast=yes", "--toast: ignored explicit argument 'yes'"),
     ],
 )

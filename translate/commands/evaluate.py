@@ -4,6 +4,7 @@ It leaves hypotheses/NAME.txt and scores.json in the run, or in the folder of --
 """
 
 import hashlib
+import itertools
 import json
 import re
 import tempfile
@@ -100,6 +101,7 @@ def run(options: Evaluate) -> None:
     found, sets, target = systems.find(options, options.systems or [])
     _check(options, found, sets, target)
     places = [_place(options, system, several=len(found) > 1) for system in found]
+    _keep_inputs(options, found, sets, places)
     for place, several in Counter(filter(None, places)).items():
         if several > 1:
             raise UserError(f"{several} systems would write their results to {place}; give their folders other names")
@@ -137,8 +139,19 @@ def _place(options: Evaluate, system: System, *, several: bool) -> Path | None:
     if system.folder is None:
         return None
     if options.out:
-        return options.out / re.sub(r"[^\w.-]+", "-", system.name).strip("-") if several else options.out
+        name = re.sub(r"[^\w.-]+", "-", system.name).strip("-.") or "system"  # not ".."
+        return options.out / name if several else options.out
     return _default_place(system.named, system.folder)
+
+
+def _keep_inputs(options: Evaluate, found: Sequence[System], sets: TestSets, places: Sequence[Path | None]) -> None:
+    """Raise UserError if a file that is read is one of those that translations will be written to."""
+    read = [*(system.named for system in found if system.folder is None), options.source, options.reference]
+    for out, name in itertools.product(filter(None, places), sets):
+        written = out / "hypotheses" / systems.file_name(name)
+        for file in filter(None, read):
+            if written.exists() and written.samefile(file):
+                raise UserError(f"{file}: would be overwritten by new translations; name another folder with --out")
 
 
 def _evaluated(

@@ -11,6 +11,7 @@ writes it.
 """
 
 import contextlib
+import hashlib
 import os
 import shutil
 import stat
@@ -179,7 +180,7 @@ class TypedLines:
         """Yield the lines of each entry: one that was typed, or all that were pasted together."""
         is_interrupted = False
         # If stdout is not a terminal, the prompt would become part of the output.
-        is_shown = sys.stdout.isatty()
+        is_shown = sys.stdout is not None and sys.stdout.isatty()
         keep = _history()
         while True:
             try:
@@ -325,12 +326,28 @@ class Output:
 
 @dataclass(frozen=True)
 class Progress:
-    """Content of the .resume file."""
+    """Content of the .resume file.
+
+    Attributes:
+        windows, bytes, sha256: what was written: the number of windows, their size and their digest.
+        settings: everything that determines the text.
+        complete: whether these are all windows.
+    """
 
     windows: int
     bytes: int
     settings: dict[str, object]
+    sha256: str = ""  # of earlier versions, whose settings differ
     complete: bool = False
+
+    @classmethod
+    def load(cls, path: Path) -> "Progress":
+        """Return the content of a file; ValueError or TypeError if it is damaged."""
+        progress = cls(**read_json(path))
+        for value, kind in ((progress.windows, int), (progress.bytes, int), (progress.settings, dict)):
+            if not isinstance(value, kind):
+                raise TypeError(f"{value!r} is no {kind.__name__}")
+        return progress
 
 
 class GrowingFile(Output):
@@ -346,12 +363,13 @@ class GrowingFile(Output):
         self.settings = dict(settings)
         self._force = force
         self._size = 0
+        self._digest = hashlib.sha256()  # of what was written
 
     def _progress(self) -> Progress | None:
-        """Return the progress of an earlier process; None if there is none."""
+        """Return the progress of an earlier process, whose text begins the file; None if there is none."""
         size = self.place.stat().st_size if self.place.exists() else 0
         try:
-            progress = Progress(**read_json(self.beside)) if self.beside.exists() else None
+            progress = Progress.load(self.beside) if self.beside.exists() else None
         except (ValueError, TypeError) as error:
             raise UserError(f"{self.beside}: damaged; start again with --force") from error
         if progress is None or (progress.complete and size != progress.bytes):  # another program wrote it since
@@ -369,6 +387,13 @@ class GrowingFile(Output):
                 )
         if size < progress.bytes:
             raise UserError(f"{self.place}: is shorter than it was; start again with --force")
+        with self.place.open("rb") as file:
+            self._digest.update(file.read(progress.bytes))
+        if self._digest.hexdigest() != progress.sha256:
+            raise UserError(
+                f"{self.place}: was changed since its translation stopped; name another file, or add --force to "
+                "overwrite it"
+            )
         return progress
 
     @contextlib.contextmanager
@@ -377,8 +402,15 @@ class GrowingFile(Output):
 
         Other processes are kept from writing the file until then. UserError if it cannot be continued.
         """
+        existed = self.place.exists()
         with _held(self.place, self.place) as self._file:
-            if not self._force and (progress := self._progress()):
+            try:
+                progress = None if self._force else self._progress()
+            except UserError:
+                if not existed:
+                    self.place.unlink()
+                raise
+            if progress:
                 self.n_done, self._size = progress.windows, progress.bytes
                 if progress.complete:
                     say(f"{self.place}: is complete already")
@@ -392,6 +424,11 @@ class GrowingFile(Output):
         """True for windows that are not in the file yet."""
         return n > self.n_done
 
+    def write(self, text: str) -> None:
+        """Add text to the window."""
+        self._digest.update(text.encode("utf-8"))
+        super().write(text)
+
     def end_window(self) -> None:
         """Write the window to the disk, then record it."""
         self._file.flush()
@@ -402,7 +439,7 @@ class GrowingFile(Output):
         self._save()
 
     def _save(self, *, complete: bool = False) -> None:
-        progress = Progress(self.n_done, self._size, self.settings, complete)
+        progress = Progress(self.n_done, self._size, self.settings, self._digest.hexdigest(), complete)
         write_json(self.beside, asdict(progress), durable=True)
 
 

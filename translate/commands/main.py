@@ -59,6 +59,8 @@ GROUPS = {
 }
 VERBS = tuple(verb for verbs in GROUPS.values() for verb in verbs)
 
+_PRINTING = {*GROUPS["Compare"], *GROUPS["Understand"], "models", "keys"}  # `text` and `decode` may write to a file
+
 _SUMMARY = """
 Train a Transformer on your own text and translate with it.
 
@@ -170,6 +172,8 @@ def _run(arguments: list[str]) -> int:
                 f"translate text has no option {error.name}; use translate decode, which has the options for research"
             ) from error
         raise
+    if sys.stdout is None and verb in _PRINTING:
+        raise UserError("stdout is closed, and the results go there")
     code: int | None = module.run(options)
     return code or 0
 

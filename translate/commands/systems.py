@@ -4,6 +4,7 @@ A system is a model, which translates the test sets, or a file with saved output
 """
 
 import itertools
+import os
 import time
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
@@ -281,7 +282,8 @@ def _named_files(options: Comparing, *, needs_source: bool) -> list[tuple[str, l
     if reference is None or (source is None and needs_source):
         raise UserError("--source and --reference belong together; give both")
     file = source or reference
-    name = (file.with_suffix("") if file.suffix.lower() in OPENERS else file).stem
+    stem = (file.with_suffix("") if file.suffix.lower() in OPENERS else file).stem
+    name = os.fsencode(stem).decode(errors="backslashreplace")  # it may be no Unicode
     if source is None:
         return [(name, [("", line) for line in read_lines(reference)])]
     pair: Source = TextSource(source=str(source), target=str(reference))

@@ -248,9 +248,12 @@ def _translated(
 
 def _settings(translator: "Translator", options: Text) -> dict[str, object]:
     """Everything that the translation of a file depends on, except the file."""
+    from translate import __version__
+
     engine, reranker = translator.engine, translator.reranker
     chosen = {name: value for name, value in vars(options).items() if name not in _NO_EFFECT | _RESOLVED}
     return {
+        "version": __version__,  # of the program, which decides how a text is split
         "model": _digests(engine.folder),
         **dataclasses.asdict(dataclasses.replace(engine.spec, decoding=translator.decoding)),
         "reranker": None if reranker is None else _digests(reranker.folder),

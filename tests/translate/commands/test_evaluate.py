@@ -2,6 +2,7 @@
 
 import gzip
 import json
+import os
 import shlex
 import shutil
 import sys
@@ -349,6 +350,42 @@ def test_systems_that_share_a_results_file_are_refused(
     (tmp_path / "x").write_text("x\n", encoding="utf-8")
     assert main(["evaluate", str(tmp_path / "a b"), str(tmp_path / "a-b"), *texts, "--out", str(tmp_path / "o")]) == 2
     assert "2 systems would write their results to" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("named", ["system", "reference", "source"])
+def test_a_file_that_is_read_is_not_overwritten(run: Path, named: str, capsys: pytest.CaptureFixture[str]) -> None:
+    file = run / "hypotheses" / "test.txt"
+    file.parent.mkdir(exist_ok=True)
+    file.write_text("old one\nold two\nold three\n", encoding="utf-8")
+    before = file.read_bytes()
+    texts = {"--source": "test.de", "--reference": "test.en"}
+    if named != "system":
+        texts[f"--{named}"] = str(file)
+    systems = ["runs/x", str(file)] if named == "system" else ["runs/x"]
+    assert main(["evaluate", *systems, *(word for pair in texts.items() for word in pair)]) == 2
+    assert f"{file}: would be overwritten by new translations; name another folder" in capsys.readouterr().err
+    assert file.read_bytes() == before
+
+
+def test_every_system_has_its_results_inside_of_the_named_folder(
+    run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("a", "b"):
+        shutil.copytree(run / "model", tmp_path / name / "same")
+    (tmp_path / "a/same/below").mkdir()
+    texts = ["--source", str(tmp_path / "test.de"), "--reference", str(tmp_path / "test.en"), "--out", "o"]
+    monkeypatch.chdir(tmp_path / "a/same/below")
+    assert main(["evaluate", "..", str(tmp_path / "b/same"), *texts]) == 0
+    assert sorted(path.name for path in Path.cwd().iterdir()) == ["o"]
+    assert len([*Path("o").glob("*/scores.json")]) == 2
+
+
+def test_a_test_set_may_have_a_name_that_is_not_utf_8(saved: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    shutil.copy("ref.en", os.fsdecode(b"ref\xff.en"))
+    (scored,) = report("a.txt --reference " + os.fsdecode(b"ref\xff.en"), capsys)
+    assert scored["set"] == r"ref\xff"
+    assert main(["compare", "a.txt", "b.txt", "--reference", os.fsdecode(b"ref\xff.en"), "--out", "page.html"]) == 0
+    assert r"ref\xff" in Path("page.html").read_text(encoding="utf-8")
 
 
 def test_a_model_and_a_saved_output_are_compared(run: Path, capsys: pytest.CaptureFixture[str]) -> None:

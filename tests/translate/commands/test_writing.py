@@ -173,7 +173,25 @@ def test_an_empty_file_is_written_from_the_start(place: Path) -> None:
     assert write(place) == len(WINDOWS)
 
 
-@pytest.mark.parametrize("change", ["setting", "shorter", "damaged", "foreign"])
+def test_a_file_that_took_the_name_of_an_unfinished_one_is_not_resumed(place: Path) -> None:
+    with pytest.raises(Killed):
+        write(place, stop=2)
+    place.write_text("my own work, longer than what was written\n", encoding="utf-8")
+    with pytest.raises(UserError, match="was changed since its translation stopped; .* --force"):
+        write(place)
+    assert place.read_text(encoding="utf-8") == "my own work, longer than what was written\n"
+
+
+def test_a_refusal_leaves_no_file_that_was_not_there(place: Path) -> None:
+    with pytest.raises(Killed):
+        write(place, stop=2)
+    place.unlink()
+    with pytest.raises(UserError, match="is shorter than it was"):
+        write(place)
+    assert not place.exists()
+
+
+@pytest.mark.parametrize("change", ["setting", "shorter", "damaged", "foreign", "type"])
 def test_resuming_a_changed_file_is_refused_with_advice(place: Path, change: str) -> None:
     with pytest.raises(Killed):
         write(place, stop=2)
@@ -184,6 +202,9 @@ def test_resuming_a_changed_file_is_refused_with_advice(place: Path, change: str
         beside.write_text(json.dumps(values), encoding="utf-8")
     elif change == "shorter":
         place.write_text("eins\n", encoding="utf-8")
+    elif change == "type":
+        values = json.loads(beside.read_text(encoding="utf-8"))
+        beside.write_text(json.dumps({**values, "bytes": "9"}), encoding="utf-8")
     else:
         beside.write_text("{" if change == "damaged" else "[]", encoding="utf-8")
     with pytest.raises(UserError, match="--force"):
