@@ -50,8 +50,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     RECORDS.mkdir(exist_ok=True)
     for run in parser.parse_args(argv).run:
         is_grid = (run / "table.json").exists()
-        path = RECORDS / (f"grid-{run.name}.json" if is_grid else f"{run.name}.json")
-        write_json(path, read_json(run / "table.json") if is_grid else record_of(run))
+        record = read_json(run / "table.json") if is_grid else record_of(run)
+        path = RECORDS / f"{'grid-' if is_grid else ''}{record['name']}.json"
+        write_json(path, record)
         print(f"wrote {path.relative_to(ROOT)}")
     pages = {PAGE: results(), GRIDS: grids(), SERVE: sizes(), SPEEDRUN: speedruns()}
     for page, chapters in pages.items():

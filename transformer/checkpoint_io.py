@@ -81,13 +81,20 @@ def _expanded(stored: dict[str, Tensor], path: Path) -> dict[str, Tensor]:
         if scale is None or matrix.ndim != 2 or scale.shape != matrix.shape[:1]:
             raise CheckpointError(f"{path}: the tensor {name!r} is int8 without a scale for each row; copy it again")
         tensors[name] = matrix.float() * scale[:, None].float()
+    for name, tensor in tensors.items():
+        if not tensor.is_floating_point():
+            raise CheckpointError(f"{path}: the tensor {name!r} has type {tensor.dtype}, not that of weights")
     return tensors
 
 
 def load_model(folder: Path | str, device: torch.device | str = "cpu") -> Transformer:
     """Return the model in `folder`, in eval mode."""
     folder = Path(folder)
-    model = Transformer(load_config(folder))
+    config = load_config(folder)
+    try:
+        model = Transformer(config)
+    except (RuntimeError, TypeError, MemoryError) as error:  # TypeError: a size beyond 64 bits
+        raise CheckpointError(f"{folder / 'config.json'}: a model of these sizes does not fit into memory") from error
     load_weights(model, load_tensors(folder / "model.safetensors"), folder / "model.safetensors")
     return model.to(device).eval()
 

@@ -55,7 +55,8 @@ class ModelConfig:
         activation: between the two layers of 3.3; "relu" is the paper's, "swish" is x * sigmoid(x).
         init_gain: factor on the Xavier bounds of W^V, W^O, W_1 and W_2 (beta of DeepNet, Wang et al. 2022, without its
             alpha); 1 is plain Xavier. The paper gives no value.
-        window: r of restricted self-attention (table 1): a position sees keys at most r away; None sees all.
+        window: restricted self-attention (table 1): a position sees keys at most so far away, r = 2 window + 1 in all;
+            None sees all.
         pad, bos, eos: ids of padding, of the token that starts decoding, and of the one that ends a sentence.
     """
 

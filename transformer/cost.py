@@ -131,5 +131,7 @@ def restricted_self_attention_cost(n: int, d: int, r: int) -> LayerCost:
     Args:
         r: number of positions that each position reads; there are never more than `n`.
     """
+    if r < 1:
+        raise ValueError(f"r = {r}: a position reads at least itself")
     r = min(r, n)
     return LayerCost(r * n * d, 1, n / r)

@@ -129,6 +129,25 @@ def test_int8_without_its_scales_is_refused(change: str, tmp_path: Path) -> None
     refused(lambda: load_model(tmp_path), tmp_path / WEIGHTS, "int8 without a scale for each row")
 
 
+@pytest.mark.parametrize("dtype", [torch.int32, torch.bool, torch.complex64])
+def test_tensors_that_hold_no_weights_are_refused(dtype: torch.dtype, tmp_path: Path) -> None:
+    save_model(toy_model(), tmp_path)
+    tensors = load_file(tmp_path / WEIGHTS)
+    name = "src_embedding.weight_VD"
+    save_file({**tensors, name: (100 * tensors[name]).to(dtype)}, tmp_path / WEIGHTS)
+    reason = f"the tensor '{name}' has type {dtype}, not that of weights"
+    refused(lambda: load_model(tmp_path), tmp_path / WEIGHTS, reason)
+    refused(lambda: average([tmp_path / WEIGHTS]), tmp_path / WEIGHTS, reason)
+
+
+@pytest.mark.parametrize("changes", [{"vocab_size": 10**15}, {"vocab_size": 10**30}, {"max_length": 10**13}])
+def test_a_model_that_no_machine_can_hold_is_refused(folder: Path, changes: dict[str, int]) -> None:
+    config = json.loads((folder / CONFIG).read_text(encoding="utf-8"))
+    config["model"] |= changes
+    (folder / CONFIG).write_text(json.dumps(config), encoding="utf-8")
+    refused(lambda: load_model(folder), folder / CONFIG, "does not fit into memory")
+
+
 def refused(action: Callable[[], object], path: Path, reason: str) -> None:
     """The error is one sentence that begins with the file and gives the reason."""
     with pytest.raises(CheckpointError) as caught:

@@ -147,10 +147,17 @@ def test_attention_restricted_to_the_whole_length_costs_as_much_as_unrestricted(
     assert cost.restricted_self_attention_cost(n, d, r=n + more) == cost.self_attention_cost(n, d)
 
 
+def test_restricted_attention_needs_more_layers_to_join_distant_positions() -> None:
+    assert cost.restricted_self_attention_cost(30, 7, r=5) == cost.LayerCost(5 * 30 * 7, 1, 6)
+    with pytest.raises(ValueError, match="r = 0"):
+        cost.restricted_self_attention_cost(30, 7, r=0)
+
+
 @given(k=st.integers(2, 9), depth=st.integers(0, 5), d=st.integers(1, 99))
 def test_dilated_convolutions_join_any_two_positions_in_log_k_layers(k: int, depth: int, d: int) -> None:
     convolution = cost.convolutional_cost(k**depth, d, k)
     assert convolution.path_length == pytest.approx(depth)
+    assert convolution.sequential_operations == 1
     assert convolution.operations == k * cost.recurrent_cost(k**depth, d).operations
 
 

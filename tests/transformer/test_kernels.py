@@ -66,12 +66,17 @@ def test_a_copy_of_a_packed_model_gives_the_same_logits() -> None:
         assert torch.equal(copy.deepcopy(model)(src_BS, tgt_BT), model(src_BS, tgt_BT))
 
 
-def test_full_precision_is_not_packed_and_packing_keeps_gradients() -> None:
+def test_full_precision_is_not_packed() -> None:
     model = toy_model(TINY)
     model.pack()
     assert not any(module._packed for module in model.modules() if isinstance(module, Linear))
+
+
+@PACKS
+def test_packing_keeps_gradients() -> None:
     half = toy_model(TINY).bfloat16()
     half.pack()
+    assert half.is_packed
     half(random_ids(3, 5), random_ids(3, 7)).float().sum().backward()
     assert all(parameter.grad is not None for parameter in half.parameters())
 

@@ -18,6 +18,7 @@ from typing import Any
 import pytest
 
 import translate.inference.translator
+from transformer.search.hypothesis import MAX_ALPHA
 from translate.commands.lines import ArrivingLines
 from translate.commands.main import GROUPS, VERBS, main, options_of, with_verb
 from translate.commands.prepare import Prepare
@@ -26,7 +27,7 @@ from translate.errors import UserError
 from translate.inference.translator import Translator
 from translate.models.folder import ModelFolder
 from translate.options import Alpha, Beam, Threads
-from translate.text.translation import MAX_ALPHA, MAX_BEAM_SIZE, MAX_THREADS, TranslationOptions
+from translate.text.translation import MAX_BEAM_SIZE, MAX_THREADS, TranslationOptions
 
 COMMAND = [sys.executable, "-m", "translate"]
 LINES = ["--format", "lines", "--no-checks"]  # every line is one sentence, as in `decode`

@@ -3,11 +3,11 @@
 Imports the standard library only, so that engines other than PyTorch can use these types without importing torch.
 """
 
-import math
 from dataclasses import dataclass
 from typing import Literal, get_args
 
 LengthRule = Literal["gnmt", "average", "none"]
+MAX_ALPHA = 10.0  # larger exponents exhaust the range of floats
 
 
 @dataclass(frozen=True)
@@ -65,8 +65,8 @@ class SearchConfig:
     def __post_init__(self) -> None:
         if not 1 <= self.n_best <= self.beam_size:
             raise ValueError(f"n_best = {self.n_best} must be between 1 and beam_size = {self.beam_size}")
-        if not 0 <= self.alpha < math.inf:
-            raise ValueError(f"alpha = {self.alpha} must be finite and not negative")
+        if not 0 <= self.alpha <= MAX_ALPHA:
+            raise ValueError(f"alpha = {self.alpha} must be between 0 and {MAX_ALPHA:g}")
         if self.length_rule not in get_args(LengthRule):
             raise ValueError(f"length_rule = {self.length_rule!r} is none of: {', '.join(get_args(LengthRule))}")
         if self.no_repeat < 0:

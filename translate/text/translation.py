@@ -29,14 +29,14 @@ from math import isfinite
 from types import UnionType
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
 
-from transformer.search.hypothesis import LengthRule
+from transformer.search.hypothesis import MAX_ALPHA, LengthRule
 from translate.errors import OptionError, UserError
 from translate.text.placeholders import Glossary
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
 
-MAX_BEAM_SIZE, MAX_ALPHA, MAX_THREADS = 256, 10.0, 1024  # larger values only exhaust memory or the range of floats
+MAX_BEAM_SIZE, MAX_THREADS = 256, 1024  # larger values only exhaust memory
 
 SUSPICIOUS = frozenset({"language", "empty", "repetition", "length", "symbol", "missing", "term", "echo", "confidence"})
 

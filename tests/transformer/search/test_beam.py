@@ -238,9 +238,9 @@ def test_more_hypotheses_than_the_beam_size_are_refused(n_best: int) -> None:
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"alpha": -0.5}, "alpha = -0.5 must be finite and not negative"),
-        ({"alpha": math.inf}, "alpha = inf must be finite and not negative"),
-        ({"alpha": math.nan}, "alpha = nan must be finite and not negative"),
+        ({"alpha": -0.5}, "alpha = -0.5 must be between 0 and 10"),
+        ({"alpha": math.inf}, "alpha = inf must be between 0 and 10"),
+        ({"alpha": math.nan}, "alpha = nan must be between 0 and 10"),
         ({"length_rule": "GNMT"}, "length_rule = 'GNMT' is none of: gnmt, average, none"),
         ({"no_repeat": -1}, "no_repeat = -1 must not be negative"),
     ],
