@@ -81,10 +81,14 @@ def _expanded(stored: dict[str, Tensor], path: Path) -> dict[str, Tensor]:
         if scale is None or matrix.ndim != 2 or scale.shape != matrix.shape[:1]:
             raise CheckpointError(f"{path}: the tensor {name!r} is int8 without a scale for each row; copy it again")
         tensors[name] = matrix.float() * scale[:, None].float()
+    return tensors
+
+
+def _check_weights(tensors: dict[str, Tensor], path: Path) -> None:
+    """Raise CheckpointError if a tensor holds something else, which a copy would convert silently."""
     for name, tensor in tensors.items():
         if not tensor.is_floating_point():
             raise CheckpointError(f"{path}: the tensor {name!r} has type {tensor.dtype}, not that of weights")
-    return tensors
 
 
 def load_model(folder: Path | str, device: torch.device | str = "cpu") -> Transformer:
@@ -107,6 +111,7 @@ def load_weights(model: Transformer, tensors: dict[str, Tensor], path: Path) -> 
             unexpected or of another shape.
         path: their file, for messages.
     """
+    _check_weights(tensors, path)
     expected = model.state_dict()
     for name in sorted(expected.keys() ^ tensors.keys()):
         what = "is missing" if name in expected else "is not part of this model"
@@ -125,9 +130,11 @@ def average(paths: Sequence[Path]) -> dict[str, Tensor]:
     if not paths:
         raise CheckpointError("no checkpoints to average")
     first = load_tensors(paths[0])
+    _check_weights(first, paths[0])
     total = {name: tensor.double() for name, tensor in first.items()}
     for path in paths[1:]:
         tensors = load_tensors(path)
+        _check_weights(tensors, path)
         if {n: t.shape for n, t in tensors.items()} != {n: t.shape for n, t in first.items()}:
             raise CheckpointError(
                 f"{path}: its tensors differ from those of {paths[0]}; average one model's checkpoints"

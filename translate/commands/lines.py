@@ -388,7 +388,8 @@ class GrowingFile(Output):
         if size < progress.bytes:
             raise UserError(f"{self.place}: is shorter than it was; start again with --force")
         with self.place.open("rb") as file:
-            self._digest.update(file.read(progress.bytes))
+            for start in range(0, progress.bytes, _CHUNK):
+                self._digest.update(file.read(min(_CHUNK, progress.bytes - start)))
         if self._digest.hexdigest() != progress.sha256:
             raise UserError(
                 f"{self.place}: was changed since its translation stopped; name another file, or add --force to "

@@ -1,6 +1,7 @@
 """Everyday text keeps its lines, its layout, and the parts that must not be translated."""
 
 import dataclasses
+import hashlib
 import io
 import json
 import os
@@ -620,7 +621,9 @@ def test_a_resumed_file_reports_the_speed_of_what_was_translated_now(
     assert main(arguments) == 0
     assert capsys.readouterr().err == f"translate: {tmp_path / 'x.en'}: is complete already\n"
     record = json.loads(Path(".x.en.resume").read_text(encoding="utf-8"))
-    interrupted = record | {"windows": 2, "bytes": len("JA.\n" * 4), "complete": False}
+    written = "JA.\n" * 4
+    digest = hashlib.sha256(written.encode()).hexdigest()
+    interrupted = record | {"windows": 2, "bytes": len(written), "sha256": digest, "complete": False}
     Path(".x.en.resume").write_text(json.dumps(interrupted), encoding="utf-8")
     assert main(arguments) == 0
     assert " 3 lines in " in capsys.readouterr().err
