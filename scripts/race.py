@@ -1,8 +1,8 @@
 """A race to marks of BLEU on Multi30k: the clock of one run, and its contenders. `speedrun.py` starts them.
 
     ours      this toolkit, `translate train` with the settings of an experiment file
-    hf        MarianMTModel of Hugging Face transformers in a loop: malloc tuned, bf16, fused AdamW, batches of similar
-              length, label smoothing, this toolkit's tokenizer; translates with `generate`
+    hf        MarianMTModel of Hugging Face transformers in a loop: malloc tuned, bf16, fused AdamW, attention unfused,
+              batches of similar length, label smoothing, this toolkit's tokenizer; translates with `generate`
     torch     torch.nn.Transformer in the same loop, with the initial values of this toolkit, as its own do not train
               6 + 6 post-norm layers; it has no cache, so its search computes the prefix in each step
     joeynmt   JoeyNMT 2.3 in an environment of its own, with this toolkit's tokenizer and DeepNet's scales, its own way
