@@ -43,7 +43,6 @@ from translate.inference.translator import Translator
 from translate.machine import choose_device, choose_dtype, keep_kernels, tune_malloc
 from translate.models.folder import ModelFolder
 from translate.text.translation import TranslationOptions
-from translate.training.distributed import Ranks, joined
 from translate.training.loop import Schedule, Trainer, terminable
 from translate.training.run import Run
 from translate.training.train import new_trainer, preflight
@@ -146,9 +145,7 @@ class Race:
             raise Finished
 
     def say(self, message: str) -> None:
-        """Write a line of progress to stderr, once for all processes of a run."""
-        if os.environ.get("RANK", "0") != "0":
-            return
+        """Write a line of progress to stderr."""
         rate = "" if self.task.lr is None else f" lr {self.task.lr:g}"
         print(f"{self.task.contender}{rate} seed {self.task.seed}, {self.seconds:.0f} s: {message}", file=sys.stderr)
 
@@ -185,16 +182,11 @@ def run(task: Task, config: ExperimentConfig, begin: float) -> dict[str, Any]:
 
 
 def ours(race: Race, config: ExperimentConfig) -> None:
-    """Train as `translate train` does, in one process or in those that torchrun started."""
+    """Train as `translate train` does."""
     tune_malloc()
     keep_kernels()
     folder = Path(race.task.folder)
-    with joined() as ranks:
-        ranks.on_rank_0(lambda: bool(prepare(config, folder / "prepared", _ignore)))
-        _train(race, config, Prepared.open(folder / "prepared"), ranks)
-
-
-def _train(race: Race, config: ExperimentConfig, prepared: Prepared, ranks: Ranks) -> None:
+    prepared = prepare(config, folder / "prepared", _ignore)
     race.note("prepared")
     started: list[Trainer] = []
 
@@ -206,8 +198,7 @@ def _train(race: Race, config: ExperimentConfig, prepared: Prepared, ranks: Rank
         race.check(started[0].state.step, translate)
         return float(race.checks[-1]["greedy"])
 
-    run = Run(Path(race.task.folder) / "run")
-    trainer = new_trainer(config, prepared, run, score_bleu=score, say=_ignore, ranks=ranks)
+    trainer = new_trainer(config, prepared, Run(folder / "run"), score_bleu=score, say=_ignore)
     started.append(trainer)
     race.n_parameters = sum(parameter.numel() for parameter in trainer.model.parameters())
     trainer.optimizer.register_step_post_hook(lambda *_: race.note("first update"))

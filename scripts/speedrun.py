@@ -17,7 +17,6 @@ only if a mark is beaten. Progress goes to stderr, the record to stdout.
 import argparse
 import json
 import math
-import os
 import statistics
 import subprocess
 import sys
@@ -34,7 +33,7 @@ from translate.config.load import load
 from translate.config.schema import ExperimentConfig
 from translate.errors import UserError
 from translate.files import json_sha256, read_json, write_json
-from translate.machine import git, n_cores, set_up_threads
+from translate.machine import git, set_up_threads
 
 MARKS = (33.5, 35.1, 41.0)
 CODE = ("transformer", "translate", "scripts/race.py", "scripts/bench_train.py")
@@ -70,7 +69,6 @@ def main(argv: Sequence[str] | None = None) -> int:
         metavar="KEY=VALUE",
         help="settings of all, to try this out",
     )
-    parser.add_argument("--processes", type=int, default=1, metavar="N", help="of ours, which share the threads")
     parser.add_argument("--joeynmt", metavar="PYTHON", help="the Python of an environment with JoeyNMT 2.3")
     parser.add_argument(
         "--folder", type=Path, default=Path("runs/speedrun"), help="finished runs (default: %(default)s)"
@@ -82,9 +80,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     if args.work:
         begin, task = json.loads(args.work)
         task = Task(**task | {"marks": tuple(task["marks"])})
-        record = run(task, loaded(args, task.contender), begin)
-        if os.environ.get("RANK", "0") == "0":
-            write_json(Path(task.folder) / "record.json", record)
+        write_json(Path(task.folder) / "record.json", run(task, loaded(args, task.contender), begin))
         return 0
     try:
         former = read_record(args.against) if args.against else None
@@ -114,18 +110,16 @@ def measured(args: argparse.Namespace, kept: Record | None) -> Record:
     contenders = [name for name in args.contenders if name not in skipped]
     settings = {"hours": args.hours, "tuning_minutes": args.tuning_minutes, "rates": args.rates}
     how = {name: {**machine(), **settings, "settings": experiment(args, name)} for name in contenders}
-    for name in how:
-        how[name]["processes"] = args.processes if name == "ours" else 1
     rules: Record = {"marks": sorted(args.marks), "beam": BEAM, "near": NEAR}
     if kept:
         check_equal(args.write, kept, rules, next(iter(how.values()), {}))
     folders = {
-        name: args.folder / f"{name}-{json_sha256([rules, settings, one['settings'], one['processes'], code()])[:10]}"
+        name: args.folder / f"{name}-{json_sha256([rules, settings, one['settings'], code()])[:10]}"
         for name, one in how.items()
     }
     base = Task("", args.seeds[0], None, tuple(rules["marks"]), args.hours, "", args.joeynmt)
     others = [name for name in contenders if name != "ours"]
-    tuning = {name: [finished(folders[name], task, 1) for task in tuning_tasks(base, name, args)] for name in others}
+    tuning = {name: [finished(folders[name], task) for task in tuning_tasks(base, name, args)] for name in others}
     rates = {name: best_rate(runs) for name, runs in tuning.items()}
     tasks = [replace(base, contender=name, seed=seed, lr=rates.get(name)) for seed in args.seeds for name in contenders]
     record: Record = {
@@ -134,7 +128,7 @@ def measured(args: argparse.Namespace, kept: Record | None) -> Record:
         "contenders": how,
         "skipped": skipped,
         "tuning": [run for runs in tuning.values() for run in runs],
-        "runs": [finished(folders[task.contender], task, how[task.contender]["processes"]) for task in tasks],
+        "runs": [finished(folders[task.contender], task) for task in tasks],
     }
     if kept:
         stay = [name for name in kept["contenders"] if name not in how]
@@ -232,7 +226,7 @@ def best(run: Record) -> float:
     return max((check["greedy"] for check in run["checks"]), default=0.0)
 
 
-def finished(kept: Path, task: Task, n_processes: int) -> Record:
+def finished(kept: Path, task: Task) -> Record:
     """Return the record of a run from its folder in `kept`, after running it if it is not there."""
     rate, purpose = "" if task.lr is None else f"lr{task.lr:g}-", "tuning-" if task.tuning else ""
     folder = (kept / f"{rate}{purpose}seed{task.seed}").resolve()
@@ -242,21 +236,11 @@ def finished(kept: Path, task: Task, n_processes: int) -> Record:
         kept.mkdir(parents=True, exist_ok=True)
         attempt = Path(tempfile.mkdtemp(prefix=f"{folder.name}-", dir=folder.parent))
         work = json.dumps([time.monotonic(), asdict(replace(task, folder=str(attempt)))])
-        threads = {"OMP_NUM_THREADS": str(max(1, n_cores() // n_processes))}
-        subprocess.run([*launcher(n_processes), *sys.argv, "--work", work], env={**os.environ, **threads})
-        # Of several processes, only the first ends without an error: the others lose it.
-        if not (attempt / "record.json").exists():
+        if subprocess.run([sys.executable, *sys.argv, "--work", work]).returncode:
             raise UserError(f"{task.contender}, seed {task.seed}: the run failed; its message is above")
         attempt.rename(folder)
     record: Record = read_json(path)
     return record
-
-
-def launcher(n_processes: int) -> list[str]:
-    """Return the beginning of the command of a run."""
-    if n_processes == 1:
-        return [sys.executable]
-    return [sys.executable, "-m", "torch.distributed.run", "--standalone", f"--nproc-per-node={n_processes}"]
 
 
 def times(record: Record, contender: str, mark: str) -> list[float]:

@@ -124,16 +124,18 @@ def test_a_rate_is_tried_by_the_first_seed_to_the_lowest_mark_or_for_the_minutes
 def test_a_finished_run_is_not_run_again_and_a_cut_off_one_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     started = []
 
-    def start(command: list[str], env: dict[str, str]) -> None:
+    def start(command: list[str]) -> Any:
         begin, task = speedrun.json.loads(command[-1])
         started.append(task["seed"])
-        if len(started) > 1:
-            write_json(Path(task["folder"]) / "record.json", {"seed": task["seed"]})
+        if len(started) == 1:
+            return argparse.Namespace(returncode=1)
+        write_json(Path(task["folder"]) / "record.json", {"seed": task["seed"]})
+        return argparse.Namespace(returncode=0)
 
     monkeypatch.setattr(speedrun.subprocess, "run", start)
     with pytest.raises(speedrun.UserError, match="seed 1: the run failed"):
-        speedrun.finished(tmp_path, TASK, 1)
-    assert [speedrun.finished(tmp_path, TASK, 1)["seed"] for _ in range(2)] == [1, 1]
+        speedrun.finished(tmp_path, TASK)
+    assert [speedrun.finished(tmp_path, TASK)["seed"] for _ in range(2)] == [1, 1]
     assert started == [1, 1]
     assert read_json(tmp_path / "seed1" / "record.json") == {"seed": 1}
 
@@ -177,12 +179,13 @@ def races(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The tasks that were run, each of which takes a second more than the one before."""
     ran: list[str] = []
 
-    def start(command: list[str], env: dict[str, str]) -> None:
+    def start(command: list[str]) -> Any:
         _, task = speedrun.json.loads(command[-1])
         ran.append(f"{task['contender']} {task['seed']}{' tuning' if task['tuning'] else ''}")
         at = {"seconds": 100.0 + len(ran), "valid": 34.0, "test_2016_flickr": 33.0}
         run = {"contender": task["contender"], "seed": task["seed"], "lr": task["lr"], "marks": {"33.5": at}}
         write_json(Path(task["folder"]) / "record.json", {**run, "checks": []})
+        return argparse.Namespace(returncode=0)
 
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(speedrun, "subprocess", argparse.Namespace(run=start))
