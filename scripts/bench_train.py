@@ -2,7 +2,7 @@
 """Measure training speed on this machine: a table, then one JSON record as the last line.
 
     python scripts/bench_train.py                                     # this toolkit alone
-    python scripts/bench_train.py --against torch hf hf-tuned        # side by side; hf needs the extra `bench`
+    python scripts/bench_train.py --against torch hf hf-tuned         # side by side; hf needs the extra `bench`
     python scripts/bench_train.py --preset paper-base --prepared prepared/multi30k-de-en
 
 Contenders train the same sizes on the same batches with the same fused AdamW, each in its own process, in turns: a
@@ -50,8 +50,7 @@ from translate.training.update import Updater, precision, update_flops
 
 LR = 1e-4
 
-# On a CPU, an update with PyTorch's fused attention takes 1.5 times as long as one with plain products: sentences are
-# short.
+# On a CPU, where sentences are short for it, PyTorch's fused attention makes an update 1.5 times as long.
 FUSED = torch.cuda.is_available()
 KERNELS = [SDPBackend.FLASH_ATTENTION, SDPBackend.EFFICIENT_ATTENTION, SDPBackend.MATH]
 ATTENTION = sdpa_kernel(KERNELS if FUSED else [SDPBackend.MATH])
@@ -215,7 +214,7 @@ class PlainTorch(nn.Module):
         sizes = (config.d_model, config.n_heads, config.n_encoder_layers, config.n_decoder_layers, config.d_ff)
         self.transformer = nn.Transformer(*sizes, config.dropout, batch_first=True)
         for layer in (*self.transformer.encoder.layers, *self.transformer.decoder.layers):
-            match(layer, config)
+            configure(layer, config)
         self.register_buffer("positions", sinusoids(config.max_length, config.d_model), persistent=False)
         self.scale, self.dropout = config.d_model**0.5, config.dropout
 
@@ -252,11 +251,11 @@ class PlainTorch(nn.Module):
         return F.linear(states, self.embedding.weight)
 
 
-def match(layer: nn.TransformerEncoderLayer | nn.TransformerDecoderLayer, config: ModelConfig) -> None:
+def configure(layer: nn.TransformerEncoderLayer | nn.TransformerDecoderLayer, config: ModelConfig) -> None:
     """Give a layer of nn.Transformer the dropout and the initial values of an architecture.
 
-    Its own dropout is also applied to attention weights and inner activations, and its own initial values do not train
-    6 + 6 post-norm layers in the time of a benchmark.
+    Its own dropout is also applied to attention weights and inner activations, and Xavier values without a smaller gain
+    do not train 6 + 6 post-norm layers (docs/grids.md, initialisation).
     """
     layer.dropout.p = config.ffn_dropout
     gain = config.init_gain

@@ -16,7 +16,7 @@ import torch
 from tqdm import tqdm
 
 from translate.files import read_json
-from translate.machine import set_up_threads
+from translate.machine import n_cores, set_up_threads
 from translate.models.registry import locate
 from translate.training.run import environment
 
@@ -90,7 +90,7 @@ def machine(threads: int | None = None) -> dict[str, Any]:
     """Return the part of a record that says how and where it was measured.
 
     Args:
-        threads: of the contenders, if not those of this process.
+        threads: of the contenders, if they were told.
     """
     here = environment()
     versions = {name: version(name) for name in ("transformers", "ctranslate2") if find_spec(name)}
@@ -99,7 +99,7 @@ def machine(threads: int | None = None) -> dict[str, Any]:
         "commit": here["commit"],
         "uncommitted_changes": here["uncommitted_changes"],
         "processor": here["machine"]["processor"],
-        "threads": here["machine"]["threads"] if threads is None else threads,
+        "threads": threads or n_cores(),  # not those of this process, which may not compute
         "torch": torch.__version__,
         "versions": here["versions"] | versions,
     }

@@ -3,8 +3,8 @@
     ours      this toolkit, `translate train` with the settings of an experiment file
     hf        MarianMTModel of Hugging Face transformers in a loop: malloc tuned, bf16, fused AdamW, attention unfused,
               batches of similar length, label smoothing, this toolkit's tokenizer; translates with `generate`
-    torch     torch.nn.Transformer in the same loop, with the initial values of this toolkit, as its own do not train
-              6 + 6 post-norm layers; it has no cache, so its search computes the prefix in each step
+    torch     torch.nn.Transformer in the same loop, with the dropout and initial values of this toolkit; it has no
+              cache, so its search computes the prefix in each step
     joeynmt   JoeyNMT 2.3 in an environment of its own, with this toolkit's tokenizer and DeepNet's scales, its own way
               to train such layers; it also drops attention weights and inner activations, and has no bf16 on a CPU:
                   python -m venv joeynmt; joeynmt/bin/pip install joeynmt==2.3.0 importlib_metadata sentencepiece==0.2.0

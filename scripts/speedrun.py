@@ -80,12 +80,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     if args.work:
         begin, task = json.loads(args.work)
         task = Task(**task | {"marks": tuple(task["marks"])})
-        write_json(Path(task.folder) / "record.json", run(task, loaded(args, task.contender), begin))
+        write_json(Path(task.folder) / "record.json", run(task, experiment(args, task.contender), begin))
         return 0
     try:
-        former = read_record(args.against) if args.against else None
-        kept = read_record(args.write) if args.write and args.write.exists() else None
-        record = measured(args, kept)
+        record, former = measured(args)
     except UserError as error:
         print(f"speedrun: {error}", file=sys.stderr)
         return 2
@@ -95,11 +93,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     return 0
 
 
-def measured(args: argparse.Namespace, kept: Record | None) -> Record:
-    """Return the record, after the runs that are not in the folder yet.
+def measured(args: argparse.Namespace) -> tuple[Record, Record | None]:
+    """Return the record, after the runs that are not in the folder yet, and the one to beat.
 
-    Args:
-        kept: a record whose other contenders stay in this one.
+    Other contenders stay from the record in the file that is to be written.
     """
     from contenders import machine
 
@@ -109,10 +106,11 @@ def measured(args: argparse.Namespace, kept: Record | None) -> Record:
         skipped["joeynmt"] = "no environment was named with --joeynmt"
     contenders = [name for name in args.contenders if name not in skipped]
     settings = {"hours": args.hours, "tuning_minutes": args.tuning_minutes, "rates": args.rates}
-    how = {name: {**machine(), **settings, "settings": experiment(args, name)} for name in contenders}
+    here = {**machine(), **settings}
+    how = {name: {**here, "settings": experiment(args, name).model_dump(mode="json")} for name in contenders}
     rules: Record = {"marks": sorted(args.marks), "beam": BEAM, "near": NEAR}
-    if kept:
-        check_equal(args.write, kept, rules, next(iter(how.values()), {}))
+    kept = read_record(args.write, rules, here) if args.write and args.write.exists() else None
+    former = read_record(args.against, rules, here) if args.against else None
     folders = {
         name: args.folder / f"{name}-{json_sha256([rules, settings, one['settings'], code()])[:10]}"
         for name, one in how.items()
@@ -137,31 +135,27 @@ def measured(args: argparse.Namespace, kept: Record | None) -> Record:
         for part in ("tuning", "runs"):
             record[part] = [run for run in kept[part] if run["contender"] in stay] + record[part]
     record["p"] = {name: p_values(record, "ours", record, name) for name in record["contenders"] if name != "ours"}
-    return record
+    return record, former
 
 
-def read_record(path: Path) -> Record:
-    """Return a record of this program; UserError if the file is none."""
+def read_record(path: Path, rules: Record, here: Record) -> Record:
+    """Return a record; UserError if the file is none, or if its times cannot stand beside those of this machine."""
     try:
         record = read_json(path)
     except (OSError, ValueError) as error:
         raise UserError(f"{path}: cannot be read as a record: {error}") from error
     if record.get("kind") != "speedrun":
         raise UserError(f"{path}: is no record of a speedrun")
+    differing = [key for key, value in rules.items() if record[key] != value]
+    differing += [key for key in SAME for other in record["contenders"].values() if other[key] != here[key]]
+    if differing:
+        raise UserError(f"{path}: was measured with another {differing[0]}; name another file")
     return record
 
 
 def code() -> list[str | None]:
     """Return what tells one state of the code from another: its hashes at this commit, and the changes since."""
     return [git("rev-parse", *(f"HEAD:{part}" for part in CODE)), git("diff", "HEAD", "--", *CODE)]
-
-
-def check_equal(path: Path, kept: Record, rules: Record, how: Record) -> None:
-    """Raise UserError if times of a record in a file and of this machine cannot stand beside each other."""
-    differing = [key for key, value in rules.items() if kept[key] != value]
-    differing += [key for key in SAME for other in kept["contenders"].values() if other[key] != how.get(key)]
-    if differing:
-        raise UserError(f"{path}: was measured with another {differing[0]}; write to another file")
 
 
 def beaten(record: Record, former: Record) -> bool:
@@ -188,18 +182,11 @@ def incomparable(record: Record, former: Record, mark: str) -> str | None:
             return f"{name} has {len(runs)} of {SEEDS} seeds"
         if len(reached := times(of, "ours", mark)) < len(runs):
             return f"in {name}, {len(runs) - len(reached)} of {len(runs)} seeds did not reach it"
-    here, there = (of["contenders"]["ours"] for of in (record, former))
-    return next((f"the former record has another {key}" for key in SAME if here[key] != there[key]), None)
+    return None
 
 
-def experiment(args: argparse.Namespace, contender: str) -> Record:
-    """Return the experiment of a contender as plain data: the same for all, without --set."""
-    settings: Record = loaded(args, contender).model_dump(mode="json")
-    return settings
-
-
-def loaded(args: argparse.Namespace, contender: str) -> ExperimentConfig:
-    """Return the experiment of a contender."""
+def experiment(args: argparse.Namespace, contender: str) -> ExperimentConfig:
+    """Return the experiment of a contender: the same for all, without --set."""
     own = [*args.set] if contender == "ours" else []
     data = [] if args.data is None else [f"data.root={json.dumps(str(args.data))}"]
     path = Path(args.config)

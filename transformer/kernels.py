@@ -193,8 +193,8 @@ class _ShortAttention(torch.autograd.Function):
         (n_sentences, n_heads, n_queries, d_k), n_keys = q_BHTK.shape, k_BHSK.size(2)
         q_NTK, k_NSK, v_NSV = (x.flatten(0, 1) for x in (q_BHTK, k_BHSK, v_BHSV))
         ctx.scale = d_k**-0.5
-        attn_bias = _attn_bias(allowed, q_NTK.dtype, (n_sentences, n_heads, n_queries, n_keys))
-        weights_NTS = _weights(q_NTK, k_NSK, ctx.scale, attn_bias)
+        bias_NTS = _attn_bias(allowed, q_NTK.dtype, (n_sentences, n_heads, n_queries, n_keys))
+        weights_NTS = _weights(q_NTK, k_NSK, ctx.scale, bias_NTS)
         ctx.save_for_backward(q_NTK, k_NSK, v_NSV, weights_NTS)
         return torch.bmm(weights_NTS, v_NSV).view(n_sentences, n_heads, n_queries, v_NSV.size(-1))
 
@@ -238,15 +238,11 @@ def _softmax_backward(grad_NTS: Tensor, weights_NTS: Tensor) -> Tensor:
 
 
 def _attn_bias(allowed: Tensor | None, dtype: torch.dtype, shape: tuple[int, int, int, int]) -> Tensor | None:
-    """Return 0 where a query may read a key and -inf elsewhere, (N, T or 1, S).
-
-    Padding is the same for every query: T is left at 1, as a copy for each of them takes as long as the addition.
-    """
+    """Return 0 where a query may read a key and -inf elsewhere, (N, T, S)."""
     if allowed is None:
         return None
     attn_bias = torch.zeros_like(allowed, dtype=dtype).masked_fill_(~allowed, float("-inf"))
-    n_sentences, n_heads, _, n_keys = shape
-    return attn_bias.expand(n_sentences, n_heads, allowed.size(-2), n_keys).flatten(0, 1)
+    return attn_bias.expand(shape).flatten(0, 1)
 
 
 def _scaled_product(a: Tensor, b: Tensor, scale: float, start: Tensor | None) -> Tensor:

@@ -77,6 +77,11 @@ def write_json(path: Path, value: object, *, durable: bool = False) -> None:
     write_bytes(path, text.encode("utf-8", "backslashreplace"), durable=durable)
 
 
+def as_unicode(name: str) -> str:
+    """Return the name of a file as text that can be written in UTF-8: other bytes are escaped, such as "\\xff"."""
+    return os.fsencode(name).decode(errors="backslashreplace")
+
+
 def read_json(path: Path) -> dict[str, Any]:
     """The JSON object in a file; OSError if it cannot be read, ValueError if it holds anything else."""
     try:

@@ -196,10 +196,12 @@ class _Parser(argparse.ArgumentParser):
 class _Once(argparse.Action):
     """Keeps the value of an option that may be given once: of two files, one would be ignored."""
 
+    is_given = False  # each command line has a parser and actions of its own
+
     def __call__(self, parser: object, namespace: argparse.Namespace, values: object, name: str | None = None) -> None:
-        if self.dest in vars(namespace).setdefault("_given", set()):
+        if self.is_given:
             raise argparse.ArgumentError(self, "given twice; name it once")
-        vars(namespace)["_given"].add(self.dest)
+        self.is_given = True
         setattr(namespace, self.dest, values)
 
 
@@ -232,7 +234,7 @@ def parse(options: type[Options], verb: str, arguments: Sequence[str]) -> Option
         near = difflib.get_close_matches(name, names_of(options), n=1, cutoff=0.7)
         remedy = f"did you mean {near[0]}?" if near else 'if it is text, write "--" before it'
         raise UnknownOptionError(f"no option {name}; {remedy} (see {parser.prog} --help)", name)
-    values = {name: value for name, value in vars(given).items() if name != "_given"}
+    values = vars(given)
     words += arguments[end + 1 :]
     for field in declared:
         if field.n_values and values[field.name] is not None:

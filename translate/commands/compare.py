@@ -1,6 +1,5 @@
 """`translate compare`: one HTML page that shows where two systems differ."""
 
-import os
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Literal
@@ -11,7 +10,7 @@ from translate.commands.systems import METRICS, TEST_SETS, Comparing
 from translate.errors import UserError, say
 from translate.evaluation.comparison import compare
 from translate.evaluation.scores import metrics
-from translate.files import read_lines, write_text
+from translate.files import as_unicode, read_lines, write_text
 from translate.options import FILES, OUTPUT, SYSTEM_HELP, argument, flag, option
 from translate.pictures.picture import comparison_page
 
@@ -55,7 +54,7 @@ def run(options: Compare) -> None:
         outputs.append(output.hypotheses)
     comparison = compare(
         name,
-        [os.fsencode(system.name).decode(errors="backslashreplace") for system in found],  # it may be no Unicode
+        [as_unicode(system.name) for system in found],
         outputs,
         pairs,
         test=options.paired,

@@ -148,7 +148,7 @@ def _keep_inputs(options: Evaluate, found: Sequence[System], sets: TestSets, pla
     """Raise UserError if a file that is read is one of those that translations will be written to."""
     read = [*(system.named for system in found if system.folder is None), options.source, options.reference]
     for out, name in itertools.product(filter(None, places), sets):
-        written = out / "hypotheses" / systems.file_name(name)
+        written = out / "hypotheses" / file_name(name)
         for file in filter(None, read):
             if written.exists() and written.samefile(file):
                 raise UserError(f"{file}: would be overwritten by new translations; name another folder with --out")

@@ -1,13 +1,12 @@
 """`translate plot`: learning curves of runs, and charts of grids, as SVG and PNG."""
 
-import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from translate.errors import UserError, say
-from translate.files import read_json, write_bytes
+from translate.files import as_unicode, read_json, write_bytes
 from translate.options import FILES, argument, option
 from translate.pictures import charts
 from translate.pictures.plotting import glyphs_checked, rendered
@@ -59,7 +58,7 @@ def _curves(folders: Sequence[Path]) -> "Figure":
 
     names = [folder.resolve().name for folder in folders]
     labels = (name if names.count(name) == 1 else str(folder) for name, folder in zip(names, folders, strict=True))
-    drawn = (os.fsencode(label).decode(errors="backslashreplace") for label in labels)  # a name may be no Unicode
+    drawn = map(as_unicode, labels)
     runs = {label: Run(folder).records() for label, folder in zip(drawn, folders, strict=True)}
     for label, records in runs.items():
         if not any(record["kind"] in ("train", "valid") for record in records):

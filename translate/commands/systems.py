@@ -4,7 +4,6 @@ A system is a model, which translates the test sets, or a file with saved output
 """
 
 import itertools
-import os
 import time
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
@@ -15,7 +14,7 @@ from translate.config.schema import SacrebleuSource, Source, TextSource
 from translate.corpus.sources import Pair, read_pairs
 from translate.errors import UserError, say
 from translate.evaluation.scores import check_hypotheses
-from translate.files import OPENERS, read_json, read_lines, sha256
+from translate.files import OPENERS, as_unicode, read_json, read_lines, sha256
 from translate.machine import set_up_torch
 from translate.models import registry
 from translate.models.folder import TranslationSpec
@@ -282,8 +281,7 @@ def _named_files(options: Comparing, *, needs_source: bool) -> list[tuple[str, l
     if reference is None or (source is None and needs_source):
         raise UserError("--source and --reference belong together; give both")
     file = source or reference
-    stem = (file.with_suffix("") if file.suffix.lower() in OPENERS else file).stem
-    name = os.fsencode(stem).decode(errors="backslashreplace")  # it may be no Unicode
+    name = as_unicode((file.with_suffix("") if file.suffix.lower() in OPENERS else file).stem)
     if source is None:
         return [(name, [("", line) for line in read_lines(reference)])]
     pair: Source = TextSource(source=str(source), target=str(reference))
