@@ -146,6 +146,15 @@ def keep_kernels() -> None:
     os.environ.setdefault("ONEDNN_PRIMITIVE_CACHE_CAPACITY", str(max(1024, share // 2**20)))
 
 
+def is_out_of_memory(error: Exception) -> bool:
+    """Return whether memory does not suffice; the allocator of PyTorch for the CPU has no exception class for it."""
+    import torch
+
+    reasons = ("can't allocate memory", "Storage size calculation overflowed")
+    known = isinstance(error, torch.OutOfMemoryError | MemoryError)
+    return known or any(reason in str(error) for reason in reasons)
+
+
 def release_memory() -> None:
     """Return freed blocks to the system; faulting them in again takes seconds."""
     if sys.platform.startswith("linux"):

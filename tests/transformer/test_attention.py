@@ -149,6 +149,19 @@ def test_dropout_acts_on_the_weights() -> None:
     torch.testing.assert_close(out, dropout(attention_weights(q, k, None), 0.4, training=True) @ v)
 
 
+@given(problem=problems(), seed=SEEDS)
+def test_dropout_of_the_weights_lets_no_forbidden_key_through(problem: Problem, seed: int) -> None:
+    q, k, v, allowed = problem
+    outs = []
+    for _ in range(2):
+        torch.manual_seed(seed)
+        outs.append(attend_fast(q, k, v, allowed, 0.3))
+        s = seed % k.size(2)
+        k[:, :, s], v[:, :, s] = 100.0, -100.0
+    blind = ~allowed[:, 0, :, s]
+    assert torch.equal(*(out.transpose(1, 2)[blind] for out in outs))
+
+
 def attention(config: ModelConfig, seed: int = 0) -> MultiHeadAttention:
     torch.manual_seed(seed)
     module = MultiHeadAttention(config)
@@ -245,9 +258,13 @@ def test_each_projection_is_initialised_xavier_uniform_with_its_own_fans(gain: f
     assert not module.w_o.bias.any()
 
 
-def test_causal_is_equivalent_to_a_causal_mask() -> None:
+@pytest.mark.parametrize("rate", [0.0, 0.3])
+def test_causal_is_equivalent_to_a_causal_mask(rate: float) -> None:
     q, k, v = torch.randn(3, 2, 3, 5, 7)
-    torch.testing.assert_close(attend_fast(q, k, v, None, causal=True), attend(q, k, v, causal_mask(5)))
+    torch.manual_seed(1)
+    out = attend_fast(q, k, v, None, rate, causal=True)
+    torch.manual_seed(1)
+    torch.testing.assert_close(out, attend(q, k, v, causal_mask(5), rate))
 
 
 def test_the_fused_kernel_reads_the_same_mask() -> None:

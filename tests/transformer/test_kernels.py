@@ -1,4 +1,5 @@
-"""Packed weights, whole or in parts, give the same products; the private softmax kernel equals its public equivalent.
+"""Packed weights, whole or in parts, give the same products; the private softmax kernel equals its public equivalent;
+a decoding step is equation 1.
 
 Dropout has the statistics that define it, since the random generator is our own.
 """
@@ -14,8 +15,9 @@ from torch.nn import functional as F
 
 from tests.toys import TINY, VARIANTS, random_ids, toy_model
 from transformer import kernels
+from transformer.attention import attend
 from transformer.config import ModelConfig
-from transformer.kernels import Linear, Packed, add_dropout, attend_short, can_pack, dropout
+from transformer.kernels import Linear, Packed, add_dropout, attend_short, attend_step, can_pack, dropout
 
 PACKS = pytest.mark.skipif(
     not can_pack(torch.zeros(1, dtype=torch.bfloat16)), reason="this processor does not multiply in bf16"
@@ -104,6 +106,23 @@ def test_without_the_private_operators_nothing_is_packed(missing: str, monkeypat
         kernels._packing_works.cache_clear()
 
 
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+@given(seed=st.integers(0, 2**32))
+def test_a_decoding_step_reads_what_its_mask_allows_and_nothing_else(dtype: torch.dtype, seed: int) -> None:
+    torch.manual_seed(seed)
+    q, k, v = (torch.randn(3, 5, *shape).to(dtype) for shape in ((2, 7), (11, 7), (11, 6)))
+    allowed = torch.rand(3, 5, 2, 11) < 0.5
+    allowed[..., 0] = True
+    attn_bias = torch.zeros(allowed.shape, dtype=dtype).masked_fill(~allowed, float("-inf"))
+    out = attend_step(q, k, v, attn_bias)
+    tolerance = {"rtol": 0.03, "atol": 0.03} if dtype == torch.bfloat16 else {}
+    torch.testing.assert_close(out.float(), attend(q.float(), k.float(), v.float(), allowed), **tolerance)
+    s = 1 + seed % 10
+    k[:, :, s], v[:, :, s] = 100.0, -100.0
+    blind = ~allowed[..., s]
+    assert torch.equal(attend_step(q, k, v, attn_bias)[blind], out[blind])
+
+
 def gradients() -> list[torch.Tensor]:
     torch.manual_seed(5)
     q, k, v = (torch.randn(2, 3, 17, 7, requires_grad=True) for _ in range(3))
@@ -145,6 +164,16 @@ def test_an_element_is_dropped_or_scaled(rate: float, shape: list[int], seed: in
     # Rates are rounded to multiples of 2^-16; a rate just below 1 is rounded to the last multiple below 1.
     scale = 1 / max(1 - round(rate * 2**16) / 2**16, 2**-16)
     torch.testing.assert_close(out, torch.where(kept, x * scale, torch.zeros(())))
+
+
+def test_on_other_devices_the_same_share_is_dropped_or_scaled(monkeypatch: pytest.MonkeyPatch) -> None:
+    """They have PyTorch's dropout, which runs on a CPU as well."""
+    monkeypatch.setattr(kernels, "eager_on_cpu", lambda x: False)
+    x, y, rate = torch.full((N,), 3.0), torch.ones(N), 0.3
+    for out in (dropout(y, rate, training=True), add_dropout(x, y, rate, training=True) - x):
+        kept = out != 0
+        assert abs(int((~kept).sum()) - N * rate) < 5 * math.sqrt(N * rate * (1 - rate))
+        torch.testing.assert_close(out[kept], torch.full((int(kept.sum()),), 1 / (1 - rate)))
 
 
 def test_neighbours_are_dropped_independently() -> None:

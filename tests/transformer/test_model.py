@@ -286,20 +286,26 @@ def test_on_other_devices_training_reads_no_value_and_needs_no_causal_mask(
 ) -> None:
     """Tensors on the "meta" device have no values. A causal flag instead of a mask permits flash attention."""
     calls: list[tuple[bool, bool]] = []
+    rates: set[float] = set()
     fused = F.scaled_dot_product_attention
 
-    def attend(*qkv: Tensor, attn_mask: Tensor | None, is_causal: bool, **options: float) -> Tensor:
+    def attend(*qkv: Tensor, attn_mask: Tensor | None, is_causal: bool, dropout_p: float) -> Tensor:
         calls.append((attn_mask is not None, is_causal))
-        return fused(*qkv, attn_mask=attn_mask, is_causal=is_causal, **options)
+        rates.add(dropout_p)
+        return fused(*qkv, attn_mask=attn_mask, is_causal=is_causal)
 
     monkeypatch.setattr(F, "scaled_dot_product_attention", attend)
     with torch.device("meta"):
-        model = Transformer(dataclasses.replace(TINY, window=window)).train()
+        model = Transformer(dataclasses.replace(TINY, window=window, attention_dropout=0.25)).train()
         states = model.decode_states(TGT_BT.to("meta"), model.encode(SRC_BS.to("meta")))
         loss, _ = linear_smoothed_nll(states.flatten(0, 1), model.output_weight, TGT_BT.flatten().to("meta"), 0.1)
         loss.backward()
     cross, own = (True, False), (True, False) if window else (False, True)
     assert calls == [(True, False)] * TINY.n_encoder_layers + [own, cross] * TINY.n_decoder_layers
+    assert rates == {0.25}
+    rates.clear()
+    model.eval().encode(SRC_BS.to("meta"))
+    assert rates == {0.0}
 
 
 def test_an_exported_model_has_the_same_logits_for_every_batch_size_and_length() -> None:
@@ -356,7 +362,11 @@ def test_initial_logits_are_about_as_large_as_one() -> None:
 @settings(max_examples=5)
 @given(SEEDS)
 def test_the_seed_determines_the_initial_weights(seed: int) -> None:
-    one, same, other = toy_model(seed=seed), toy_model(seed=seed), toy_model(seed=seed + 1)
+    def initial(seed: int) -> Transformer:
+        torch.manual_seed(seed)
+        return Transformer(TINY)
+
+    one, same, other = initial(seed), initial(seed), initial(seed + 1)
     assert all(torch.equal(a, b) for a, b in zip(one.parameters(), same.parameters(), strict=True))
     assert not torch.equal(one.output_weight, other.output_weight)
 

@@ -33,13 +33,15 @@ class Position(NamedTuple):
 class Batch:
     """Padded token ids: src (B, S) ends with eos, tgt_in (B, T) begins with bos, tgt_out (B, T) ends with eos.
 
-    S and T are rounded up by `width`. src_lengths and tgt_lengths (B,) count tokens with eos. They stay in main memory,
-    as reading them from a GPU would wait for it, and are int64, as counts of operations are computed from them.
+    S and T are rounded up by `width`. tgt_index (N,) has the places of the N tokens of tgt_out, without padding, in its
+    B * T places. src_lengths and tgt_lengths (B,) count tokens with eos. They stay in main memory, as reading them from
+    a GPU would wait for it, and are int64, as counts of operations are computed from them.
     """
 
     src: Tensor
     tgt_in: Tensor
     tgt_out: Tensor
+    tgt_index: Tensor
     src_lengths: NDArray[np.int64]
     tgt_lengths: NDArray[np.int64]
 
@@ -54,9 +56,15 @@ class Batch:
         return int(self.tgt_lengths.sum())
 
     def to(self, device: torch.device) -> "Batch":
-        """Return the batch on another device."""
-        src, tgt_in, tgt_out = (t.to(device, non_blocking=True) for t in (self.src, self.tgt_in, self.tgt_out))
-        return replace(self, src=src, tgt_in=tgt_in, tgt_out=tgt_out)
+        """Return the batch on another device; to a GPU it is copied asynchronously, from pinned memory."""
+
+        def moved(tensor: Tensor) -> Tensor:
+            if device.type == "cuda" and tensor.device.type == "cpu":
+                tensor = tensor.pin_memory()
+            return tensor.to(device, non_blocking=True)
+
+        src, tgt_in, tgt_out, tgt_index = map(moved, (self.src, self.tgt_in, self.tgt_out, self.tgt_index))
+        return replace(self, src=src, tgt_in=tgt_in, tgt_out=tgt_out, tgt_index=tgt_index)
 
 
 def longest_source(pairs: EncodedPairs, max_tokens: int) -> int:
@@ -239,7 +247,12 @@ def collate(pairs: EncodedPairs, index: Index, *, pad: int, bos: int, eos: int) 
     # Shifted right by one (3.1); eos becomes padding.
     tgt_in[:, 1:] = tgt_out[:, :-1].masked_fill(tgt_out[:, :-1] == eos, pad)
     src_lengths, tgt_lengths = (np.array([len(ids) + 1 for ids in side], dtype=np.int64) for side in (src, tgt))
-    return Batch(src_BS, tgt_in, tgt_out, src_lengths, tgt_lengths)
+    return Batch(src_BS, tgt_in, tgt_out, _places(tgt_lengths, tgt_out.size(1)), src_lengths, tgt_lengths)
+
+
+def _places(lengths: NDArray[np.int64], n_columns: int) -> Tensor:
+    """Return the places of tokens in rows of these lengths, one row after the other."""
+    return torch.from_numpy(np.flatnonzero(np.arange(n_columns) < lengths[:, None]))
 
 
 def halves(batch: Batch) -> tuple[Batch, Batch]:
@@ -249,7 +262,8 @@ def halves(batch: Batch) -> tuple[Batch, Batch]:
     def part(rows: slice) -> Batch:
         src, tgt = batch.src_lengths[rows], batch.tgt_lengths[rows]
         s, t = width(int(src.max())), width(int(tgt.max()))
-        return Batch(batch.src[rows, :s], batch.tgt_in[rows, :t], batch.tgt_out[rows, :t], src, tgt)
+        sides = batch.src[rows, :s], batch.tgt_in[rows, :t], batch.tgt_out[rows, :t]
+        return Batch(*sides, _places(tgt, t).to(batch.src.device), src, tgt)
 
     return part(slice(None, n)), part(slice(n, None))
 

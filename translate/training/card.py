@@ -17,7 +17,7 @@ import jinja2
 from transformer.config import load_config
 from translate.config.load import parse
 from translate.errors import UserError
-from translate.files import sha256, write_text
+from translate.files import sha256, write_bytes
 from translate.training.run import Record, Run, facts, load_json, writing
 
 CURVE = 12  # validations shown beside the best one
@@ -42,7 +42,7 @@ def card(folder: Path) -> str:
 def write(run: Run) -> None:
     """Write RUN/card.md; UserError as for `card`, or if the file cannot be written."""
     with writing(run.card, "the run card"):
-        write_text(run.card, card(run.folder))
+        write_bytes(run.card, card(run.folder).encode("utf-8", "backslashreplace"))  # names of files may be no Unicode
 
 
 def _content(run: Run) -> dict[str, object]:

@@ -113,7 +113,7 @@ def save(
     *,
     scheduled: bool,
     at_end: bool = False,
-    generators: Sequence[Generators] | None = None,
+    generators: Sequence[Generators],
 ) -> Path:
     """Write one checkpoint and return its folder.
 
@@ -121,7 +121,7 @@ def save(
         write_model: writes the model folder's files, and others, into a folder.
         scheduled: whether averaging may use this checkpoint; others only protect against loss.
         at_end: whether it is scheduled only because the run ends; averaging ignores it if the run is prolonged.
-        generators: random generators of each rank; None takes those of this process.
+        generators: random generators of each rank.
 
     Raises UserError if a file cannot be written; older checkpoints are then unchanged.
     """
@@ -129,7 +129,7 @@ def save(
     try:
         with new_folder(folder, replace=True, durable=True) as partial:
             write_model(partial)
-            tensors = _optimizer_tensors(optimizer, generators or [random_generators()])
+            tensors = _optimizer_tensors(optimizer, generators)
             save_file(tensors, partial / "optimizer.safetensors")
             hashes = {path.name: sha256(path) for path in sorted(partial.iterdir())}
             meta = {
@@ -362,9 +362,10 @@ class CheckpointManager:
                 return [best]
             self._say("warning: there is no usable best checkpoint, so the last ones make the final model")
         n = 1 if self._config.ema else self._config.average_last
-        found = [folder for folder in self._scheduled() if self._is_sound(folder)][-n:]
-        # A run that a lower max_steps ends early may only have the checkpoint of its interruption.
-        return found or [folder for folder in folders(self._root) if self._is_sound(folder)][-1:]
+        found = [folder for folder in self._scheduled() if self._is_sound(folder)]
+        # The newest one is not of the schedule if a lower max_steps ends a run where it was interrupted.
+        newest = next((one for one in reversed(folders(self._root)) if one in found or self._is_sound(one)), None)
+        return sorted({*found, *([newest] if newest else [])}, key=step_of)[-n:]
 
     def _is_sound(self, folder: Path) -> bool:
         return self._unless_damaged(folder, verify) is not None

@@ -287,9 +287,11 @@ class Shards(Replica):
             part.to_local().detach().copy_(divide(whole).to_local())
             if moments:
                 self.optimizer.state[part] = {
-                    name: divide(value) if value.shape == whole.shape else value.clone()
+                    name: divide(value) if value.shape == whole.shape else value.to(self.device, copy=True)
                     for name, value in self._whole_optimizer.state.get(whole, {}).items()
                 }
+        if not self._keeps_moments:
+            self._whole_optimizer.state.clear()
 
     @contextmanager
     def evaluating(self) -> Iterator[Transformer]:

@@ -10,7 +10,7 @@ from collections import deque
 from collections.abc import Callable, Generator, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, closing, contextmanager, nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from types import FrameType
@@ -50,6 +50,7 @@ from translate.training.reporting import (
 )
 from translate.training.run import Run
 from translate.training.update import (
+    UNDIVIDED,
     OomSplitter,
     ScoreBleu,
     Scores,
@@ -99,7 +100,7 @@ class Trainer:
         self.optimizer = new_optimizer(model, config, self.dtype)
         self.replica = replica_of(model, self.optimizer, config, self.ranks)
         # Sharded ranks exchange parameters in every layer of every batch, so no rank can split a batch on its own.
-        self.splitter = None if self.replica.is_sharded else OomSplitter(self.say)
+        self.splitter = UNDIVIDED if self.replica.is_sharded else OomSplitter(self.say)
         self.updater = Updater(
             self.replica.model,
             self.replica.optimizer,
@@ -317,7 +318,7 @@ class Trainer:
                 f"{self.state.stale_validations} validations without a better score since step {self.state.best_step:,}"
             )
         self.say(f"final model: {self.run.model}, made of {_parts(steps, self.config)}")
-        (n_splits,) = map(int, self.ranks.sum(self.splitter.n_splits if self.splitter else 0))
+        (n_splits,) = map(int, self.ranks.sum(self.splitter.n_splits))
         if n_splits:
             self.reporter.log(self.state, "memory", {"halved": n_splits})
             self.say(f"{n_splits:,} times a batch did not fit into memory and was halved")
@@ -491,9 +492,6 @@ class BatchFeed:
                 f"{self._prepared.folder}: holds the token id {highest}, but the model has {model.vocab_size} tokens; "
                 "the corpus is damaged or of another tokenizer: run `translate prepare` again"
             )
-        if self._device.type == "cuda":  # from pinned memory, batches are copied while the device computes
-            src, tgt_in, tgt_out = (side.pin_memory() for side in (batch.src, batch.tgt_in, batch.tgt_out))
-            batch = replace(batch, src=src, tgt_in=tgt_in, tgt_out=tgt_out)
         return batch.to(self._device)
 
 

@@ -80,6 +80,8 @@ class Run:
 
     def check(self, config: ExperimentConfig, *, resume: bool) -> None:
         """Raise UserError if the folder cannot hold this experiment; the message names the settings that differ."""
+        if files.as_unicode(str(self.folder)) != str(self.folder):
+            raise UserError(f"{self.folder}: safetensors needs a path in UTF-8; name another --run")
         if self.has_begun:
             before = parse(load_json(self.config), str(self.config))
             changed = sorted(differing(_resolved(before), _resolved(config)).keys() - FREE)

@@ -6,8 +6,8 @@ data that contradict each other are refused still earlier, before the corpus is 
 """
 
 import shutil
-from collections.abc import Callable, Sequence
-from contextlib import ExitStack
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -19,7 +19,15 @@ from translate.corpus.batches import longest_source
 from translate.corpus.prepare import Prepared, check_corpus, mixture, prepare_and_hold
 from translate.corpus.sources import Pair
 from translate.errors import Say, UserError
-from translate.machine import better_allocator, choose_device, choose_dtype, keep_kernels, product_rate, tune_malloc
+from translate.machine import (
+    better_allocator,
+    choose_device,
+    choose_dtype,
+    is_out_of_memory,
+    keep_kernels,
+    product_rate,
+    tune_malloc,
+)
 from translate.models.folder import ModelFolder, TranslationSpec
 from translate.training import card, checkpoints
 from translate.training.distributed import SINGLE_PROCESS, Ranks, joined
@@ -88,15 +96,16 @@ def train_experiment(
             ranks.on_rank_0(lambda: _check(config, run, resume))
             # The type of matrix products is that of the original, as a new measurement might choose another.
             dtype = None if original is None else original.run.recorded_dtype()
-            trainer = new_trainer(
-                config, corpus, run, score_bleu=score_bleu, say=say, ranks=ranks, parent=parent, dtype=dtype
-            )
-            ranks.sum(0.0)  # wait for all to open the corpus, which may change once it is recorded
-            corpus_hold.close()
-            if resume:
-                trainer.resume()
-            preflight(trainer)
-            trainer.train()
+            with _out_of_memory(run):
+                trainer = new_trainer(
+                    config, corpus, run, score_bleu=score_bleu, say=say, ranks=ranks, parent=parent, dtype=dtype
+                )
+                ranks.sum(0.0)  # wait for all to open the corpus, which may change once it is recorded
+                corpus_hold.close()
+                if resume:
+                    trainer.resume()
+                preflight(trainer)
+                trainer.train()
             same = ranks.on_rank_0(lambda: original is None or original.compare(run, say))
             ranks.on_rank_0(lambda: card.write(run))
             return same
@@ -105,6 +114,20 @@ def train_experiment(
             say(f"stopped; step {saved:,} is saved" if saved else "stopped before anything was saved")
             say("continue with the same command and --resume")
             raise
+
+
+@contextmanager
+def _out_of_memory(run: Run) -> Iterator[None]:
+    """Turn a lack of memory in this block into a UserError."""
+    try:
+        yield
+    except (RuntimeError, MemoryError) as error:
+        if not is_out_of_memory(error):
+            raise
+        raise UserError(
+            f"{run.folder}: the model and a batch do not fit into memory; lower training.batch_tokens or the sizes "
+            "under [model], or set training.checkpoint_activations = true"
+        ) from error
 
 
 def new_trainer(

@@ -8,7 +8,7 @@ placeholders, and without pairs that are too long.
 import math
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TypeVar, cast
 
 import numpy as np
@@ -26,7 +26,7 @@ from translate.corpus.prepare import EncodedPairs, Prepared
 from translate.corpus.sources import Pair
 from translate.corpus.tokenizer import Tokenizer
 from translate.errors import Say, UserError
-from translate.machine import release_memory
+from translate.machine import is_out_of_memory, release_memory
 from translate.training.distributed import SINGLE_PROCESS, Ranks, full
 
 T = TypeVar("T")
@@ -102,21 +102,40 @@ def batch_loss(
         dtype: type of matrix products; see `precision`.
         r_drop: weight of the divergence, alpha in the article; 0 makes a single pass.
     """
+    src_BS, tgt_in_BT, tgt_out_P, index_N = batch.src, batch.tgt_in, batch.tgt_out.flatten(), batch.tgt_index
     if r_drop:
-        src, tgt_in, tgt_out = (torch.cat((side, side)) for side in (batch.src, batch.tgt_in, batch.tgt_out))
-        batch = replace(batch, src=src, tgt_in=tgt_in, tgt_out=tgt_out)
-    with precision(batch.src.device, dtype):
-        states_BTD = model.decode_states(batch.tgt_in, model.encode(batch.src))
-    tokens = batch.tgt_out != model.config.pad
-    states_ND, weight_VD, bias_V = states_BTD[tokens].to(dtype), model.output_weight, model.output_bias_V
-    loss, nll = linear_smoothed_nll(states_ND, weight_VD, batch.tgt_out[tokens], smoothing, bias_V)
+        index_N = torch.cat((index_N, index_N + len(tgt_out_P)))
+        src_BS, tgt_in_BT, tgt_out_P = (torch.cat((side, side)) for side in (src_BS, tgt_in_BT, tgt_out_P))
+    with precision(src_BS.device, dtype):
+        states_BTD = model.decode_states(tgt_in_BT, model.encode(src_BS))
+    # By number: for a mask, the host would wait for the device to know how many tokens there are.
+    states_ND = states_BTD.flatten(0, 1).index_select(0, index_N).to(dtype)
+    weight_VD, bias_V = model.output_weight, model.output_bias_V
+    loss, nll = linear_smoothed_nll(states_ND, weight_VD, tgt_out_P.index_select(0, index_N), smoothing, bias_V)
     if not r_drop:
         return loss, nll
     first_ND, second_ND = states_ND.chunk(2)
     return loss / 2 + r_drop / 4 * linear_divergence(first_ND, second_ND, weight_VD, bias_V), nll / 2
 
 
-class OomSplitter:
+class Undivided:
+    """Runs a computation on batches; one that does not fit into memory fails.
+
+    Attributes:
+        n_splits: number of batches that were halved: 0.
+    """
+
+    n_splits = 0
+
+    def each(self, batches: Sequence[Batch], act: Callable[[Batch], T], undo: Callable[[], None]) -> list[T]:
+        """Return `act(batch)` for every batch; `undo` is for classes that repeat some."""
+        return [act(batch) for batch in batches]
+
+
+UNDIVIDED = Undivided()
+
+
+class OomSplitter(Undivided):
     """Runs a computation on batches, and halves those that do not fit into memory.
 
     The loss of an update is a sum over tokens that is divided once, so splitting its batches changes the gradient only
@@ -187,11 +206,8 @@ def _attempt(act: Callable[[Batch], T], batch: Batch) -> T | None:
     """Return `act(batch)`, or None if memory does not suffice; its allocations are then released."""
     try:
         return act(batch)
-    except (torch.OutOfMemoryError, MemoryError):
-        return None
-    except RuntimeError as error:
-        # The message of the CPU's allocator, which has no exception class.
-        if "can't allocate memory" not in str(error):
+    except (RuntimeError, MemoryError) as error:
+        if not is_out_of_memory(error):
             raise
         return None
 
@@ -208,7 +224,7 @@ class Updater:
         smoothing: the epsilon of 5.4.
         dtype: type of matrix products; see `precision`.
         clip_norm: largest norm of the gradient; None does not clip.
-        splitter: halves batches that do not fit into memory; None lets them fail.
+        splitter: runs the batches, and may halve those that do not fit into memory.
         r_drop: see `batch_loss`.
     """
 
@@ -217,7 +233,7 @@ class Updater:
     smoothing: float
     dtype: torch.dtype
     clip_norm: float | None = None
-    splitter: OomSplitter | None = None
+    splitter: Undivided = UNDIVIDED
     ranks: Ranks = SINGLE_PROCESS
     r_drop: float = 0.0
 
@@ -267,10 +283,7 @@ class Updater:
             (loss_sum / n_tokens).backward()  # type: ignore[no-untyped-call]
             return torch.stack([loss_sum.detach(), nll_sum.detach()]).double() / n_tokens
 
-        if self.splitter is None:
-            losses = [one(batch) for batch in micro_batches]
-        else:
-            losses = self.splitter.each(micro_batches, one, undo=self._discard_gradients)
+        losses = self.splitter.each(micro_batches, one, undo=self._discard_gradients)
         return torch.stack(losses).sum(dim=0)
 
     def _discard_gradients(self) -> None:
@@ -293,7 +306,7 @@ def mean_nll(
     batches: Sequence[Batch],
     dtype: torch.dtype,
     ranks: Ranks = SINGLE_PROCESS,
-    splitter: OomSplitter | None = None,
+    splitter: Undivided = UNDIVIDED,
 ) -> float:
     """Return the negative log-likelihood of held-out batches in nats a target token; its exponential is perplexity.
 
@@ -301,7 +314,7 @@ def mean_nll(
         model: in eval mode afterwards; it may be sharded.
         batches: all batches, the same on all ranks; each rank computes its share.
         dtype: type of matrix products; see `precision`.
-        splitter: halves batches that do not fit into memory; None lets them fail.
+        splitter: runs the batches, and may halve those that do not fit into memory.
     """
 
     def one(batch: Batch) -> Tensor:
@@ -314,7 +327,7 @@ def mean_nll(
         i = start + ranks.rank
         # A sharded model needs all ranks in every pass, so a rank without a batch repeats the last one uncounted.
         batch = batches[min(i, len(batches) - 1)]
-        parts = [one(batch)] if splitter is None else splitter.each([batch], one, undo=lambda: None)
+        parts = splitter.each([batch], one, undo=lambda: None)
         if i < len(batches):
             losses += parts
             n_tokens += batch.n_tgt_tokens
@@ -344,7 +357,7 @@ class Validator:
         prepared: the corpus; the pairs of its validation set that training would not skip are used.
         collate: makes a batch on the device of the model.
         score_bleu: BLEU of a model's translations of some pairs, or None to skip it.
-        splitter: halves batches that do not fit into memory; None lets them fail.
+        splitter: runs the batches, and may halve those that do not fit into memory.
 
     Attributes:
         pairs: the whole validation set, encoded.
@@ -361,7 +374,7 @@ class Validator:
         dtype: torch.dtype,
         score_bleu: ScoreBleu | None,
         ranks: Ranks,
-        splitter: OomSplitter | None,
+        splitter: Undivided,
     ) -> None:
         self.score_bleu, self._dtype, self._ranks, self._splitter = score_bleu, dtype, ranks, splitter
         self.pairs = pairs = encode(prepared.valid, prepared.tokenizer)
@@ -415,7 +428,7 @@ class SourceGain:
         return [make(pairs, index) for index in by_length(pairs, np.arange(pairs.n_pairs), batch_tokens)]
 
     def __call__(
-        self, model: Transformer, dtype: torch.dtype, ranks: Ranks = SINGLE_PROCESS, splitter: OomSplitter | None = None
+        self, model: Transformer, dtype: torch.dtype, ranks: Ranks = SINGLE_PROCESS, splitter: Undivided = UNDIVIDED
     ) -> float | None:
         """Return the gain in nats a target token, None if all sentences have one source; arguments of `mean_nll`."""
         if not self._differ:

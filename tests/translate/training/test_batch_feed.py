@@ -34,13 +34,6 @@ def test_subword_dropout_changes_pieces_in_every_epoch_but_no_text(toy):
         assert changed > len(plain) / 2
 
 
-def test_the_same_position_has_the_same_batches(toy):
-    trainer = toy.trainer("run", subword_dropout=0.5)
-    a, b = (next(trainer.feed.updates(Position(3, 1)))[0][0] for _ in range(2))
-    assert a.src.equal(b.src)
-    assert a.tgt_out.equal(b.tgt_out)
-
-
 def test_prefetched_items_keep_their_order_and_are_bounded():
     made = []
 

@@ -2,7 +2,9 @@
 
 import hashlib
 import json
+import os
 import re
+import sys
 from pathlib import Path
 
 import pytest
@@ -105,6 +107,18 @@ def test_evaluation_adds_scores_signatures_and_a_sample_to_the_card(run):
     weights = run / "model/model.safetensors"
     weights.write_bytes(weights.read_bytes() + b"\0")
     assert "Not scored with the final model: held" in card(run)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="names of files are Unicode there")
+def test_a_run_with_names_that_are_not_utf_8_has_a_card(toy, monkeypatch):
+    monkeypatch.chdir(toy.folder)
+    name = os.fsdecode(b"caf\xe9.json")
+    Path(name).write_text(json.dumps(toy.settings), encoding="utf-8")
+    monkeypatch.setattr(sys, "argv", ["translate", "train", name])
+    assert main(["train", name, "--run", "cafe", "--prepared", "prepared"]) == 0
+    assert "caf\\udce9.json" in Path("cafe/card.md").read_text(encoding="utf-8")
+    with pytest.raises(UserError, match="safetensors needs a path in UTF-8; name another --run"):
+        toy.trainer(os.fsdecode(b"caf\xe9"))
 
 
 def test_an_unfinished_run_has_a_card_and_a_resumed_run_lists_every_start(toy, monkeypatch):

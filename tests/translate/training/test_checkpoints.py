@@ -31,6 +31,7 @@ def save_at(trainer, step: int, *, scheduled: bool = True) -> Path:
         trainer.optimizer,
         trainer.state,
         scheduled=scheduled,
+        generators=[checkpoints.random_generators()],
     )
 
 

@@ -339,6 +339,25 @@ def test_a_run_may_resume_with_another_number_of_ranks_and_reports_it(toy):
     assert any("3 processes wrote the checkpoint and 1 continue" in line for line in toy.said)
 
 
+def test_gradients_are_summed_once_in_messages_of_any_size(monkeypatch):
+    """As if two ranks had the same gradients."""
+    sizes = []
+
+    def doubled(flat: torch.Tensor) -> None:
+        sizes.append(len(flat))
+        flat.mul_(2)
+
+    monkeypatch.setattr("translate.training.distributed.BUCKET", 13)
+    monkeypatch.setattr(dist, "all_reduce", doubled)
+    parameters = [torch.nn.Parameter(torch.zeros(n)) for n in (3, 5, 7, 11, 2, 17, 1)]
+    for parameter in parameters[:-2]:
+        parameter.grad = torch.randn(len(parameter))
+    expected = [2 * p.grad if p.grad is not None else torch.zeros(len(p)) for p in parameters]
+    Ranks(0, 2).sum_gradients(parameters)
+    assert all(p.grad.equal(total) for p, total in zip(parameters, expected, strict=True))
+    assert sizes == [15, 13, 17, 1]
+
+
 def test_ranks_draw_different_numbers_and_rank_0_those_of_a_single_process():
     def draw(rank: int, step: int) -> list[float]:
         torch.manual_seed(1)
@@ -351,7 +370,7 @@ def test_ranks_draw_different_numbers_and_rank_0_those_of_a_single_process():
     assert len({tuple(draw(rank, step)) for rank in (1, 2) for step in (0, 7)}) == 4
 
 
-def test_a_run_may_change_between_whole_and_sharded_models(toy):
+def test_a_resume_may_change_the_parallelism_and_recomputation(toy):
     toy.trainer("whole").train()
     toy.trainer("run", max_steps=5, parallel="fsdp").train()  # one process holds the whole model
     toy.trainer("run", resume=True, checkpoint_activations=True).train()

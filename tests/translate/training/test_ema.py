@@ -60,11 +60,19 @@ def test_applying_the_average_has_no_side_effects_even_if_validation_fails():
     assert all(model.state_dict()[name].equal(tensor) for name, tensor in before.items())
 
 
+def losses(run):
+    """The last loss on the validation set by kind of line."""
+    lines = map(json.loads, (run / "metrics.jsonl").read_text(encoding="utf-8").splitlines())
+    return {line["kind"]: line["nll"] for line in lines if line["kind"] in ("valid", "final")}
+
+
 def test_the_average_changes_no_update_and_becomes_the_final_model(toy):
     toy.trainer("plain").train()
     toy.trainer("averaged", ema=0.9).train()
     last = "checkpoints/step-00000012"
     plain, averaged = (load_file(toy.folder / run / last / "model.safetensors") for run in ("plain", "averaged"))
+    validated, of_average = (losses(toy.folder / run) for run in ("plain", "averaged"))
+    assert of_average["valid"] == of_average["final"] != validated["valid"]
     assert all(plain[name].equal(averaged[name]) for name in plain)
     shadow = load_file(toy.folder / "averaged" / last / "ema.safetensors")
     final = load_file(toy.folder / "averaged/model/model.safetensors")

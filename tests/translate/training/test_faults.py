@@ -163,6 +163,7 @@ def test_a_damaged_file_is_named_and_the_previous_checkpoint_gives_the_same_resu
         path.unlink() if damage is None else path.write_bytes(damage(path.read_bytes()))
         toy.trainer(run.name, resume=True).train()
         said = "\n".join(toy.said)
+        assert (run / "checkpoints/damaged-step-00000008").is_dir()
         assert "now damaged-step-00000008: " in said
         assert f"step-00000008/{name}: " in said
         assert "(step 4)" in said

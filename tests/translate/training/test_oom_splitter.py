@@ -16,7 +16,7 @@ from translate.corpus.prepare import EncodedPairs
 from translate.errors import UserError
 from translate.training.optimizer import new_optimizer
 from translate.training.train import preflight
-from translate.training.update import OomSplitter, StepStats, Updater, read
+from translate.training.update import UNDIVIDED, OomSplitter, StepStats, Undivided, Updater, read
 
 OUT_OF_MEMORY = [
     torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 20.00 MiB"),
@@ -38,12 +38,12 @@ def batch_of(lengths: list[int], seed: int = 7) -> Batch:
     return collate(EncodedPairs.of(src, tgt), np.arange(len(lengths)), pad=0, bos=1, eos=2)
 
 
-def updater_of(model: Transformer, memory: OomSplitter | None = None) -> Updater:
+def updater_of(model: Transformer, memory: Undivided = UNDIVIDED) -> Updater:
     optimizer = new_optimizer(model, TrainingConfig())
     return Updater(model, optimizer, smoothing=0.1, dtype=torch.float32, splitter=memory)
 
 
-def train_step(model: Transformer, batches: list[Batch], memory: OomSplitter | None = None) -> tuple[StepStats, int]:
+def train_step(model: Transformer, batches: list[Batch], memory: Undivided = UNDIVIDED) -> tuple[StepStats, int]:
     update = updater_of(model, memory).step(batches, lr=0.01)
     return read([update])[0], update.n_tokens
 

@@ -1,13 +1,18 @@
 """Before the first update, a run is refused in one sentence if it could not end."""
 
+import json
 import shutil
 from collections import namedtuple
+from pathlib import Path
 
 import pytest
+import torch
 
+from translate.commands.main import main
 from translate.errors import UserError
 from translate.training import checkpoints
 from translate.training.train import checkpoint_size, preflight
+from translate.training.update import Updater
 
 Usage = namedtuple("Usage", "total used free")  # noqa: PYI024 -- as shutil's
 
@@ -46,3 +51,22 @@ def test_a_short_run_needs_room_for_its_own_checkpoints_alone(toy, monkeypatch):
     size = checkpoint_size(trainer)
     monkeypatch.setattr(shutil, "disk_usage", lambda path: Usage(0, 0, 4 * size))
     preflight(trainer)
+
+
+@pytest.mark.parametrize(
+    "error", [torch.OutOfMemoryError("no memory"), RuntimeError("can't allocate memory"), MemoryError()]
+)
+def test_a_lack_of_memory_in_an_update_is_one_sentence(toy, monkeypatch, capsys, error):
+    """The moments of Adam are made in the first update, outside of what halves batches."""
+
+    def fail(self, batches, lr):
+        raise error
+
+    monkeypatch.chdir(toy.folder)
+    Path("toy.json").write_text(json.dumps(toy.settings), encoding="utf-8")
+    monkeypatch.setattr(Updater, "step", fail)
+    assert main(["train", "toy.json"]) == 2
+    assert capsys.readouterr().err.splitlines()[-1] == (
+        "translate: runs/toy: the model and a batch do not fit into memory; lower training.batch_tokens or the sizes "
+        "under [model], or set training.checkpoint_activations = true"
+    )

@@ -1,21 +1,17 @@
-"""The number of steps: epochs are complete for any number of batches per update."""
-
-from pathlib import Path
+"""The steps of a run: epochs are complete for any number of batches per update; the rate of each step."""
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from translate.config.load import load
+from transformer.schedule import cooldown
 from translate.config.schema import TrainingConfig
 from translate.corpus.batches import Position, Sampler
 from translate.corpus.prepare import Component, EncodedPairs, Mixture
 from translate.errors import UserError
 from translate.training.checkpoints import TrainState
 from translate.training.loop import Schedule
-
-ROOT = Path(__file__).parents[3]
 
 
 def schedule(n_batches: int, batches_per_update: int, **training: object) -> Schedule:
@@ -67,12 +63,17 @@ def test_epochs_that_differ_in_their_batches_are_counted_one_by_one():
     assert ends == [steps.last_step]
 
 
-@pytest.mark.parametrize(("config", "step_seconds"), [("base", 0.4), ("big", 1.0)])
-def test_the_averaged_checkpoints_of_wmt14_are_ten_minutes_apart(config, step_seconds):
-    """Section 6.1; 0.4 and 1.0 seconds a step are from section 5.2."""
-    training = load(ROOT / f"configs/paper/wmt14-en-de-{config}.toml").training
-    assert training.save_every * step_seconds == 600
-    assert training.average_last == {"base": 5, "big": 20}[config]
+@given(
+    step=st.integers(1, 100),
+    warmup_steps=st.integers(1, 60),
+    share=st.sampled_from([0.0, 0.3, 1.0]),
+    peak=st.none() | st.just(0.01),
+)
+def test_the_learning_rate_is_equation_3_or_has_the_given_peak(step, warmup_steps, share, peak):
+    run = schedule(10, 1, max_steps=100, warmup_steps=warmup_steps, cooldown=share, lr=peak)
+    shape = min(step**-0.5, step * warmup_steps**-1.5)
+    factor = 16**-0.5 if peak is None else peak * warmup_steps**0.5
+    assert run.lr(step) == pytest.approx(factor * shape * cooldown(step, last_step=100, share=share))
 
 
 def test_the_earlier_of_two_limits_applies_and_one_is_required():

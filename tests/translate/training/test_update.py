@@ -3,31 +3,34 @@
 import copy
 import sys
 import threading
+from dataclasses import replace
 
 import numpy as np
 import pytest
 import torch
 import torch.nn.functional as F
 
+from tests.toys import scramble
 from transformer.config import ModelConfig
 from transformer.loss import smoothed_nll
 from transformer.model import Transformer
 from translate.config.schema import TrainingConfig
 from translate.corpus.batches import Batch, collate
 from translate.corpus.prepare import EncodedPairs
+from translate.training.distributed import Ranks
 from translate.training.optimizer import new_optimizer
 from translate.training.update import StepStats, Updater, batch_loss, mean_nll, read
 
 CONFIG = TrainingConfig()
 
 
+SMALL = ModelConfig(vocab_size=29, d_model=12, n_heads=3, d_ff=20, n_encoder_layers=2, n_decoder_layers=1, dropout=0.0)
+
+
 @pytest.fixture
 def model() -> Transformer:
     torch.manual_seed(3)
-    config = ModelConfig(
-        vocab_size=29, d_model=12, n_heads=3, d_ff=20, n_encoder_layers=2, n_decoder_layers=1, dropout=0.0
-    )
-    return Transformer(config)
+    return Transformer(SMALL)
 
 
 @pytest.fixture
@@ -72,14 +75,25 @@ def test_any_split_into_micro_batches_makes_the_same_update(model, pairs, split)
         torch.testing.assert_close(a, b, rtol=1e-4, atol=2e-5)
 
 
-def test_the_fused_loss_equals_the_loss_over_all_logits(model, pairs):
-    """The fused projection and loss over real tokens, against the definition over all logits."""
+@pytest.mark.parametrize("output_bias", [False, True])
+@pytest.mark.parametrize("r_drop", [0.0, 5.0])
+def test_the_fused_loss_equals_the_loss_over_all_logits(pairs, output_bias, r_drop):
+    """The fused projection and loss over real tokens, against the definition over all logits, with their gradients.
+
+    Without dropout, R-Drop's two passes are equal.
+    """
+    model = Transformer(replace(SMALL, output_bias=output_bias))
+    scramble(model)
     batch = batch_of(pairs, 0, 1, 2, 3, 4)
-    loss, nll = batch_loss(model, batch, 0.1, torch.float32)
+    loss, nll = batch_loss(model, batch, 0.1, torch.float32, r_drop)
     real = batch.tgt_out != 0
     logits = model(batch.src, batch.tgt_in)[real]
-    torch.testing.assert_close(loss, smoothed_nll(logits, batch.tgt_out[real], 0.1))
+    expected = smoothed_nll(logits, batch.tgt_out[real], 0.1)
+    torch.testing.assert_close(loss, expected)
     torch.testing.assert_close(nll, smoothed_nll(logits, batch.tgt_out[real], 0.0))
+    parameters = list(model.parameters())
+    gradients = (torch.autograd.grad(one, parameters) for one in (loss, expected))
+    torch.testing.assert_close(*gradients, rtol=1e-4, atol=1e-4)
 
 
 def test_the_optimizer_is_the_papers(model):
@@ -93,6 +107,18 @@ def test_the_optimizer_is_the_papers(model):
     group["lr"] = 0.01
     optimizer.step()
     torch.testing.assert_close(parameter.detach(), before - 0.01 * gradient / (gradient.abs() + 1e-9))
+
+
+@pytest.mark.parametrize("optimizer", ["adam", "muon"])
+def test_an_update_changes_every_parameter_at_its_learning_rate(model, pairs, optimizer):
+    """Muon has two groups of parameters."""
+    before = [parameter.detach().clone() for parameter in model.parameters()]
+    config = TrainingConfig(optimizer=optimizer)
+    updater = Updater(model, new_optimizer(model, config), smoothing=0.1, dtype=torch.float32)
+    updater.step([batch_of(pairs, 0, 1, 2, 3, 4)], lr=0.01)
+    assert {group["lr"] for group in updater.optimizer.param_groups} == {0.01}
+    for (name, parameter), old in zip(model.named_parameters(), before, strict=True):
+        assert not parameter.equal(old), name
 
 
 def test_a_step_moves_against_the_gradient(model, pairs):
@@ -156,6 +182,26 @@ def test_held_out_loss_is_a_mean_over_tokens_however_they_are_batched(model, pai
     assert one == pytest.approx(many, rel=1e-6)
 
 
+@pytest.mark.parametrize("n_ranks", [2, 3, 5])
+def test_ranks_share_held_out_batches_without_skipping_or_repeating_one(model, pairs, n_ranks):
+    class Share(Ranks):
+        """Records what a rank adds to the sum."""
+
+        def sum(self, *values: float) -> list[float]:
+            shares.append(values)
+            return [values[0], max(values[1], 1)]
+
+    batches = [batch_of(pairs, *index) for index in ((0,), (1, 2), (3,), (4, 0), (2,), (1,), (0, 3, 4))]
+    for n in range(1, len(batches) + 1):
+        shares: list[tuple[float, ...]] = []
+        for rank in range(n_ranks):
+            mean_nll(model, batches[:n], torch.float32, Share(rank, n_ranks))
+        n_tokens = sum(batch.n_tgt_tokens for batch in batches[:n])
+        assert sum(tokens for _, tokens in shares) == n_tokens
+        whole = mean_nll(model, batches[:n], torch.float32)
+        assert sum(loss for loss, _ in shares) == pytest.approx(whole * n_tokens)
+
+
 @pytest.mark.parametrize("changes", [{"optimizer": "adam", "ema": 0.9}, {"optimizer": "muon", "clip_norm": 1.0}])
 def test_the_host_reads_values_of_the_device_once_in_a_report_and_never_in_an_update(toy, monkeypatch, changes):
     """Each read waits for a GPU. Those in `transformer` are in branches for the CPU; a thread makes batches."""
@@ -179,6 +225,16 @@ def test_the_host_reads_values_of_the_device_once_in_a_report_and_never_in_an_up
     monkeypatch.setattr(trainer, "_finish", lambda: None)
     trainer.train()
     assert reads == [(4, "tolist"), (8, "tolist"), (12, "tolist")]
+
+
+@pytest.mark.parametrize("r_drop", [0.0, 5.0])
+def test_the_loss_of_a_batch_needs_no_value_of_the_device(pairs, r_drop):
+    """Tensors on the "meta" device have none. A GPU would have to be waited for, as to select tokens by a mask."""
+    device = torch.device("meta")
+    model = Transformer(SMALL).to(device)
+    loss, _ = batch_loss(model, batch_of(pairs, 0, 1, 2).to(device), 0.1, torch.float32, r_drop)
+    loss.backward()
+    assert all(parameter.grad is not None for parameter in model.parameters())
 
 
 def test_r_drop_without_dropout_changes_nothing_and_with_dropout_adds_the_divergence(model, pairs):
