@@ -4,14 +4,15 @@ Text comes from the command line, files, pipes or a prompt.
 
 A growing file (`--resume`) can be continued after any interruption. Beside NAME stands .NAME.resume, which records the
 number of complete windows, their size in bytes, and the source and settings that produced them. It is written after
-each window, once the window's text is on the disk. To continue, the file is cut to the recorded size, and the source is
-read again up to there without translating it, so that no format has to save a state. The record stays when NAME is
-complete, so that the same command can tell a finished translation from another file. NAME is locked while a process
-writes it.
+each window, once the window's text is on the disk. To continue, the source is read again up to there without
+translating it, so that no format has to save a state, and the next window replaces what follows the recorded size;
+other text there is moved to another file. The record stays when NAME is complete, so that the same command can tell a
+finished translation from another file. NAME is locked while a process writes it.
 """
 
 import contextlib
 import hashlib
+import itertools
 import os
 import shutil
 import stat
@@ -26,7 +27,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, TextIO
 
 from translate.errors import UserError, say
-from translate.files import decode_line, locked, read_json, write_json
+from translate.files import decode_line, locked, read_json, write_bytes, write_json
 from translate.models import registry
 from translate.models.folder import TranslationSpec
 from translate.options import FILES, MODEL, Beam, JsonLines, Model, Threads, argument, file_option, flag, option
@@ -220,7 +221,16 @@ def open_lines(options: Translating) -> Lines:
         return ArrivingLines(_opened(options.input), str(options.input))
     if sys.stdin is None:
         raise UserError("stdin is closed; give a sentence, or a file with --input")
-    return TypedLines() if sys.stdin.isatty() else ArrivingLines(sys.stdin.buffer, "stdin")  # type: ignore[arg-type]
+    return TypedLines() if sys.stdin.isatty() else ArrivingLines(_stdin(), "stdin")
+
+
+def _stdin() -> BufferedReader:
+    """Return the bytes of stdin, which blocks: otherwise a pause of the sender would look like the end."""
+    assert sys.stdin is not None
+    if os.name == "posix":
+        with contextlib.suppress(OSError):  # it has no descriptor
+            os.set_blocking(sys.stdin.fileno(), True)
+    return sys.stdin.buffer  # type: ignore[return-value]
 
 
 def given_lines(texts: Iterable[str]) -> ArrivingLines:
@@ -262,7 +272,7 @@ def history_file() -> Path:
 def is_first_session() -> bool:
     """True if nothing was ever typed at the prompt of this user."""
     try:
-        return not history_file().exists()
+        return not os.path.exists(history_file())  # also in a home folder that may not be entered
     except RuntimeError:  # there is no home folder to remember it in
         return False
 
@@ -337,7 +347,7 @@ class Progress:
     windows: int
     bytes: int
     settings: dict[str, object]
-    sha256: str = ""  # of earlier versions, whose settings differ
+    sha256: str
     complete: bool = False
 
     @classmethod
@@ -364,6 +374,7 @@ class GrowingFile(Output):
         self._force = force
         self._size = 0
         self._digest = hashlib.sha256()  # of what was written
+        self._torn, self._n_repeated = b"", 0  # what follows the last complete window, and how much was written again
 
     def _progress(self) -> Progress | None:
         """Return the progress of an earlier process, whose text begins the file; None if there is none."""
@@ -390,18 +401,23 @@ class GrowingFile(Output):
         with self.place.open("rb") as file:
             for start in range(0, progress.bytes, _CHUNK):
                 self._digest.update(file.read(min(_CHUNK, progress.bytes - start)))
+            self._torn = file.read()
         if self._digest.hexdigest() != progress.sha256:
-            raise UserError(
-                f"{self.place}: was changed since its translation stopped; name another file, or add --force to "
-                "overwrite it"
-            )
+            raise self._changed()
         return progress
+
+    def _changed(self) -> UserError:
+        return UserError(
+            f"{self.place}: was changed since its translation stopped; name another file, or add --force to overwrite "
+            "it"
+        )
 
     @contextlib.contextmanager
     def opened(self) -> Iterator["GrowingFile"]:
-        """Yield this output, cut to its complete windows; record that it is complete when the block ends.
+        """Yield this output after its complete windows; record that it is complete when the block ends.
 
-        Other processes are kept from writing the file until then. UserError if it cannot be continued.
+        Other processes are kept from writing the file until then. What follows its complete windows, and is not the
+        beginning of the next one, is kept in another file. UserError if it cannot be continued.
         """
         existed = self.place.exists()
         with _held(self.place, self.place) as self._file:
@@ -415,10 +431,13 @@ class GrowingFile(Output):
                 self.n_done, self._size = progress.windows, progress.bytes
                 if progress.complete:
                     say(f"{self.place}: is complete already")
-            self._file.truncate(self._size)
+            else:
+                self._file.truncate(0)
             self._file.seek(self._size)
-            self._save()
+            self._save(complete=bool(progress and progress.complete))
             yield self
+            if self._n_repeated < len(self._torn):
+                self._keep_torn()
             self._save(complete=True)
 
     def wants(self, n: int) -> bool:
@@ -426,9 +445,26 @@ class GrowingFile(Output):
         return n > self.n_done
 
     def write(self, text: str) -> None:
-        """Add text to the window."""
-        self._digest.update(text.encode("utf-8"))
+        """Add text to the window; UserError if the file has other text there, and nothing of this translation."""
+        content = text.encode("utf-8")
+        known = self._torn[self._n_repeated : self._n_repeated + len(content)]
+        self._n_repeated += len(known)
+        if not content.startswith(known):
+            self._keep_torn()
+        self._digest.update(content)
         super().write(text)
+
+    def _keep_torn(self) -> None:
+        """Move text that this translation has not written out of the way."""
+        if not self.n_done:
+            raise self._changed()
+        names = (self.place.with_name(f"{self.place.name}.rest{n}") for n in itertools.count(1))
+        rest = next(path for path in names if not path.exists())
+        write_bytes(rest, self._torn, durable=True)
+        say(f"{self.place}: after its last complete part it had other text, which is now in {rest}")
+        self._file.flush()
+        self._file.buffer.truncate()
+        self._torn = b""
 
     def end_window(self) -> None:
         """Write the window to the disk, then record it."""
@@ -595,4 +631,4 @@ def _sample(options: Translating) -> list[str]:
             return [file.read(_BEGINNING).decode("utf-8", errors="replace")]
     if sys.stdin is None or sys.stdin.isatty():
         raise UserError("--from auto: there is no text yet to guess from; name the language")
-    return [sys.stdin.buffer.peek().decode("utf-8", errors="replace")]  # type: ignore[union-attr]
+    return [_stdin().peek().decode("utf-8", errors="replace")]

@@ -154,9 +154,13 @@ def read_markdown(lines: Iterable[str]) -> Iterator[Piece]:
         if n_kept < len(containers):
             end = None  # a block ends with its container
         if end is not None:
-            found = end.search(wide[column:] if is_code else line)
-            yield from _raw(line, None if is_code else found)
-            end, previous = None if found else end, ""
+            if is_code:
+                yield Piece(line, translate=False)
+                end = None if end.search(wide[column:]) else end
+            else:
+                raw, end = _raw(line, end)
+                yield from raw
+            previous = ""
             continue
         is_indented = not open_lines and (is_indented or not previous.strip())
         is_indented = is_indented and wide.startswith(_INDENT_OF_CODE, column)
@@ -181,9 +185,9 @@ def read_markdown(lines: Iterable[str]) -> Iterator[Piece]:
             containers = [*containers[:n_kept], *opened][:_MOST_CONTAINERS]
         if end:
             is_code = end.pattern.startswith(r"\A")
-            found = None if is_code else end.search(line)
-            yield from _raw(line, found)
-            end, text = None if found else end, ""  # the next line begins a block, as after a blank line
+            raw, end = ([Piece(line, translate=False)], end) if is_code else _raw(line, end)
+            yield from raw
+            text = ""  # the next line begins a block, as after a blank line
         elif _is_layout(inner) or is_indented:
             yield Piece(line, translate=False)
         elif in_table or text.startswith("|"):
@@ -253,14 +257,26 @@ def _opening(line: str) -> re.Pattern[str] | None:
         mark = fence[1]
         return re.compile(rf"\A\s*{mark[0]}{{{len(mark)},}}\s*\Z")
     if raw := _RAW.match(line.lstrip()):
-        return re.compile("-->" if raw[2] else rf"</{raw[1]}\s*>", re.IGNORECASE)
+        return _end_of_raw(raw)
     return None
 
 
-def _raw(line: str, end: re.Match[str] | None) -> list[Piece]:
-    """Return the pieces of a line of code or raw text: what follows its end is translated."""
-    stop = end.end() if end and not _RAW.search(line, end.end()) else len(line)
-    return [Piece(line[:stop], translate=False), *paragraph(line[stop:])]
+def _end_of_raw(beginning: re.Match[str]) -> re.Pattern[str]:
+    return re.compile("-->" if beginning[2] else rf"</{beginning[1]}\s*>", re.IGNORECASE)
+
+
+def _raw(line: str, end: re.Pattern[str]) -> tuple[list[Piece], re.Pattern[str] | None]:
+    """Return the pieces of a line in which raw text ends by `end`, and the end of what is open after the line.
+
+    What follows the last end is translated.
+    """
+    start = 0
+    while found := end.search(line, start):
+        again = _RAW.search(line, found.end())
+        if again is None:
+            return [Piece(line[: found.end()], translate=False), *paragraph(line[found.end() :])], None
+        end, start = _end_of_raw(again), again.end()
+    return [Piece(line, translate=False)], end
 
 
 def _is_layout(line: str) -> bool:
@@ -285,12 +301,13 @@ _VOID = re.compile("area|base|br|col|embed|hr|img|input|link|meta|source|track|w
 _FLAT = re.compile("script|style|textarea|title")  # tags and comments inside them are text
 _COPIED = re.compile("script|style|pre|code|textarea|kbd|samp|var|svg|math")
 # A comment or declaration without an end goes on to the end of the text, as in a browser. Otherwise the text behind
-# each of many such comments would be read once per comment.
+# each of many such comments would be read once per comment. A long one comes in portions.
 _TOKEN = re.compile(
     r"<!--.*?-->|<!\[CDATA\[.*?\]\]>|<(?!!--|!\[CDATA\[)[!?][^>]*>"
     r"|<(/?)([A-Za-z][\w:-]*)((?:[^<>\"']|\"[^\"]*\"|'[^']*')*)>|(?P<open><[!?].*)",
     re.DOTALL,
 )
+_ENDS = {"<!--": "-->", "<![CDATA[": "]]>"}
 # A tag that may go on in the next line, also within a quotation.
 _UNFINISHED = r"|(?P<unfinished></?[A-Za-z](?:[^<>\"']|\"[^\"]*\"|'[^']*')*+(?:\"[^\"]*|'[^']*)?\Z)"
 # Elements whose end tag may be missing, and those that end them, as the end of the element around them does.
@@ -369,12 +386,22 @@ def _tokens(lines: Iterable[str]) -> Iterator[tuple[str, re.Match[str] | None]]:
 
 
 @functools.cache
+def _rest_of(end: str) -> re.Pattern[str]:
+    """Return the pattern of the rest of a comment or declaration, in portions; its groups are those of `_TOKEN`."""
+    return re.compile(rf"()()()(?:(?P<rest>.*?{re.escape(end)})|(?P<open>.+))", re.DOTALL)
+
+
+@functools.cache
 def _with_unfinished(token: re.Pattern[str]) -> re.Pattern[str]:
     return re.compile(token.pattern + _UNFINISHED, token.flags)
 
 
 def _next_token(tag: re.Match[str]) -> re.Pattern[str]:
     """Return the pattern of the tokens after a tag: in a script, for example, only its end tag is one."""
+    if tag.lastgroup == "open":
+        if "rest" in tag.re.groupindex:
+            return tag.re
+        return _rest_of(next((end for start, end in _ENDS.items() if tag[0].startswith(start)), ">"))
     name = (tag[2] or "").lower()
     if not _FLAT.fullmatch(name) or tag[1] or tag[0].endswith("/>"):
         return _TOKEN

@@ -6,6 +6,7 @@ import subprocess
 import sys
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -14,7 +15,7 @@ from hypothesis import strategies as st
 
 import translate
 from translate.commands import lines as reading
-from translate.commands.lines import ArrivingLines, TypedLines, ended
+from translate.commands.lines import ArrivingLines, TypedLines, ended, open_lines
 from translate.commands.text import Text
 from translate.errors import UserError
 from translate.inference.translator import Translator
@@ -74,6 +75,21 @@ def test_a_pipe_reports_when_reading_would_wait_and_a_file_never_waits(tmp_path:
     with (tmp_path / "x").open("rb") as file:
         lines = ArrivingLines(file, "a file")
         assert [(line, lines.at_hand()) for line in lines] == [("eins\n", True), ("zwei", True)]
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="pipes block there")
+def test_a_pause_of_a_non_blocking_stdin_is_not_the_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A parent that made its own end of the terminal or pipe non-blocking has changed ours as well."""
+    read, write = os.pipe()
+    os.set_blocking(read, False)
+    with os.fdopen(read, encoding="utf-8") as stdin, ThreadPoolExecutor(1) as sender:
+        monkeypatch.setattr(sys, "stdin", stdin)
+        os.write(write, b"eins\n")
+        stream = iter(open_lines(Text()))
+        assert next(stream) == "eins\n"
+        sent = sender.submit(lambda: (time.sleep(0.2), os.write(write, b"zwei\n"), os.close(write)))
+        assert list(stream) == ["zwei\n"]
+        sent.result()
 
 
 @pytest.fixture

@@ -75,12 +75,50 @@ def test_a_file_that_is_overwritten_without_resuming_is_not_resumed(place: Path)
 
 
 @pytest.mark.parametrize("stop", range(len(WINDOWS)))
-@pytest.mark.parametrize("torn", ["", "ein halber", "ganz\nund halb"])
-def test_a_stopped_file_resumes_after_its_last_complete_window(place: Path, stop: int, torn: str) -> None:
+@pytest.mark.parametrize("n_torn", [0, 1, 3])
+def test_a_stopped_file_resumes_after_its_last_complete_window(place: Path, stop: int, n_torn: int) -> None:
     with pytest.raises(Killed):
-        write(place, stop=stop, torn=torn)
+        write(place, stop=stop, torn="".join(WINDOWS[stop:])[:n_torn])
     assert write(place) == len(WINDOWS) - stop
     assert place.read_text(encoding="utf-8") == "".join(WINDOWS)
+
+
+@pytest.mark.parametrize("stop", range(1, len(WINDOWS)))
+@pytest.mark.parametrize("n_torn", [0, 2, 100])
+def test_text_that_was_added_to_a_stopped_file_is_kept_in_another(
+    place: Path, stop: int, n_torn: int, capsys: pytest.CaptureFixture[str]
+) -> None:
+    own = "".join(WINDOWS[stop:])[:n_torn] + "my own text, longer than all that follows\n"
+    for n in (1, 2):
+        with pytest.raises(Killed):
+            write(place, stop=stop, force=True)
+        with place.open("a", encoding="utf-8") as file:
+            file.write(own)
+        assert write(place) == len(WINDOWS) - stop
+        assert place.read_text(encoding="utf-8") == "".join(WINDOWS)
+        rest = place.with_name(f"{place.name}.rest{n}")
+        assert rest.read_text(encoding="utf-8") == own
+        assert capsys.readouterr().err.endswith(f"it had other text, which is now in {rest}\n")
+
+
+def test_a_file_with_nothing_of_the_translation_is_not_resumed(place: Path) -> None:
+    with pytest.raises(Killed):
+        write(place, stop=0)
+    place.write_text("my own text\n", encoding="utf-8")
+    for _ in range(2):
+        with pytest.raises(UserError, match="was changed since its translation stopped; .* --force"):
+            write(place)
+        assert place.read_text(encoding="utf-8") == "my own text\n"
+
+
+def test_a_complete_file_stays_complete_if_its_repetition_is_killed(place: Path) -> None:
+    write(place)
+    with pytest.raises(Killed), GrowingFile(place, SETTINGS, force=False).opened():
+        raise Killed
+    with place.open("a", encoding="utf-8") as file:
+        file.write("my own text\n")
+    with pytest.raises(UserError, match="exists already"):
+        write(place)
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="there are no such locks")
