@@ -113,23 +113,15 @@ class KeyStore:
                 database.row_factory = sqlite3.Row
                 if create:
                     database.execute(_SCHEMA)
-                    if "characters_per_minute" not in _columns(database):
-                        database.execute("ALTER TABLE keys ADD COLUMN characters_per_minute INTEGER")
                 yield database
         except sqlite3.IntegrityError:
             raise
-        except sqlite3.Error as error:
+        except (sqlite3.Error, IndexError) as error:  # IndexError: a column is missing
             raise UserError(f"{self.path}: is no file of API keys, or cannot be read ({error})") from error
 
 
-def _columns(database: sqlite3.Connection) -> set[str]:
-    return {row["name"] for row in database.execute("PRAGMA table_info(keys)")}
-
-
 def _key(row: sqlite3.Row) -> Key:
-    """Return the key of a row; in the files of earlier versions no key has a limit of characters per minute."""
-    values = {"characters_per_minute": None, **dict(row)}
-    return Key(**{field.name: values[field.name] for field in fields(Key)})
+    return Key(**{field.name: row[field.name] for field in fields(Key)})
 
 
 def _digest(secret: str) -> str:
@@ -162,12 +154,17 @@ class Rates:
                 self.close()
                 return self._count(client, n)
 
-    def refund(self, client: str, n: int) -> None:
-        """Take back n of the requests of a client in this minute; those of an earlier one count no longer."""
+    @property
+    def minute(self) -> int:
+        """The number of the current minute."""
+        return int(self._clock() // _MINUTE)
+
+    def refund(self, client: str, n: int, minute: int) -> None:
+        """Take back n of the requests of a client in a minute; those of an earlier one count no longer."""
         sql = "UPDATE requests SET n = max(0, n - ?) WHERE client = ? AND minute = ?"
         with self._lock, suppress(sqlite3.Error):  # a file that was deleted has no counts
             if self._database is not None:
-                self._database.execute(sql, (n, client, int(self._clock() // _MINUTE)))
+                self._database.execute(sql, (n, client, minute))
 
     def seconds_left(self) -> int:
         """Return the whole seconds after which the next minute has begun."""
@@ -187,7 +184,7 @@ class Rates:
             self._database.execute(
                 "CREATE TABLE IF NOT EXISTS requests (client TEXT PRIMARY KEY, minute INTEGER, n INTEGER)"
             )
-        minute = int(self._clock() // _MINUTE)
+        minute = self.minute
         row = self._database.execute(
             "INSERT INTO requests VALUES (?, ?, ?) ON CONFLICT (client) DO UPDATE SET "
             "n = excluded.n + CASE minute WHEN excluded.minute THEN n ELSE 0 END, minute = excluded.minute RETURNING n",
@@ -284,13 +281,23 @@ class Access:
             raise RefusedError(400, "Please contact the server operator to get an API key")
         return client
 
-    def charge(self, client: Client, n_characters: int) -> None:
-        """Count the characters of a request; RefusedError if they are too many at a time or in this minute."""
+    def charge(self, client: Client, n_characters: int) -> Callable[[], None]:
+        """Count the characters of a request; RefusedError if they are too many at a time or in this minute.
+
+        Returns a function that takes them back.
+        """
         limit = client.characters_per_minute
         most = min(client.max_characters, limit or client.max_characters)
         if n_characters > most:
             raise RefusedError(400, f"Invalid request: request ({n_characters}) exceeds text limit ({most})")
-        name = f"characters of {client.name}"
-        if limit and self._rates.count(name, n_characters) > limit:
-            self._rates.refund(name, n_characters)  # a refused request costs nothing
+        if not limit:
+            return lambda: None
+        name, minute = f"characters of {client.name}", self._rates.minute
+
+        def refund() -> None:
+            self._rates.refund(name, n_characters, minute)
+
+        if self._rates.count(name, n_characters) > limit:
+            refund()
             raise RefusedError(429, f"Slowdown: {limit} characters per 1 minute", self._rates.seconds_left())
+        return refund

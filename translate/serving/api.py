@@ -4,7 +4,9 @@ Each route reads its parameters, admits the client, and runs the work in a threa
 parameter is a missing one, as in LibreTranslate.
 """
 
+import errno
 import json
+import os
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -300,7 +302,7 @@ async def _read(request: Request, kind: type[B]) -> B:
     values = _json(await request.body()) if is_json else await _form(request, media_type)
     try:
         return kind.model_validate(
-            {n: value for n, value in values.items() if value not in (None, "", [])}, strict=is_json
+            {n: value for n, value in values.items() if value not in (None, "", [])}, strict=is_json or None
         )
     except ValidationError as error:
         raise RequestValidationError(error.errors(include_url=False, include_context=False)) from error
@@ -366,26 +368,42 @@ def _glossary(terms: dict[str, str] | str) -> Glossary:
         raise RefusedError(400, f"Invalid request: {error}") from error
 
 
-def _charge(state: State, request: Request, texts: Sequence[str], client: Client) -> None:
-    """Count the characters of a request; RefusedError if they are too many. An empty text counts as one character."""
+def _charge(state: State, request: Request, texts: Sequence[str], client: Client) -> Callable[[], None]:
+    """Count the characters of a request; RefusedError if they are too many. An empty text counts as one character.
+
+    Returns a function that takes them back.
+    """
     n_characters = sum(max(1, len(text)) for text in texts)
     request.state.characters = n_characters  # for the log
-    state.access.charge(client, n_characters)
+    return state.access.charge(client, n_characters)
 
 
 async def _done(state: State, request: Request, client: Client, texts: Sequence[str], work: Callable[[Ticket], T]) -> T:
-    """Return what `work` returns, whose texts are charged; RefusedError, without a charge, if the server is busy."""
+    """Return what `work` returns, whose texts are charged.
+
+    Raises RefusedError; only after a timeout does the charge stay.
+    """
     state.requests.check()
-    _charge(state, request, texts, client)
-    return await state.requests.run(request, client.name, work)
+    refund = _charge(state, request, texts, client)
+    try:
+        return await state.requests.run(request, client.name, work)
+    except RefusedError as error:
+        if error.status != 504:
+            refund()
+        raise
 
 
 def _append(path: Path, fields: dict[str, str]) -> None:
     """Append a suggestion to a JSON lines file, in one write."""
     line = json.dumps({"time": datetime.now(UTC).isoformat(timespec="seconds"), **fields}, ensure_ascii=False)
     path.parent.mkdir(parents=True, exist_ok=True)
-    with path.open("ab", buffering=0) as file:
-        file.write(f"{line}\n".encode())
+    with path.open("a+b", buffering=0) as file:
+        if file.tell():
+            file.seek(-1, os.SEEK_END)
+        # A suggestion that a full disk has cut does not spoil the next.
+        content = (b"\n" if file.read(1).strip() else b"") + f"{line}\n".encode()
+        if file.write(content) < len(content):
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(path))
 
 
 def _text(name: str, content: bytes, max_bytes: int) -> str:

@@ -13,7 +13,8 @@ from translate.serving.files import SUFFIXES
 JSON_OR_FORM = ("application/json", "application/x-www-form-urlencoded", "multipart/form-data")
 
 # The first mistake ends the check: describing a million would take minutes and gigabytes.
-_Texts = str | Annotated[list[str], Field(fail_fast=True)]
+# Strict, as an upload of a form would otherwise become a list of its name and its content.
+_Texts = str | Annotated[list[str], Field(fail_fast=True, strict=True)]
 _Source = Annotated[str, Field(description='Source language code, or "auto"', examples=["de"])]
 _Target = Annotated[str, Field(description="Target language code", examples=["en"])]
 
@@ -208,14 +209,14 @@ class FrontendSettings(BaseModel):
         }
     )
 
-    charLimit: int = Field(description="Characters of a request without a key")  # noqa: N815 -- LibreTranslate's names
+    charLimit: int = Field(description="Most characters in a request without a key")  # noqa: N815 -- LibreTranslate's names
     frontendTimeout: int = Field(description="Milliseconds without typing before a translation")  # noqa: N815
     apiKeys: bool  # noqa: N815
     keyRequired: bool  # noqa: N815
     suggestions: bool
     filesTranslation: bool  # noqa: N815
     supportedFilesFormat: list[str] = Field(description="Suffixes")  # noqa: N815
-    alternatives: int = Field(description="Alternatives of a request")
+    alternatives: int = Field(description="Most alternatives in a request")
     alignment: bool = Field(description="Whether there is /alignment; not in LibreTranslate")
     requestLimit: int = Field(description="Requests per minute, 0 for no limit; not in LibreTranslate")  # noqa: N815
     language: FrontendLanguages

@@ -81,8 +81,13 @@ class Service:
         Args:
             texts: in one language.
             candidates: codes of the expected languages; None expects all languages of the server.
+
+        Raises RefusedError if the server cannot detect languages.
         """
-        ranked = languages.ranking(texts, self.codes if candidates is None else candidates)
+        try:
+            ranked = languages.ranking(texts, self.codes if candidates is None else candidates)
+        except UserError as error:  # fastText is missing
+            raise RefusedError(500, "This server cannot detect languages") from error
         found = [(code, round(100 * probability, 1)) for code, probability in ranked]
         return [
             {"confidence": confidence, "language": code}

@@ -40,11 +40,11 @@ class Serve:
     minute_characters: Annotated[
         int, option(LIMITS, "N", "Characters per minute of a key or an address [default: no limit].", min=0)
     ] = 0
-    characters: Annotated[int, option(LIMITS, "N", "Characters of a request.", min=1)] = 1_000_000
+    characters: Annotated[int, option(LIMITS, "N", "Most characters in a request.", min=1)] = 1_000_000
     file_size: Annotated[
-        int, option(LIMITS, "BYTES", "Size of a file, whose --characters count too; 0 turns files off.", min=0)
+        int, option(LIMITS, "BYTES", "Largest file; its text counts towards --characters; 0 turns files off.", min=0)
     ] = 10_000_000
-    alternatives: Annotated[int, option(LIMITS, "N", "Alternatives of a request.", min=0, max=255)] = 10
+    alternatives: Annotated[int, option(LIMITS, "N", "Most alternatives in a request.", min=0, max=255)] = 10
     queue: Annotated[
         int,
         option(

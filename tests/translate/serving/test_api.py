@@ -236,6 +236,15 @@ def test_other_routes_answer_as_documented(server: Live) -> None:
         assert answer.json().keys() == {"error"}
 
 
+@pytest.mark.parametrize("route", ["/translate", "/detect"])
+def test_a_file_is_no_text_of_a_form(server: Live, route: str) -> None:
+    """As with `curl -F q=@letter.txt`, where its name would be translated."""
+    answer = server.http.post(
+        route, data={"source": "de", "target": "en"}, files={"q": ("letter.txt", GERMAN.encode())}
+    )
+    assert (answer.status_code, answer.json().keys()) == (400, {"error"})
+
+
 @pytest.mark.parametrize("path", ["/", "/health", "/languages", "/docs", "/page/main.js", "/translate", "/nothing"])
 def test_head_is_answered_as_get_without_the_body(server: Live, path: str) -> None:
     whole, head = server.http.get(path), server.http.head(path)

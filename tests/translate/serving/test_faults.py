@@ -446,6 +446,20 @@ def test_characters_of_refused_requests_are_not_counted(options: Serve, tmp_path
         assert "translate_characters_total 0.0" in server.http.get("/metrics").text
 
 
+def test_characters_of_requests_that_are_refused_after_they_began_are_not_counted(
+    options: Serve, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Such as text that turns out to be in another language."""
+    with live(replace(options, minute_characters=10**6), tmp_path) as server:
+        french = "Je ne sais pas encore si nous pourrons venir demain avec les enfants."
+        answer = server.http.post("/translate", json={"q": french, "source": "auto", "target": "en"})
+        assert (answer.status_code, answer.json()["error"]) == (400, "fr is not supported")
+        assert server.state.rates.count("characters of address 127.0.0.1", 0) == 0
+        monkeypatch.setattr("translate.text.languages._ranked", lambda text: [])  # as without fastText
+        answer = server.http.post("/translate", json={"q": french, "source": "auto", "target": "en"})
+        assert (answer.status_code, answer.json()["error"]) == (500, "This server cannot detect languages")
+
+
 @pytest.mark.parametrize(("text", "n_alternatives"), [(book(LONG), 0), ("\n" * 100_000, 3), ("1\n" * 100_000, 0)])
 def test_a_request_that_takes_too_long_is_stopped(
     options: Serve, tmp_path: Path, text: str, n_alternatives: int

@@ -1,11 +1,12 @@
 """Keys, rate limits, stored files and the pool of models, without HTTP."""
 
 import gc
-import hashlib
+import json
 import os
 import shutil
 import sqlite3
 import subprocess
+import sys
 import tempfile
 import time
 import weakref
@@ -26,7 +27,7 @@ from translate.models import folder as model_folder
 from translate.models.folder import ModelFolder
 from translate.serving import files
 from translate.serving.access import Access, KeyStore, Rates
-from translate.serving.api import _glossary, _threads
+from translate.serving.api import _append, _glossary, _threads
 from translate.serving.files import KEPT_SECONDS, FileStore
 from translate.serving.models import ModelPool
 from translate.serving.observing import _forget_dead
@@ -80,23 +81,6 @@ def test_mistakes_with_keys_give_a_one_sentence_error(
     assert message in said
     assert said.count("\n") == 1
     assert [(key.name, key.revoked) for key in KeyStore(tmp_path / "keys.sqlite").all()] == [("anna", None)]
-
-
-def test_keys_of_earlier_versions_have_the_limits_of_the_server(tmp_path: Path) -> None:
-    path = tmp_path / "keys.sqlite"
-    with closing(sqlite3.connect(path)) as database, database:
-        database.execute(
-            "CREATE TABLE keys (name TEXT PRIMARY KEY, digest TEXT UNIQUE NOT NULL, created TEXT NOT NULL, "
-            "revoked TEXT, requests_per_minute INTEGER, max_characters INTEGER)"
-        )
-        digest = hashlib.sha256(b"secret").hexdigest()
-        database.execute("INSERT INTO keys VALUES ('old', ?, '2026-11-24T00:00:00', NULL, 7, 8)", (digest,))
-    old = KeyStore(path).find("secret")
-    assert old is not None
-    assert (old.name, old.requests_per_minute, old.max_characters, old.characters_per_minute) == ("old", 7, 8, None)
-    KeyStore(path).add("new", characters_per_minute=9)
-    assert [(key.name, key.characters_per_minute) for key in KeyStore(path).all()] == [("old", None), ("new", 9)]
-    assert KeyStore(path).find("secret") == old
 
 
 @pytest.mark.parametrize(
@@ -178,12 +162,14 @@ def test_rates_are_counted_for_each_client_and_minute(tmp_path: Path) -> None:
 def test_what_is_taken_back_after_its_minute_is_no_credit(tmp_path: Path) -> None:
     now = [119.9]
     with closing(Rates(tmp_path / "rates.sqlite", lambda: now[0])) as rates:
+        minute = rates.minute
         rates.count("a", 61)
-        rates.refund("a", 11)
+        rates.refund("a", 11, minute)
         assert rates.count("a", 5) == 55
         now[0] = 120.0
-        rates.refund("a", 55)
         assert rates.count("a", 7) == 7
+        rates.refund("a", 5, minute)
+        assert rates.count("a", 1) == 8
 
 
 @pytest.mark.parametrize("now", [60.0, 83.3, 110.7, 119.9])
@@ -330,3 +316,24 @@ def test_an_aligner_belongs_to_the_model_that_is_loaded(parts: ModelFolder, tmp_
         (tmp_path / "new").rename(folder / "config.json")
         with pool.aligner(("de", "en")) as aligner:
             assert aligner.engine is not engine
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there are no such limits")
+def test_a_suggestion_that_a_full_disk_cuts_is_refused_and_spoils_no_other(tmp_path: Path) -> None:
+    import resource
+    import signal
+
+    path, fields = tmp_path / "suggestions", {"q": "Hund", "s": "dog"}
+    _append(path, fields)
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    ignored = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    try:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (path.stat().st_size + 20, before[1]))
+        with pytest.raises(OSError, match="File too large|No space left"):
+            _append(path, fields)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+        signal.signal(signal.SIGXFSZ, ignored)
+    _append(path, fields)
+    first, _, last = path.read_text(encoding="utf-8").splitlines()
+    assert json.loads(first)["s"] == json.loads(last)["s"] == "dog"
