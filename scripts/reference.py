@@ -56,6 +56,28 @@ SOURCES = (
     schema.GrammarSource,
 )
 
+EXIT_CODES = """## Exit codes
+
+| code | meaning |
+| --- | --- |
+| 0 | success |
+| 1 | `train --reproduce` found a difference, or a run of a grid failed |
+| 2 | an error in the input, with a message on stderr |
+| 130 | Ctrl-C |
+| 141 | the reader of the output closed it |
+| 143 | SIGTERM |"""
+VARIABLES = """## Environment variables
+
+| variable | meaning |
+| --- | --- |
+| `TRANSLATE_MODEL` | the default model |
+| `TRANSLATE_HOME` | folder of your models and API keys, by default `~/.local/share/translate` |
+| `TRANSLATE_DEBUG` | 1 shows tracebacks |
+| `XDG_CACHE_HOME` | converted models are in `translate` there, by default in `~/.cache` |
+| `XDG_STATE_HOME` | the history of the prompt is in `translate` there, by default in `~/.local/state` |
+| `OMP_NUM_THREADS` | CPU threads |
+| `CUDA_VISIBLE_DEVICES` | GPUs that may be used |"""
+
 _SECTION = re.compile(r"^(Args|Attributes):\n((?:    .*(?:\n|\Z)|\n(?=    ))+)", re.MULTILINE)
 _ENTRY = re.compile(r"^    (\w[\w, *]*): (.*(?:\n {5,}.*)*)", re.MULTILINE)
 _PAPER = re.compile(r"\((?:section )?([3-6](?:\.\d){1,2}|table \d)(?=[):,])")
@@ -187,12 +209,14 @@ def table(section: type[schema.Section], fields: Mapping[str, Any], leave_out: t
     """
     described = Docstring.of(ModelConfig.__doc__).descriptions() if fields else {}
     described |= {name: text for base in reversed(section.__mro__) for name, text in _described_by(base).items()}
-    keys = section.model_json_schema()["properties"]
+    described_keys = section.model_json_schema()
+    keys, required = described_keys["properties"], described_keys.get("required", [])
     rows = []
     for key in sorted(keys.keys() - {*leave_out}, key=lambda key: (key != "preset", [*keys].index(key))):
         meant = fields.get(key, keys[key])
-        default = meant.get("default")
-        cells = (f"`{key}`", values(meant), "" if default is None else f"`{json.dumps(default)}`")
+        default = "required" if key in required else meant.get("default")
+        shown = default if key in required or default is None else f"`{json.dumps(default)}`"
+        cells = (f"`{key}`", values(meant), shown or "")
         paper = ", ".join(dict.fromkeys(_PAPER.findall(described[key])))
         rows.append((*cells, escaped(_BARE.sub("", described[key])), paper))
     head: tuple[str, ...] = ("key", "values", "default", "meaning", "paper")
@@ -225,7 +249,7 @@ def commands() -> str:
     for group, verbs in GROUPS.items():
         parts.append(f"## {group}")
         parts += [f"### translate {verb}\n\n{help_of(verb)}" for verb in verbs]
-    return page("Commands", *parts)
+    return page("Commands", *parts, EXIT_CODES, VARIABLES)
 
 
 def help_of(verb: str | None = None) -> str:

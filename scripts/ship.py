@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Make a model that ships: train it by the recipe in configs/shipped, compress and score it, and write its card.
 
-    python scripts/ship.py de-en --to translate/models/de-en --weaknesses weaknesses.md    # from the corpora; days
+    python scripts/ship.py de-en --to translate/models/de-en --weaknesses weaknesses.md    # from the corpora; ten hours
     python scripts/ship.py de-en --to toy --updates 50                                     # the same steps; minutes
     python scripts/ship.py runs/de-en-3 --to translate/models/de-en --weaknesses weaknesses.md    # a run that has ended
 

@@ -1,9 +1,20 @@
 """Errors caused by user input: one sentence that says what, where and how to mend it; messages; optional packages."""
 
+import errno
 import sys
 from collections.abc import Callable
 from importlib import import_module
 from typing import Any
+
+# Remedies for errors of the operating system, whose own text names none.
+_REMEDIES = {
+    errno.ENOENT: "correct the path",
+    errno.EEXIST: "it is not a folder; name another",
+    errno.ENOTDIR: "a part of the path is not a folder; name another",
+    errno.EISDIR: "name a file",
+    errno.EACCES: "change the permissions, or name another",
+    errno.ENOSPC: "free space on the disk",
+}
 
 Say = Callable[[str], None]  # shows one message to the user
 
@@ -34,6 +45,12 @@ def say(message: str) -> None:
     """Write one line to stderr, after the program's name; line breaks in the message become spaces."""
     lines = (line.strip() for line in message.splitlines())
     print(f"translate: {' '.join(line for line in lines if line)}", file=sys.stderr, flush=True)
+
+
+def reason(error: OSError) -> str:
+    """Return what the operating system says of an error, with a remedy where it is known."""
+    remedy = f"; {_REMEDIES[error.errno]}" if error.errno in _REMEDIES else ""
+    return f"{error.strerror or error}{remedy}"
 
 
 def optional_package(name: str, extra: str) -> Any:  # Any: mypy checks alike whether or not the package is installed

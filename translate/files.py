@@ -10,11 +10,13 @@ import lzma
 import os
 import shutil
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
-from translate.errors import UserError
+from translate.errors import UserError, reason
+
+T = TypeVar("T")
 
 _MAGIC = {b"\x1f\x8b": "gzip", b"BZh": "bzip2", b"\xfd7zXZ": "xz", b"\x28\xb5\x2f\xfd": "zstd", b"PK\x03\x04": "ZIP"}
 
@@ -57,6 +59,9 @@ def write_bytes(path: Path, content: bytes, *, durable: bool = False) -> None:
                 file.flush()
                 os.fsync(file.fileno())
         partial.replace(path)
+        if durable:
+            with contextlib.suppress(OSError):  # some network file systems cannot do that
+                _flush(path.parent)
     except BaseException:
         with contextlib.suppress(OSError):
             partial.unlink()
@@ -265,15 +270,19 @@ def sample_lines(path: Path, n_lines: int | None) -> Iterator[str]:
     if n_lines is None:
         yield from read_lines(path)
         return
-    total = sum(1 for _ in read_lines(path))
-    n_lines = min(n_lines, total)
-    for i, line in enumerate(read_lines(path)):
-        if (i + 1) * n_lines // total > i * n_lines // total:
-            yield line
+    yield from evenly(read_lines(path), sum(1 for _ in read_lines(path)), n_lines)
+
+
+def evenly(items: Iterable[T], total: int, n: int) -> Iterator[T]:
+    """Yield `n` of `total` items, evenly spaced and in their order; all of them if there are no more."""
+    n = min(n, total)
+    for i, item in enumerate(items):
+        if (i + 1) * n // max(1, total) > i * n // max(1, total):
+            yield item
 
 
 def cannot_read(path: Path, error: OSError) -> str:
     """Return the message for a file that cannot be read."""
     if isinstance(error, FileNotFoundError):
         return f"{path}: no such file; correct the path"
-    return f"{path}: cannot be read: {error.strerror or error}"
+    return f"{path}: cannot be read: {reason(error)}"

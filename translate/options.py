@@ -335,7 +335,9 @@ Engine = Annotated[
 ]
 Precision = Annotated[
     Literal["fp32", "bf16", "int8", "auto"] | None,
-    option(COMPUTING, "TYPE", "fp32, bf16, int8 or auto (fastest) [default: as stored]."),
+    option(
+        COMPUTING, "TYPE", "fp32, bf16, int8 or auto (fastest) [default: int8 in CTranslate2 if stored so, else fp32]."
+    ),
 ]
 Threads = Annotated[int | None, option(COMPUTING, "N", "CPU threads [default: one per core].", min=1, max=1024)]
 Overrides = Annotated[

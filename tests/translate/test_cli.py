@@ -452,7 +452,7 @@ def test_a_full_disk_gives_a_one_line_error(
     with Path("/dev/full").open("w", encoding="utf-8") as full:
         monkeypatch.setattr(sys, "stdout", full)
         assert main(["--model", model, "Hallo"]) == 2
-    assert capsys.readouterr().err == "translate: No space left on device\n"
+    assert capsys.readouterr().err == "translate: No space left on device; free space on the disk\n"
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a disk that is always full")
@@ -460,7 +460,10 @@ def test_unwritable_output_at_exit_causes_no_message_of_python() -> None:
     read, write = os.pipe()
     os.close(read)
     full = os.open("/dev/full", os.O_WRONLY)
-    for stdout, code, said in ((full, 2, b"translate: No space left on device\n"), (write, 141, b"")):
+    for stdout, code, said in (
+        (full, 2, b"translate: No space left on device; free space on the disk\n"),
+        (write, 141, b""),
+    ):
         done = subprocess.run([*COMMAND, "--help"], stdout=stdout, stderr=subprocess.PIPE, timeout=120)
         os.close(stdout)
         assert (done.returncode, done.stderr) == (code, said)
@@ -474,7 +477,7 @@ def test_results_that_would_go_nowhere_are_refused(
 ) -> None:
     monkeypatch.setattr(sys, "stdout", None)
     assert main(arguments) == 2
-    assert capsys.readouterr().err == "translate: stdout is closed, and the results go there\n"
+    assert capsys.readouterr().err == "translate: stdout is closed; leave it open, as the results go there\n"
 
 
 def test_a_closed_output_pipe_ends_the_command_quietly(
@@ -594,7 +597,7 @@ def test_an_output_keeps_its_link_and_its_permissions(model: str, tmp_path: Path
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a disk that is always full")
 def test_a_disk_filled_by_output_gives_a_one_line_error(model: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["--model", model, "Hallo", "--output", "/dev/full"]) == 2
-    assert capsys.readouterr().err == "translate: No space left on device\n"
+    assert capsys.readouterr().err == "translate: No space left on device; free space on the disk\n"
 
 
 @pytest.mark.parametrize("name", ["new.en", "old.en"])

@@ -50,6 +50,7 @@ def test_processes_that_write_one_file_at_a_time_do_not_mix(tmp_path: Path, monk
     path = tmp_path / "file"
 
     def meanwhile(_: int) -> None:
+        monkeypatch.undo()
         with monkeypatch.context() as second:
             second.setattr("os.getpid", lambda: 2)
             write_text(path, "second")

@@ -69,7 +69,7 @@ def _members(name: Path, last: int) -> list[Path]:
         return [folder]
     scheduled = checkpoints.scheduled(folder / "checkpoints")
     if not scheduled:
-        raise UserError(f"{folder}: neither a model folder nor a run with checkpoints to average")
+        raise UserError(f"{folder}: neither a model folder nor a run with checkpoints to average; name one of these")
     if len(scheduled) < last:
         say(f"{folder} has {len(scheduled)} scheduled checkpoints, fewer than --last {last}; using them all")
     return scheduled[-last:]

@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 from translate.commands import systems
 from translate.commands.lines import check_page
 from translate.commands.systems import METRICS, TEST_SETS, Comparing
-from translate.errors import UserError, say
+from translate.errors import UserError, reason, say
 from translate.evaluation.comparison import compare
 from translate.evaluation.scores import metrics
 from translate.files import as_unicode, read_lines, write_text
@@ -66,6 +66,6 @@ def run(options: Compare) -> None:
     try:
         write_text(options.out, comparison_page(comparison))
     except OSError as error:
-        raise UserError(f"{options.out}: cannot be written: {error.strerror}") from error
+        raise UserError(f"{options.out}: cannot be written: {reason(error)}") from error
     print(comparison.verdict)
     say(f"wrote {options.out}")

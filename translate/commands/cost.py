@@ -100,7 +100,7 @@ def _tokens(config: ExperimentConfig, manifest: Manifest | None) -> float:
     if training.max_steps:
         limits.append(training.max_steps * training.accumulate * training.batch_tokens)
     if training.max_epochs and manifest:
-        tokens = max(manifest["counts"]["tokens"].values())
+        tokens = max(manifest["counts"]["tokens"].values()) + sum(manifest["counts"]["pairs"])  # the ends of sentences
         limits.append(training.max_epochs * tokens * _shown(config, manifest))
     if not limits:
         raise UserError(

@@ -277,7 +277,7 @@ def _cell(name: str, score: Score) -> str:
 def _default_place(model: Path | None, folder: Path) -> Path | None:
     """Return the run whose model is evaluated; None for a model outside a run, or if a checkpoint is named."""
     run, named = run_of(folder), folder if model is None else registry.find_folder(model, lambda _: None)
-    return run if run in (folder.resolve().parent, named.resolve()) else None
+    return run if run is not None and (folder.resolve() == run / "model" or named.resolve() == run) else None
 
 
 def _begin(out: Path, sets: TestSets) -> None:

@@ -67,6 +67,7 @@ def run(options: Import) -> None:
         import_fairseq(folder, out, source=source, target=target)
     else:
         raise UserError(
-            f"{folder}: has neither config.json (Hugging Face Marian), config.yaml (JoeyNMT) nor dict.*.txt (fairseq)"
+            f"{folder}: has neither config.json (Hugging Face Marian), config.yaml (JoeyNMT) nor dict.*.txt (fairseq); "
+            "name a folder that has one"
         )
     say(f"wrote {out}; it was not compared with the original, so check some of its translations")

@@ -5,7 +5,6 @@ printed at once. What begins with no verb is translated: `translate "Guten Morge
 `translate text "Guten Morgen"`.
 """
 
-import errno
 import os
 import sys
 import threading
@@ -15,7 +14,7 @@ from io import TextIOWrapper
 from typing import Any, NoReturn
 
 from transformer.config import CheckpointError, ConfigError
-from translate.errors import OptionError, Terminated, UserError, say
+from translate.errors import OptionError, Terminated, UserError, reason, say
 from translate.machine import git, set_up_threads
 from translate.options import HELP, UnknownOptionError, help_text, names_of, parse, sections
 
@@ -73,11 +72,6 @@ _OPTIONS = (
     HELP,
 )
 _MODULES = {"import": "import_model"}  # "import" is a keyword
-# Remedies for errors of the operating system, whose own text names none.
-_REMEDIES = {
-    errno.EEXIST: "it is not a folder; name another",
-    errno.ENOTDIR: "a part of the path is not a folder; name another",
-}
 
 
 def program() -> NoReturn:
@@ -173,7 +167,7 @@ def _run(arguments: list[str]) -> int:
             ) from error
         raise
     if sys.stdout is None and verb in _PRINTING:
-        raise UserError("stdout is closed, and the results go there")
+        raise UserError("stdout is closed; leave it open, as the results go there")
     code: int | None = module.run(options)
     return code or 0
 
@@ -214,8 +208,7 @@ def _sentence(error: Exception) -> str:
         return error.typed
     if isinstance(error, OSError) and error.strerror:
         place = f"{error.filename}: " if error.filename else ""
-        remedy = f"; {_REMEDIES[error.errno]}" if error.errno in _REMEDIES else ""
-        return f"{place}{error.strerror}{remedy}"
+        return f"{place}{reason(error)}"
     return str(error)
 
 

@@ -60,7 +60,7 @@ def run(options: Models) -> None:
         print(_table(found))
     else:
         places = ", ".join(map(str, [*registry.places(), registry.RUNS]))
-        say(f"there is no model in {places}")
+        say(f"there is no model in {places}; train one with translate train, or copy a model folder there")
 
 
 def _show(name: Path, as_json: bool) -> None:

@@ -17,7 +17,7 @@ A corpus is a source as in `data.train`, and may also have
     language    of a source of kind "mono", required; one in the wrong language for its side of the pairs is skipped
     licence, origin    for the cards of models; without effect on training
 
-The table `data.mono` has keys that all sources of kind "mono" share, such as `model`; those of a corpus go before them.
+The table `data.mono` has keys that all corpora of kind "mono" share, such as `model`; those of a corpus go before them.
 """
 
 import difflib
@@ -31,9 +31,9 @@ from typing import Any, TypeVar, get_args, get_origin
 from pydantic import ValidationError
 
 from translate.config.schema import MAX_WEIGHT, ExperimentConfig, Section
-from translate.errors import UserError
+from translate.errors import UserError, reason
 
-_LIBRARY_KEYS = ("library", "weights", "mono")
+LIBRARY_KEYS = ("library", "weights", "mono")
 _LIBRARY_NOTES = ("licence", "origin", "language")
 
 Schema = TypeVar("Schema", bound=Section)
@@ -103,7 +103,7 @@ def toml_tables(path: Path, where: str) -> dict[str, Any]:
         # JSON that is not an object gets an empty key, which validation refuses.
         return tables if isinstance(tables, dict) else {"": tables}
     except OSError as error:
-        raise UserError(f"{where}: cannot read the config file: {error.strerror}") from error
+        raise UserError(f"{where}: cannot read the config file: {reason(error)}") from error
     except UnicodeDecodeError as error:
         raise UserError(f"{where}: not UTF-8 text (byte {error.start}); save it as UTF-8") from error
     except (ValueError, RecursionError) as error:  # syntax, too many digits, too many brackets
@@ -134,7 +134,7 @@ def with_library(data: Mapping[str, Any], where: str) -> dict[str, Any]:
 
     Raises UserError if the library cannot be read, a weight names nothing in it, or a text lacks its language.
     """
-    if not isinstance(data, dict) or not any(key in data for key in _LIBRARY_KEYS):
+    if not isinstance(data, dict) or not any(key in data for key in LIBRARY_KEYS):
         return data  # type: ignore[return-value]
     if not isinstance(name := data.get("library"), str):
         raise UserError(f"{where}: data.weights and data.mono need data.library, the path of a TOML file")
@@ -149,7 +149,7 @@ def with_library(data: Mapping[str, Any], where: str) -> dict[str, Any]:
             raise UserError(f"{where}: {unknown_key(f'data.weights.{key}', known)}")
         if not isinstance(weight, int | float) or isinstance(weight, bool) or not 0 <= weight <= MAX_WEIGHT:
             raise UserError(f"{where}: data.weights.{key} = {_shown(weight)}: must be a number from 0 to {MAX_WEIGHT}")
-    rest = {key: value for key, value in data.items() if key not in _LIBRARY_KEYS}
+    rest = {key: value for key, value in data.items() if key not in LIBRARY_KEYS}
     return {**rest, "train": [*_chosen(groups, data), *data.get("train", [])]}
 
 

@@ -179,7 +179,8 @@ class MonoSource(Origin):
         tag: begin synthetic sources with the token <BT> (Caswell et al., 2019).
         noise: share of the words of synthetic sources that are dropped; above 0, words also move.
         seed: of sampling and noise.
-        synthetic: the other side, line by line; None lets `translate prepare` make it.
+        synthetic: the other side, a line for each line of `path`, also of those that `lines` leaves out; None lets
+            `translate prepare` make it.
     """
 
     kind: Literal["mono"]
@@ -251,8 +252,10 @@ class DataConfig(Section):
     In names of files and columns, "{source}" and "{target}" are replaced by the language codes, so that an experiment
     in the other direction can extend this one.
 
-    The keys `library`, `weights` and `mono` add sources to `train` before this section is read; docs/training.md
-    explains them under "A library of corpora", and `extends` below it.
+    Three more keys add sources to `train` before this section is read: `library` (path of a TOML file, relative to the
+    file that names it), `weights` (number from 0 to 1,000 by group or corpus; 0 leaves it out) and `mono` (keys that
+    all its sources of kind "mono" share). docs/training.md explains them under "A library of corpora", and `extends`,
+    at the top of the file, below it.
 
     Attributes:
         source, target: language codes, such as "de" and "en".
@@ -329,8 +332,9 @@ class CleaningConfig(Section):
         max_ratio: largest ratio of the lengths of both sides, in characters; sides below 20 characters are exempt.
         duplicates: drop repeated pairs.
         identical: drop pairs whose sides are equal.
-        test_overlap: drop validation and test pairs, and pairs with a side of 4 words or more of one, whatever case,
-            punctuation and white space; variants too.
+        test_overlap: drop training pairs that occur in the validation or a test set, and those that share a side of 4
+            words or more with one of its pairs. Case, punctuation and white space are ignored; variants are dropped,
+            too.
     """
 
     max_words: int = Field(default=250, ge=1)
@@ -386,7 +390,10 @@ Rate = Annotated[float, Field(ge=0, le=1)]
 
 
 class AugmentationConfig(Section):
-    """Variants added to the training pairs; a rate is the probability for a sentence of 12 words.
+    """Variants added to the training pairs.
+
+    A rate is the probability for a source of 12 words; for other lengths, the probability is inversely proportional to
+    the number of words, up to 1.
 
     Attributes:
         case: both sides in upper or lower case.

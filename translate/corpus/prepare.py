@@ -32,7 +32,7 @@ from translate.corpus.augmentation import Augmenter, with_symbols
 from translate.corpus.cleaning import Cleaner, HeldOut, Report
 from translate.corpus.sources import LANGPAIRS, TAG, Pair, describe, dictionary, identity, read_pairs, without_place
 from translate.corpus.tokenizer import Tokenizer, affordable, sample, train
-from translate.errors import Say, UserError
+from translate.errors import Say, UserError, reason
 from translate.files import json_sha256, locked, new_folder, read_json, recover_folder, write_json
 
 FORMAT = 1
@@ -150,7 +150,7 @@ def read_manifest(folder: Path) -> Manifest:
     except OSError as error:
         raise UserError(f"{folder}: no prepared corpus there; run `translate prepare` first") from error
     except (ValueError, KeyError) as error:
-        raise UserError(f"{path}: damaged, or not written by `translate prepare`") from error
+        raise UserError(f"{path}: damaged, or not written by `translate prepare`; run it again") from error
     if known != FORMAT:
         raise UserError(f"{path}: has format {known}, and this version reads {FORMAT}; run `translate prepare` again")
     if missing := sorted(_KEYS - {*manifest, *manifest.get("counts", ())}):
@@ -391,7 +391,7 @@ def prepare_and_hold(
         except BrokenPipeError:  # of `say`: stdout was closed
             raise
         except OSError as error:
-            raise UserError(f"{folder}: cannot write the prepared corpus: {error.strerror or error}") from error
+            raise UserError(f"{folder}: cannot write the prepared corpus: {reason(error)}") from error
         yield prepared
 
 

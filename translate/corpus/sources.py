@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 from translate.config import schema as data
 from translate.config.schema import MonoSource, Source
 from translate.errors import UserError
-from translate.files import DAMAGED, cannot_read, read_lines, sample_lines, sha256
+from translate.files import DAMAGED, cannot_read, evenly, read_lines, sample_lines, sha256
 
 if TYPE_CHECKING:
     import pyarrow
@@ -65,7 +65,11 @@ def read_pairs(source: Source, root: Path, langpair: str = "de-en") -> Iterator[
             return _parallel(*_sacrebleu_files(source, langpair))
         case data.MonoSource():
             natural, made = text_file(source.path, root), _synthetic_file(source, root)
-            return synthetic_pairs(source, _parallel(natural, made, source.lines))
+            if source.lines is None or _MADE.search(made.name):
+                pairs = _parallel(natural, made, source.lines)
+            else:  # a file of the user translates all lines
+                pairs = evenly(_parallel(natural, made), sum(1 for _ in read_lines(natural)), source.lines)
+            return synthetic_pairs(source, pairs)
 
 
 def identity(source: Source, root: Path, langpair: str = "de-en") -> dict[str, str]:
@@ -200,7 +204,7 @@ def _jsonl(path: Path) -> Iterator[Record]:
         try:
             yield where, json.loads(line)
         except (ValueError, RecursionError) as error:
-            raise UserError(f"{where}: not a JSON object: {error}") from error
+            raise UserError(f"{where}: not a JSON object: {error}; write one object on each line") from error
 
 
 def _columns(source: data.RecordSource | data.HubSource, known: list[str]) -> list[str]:
@@ -218,7 +222,9 @@ def _parquet(path: Path, source: data.RecordSource) -> Iterator[Record]:
             columns = _columns(source, file.schema_arrow.names)
             yield from _rows(file.iter_batches(batch_size=_BATCH_ROWS, columns=columns), str(path))
     except (pyarrow.ArrowException, UnicodeDecodeError) as error:
-        raise UserError(f"{path}: not a Parquet file, or damaged: {_one_line(error)}") from error
+        raise UserError(
+            f"{path}: not a Parquet file, or damaged: {_one_line(error)}; copy it again, or correct `kind`"
+        ) from error
     except OSError as error:
         raise UserError(cannot_read(path, error)) from error
 
@@ -245,7 +251,8 @@ def _load_hub(source: data.HubSource, root: Path) -> "Dataset":
         )
     except (ValueError, RuntimeError, OSError, datasets.exceptions.DatasetsError, yaml.YAMLError) as error:
         raise UserError(
-            f"{name}: `datasets` cannot load it from a folder, its cache or the hub: {_one_line(error)}"
+            f"{name}: `datasets` cannot load it from a folder, its cache or the hub: {_one_line(error)}; correct `id`, "
+            "`config`, `split` or `revision`, or download it first"
         ) from error
 
 
@@ -260,12 +267,16 @@ def _cell(record: object, column: str, where: str) -> str:
     for key in column.split("."):
         if not isinstance(value, dict) or key not in value:
             known = ", ".join(value) if isinstance(value, dict) else f"a value of type {type(value).__name__}"
-            raise UserError(f"{where}: there is no {column!r}: at {key!r} it holds {known}")
+            raise UserError(
+                f"{where}: there is no {column!r}: at {key!r} it holds {known}; correct `source` or `target`"
+            )
         value = value[key]
         if value is None:
             return ""
     if not isinstance(value, str):
-        raise UserError(f"{where}: {column!r} is {json.dumps(value, default=str)[:40]}, not text")
+        raise UserError(
+            f"{where}: {column!r} is {json.dumps(value, default=str)[:40]}, not text; name a column of text"
+        )
     try:
         value.encode("utf-8")
     except UnicodeEncodeError as error:

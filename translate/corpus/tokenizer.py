@@ -16,7 +16,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from translate.errors import UserError
+from translate.errors import UserError, reason
 from translate.text.placeholders import symbol
 
 if TYPE_CHECKING:  # NumPy takes as long to import as a sentence to translate
@@ -68,9 +68,9 @@ class Tokenizer:
         try:
             return cls(path.read_bytes())
         except OSError as error:
-            raise UserError(f"{path}: cannot read the tokenizer: {error.strerror}") from error
+            raise UserError(f"{path}: cannot read the tokenizer: {reason(error)}") from error
         except ValueError as error:
-            raise UserError(f"{path}: cannot be used as a tokenizer: {error}") from error
+            raise UserError(f"{path}: cannot be used as a tokenizer: {error}; restore the file") from error
 
     def save(self, path: Path) -> None:
         """Write the model file, byte for byte as trained or loaded."""

@@ -91,7 +91,7 @@ def comet(command: str, sources: Sequence[str], hypotheses: Sequence[str], refer
             raise UserError(f"--comet {command}: cannot be run: {error.strerror or error}") from error
     if done.returncode:
         reason = (done.stderr.strip().splitlines() or ["no message"])[-1]
-        raise UserError(f"--comet {command}: ended with exit code {done.returncode}: {reason}")
+        raise UserError(f"--comet {command}: ended with exit code {done.returncode}: {reason}; run it alone to see why")
     found = _SCORE.findall(done.stdout)
     if not found:
         raise UserError(f"--comet {command}: printed no score; name comet-score or a program with its options")

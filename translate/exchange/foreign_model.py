@@ -23,7 +23,7 @@ from torch import Tensor
 from transformer.config import ConfigError, ModelConfig
 from transformer.model import Transformer
 from translate.corpus.tokenizer import BOS, EOS, PAD, UNK, Tokenizer
-from translate.errors import Say, UserError
+from translate.errors import Say, UserError, reason
 from translate.text.translation import DecodingConfig
 
 Supported = Mapping[str, Collection[object]]
@@ -112,7 +112,7 @@ class ForeignFolder:
             with torch.serialization.safe_globals(list(allowed)):
                 found = torch.load(path, map_location="cpu", weights_only=True)
         except OSError as error:
-            raise UserError(f"{path}: cannot be read: {error.strerror or error}") from error
+            raise UserError(f"{path}: cannot be read: {reason(error)}") from error
         except Exception as error:  # a damaged file can make the unpickler fail in any way
             raise UserError(
                 f"{path}: is damaged, or holds more than tensors and settings, which is not loaded because it could "

@@ -27,7 +27,7 @@ from typing import Any
 
 from pydantic import Field
 
-from translate.config.load import parse, put, read, setting, toml_tables, validated
+from translate.config.load import LIBRARY_KEYS, parse, put, read, setting, toml_tables, validated
 from translate.config.schema import ExperimentConfig, Section
 from translate.errors import UserError
 
@@ -181,6 +181,8 @@ def _axes(tables: Mapping[str, Any], where: str, prefix: str = "") -> Iterator[A
             if len(set(labels)) < len(labels) or not labels:
                 raise UserError(f"{where}: axes.{key} needs one or more values, each once")
             yield Axis(key.rpartition(".")[2], {label: {key: one} for label, one in zip(labels, value, strict=True)})
+        elif isinstance(value, dict) and _is_part_of_a_section(key, value):
+            yield from _axes(value, where, f"{key}.")
         elif isinstance(value, dict) and value and all(isinstance(one, dict) for one in value.values()):
             yield Axis(key, {label: _flat(settings) for label, settings in value.items()})
         elif isinstance(value, dict):
@@ -189,19 +191,34 @@ def _axes(tables: Mapping[str, Any], where: str, prefix: str = "") -> Iterator[A
             raise UserError(f"{where}: axes.{key} = {_label(value)}: write a list of values, or a table of settings")
 
 
+def _is_part_of_a_section(key: str, value: Mapping[str, Any]) -> bool:
+    """Return whether a table has the values of settings of the experiment, and not settings under labels."""
+    section, _, rest = key.partition(".")
+    if section not in ExperimentConfig.model_fields or not _holds_lists_alone(value):
+        return False
+    kind = ExperimentConfig.model_fields[section].annotation
+    assert isinstance(kind, type)
+    return bool(rest) or value.keys() <= {*kind.model_fields, *LIBRARY_KEYS}
+
+
+def _holds_lists_alone(value: object) -> bool:
+    return isinstance(value, list) or (isinstance(value, dict) and all(map(_holds_lists_alone, value.values())))
+
+
 def _check_axes(axes: tuple[Axis, ...], path: Path) -> None:
     """Raise UserError if there is no axis, or if two axes would set the same key or have the same name."""
     if not axes:
         raise UserError(f"{path}: has no axes; name the settings that vary under [axes]")
-    owners: dict[str, str] = {}
+    owners: dict[str, Axis] = {}
     names: set[str] = set()
     for axis in axes:
         for key in {key for settings in axis.values.values() for key in settings}:
             if key == SEED:
                 raise UserError(f"{path}: axes set {SEED}; name the seeds in `seeds` instead")
-            if key in owners:
-                raise UserError(f"{path}: two axes for {key} ({owners[key]}, {axis.name}); keep one of them")
-            owners[key] = axis.name
+            for other, owner in owners.items():
+                if owner is not axis and (_within(key, other) or _within(other, key)):
+                    raise UserError(f"{path}: two axes for {key} ({owner.name}, {axis.name}); keep one of them")
+            owners[key] = axis
         if axis.name in names:
             raise UserError(f"{path}: two axes are called {axis.name}; write one as a table of named settings")
         names.add(axis.name)
@@ -211,11 +228,16 @@ def _check_overrides(given: list[tuple[str, Any]], axes: tuple[Axis, ...], path:
     """Raise UserError for a setting of the command line that an axis sets in every row."""
     for key, value in given:
         for axis in axes:
-            if all(key in settings for settings in axis.values.values()):
+            if all(any(_within(key, own) for own in settings) for settings in axis.values.values()):
                 raise UserError(
                     f"{path}: --set {key}={_label(value)} has no effect, as the axis {axis.name} sets it in every row; "
                     "leave it out"
                 )
+
+
+def _within(key: str, table: str) -> bool:
+    """Return whether a key is the same as another, or in the table that the other sets as a whole."""
+    return f"{key}.".startswith(f"{table}.")
 
 
 def _flat(sections: Mapping[str, Any]) -> Settings:

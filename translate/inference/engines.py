@@ -25,7 +25,7 @@ from transformer.config import ModelConfig, load_config
 from transformer.search.hypothesis import Hypothesis, SearchConfig
 from translate import files
 from translate.corpus.tokenizer import Tokenizer
-from translate.errors import UserError, optional_package
+from translate.errors import UserError, optional_package, reason
 from translate.machine import bf16_pays, choose_device, n_cores
 from translate.models import cache
 from translate.models.folder import CTRANSLATE2_FILE, ModelFolder, TranslationSpec, Weights, check_tokenizer, not_finite
@@ -341,6 +341,8 @@ class CTranslate2Engine:
         spec, tokenizer = _parts(folder)
         try:
             max_positions = files.read_json(folder / "config.json")["max_positions"]
+            if max_positions is not None and type(max_positions) is not int:
+                raise ValueError("max_positions is no number")
         except (OSError, ValueError, KeyError) as error:
             raise UserError(
                 f"{folder}: its config.json is damaged or was written by another program; export it again"
@@ -550,7 +552,7 @@ def _key(folder: Path, others: Sequence[str]) -> str:
     try:
         digests = [files.sha256(folder / name) for name in ("model.safetensors", "config.json", "tokenizer.model")]
     except OSError as error:
-        raise UserError(f"{error.filename}: cannot be read: {error.strerror}") from error
+        raise UserError(f"{error.filename}: cannot be read: {reason(error)}") from error
     return sha256(" ".join([*digests, *others]).encode()).hexdigest()
 
 
@@ -567,7 +569,7 @@ def _converted(
     try:
         return ctranslate2_files(config, read_weights(path), tokenizer, n_positions, int8=int8)
     except (OSError, SafetensorError, ValueError) as error:
-        raise UserError(f"{path}: the file is damaged or truncated ({error})") from error
+        raise UserError(f"{path}: the file is damaged or truncated ({error}); copy the model again") from error
 
 
 Scorer = CTranslate2Engine | TorchEngine  # both also score given translations

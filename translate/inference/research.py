@@ -16,7 +16,7 @@ from transformer.search.alternatives import Alternatives, token_alternatives
 from transformer.search.beam import Step, WithoutRepeats, beam_search
 from transformer.search.constraints import ForcedPrefix, constrained_search
 from transformer.search.coverage import with_coverage
-from transformer.search.ensemble import EnsembleStep, Mean
+from transformer.search.ensemble import EnsembleStep
 from transformer.search.hypothesis import Hypothesis, SearchConfig
 from transformer.search.model_step import ModelStep, source_batch
 from transformer.search.sampling import Sampling, sample
@@ -83,7 +83,6 @@ class SearchRules:
     """The rules of a search. UserError if rules exclude each other.
 
     Attributes:
-        mean: how an ensemble averages its members.
         sampling: sample translations instead of searching for the best; None searches.
         seed: of the samples. A sample depends only on the seed, its sentence and its number.
         no_repeat: no n-gram of this many tokens may occur twice; 0 allows all.
@@ -94,7 +93,6 @@ class SearchRules:
         prefixes: token ids of a source, and the token ids that its translation must start with.
     """
 
-    mean: Mean = "log-probs"
     sampling: Sampling | None = None
     seed: int = 0
     no_repeat: int = 0
@@ -213,7 +211,7 @@ class SearchEngine(TorchEngine):
 
     def _step(self, sources: Sources, prefixes: Sequence[Ids], no_repeat: int) -> Step:
         steps = [ModelStep(member.model, source_batch(member.model, sources)) for member in self.members]
-        step: Step = steps[0] if len(steps) == 1 else EnsembleStep(steps, self.rules.mean)
+        step: Step = steps[0] if len(steps) == 1 else EnsembleStep(steps)
         step = ForcedPrefix(step, prefixes) if any(prefixes) else step
         return WithoutRepeats(step, no_repeat) if no_repeat else step
 

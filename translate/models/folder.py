@@ -232,7 +232,9 @@ def resolve(path: Path, say: Say, *, exported: bool = False) -> Path:
             f"{path}: not a complete model folder: it has no {' and no '.join(missing)}; copy it again, or, if another "
             "toolkit wrote it, import it with translate import"
         )
-    raise UserError(f"{path}: neither a model folder nor a run directory that holds a model or a checkpoint")
+    raise UserError(
+        f"{path}: neither a model folder nor a run directory that holds a model or a checkpoint; name one of these"
+    )
 
 
 @dataclass(frozen=True)

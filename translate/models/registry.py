@@ -48,7 +48,7 @@ def installed() -> list[tuple[str, Path]]:
 
 def _models_in(place: Path) -> list[tuple[str, Path]]:
     """Hidden folders are passed over: `new_folder` gives such names to models that are not complete."""
-    visible = sorted(place.glob("[!.]*"))
+    visible = sorted(place.glob("[!.]*")) if os.path.isdir(place) else []  # `Path.is_dir` fails in a forbidden folder
     return [(path.name, model) for path in visible if (model := model_folder.model_in(path))]
 
 
@@ -137,7 +137,7 @@ def find_folder(name: Path, say: Say) -> Path:
 def existing(name: Path) -> list[Path]:
     """Return what exists of: the path `name`, runs/NAME, the installed models NAME."""
     is_name = name.name == str(name)
-    return [path for path in (name, *(place / name for place in (RUNS, *places()) if is_name)) if path.exists()]
+    return [path for path in (name, *(place / name for place in (RUNS, *places()) if is_name)) if os.path.exists(path)]
 
 
 def _holds_a_model(folder: Path) -> bool:

@@ -118,6 +118,14 @@ def test_a_checkpoint_does_not_overwrite_the_scores_of_its_run(run: Path, parts:
     assert not (run / "scores.json").exists()
 
 
+def test_another_model_in_the_folder_of_a_run_does_not_overwrite_its_scores(run: Path, parts: ModelFolder) -> None:
+    """Such as the parent of a run that was fine-tuned."""
+    assert main(["evaluate", str(shutil.copytree(parts.folder, run / "parent"))]) == 0
+    assert not (run / "scores.json").exists()
+    assert main(["evaluate", str(run / "model")]) == 0
+    assert (run / "scores.json").exists()
+
+
 @pytest.mark.parametrize("name", ["x", "runs/x"])
 def test_a_run_without_a_final_model_gets_the_scores_of_its_checkpoint(run: Path, name: str) -> None:
     (run / "checkpoints").mkdir()

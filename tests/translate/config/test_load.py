@@ -131,7 +131,8 @@ def test_a_file_that_extends_itself_is_refused(folder: Path) -> None:
 
 def test_a_missing_base_is_named_with_the_file_that_extends_it(folder: Path) -> None:
     lost = write(folder / "lost.toml", 'extends = "bsae.toml"\n')
-    assert message(lost) == f"{lost} extends {folder}/bsae.toml: cannot read the config file: No such file or directory"
+    reason = "cannot read the config file: No such file or directory; correct the path"
+    assert message(lost) == f"{lost} extends {folder}/bsae.toml: {reason}"
 
 
 def test_a_base_with_invalid_toml_is_named(folder: Path) -> None:

@@ -219,11 +219,13 @@ def test_no_training_source_is_an_error(path: Path) -> None:
 
 
 def test_a_missing_file_is_named(tmp_path: Path) -> None:
-    assert problem(tmp_path / "absent.toml") == "cannot read the config file: No such file or directory"
+    assert (
+        problem(tmp_path / "absent.toml") == "cannot read the config file: No such file or directory; correct the path"
+    )
 
 
 def test_an_unreadable_file_is_named(tmp_path: Path) -> None:
-    assert problem(tmp_path) == "cannot read the config file: Is a directory"
+    assert problem(tmp_path) == "cannot read the config file: Is a directory; name a file"
 
 
 def test_an_undecodable_file_is_named_with_the_byte(path: Path) -> None:

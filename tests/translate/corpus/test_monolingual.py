@@ -1,13 +1,15 @@
 """Pairs with one synthetic side."""
 
 import random
+from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from translate.config.schema import MonoSource
-from translate.corpus.sources import TAG, noisy, synthetic_pairs
+from translate.corpus.sources import TAG, noisy, read_pairs, synthetic_pairs
+from translate.errors import UserError
 
 NATURAL, MADE = ["one dog", "two dogs", "three"], ["ein Hund", "zwei Hunde", ""]
 TRANSLATED = list(zip(NATURAL, MADE, strict=True))
@@ -28,6 +30,19 @@ def test_text_in_the_source_language_gets_a_synthetic_target_as_the_model_wrote_
     assert pairs == list(zip(NATURAL, MADE, strict=True))
     with pytest.raises(ValueError, match="noise: is for synthetic sources"):
         source(side="source", noise=0.5)
+
+
+@pytest.mark.parametrize("n", [1, 3, 7, 9])
+def test_a_translation_of_ones_own_has_all_lines_and_is_sampled_with_its_text(tmp_path: Path, n: int) -> None:
+    (tmp_path / "a.en").write_text("".join(f"{i}\n" for i in range(7)), encoding="utf-8")
+    (tmp_path / "own.de").write_text("".join(f"translation of {i}\n" for i in range(7)), encoding="utf-8")
+    pairs = list(read_pairs(source(side="source", lines=n, synthetic="own.de"), tmp_path))
+    assert len(pairs) == min(n, 7)
+    assert all(made == f"translation of {natural}" for natural, made in pairs)
+    (tmp_path / "own.de").write_text("".join(f"{i}\n" for i in range(n)), encoding="utf-8")
+    if n != 7:
+        with pytest.raises(UserError, match=rf"a.en has 7 lines but .*own.de has {n}"):
+            list(read_pairs(source(lines=n, synthetic="own.de"), tmp_path))
 
 
 def test_only_draws_have_a_top_k() -> None:

@@ -1,5 +1,6 @@
 """Grid files: the runs they describe, and a one-sentence error for every mistake."""
 
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -7,7 +8,7 @@ import pytest
 from tests.translate.experiments.conftest import GRID, Write
 from transformer.config import ConfigError
 from translate.errors import UserError
-from translate.experiments.grid import load_grid, row_name, slug
+from translate.experiments.grid import Axis, _axes, load_grid, row_name, slug
 
 TWO_SETTINGS = """
 config = "toy.toml"
@@ -62,6 +63,8 @@ def test_axes_that_act_after_training_are_known(write: Write) -> None:
         ("seeds =", "seed =", "unknown key 'seed'; did you mean 'seeds'?"),
         ('"pre"]', '"pre"]\n"model.norm" = ["post"]', "two axes for model.norm (norm, norm); keep one of them"),
         ('"pre"]', '"pre"]\nx.a = { model.norm = "pre" }', "two axes for model.norm (norm, x); keep one of them"),
+        ('"pre"]', '"pre"]\nx.a = { data.weights = { a = 1 } }\ny.a = { "data.weights.a" = 2 }',
+         "two axes for data.weights.a (x, y); keep one of them"),
         ('"pre"]', '"pre"]\ntraining.seed = [1]', "axes set training.seed; name the seeds in `seeds` instead"),
         ("[axes]", "[settings]\ntraining.seed = 7\n[axes]", "training.seed = 7 has no effect; name the seeds in"),
         ('[axes]\nmodel.norm', '[settings]\ntraining.final = "best"\n[axes]\ntraining.average_last = [1]\nmodel.norm',
@@ -87,6 +90,21 @@ def test_a_mistake_gives_a_one_sentence_error(write: Write, old: str, new: str, 
         load_grid(write(GRID.replace(old, new, 1)), [])
     assert message in str(error.value)
     assert "\n" not in str(error.value)
+
+
+def test_a_setting_in_a_table_that_an_axis_replaces_is_refused(write: Write) -> None:
+    axis = 'text."a" = { data.weights = { prose = 1 } }\n'
+    grid = write('config = "toy.toml"\nbaseline = { text = "a" }\n[axes]\n' + axis)
+    with pytest.raises(UserError, match=r"--set data.weights.talks=0.5 has no effect, as the axis text sets it"):
+        load_grid(grid, ["data.weights.talks=0.5"])
+
+
+def test_an_axis_may_be_a_list_in_a_table_of_a_section(write: Write) -> None:
+    for name, setting in (("data.replay.share", "share"), ("data.weights.prose", "prose")):
+        path = write(f'config = "toy.toml"\nbaseline = {{ {setting} = 0.3 }}\n[axes]\n{name} = [0.3, 0.5]\n')
+        with path.open("rb") as file:
+            (axis,) = _axes(tomllib.load(file)["axes"], str(path))
+        assert axis == Axis(setting, {"0.3": {name: 0.3}, "0.5": {name: 0.5}})
 
 
 def test_no_axes_is_a_mistake(write: Write) -> None:

@@ -168,6 +168,7 @@ def test_mistakes_give_a_one_sentence_error(
     [
         ("config.json", b"{}", "written by another program"),
         ("config.json", b"[]", "written by another program"),
+        ("config.json", b'{"max_positions": "1024"}', "written by another program"),
         ("model.bin", b"short", "cannot load"),
         ("tokenizer.model", b"none", "cannot be used"),
         ("translation.json", b"{}", "damaged"),

@@ -96,8 +96,11 @@ def test_a_sample_depends_on_its_sentence_and_the_seed_alone(parts: ModelFolder)
 
 @pytest.mark.parametrize("prefix", ["", "a"])
 def test_a_term_appears_where_its_source_does(prefix: str, parts: ModelFolder) -> None:
-    engine = SearchEngine([parts], SearchRules(terms=[Term("Hund", "dog"), Term("See", "lake"), Term("Hun", "cat")]))
+    terms = [Term("Hund", "dog"), Term("See", "lake")]
+    engine = SearchEngine([parts], SearchRules(terms=terms))
     found = translate_lines(engine, SHORT, [prefix] * 4, n_best=2, beam_size=2)
+    with_part = SearchEngine([parts], SearchRules(terms=[*terms, Term("Hun", "cat")]))  # a part of a word is no match
+    assert translate_lines(with_part, SHORT, [prefix] * 4, n_best=2, beam_size=2) == found
     for line, best in zip(SHORT, found, strict=True):
         for translation in best:
             words = " ".join(translation.tokens)

@@ -10,25 +10,31 @@ import translate.inference.engines
 import translate.inference.scoring
 from tests.translate.conftest import MAX_LENGTH, SENTENCES
 from transformer.model import Transformer
+from transformer.search.hypothesis import SearchConfig
+from transformer.search.scoring import score_ids
 from translate.errors import UserError
+from translate.inference.engines import TorchEngine
 from translate.inference.scoring import score
-from translate.inference.translator import Translator
 from translate.models.folder import ModelFolder
-from translate.text.translation import TranslationOptions
 
 
-def test_each_n_best_score_equals_that_of_the_search(parts: ModelFolder) -> None:
-    translator = Translator(parts, TranslationOptions(beam_size=5))
-    lines = ["der Hund singt", "  am See ", "die Katze läuft im Garten."]
-    for line, best in zip(lines, translator.n_best(lines, 5), strict=True):
-        scored = list(score(parts, [(line, t.text) for t in best]))
-        for translation, own in zip(best, scored, strict=True):
-            if parts.tokenizer.pieces(parts.tokenizer.encode(translation.text.strip())) == list(
-                translation.tokens
-            ):  # a model may output other pieces for a text than the tokenizer
-                assert own.log_prob == pytest.approx(translation.log_prob, abs=1e-3)
-                assert own.normalised == pytest.approx(translation.confidence, abs=1e-3)
-                assert own.tokens == translation.tokens
+def test_scores_are_those_of_the_search_for_the_same_tokens(parts: ModelFolder) -> None:
+    engine, most = TorchEngine(parts), 9
+    sources = engine.tokenizer.encode_batch(["der Hund singt", "am See", "die Katze läuft im Garten."])
+    found = engine.search(sources, [most] * 3, SearchConfig(beam_size=5, n_best=5))
+    pairs = [(ids, hypothesis) for ids, best in zip(sources, found, strict=True) for hypothesis in best]
+    scores = engine.score([ids for ids, _ in pairs], [hypothesis.tokens for _, hypothesis in pairs])
+    assert len(scores) == 15
+    assert scores == pytest.approx([hypothesis.log_prob for _, hypothesis in pairs], abs=1e-3)
+
+
+def test_the_score_of_a_text_is_that_of_its_tokens(parts: ModelFolder) -> None:
+    pairs = [("der Hund singt", "the dog"), ("  am See ", " a cat. "), ("die Katze läuft im Garten.", "the dog sleeps")]
+    for (line, text), own in zip(pairs, score(parts, pairs), strict=True):
+        source, ids = (parts.tokenizer.encode(side.strip()) for side in (line, text))
+        (expected,) = score_ids(parts.model, [source], [ids])
+        assert own.token_log_probs == pytest.approx(expected, abs=1e-4)
+        assert (own.n_tokens, own.tokens) == (len(ids) + 1, parts.tokenizer.pieces(ids))
 
 
 def test_pairs_come_back_in_order_whatever_the_batch(parts: ModelFolder, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -5,7 +5,7 @@ import io
 import random
 import re
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Literal
@@ -22,13 +22,13 @@ from tests.translate.conftest import SENTENCES, random_model
 from tests.translate.speakers import Echo
 from transformer.config import ModelConfig
 from transformer.model import Transformer
+from transformer.search.hypothesis import Hypothesis
 from translate.config.schema import TokenizerConfig
 from translate.corpus.tokenizer import Tokenizer, train
 from translate.errors import UserError
-from translate.inference.search import LIMIT, SentenceSearch, _batches
+from translate.inference.search import _BATCH_TOKENS, LIMIT, Ids, SentenceSearch, _batches
 from translate.inference.translator import _BREAK, FIRST_WINDOW, Translator, _windows
 from translate.models.folder import ModelFolder
-from translate.text.checks import is_overlong
 from translate.text.placeholders import Glossary
 from translate.text.sentences import cut
 from translate.text.translation import Translation, TranslationOptions
@@ -379,10 +379,18 @@ def test_the_n_best_are_those_of_the_search_best_first(parts: ModelFolder) -> No
         assert len({tuple(t.tokens) for t in best}) == len(best)
 
 
-def test_an_overlong_translation_is_searched_again_and_flagged(translator: Translator) -> None:
-    lines = ["Ja.", "am See", "der Hund singt im Haus"]
-    for translation in translator.passages(lines):
-        assert is_overlong(translation) <= ("repetition" in translation.flags)
+def test_an_overlong_translation_is_searched_again_and_flagged(parts: ModelFolder) -> None:
+    class Verbose(SentenceSearch):
+        """Answers with a long sentence, or with a short one if repetitions are excluded."""
+
+        def hypotheses(self, sources: Iterable[Ids], n_best: int, no_repeat: int) -> dict[Ids, list[Hypothesis]]:
+            said = self.engine.tokenizer.encode("Ja." if no_repeat else "der Hund singt im Haus, ein Vogel am See.")
+            return {ids: [Hypothesis(said, -0.5 * (len(said) + 1), -0.5)] * n_best for ids in sources}
+
+    translator = Translator(parts)
+    translator.sentences = Verbose(translator.engine, translator.decoding)
+    (found,) = translator.passages(["am See"])
+    assert (found.text, "repetition" in found.flags) == ("Ja.", True)
 
 
 def test_confidence_is_the_mean_log_probability_of_a_token(translator: Translator) -> None:
@@ -400,28 +408,34 @@ def test_placeholders_are_symbols_where_the_tokenizer_has_them(parts: ModelFolde
     assert (many.text, many.flags) == ("JA {a} {b} {c}.", ("placeholders",))
 
 
-@given(st.lists(st.integers(1, 60), max_size=700), st.integers(1, 9), st.integers(1, 4))
-def test_every_worker_has_its_share_of_the_batches(lengths: list[int], beam_size: int, n_workers: int) -> None:
-    sources = [(5,) * n for n in sorted(lengths)]
+@st.composite
+def sources_of_any_length(draw: st.DrawFn, longest: int) -> list[Ids]:
+    """Up to 700 sources, shortest first; lists of hypothesis would nearly always be short."""
+    rng = random.Random(draw(st.integers(0, 2**32)))
+    n, limit = draw(st.integers(0, 700)), draw(st.integers(1, longest))
+    return [(5,) * length for length in sorted(rng.choices(range(1, limit + 1), k=n))]
+
+
+@given(sources_of_any_length(60), st.integers(1, 9), st.integers(1, 4))
+def test_every_worker_has_its_share_of_the_batches(sources: list[Ids], beam_size: int, n_workers: int) -> None:
     batches = list(_batches(sources, beam_size, n_workers))
     assert [ids for batch in batches for ids in batch] == sources
     sizes = [sum(len(ids) + 1 for ids in batch) for batch in batches]
     for batch in batches:
         assert len(batch) <= 512 // beam_size
-        assert len(batch) == 1 or len(batch) * (len(batch[-1]) + 1) <= 4096
+        assert len(batch) == 1 or len(batch) * (len(batch[-1]) + 1) <= _BATCH_TOKENS
     share = max(256, sum(sizes) / n_workers)
     assert max(sizes, default=0) <= share + 60 + 1
 
 
-@given(st.lists(st.integers(1, 20), max_size=700), st.integers(1, 9))
-def test_an_engine_that_does_not_mix_lengths_gets_batches_of_one_length(lengths: list[int], beam_size: int) -> None:
-    sources = [(5,) * n for n in sorted(lengths)]
+@given(sources_of_any_length(20), st.integers(1, 9))
+def test_an_engine_that_does_not_mix_lengths_gets_batches_of_one_length(sources: list[Ids], beam_size: int) -> None:
     batches = _batches(sources, beam_size, 2, mixes_lengths=False)
     assert [ids for batch in batches for ids in batch] == sources
     assert all(len(set(map(len, batch))) == 1 for batch in batches)
     assert (
         len(batches)
-        <= len(set(lengths)) + 2 + sum(len(s) + 1 for s in sources) // 256 + beam_size * len(sources) // 256
+        <= len(set(sources)) + 2 + sum(len(s) + 1 for s in sources) // 256 + beam_size * len(sources) // 256
     )
 
 

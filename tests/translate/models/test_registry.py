@@ -178,6 +178,24 @@ def test_a_folder_that_the_user_may_not_read_is_no_installed_model(
     assert find_model(None, fail, source="fr") == ready
 
 
+def test_a_home_folder_that_the_user_may_not_enter_has_no_models(
+    parts: ModelFolder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Such as that of root for a service of another user, whose HOME is still /root."""
+    shipped = model(parts, "shipped/de-en")
+    found = os.stat
+
+    def refused(path: Any, **options: Any) -> os.stat_result:
+        if str(path).startswith("user"):
+            raise PermissionError(errno.EACCES, "Permission denied", str(path))
+        return found(path, **options)
+
+    monkeypatch.setattr("os.stat", refused)
+    assert registry.named_models() == [("de-en", shipped)]
+    assert find_model(Path("de-en"), fail) == shipped
+    assert find_model(None, fail, source="de") == shipped
+
+
 def test_languages_choose_an_installed_model_and_no_run(parts: ModelFolder) -> None:
     model(parts, "shipped/de-en")
     model(parts, "shipped/en-de", "en", "de")
