@@ -25,6 +25,6 @@ WORKDIR /data
 USER translate
 VOLUME /data
 EXPOSE 5000
-HEALTHCHECK --interval=10s --start-period=30s CMD ["python", "-c", "from urllib.request import urlopen; urlopen('http://127.0.0.1:5000/health')"]
+HEALTHCHECK --interval=10s --start-period=30s CMD ["python", "-c", "from urllib.request import ProxyHandler, build_opener; build_opener(ProxyHandler({})).open('http://127.0.0.1:5000/health')"]
 ENTRYPOINT ["translate"]
 CMD ["serve", "--host", "0.0.0.0"]

@@ -28,6 +28,7 @@ PAGE = Path(__file__).parent / "page"  # files of the page at /
 STYLES = tuple(Path(__file__).parents[1] / "pictures" / name for name in ("colours.css", "style.css"))
 
 _TIDY_SECONDS = 30
+_GAUGE_SECONDS = 2
 _MAX_REQUESTS = 1000  # of one process at a time, those for files of the page included
 _MAX_BODIES = 2**28  # bytes of all bodies that are held at a time, unless one alone is larger
 
@@ -47,9 +48,10 @@ def create_app(options: Serve, folder: Path) -> FastAPI:
 
     @contextlib.asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
-        tidying = asyncio.create_task(_tidy(state))
+        tasks = [asyncio.create_task(_tidy(state)), asyncio.create_task(_gauge(state))]
         yield
-        tidying.cancel()
+        for task in tasks:
+            task.cancel()
         await asyncio.to_thread(state.close)
 
     app = FastAPI(
@@ -184,6 +186,13 @@ async def _tidy(state: State) -> None:
             await asyncio.to_thread(state.tidy)
         except Exception:  # the next time may succeed; without a next time nothing would ever be unloaded
             event("not tidied", {}, logging.ERROR, exception=True)
+
+
+async def _gauge(state: State) -> None:
+    """Keep the gauges up to date: any of several processes may be asked for those of all."""
+    while True:
+        state.set_gauges()
+        await asyncio.sleep(_GAUGE_SECONDS)
 
 
 async def _index() -> Response:

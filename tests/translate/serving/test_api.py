@@ -12,7 +12,7 @@ import httpx
 import pytest
 from libretranslatepy import LibreTranslateAPI
 
-from tests.translate.serving.live import Live, book, live
+from tests.translate.serving.live import Live, book, live, until
 from translate.inference.translator import Translator
 from translate.serving.settings import Serve
 
@@ -271,6 +271,14 @@ def test_every_answer_has_headers_for_the_security_of_browsers(server: Live, pat
     assert {"base-uri 'none'", "frame-ancestors 'none'", "form-action 'self'"} <= {
         *headers["Content-Security-Policy"].split("; ")
     }
+
+
+def test_the_gauges_follow_without_being_asked_for(server: Live) -> None:
+    """Of several processes, only one is asked for the metrics of all."""
+    server.translate(GERMAN)
+    gauge = server.state.metrics.models
+    gauge.set(-1)
+    until(lambda: gauge.collect()[0].samples[0].value == server.state.service.pool.n_loaded > 0)
 
 
 def test_metrics_count_requests_and_batches(server: Live) -> None:

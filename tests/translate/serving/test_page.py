@@ -341,9 +341,15 @@ def test_typing_stays_within_the_limit_of_requests(browser: "sync_api.Browser", 
         assert 5 <= len(statuses) <= 20
 
 
-def test_the_languages_come_when_the_server_is_back(timed: Page, server: Live) -> None:
+@pytest.mark.parametrize("status", [503, 502])
+def test_the_languages_come_when_the_server_is_back(timed: Page, server: Live, status: int) -> None:
+    """A proxy answers 502 for a server that restarts."""
     page = timed
-    refusal = {"status": 503, "json": {"error": "The server is busy; try again later"}, "headers": {"Retry-After": "3"}}
+    refusal = {
+        "status": status,
+        "json": {"error": "The server is busy; try again later"},
+        "headers": {"Retry-After": "3"},
+    }
     page.route("**/frontend/settings", lambda route: route.fulfill(**refusal), times=1)  # type: ignore[arg-type]
     page.route("**/languages", lambda route: route.abort(), times=1)
     page.goto(server.url)
@@ -476,6 +482,18 @@ def test_a_file_that_waits_can_be_stopped(page: Page) -> None:
     held[0].continue_()
     expect(page.locator("#files li a")).to_have_text(["Download a_en.txt", "Download c_en.txt"])
     expect(page.locator("#files li").nth(1)).to_have_text("b.txtStopped")
+
+
+def test_a_file_that_a_busy_server_refuses_is_sent_again(page: Page) -> None:
+    refusal = {
+        "status": 429,
+        "json": {"error": "Slowdown: 20000 characters per 1 minute"},
+        "headers": {"Retry-After": "1"},
+    }
+    page.route("**/translate_file", lambda route: route.fulfill(**refusal), times=1)  # type: ignore[arg-type]
+    letter = {"name": "a.txt", "mimeType": "text/plain", "buffer": GERMAN.encode()}
+    page.set_input_files("#file", letter)  # type: ignore[arg-type]
+    expect(page.locator("#files li a")).to_have_text(["Download a_en.txt"])
 
 
 def test_no_retry_is_announced_for_a_file(page: Page) -> None:
@@ -640,6 +658,60 @@ def test_arrow_keys_move_through_the_words(page: Page) -> None:
     expect(chosen).to_have_text("the")
     page.keyboard.press("Escape")
     expect(chosen).to_have_count(0)
+
+
+def test_an_alignment_that_comes_after_escape_lights_nothing(page: Page) -> None:
+    translated(page, GERMAN)
+    held = list["sync_api.Route"]()
+    page.route("**/alignment", lambda route: held.append(route), times=1)
+    page.focus("#output")
+    with page.expect_request("**/alignment"):
+        page.keyboard.press("ArrowRight")
+    page.keyboard.press("Escape")
+    with page.expect_response("**/alignment"):
+        held[0].continue_()
+    expect(page.locator("#output [data-word]").first).to_be_visible()
+    expect(page.locator(".chosen")).to_have_count(0)
+
+
+def test_text_in_the_target_language_has_no_alignment_and_no_alternatives(page: Page) -> None:
+    page.select_option("#source-language", "auto")
+    page.select_option("#target-language", "en")
+    translated(page, FOREIGN)
+    expect(page.locator("#output-hint")).to_be_hidden()
+    with asking(page, "alignment") as asked, asking(page, "translate") as others:
+        page.click("#output [data-sentence='0']")
+        page.keyboard.press("ArrowRight")
+        page.wait_for_timeout(400)
+    assert not asked + others
+
+
+def test_each_text_is_read_in_the_voice_of_its_language(page: Page) -> None:
+    translated(page, GERMAN)
+    languages = {name: page.get_attribute(name, "lang") for name in ("#source-text", "#output", "#announcement")}
+    assert languages == {"#source-text": "de", "#output": "en", "#announcement": "en"}
+    page.click("#swap")
+    expect(page.locator("#output")).to_have_attribute("lang", "de")
+    expect(page.locator("#announcement[lang=de]")).to_have_text(GERMAN)
+    expect(page.locator("#source-text")).to_have_attribute("lang", "en")
+
+
+def test_long_texts_that_are_no_longer_shown_are_forgotten(page: Page) -> None:
+    """A text whose language is detected is one paragraph, and each pause while typing adds another."""
+    missing = page.evaluate(
+        """async () => {
+        const { Paragraphs } = await import("/page/paragraphs.js");
+        const paragraphs = new Paragraphs();
+        const pair = { source: "auto", target: "en" };
+        const texts = [...Array(40).keys()].map((i) => `${i} ${"x".repeat(100_000)}`);
+        for (const text of texts) {
+          paragraphs.add([text], [[{ source: text, text }]], undefined, pair);
+          paragraphs.all(text, pair);
+        }
+        return texts.map((text) => paragraphs.missing(text, pair).length);
+      }"""
+    )
+    assert missing == [1] * 21 + [0] * 19
 
 
 def test_an_arrow_key_asks_once_if_the_alignment_is_refused(page: Page) -> None:

@@ -37,7 +37,8 @@ export class Alternatives {
   /** Asks for the alternatives of a sentence and shows them. */
   async pick(index) {
     const row = rows[index];
-    if (!row || row === this.#row || !this.#most || !isTranslated(row.sentence)) return;
+    const { source, target } = this.#handlers.pair();
+    if (!row || row === this.#row || !this.#most || !isTranslated(row.sentence) || source === target) return;
     this.clear();
     this.#row = row;
     row.target.classList.add("picked");
@@ -48,7 +49,7 @@ export class Alternatives {
     this.#aborter = aborter;
     this.#handlers.pace.note();
     try {
-      const body = { q: row.sentence.source, ...this.#handlers.pair(), alternatives: this.#most };
+      const body = { q: row.sentence.source, source, target, alternatives: this.#most };
       const answer = await post("translate", body, aborter.signal);
       if (this.#row === row) this.#show([answer.translatedText, ...answer.alternatives]);
     } catch (error) {
@@ -69,6 +70,7 @@ export class Alternatives {
         const words = document.createElement("span");
         const button = document.createElement("button");
         words.textContent = text;
+        words.lang = row.target.parentElement.lang;
         button.type = "button";
         button.textContent = "Use";
         button.setAttribute("aria-label", `Use: ${text}`);

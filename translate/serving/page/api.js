@@ -56,6 +56,6 @@ async function answered(path, request) {
     return {};
   });
   if (answer.ok) return body;
-  const seconds = [429, 503].includes(answer.status) ? Number(answer.headers.get("Retry-After")) || 5 : 0;
+  const seconds = [429, 502, 503].includes(answer.status) ? Number(answer.headers.get("Retry-After")) || 5 : 0;
   throw new Problem(answer.status, explained(answer.status, String(body.error ?? "")), seconds);
 }

@@ -17,6 +17,7 @@ export class Attention {
   #pace;
   #picked;
   #timer = 0;
+  #turn = 0; // raised by every tap and key: an answer to an earlier one comes too late
   #isTouched = false; // whether the last pointer was a finger, which moves only to scroll
   #lit = [];
   #cursor = null; // the word of the keyboard
@@ -45,6 +46,7 @@ export class Attention {
   clear() {
     clearTimeout(this.#timer);
     this.#timer = 0;
+    this.#turn += 1;
     for (const word of this.#lit) word.classList.remove("lit", "chosen");
     this.#lit = [];
     this.#cursor = null;
@@ -67,33 +69,38 @@ export class Attention {
   }
 
   async #tap(event, side) {
+    const turn = ++this.#turn;
     const row = rows[under(event, side, "sentence")?.dataset.sentence];
-    const word = row && (await this.#divide(row)) && under(event, side, "word");
-    if (word) this.#light(word);
+    const isDivided = row && (await this.#divide(row));
+    if (turn !== this.#turn) return;
+    const word = isDivided && under(event, side, "word");
+    if (word && rows[word.parentElement.dataset.sentence] === row) this.#light(word); // or the page was scrolled
     else this.clear();
   }
 
   /** Divides a sentence into words and returns whether that is possible, null if the server refuses it for now. */
   async #divide(row) {
     if (row.weights) return true;
-    if (!isTranslated(row.sentence)) return false;
+    const pair = this.#pair();
+    if (!isTranslated(row.sentence) || pair.source === pair.target) return false;
     const { source, text } = row.sentence;
     if (!row.asked) {
       this.#pace.note();
-      row.asked = post("alignment", { q: source, translation: text, ...this.#pair() });
+      row.asked = post("alignment", { q: source, translation: text, ...pair });
     }
     let found;
     try {
       found = await row.asked;
     } catch (error) {
-      row.asked = undefined; // the translation is of use without; pointing at it again asks again
-      return error.seconds ? null : false;
+      if (!error.seconds) return false; // the translation is of use without
+      row.asked = undefined; // pointing at it again asks again
+      return null;
     }
     if (!row.weights && row.sentence.text === text) {
       row.words = { source: wrapped(row.source, found.source), target: wrapped(row.target, found.target) };
       row.weights = found.weights;
     }
-    return true;
+    return Boolean(row.weights); // not if another translation was chosen meanwhile
   }
 
   #light(word) {
@@ -121,11 +128,13 @@ export class Attention {
     if (event.key === "Enter" && this.#cursor?.isConnected) this.#picked(Number(this.#cursor.parentElement.dataset.sentence));
     if (!step || event.altKey || event.ctrlKey || event.metaKey || event.shiftKey) return;
     event.preventDefault();
+    const turn = ++this.#turn;
     const next = await this.#neighbour(step);
-    if (!next || !next.isConnected) return;
+    if (turn !== this.#turn || !next?.isConnected) return;
     const from = this.#light(next);
     this.#cursor = next;
     next.scrollIntoView({ block: "nearest" });
+    announcement.lang = output.lang;
     announcement.textContent = from ? `${next.textContent}, from ${from.textContent}` : next.textContent;
   }
 

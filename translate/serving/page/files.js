@@ -11,16 +11,17 @@ const drop = document.querySelector("#drop");
  *
  * @param {string[]} formats suffixes.
  * @param {() => {source: string, target: string}} pair returns the chosen languages.
+ * @param {import("./requests.js").Pace} pace of the requests of this page.
  * @param {(problem: Problem) => void} failed
  */
-export function acceptFiles(formats, pair, failed) {
+export function acceptFiles(formats, pair, pace, failed) {
   const input = card.querySelector("#file");
   let last = Promise.resolve();
   const add = (files) => {
     const chosen = pair(); // those of now, whatever is chosen while the files wait
     for (const file of files) {
       const item = new Item(file);
-      last = last.catch(() => {}).then(() => item.translate(chosen, failed)); // no file stops those after it
+      last = last.catch(() => {}).then(() => item.translate(chosen, pace, failed)); // no file stops those after it
     }
   };
   card.hidden = false;
@@ -79,23 +80,46 @@ class Item {
     list.append(item);
   }
 
-  /** Sends the file and shows a link to its translation. */
-  async translate(pair, failed) {
-    if (this.#aborter.signal.aborted) return;
-    this.#state.textContent = "Translating...";
+  /** Sends the file and shows a link to its translation; tries again as long as the server is busy. */
+  async translate(pair, pace, failed) {
+    const { signal } = this.#aborter;
     try {
-      const answer = await postForm("translate_file", { file: this.#file, ...pair }, this.#aborter.signal);
-      this.#state.replaceChildren(link(answer.translatedFileUrl));
-    } catch (error) {
-      if (error.name === "AbortError") return;
-      if (!(error instanceof Problem)) throw error;
-      this.#state.textContent = error.message;
-      this.#state.className = "refused";
-      failed(error);
+      for (let wait = pace.wait; wait !== null; ) {
+        await pause(wait, signal);
+        if (signal.aborted) return;
+        wait = await this.#send(pair, pace, failed, signal);
+      }
     } finally {
       this.#stop.remove();
     }
   }
+
+  /** Sends the file once; returns the milliseconds until the next try, null if there is none. */
+  async #send(pair, pace, failed, signal) {
+    this.#state.textContent = "Translating...";
+    pace.note();
+    try {
+      const answer = await postForm("translate_file", { file: this.#file, ...pair }, signal);
+      this.#state.replaceChildren(link(answer.translatedFileUrl));
+    } catch (error) {
+      if (error.name === "AbortError") return null;
+      if (!(error instanceof Problem)) throw error;
+      this.#state.textContent = error.message;
+      if (error.status && error.seconds) return Math.max(1000 * error.seconds, pace.wait);
+      this.#state.className = "refused";
+      failed(error);
+    }
+    return null;
+  }
+}
+
+/** Waits some milliseconds, or until a signal. */
+function pause(milliseconds, signal) {
+  return new Promise((resume) => {
+    if (signal.aborted) resume();
+    setTimeout(resume, milliseconds);
+    signal.addEventListener("abort", resume, { once: true });
+  });
 }
 
 /** Returns the link to a translated file, relative to this page, whatever the server takes for its own address. */

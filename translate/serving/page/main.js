@@ -65,13 +65,20 @@ function show() {
   alternatives.clear();
   output.show(sentences, target);
   showDetected(detected);
+  if (shown.source !== "auto") field.lang = shown.source;
   $("copy").hidden = false;
-  $("output-hint").hidden = !settings.alignment;
+  $("output-hint").hidden = !settings.alignment || shown.source === shown.target;
   announce();
 }
 
 function announce() {
-  $("announcement").textContent = output.text();
+  say(output.text(), shown.target);
+}
+
+/** Lets a screen reader read a text, in the voice of its language. */
+function say(text, language = "en") {
+  $("announcement").lang = language;
+  $("announcement").textContent = text;
 }
 
 /** Translates again, at once or after a pause. */
@@ -79,6 +86,7 @@ function renew(pause) {
   attention?.clear();
   alternatives.clear();
   output.copySource(field.value);
+  field.lang = languages.expected;
   showCount();
   if (field.value) cleared = "";
   $("clear").hidden = !field.value && !cleared;
@@ -110,6 +118,7 @@ function showExamples() {
       const button = document.createElement("button");
       button.type = "button";
       button.textContent = sentence;
+      button.lang = languages.expected;
       button.addEventListener("click", () => {
         field.value = sentence;
         renew();
@@ -169,7 +178,7 @@ async function copy(element, button) {
   try {
     await navigator.clipboard.writeText(element.textContent);
     button.textContent = "Copied";
-    $("announcement").textContent = "Copied";
+    say("Copied");
   } catch {
     // Without HTTPS, a browser allows this only on the machine itself.
     getSelection().selectAllChildren(element);
@@ -184,7 +193,7 @@ function swap() {
   languages.reverse();
   if (text) field.value = text;
   renew();
-  $("announcement").textContent = `${languages.name(languages.source)} to ${languages.name(languages.target)}`;
+  say(`${languages.name(languages.source)} to ${languages.name(languages.target)}`);
 }
 
 function showKey(isShown) {
@@ -223,7 +232,7 @@ function setUpTheme() {
 
 setUpTheme();
 setUpKey();
-if (settings.filesTranslation) acceptFiles(settings.supportedFilesFormat, pair, fail);
+if (settings.filesTranslation) acceptFiles(settings.supportedFilesFormat, pair, pace, fail);
 field.addEventListener("input", () => renew(settings.frontendTimeout));
 $("swap").addEventListener("click", swap);
 if (isMac) {

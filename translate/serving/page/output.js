@@ -82,6 +82,7 @@ function doubt({ sentence, target }) {
   const item = document.createElement("li");
   const quote = document.createElement("q");
   const reason = document.createElement("span");
+  quote.lang = output.lang;
   quote.textContent = sentence.text.trim() || sentence.source.trim();
   reason.textContent = reasons(sentence.flags).join(" ");
   target.classList.add("doubtful");

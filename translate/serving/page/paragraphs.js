@@ -1,7 +1,9 @@
 // The text in paragraphs: only those that changed are sent to the server.
 
 const BREAK = /(\n(?:[^\S\n]*\n)+)/;
-const MOST = 1000; // paragraphs that are remembered, unless the text itself has more
+// What is remembered, unless the text itself has more:
+const MOST = 1000; // paragraphs
+const SIZE = 2_000_000; // their characters
 
 /** Translated paragraphs, by languages and text. */
 export class Paragraphs {
@@ -29,7 +31,7 @@ export class Paragraphs {
   /** Returns the sentences of a text whose paragraphs are all known, and its detected language. */
   all(text, pair) {
     const found = parts(text, pair).map((part) => this.#used(key(part, pair)) ?? { sentences: [between(part)] });
-    this.#forget(Math.max(MOST, found.length));
+    this.#forget(found.length);
     return { sentences: found.flatMap(({ sentences }) => sentences), detected: found.find((one) => one.detected)?.detected };
   }
 
@@ -43,10 +45,15 @@ export class Paragraphs {
     return found;
   }
 
-  /** Forgets the paragraphs that were used longest ago, as far as there are more than `most`. */
-  #forget(most) {
+  /** Forgets the paragraphs that were used longest ago if there are too many, but not the last `n`, those of the text. */
+  #forget(n) {
     const names = [...this.#known.keys()];
-    for (const name of names.slice(0, Math.max(0, names.length - most))) this.#known.delete(name);
+    let size = names.reduce((sum, name) => sum + name.length, 0);
+    for (const name of names.slice(0, Math.max(0, names.length - n))) {
+      if (this.#known.size <= MOST && size <= SIZE) return;
+      this.#known.delete(name);
+      size -= name.length;
+    }
   }
 }
 
