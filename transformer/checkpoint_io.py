@@ -126,7 +126,7 @@ def load_weights(model: Transformer, tensors: dict[str, Tensor], path: Path) -> 
 
 
 def average(paths: Sequence[Path]) -> dict[str, Tensor]:
-    """Return the mean weights of several safetensors files of one model (6.1), with sums in float64."""
+    """Return the mean weights of several safetensors files of one model (6.1): sums in float64, means in float32."""
     if not paths:
         raise CheckpointError("no checkpoints to average")
     first = load_tensors(paths[0])
@@ -141,4 +141,5 @@ def average(paths: Sequence[Path]) -> dict[str, Tensor]:
             )
         for name, tensor in tensors.items():
             total[name] += tensor
-    return {name: (tensor / len(paths)).to(first[name].dtype) for name, tensor in total.items()}
+    wide = {name: torch.promote_types(tensor.dtype, torch.float32) for name, tensor in first.items()}
+    return {name: (tensor / len(paths)).to(wide[name]) for name, tensor in total.items()}

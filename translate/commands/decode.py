@@ -185,9 +185,9 @@ class _Decoder:
     def decode(self, lines: Sequence[str], beginnings: Sequence[str]) -> Iterator[tuple["Translation", str]]:
         """Yield the best translation of each line, and the line of output for it."""
         from translate.inference.alignment import pharaoh
-        from translate.inference.research import consensus, forced_ids
+        from translate.inference.research import consensus
 
-        prefixes = [tuple(forced_ids(self._engine.tokenizer, beginning)) for beginning in beginnings]
+        prefixes = [tuple(self._engine.forced_ids(beginning)) for beginning in beginnings]
         found = self._found(lines, prefixes)
         if self._options.mbr:
             found = [[consensus(samples)] for samples in found]

@@ -72,8 +72,8 @@ class ForeignFolder:
         tokenizer = self.read(source)
         if (self.path / target).is_file() and self.read(target) != tokenizer:
             say(
-                "the separate tokenizer of the target language is not kept: "
-                "translate with the model, do not fine-tune it"
+                "the separate tokenizer of the target language is not kept: translate with the model, but do not "
+                "fine-tune it, score or rerank with it, or force words in its translations"
             )
         return tokenizer
 
@@ -176,7 +176,11 @@ class Vocabulary:
 
 
 def joined(
-    source: Mapping[str, int], target: Mapping[str, int], tokenizer: bytes, special: Mapping[int, str]
+    source: Mapping[str, int],
+    target: Mapping[str, int],
+    tokenizer: bytes,
+    special: Mapping[int, str],
+    written: Collection[str] | None = None,
 ) -> Vocabulary:
     """Join the vocabularies of both languages and the pieces of the tokenizer.
 
@@ -184,13 +188,14 @@ def joined(
         source, target: the toolkit's ids by piece.
         tokenizer: a SentencePiece model file; UserError if it is none.
         special: the toolkit's names of our PAD, BOS, EOS and UNK; two of them may be one piece.
+        written: see `rearranged`.
 
     Raises KeyError if a special piece is missing.
     """
     taken = {*_SPECIAL.values(), *special.values()}
     try:
         words = [name for name in dict.fromkeys([*source, *target, *produced(tokenizer)]) if name not in taken]
-        ours = Tokenizer(rearranged(tokenizer, [*_SPECIAL.values(), *words]))
+        ours = Tokenizer(rearranged(tokenizer, [*_SPECIAL.values(), *words], written))
     except ValueError as error:  # a piece is not UTF-8, or SentencePiece refuses the pieces
         raise UserError(_NO_TOKENIZER) from error
     ids = [
@@ -206,13 +211,15 @@ def produced(serialized: bytes) -> list[str]:
     return [piece.piece for piece in _sentencepiece(serialized).pieces if piece.type not in _SPECIAL_TYPES.values()]
 
 
-def rearranged(serialized: bytes, names: Sequence[str]) -> bytes:
+def rearranged(serialized: bytes, names: Sequence[str], written: Collection[str] | None = None) -> bytes:
     """Return a model file that segments text as before, with other ids.
 
     Args:
         serialized: the model file; UserError if it is none.
         names: pieces by id, PAD, BOS, EOS and UNK first. They must include every piece that the model produces. Pieces
             that it does not have can be decoded, and encoding never produces them.
+        written: the pieces of more than one character that encoding may produce, as `SetVocabulary` of SentencePiece
+            limits it; others are divided. None allows all.
     """
     model = _sentencepiece(serialized)
     known = {piece.piece: piece for piece in model.pieces if piece.type not in _SPECIAL_TYPES.values()}
@@ -220,7 +227,10 @@ def rearranged(serialized: bytes, names: Sequence[str]) -> bytes:
     entries = []
     for i, name in enumerate(names):
         old = _Piece(score=0.0, type=_SPECIAL_TYPES[i]) if i in _SPECIAL_TYPES else known.get(name, unused)
-        entries.append(_Piece(piece=name, score=old.score, type=old.type))
+        kind = old.type
+        if written is not None and kind == _Piece.NORMAL and len(name) > 1 and name not in written:
+            kind = _Piece.UNUSED
+        entries.append(_Piece(piece=name, score=old.score, type=kind))
     del model.pieces[:]
     model.pieces.extend(entries)
     trainer = model.trainer_spec

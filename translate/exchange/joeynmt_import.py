@@ -46,6 +46,11 @@ _LANGUAGE: dict[str, tuple[object, ...]] = {
     "lowercase": (False, None),
     "normalize": (False, None),
 }
+_SUPPORTED_IN_SEARCH: dict[str, tuple[object, ...]] = {
+    "repetition_penalty": (-1, 1, None),
+    "no_repeat_ngram_size": (-1, 0, None),
+    "generate_unk": (True, None),
+}
 _EQUAL = ("hidden_size", "num_heads", "ff_size", "layer_norm", "activation")
 
 
@@ -66,7 +71,8 @@ def import_joeynmt(folder: Path, to: Path, say: Say, *, source: str | None = Non
     named = _optional(theirs.path / "config.yaml", data, "special_symbols")
     special = {our_id: str(named.get(f"{name}_token", _SPECIAL_PIECES[name])) for our_id, name in _SPECIAL.items()}
     source_ids, target_ids = (_vocabulary(theirs, f"{side}_vocab.txt", special) for side in ("src", "trg"))
-    vocabulary = joined(source_ids, target_ids, tokenizer, special)
+    # JoeyNMT lets SentencePiece write nothing but pieces of its vocabulary.
+    vocabulary = joined(source_ids, target_ids, tokenizer, special, written=source_ids)
     tensors = Tensors(folder, theirs.load_checkpoint(_FILES).get("model_state"))
     embeddings = [tensors[f"{side}_embed.lut.weight"] for side in ("src", "trg")]
     tables = Tables(embeddings[0], embeddings[1], tensors["decoder.output_layer.weight"])
@@ -155,7 +161,8 @@ def _architecture(model: Mapping[str, Any]) -> dict[str, Any]:
 def _decoding(theirs: ForeignFolder, settings: Mapping[str, Any]) -> DecodingConfig:
     """Return the nearest decoding section; without a positive alpha JoeyNMT does not divide the scores."""
     testing = _optional(theirs.path / "config.yaml", settings, "testing")
-    size, alpha = testing.get("beam_size") or 1, testing.get("beam_alpha") or -1
+    theirs.require(testing, _SUPPORTED_IN_SEARCH, where="testing.")
+    size, alpha = testing.get("beam_size") or 1, testing.get("alpha", testing.get("beam_alpha")) or -1
     divides = not isinstance(alpha, int | float) or alpha > 0
     penalty = {"alpha": alpha} if divides else {"length_penalty": "none"}
     return theirs.decoding({"beam_size": size} | penalty, f"testing.beam_size = {size!r} and beam_alpha = {alpha!r}")

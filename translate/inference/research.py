@@ -29,6 +29,7 @@ from translate.models.folder import ModelFolder
 from translate.text.translation import Translation
 
 _ALTERNATIVES_BATCH = 32  # translations per batch
+_NEVER = -5000  # below this is the bias of a token that an imported model cannot write
 
 
 @dataclass(frozen=True)
@@ -135,7 +136,17 @@ class SearchEngine(TorchEngine):
                     f"{one[1]}; an ensemble needs models for the same languages"
                 )
         for term in self.rules.terms:
-            forced_ids(self.tokenizer, term.target)
+            self.forced_ids(term.target)
+
+    def forced_ids(self, text: str) -> list[int]:
+        """Return the token ids of a text that a translation must contain; UserError if the models cannot write it."""
+        ids = forced_ids(self.tokenizer, text)
+        for bias_V in (member.model.output_bias_V for member in self.members):
+            if bias_V is not None and ids and bias_V[ids].min() < _NEVER:
+                raise UserError(
+                    f"{text.strip()!r}: has pieces that the target vocabulary of the imported model lacks; leave it out"
+                )
+        return ids
 
     @torch.inference_mode()
     def search(self, sources: Sources, max_lengths: Sequence[int], config: SearchConfig) -> Found:
@@ -224,7 +235,7 @@ class SearchEngine(TorchEngine):
         if not self.rules.terms:
             return []
         sentence = normalize("NFC", self.tokenizer.decode(ids))
-        return [forced_ids(self.tokenizer, term.target) for term in self.rules.terms if term.occurs_in(sentence)]
+        return [self.forced_ids(term.target) for term in self.rules.terms if term.occurs_in(sentence)]
 
     def _refuse(self, ids: Sequence[int], reason: str) -> None:
         raise UserError(f"the translation of {self.tokenizer.decode(ids)!r}: {reason}")

@@ -183,6 +183,41 @@ def test_logits_are_those_of_the_network_written_out(
     assert len(Translator(parts)(TEXTS)) == len(TEXTS)
 
 
+def test_text_is_divided_into_pieces_of_the_vocabulary_alone(tmp_path: Path) -> None:
+    """JoeyNMT gives SentencePiece its vocabulary, so that rarer pieces are divided and not unknown."""
+    theirs, ours = tmp_path / "theirs", tmp_path / "ours"
+    joey(theirs, CONFIG)
+    (theirs / "src_vocab.txt").write_text(
+        "".join(
+            f"{piece}\n"
+            for i, piece in enumerate((theirs / "src_vocab.txt").read_text(encoding="utf-8").splitlines())
+            if i < 4 or len(piece) < 2 or i % 3
+        ),
+        encoding="utf-8",
+    )
+    vocabulary = (theirs / "src_vocab.txt").read_text(encoding="utf-8").splitlines()
+    state = torch.load(theirs / "best.ckpt", weights_only=True)
+    state["model_state"]["src_embed.lut.weight"] = torch.randn(len(vocabulary), D)
+    torch.save(state, theirs / "best.ckpt")
+    import_joeynmt(theirs, ours, pytest.fail)
+    tokenizer = ModelFolder.open(ours).tokenizer
+    processor = sentencepiece.SentencePieceProcessor(model_file=str(theirs / "sp.model"))
+    divided = 0
+    for text in TEXTS:
+        pieces, whole = tokenizer.pieces(tokenizer.encode(text)), processor.encode(text, out_type=str)
+        assert {piece for piece in pieces if len(piece) > 1} <= {*vocabulary}
+        if "<unk>" not in pieces:
+            assert "".join(pieces) == "".join(whole)
+            divided += len(pieces) > len(whole)
+    assert divided
+
+
+def test_an_older_name_of_alpha_is_read_first(tmp_path: Path) -> None:
+    joey(tmp_path / "theirs", changed(("testing", {"beam_size": 5, "beam_alpha": -1, "alpha": 0.7})))
+    import_joeynmt(tmp_path / "theirs", tmp_path / "ours", pytest.fail)
+    assert ModelFolder.open(tmp_path / "ours").spec.decoding.alpha == 0.7
+
+
 def test_without_an_alpha_there_is_no_length_penalty(tmp_path: Path) -> None:
     joey(tmp_path / "theirs", changed(("testing", {"beam_size": 1, "beam_alpha": -1})))
     import_joeynmt(tmp_path / "theirs", tmp_path / "ours", pytest.fail, source="fr", target="it")
@@ -210,6 +245,8 @@ def test_without_an_alpha_there_is_no_length_penalty(tmp_path: Path) -> None:
         (("data.src.tokenizer_cfg.model_file", None), "names no model_file"),
         (("data.special_symbols.lang_tags", ["<de>"]), "lang_tags"),
         (("testing.beam_size", "many"), "testing.beam_size"),
+        (("testing.no_repeat_ngram_size", 3), "testing.no_repeat_ngram_size = 3"),
+        (("testing.generate_unk", False), "testing.generate_unk = False"),
         (("data.src.lang", None), "does not name its languages"),
         (("data.src.tokenizer_cfg", "x"), "has no section 'tokenizer_cfg'"),
         (("data.special_symbols", [1]), "has no section 'special_symbols'"),

@@ -197,3 +197,18 @@ def test_coverage_affects_ranking_and_score(terms: tuple[Term, ...], parts: Mode
     assert [b[0].tokens for b in translate_lines(covered, SHORT, beam_size=3, alpha=0.0)] == [
         b[0].tokens for b in after
     ]
+
+
+def test_pieces_that_an_imported_model_cannot_write_are_refused(parts: ModelFolder) -> None:
+    """Its target vocabulary lacks them, and its bias is so low that a search would go on to the longest output."""
+    model = Transformer(replace(parts.model.config, output_bias=True)).eval()
+    ids = forced_ids(parts.tokenizer, "dog")
+    with torch.no_grad():
+        model.output_bias_V[ids[-1]] = -1e4
+    for half in (model, model.bfloat16()):
+        engine = SearchEngine([replace(parts, model=half)])
+        assert engine.forced_ids("cat") == forced_ids(parts.tokenizer, "cat")
+        with pytest.raises(UserError, match="'dog': has pieces that the target vocabulary of the imported model lacks"):
+            engine.forced_ids("dog")
+        with pytest.raises(UserError, match="'dog': has pieces"):
+            SearchEngine([replace(parts, model=half)], SearchRules(terms=[Term("Hund", "dog")]))
