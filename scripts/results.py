@@ -373,7 +373,7 @@ def _speed_rows() -> Iterator[Row]:
         ratios = ", ".join(f"{other['ours_is_times']:.1f} times `{name}`" for name, other in others)
         optimizer = of.get("optimizer", "the default AdamW")
         shown = f"{ours[1]['tokens_per_s']:,} tokens/s in {of['products']}: {ratios}, these with {optimizer}"
-        if "hf-malloc" in of["contenders"]:  # no longer a contender: it was slower than it need have been
+        if "hf-malloc" in of["contenders"]:  # with fused attention, which is slow for sentences on a CPU
             shown += "; these ratios are [too high](#notes)"
         yield f"Training, {of['preset']}", shown, made_by(of, training_command(of)), machine_name(of), link(of)
     for of in records("bench_decode"):

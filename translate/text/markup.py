@@ -266,9 +266,9 @@ def _end_of_raw(beginning: re.Match[str]) -> re.Pattern[str]:
 
 
 def _raw(line: str, end: re.Pattern[str]) -> tuple[list[Piece], re.Pattern[str] | None]:
-    """Return the pieces of a line in which raw text ends by `end`, and the end of what is open after the line.
+    """Return the pieces of a line of raw text, and the pattern of its end if it goes on in the next line.
 
-    What follows the last end is translated.
+    Text behind the end is translated, unless other raw text begins there.
     """
     start = 0
     while found := end.search(line, start):

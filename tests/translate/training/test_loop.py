@@ -359,20 +359,25 @@ def test_a_run_that_ends_at_its_last_step_does_not_blame_patience(toy):
     assert "ended by" not in card(toy.folder / "run")
 
 
-def test_an_interrupted_run_can_be_ended_where_it_is(toy, monkeypatch):
-    """It has no scheduled checkpoint, so the final model is that of its interruption."""
-    settings = {"valid_every": 100, "warmup_steps": 1}
-    trainer = toy.trainer("run", max_steps=100, **settings)
+def interrupt_after(trainer, step, monkeypatch):
+    """Train until Ctrl-C during a step."""
     update = trainer._update
 
     def interrupted(batches):
         update(batches)
-        if trainer.state.step == 7:
+        if trainer.state.step == step:
             os.kill(os.getpid(), signal.SIGINT)
 
     monkeypatch.setattr(trainer, "_update", interrupted)
     with pytest.raises(KeyboardInterrupt):
         trainer.train()
+
+
+def test_an_interrupted_run_can_be_ended_where_it_is(toy, monkeypatch):
+    """It has no scheduled checkpoint, so the final model is that of its interruption."""
+    settings = {"valid_every": 100, "warmup_steps": 1}
+    trainer = toy.trainer("run", max_steps=100, **settings)
+    interrupt_after(trainer, 7, monkeypatch)
     ended = toy.trainer("run", resume=True, max_steps=5, **settings)
     ended.train()
     final = load_file(ended.run.model / "model.safetensors")
@@ -383,16 +388,7 @@ def test_an_interrupted_run_can_be_ended_where_it_is(toy, monkeypatch):
 def test_a_run_that_is_ended_where_it_was_interrupted_is_one_with_fewer_steps(toy, monkeypatch):
     toy.trainer("whole", max_steps=7).train()
     trainer = toy.trainer("run")
-    update = trainer._update
-
-    def interrupted(batches):
-        update(batches)
-        if trainer.state.step == 7:
-            os.kill(os.getpid(), signal.SIGINT)
-
-    monkeypatch.setattr(trainer, "_update", interrupted)
-    with pytest.raises(KeyboardInterrupt):
-        trainer.train()
+    interrupt_after(trainer, 7, monkeypatch)
     toy.trainer("run", resume=True, max_steps=7).train()
     assert metrics(toy.folder / "run", "final")[0]["averaged"] == [4, 7]
     assert_same_weights(toy.folder / "whole/model", toy.folder / "run/model")
