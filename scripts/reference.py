@@ -245,16 +245,16 @@ def values(field: Mapping[str, Any]) -> str:
 
 def commands() -> str:
     """Return the page with the help of every command."""
-    parts = [f"`translate VERB --help` prints these texts.\n\n{help_of()}"]
-    for group, verbs in GROUPS.items():
+    parts = [f"`translate COMMAND --help` prints these texts.\n\n{help_of()}"]
+    for group, commands in GROUPS.items():
         parts.append(f"## {group}")
-        parts += [f"### translate {verb}\n\n{help_of(verb)}" for verb in verbs]
+        parts += [f"### translate {command}\n\n{help_of(command)}" for command in commands]
     return page("Commands", *parts, EXIT_CODES, VARIABLES)
 
 
-def help_of(verb: str | None = None) -> str:
-    """Return the help of a verb, or of the program, as a code block."""
-    said = help_text(options_of(verb), verb, WIDTH) if verb else program_help(WIDTH)
+def help_of(command: str | None = None) -> str:
+    """Return the help of a command, or of the program, as a code block."""
+    said = help_text(options_of(command), command, WIDTH) if command else program_help(WIDTH)
     return f"```text\n{said.strip()}\n```"
 
 

@@ -21,7 +21,7 @@ import torch
 
 from tests.programs import program
 from transformer import layers
-from translate.commands.main import VERBS, main, options_of
+from translate.commands.main import COMMANDS, main, options_of
 from translate.corpus.grammar import generate
 from translate.options import names_of
 
@@ -152,8 +152,9 @@ def test_links_lead_somewhere(name: str):
 
 
 def options() -> set[str]:
-    """Every option of every verb."""
-    return {"--version", "--debug", "--completion"} | {name for verb in VERBS for name in names_of(options_of(verb))}
+    """Every option of every command."""
+    of_commands = {name for command in COMMANDS for name in names_of(options_of(command))}
+    return {"--version", "--debug", "--completion"} | of_commands
 
 
 @EVERY_PAGE

@@ -68,9 +68,9 @@ def orders(n: int) -> Iterator[list[int]]:
 def by_command(lines: Sequence[str], folder: Path, *options: str) -> list[str]:
     source, output = folder / "in.txt", folder / "out.txt"
     source.write_bytes("".join(f"{line}\n" for line in lines).encode())
-    verb = ["decode"] if "decode" in options else ["text"]
+    command = ["decode"] if "decode" in options else ["text"]
     rest = [option for option in options if option != "decode"]
-    assert main([*verb, "--input", str(source), "--output", str(output), "--force", "--model", "de-en", *rest]) == 0
+    assert main([*command, "--input", str(source), "--output", str(output), "--force", "--model", "de-en", *rest]) == 0
     return output.read_bytes().decode().split("\n")[:-1]
 
 

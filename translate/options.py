@@ -9,7 +9,7 @@
 
 The type says how a value is read: a `bool` takes no value (one that is on by default is turned off by --no-NAME), a
 `list` may be given several times, a `Literal` is one of its values. A program makes the same object with
-`Score(source=path)`. Options that several verbs have stand at the end.
+`Score(source=path)`. Options that several commands have stand at the end.
 """
 
 import argparse
@@ -171,7 +171,7 @@ def names_of(options: type) -> Iterator[str]:
 
 
 class UnknownOptionError(UserError):
-    """An option that the verb does not have.
+    """An option that the command does not have.
 
     Attributes:
         name: as the user wrote it.
@@ -205,13 +205,13 @@ class _Once(argparse.Action):
         setattr(namespace, self.dest, values)
 
 
-def parse(options: type[Options], verb: str, arguments: Sequence[str]) -> Options:
-    """Return the options that a user gave; UserError if they are not those of the verb.
+def parse(options: type[Options], command: str, arguments: Sequence[str]) -> Options:
+    """Return the options that a user gave; UserError if they are not those of the command.
 
     A value is the next word or follows "=". Text that begins with a hyphen and has a space, such as "- Yes." or
     "-mal sehen", is not taken for an option; text after "--" is not either.
     """
-    parser = _Parser(prog=f"translate {verb}", add_help=False, allow_abbrev=False)
+    parser = _Parser(prog=f"translate {command}", add_help=False, allow_abbrev=False)
     declared = _fields(options)
     for field in declared:
         if field.kind is bool:
@@ -267,14 +267,14 @@ def _looks_like_an_option(word: str) -> bool:
     return name.startswith("-") and len(name) > 1 and " " not in name and not name[1].isdecimal()
 
 
-def help_text(options: type, verb: str, width: int | None = None) -> str:
-    """Return the help of a verb, with its options in groups.
+def help_text(options: type, command: str, width: int | None = None) -> str:
+    """Return the help of a command, with its options in groups.
 
     Args:
         width: characters of a line; None for that of the terminal.
     """
     rows: dict[str, list[tuple[str, str]]] = {"Arguments": []}
-    usage = [f"Usage: translate {verb} [OPTIONS]"]
+    usage = [f"Usage: translate {command} [OPTIONS]"]
     for field in _fields(options):
         if field.declared.group is None:
             name = f"{field.declared.metavar}{'...' * field.is_list}"
@@ -310,9 +310,10 @@ def sections(usage: str, text: str, groups: Mapping[str, Sequence[tuple[str, str
     return "\n\n".join(parts) + "\n"
 
 
-# One text for every verb that takes a model; `translate.models.registry` documents the rules in full.
+# One text for every command that takes a model; `translate.models.registry` documents the rules in full.
 MODEL_HELP = "A path, a run in runs/, or an installed model"
 WITHOUT_MODEL = "[default: $TRANSLATE_MODEL, de-en]."
+MODEL_FOR_LANGUAGES = f"{MODEL_HELP} [default: $TRANSLATE_MODEL, the first for --from and --to, de-en]."
 DEFAULT_MODEL = f"{MODEL_HELP} {WITHOUT_MODEL}"
 SYSTEM_HELP = "A path, a run in runs/, an installed model, or a file with translations"
 

@@ -7,7 +7,7 @@ import pytest
 
 from tests.programs import SCRIPTS, program
 from transformer.config import ModelConfig
-from translate.commands.main import VERBS, options_of
+from translate.commands.main import COMMANDS, options_of
 from translate.config.schema import ExperimentConfig, Source
 from translate.options import names_of
 
@@ -60,11 +60,11 @@ def test_settings_show_the_section_of_the_paper() -> None:
 
 
 def test_every_command_and_option_is_there() -> None:
-    for verb in VERBS:
+    for command in COMMANDS:
         (text,) = re.findall(
-            rf"^### translate {verb}\n\n```text\n(.*?)^```", PAGES["commands.md"], re.DOTALL | re.MULTILINE
+            rf"^### translate {command}\n\n```text\n(.*?)^```", PAGES["commands.md"], re.DOTALL | re.MULTILINE
         )
-        assert all(option in text for option in names_of(options_of(verb)))
+        assert all(option in text for option in names_of(options_of(command)))
 
 
 @pytest.mark.parametrize("path", ["README.md", *sorted(str(path.relative_to(DOCS)) for path in DOCS.rglob("*.md"))])

@@ -20,7 +20,7 @@ import pytest
 import translate.inference.translator
 from transformer.search.hypothesis import MAX_ALPHA
 from translate.commands.lines import ArrivingLines
-from translate.commands.main import GROUPS, VERBS, main, options_of, with_verb
+from translate.commands.main import COMMANDS, GROUPS, main, options_of, with_command
 from translate.commands.prepare import Prepare
 from translate.commands.train import Train
 from translate.errors import UserError
@@ -84,14 +84,14 @@ def in_a_pipe(
 
 
 def test_help_and_imports_load_no_heavy_packages() -> None:
-    """Importing the package and the help of every verb load no torch, no data sets, and start no thread or socket."""
+    """Importing the package and the help of every command load no torch, no data sets, and start nothing."""
     program = f"""
 import sys
 events = []
 sys.addaudithook(lambda event, _: events.append(event) if event.startswith(("socket", "_thread.start")) else None)
 import transformer, translate
 from translate.commands.main import main
-for arguments in [["--help"], ["--version"], *([verb, "--help"] for verb in {list(VERBS)})]:
+for arguments in [["--help"], ["--version"], *([command, "--help"] for command in {list(COMMANDS)})]:
     assert main(arguments) == 0, arguments
 heavy = ("torch", "rich", "datasets", "sacrebleu", "matplotlib", "fastapi", "ctranslate2", "pandas", "pyarrow")
 heavy += ("fasttext", "text_to_num", "sentencepiece")
@@ -103,11 +103,11 @@ assert not events, events
     assert done.stderr == ""
 
 
-@pytest.mark.parametrize("verb", VERBS)
-def test_every_verb_has_a_help_text_without_code(verb: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main([verb, "--help"]) == 0
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_command_has_a_help_text_without_code(command: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([command, "--help"]) == 0
     out = capsys.readouterr().out
-    assert out.startswith(f"Usage: translate {verb}")
+    assert out.startswith(f"Usage: translate {command}")
     assert "Annotated" not in out
 
 
@@ -136,7 +136,7 @@ def test_the_version_names_the_commit_of_a_checkout(
     assert said() == f"translate {translate.__version__} (commit {commit} with changes)\n"
 
 
-def test_a_sentence_is_translated_without_a_verb(
+def test_a_sentence_is_translated_without_a_command(
     model: str, translator: Translator, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (expected,) = [*translator.translate_lines(["Guten Morgen"])]
@@ -154,13 +154,13 @@ def test_a_sentence_is_translated_without_a_verb(
 @pytest.mark.parametrize(
     "text", ["- Hallo", "-mal sehen", "-5 Grad heute.", "-5", "-", "--- x", "-m", "--beam 3 ist", "-h"]
 )
-@pytest.mark.parametrize("verb", ["text", "decode"])
+@pytest.mark.parametrize("command", ["text", "decode"])
 def test_text_that_begins_with_a_hyphen_is_translated(
-    verb: str, text: str, model: str, translator: Translator, capsys: pytest.CaptureFixture[str]
+    command: str, text: str, model: str, translator: Translator, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """As it is unless it is one word like an option or begins with an option, and always after "--"."""
     (expected,) = translator.translate_lines([text])
-    arguments = [verb, *(LINES if verb == "text" else []), "--model", model]
+    arguments = [command, *(LINES if command == "text" else []), "--model", model]
     before = [] if text in ("-m", "-h") else [[text], [text, "--threads", "1"]]
     for given in ([*arguments, *words] for words in [*before, ["--", text]]):
         assert main(given) == 0
@@ -168,20 +168,20 @@ def test_text_that_begins_with_a_hyphen_is_translated(
 
 
 @pytest.mark.parametrize(
-    ("word", "verb"),
+    ("word", "command"),
     [("trian", "train"), ("evalute", "evaluate"), ("doctr", "doctor"), ("model", "models"), ("decod", "decode")],
 )
-def test_a_lower_case_word_similar_to_a_verb_is_taken_for_a_misspelt_verb(word: str, verb: str) -> None:
+def test_a_lower_case_word_similar_to_a_command_is_taken_for_a_misspelt_command(word: str, command: str) -> None:
     for arguments in ([word], [word, "configs/demo.toml"], [word, "--model", "x"]):
-        with pytest.raises(UserError, match=f"did you mean '{verb}'.*translate text {word}"):
-            with_verb(arguments)
+        with pytest.raises(UserError, match=f"did you mean '{command}'.*translate text {word}"):
+            with_command(arguments)
 
 
 @pytest.mark.parametrize("arguments", [["help"], ["version"], ["help", "train"]])
-def test_a_word_that_other_programs_take_as_a_verb_is_not_translated(arguments: list[str]) -> None:
+def test_a_word_that_other_programs_take_as_a_command_is_not_translated(arguments: list[str]) -> None:
     with pytest.raises(UserError, match=f"did you mean '--{arguments[0]}'"):
-        with_verb(arguments)
-    assert with_verb([arguments[0], "me"]) == ["text", arguments[0], "me"]
+        with_command(arguments)
+    assert with_command([arguments[0], "me"]) == ["text", arguments[0], "me"]
 
 
 @pytest.mark.parametrize(
@@ -201,18 +201,18 @@ def test_a_word_that_other_programs_take_as_a_verb_is_not_translated(arguments: 
     ],
 )
 def test_all_other_arguments_are_text(arguments: list[str]) -> None:
-    assert with_verb(arguments) == ["text", *arguments]
+    assert with_command(arguments) == ["text", *arguments]
 
 
-def test_verbs_are_listed_in_groups_with_one_line_each(capsys: pytest.CaptureFixture[str]) -> None:
+def test_commands_are_listed_in_groups_with_one_line_each(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["--help"]) == 0
     out = capsys.readouterr().out
     position = 0
-    for group, verbs in GROUPS.items():
+    for group, commands in GROUPS.items():
         position = out.index(f"\n{group}:\n", position)
-        for verb in verbs:
-            line = re.search(rf"^  {verb}  .*\.$", out[position:], re.MULTILINE)
-            assert line is not None, verb
+        for command in commands:
+            line = re.search(rf"^  {command}  .*\.$", out[position:], re.MULTILINE)
+            assert line is not None, command
             assert len(line[0]) <= 80
 
 
@@ -224,9 +224,9 @@ def test_the_help_of_text_fits_on_a_screen(monkeypatch: pytest.MonkeyPatch, caps
     assert max(map(len, lines)) <= 80
 
 
-@pytest.mark.parametrize("verb", ["text", "decode", "train", "evaluate"])
-def test_options_are_listed_in_named_groups(verb: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main([verb, "--help"]) == 0
+@pytest.mark.parametrize("command", ["text", "decode", "train", "evaluate"])
+def test_options_are_listed_in_named_groups(command: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([command, "--help"]) == 0
     out = capsys.readouterr().out
     groups = re.findall(r"^(\w[\w ]*):$", out, re.MULTILINE)
     assert len(groups) >= 4
@@ -235,9 +235,9 @@ def test_options_are_listed_in_named_groups(verb: str, capsys: pytest.CaptureFix
     assert out.rpartition("Other:\n")[2].split() == ["-h,", "--help", "Show", "this", "message", "and", "exit."]
 
 
-@pytest.mark.parametrize("verb", VERBS)
-def test_no_verb_has_options_without_a_group(verb: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main([verb, "--help"]) == 0
+@pytest.mark.parametrize("command", COMMANDS)
+def test_no_command_has_options_without_a_group(command: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([command, "--help"]) == 0
     assert "\nOptions:\n" not in capsys.readouterr().out
 
 
@@ -330,7 +330,7 @@ MISTAKES = {
     "undecodable argument": "--model MODEL Hallo\udcff",
     "undecodable prefix": "decode --model MODEL --prefix ein\udcff Hallo",
     "undecodable picture": "explain --model MODEL --steps ein\udcff",
-    "misspelt verb": "evalute runs/x",
+    "misspelt command": "evalute runs/x",
     "no config": "prepare gone.toml",
     "unknown key": "prepare typo.toml",
     "no experiment": "train",
@@ -491,10 +491,12 @@ def test_a_closed_output_pipe_ends_the_command_quietly(
     assert capsys.readouterr().err == ""
 
 
-@pytest.mark.parametrize("verb", ["text", "decode"])
-def test_each_line_is_answered_before_the_next_is_sent(verb: str, model: str, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("command", ["text", "decode"])
+def test_each_line_is_answered_before_the_next_is_sent(
+    command: str, model: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """A program that alternately sends and reads one line must not hang."""
-    with in_a_pipe([verb, "--model", model, "--threads", "1"], monkeypatch) as (stdin, stdout, codes):
+    with in_a_pipe([command, "--model", model, "--threads", "1"], monkeypatch) as (stdin, stdout, codes):
         for line in (b"Ja.\n", b"\n", b"der Hund singt.\n"):
             stdin.write(line)
             assert stdout.readline().endswith(b"\n")
@@ -715,10 +717,10 @@ def test_options_reach_the_commands(monkeypatch: pytest.MonkeyPatch) -> None:
     ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("verb", "summary"), [pair for verbs in GROUPS.values() for pair in verbs.items()])
-def test_the_options_of_a_verb_fit_its_function_and_its_line_in_the_help(verb: str, summary: str) -> None:
-    """The module is found by the verb's name, so a type checker cannot check the options."""
-    options = options_of(verb)
-    run = sys.modules[options.__module__ if verb != "serve" else "translate.commands.serve"].run
+@pytest.mark.parametrize(("command", "summary"), [pair for commands in GROUPS.values() for pair in commands.items()])
+def test_the_options_of_a_command_fit_its_function_and_its_line_in_the_help(command: str, summary: str) -> None:
+    """The module is found by the command's name, so a type checker cannot check the options."""
+    options = options_of(command)
+    run = sys.modules[options.__module__ if command != "serve" else "translate.commands.serve"].run
     assert [parameter.annotation for parameter in signature(run).parameters.values()] == [options]
     assert (options.__doc__ or "").partition("\n")[0] == summary

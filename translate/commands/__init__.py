@@ -1,1 +1,1 @@
-"""The verbs of the command line, one module each: check options, call the library, print."""
+"""The commands of the command line, one module each: check options, call the library, print."""

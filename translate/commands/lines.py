@@ -30,7 +30,18 @@ from translate.errors import UserError, say
 from translate.files import decode_line, locked, read_json, write_bytes, write_json
 from translate.models import registry
 from translate.models.folder import TranslationSpec
-from translate.options import FILES, MODEL, Beam, JsonLines, Model, Threads, argument, file_option, flag, option
+from translate.options import (
+    FILES,
+    MODEL,
+    MODEL_FOR_LANGUAGES,
+    Beam,
+    JsonLines,
+    Threads,
+    argument,
+    file_option,
+    flag,
+    option,
+)
 from translate.text import formats, languages
 
 if TYPE_CHECKING:
@@ -58,10 +69,10 @@ WARNINGS = {
 
 @dataclass(frozen=True, kw_only=True)
 class Translating:
-    """The options that both verbs have: the model, the text, and where its translation goes."""
+    """The options that both commands have: the model, the text, and where its translation goes."""
 
     sentences: Annotated[list[str] | None, argument("SENTENCE", "Text to translate [default: standard input].")] = None
-    model: Model = None
+    model: Annotated[Path | None, option(MODEL, "MODEL", MODEL_FOR_LANGUAGES, "--model", "-m")] = None
     from_language: Annotated[
         str | None, option(MODEL, "LANGUAGE", "Language of the text; auto guesses it.", "--from")
     ] = None

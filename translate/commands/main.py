@@ -1,7 +1,7 @@
-"""The command `translate`: its verbs, and an exit code for every error.
+"""The program `translate`: its commands, and an exit code for every error.
 
-A verb is a module of this package with its options and a function `run`; it is imported when it runs, so that help is
-printed at once. What begins with no verb is translated: `translate "Guten Morgen"` is short for
+A command is a module of this package with its options and a function `run`. The module is imported when it runs, so
+that help is printed at once. What begins with no command is translated: `translate "Guten Morgen"` is short for
 `translate text "Guten Morgen"`.
 """
 
@@ -11,6 +11,7 @@ import threading
 from collections.abc import Sequence
 from importlib import import_module
 from io import TextIOWrapper
+from types import ModuleType
 from typing import Any, NoReturn
 
 from transformer.config import CheckpointError, ConfigError
@@ -21,7 +22,7 @@ from translate.options import HELP, UnknownOptionError, help_text, names_of, par
 EXIT_MISTAKE = 2
 EXIT_INTERRUPTED, EXIT_PIPE_CLOSED, EXIT_TERMINATED = 130, 141, 143  # 128 + the signal, as in a shell
 
-# Each verb with the first sentence of its help.
+# Each command with the first sentence of its help.
 GROUPS = {
     "Translate": {
         "text": "Translate sentences, a file or standard input.",
@@ -56,7 +57,7 @@ GROUPS = {
         "import": "Import a model of Hugging Face Marian, fairseq or JoeyNMT.",
     },
 }
-VERBS = tuple(verb for verbs in GROUPS.values() for verb in verbs)
+COMMANDS = tuple(command for commands in GROUPS.values() for command in commands)
 
 _PRINTING = {*GROUPS["Compare"], *GROUPS["Understand"], "models", "keys"}  # `text` and `decode` may write to a file
 
@@ -75,7 +76,7 @@ _MODULES = {"import": "import_model"}  # "import" is a keyword
 
 
 def program() -> NoReturn:
-    """Run the command as a program, which ends at once after Ctrl-C.
+    """Run the program, which ends at once after Ctrl-C.
 
     Finished translations have been written then. Threads that still search cannot be stopped; Python would wait for
     them.
@@ -100,7 +101,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     _settle_streams()
     arguments, debug = _without_debug(sys.argv[1:] if arguments is None else arguments)
     try:
-        code = _run(with_verb(arguments))
+        code = _run(with_command(arguments))
         if sys.stdout is not None:
             sys.stdout.flush()
         return code
@@ -119,69 +120,75 @@ def main(arguments: Sequence[str] | None = None) -> int:
         _settle_stdout()
 
 
-def with_verb(arguments: list[str]) -> list[str]:
-    """Return the arguments with the verb `text` in front, unless they begin with a verb.
+def with_command(arguments: list[str]) -> list[str]:
+    """Return the arguments with the command `text` in front, unless they begin with a command.
 
-    A single lower-case word that differs from a verb by one letter or two swapped ones is a misspelt verb, for which
-    UserError suggests the verb; so are "help" and "version", alone or before verbs. Words with capitals and arguments
-    of several words are sentences.
+    A single lower-case word that differs from a command by one letter or two swapped ones is misspelt, and UserError
+    suggests the command; so are "help" and "version", alone or before commands. Words with capitals and arguments of
+    several words are sentences.
     """
     first = arguments[0] if arguments else ""
-    if first in VERBS or first in ("-h", "--help", "--version", "--completion"):
+    if first in COMMANDS or first in ("-h", "--help", "--version", "--completion"):
         return arguments
-    if first in ("help", "version") and {*VERBS} >= {*arguments[1:]}:
-        raise UserError(f"{first!r} is not a verb; did you mean '--{first}'? To translate it: translate text {first}")
+    if first in ("help", "version") and {*COMMANDS} >= {*arguments[1:]}:
+        raise UserError(
+            f"{first!r} is not a command; did you mean '--{first}'? To translate it: translate text {first}"
+        )
     if first.isalpha() and first.islower():
         import difflib
 
-        near = difflib.get_close_matches(first, VERBS, n=1, cutoff=0.8)
+        near = difflib.get_close_matches(first, COMMANDS, n=1, cutoff=0.8)
         if near and abs(len(near[0]) - len(first)) <= 1:
             raise UserError(
-                f"{first!r} is not a verb; did you mean {near[0]!r}? To translate it: translate text {first}"
+                f"{first!r} is not a command; did you mean {near[0]!r}? To translate it: translate text {first}"
             )
     return ["text", *arguments]
 
 
 def _run(arguments: list[str]) -> int:
     """Do what the first argument says, and return the exit code."""
-    verb, *rest = arguments
-    if verb in ("-h", "--help"):
+    command, *rest = arguments
+    if command in ("-h", "--help"):
         print(program_help(), end="")
         return 0
-    if verb == "--version":
+    if command == "--version":
         print(f"translate {_version()}")
         return 0
-    if verb == "--completion":
+    if command == "--completion":
         print(completion(rest), end="")
         return 0
-    module = import_module(f"translate.commands.{_MODULES.get(verb, verb)}")
+    module = _module(command)
     if {"-h", "--help"} & {*rest[: rest.index("--") if "--" in rest else None]}:
-        print(help_text(options_of(verb), verb), end="")
+        print(help_text(options_of(command), command), end="")
         return 0
     try:
-        options = parse(options_of(verb), verb, rest)
+        options = parse(options_of(command), command, rest)
     except UnknownOptionError as error:
-        if verb == "text" and error.name in names_of(options_of("decode")):
+        if command == "text" and error.name in names_of(options_of("decode")):
             raise UserError(
                 f"translate text has no option {error.name}; use translate decode, which has the options for research"
             ) from error
         raise
-    if sys.stdout is None and verb in _PRINTING:
+    if sys.stdout is None and command in _PRINTING:
         raise UserError("stdout is closed; leave it open, as the results go there")
     code: int | None = module.run(options)
     return code or 0
 
 
-def options_of(verb: str) -> type[Any]:
-    """Return the class of a verb's options, which has its name; imports the verb's module."""
-    found: type[Any] = getattr(import_module(f"translate.commands.{_MODULES.get(verb, verb)}"), verb.capitalize())
+def options_of(command: str) -> type[Any]:
+    """Return the class of a command's options, which has its name; imports the command's module."""
+    found: type[Any] = getattr(_module(command), command.capitalize())
     return found
 
 
+def _module(command: str) -> ModuleType:
+    return import_module(f"translate.commands.{_MODULES.get(command, command)}")
+
+
 def program_help(width: int | None = None) -> str:
-    """Return the help of the command itself, which lists the verbs; the width is that of the terminal by default."""
-    groups = {group: [*verbs.items()] for group, verbs in GROUPS.items()}
-    return sections("Usage: translate [VERB] [OPTIONS] ...", _SUMMARY, groups | {"Options": [*_OPTIONS]}, width)
+    """Return the help of the program, which lists its commands; the width is that of the terminal by default."""
+    groups = {group: [*commands.items()] for group, commands in GROUPS.items()}
+    return sections("Usage: translate [COMMAND] [OPTIONS] ...", _SUMMARY, groups | {"Options": [*_OPTIONS]}, width)
 
 
 def _version() -> str:
@@ -239,7 +246,7 @@ _SCRIPTS = {
       *) words="{options}" ;;
     esac
   elif [ "$COMP_CWORD" -eq 1 ]; then
-    words="{verbs}"
+    words="{commands}"
   fi
   COMPREPLY=($(compgen -W "$words" -- "$word"))
 }}
@@ -247,28 +254,28 @@ complete -o default -F _translate translate
 """,
     "zsh": """autoload -U +X bashcompinit && bashcompinit
 {bash}""",
-    "fish": """complete -c translate -n __fish_use_subcommand -a "{verbs}"
+    "fish": """complete -c translate -n __fish_use_subcommand -a "{commands}"
 {lines}
 """,
 }
 
 
 def completion(shells: Sequence[str]) -> str:
-    """Return the script with which a shell completes verbs and options; UserError for another shell."""
+    """Return the script with which a shell completes commands and options; UserError for another shell."""
     if len(shells) != 1 or shells[0] not in _SCRIPTS:
         raise UserError(f"--completion: name one of {', '.join(_SCRIPTS)}, such as translate --completion bash")
-    verbs = " ".join(VERBS)
-    options = {verb: sorted({*names_of(options_of(verb)), "--help"}) for verb in VERBS}
-    without_verb = [*options["text"], "--version", "--debug", "--completion"]
+    commands = " ".join(COMMANDS)
+    options = {command: sorted({*names_of(options_of(command)), "--help"}) for command in COMMANDS}
+    without_command = [*options["text"], "--version", "--debug", "--completion"]
     if shells[0] == "fish":
-        seen = {f"__fish_seen_subcommand_from {verb}": names for verb, names in options.items()}
+        seen = {f"__fish_seen_subcommand_from {command}": names for command, names in options.items()}
         lines = [
             f'complete -c translate -n "{condition}" -l {name[2:]}'
-            for condition, names in {f"not __fish_seen_subcommand_from {verbs}": without_verb, **seen}.items()
+            for condition, names in {f"not __fish_seen_subcommand_from {commands}": without_command, **seen}.items()
             for name in names
             if name.startswith("--")
         ]
-        return _SCRIPTS["fish"].format(verbs=verbs, lines="\n".join(lines))
-    cases = "\n".join(f'      {verb}) words="{" ".join(names)}" ;;' for verb, names in options.items())
-    bash = _SCRIPTS["bash"].format(verbs=verbs, options=" ".join(without_verb), cases=cases)
+        return _SCRIPTS["fish"].format(commands=commands, lines="\n".join(lines))
+    cases = "\n".join(f'      {command}) words="{" ".join(names)}" ;;' for command, names in options.items())
+    bash = _SCRIPTS["bash"].format(commands=commands, options=" ".join(without_command), cases=cases)
     return bash if shells[0] == "bash" else _SCRIPTS["zsh"].format(bash=bash)

@@ -166,7 +166,7 @@ class MonoSource(Origin):
     Attributes:
         path: the text.
         lines: number of lines to take, evenly spaced; None takes all of them.
-        model: name or path of the model that makes the other side.
+        model: name or path of the model that makes the other side; needed unless `synthetic` is given.
         side: the side of the pairs that the text becomes: "target" for back-translation, "source" for distillation.
         method: "sampling" draws from the model, for back-translation with a strong one (Edunov et al., 2018);
             "beam" searches for the best with the model's settings, in fp32 or, if it reranks, in the fastest precision;
@@ -186,7 +186,7 @@ class MonoSource(Origin):
     kind: Literal["mono"]
     path: str
     lines: int | None = Field(default=None, ge=1)
-    model: str
+    model: str | None = None
     side: Literal["source", "target"] = "target"
     method: Literal["sampling", "beam", "greedy"] = "sampling"
     top_k: int | None = Field(default=None, ge=1)
@@ -196,6 +196,12 @@ class MonoSource(Origin):
     noise: float = Field(default=0.0, ge=0, lt=1)
     seed: int = 0
     synthetic: str | None = None
+
+    @model_validator(mode="after")
+    def _the_other_side_is_made_or_given(self) -> "MonoSource":
+        if self.model is None and self.synthetic is None:
+            raise ValueError("model: name the model that makes the other side, or give that side as `synthetic`")
+        return self
 
     @model_validator(mode="after")
     def _a_beam_is_searched(self) -> "MonoSource":
@@ -462,7 +468,8 @@ class TrainingConfig(Section):
         clip_norm: largest gradient norm; None does not clip, like the paper.
         precision: type of matrix products; "auto" chooses bf16 if it is faster on this machine, and otherwise fp32.
         valid_every: steps between validations; None is once an epoch.
-        valid_bleu_sentences: validation sentences that are translated for BLEU; 0 turns it off.
+        valid_bleu_sentences: validation pairs, from the first, that greedy search translates for BLEU; 0 turns it off.
+            `translate evaluate --valid` translates all of them with the model's beam, so its BLEU differs.
         save_every: steps between the checkpoints that averaging uses; None saves with every validation.
         save_minutes: minutes between additional checkpoints, for resuming only; 0 turns them off.
         keep_last: checkpoints kept in addition to the best one.

@@ -133,7 +133,7 @@ def describe(source: Source) -> str:
         case data.SacrebleuSource():
             return f"sacrebleu {source.name}"
         case data.MonoSource():
-            return f"{source.path} translated by {source.model}"
+            return source.path + (f" translated by {source.model}" if source.model else f" + {source.synthetic}")
 
 
 def text_file(path: str, root: Path) -> Path:

@@ -89,7 +89,7 @@ class BackTranslations:
         return tuple(self._with_side(s, data) if isinstance(s, MonoSource) else s for s in sources)
 
     def _with_side(self, source: MonoSource, data: DataConfig) -> MonoSource:
-        if source.synthetic is not None:
+        if source.synthetic is not None or source.model is None:
             return source
         root = Path(data.root)
         text, model = text_file(source.path, root), locate(Path(source.model), self._say)

@@ -1,4 +1,4 @@
-"""Models, their names and their languages: one function finds the model that a verb should use."""
+"""Models, their names and their languages: one function finds the model that a command should use."""
 
 import difflib
 import os
@@ -55,7 +55,7 @@ def _models_in(place: Path) -> list[tuple[str, Path]]:
 def find_model(
     name: Path | None, say: Say, *, source: str | None = None, target: str | None = None, exported: bool = False
 ) -> Path:
-    """Return the model folder that a verb should use.
+    """Return the model folder that a command should use.
 
     The first of these that applies:
       1. `name`, or else $TRANSLATE_MODEL: a path or a name, see `find_folder`;

@@ -1,4 +1,4 @@
-"""Shells complete verbs and options with the scripts that the command prints."""
+"""Shells complete commands and options with the scripts that the command prints."""
 
 import re
 import shutil
@@ -6,7 +6,7 @@ import subprocess
 
 import pytest
 
-from translate.commands.main import VERBS, main, options_of
+from translate.commands.main import COMMANDS, main, options_of
 from translate.options import names_of
 
 
@@ -24,12 +24,12 @@ def completed(words: str, capsys: pytest.CaptureFixture[str]) -> set[str]:
     ("words", "expected"),
     [("translate ev", "evaluate"), ("translate text --engi", "--engine"), ("translate keys --req", "--requests")],
 )
-def test_bash_completes_verbs_and_options(words: str, expected: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_bash_completes_commands_and_options(words: str, expected: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert completed(words, capsys) == {expected}
 
 
 @pytest.mark.parametrize("words", ["translate --", "translate --model x --", "translate Hallo --"])
-def test_bash_completes_the_options_of_text_without_its_verb(words: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_bash_completes_the_options_of_text_without_its_command(words: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert completed(words, capsys) >= {name for name in names_of(options_of("text")) if name.startswith("--")}
 
 
@@ -39,21 +39,21 @@ def test_bash_leaves_the_names_of_files_to_its_default(words: str, capsys: pytes
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
-def test_the_scripts_name_every_verb_and_long_option(shell: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_scripts_name_every_command_and_long_option(shell: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["--completion", shell]) == 0
     script = capsys.readouterr().out
-    for verb in VERBS:
-        assert verb in script
-        for name in names_of(options_of(verb)):
+    for command in COMMANDS:
+        assert command in script
+        for name in names_of(options_of(command)):
             assert name.removeprefix("--") in script or not name.startswith("--")
     if shutil.which(shell):
         assert subprocess.run([shell, "-n", "-c", script], timeout=60, check=False).returncode == 0
 
 
-def test_fish_completes_the_options_of_text_without_its_verb(capsys: pytest.CaptureFixture[str]) -> None:
+def test_fish_completes_the_options_of_text_without_its_command(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["--completion", "fish"]) == 0
     found = re.findall(r'-n "not __fish_seen_subcommand_from (.*)" -l (\S+)', capsys.readouterr().out)
-    assert {verbs for verbs, _ in found} == {" ".join(VERBS)}
+    assert {commands for commands, _ in found} == {" ".join(COMMANDS)}
     options = {name for name in names_of(options_of("text")) if name.startswith("--")}
     assert {f"--{name}" for _, name in found} == {*options, "--help", "--version", "--debug", "--completion"}
 

@@ -139,8 +139,8 @@ def test_the_paper_s_settings_replace_those_of_the_model(
 
 @pytest.mark.parametrize("option", ["--sample", "--n-best 3", "--paper", "--alpha 1", "--prefix a"])
 def test_text_refers_to_decode_for_research_options(option: str, capsys: pytest.CaptureFixture[str]) -> None:
-    for verb in ([], ["text"]):
-        assert main([*verb, *LINES, *option.split()]) == 2
+    for command in ([], ["text"]):
+        assert main([*command, *LINES, *option.split()]) == 2
         error = capsys.readouterr().err
         assert error.startswith(f"translate: translate text has no option {option.split()[0]}; use translate decode")
         assert error.count("\n") == 1

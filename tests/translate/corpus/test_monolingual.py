@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from translate.config.schema import MonoSource
-from translate.corpus.sources import TAG, noisy, read_pairs, synthetic_pairs
+from translate.corpus.sources import TAG, describe, noisy, read_pairs, synthetic_pairs
 from translate.errors import UserError
 
 NATURAL, MADE = ["one dog", "two dogs", "three"], ["ein Hund", "zwei Hunde", ""]
@@ -43,6 +43,16 @@ def test_a_translation_of_ones_own_has_all_lines_and_is_sampled_with_its_text(tm
     if n != 7:
         with pytest.raises(UserError, match=rf"a.en has 7 lines but .*own.de has {n}"):
             list(read_pairs(source(lines=n, synthetic="own.de"), tmp_path))
+
+
+def test_a_side_of_ones_own_needs_no_model(tmp_path: Path) -> None:
+    (tmp_path / "a.en").write_text("one dog\n", encoding="utf-8")
+    (tmp_path / "own.de").write_text("ein Hund\n", encoding="utf-8")
+    own = MonoSource(kind="mono", path="a.en", synthetic="own.de")
+    assert list(read_pairs(own, tmp_path)) == [(f"{TAG} ein Hund", "one dog")]
+    assert describe(own) == "a.en + own.de"
+    with pytest.raises(ValueError, match="model: name the model that makes the other side, or give"):
+        MonoSource(kind="mono", path="a.en")
 
 
 def test_only_draws_have_a_top_k() -> None:
