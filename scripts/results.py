@@ -357,14 +357,17 @@ def environments(grid: Record) -> list[Record]:
 
 
 def command_of(grid: Record) -> str:
-    """Return the command that makes a grid, with the checkout of a commit that has its file if this one has not."""
-    for folder in ("grids", "paper"):
-        if (ROOT / "configs" / folder / f"{grid['name']}.toml").exists():
-            return f"`translate experiment configs/{folder}/{grid['name']}.toml`"
-    commits = dict.fromkeys(environment["commit"][:9] for environment in environments(grid))
-    command = f"translate experiment configs/grids/{grid['name']}.toml"
-    first = next(iter(commits), None)
-    return f"`git checkout {first} && {command}`, as the file has been removed since" if first else f"`{command}`"
+    """Return the command that made a grid, with its commits and whether their files were changed."""
+    files = [f"configs/{folder}/{grid['name']}.toml" for folder in ("paper", "grids")]
+    file = next((file for file in files if (ROOT / file).exists()), files[-1])
+    command, made = f"translate experiment {file}", environments(grid)
+    commits = [*dict.fromkeys(environment["commit"][:9] for environment in made)]
+    if (ROOT / file).exists():
+        found = f"`{command}` at {', '.join(commits)}"
+    else:
+        found = f"`git checkout {commits[0]} && {command}`, as the file has been removed since"
+    n_changed = sum(environment["uncommitted_changes"] for environment in made)
+    return f"{found}, {n_changed} of {len(made)} runs with uncommitted changes" if n_changed else found
 
 
 def _speed_rows() -> Iterator[Row]:

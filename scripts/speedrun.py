@@ -22,7 +22,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
@@ -159,18 +159,30 @@ def code() -> list[str | None]:
 
 
 def beaten(record: Record, former: Record) -> bool:
-    """Say for each mark whether a record beats a former one; True if it beats it at one."""
+    """Say for each mark whether a record beats a former one; True if it does at one and is slower at none."""
+    reasons = {mark: incomparable(record, former, mark) for mark in map(str, record["marks"])}
     p = p_values(record, "ours", former, "ours")
+    corrected = holm({mark: p[mark] for mark, reason in reasons.items() if reason is None})
     verdicts = []
-    for mark in map(str, record["marks"]):
-        if (reason := incomparable(record, former, mark)) is not None:
+    for mark, reason in reasons.items():
+        if reason is not None:
             print(f"mark {mark}: not beaten: {reason}", file=sys.stderr)
             continue
         now, before = (statistics.geometric_mean(times(of, "ours", mark)) for of in (record, former))
-        verdicts.append(now < before and p[mark] < 0.05)
-        verdict = "beaten" if verdicts[-1] else "not beaten"
-        print(f"mark {mark}: {now:.0f} s, before {before:.0f} s, p = {p[mark]:.3f}: {verdict}", file=sys.stderr)
-    return any(verdicts)
+        found = "beaten" if now < before else "slower"
+        verdicts.append(found if corrected[mark] < 0.05 else "not beaten")
+        shown = f"{now:.0f} s, before {before:.0f} s, p = {corrected[mark]:.3f}"
+        print(f"mark {mark}: {shown}: {verdicts[-1]}", file=sys.stderr)
+    return "beaten" in verdicts and "slower" not in verdicts
+
+
+def holm(p: Mapping[str, float]) -> dict[str, float]:
+    """Return p-values with Holm's correction for the number of tests."""
+    corrected, largest = {}, 0.0
+    for n_before, mark in enumerate(sorted(p, key=p.__getitem__)):
+        largest = max(largest, min(1.0, p[mark] * (len(p) - n_before)))
+        corrected[mark] = largest
+    return corrected
 
 
 def incomparable(record: Record, former: Record, mark: str) -> str | None:

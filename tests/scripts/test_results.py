@@ -141,9 +141,13 @@ def test_a_parent_without_a_run_is_an_error(tmp_path: Path) -> None:
         results.record_of(tmp_path / "a")
 
 
+COMMITS = [("0123456789abcdef", False), ("fedcba9876543210", True), ("0123456789abcdef", True)]
+
+
 def test_a_grid_is_a_chapter_of_its_own_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     row = {"norm": "post", "seeds": "2", "BLEU valid": "31.70 ± 0.20", "p valid": "", "remarks": "baseline"}
-    runs = [{"seeds": {"1": {"environment": {"commit": "0123456789abcdef", "machine": CPU}}}}]
+    at = [{"commit": commit, "uncommitted_changes": changed, "machine": CPU} for commit, changed in COMMITS]
+    runs = [{"seeds": {str(seed): {"environment": one} for seed, one in enumerate(at)}}]
     table = [row, row | {"norm": "pre", "remarks": ""}]
     grid = {"kind": "grid", "name": "norm", "rows": runs, "table": table, "notes": ["Of all.", "Read me."]}
     (tmp_path / "records").mkdir()
@@ -172,6 +176,12 @@ def test_a_grid_is_a_chapter_of_its_own_page(tmp_path: Path, monkeypatch: pytest
     assert "- Read me." in chapter
     # This folder has no such file.
     assert "`git checkout 012345678 && translate experiment configs/grids/norm.toml`" in chapter
+    assert "2 of 3 runs with uncommitted changes, record" in chapter
+    (tmp_path / "configs" / "grids").mkdir(parents=True)
+    (tmp_path / "configs" / "grids" / "norm.toml").touch()
+    assert results.command_of(grid).startswith(
+        "`translate experiment configs/grids/norm.toml` at 012345678, fedcba987, 2 of 3 runs"
+    )
     assert page.count("- Of all.") == 1
     assert "p valid" not in chapter
 
@@ -186,7 +196,8 @@ def test_runs_are_listed_newest_first(tmp_path: Path, monkeypatch: pytest.Monkey
 
 def test_a_grid_names_the_machines_that_trained_it_and_not_where_it_was_scored() -> None:
     def environment(processor: str) -> dict[str, Any]:
-        return {"commit": "0123456789abcdef", "machine": {**CPU, "processor": processor}}
+        machine = {**CPU, "processor": processor}
+        return {"commit": "0123456789abcdef", "uncommitted_changes": False, "machine": machine}
 
     def a_run(*trained: str) -> dict[str, Any]:
         return {"environment": environment("scorer"), "trained": [environment(name) for name in trained]}

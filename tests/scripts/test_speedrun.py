@@ -140,35 +140,44 @@ def test_a_finished_run_is_not_run_again_and_a_cut_off_one_is(tmp_path: Path, mo
     assert read_json(tmp_path / "seed1" / "record.json") == {"seed": 1}
 
 
-def a_record(*seconds: float | None) -> dict[str, Any]:
-    return {
-        "marks": [33.5],
-        "runs": [{"contender": "ours", "marks": {"33.5": {"seconds": s}} if s else {}} for s in seconds],
-    }
+def a_record(*seconds: float | None, later: float = 2.0) -> dict[str, Any]:
+    """A record of seeds that reach 33.5 after these seconds, and 35.1 after `later` times as many."""
+    marks = [{"33.5": {"seconds": s}, "35.1": {"seconds": s * later}} if s else {} for s in seconds]
+    return {"marks": [33.5, 35.1], "runs": [{"contender": "ours", "marks": reached} for reached in marks]}
 
 
 FORMER = a_record(187.0, 190.0, 213.0)
 
 
 @pytest.mark.parametrize(
-    ("record", "verdict"),
+    ("record", "is_beaten", "verdicts"),
     [
-        (a_record(140.0, 145.0, 151.0), "p = 0.00"),
-        (a_record(190.0, 195.0, 200.0), "not beaten"),
-        (a_record(387.0, 390.0, 413.0), "not beaten"),
-        (a_record(140.0, 145.0), "not beaten: this run has 2 of 3 seeds"),
-        (a_record(140.0, 145.0, None), "not beaten: in this run, 1 of 3 seeds did not reach it"),
+        (a_record(140.0, 145.0, 151.0), True, [": beaten", ": beaten"]),
+        (a_record(140.0, 145.0, 151.0, later=2.7), True, [": beaten", ": not beaten"]),
+        (a_record(140.0, 145.0, 151.0, later=6.0), False, [": beaten", ": slower"]),
+        (a_record(190.0, 195.0, 200.0), False, [": not beaten", ": not beaten"]),
+        (a_record(387.0, 390.0, 413.0), False, [": slower", ": slower"]),
+        (a_record(140.0, 145.0), False, ["not beaten: this run has 2 of 3 seeds"] * 2),
+        (a_record(140.0, 145.0, None), False, ["not beaten: in this run, 1 of 3 seeds did not reach it"] * 2),
     ],
 )
-def test_a_record_is_beaten_by_three_seeds_that_reach_the_mark(
-    record: dict[str, Any], verdict: str, capsys: pytest.CaptureFixture[str]
+def test_a_record_is_beaten_by_three_seeds_that_reach_a_mark_and_are_slower_at_none(
+    record: dict[str, Any], is_beaten: bool, verdicts: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert speedrun.beaten(record, FORMER) == ("not" not in verdict)
-    assert verdict in capsys.readouterr().err
+    assert speedrun.beaten(record, FORMER) == is_beaten
+    lines = capsys.readouterr().err.splitlines()
+    assert all(line.endswith(verdict) for line, verdict in zip(lines, verdicts, strict=True)), lines
+
+
+def test_the_correction_for_several_marks_is_that_of_holm() -> None:
+    """By its definition: the smallest p of m is multiplied by m, the next by m - 1, and none is below one before."""
+    found = speedrun.holm({"a": 0.03, "b": 0.01, "c": 0.04, "d": 0.9})
+    assert found == pytest.approx({"b": 0.04, "a": 0.09, "c": 0.09, "d": 0.9})
+    assert [*speedrun.holm({"a": 0.7, "b": 0.8}).values()] == [1.0, 1.0]
 
 
 def test_a_mark_that_a_seed_missed_has_no_p_value() -> None:
-    assert speedrun.p_values(FORMER, "ours", a_record(140.0, 145.0, 150.0), "ours").keys() == {"33.5"}
+    assert speedrun.p_values(FORMER, "ours", a_record(140.0, 145.0, 150.0), "ours").keys() == {"33.5", "35.1"}
     assert speedrun.p_values(FORMER, "ours", a_record(140.0, 145.0, None), "ours") == {}
 
 

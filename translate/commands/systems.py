@@ -166,7 +166,10 @@ def _check_saved(system: System, sets: TestSets, *, ignore_case: bool) -> None:
 
 
 def warn(system: System, output: SystemOutput, pairs: Sequence[Pair], *, ignore_case: bool) -> None:
-    """Report translations of a model that would be refused in a file, which has been checked before."""
+    """Report empty translations, and those of a model that would be refused in a file, which was checked before."""
+    n_empty = sum(not line.strip() for line in output.hypotheses)
+    if n_empty:
+        say(f"warning: {system.name}: {n_empty:,} of {len(pairs):,} translations are empty")
     if system.folder is None:
         return
     try:

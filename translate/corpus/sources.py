@@ -293,7 +293,10 @@ def _grammar(source: data.GrammarSource, langpair: str) -> Iterator[Pair]:
 
 
 def _sacrebleu_files(source: data.SacrebleuSource, langpair: str) -> tuple[Path, Path]:
-    """Return the files of a test set, source and first reference; downloads them into sacreBLEU's cache if missing."""
+    """Return the files of a test set, source and reference; downloads them into sacreBLEU's cache if missing.
+
+    UserError if it has several references: scores with one of them would not be those of the test set.
+    """
     from http.client import HTTPException
 
     from portalocker.exceptions import LockException
@@ -305,13 +308,19 @@ def _sacrebleu_files(source: data.SacrebleuSource, langpair: str) -> tuple[Path,
     if langpair not in dataset.langpairs:
         raise UserError(f"{name}: has no {langpair}; it has {', '.join(sorted(dataset.langpairs))}")
     try:
-        return Path(dataset.get_source_file(langpair)), Path(dataset.get_reference_files(langpair)[0])
+        file, references = dataset.get_source_file(langpair), dataset.get_reference_files(langpair)
     # sacreBLEU exits if a download has the wrong checksum.
     except (OSError, HTTPException, SystemExit, *DAMAGED, tarfile.TarError, zipfile.BadZipFile, LockException) as error:
         raise UserError(
             f"{name}: cannot be downloaded, or read from its cache; remove ~/.sacrebleu/{source.name} and try again: "
             f"{_one_line(error)}"
         ) from error
+    if len(references) > 1:
+        raise UserError(
+            f"{name}: has {len(references)} references for a line, and pairs have one; name a test set with one, or "
+            f"score a saved output with `sacrebleu -t {source.name} -l {langpair}`"
+        )
+    return Path(file), Path(references[0])
 
 
 def _digest(path: Path) -> str:

@@ -16,6 +16,7 @@ from translate.experiments.records import DONE, Record
 Columns = dict[str, str]
 
 MISSING = ""
+SIGNS_DIFFER = "signs differ"  # one seed is better than the baseline, another worse
 
 
 @dataclass
@@ -33,9 +34,14 @@ class Line:
     failed: dict[int, str] = field(default_factory=dict)
     p_values: dict[str, dict[int, float]] = field(default_factory=dict)
 
-    def bleu(self, name: str) -> list[float]:
+    def bleu(self, name: str, seed: int) -> float:
+        """BLEU of a seed on a set."""
+        score: float = self.done[seed][1]["scores"][name]["bleu"]["score"]
+        return score
+
+    def bleus(self, name: str) -> list[float]:
         """BLEU of each seed on a set."""
-        return [record["scores"][name]["bleu"]["score"] for _, record in self.done.values()]
+        return [self.bleu(name, seed) for seed in self.done]
 
     def perplexity(self) -> list[float]:
         """Validation perplexity of each seed."""
@@ -73,14 +79,24 @@ class Table:
         if published and published.perplexity:
             columns["published perplexity"] = str(published.perplexity.get(row_name(line.row), MISSING))
         for name in self.grid.score_on:
-            columns[f"BLEU {name}"] = spread(line.bleu(name))
-            p_values = line.p_values.get(name, {}).values()
-            columns[f"p {name}"] = f"{max(p_values):.3f}" if p_values else MISSING
+            columns[f"BLEU {name}"] = spread(line.bleus(name))
+            columns[f"p {name}"] = self._p(line, name)
         if published and published.bleu:
             columns["published BLEU"] = str(published.bleu.get(row_name(line.row), MISSING))
         columns["remarks"] = self._remarks(line)
         names = (f"axis {axis.name}" if axis.name in columns else axis.name for axis in self.grid.axes)
         return dict(zip(names, line.row, strict=True)) | columns
+
+    def _p(self, line: Line, name: str) -> str:
+        """Return the largest p-value over seeds, which is evidence only if all seeds differ in the same direction."""
+        p_values = line.p_values.get(name)
+        if not p_values:
+            return MISSING
+        baseline = next(other for other in self.lines if other.row == self.grid.baseline)
+        differences = [line.bleu(name, seed) - baseline.bleu(name, seed) for seed in p_values]
+        if min(differences) < 0 < max(differences):
+            return SIGNS_DIFFER
+        return f"{max(p_values.values()):.3f}"
 
     def _remarks(self, line: Line) -> str:
         remarks = ["baseline"] if line.row == self.grid.baseline else []
@@ -93,8 +109,12 @@ class Table:
         """Return sentences on how to read the table."""
         notes = [
             "Mean ± standard deviation over seeds. Perplexity is that of the validation set, per token.",
-            f"p: sacreBLEU's {TESTS[self.paired]} against the baseline row with the same seed, the largest over seeds.",
+            f"p: sacreBLEU's {TESTS[self.paired]} against the baseline row with the same seed, the largest over seeds; "
+            f'"{SIGNS_DIFFER}" if some seeds are better and others worse. It covers the choice of test sentences, not '
+            "that of training runs, and is not corrected for the number of rows.",
         ]
+        if len({cell.config.tokenizer for cell in self.grid.cells}) > 1:
+            notes.append("Perplexities of rows with different tokenizers cannot be compared.")
         return [*notes, *self._signatures(), *self._correlations()]
 
     def _signatures(self) -> Iterable[str]:
@@ -115,7 +135,7 @@ class Table:
             return
         ours = {
             "perplexity": (published.perplexity, Line.perplexity),
-            "BLEU": (published.bleu, lambda line: line.bleu(self.grid.score_on[0])),
+            "BLEU": (published.bleu, lambda line: line.bleus(self.grid.score_on[0])),
         }
         for name, (theirs, values) in ours.items():
             pairs = [

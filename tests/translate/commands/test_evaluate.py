@@ -346,7 +346,7 @@ def test_replacing_scores_that_were_made_otherwise_is_reported(
     assert main(["evaluate", "runs/x", *options]) == 0
     said = capsys.readouterr().err
     assert (warning or "") in said
-    assert ("warning" in said) == (warning is not None)
+    assert ("were replaced" in said) == (warning is not None)
 
 
 def test_systems_that_share_a_results_file_are_refused(
@@ -538,6 +538,16 @@ def test_a_model_without_capitals_is_scored_with_a_warning(
     assert main(["evaluate", "runs/x", *files]) == 0
     assert "warning: x: has no capital letter" in capsys.readouterr().err
     assert json.loads((run / "scores.json").read_text(encoding="utf-8"))["cased"]["bleu"]["score"] < 50
+
+
+def test_empty_lines_of_an_output_are_scored_with_a_warning(
+    run: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write(Path(), "other", PAIRS["valid"])
+    Path("half.en").write_text("".join(f"{line}\n" for line in ["the house"] + [" "] * (len(PAIRS["valid"]) - 1)))
+    assert main(["evaluate", "half.en", "--reference", "other.en"]) == 0
+    n = len(PAIRS["valid"])
+    assert f"warning: half: {n - 1} of {n} translations are empty" in capsys.readouterr().err
 
 
 def test_evaluations_that_write_at_the_same_time_all_keep_their_scores(

@@ -438,6 +438,17 @@ def test_a_sacrebleu_test_set_is_read_from_its_cache(sacrebleu_cache: Path) -> N
     assert list(read_pairs(source, Path())) == [("Satz\u2028eins", "one"), ("Satz zwei", "two")]
 
 
+def test_a_test_set_with_several_references_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Scores with the first reference alone are not those of the test set."""
+    from sacrebleu.dataset import DATASETS
+
+    monkeypatch.setattr(DATASETS["wmt20/tworefs"], "get_files", lambda langpair: ["a.src", "a.ref0", "a.ref1"])
+    monkeypatch.setattr(DATASETS["wmt20/tworefs"], "fieldnames", lambda langpair: ["src", "ref:0", "ref:1"])
+    said = problem(SacrebleuSource(kind="sacrebleu", name="wmt20/tworefs"), Path())
+    assert "has 2 references" in said
+    assert "sacrebleu -t wmt20/tworefs -l de-en" in said
+
+
 @pytest.mark.usefixtures("sacrebleu_cache")
 def test_a_failed_download_of_a_sacrebleu_test_set_gives_a_one_sentence_error() -> None:
     source = SacrebleuSource(kind="sacrebleu", name="wmt14/full")

@@ -255,6 +255,36 @@ def test_the_table_does_not_wait_for_the_grid(
     )  # nothing is left to run
 
 
+@pytest.mark.parametrize(
+    ("baseline", "row", "expected"),
+    [
+        ((30.0, 31.0), (32.0, 33.5), "0.040"),
+        ((30.0, 31.0), (29.0, 27.0), "0.040"),
+        ((30.0, 31.0), (30.0, 33.0), "0.040"),
+        ((30.0, 31.0), (32.0, 30.5), "signs differ"),
+    ],
+)
+def test_a_p_value_needs_seeds_that_agree_on_the_sign(
+    baseline: tuple[float, float], row: tuple[float, float], expected: str, folder: Path
+) -> None:
+    table, _ = table_of(folder)
+    for line, scores in ((table.lines[0], baseline), (table.lines[1], row)):
+        for (_, record), score in zip(line.done.values(), scores, strict=True):
+            record["scores"]["toy"]["bleu"]["score"] = score
+    table.lines[1].p_values["toy"] = {1: 0.01, 2: 0.04}
+    assert table.rows()[1]["p toy"] == expected
+    assert table.rows()[0]["p toy"] == ""
+
+
+def test_perplexities_of_several_tokenizers_have_a_note(write: Write, tmp_path: Path) -> None:
+    for axis, values, expected in (("norm", '["post", "pre"]', False), ("vocab_size", "[400, 350]", True)):
+        section = "tokenizer" if expected else "model"
+        first = values[1:].partition(",")[0]
+        grid = f'config = "toy.toml"\nbaseline = {{ {axis} = {first} }}\n[axes]\n{section}.{axis} = {values}\n'
+        table = Table.build(*jobs_of(write(grid), tmp_path / axis), "bootstrap")
+        assert any("different tokenizers" in note for note in table.notes()) == expected
+
+
 @pytest.mark.parametrize("paired", ["bootstrap", "ar"])
 def test_the_p_value_is_that_of_sacrebleu(paired) -> None:
     draw = random.Random(3)
