@@ -2,6 +2,7 @@
 
 import ast
 import functools
+import importlib
 import json
 import subprocess
 import sys
@@ -123,6 +124,13 @@ def test_each_top_level_name_of_the_library_is_the_object_of_its_module() -> Non
         assert getattr(transformer, name).__name__ == name
     with pytest.raises(AttributeError, match="module 'transformer' has no attribute 'Transfomer'"):
         _ = transformer.Transfomer
+
+
+@pytest.mark.parametrize("name", PACKAGES)
+def test_names_that_are_imported_on_first_use_are_listed(name: str) -> None:
+    """Completion at a prompt uses `dir`."""
+    package = importlib.import_module(name)
+    assert {*package.__all__} <= {*dir(package)}
 
 
 @EACH_FILE

@@ -23,6 +23,10 @@ _HOMES = {
 __all__ = ["ColumnTranslator", "Translation", "Translator", "UserError", "__version__"]
 
 
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})
+
+
 def __getattr__(name: str) -> object:
     if name in _HOMES:
         return getattr(import_module(f"translate.{_HOMES[name]}"), name)

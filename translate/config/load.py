@@ -30,7 +30,8 @@ from typing import Any, TypeVar, get_args, get_origin
 
 from pydantic import ValidationError
 
-from translate.config.schema import MAX_WEIGHT, ExperimentConfig, Section
+from transformer.config import ConfigError
+from translate.config.schema import MAX_WEIGHT, ExperimentConfig, Section, Source, TrainingConfig, with_codes
 from translate.errors import UserError, reason
 
 LIBRARY_KEYS = ("library", "weights", "mono")
@@ -89,7 +90,7 @@ def read(path: Path) -> tuple[dict[str, Any], str]:
         values = _laid_over(tables, values)
         if base is None:
             break
-        if not isinstance(base, str):
+        if not isinstance(base, str) or "\0" in base:
             raise UserError(f"{where}: extends = {base!r} must be the name of a TOML file, relative to this one")
         path = path.parent / base
     return values, where
@@ -122,7 +123,18 @@ def _laid_over(base: dict[str, Any], tables: dict[str, Any]) -> dict[str, Any]:
 def parse(values: Mapping[str, Any], where: str) -> ExperimentConfig:
     """Validate plain data; the UserError for the first mistake begins with `where`."""
     data = with_library(values.get("data", {}), where)
-    return validated(ExperimentConfig, {**values, "data": data} if data else values, where)
+    config = validated(ExperimentConfig, {**values, "data": data} if data else values, where)
+    try:
+        config.model.architecture(config.tokenizer.vocab_size)
+    except ConfigError as error:  # fields that contradict each other
+        raise UserError(f"{where}: {error}") from error
+    return config
+
+
+def require_end(config: TrainingConfig, where: str) -> None:
+    """Raise UserError, which begins with `where`, if training would not end."""
+    if not (config.max_steps or config.max_epochs):
+        raise UserError(f"{where}: training has no end; set training.max_steps or training.max_epochs")
 
 
 def with_library(data: Mapping[str, Any], where: str) -> dict[str, Any]:
@@ -137,6 +149,8 @@ def with_library(data: Mapping[str, Any], where: str) -> dict[str, Any]:
     if not isinstance(data, dict) or not any(key in data for key in LIBRARY_KEYS):
         return data  # type: ignore[return-value]
     if not isinstance(name := data.get("library"), str):
+        if name is not None:
+            raise UserError(f"{where}: data.library = {_shown(name)}: must be the path of a TOML file")
         raise UserError(f"{where}: data.weights and data.mono need data.library, the path of a TOML file")
     for key, kind in (("weights", dict), ("mono", dict), ("train", list)):
         if not isinstance(value := data.get(key, kind()), kind):
@@ -180,8 +194,23 @@ def _chosen(groups: Mapping[str, Mapping[str, Any]], data: Mapping[str, Any]) ->
         for name, corpus in corpora.items():
             shared = data.get("mono", {}) if corpus.get("kind") == "mono" else {}
             weight, whole = weights.get(name, weights.get(group, 0)), {**shared, **corpus}
-            if weight and _fits(whole, data, f"{data['library']}: {group}.{name}"):
-                yield _source(whole, weight)
+            where = f"{data['library']}: {group}.{name}"
+            if weight and _fits(whole, data, where):
+                source = _source(whole, weight)
+                _check_source(with_codes(source, data), where)
+                yield source
+
+
+class _OneSource(Section):
+    source: Source
+
+
+def _check_source(source: object, where: str) -> None:
+    """Raise UserError, which begins with `where`, for the first mistake in a corpus of the library."""
+    try:
+        _OneSource.model_validate({"source": source})
+    except ValidationError as error:
+        raise UserError(f"{where}: {_sentence(error, _OneSource).replace('source.', '', 1)}") from error
 
 
 def _source(corpus: Mapping[str, Any], weight: float) -> dict[str, Any]:
@@ -250,7 +279,7 @@ def _sentence(error: ValidationError, schema: type[Section]) -> str:
         case "extra_forbidden":
             return unknown_key(key, known)
         case "missing":
-            return f"the key {key!r} is missing"
+            return f"{key!r} is missing" if isinstance(problem["loc"][-1], int) else f"the key {key!r} is missing"
         case "union_tag_invalid":
             kind, kinds = problem["ctx"]["tag"], problem["ctx"]["expected_tags"]
             return f"{key}.kind = {json.dumps(kind)}: must be one of {kinds}"
@@ -262,7 +291,10 @@ def _sentence(error: ValidationError, schema: type[Section]) -> str:
             return (
                 f"{key} has {problem['ctx']['actual_length']} values; it needs {problem['ctx']['min_length']} or more"
             )
-    message = problem["msg"][:1].lower() + problem["msg"][1:]
+        case "too_long":
+            return f"{key} has {problem['ctx']['actual_length']} values; it takes {problem['ctx']['max_length']}"
+    message = problem["msg"].removeprefix("Value error, ")
+    message = message[:1].lower() + message[1:]
     if isinstance(problem["input"], dict):  # keys of a table that do not go together
         return f"{key}: {message}"
     return f"{key} = {_shown(problem['input'])}: {message}"

@@ -300,9 +300,8 @@ class DataConfig(Section):
     def _name_languages(cls, values: object) -> object:
         if not isinstance(values, dict):
             return values
-        codes = {f"{{{side}}}": code for side in ("source", "target") if isinstance(code := values.get(side), str)}
         fixed = ("source", "target", "root")
-        return {key: value if key in fixed else _replaced(value, codes) for key, value in values.items()}
+        return {key: value if key in fixed else with_codes(value, values) for key, value in values.items()}
 
     @field_validator("valid", "test")
     @classmethod
@@ -315,6 +314,12 @@ class DataConfig(Section):
                 message = "translations are made for training alone; name a source that has both sides"
                 raise PydanticCustomError("mono", message)
         return value
+
+
+def with_codes(value: object, data: Mapping[str, Any]) -> object:
+    """Return part of a section [data] with its language codes in place of "{source}" and "{target}"."""
+    codes = {f"{{{side}}}": code for side in ("source", "target") if isinstance(code := data.get(side), str)}
+    return _replaced(value, codes)
 
 
 def _replaced(value: object, texts: Mapping[str, str]) -> object:

@@ -26,6 +26,7 @@ from translate.models import folder as model_folder
 from translate.models.folder import TranslationSpec
 from translate.text.translation import DecodingConfig
 
+_MAX_POSITIONS = 1 << 20  # a table for more would not fit into memory
 _FILES = ("model.pt", "checkpoint_best.pt", "averaged_model.pt", "checkpoint_last.pt")
 _SPECIAL = {PAD: "<pad>", BOS: "</s>", EOS: "</s>", UNK: "<unk>"}
 _FIRST = ("<s>", "<pad>", "</s>", "<unk>")  # ids 0 to 3, which no dictionary lists
@@ -126,6 +127,8 @@ def _positions(theirs: ForeignFolder, tensors: Tensors, settings: Mapping[str, A
     """Return the position encodings of encoder and decoder, (T, D) each; the shorter side gives their number."""
     n = min(_n_positions(theirs, settings, f"max_{side}_positions") for side in ("source", "target"))
     d_model = settings["encoder_embed_dim"]
+    if not isinstance(d_model, int):
+        raise theirs.unsupported(f"encoder_embed_dim = {d_model!r}")
     if not settings.get("encoder_learned_pos"):
         if d_model % 2:
             raise theirs.unsupported(f"encoder_embed_dim = {d_model}, which is odd")
@@ -139,7 +142,7 @@ def _positions(theirs: ForeignFolder, tensors: Tensors, settings: Mapping[str, A
 def _n_positions(theirs: ForeignFolder, settings: Mapping[str, Any], name: str) -> int:
     """Return the value of a setting; UserError if no token and its eos would fit."""
     n = settings.get(name) or 1024
-    if not isinstance(n, int) or n < 2:
+    if not isinstance(n, int) or not 2 <= n <= _MAX_POSITIONS:
         raise theirs.unsupported(f"{name} = {n!r}")
     return n
 

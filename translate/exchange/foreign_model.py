@@ -9,6 +9,7 @@ Dimension key: V vocabulary, D d_model, T positions.
 """
 
 import json
+import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -30,6 +31,7 @@ Supported = Mapping[str, Collection[object]]
 State = dict[str, Tensor]
 
 _NEVER = -1e4  # a bias that makes a probability of 0 and fits into 16 bits
+_LANGUAGE = re.compile(r"[\w-]+")  # names of files contain it
 _NO_TOKENIZER = "the tokenizer is not a SentencePiece model, or is damaged; copy the folder again"
 _SPECIAL = {PAD: "<pad>", BOS: "<s>", EOS: "</s>", UNK: "<unk>"}
 _ATTENTIONS = {"encoder": ("self_attn",), "decoder": ("self_attn", "cross_attn")}
@@ -59,8 +61,9 @@ class ForeignFolder:
         path = self.path / name
         try:
             return path.read_bytes()
-        except OSError as error:
-            raise UserError(f"{path}: cannot be read: {error.strerror}; a {self.toolkit} folder needs it") from error
+        except (OSError, ValueError) as error:  # ValueError: a null byte in the name
+            cause = reason(error) if isinstance(error, OSError) else error
+            raise UserError(f"{path}: cannot be read: {cause}; a {self.toolkit} folder needs it") from error
 
     def read_tokenizer(self, source: str, target: str, say: Say) -> bytes:
         """Return the tokenizer of the source language.
@@ -144,10 +147,11 @@ class ForeignFolder:
                 raise self.unsupported(f"{encoder} = {one!r} with {decoder} = {other!r}")
 
     def languages(self, source: object, target: object) -> tuple[str, str]:
-        """Return both languages; UserError if one is missing or is no text."""
-        if not (isinstance(source, str) and isinstance(target, str) and source and target):
-            raise UserError(f"{self.path}: does not name its languages; name them with --source and --target")
-        return source, target
+        """Return both languages; UserError if one is missing or is no code of a language."""
+        for language in (source, target):
+            if not isinstance(language, str) or not _LANGUAGE.fullmatch(language):
+                raise UserError(f"{self.path}: does not name its languages; name them with --source and --target")
+        return str(source), str(target)
 
     def decoding(self, values: Mapping[str, Any], settings: str) -> DecodingConfig:
         """Return the decoding section for `values`; UserError names the toolkit's `settings` if they are invalid."""
@@ -260,7 +264,7 @@ class Tensors:
     """
 
     def __init__(self, folder: Path, state: object) -> None:
-        if not isinstance(state, Mapping) or not all(isinstance(tensor, Tensor) for tensor in state.values()):
+        if not isinstance(state, Mapping) or not all(map(_is_dense, state.values())):
             raise UserError(f"{folder}: its checkpoint has no weights where they belong; copy the folder again")
         self.folder = folder
         self._state: State = dict(state)
@@ -284,6 +288,11 @@ class Tensors:
         unused = [name for name in self._state if name not in self._used and not name.endswith(ignored)]
         if unused:
             raise UserError(f"{self.folder}: its model has a part {unused[0]}, which is not supported here")
+
+
+def _is_dense(value: object) -> bool:
+    """Return whether this is a tensor whose values are there."""
+    return isinstance(value, Tensor) and value.layout == torch.strided and not value.is_meta
 
 
 @dataclass(frozen=True)
@@ -338,6 +347,8 @@ def build(
 
     Raises UserError if there is no such architecture, or if the tensors do not fit it or the vocabulary.
     """
+    if any(table.dim() != 2 for table in (tables.source, tables.target, tables.output)):
+        raise UserError(f"{tensors.folder}: its embeddings are no matrices; copy the folder again")
     if (len(tables.source), len(tables.target)) != vocabulary.sizes:
         raise UserError(
             f"{tensors.folder}: its vocabularies have {vocabulary.sizes[0]} and {vocabulary.sizes[1]} tokens, and its "
@@ -353,15 +364,24 @@ def build(
         "attention_bias": True,
     }
     try:
-        model = Transformer(ModelConfig.from_dict({**settings, **found}))
+        config = ModelConfig.from_dict({**settings, **found})
     except ConfigError as error:
         raise UserError(f"{tensors.folder}: cannot be imported: {error}") from error
-    try:
-        model.load_state_dict(_layers(model.config, tensors, names) | _embeddings(model.config, tables, vocabulary))
+    mismatch = UserError(
+        f"{tensors.folder}: its weights and its settings do not belong together; copy the folder again"
+    )
+    try:  # before the network is made, as settings may name any number of layers
+        state = _layers(config, tensors, names) | _embeddings(config, tables, vocabulary)
     except (RuntimeError, IndexError) as error:
-        raise UserError(
-            f"{tensors.folder}: its weights and its settings do not belong together; copy the folder again"
-        ) from error
+        raise mismatch from error
+    try:
+        model = Transformer(config)
+    except (RuntimeError, TypeError, MemoryError) as error:  # TypeError: a size beyond 64 bits
+        raise UserError(f"{tensors.folder}: a model of its sizes does not fit into memory") from error
+    try:
+        model.load_state_dict(state)
+    except RuntimeError as error:
+        raise mismatch from error
     return model.eval()
 
 

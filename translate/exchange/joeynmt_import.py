@@ -91,7 +91,7 @@ def _settings(theirs: ForeignFolder) -> Mapping[str, Any]:
     path = theirs.path / "config.yaml"
     try:
         settings = yaml.safe_load(theirs.read("config.yaml"))
-    except (yaml.YAMLError, RecursionError) as error:
+    except (yaml.YAMLError, ValueError, RecursionError) as error:  # ValueError: the thirteenth month
         raise UserError(f"{path}: damaged; copy the folder again") from error
     data, model = _section(path, settings, "data"), _section(path, settings, "model")
     for side in ("src", "trg"):

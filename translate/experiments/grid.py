@@ -27,7 +27,7 @@ from typing import Any
 
 from pydantic import Field
 
-from translate.config.load import LIBRARY_KEYS, parse, put, read, setting, toml_tables, validated
+from translate.config.load import LIBRARY_KEYS, parse, put, read, require_end, setting, toml_tables, validated
 from translate.config.schema import ExperimentConfig, Section
 from translate.errors import UserError
 
@@ -262,7 +262,7 @@ def _config(values: Settings, axes: tuple[Axis, ...], row: Row, seed: int, path:
     if AVERAGE in settings and (config.training.final == "best" or config.training.ema):
         reason = 'training.final = "best"' if config.training.final == "best" else "training.ema"
         raise UserError(f"{where}: {AVERAGE} has no effect with {reason}; take one of them out")
-    config.model.architecture(config.tokenizer.vocab_size)  # raises ConfigError for fields that contradict each other
+    require_end(config.training, where)
     return config
 
 

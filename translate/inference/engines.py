@@ -599,6 +599,7 @@ def open_engine(folder: Path, options: TranslationOptions = DEFAULT_OPTIONS) -> 
             if name == "ctranslate2" or precision == "int8":
                 raise
     if precision == "int8":
+        package()  # names the package if it is missing
         raise UserError("int8 needs CTranslate2, which computes on the CPU; leave the device out, or use bf16")
     model = ModelFolder.open(folder, choose_device(device))
     is_half = precision == "bf16" or (precision == "auto" and bf16_pays(model.model.device))

@@ -142,13 +142,13 @@ class Translator:
         return cls(engine, options, reranker=reranker)
 
     @overload
-    def __call__(self, text: str) -> str: ...  # type: ignore[overload-overlap]
+    def __call__(self, text: str) -> str: ...
 
     @overload
-    def __call__(self, text: list[str] | tuple[str, ...]) -> list[str]: ...  # type: ignore[overload-overlap]
+    def __call__(self, text: list[str] | tuple[str, ...]) -> list[str]: ...
 
     @overload
-    def __call__(self, text: Iterable[str]) -> Iterator[str]: ...
+    def __call__(self, text: Iterable[str]) -> Iterable[str]: ...
 
     def __call__(self, text: str | Iterable[str]) -> str | list[str] | Iterator[str]:
         """Translate a whole text, each text of a list, or lazily each text of an iterable, as documents of the format.
@@ -176,8 +176,11 @@ class Translator:
 
         The beam size also bounds the number of samples. The lines may end with "\\n"; one within a line counts as a
         space. At most WINDOW lines are read ahead. A line that is translated in parts joins the second best
-        translations of its parts in its second, and so on. UserError for text that is not Unicode.
+        translations of its parts in its second, and so on. OptionError unless n is at least 1 and at most the beam
+        size, UserError for text that is not Unicode.
         """
+        if n < 1:
+            raise OptionError("n_best", n, "must be at least 1")
         if n > (size := self.decoding.beam_size):  # a wider beam may have another best translation
             raise OptionError("n_best", n, f"a beam of {size} has fewer translations; choose a beam of at least {n}")
         return self._n_best(lines, n)
@@ -230,8 +233,10 @@ class Translator:
         """Return up to n other translations of a passage, best first; all differ from each other and from the best one.
 
         They are made of the second best translations of its sentences, the third best, and so on. If the beam is too
-        narrow, it is widened for them, but not for the best translation.
+        narrow, it is widened for them, but not for the best translation. OptionError if n is negative.
         """
+        if n < 0:
+            raise OptionError("n", n, "must be at least 0")
         found: dict[tuple[str, int], list[Translation]] = {}
 
         def ranked(rank: int) -> pipeline.Search:

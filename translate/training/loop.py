@@ -22,6 +22,7 @@ import torch
 from transformer.config import ModelConfig
 from transformer.model import Transformer
 from transformer.schedule import cooldown, inverse_sqrt_lr, noam_lr
+from translate.config.load import require_end
 from translate.config.schema import TrainingConfig
 from translate.corpus.batches import Batch, Index, Position, Sampler, collate, largest, width
 from translate.corpus.prepare import EncodedPairs, Mixture, Prepared
@@ -381,8 +382,7 @@ class Schedule:
         self._config, self._d_model = config, d_model
         self._n_batches = n_batches(config.max_epochs) if config.max_epochs else 0
         self._batches_per_update = batches_per_update
-        if not (config.max_steps or config.max_epochs):
-            raise UserError("training has no end: set training.max_steps or training.max_epochs")
+        require_end(config, "[training]")
         self.resume_from(TrainState())
         self.valid_every = config.valid_every or max(1, n_batches(1) // batches_per_update)
         self.save_every = config.save_every or self.valid_every

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 import torch
 
 from transformer.model import Transformer
+from translate.config.load import require_end
 from translate.config.schema import ExperimentConfig
 from translate.corpus.batches import longest_source
 from translate.corpus.prepare import Prepared, check_corpus, mixture, prepare_and_hold
@@ -287,9 +288,9 @@ def _checked(
 
 
 def _check(config: ExperimentConfig, run: Run, resume: bool) -> None:
-    """UserError or ConfigError if the experiment cannot be trained, or not in this run directory."""
+    """UserError if the experiment cannot be trained, or not in this run directory."""
     run.check(config, resume=resume)
-    config.model.architecture(config.tokenizer.vocab_size)
+    require_end(config.training, str(run.folder))
     if config.training.tensorboard:
         require_tensorboard()
 

@@ -271,7 +271,7 @@ def test_the_library_is_found_beside_the_file_that_names_it_and_is_not_in_the_re
         ("data.mono=3", "data.mono = 3: must be a table"),
         ("data.train=3", "data.train = 3: must be a list"),
         ('data.library="none.toml"', "none.toml: cannot read the config file"),
-        ("data.library=3", "data.weights and data.mono need data.library, the path of a TOML file"),
+        ("data.library=3", "data.library = 3: must be the path of a TOML file"),
     ],
 )
 def test_a_mistake_in_the_weights_is_named(choice: Path, setting: str, said: str) -> None:
@@ -290,6 +290,41 @@ def test_a_name_that_occurs_twice_in_a_library_is_refused(choice: Path) -> None:
 def test_a_path_of_a_library_that_is_no_text_is_refused(choice: Path, kind: str, path: str) -> None:
     library = write(choice.parent / "corpora" / "library.toml", f"[news]\nsecond = {{ {kind}path = {path} }}\n")
     assert message(choice) == f'{library}: news.second.path = {path}: must be text, such as "news.{{language}}.gz"'
+
+
+@pytest.mark.parametrize(
+    ("corpus", "said"),
+    [
+        ('path = "a.{language}", lines = 3', "unknown key 'lines'"),
+        ('kind = "tsv", path = "a.tsv", split = 3', "split = 3: input should be a valid string"),
+        ('kind = "tvs", path = "a.tsv"', 'kind = "tvs": must be one of'),
+    ],
+)
+def test_a_mistake_in_a_corpus_is_found_in_its_library(choice: Path, corpus: str, said: str) -> None:
+    library = write(choice.parent / "corpora" / "library.toml", f"[news]\nsecond = {{ {corpus} }}\n")
+    assert message(choice).startswith(f"{library}: news.second: {said}")
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("model.d_model = -1", "model.d_model = -1"),
+        ("model.n_heads = 7", "model.d_model = 512 is not a multiple of model.n_heads = 7"),
+        ('model.preset = "smal"', "smal"),
+        ("training.adam_betas = [0.9, 0.9, 0.9]", "training.adam_betas has 3 values; it takes 2"),
+        ("training.adam_betas = [0.9]", "'training.adam_betas.1' is missing"),
+        ('extends = "a\\u0000b"', "must be the name of a TOML file"),
+        (
+            'data.train = [{ kind = "mono", path = "a", model = "b", side = "source", noise = 0.5 }]',
+            "data.train.0: noise: is for synthetic sources",
+        ),
+    ],
+)
+def test_values_that_cannot_be_used_are_found_in_the_file(folder: Path, text: str, said: str) -> None:
+    extends = "" if "extends" in text else 'extends = "base.toml"\n'
+    wrong = message(write(folder / "wrong.toml", extends + text))
+    assert wrong.startswith(f"{folder / 'wrong.toml'}")
+    assert said in wrong
 
 
 @pytest.mark.parametrize("line", ["news = 3", "[news]\nfirst = 3"])

@@ -218,6 +218,9 @@ def test_a_language_may_get_another_code(changes: dict[str, Any], tmp_path: Path
         ({"max_target_positions": 9.5}, "max_target_positions = 9.5"),
         ({"source_lang": None}, "does not name its languages"),
         ({"source_lang": "fr"}, "dict.fr.txt: cannot be read"),
+        ({"source_lang": "d/e"}, "does not name its languages"),
+        ({"encoder_embed_dim": "14", "decoder_embed_dim": "14"}, "encoder_embed_dim = '14'"),
+        ({"max_source_positions": 10**10, "max_target_positions": 10**10}, "max_source_positions = 10000000000"),
     ],
     ids=str,
 )

@@ -251,6 +251,9 @@ def test_without_an_alpha_there_is_no_length_penalty(tmp_path: Path) -> None:
         (("data.src.tokenizer_cfg", "x"), "has no section 'tokenizer_cfg'"),
         (("data.special_symbols", [1]), "has no section 'special_symbols'"),
         (("testing", "x"), "has no section 'testing'"),
+        (("data.src.lang", "../de"), "does not name its languages"),
+        (("data.src.tokenizer_cfg.model_file", "a\0b"), "cannot be read: embedded null byte"),
+        (("model.encoder.num_layers", 10**30), "no tensor encoder.layers.2"),
     ],
     ids=str,
 )
@@ -275,6 +278,7 @@ def test_unsupported_features_are_named_and_no_files_are_left(
         ("config.yaml", b"{", "damaged"),
         ("config.yaml", b"[" * 2000, "damaged"),
         ("config.yaml", b"3", "has no section 'data'"),
+        ("config.yaml", b"name: 2024-99-99", "damaged"),
         ("config.yaml", b"!!python/object/apply:os.getcwd []", "damaged"),
     ],
 )

@@ -248,3 +248,13 @@ def test_an_engine_can_be_pickled(parts: ModelFolder) -> None:
     again = pickle.loads(pickle.dumps(engine))
     assert (again.folder, again.n_workers) == (engine.folder, 1)
     assert again.translator.compute_type == engine.translator.compute_type
+
+
+def test_int8_without_ctranslate2_names_the_package() -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", SETUP, '["ctranslate2"]', "--precision", "int8", "--model", "de-en", "Hallo"],
+        env=os.environ | {"PYTHONPATH": str(Path(translate.__file__).parents[1])},
+        capture_output=True, text=True, encoding="utf-8", timeout=100,
+    )  # fmt: skip
+    assert done.returncode == 2
+    assert "this needs the package ctranslate2" in done.stderr

@@ -205,6 +205,10 @@ def test_more_translations_than_the_beam_has_are_refused(parts: ModelFolder) -> 
     """A wider beam for a longer list would have another best translation."""
     with pytest.raises(UserError, match="n_best = 3: a beam of 2 has fewer translations"):
         Translator(parts, TranslationOptions(beam_size=2)).n_best(["der Hund"], 3)
+    with pytest.raises(UserError, match="n_best = 0: must be at least 1"):
+        Translator(parts).n_best(["der Hund"], 0)
+    with pytest.raises(UserError, match="n = -1: must be at least 0"):
+        Translator(parts).alternatives("der Hund", -1)
 
 
 def test_lines_without_checks_are_those_of_the_model_alone_and_calling_is_translating(parts: ModelFolder) -> None:
