@@ -56,7 +56,7 @@ def attend_fast(
             q_BHTK, k_BHSK, v_BHSV, attn_mask=allowed, dropout_p=rate, is_causal=causal
         )
     if causal:
-        allowed = causal_mask(q_BHTK.size(2))
+        allowed = causal_mask(q_BHTK.size(2), q_BHTK.device)
     if rate:
         return attend(q_BHTK, k_BHSK, v_BHSV, allowed, rate)
     return attend_short(q_BHTK, k_BHSK, v_BHSV, allowed)

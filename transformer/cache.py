@@ -62,6 +62,7 @@ class DecoderCache:
         self.length = 0
         self.window = window
         zeros_BS = torch.zeros_like(memory_allowed, dtype=layers[0].cross_k.dtype).flatten(0, 2)
+        self._n_each = 0  # J; 0 before the first step
         self._cross_bias = zeros_BS.masked_fill_(~memory_allowed.flatten(0, 2), float("-inf"))  # (B, S)
         self._self_bias: Tensor | None = None  # (B, J, P * J): 0 for keys of a hypothesis and its ancestors, else -inf
 
@@ -89,8 +90,17 @@ class DecoderCache:
         return self_bias[:, None].repeat(1, n_heads, 1, 1), cross_bias
 
     def advance(self, n_hypotheses: int) -> None:
-        """Prepare the next position of `n_hypotheses` (N) hypotheses; call it before the layers append to it."""
-        n = n_hypotheses // self.n_sentences
+        """Prepare the next position of `n_hypotheses` (N) hypotheses; call it before the layers append to it.
+
+        ValueError unless every sentence has the same number of hypotheses in every step.
+        """
+        n, rest = divmod(n_hypotheses, max(1, self.n_sentences))
+        if rest or n != (self._n_each or n):
+            raise ValueError(
+                f"{n_hypotheses} hypotheses for {self.n_sentences} sentences: give every sentence the same number in "
+                "every step"
+            )
+        self._n_each = n
         if n == 1:
             return
         if self._self_bias is None:

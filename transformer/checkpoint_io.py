@@ -7,6 +7,7 @@ matrix ("int8": the tensor `name` and `name.scale`). A model is always loaded as
 """
 
 import json
+import tempfile
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -29,15 +30,20 @@ def save_model(model: Transformer, folder: Path | str, dtype: Storage = "fp32") 
 
     Args:
         folder: an existing folder.
-        dtype: how matrices are stored; "fp32" is exact. ValueError if there is no such type.
+        dtype: how matrices are stored; "fp32" is exact for weights of at most 32 bits. ValueError if there is no such
+            type.
     """
     if dtype not in get_args(Storage):
         raise ValueError(f"dtype = {dtype!r} is none of: {', '.join(get_args(Storage))}")
     folder = Path(folder)
     description = {"format": FORMAT, "model": asdict(model.config)}
-    (folder / "config.json").write_text(json.dumps(description, indent=2) + "\n", encoding="utf-8")
-    tensors = {name: t.detach().contiguous() for name, t in model.state_dict().items()}
-    save_file(_compact(tensors, dtype), folder / "model.safetensors")
+    tensors = {name: t.detach().float().contiguous() for name, t in model.state_dict().items()}
+    # Both are complete before one of them has its name: a full disk must not leave this config with older weights.
+    with tempfile.TemporaryDirectory(dir=folder, prefix=".saving.") as partial:
+        Path(partial, "config.json").write_text(json.dumps(description, indent=2) + "\n", encoding="utf-8")
+        save_file(_compact(tensors, dtype), Path(partial, "model.safetensors"))
+        for name in ("model.safetensors", "config.json"):
+            Path(partial, name).replace(folder / name)
 
 
 def _compact(tensors: dict[str, Tensor], dtype: Storage) -> dict[str, Tensor]:
@@ -56,6 +62,7 @@ def quantise(matrix: Tensor) -> tuple[Tensor, Tensor]:
 
     A row that is not finite has a scale that is not finite, so that a diverged model stays one.
     """
+    matrix = matrix.float()
     scale = matrix.abs().amax(dim=1) / 127
     scale = torch.where(scale == 0, torch.ones_like(scale), scale)  # a row of zeros
     return (matrix / scale[:, None]).round().clamp(-127, 127).to(torch.int8), scale

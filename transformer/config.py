@@ -86,6 +86,13 @@ class ModelConfig:
     eos: int = 2
 
     def __post_init__(self) -> None:
+        for name, choices in (("norm", Norm), ("positions", Positions), ("tying", Tying), ("activation", Activation)):
+            if getattr(self, name) not in get_args(choices):
+                known = ", ".join(get_args(choices))
+                raise ConfigError(f"model.{name} = {getattr(self, name)!r} is none of: {known}")
+        for name, hint in _hints().items():
+            if not _fits(getattr(self, name), hint):
+                raise ConfigError(f"model.{name} = {getattr(self, name)!r} has the wrong type")
         for name in (*_SIZES, "d_k", "d_v", "window"):
             if (value := getattr(self, name)) is not None and value < 1:
                 raise ConfigError(f"model.{name} = {value} must be at least 1")
@@ -96,10 +103,6 @@ class ModelConfig:
             raise ConfigError(f"model.init_gain = {self.init_gain} must be above 0 and at most 10")
         if not 0.0 < self.norm_eps < 1.0:
             raise ConfigError(f"model.norm_eps = {self.norm_eps} must be in (0, 1)")
-        for name, choices in (("norm", Norm), ("positions", Positions), ("tying", Tying), ("activation", Activation)):
-            if getattr(self, name) not in get_args(choices):
-                known = ", ".join(get_args(choices))
-                raise ConfigError(f"model.{name} = {getattr(self, name)!r} is none of: {known}")
         if None in (self.d_k, self.d_v) and self.d_model % self.n_heads:
             raise ConfigError(f"model.d_model = {self.d_model} is not a multiple of model.n_heads = {self.n_heads}")
         if self.d_model % 2 and self.positions != "learned":
@@ -124,14 +127,11 @@ class ModelConfig:
     @classmethod
     def from_dict(cls, values: dict[str, Any]) -> "ModelConfig":
         """Return the config of plain data such as JSON; ConfigError for unknown or missing keys and wrong types."""
-        hints = get_type_hints(cls)
-        for key, value in values.items():
-            if key not in hints:
+        for key in values:
+            if key not in _hints():
                 raise ConfigError(
                     f"model.{key} is not a known key; known keys: {', '.join(f.name for f in fields(cls))}"
                 )
-            if not _fits(value, hints[key]):
-                raise ConfigError(f"model.{key} = {value!r} has the wrong type")
         if "vocab_size" not in values:
             raise ConfigError("model.vocab_size is missing")
         return cls(**values)
@@ -152,6 +152,12 @@ def load_config(folder: Path) -> ModelConfig:
             raise
         reason = error if isinstance(error, ConfigError) else "it is damaged or belongs to another program"
         raise CheckpointError(f"{path}: not a config of this toolkit: {reason}") from error
+
+
+@functools.cache
+def _hints() -> Mapping[str, Any]:
+    """Return the types of the fields by name."""
+    return get_type_hints(ModelConfig)
 
 
 def _fits(value: object, hint: Any) -> bool:

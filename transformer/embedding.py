@@ -3,6 +3,7 @@
 Dimension key: B batch, T positions, D d_model, V vocabulary.
 """
 
+import functools
 import math
 
 import torch
@@ -56,6 +57,13 @@ def sinusoids(n: int, d_model: int, order: Positions = "sinusoidal", start: int 
     return encoding.float()
 
 
+@functools.lru_cache(maxsize=4)
+def _table(n: int, d_model: int, order: Positions) -> Tensor:
+    """Return `sinusoids` on the CPU, also where another device is the default; a model asks twice."""
+    with torch.device("cpu"):
+        return sinusoids(n, d_model, order)
+
+
 class PositionEncoding(nn.Module):
     """PE[position] of one side: sinusoids (3.5), or a learned table (row E of table 3)."""
 
@@ -65,8 +73,8 @@ class PositionEncoding(nn.Module):
         if config.positions == "learned":
             self.table_TD: Tensor = nn.Parameter(torch.empty(config.max_length, config.d_model))
         else:
-            table_TD = sinusoids(config.max_length, config.d_model, config.positions)
-            self.register_buffer("table_TD", table_TD, persistent=False)
+            self.register_buffer("table_TD", torch.empty(config.max_length, config.d_model), persistent=False)
+            self.initialise()
 
     def forward(self, start: int, n: int) -> Tensor:
         """Return the encodings of positions start .. start + n - 1, (T, D).
@@ -80,6 +88,8 @@ class PositionEncoding(nn.Module):
         return sinusoids(n, self.config.d_model, self.config.positions, start).to(self.table_TD)
 
     def initialise(self) -> None:
-        """Draw learned positions from N(0, 1 / d_model)."""
+        """Draw learned positions from N(0, 1 / d_model), or compute the sinusoids."""
         if self.config.positions == "learned":
             nn.init.normal_(self.table_TD, std=self.config.d_model**-0.5)
+        else:
+            self.table_TD.copy_(_table(self.config.max_length, self.config.d_model, self.config.positions))

@@ -7,7 +7,7 @@ N = B * H attentions, E width of all heads together.
 """
 
 import functools
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Literal
 
 import torch
@@ -49,6 +49,10 @@ class Packed:
         """(..., D) -> (..., E)."""
         product: Tensor = torch.ops.mkldnn._linear_pointwise(x, self.weight, self.bias, self.activation, [], "")
         return product
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle the weights in PyTorch's format."""
+        return Packed, (self.weight.to_dense(), self.bias, self.activation)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> "Packed":
         """Return itself: it never changes, and PyTorch cannot copy the processor's own format."""
@@ -102,6 +106,21 @@ class Linear(nn.Linear):
             return self._packed[part](x)
         product = F.linear(x, *self._rows(part))
         return product if self.activation is None else _FUNCTIONS[self.activation](product)
+
+    def _apply(self, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> "Linear":
+        self._packed = {}
+        super()._apply(fn, recurse)  # type: ignore[no-untyped-call]
+        return self
+
+    def _load_from_state_dict(self, *args: Any) -> None:
+        self._packed = {}
+        super()._load_from_state_dict(*args)
+
+    def train(self, mode: bool = True) -> "Linear":
+        """Set training mode, which drops packed weights, or evaluation mode."""
+        if mode:
+            self._packed = {}
+        return super().train(mode)
 
     def _rows(self, part: Part) -> tuple[Tensor, Tensor | None]:
         if part == "all":
@@ -222,7 +241,7 @@ def _weights(q_NTK: Tensor, k_NSK: Tensor, scale: float, attn_bias: Tensor | Non
 def _softmax(scores_NTS: Tensor) -> Tensor:
     """Return softmax over the keys, in float32 or wider; short float32 scores are overwritten."""
     wide = torch.promote_types(scores_NTS.dtype, torch.float32)
-    if scores_NTS.size(-1) >= VECTOR:
+    if scores_NTS.size(-1) >= VECTOR or scores_NTS.numel() == 0:
         return scores_NTS.softmax(dim=-1, dtype=wide)
     weights_NTS = scores_NTS.to(wide)
     weights_NTS.sub_(weights_NTS.amax(dim=-1, keepdim=True)).exp_()
@@ -290,9 +309,11 @@ def add_dropout(x: Tensor, y: Tensor, rate: float, training: bool) -> Tensor:
 
 def _draw(x: Tensor, rate: float) -> tuple[Tensor, float]:
     """Return ones and zeros in the shape and type of x, and the factor that keeps the mean."""
+    if not 0 <= rate < 1:
+        raise ValueError(f"dropout rate {rate} must be in [0, 1)")
     dropped = min(round(rate * LEVELS), LEVELS - 1)
-    draws = torch.empty((x.numel() + 3) // 4, dtype=torch.int64).random_(-(2**63), None)
+    draws = torch.empty((x.numel() + 3) // 4, dtype=torch.int64, device=x.device).random_(-(2**63), None)
     levels = draws.view(torch.int16)[: x.numel()].view(x.shape)
     # The comparison writes into the type of x: a boolean mask would need another pass to convert it.
-    keep = torch.ge(levels, dropped - LEVELS // 2, out=torch.empty(x.shape, dtype=x.dtype))
+    keep = torch.ge(levels, dropped - LEVELS // 2, out=torch.empty(x.shape, dtype=x.dtype, device=x.device))
     return keep, LEVELS / (LEVELS - dropped)

@@ -6,6 +6,7 @@ Smoothed targets are those of the authors' code: 1 - epsilon on the reference to
 Losses are sums over tokens; the caller divides once per update.
 """
 
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 import torch
@@ -19,8 +20,11 @@ def smoothed_nll(logits_NV: Tensor, target_N: Tensor, smoothing: float) -> Tenso
     """Return -sum q log p over tokens and vocabulary, a scalar in float32: the definition, for reference and tests.
 
     Args:
-        smoothing: epsilon of label smoothing.
+        smoothing: epsilon of label smoothing, in [0, 1).
+
+    Raises ValueError if there is not one target for each row of logits.
     """
+    _check(logits_NV, target_N, smoothing)
     log_p_NV = logits_NV.float().log_softmax(dim=-1)
     others = smoothing / (logits_NV.size(-1) - 1)
     gold_N1 = log_p_NV.gather(1, target_N.view(len(log_p_NV), 1))
@@ -39,16 +43,35 @@ def linear_smoothed_nll(
     Args:
         states_ND: the decoder's output at the target positions.
         weight_VD: the pre-softmax matrix.
-        smoothing: epsilon of label smoothing.
+        smoothing: epsilon of label smoothing, in [0, 1).
+
+    Raises ValueError if there is not one target for each state.
     """
+    _check(states_ND, target_N, smoothing)
     if bias_V is not None:  # as one more column of the matrix, with ones in the states
         states_ND = torch.cat((states_ND, states_ND.new_ones(len(states_ND), 1)), dim=1)
         weight_VD = torch.cat((weight_VD, bias_V[:, None]), dim=1)
     need_grad = torch.is_grad_enabled() and (states_ND.requires_grad or weight_VD.requires_grad)
-    loss, nll = _LinearSmoothedNLL.apply(  # type: ignore[no-untyped-call]
-        states_ND, weight_VD, target_N, smoothing, need_grad
-    )
+    with _without_autocast(states_ND.device.type):
+        loss, nll = _LinearSmoothedNLL.apply(  # type: ignore[no-untyped-call]
+            states_ND, weight_VD, target_N, smoothing, need_grad
+        )
     return loss, nll
+
+
+def _check(rows: Tensor, target_N: Tensor, smoothing: float) -> None:
+    """Raise ValueError unless there is one target for each row, as other shapes would broadcast."""
+    if target_N.shape != rows.shape[:1]:
+        raise ValueError(f"targets {tuple(target_N.shape)} do not fit rows {tuple(rows.shape)}; give one for each row")
+    if not 0 <= smoothing < 1:
+        raise ValueError(f"smoothing = {smoothing} must be in [0, 1)")
+
+
+def _without_autocast(device: str) -> AbstractContextManager[None]:
+    """Return a block in which float32 sums are not converted."""
+    if not torch.amp.is_autocast_available(device):
+        return nullcontext()
+    return torch.autocast(device, enabled=False)
 
 
 class _LinearSmoothedNLL(torch.autograd.Function):
@@ -125,7 +148,8 @@ def linear_divergence(first_ND: Tensor, second_ND: Tensor, weight_VD: Tensor, bi
         first_ND, second_ND: the decoder's output at the same target positions in two passes.
         weight_VD: the pre-softmax matrix.
     """
-    return _LinearDivergence.apply(first_ND, second_ND, weight_VD, bias_V)  # type: ignore[no-any-return, no-untyped-call]
+    with _without_autocast(first_ND.device.type):
+        return _LinearDivergence.apply(first_ND, second_ND, weight_VD, bias_V)  # type: ignore[no-any-return, no-untyped-call]
 
 
 class _LinearDivergence(torch.autograd.Function):

@@ -9,7 +9,9 @@ On a CPU, all activations then have this type: the residual stream, the outputs 
 autocast computes norms in float32, and with post-norm the residual stream is float32 from the first norm on.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -143,7 +145,10 @@ class Transformer(nn.Module):
         return self._packed_output is not None
 
     def pack(self) -> None:
-        """Copy the weights into the processor's own format if that pays; they must not change afterwards."""
+        """Copy the weights into the processor's own format if that pays.
+
+        The copy is dropped if the model is moved, converted, trained or loaded; weights must not change otherwise.
+        """
         if not can_pack(self.output_weight):
             return
         for module in self.modules():
@@ -153,14 +158,33 @@ class Transformer(nn.Module):
             layer.cross_attn.w_qkv.pack("first", "rest")  # type: ignore[union-attr, operator]
         self._packed_output = Packed(self.output_weight, self.output_bias_V)
 
+    def _unpack(self) -> None:
+        self._packed_output = None
+
+    def _apply(self, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> "Transformer":
+        self._unpack()
+        super()._apply(fn, recurse)  # type: ignore[no-untyped-call]
+        return self
+
+    def _load_from_state_dict(self, *args: Any) -> None:
+        self._unpack()
+        super()._load_from_state_dict(*args)
+
+    def train(self, mode: bool = True) -> "Transformer":
+        """Set training mode, which drops packed weights, or evaluation mode."""
+        if mode:
+            self._unpack()
+        return super().train(mode)
+
     def attention_maps(self, src_BS: Tensor, tgt_BT: Tensor) -> AttentionMaps:
         """Return the attention weights of every layer and head; call in eval mode."""
         maps = AttentionMaps()
         self.decode_states(tgt_BT, self.encode(src_BS, maps), maps)
         return maps
 
+    @torch.no_grad()
     def new_cache(self, memory: Memory) -> DecoderCache:
-        """Return an empty cache; the keys and values of the memory are computed once, here."""
+        """Return an empty cache, without gradients; the keys and values of the memory are computed once, here."""
         layers = [
             LayerCache(*(x.contiguous() for x in layer.cross_attn.keys_values(memory.states)))  # type: ignore[operator, union-attr]
             for layer in self.decoder
@@ -171,7 +195,8 @@ class Transformer(nn.Module):
     def decode_step(self, token_N: Tensor, cache: DecoderCache) -> Tensor:
         """Return logits of the token after `token_N`, (N, V), without gradients, and add one position to the cache.
 
-        N is B times the number of hypotheses of each sentence, those of a sentence side by side.
+        N is B times the number of hypotheses of each sentence, which is the same in every step, those of a sentence
+        side by side; ValueError otherwise.
         """
         cache.advance(token_N.size(0))
         self_bias, cross_bias = cache.attn_biases(self.config.n_heads)

@@ -15,6 +15,8 @@ def noam_lr(step: int, *, d_model: int, warmup_steps: int) -> float:
         step: number of the update, from 1; ValueError if below.
         warmup_steps: updates until the peak, at least 1; ValueError if below.
     """
+    if d_model < 1:
+        raise ValueError(f"d_model = {d_model} must be at least 1")
     return inverse_sqrt_lr(step, peak=1.0, warmup_steps=warmup_steps) / math.sqrt(d_model * warmup_steps)
 
 
@@ -39,8 +41,12 @@ def cooldown(step: int, *, last_step: int, share: float) -> float:
     root is small (Zhai et al. 2022, "Scaling Vision Transformers", 3.5).
 
     Args:
-        step: number of the update, from 1.
-        share: of the steps that decay, in [0, 1].
+        step: number of the update, from 1 to `last_step`; ValueError otherwise.
+        share: of the steps that decay, in [0, 1]; ValueError otherwise.
     """
+    if not 1 <= step <= last_step:
+        raise ValueError(f"step = {step} must be from 1 to last_step = {last_step}")
+    if not 0 <= share <= 1:
+        raise ValueError(f"share = {share} must be in [0, 1]")
     n_steps = round(share * last_step)
     return min(1.0, (last_step - step + 1) / n_steps) if n_steps else 1.0

@@ -106,7 +106,24 @@ def test_decoding_keeps_no_graph() -> None:
     model = MODELS["paper"]
     cache = model.new_cache(model.encode(SRC_BS))
     assert not feed(model, cache, random_ids(6, 3)).requires_grad
-    assert not any(layer.self_k.requires_grad or layer.self_v.requires_grad for layer in cache.layers)
+    held = (x for layer in cache.layers for x in (layer.self_k, layer.self_v, layer.cross_k, layer.cross_v))
+    assert not any(x.requires_grad for x in held)
+
+
+@pytest.mark.parametrize(("first", "then"), [(3, 6), (6, 3), (6, 12), (3, 4), (4, 4)])
+def test_another_number_of_hypotheses_than_before_is_refused(first: int, then: int) -> None:
+    """The keys of earlier positions would be read at wrong places."""
+    model = MODELS["paper"]
+    cache = model.new_cache(model.encode(SRC_BS))
+    if first % 3 == 0:
+        model.decode_step(random_ids(first, 1)[:, 0], cache)
+    with pytest.raises(ValueError, match="give every sentence the same number in every step"):
+        model.decode_step(random_ids(then, 1)[:, 0], cache)
+
+
+@EACH_VARIANT
+def test_an_empty_target_has_no_logits(model: Transformer) -> None:
+    assert model.decode(torch.empty(3, 0, dtype=torch.long), model.encode(SRC_BS)).shape == (3, 0, TINY.vocab_size)
 
 
 def test_interleaved_decodes_of_one_model_are_independent() -> None:

@@ -55,6 +55,29 @@ def test_saving_again_replaces_the_model(folder: Path) -> None:
     assert load_model(folder).config == other.config
 
 
+def test_a_save_that_fails_leaves_the_model_that_was_there(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A new config beside old weights would load as a third model."""
+
+    def full(*_: object) -> None:
+        raise OSError("no space left")
+
+    before = {path.name: path.read_bytes() for path in folder.iterdir()}
+    monkeypatch.setattr("transformer.checkpoint_io.save_file", full)
+    with pytest.raises(OSError, match="no space left"):
+        save_model(toy_model(VARIANTS["pre-norm"], seed=1), folder)
+    assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
+
+
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16, torch.float64])
+def test_a_model_of_another_type_is_saved_as_float32(dtype: torch.dtype, tmp_path: Path) -> None:
+    model = toy_model().to(dtype)
+    save_model(model, tmp_path, "int8")
+    assert {tensor.dtype for tensor in load_file(tmp_path / WEIGHTS).values()} == {torch.int8, torch.float32}
+    save_model(model, tmp_path)
+    for name, tensor in load_tensors(tmp_path / WEIGHTS).items():
+        assert torch.equal(tensor, model.state_dict()[name].float())
+
+
 def test_a_model_in_training_is_saved_without_its_gradients(tmp_path: Path) -> None:
     model = toy_model().train()
     model(random_ids(3, 5), random_ids(3, 7)).sum().backward()
@@ -66,10 +89,11 @@ def test_a_model_in_training_is_saved_without_its_gradients(tmp_path: Path) -> N
 NUMBERS = st.floats(-(2.0**60), 2.0**60, width=32).map(lambda x: x if abs(x) > 2.0**-60 else 0.0)
 
 
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
 @given(rows=st.lists(st.lists(NUMBERS, min_size=5, max_size=5), min_size=1, max_size=3))
-def test_int8_is_at_most_half_a_step_off_in_each_row(rows: list[list[float]]) -> None:
+def test_int8_is_at_most_half_a_step_off_in_each_row(dtype: torch.dtype, rows: list[list[float]]) -> None:
     """The step size depends only on the largest number of the row."""
-    matrix = torch.tensor(rows)
+    matrix = torch.tensor(rows, dtype=dtype)
     numbers, scale = quantise(matrix)
     assert numbers.dtype == torch.int8
     step = matrix.double().abs().amax(dim=1) / 127

@@ -2,6 +2,7 @@
 
 import dataclasses
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -73,7 +74,7 @@ def test_dropout_is_a_probability_below_one(field: str, value: float) -> None:
     [
         ({"d_model": 100}, "model.d_model = 100 is not a multiple of model.n_heads = 8"),
         ({"d_model": 7, "n_heads": 7}, "model.d_model = 7 must be even: sinusoids come in pairs"),
-        ({"norm": "middle"}, "model.norm = 'middle' has the wrong type"),
+        ({"norm": "middle"}, "model.norm = 'middle' is none of: post, pre"),
         ({"norm_eps": 0.0}, "model.norm_eps = 0.0 must be in (0, 1)"),
         ({"init_gain": 0.0}, "model.init_gain = 0.0 must be above 0 and at most 10"),
         ({"init_gain": 10.5}, "model.init_gain = 10.5 must be above 0 and at most 10"),
@@ -93,6 +94,9 @@ def test_a_mistake_is_named_with_its_key_value_and_rule(values: dict[str, Any], 
     with pytest.raises(ConfigError) as caught:
         ModelConfig.from_dict({"vocab_size": 7, **values})
     assert message in str(caught.value)
+    if "known key" not in message:
+        with pytest.raises(ConfigError, match=re.escape(message)):
+            ModelConfig(vocab_size=7, **values)
 
 
 def test_an_invalid_choice_lists_the_choices() -> None:

@@ -6,6 +6,7 @@ Dropout has the statistics that define it, since the random generator is our own
 
 import copy
 import math
+import pickle
 
 import pytest
 import torch
@@ -66,6 +67,43 @@ def test_a_copy_of_a_packed_model_gives_the_same_logits() -> None:
     src_BS, tgt_BT = random_ids(3, 5), random_ids(3, 7)
     with torch.inference_mode():
         assert torch.equal(copy.deepcopy(model)(src_BS, tgt_BT), model(src_BS, tgt_BT))
+
+
+@PACKS
+@pytest.mark.parametrize("change", ["load", "train", "convert"])
+def test_packed_weights_are_dropped_when_the_weights_change(change: str) -> None:
+    model, other = toy_model(TINY).bfloat16(), toy_model(TINY, seed=1).bfloat16()
+    src_BS, tgt_BT = random_ids(3, 5), random_ids(3, 7)
+    model.pack()
+    if change == "load":
+        model.load_state_dict(other.state_dict())
+    elif change == "train":
+        model.train()
+        with torch.no_grad():
+            for ours, theirs in zip(model.parameters(), other.parameters(), strict=True):
+                ours.copy_(theirs)
+        model.eval()
+    else:
+        model, other = model.float(), toy_model(TINY).bfloat16().float()
+    assert not model.is_packed
+    with torch.inference_mode():
+        assert torch.equal(model(src_BS, tgt_BT), other(src_BS, tgt_BT))
+
+
+@PACKS
+def test_a_packed_model_can_be_pickled() -> None:
+    model = toy_model(TINY).bfloat16()
+    model.pack()
+    again = pickle.loads(pickle.dumps(model))
+    src_BS, tgt_BT = random_ids(3, 5), random_ids(3, 7)
+    with torch.inference_mode():
+        assert torch.equal(again(src_BS, tgt_BT), model(src_BS, tgt_BT))
+
+
+@pytest.mark.parametrize("rate", [-0.5, 1.0, 2.0])
+def test_a_rate_of_dropout_beyond_its_range_is_refused(rate: float) -> None:
+    with pytest.raises(ValueError, match="dropout rate"):
+        dropout(torch.ones(3), rate, training=True)
 
 
 def test_full_precision_is_not_packed() -> None:

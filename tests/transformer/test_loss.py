@@ -199,15 +199,36 @@ def test_losses_of_parts_add_up_to_the_loss_of_the_whole(problem: Problem, smoot
         torch.testing.assert_close(parts[0][i] + parts[1][i], whole[i], rtol=1e-5, atol=1e-4)
 
 
-@pytest.mark.parametrize("n_targets", [1, 2, 4])
-def test_another_number_of_targets_than_states_is_refused(n_targets: int) -> None:
-    """A single target would broadcast."""
-    states, weight, target = torch.randn(3, 5), torch.randn(7, 5), torch.zeros(n_targets, dtype=torch.long)
-    with checked_shapes("nothing"):  # here the names of the library are false
-        with pytest.raises(RuntimeError, match="invalid for input of size"):
+@pytest.mark.parametrize("shape", [(1,), (2,), (4,), (3, 1), ()])
+def test_another_number_of_targets_than_states_is_refused(shape: tuple[int, ...]) -> None:
+    """Other shapes would broadcast."""
+    states, weight, target = torch.randn(3, 5), torch.randn(7, 5), torch.zeros(shape, dtype=torch.long)
+    with checked_shapes("nothing"), torch.no_grad():  # here the names of the library are false
+        with pytest.raises(ValueError, match="do not fit rows"):
             linear_smoothed_nll(states, weight, target, 0.1)
-        with pytest.raises(RuntimeError, match="invalid for input of size"):
+        with pytest.raises(ValueError, match="do not fit rows"):
             smoothed_nll(states @ weight.T, target, 0.1)
+
+
+@pytest.mark.parametrize("smoothing", [-0.5, 1.0, float("nan")])
+def test_smoothing_beyond_a_distribution_is_refused(smoothing: float) -> None:
+    with pytest.raises(ValueError, match=r"must be in \[0, 1\)"):
+        linear_smoothed_nll(torch.randn(3, 5), torch.randn(7, 5), torch.tensor([1, 2, 3]), smoothing)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+def test_autocast_changes_neither_loss_nor_gradients(dtype: torch.dtype) -> None:
+    weight, target = torch.randn(7, 5, requires_grad=True), torch.tensor([1, 2, 6])
+    states, other = (torch.randn(3, 5).to(dtype).requires_grad_() for _ in range(2))
+
+    def losses() -> list[torch.Tensor]:
+        found = [linear_smoothed_nll(states, weight, target, 0.1)[0], linear_divergence(states, other, weight)]
+        return [*found, *torch.autograd.grad(found[0] + found[1], (states, weight))]
+
+    plain = losses()
+    with torch.autocast("cpu", torch.bfloat16):
+        inside = losses()
+    assert all(torch.equal(a, b) for a, b in zip(plain, inside, strict=True))
 
 
 def test_second_order_gradients_are_refused() -> None:

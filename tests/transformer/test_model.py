@@ -15,7 +15,7 @@ from tests.toys import TINY, VARIANTS, random_ids, toy_model
 from transformer.attention import MultiHeadAttention
 from transformer.config import ModelConfig
 from transformer.loss import linear_smoothed_nll
-from transformer.model import Memory, Transformer
+from transformer.model import Memory, Transformer, initialise
 
 MODELS = {name: toy_model(config) for name, config in VARIANTS.items()}
 EACH_VARIANT = pytest.mark.parametrize("model", MODELS.values(), ids=MODELS.keys())
@@ -378,3 +378,13 @@ def test_calls_add_no_attributes_to_the_modules() -> None:
     model.attention_maps(SRC_BS, TGT_BT)
     model.decode_step(torch.ones(3, dtype=torch.long), model.new_cache(model.encode(SRC_BS)))
     assert {name: set(vars(module)) for name, module in model.named_modules()} == before
+
+
+def test_a_model_made_without_memory_gets_its_sinusoids_from_initialise() -> None:
+    model = toy_model(TINY)
+    with torch.device("meta"):
+        other = Transformer(TINY)
+    other = other.to_empty(device="cpu").eval()
+    initialise(other)
+    other.load_state_dict(model.state_dict())
+    assert torch.equal(other(SRC_BS, TGT_BT), model(SRC_BS, TGT_BT))

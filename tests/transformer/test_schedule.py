@@ -75,6 +75,18 @@ def test_a_warmup_of_no_steps_is_refused() -> None:
         inverse_sqrt_lr(1, peak=1.0, warmup_steps=0)
 
 
+@pytest.mark.parametrize(("step", "share"), [(0, 0.5), (101, 0.5), (1, -0.5), (1, 2.0)])
+def test_a_cooldown_beyond_its_range_is_refused(step: int, share: float) -> None:
+    """The factor would be negative, and training would climb."""
+    with pytest.raises(ValueError, match="must be"):
+        cooldown(step, last_step=100, share=share)
+
+
+def test_a_width_below_one_is_refused() -> None:
+    with pytest.raises(ValueError, match="d_model = 0 must be at least 1"):
+        noam_lr(1, d_model=0, warmup_steps=1)
+
+
 @given(last=st.integers(1, 100_000), share=st.floats(0, 1), data=st.data())
 def test_the_cooldown_is_linear_and_reaches_zero_one_step_after_the_last(
     last: int, share: float, data: st.DataObject

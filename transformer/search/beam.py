@@ -29,6 +29,12 @@ class Step(Protocol):
         """Keep only these sentences, in this order; `reorder` is called next, for their hypotheses alone."""
 
 
+def require_sentences(step: Step, n: int, what: str) -> None:
+    """Raise ValueError if a step that knows its number of sentences, `n_sentences`, has another than n."""
+    if (own := getattr(step, "n_sentences", n)) != n:
+        raise ValueError(f"{n} {what} do not fit the {own} sentences of the step; give one for each sentence")
+
+
 def beam_search(
     step: Step, max_lengths: Sequence[int], config: SearchConfig, *, device: torch.device | None = None
 ) -> list[list[Hypothesis]]:
@@ -43,7 +49,10 @@ def beam_search(
         step: the step function, before its first call.
         max_lengths: maximum number of tokens of each output, eos included; only eos may be the last one.
         device: where `step` computes.
+
+    Raises ValueError if the step says that it has another number of sentences.
     """
+    require_sentences(step, len(max_lengths), "maximum lengths")
     n_beams, eos = config.beam_size, config.eos
     batch = ShrinkingBatch(len(max_lengths))
     finished: list[list[Hypothesis]] = [[] for _ in max_lengths]
@@ -90,7 +99,10 @@ def greedy_search(
         max_lengths: maximum number of tokens of each output, eos included; only eos may be the last one.
         config: the settings of the search; its beam_size is not used.
         device: where `step` computes.
+
+    Raises ValueError if the step says that it has another number of sentences.
     """
+    require_sentences(step, len(max_lengths), "maximum lengths")
     batch = ShrinkingBatch(len(max_lengths))
     tokens: list[list[int]] = [[] for _ in max_lengths]
     log_probs = [0.0] * len(max_lengths)
@@ -124,6 +136,11 @@ class RowStep:
         self.step = step
         self.rows = list(rows)
 
+    @property
+    def n_sentences(self) -> int:
+        """The number of sentences of the step, if it knows it."""
+        return self.step.n_sentences  # type: ignore[attr-defined, no-any-return]
+
     def reorder(self, index_N: Tensor) -> None:
         """Let hypothesis n continue hypothesis index_N[n]."""
         self.rows = [self.rows[i] for i in index_N.tolist()]
@@ -149,7 +166,7 @@ class WithoutRepeats(RowStep):
         tokens = token_N.tolist()
         histories = self.rows or [()] * len(tokens)
         self.rows = [(*history, token) for history, token in zip(histories, tokens, strict=True)]
-        log_prob_NV = self.step(token_N)
+        log_prob_NV = self.step(token_N).clone()  # the step may keep its own
         for i, history in enumerate(self.rows):
             if repeating := _would_repeat(history, self.n):
                 log_prob_NV[i, repeating] = float("-inf")
@@ -209,8 +226,8 @@ def top_k_sums(x_NV: Tensor, past_BK: Tensor, n: int) -> tuple[Tensor, Tensor]:
     block_size = next((size for size in range(64, 15, -1) if n_tokens % size == 0), n_tokens)
     n_blocks = n_tokens // block_size
     if n_beams * n_blocks < n:
-        return (past_BK[:, :, None] + x_NV.view(n_sentences, n_beams, -1)).flatten(1).topk(n, dim=1)
-    blocks = x_NV.view(-1, block_size)
+        return (past_BK[:, :, None] + x_NV.reshape(n_sentences, n_beams, -1)).flatten(1).topk(n, dim=1)
+    blocks = x_NV.reshape(-1, block_size)
     block_max = blocks.amax(dim=1).view(n_sentences, n_beams, -1) + past_BK[:, :, None]
     block_BC = block_max.flatten(1).topk(n, dim=1).indices
     first_B1 = torch.arange(n_sentences, device=block_BC.device)[:, None] * (n_beams * n_blocks)
@@ -223,7 +240,7 @@ class ShrinkingBatch:
     """A batch whose finished sentences leave in groups: which sentence each row has, and which rows are active.
 
     Every batch size has its own compiled and tuned kernels in the math library, so the batch does not shrink with
-    every finished sentence: its sizes are 5 to 8 times a power of two, and finished sentences pad it to the next of
+    every finished sentence: its sizes are 1 to 8 times a power of two, and finished sentences pad it to the next of
     these.
 
     Attributes:

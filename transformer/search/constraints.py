@@ -9,7 +9,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from transformer.search.beam import RowStep, Step
+from transformer.search.beam import RowStep, Step, require_sentences
 from transformer.search.hypothesis import Hypothesis, SearchConfig
 
 Phrase = Sequence[int]
@@ -26,9 +26,12 @@ class ForcedPrefix(RowStep):
         step: the step function, before its first call.
         prefixes: token ids for each sentence, without bos and eos; empty for no prefix. The maximum length of a
             sentence must leave room for its prefix and eos.
+
+    Raises ValueError if the step says that it has another number of sentences.
     """
 
     def __init__(self, step: Step, prefixes: Sequence[Phrase]) -> None:
+        require_sentences(step, len(prefixes), "prefixes")
         super().__init__(step, prefixes)
         self.length = -1  # tokens so far; the first call adds bos
 
@@ -38,7 +41,7 @@ class ForcedPrefix(RowStep):
             n_each = token_N.size(0) // max(1, len(self.rows))
             self.rows = [prefix for prefix in self.rows for _ in range(n_each)]
         self.length += 1
-        log_prob_NV = self.step(token_N)
+        log_prob_NV = self.step(token_N).clone()  # the step may keep its own
         forced = [n for n, prefix in enumerate(self.rows) if self.length < len(prefix)]
         if forced:
             tokens = [self.rows[n][self.length] for n in forced]
@@ -68,7 +71,12 @@ def constrained_search(
         phrases: token ids of the phrases of each sentence.
         config: the settings of the search; beam_size is the size of a bank.
         device: where `step` computes.
+
+    Raises ValueError if the numbers of sentences differ.
     """
+    require_sentences(step, len(max_lengths), "maximum lengths")
+    if len(phrases) != len(max_lengths):
+        raise ValueError(f"phrases for {len(phrases)} sentences do not fit {len(max_lengths)} maximum lengths")
     required = [list(dict.fromkeys(map(tuple, own))) for own in phrases]
     n_banks = 1 + max((sum(map(len, own)) for own in required), default=0)
     n_beams = n_banks * config.beam_size

@@ -30,6 +30,11 @@ class EnsembleStep:
         self.steps = list(steps)
         self.mean = mean
 
+    @property
+    def n_sentences(self) -> int:
+        """The number of sentences of the first member, if it knows it."""
+        return self.steps[0].n_sentences  # type: ignore[attr-defined, no-any-return]
+
     def __call__(self, token_N: Tensor) -> Tensor:
         """Return the log-probabilities of the next token, (N, V)."""
         log_prob_MNV = torch.stack([step(token_N) for step in self.steps])

@@ -63,6 +63,11 @@ class SearchConfig:
     no_repeat: int = 0
 
     def __post_init__(self) -> None:
+        for name in ("bos", "eos", "beam_size", "n_best", "no_repeat"):
+            if type(value := getattr(self, name)) is not int:
+                raise ValueError(f"{name} = {value!r} must be a whole number")
+        if min(self.bos, self.eos) < 0 or self.bos == self.eos:
+            raise ValueError(f"bos, eos = {self.bos}, {self.eos} must be two different token ids")
         if not 1 <= self.n_best <= self.beam_size:
             raise ValueError(f"n_best = {self.n_best} must be between 1 and beam_size = {self.beam_size}")
         if not 0 <= self.alpha <= MAX_ALPHA:

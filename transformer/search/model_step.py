@@ -25,9 +25,15 @@ class ModelStep:
         src_BS: the sources; see `source_batch`.
     """
 
+    @torch.no_grad()
     def __init__(self, model: Transformer, src_BS: Tensor) -> None:
         self.model = model
         self.cache = model.new_cache(model.encode(src_BS))
+
+    @property
+    def n_sentences(self) -> int:
+        """The number of sentences that are decoded."""
+        return self.cache.n_sentences
 
     def __call__(self, token_N: Tensor) -> Tensor:
         """Return log-probabilities in float32, (N, V); those of padding and bos are -inf."""
@@ -89,14 +95,16 @@ def translate_ids(
         model: should be in eval mode.
         src: token ids of each source, without eos; may be empty.
         config: the settings of the search, with the model's bos and eos in place of its own; None for the defaults.
-        max_extra: an output may have this many tokens more than its source, eos included.
+        max_extra: an output may have this many tokens more than its source, eos included, and at most as many as there
+            are learned positions.
         max_lengths: maximum number of tokens of each output, eos included, so at least 1; overrides `max_extra`.
 
     Raises ValueError unless there is a maximum of at least 1 for each source.
     """
     if not src:
         return []
-    lengths = [len(ids) + max_extra for ids in src] if max_lengths is None else max_lengths
+    n_positions = model.config.max_length if model.config.positions == "learned" else math.inf
+    lengths = [int(min(len(ids) + max_extra, n_positions)) for ids in src] if max_lengths is None else max_lengths
     if len(lengths) != len(src):
         raise ValueError(f"{len(lengths)} max_lengths do not fit {len(src)} sources; give one for each source")
     if min(lengths) < 1:

@@ -15,7 +15,8 @@ from hypothesis import strategies as st
 from torch import Tensor
 
 from tests.toys import TableStep, table_row
-from transformer.search.beam import ShrinkingBatch, beam_search, greedy_search, top_k_sums
+from transformer.search.beam import ShrinkingBatch, WithoutRepeats, beam_search, greedy_search, top_k_sums
+from transformer.search.constraints import ForcedPrefix
 from transformer.search.hypothesis import Hypothesis, LengthRule, SearchConfig, length_penalty
 
 BOS, EOS = 1, 2
@@ -339,3 +340,38 @@ def test_a_finished_batch_stays_as_it_is() -> None:
     batch = ShrinkingBatch(3)
     batch.active.clear()
     assert batch.shrink() == [0, 1, 2]
+
+
+class Table:
+    """A step that returns its own table, without a copy and not contiguous."""
+
+    def __init__(self, n: int) -> None:
+        self.log_prob_V = torch.randn(n).log_softmax(dim=0)
+
+    def __call__(self, token_N: Tensor) -> Tensor:
+        return self.log_prob_V.expand(len(token_N), -1)
+
+    def reorder(self, index_N: Tensor) -> None: ...
+
+    def keep(self, index_B: Tensor) -> None: ...
+
+
+@pytest.mark.parametrize("n_tokens", [7, 128, 131])
+def test_the_table_of_a_step_stays_as_it_is(n_tokens: int) -> None:
+    table = Table(n_tokens)
+    before = table.log_prob_V.clone()
+    limits, config = [5, 3], SearchConfig(beam_size=3)
+    plain = beam_search(table, limits, config)
+    assert greedy_search(table, limits, config)
+    prefixed = beam_search(ForcedPrefix(table, [[3, 4], []]), limits, config)
+    assert prefixed[0][0].tokens[:2] == [3, 4]
+    assert prefixed[1] == plain[1]
+    for h, *_ in beam_search(WithoutRepeats(table, 1), limits, config):
+        assert len({*h.tokens}) == len(h.tokens)
+    assert torch.equal(table.log_prob_V, before)
+
+
+@pytest.mark.parametrize("settings", [{"beam_size": 2.5}, {"eos": -1}, {"bos": 2, "eos": 2}, {"n_best": True}], ids=str)
+def test_impossible_settings_of_a_search_are_refused(settings: dict[str, Any]) -> None:
+    with pytest.raises(ValueError, match="must be"):
+        SearchConfig(**settings)

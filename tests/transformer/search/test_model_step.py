@@ -11,7 +11,9 @@ from hypothesis import strategies as st
 
 from tests.toys import TINY, VARIANTS, toy_model
 from transformer.model import Transformer
-from transformer.search.beam import beam_search
+from transformer.search.beam import WithoutRepeats, beam_search, greedy_search
+from transformer.search.constraints import ForcedPrefix, constrained_search
+from transformer.search.ensemble import EnsembleStep
 from transformer.search.hypothesis import Hypothesis, SearchConfig, length_penalty
 from transformer.search.model_step import ModelStep, pad_batch, source_batch, translate_ids
 
@@ -173,6 +175,33 @@ def test_translating_builds_no_graph_and_does_not_change_the_model() -> None:
 def test_learned_positions_bound_the_output() -> None:
     with pytest.raises(ValueError, match="beyond max_length"):
         translate_ids(MODELS["learned positions"], [[5] * TINY.max_length], max_extra=6)
+
+
+def test_learned_positions_limit_the_output_of_a_short_source() -> None:
+    model = MODELS["learned positions"]
+    long, short = translate_ids(model, [[5] * 3, [6]], max_extra=10 * TINY.max_length)
+    for (h,) in (long, short):
+        assert len(h.tokens) < TINY.max_length
+    assert short == translate_ids(model, [[6]], max_lengths=[TINY.max_length])[0]
+
+
+def test_searches_for_another_number_of_sentences_are_refused() -> None:
+    """Constraints and limits would move to other sentences."""
+    model = MODELS["paper"]
+
+    def step() -> ModelStep:
+        return ModelStep(model, source_batch(model, SRC))
+
+    assert step().n_sentences == EnsembleStep([step(), step()]).n_sentences == len(SRC)
+    for search in (beam_search, greedy_search):
+        with pytest.raises(ValueError, match="do not fit the"):
+            search(step(), [5] * 2 * len(SRC), SearchConfig())
+    with pytest.raises(ValueError, match="2 prefixes do not fit the 3 sentences"):
+        ForcedPrefix(step(), [[3], [4]])
+    with pytest.raises(ValueError, match="do not fit the"):
+        beam_search(WithoutRepeats(step(), 2), [5] * 2, SearchConfig())
+    with pytest.raises(ValueError, match="phrases for 2 sentences do not fit 3"):
+        constrained_search(step(), [5] * 3, [[], []], SearchConfig())
 
 
 @EACH_VARIANT
