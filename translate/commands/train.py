@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
-from translate.errors import UserError, say
+from translate.errors import UserError
 from translate.models import registry
 from translate.options import FILES, MODEL_HELP, Overrides, argument, flag, option
 
@@ -45,7 +45,6 @@ def run(options: Train) -> int:
     warning. Returns the exit code, EXIT_DIFFERENT if the final models are not identical to the last bit.
     """
     from translate.config.load import default_folder, experiment_name, load
-    from translate.evaluation.scores import greedy_bleu, metrics
     from translate.training.run import Run
     from translate.training.train import train_experiment
 
@@ -63,22 +62,14 @@ def run(options: Train) -> int:
         corpus = options.prepared or default_folder(options.config)
     else:
         raise UserError("name an experiment file: translate train CONFIG; or a run to repeat with --reproduce")
-    metrics(config.data.target)  # reports a missing package before anything is trained
-    sides = None
-    if original is None and config.data.mono_sources:
-        from translate.inference.back_translation import BackTranslations
-
-        sides = BackTranslations(config, say)
     is_same = train_experiment(
-        config if sides is None else sides.config,
+        config,
         Run(options.run or Path("runs") / name),
         corpus,
-        score_bleu=greedy_bleu,
         say=_say,
         resume=options.resume,
         from_model=options.from_model,
         original=original,
-        translate_back=None if sides is None else sides.make,
     )
     return 0 if is_same else EXIT_DIFFERENT
 

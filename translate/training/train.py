@@ -20,6 +20,8 @@ from translate.corpus.batches import longest_source
 from translate.corpus.prepare import Prepared, check_corpus, mixture, prepare_and_hold
 from translate.corpus.sources import Pair
 from translate.errors import Say, UserError
+from translate.evaluation.scores import greedy_bleu, metrics
+from translate.inference.back_translation import BackTranslations
 from translate.machine import (
     better_allocator,
     choose_device,
@@ -49,22 +51,20 @@ def train_experiment(
     run: Run,
     corpus_folder: Path,
     *,
-    score_bleu: ScoreBleu,
     say: Say,
     resume: bool = False,
     from_model: Path | None = None,
     original: "Original | None" = None,
-    translate_back: Callable[[], None] | None = None,
 ) -> bool:
     """Prepare the corpus if needed, train, and write the run directory; every process of torchrun calls this.
 
+    Synthetic text of the corpus that is not there yet is translated first.
+
     Args:
         corpus_folder: folder of the prepared corpus, made or brought up to date first.
-        score_bleu: BLEU of a model's translations of validation pairs.
         resume: continue from the newest checkpoint, or start if there is none.
         from_model: run directory or model folder to fine-tune; None starts from random weights or, when a run is
             resumed, from the model that it began with.
-        translate_back: makes the synthetic text of the corpus, which takes long; None if there is none to make.
 
     Returns whether the final model equals that of `original`; True if there is no `original`.
 
@@ -79,10 +79,12 @@ def train_experiment(
                 raise UserError(
                     f"{corpus_folder}: lies in the folder of the run, {run.folder}; name another --prepared"
                 )
-            config, parent = _checked(config, run, ranks, say, resume=resume, from_model=from_model, original=original)
+            sides = BackTranslations(config, say)
+            config, parent = _checked(
+                sides.config, run, ranks, say, resume=resume, from_model=from_model, original=original
+            )
             _tune_machine(say)
-            if translate_back is not None:
-                ranks.on_rank_0(translate_back)
+            ranks.on_rank_0(sides.make)
             ranks.on_rank_0(lambda: run.check_inputs(config))
             corpus_hold = held.enter_context(ExitStack())
             tokenizer = None if parent is None else parent.load_tokenizer()
@@ -98,9 +100,7 @@ def train_experiment(
             # The type of matrix products is that of the original, as a new measurement might choose another.
             dtype = None if original is None else original.run.recorded_dtype()
             with _out_of_memory(run):
-                trainer = new_trainer(
-                    config, corpus, run, score_bleu=score_bleu, say=say, ranks=ranks, parent=parent, dtype=dtype
-                )
+                trainer = new_trainer(config, corpus, run, say=say, ranks=ranks, parent=parent, dtype=dtype)
                 ranks.sum(0.0)  # wait for all to open the corpus, which may change once it is recorded
                 corpus_hold.close()
                 if resume:
@@ -136,7 +136,7 @@ def new_trainer(
     prepared: Prepared,
     run: Run,
     *,
-    score_bleu: ScoreBleu,
+    score_bleu: ScoreBleu = greedy_bleu,
     say: Say,
     ranks: Ranks = SINGLE_PROCESS,
     parent: Parent | None = None,
@@ -290,6 +290,7 @@ def _checked(
 def _check(config: ExperimentConfig, run: Run, resume: bool) -> None:
     """UserError if the experiment cannot be trained, or not in this run directory."""
     run.check(config, resume=resume)
+    metrics(config.data.target)  # needs a package for some languages
     require_end(config.training, str(run.folder))
     if config.training.tensorboard:
         require_tensorboard()

@@ -12,7 +12,6 @@ import torch
 from translate.config.load import parse
 from translate.config.schema import ExperimentConfig
 from translate.corpus.prepare import prepare
-from translate.evaluation.scores import greedy_bleu
 from translate.training.loop import Trainer
 from translate.training.run import Run
 from translate.training.train import new_trainer
@@ -77,7 +76,7 @@ class Toy:
         run = Run(self.folder / name)
         run.check(config, resume=resume)
         prepared = prepare(config, self.folder / "prepared", self.said.append)
-        trainer = new_trainer(config, prepared, run, score_bleu=greedy_bleu, say=self.said.append)
+        trainer = new_trainer(config, prepared, run, say=self.said.append)
         if resume:
             trainer.resume()
         return trainer

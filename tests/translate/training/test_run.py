@@ -13,9 +13,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from translate.config.load import parse
+from translate.config.schema import ExperimentConfig
 from translate.corpus.prepare import Prepared, prepare, prepare_and_hold
-from translate.errors import UserError
-from translate.evaluation.scores import greedy_bleu
+from translate.errors import Say, UserError
 from translate.files import sha256, write_json
 from translate.training import train as session
 from translate.training.run import Run
@@ -86,9 +86,7 @@ def test_a_run_that_another_process_made_during_the_preparation_is_kept(toy, mon
     monkeypatch.setattr(session, "prepare_and_hold", prepared_meanwhile)
     run = Run(toy.folder / "run")
     with pytest.raises(UserError, match="already contains a run"):
-        session.train_experiment(
-            toy.config(), run, toy.folder / "prepared", score_bleu=greedy_bleu, say=toy.said.append
-        )
+        session.train_experiment(toy.config(), run, toy.folder / "prepared", say=toy.said.append)
     assert len(json.loads(run.manifest.read_text(encoding="utf-8"))["starts"]) == 1
 
 
@@ -115,7 +113,7 @@ def test_a_corpus_that_another_training_would_replace_stays_until_the_run_has_re
     run, config = Run(toy.folder / "run"), toy.config(max_steps=1)
     with monkeypatch.context() as patch:
         patch.setattr(f"{session.__name__}.{name}", overtaken)
-        session.train_experiment(config, run, folder, score_bleu=greedy_bleu, say=toy.said.append)
+        session.train_experiment(config, run, folder, say=toy.said.append)
     second.join(60)
     alone = prepare(config, toy.folder / "alone", toy.said.append)
     recorded = json.loads(run.manifest.read_text(encoding="utf-8"))["data"]
@@ -124,8 +122,17 @@ def test_a_corpus_that_another_training_would_replace_stays_until_the_run_has_re
     assert Prepared.open(folder).train.n_pairs < alone.train.n_pairs, "the second has its turn afterwards"
 
 
-def test_text_is_translated_back_only_where_the_run_can_begin(toy):
+def test_text_is_translated_back_only_where_the_run_can_begin(toy, monkeypatch):
     made: list[bool] = []
+
+    class Sides:
+        def __init__(self, config: ExperimentConfig, say: Say) -> None:
+            self.config = config
+
+        def make(self) -> None:
+            made.append((toy.folder / "prepared").exists())
+
+    monkeypatch.setattr(session, "BackTranslations", Sides)
 
     def start(run: str = "run", parent: Path | None = None, **sections: dict[str, object]) -> None:
         settings = {name: {**toy.settings.get(name, {}), **section} for name, section in sections.items()}
@@ -133,10 +140,8 @@ def test_text_is_translated_back_only_where_the_run_can_begin(toy):
             parse({**toy.settings, **settings}, "toy"),
             Run(toy.folder / run),
             toy.folder / "prepared",
-            score_bleu=greedy_bleu,
             say=toy.said.append,
             from_model=parent,
-            translate_back=lambda: made.append((toy.folder / "prepared").exists()),
         )
 
     start()
@@ -162,7 +167,6 @@ def test_a_corpus_that_a_run_was_trained_on_is_not_replaced_by_another_when_it_i
             toy.config(**training),
             Run(toy.folder / "run"),
             toy.folder / "prepared",
-            score_bleu=greedy_bleu,
             say=toy.said.append,
             resume=True,
         )
