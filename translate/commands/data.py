@@ -1,8 +1,7 @@
 """`translate data`: examine the corpus of an experiment before it is prepared."""
 
 from collections import Counter
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
@@ -13,6 +12,7 @@ from translate.corpus.examination import Examination, examine, histogram, quanti
 from translate.errors import say
 from translate.files import write_text
 from translate.options import OUTPUT, Overrides, argument, flag, option
+from translate.pictures.picture import Chapter, data_page
 from translate.pictures.terminal import bar
 from translate.tables import rendered
 
@@ -33,22 +33,6 @@ class Data:
     force: Annotated[bool, flag(OUTPUT, "--force", "Overwrite the page.")] = False
 
 
-@dataclass(frozen=True)
-class Chapter:
-    """One subject of the report.
-
-    Attributes:
-        bars: a histogram, by heading and range; shares of the largest count are drawn.
-        note: a sentence below.
-    """
-
-    title: str
-    rows: list[dict[str, str]] = field(default_factory=list)
-    bars: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
-    examples: list[str] = field(default_factory=list)
-    note: str = ""
-
-
 def run(options: Data) -> None:
     """Print the report, and write it as a page of HTML if asked to; UserError for a file that cannot be used."""
     if options.html is not None:
@@ -57,8 +41,6 @@ def run(options: Data) -> None:
     chapters = report(config, examine(config))
     print("\n\n".join(map(_text, chapters)))
     if options.html is not None:
-        from translate.pictures.picture import data_page
-
         write_text(options.html, data_page(f"Data of {options.config.name}", chapters))
         say(f"wrote {options.html}")
 

@@ -5,7 +5,6 @@ import itertools
 import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -162,13 +161,12 @@ class _Decoder:
             spec = dataclasses.replace(members[0].spec, decoding=DecodingConfig())
             members[0] = dataclasses.replace(members[0], spec=spec)
         engines = [TorchEngine(member, options.precision) for member in members]
-        decoding = TranslationOptions(
+        self._decoding = TranslationOptions(
             beam_size=self._n if options.draws else options.beam,
             alpha=options.alpha,
             length_penalty=options.length_penalty,
         )
-        self._open = partial(Translator, options=decoding)
-        self._beam_search = self._open(engines[0])
+        self._beam_search = Translator(engines[0], self._decoding)
         self._beam_search.n_best((), self._n)  # refuses more than the beam has before anything is translated
         rules = SearchRules(
             sampling=_sampling(options) if options.draws else None,
@@ -215,7 +213,7 @@ class _Decoder:
         from translate.inference.research import translate_from
 
         if self._has_rules or any(prefixes):
-            return translate_from(self._engine, lines, prefixes, n_best=self._n, new_translator=self._open)
+            return translate_from(self._engine, lines, prefixes, n_best=self._n, options=self._decoding)
         return list(self._beam_search.n_best(lines, self._n))
 
     def _records(
@@ -232,7 +230,7 @@ class _Decoder:
             for record, places in zip(records, others, strict=True):
                 record["token_alternatives"] = [[dataclasses.asdict(other) for other in place] for place in places]
         if position is not None:
-            branched = branches(self._engine, lines, best, prefixes, n, position, self._open)
+            branched = branches(self._engine, lines, best, prefixes, n, position, self._decoding)
             found = [[first, *others] for first, others in zip(best, branched, strict=True)]
         if self._options.n_best or position is not None:
             for record, translations in zip(records, found, strict=True):

@@ -291,9 +291,19 @@ class DataConfig(Section):
         return () if self.replay is None else self.replay.sources
 
     @property
+    def training_sources(self) -> tuple[Source, ...]:
+        """The sources of training text, with those of the older corpus."""
+        return (*self.train, *self.replay_sources)
+
+    @property
+    def sources(self) -> tuple[Source, ...]:
+        """All sources: of training, validation and tests."""
+        return (*self.training_sources, self.valid, *self.test.values())
+
+    @property
     def mono_sources(self) -> tuple[MonoSource, ...]:
         """The sources of training text in one language, whose other side is made by a model."""
-        return tuple(source for source in (*self.train, *self.replay_sources) if isinstance(source, MonoSource))
+        return tuple(source for source in self.training_sources if isinstance(source, MonoSource))
 
     @model_validator(mode="before")
     @classmethod

@@ -90,8 +90,8 @@ class Examination:
 def examine(config: ExperimentConfig) -> Examination:
     """Read the corpus of an experiment twice and examine it; UserError if a source cannot be read."""
     data, root = config.data, Path(config.data.root)
-    sources = [source for source in (*data.train, *data.replay_sources) if not _is_unmade(source)]
-    skipped = [describe(source) for source in (*data.train, *data.replay_sources) if _is_unmade(source)]
+    sources = [source for source in data.training_sources if not _is_unmade(source)]
+    skipped = [describe(source) for source in data.training_sources if _is_unmade(source)]
     valid = list(read_pairs(data.valid, root, data.langpair))
     tests = itertools.chain.from_iterable(read_pairs(source, root, data.langpair) for source in data.test.values())
     cleaner = Cleaner(config.cleaning, HeldOut(itertools.chain(valid, tests)))

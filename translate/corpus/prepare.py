@@ -131,7 +131,7 @@ def input_hashes(config: ExperimentConfig) -> dict[str, str]:
     """
     data, root = config.data, Path(config.data.root)
     inputs: dict[str, str] = {}
-    for source in (*data.train, *data.replay_sources, data.valid, *data.test.values()):
+    for source in data.sources:
         inputs |= identity(source, root, data.langpair)
     if (config.augmentation.markup or config.augmentation.names) and data.langpair in LANGPAIRS:
         inputs |= identity(WordsSource(kind="words"), root)
@@ -353,7 +353,7 @@ def check_corpus(config: ExperimentConfig, tokenizer: Tokenizer | None = None) -
                 'false in the sources of kind "mono", or start from a model whose tokenizer has the tag'
             )
     data = config.data
-    for source in (*data.train, *data.replay_sources, data.valid, *data.test.values()):
+    for source in data.sources:
         if not isinstance(source, MonoSource):
             read_pairs(source, Path(data.root), data.langpair)  # finds the files and reads none
 
@@ -485,7 +485,7 @@ def _build(config: ExperimentConfig, folder: Path, say: Say, tokenizer: Tokenize
 
 def _tags(config: ExperimentConfig) -> list[str]:
     """Return the tokens that mark synthetic sources."""
-    sources = (*config.data.train, *config.data.replay_sources)
+    sources = config.data.training_sources
     return [TAG] if any(isinstance(s, MonoSource) and s.tag and s.side == "target" for s in sources) else []
 
 
@@ -503,7 +503,7 @@ def _write_clean(config: ExperimentConfig, cleaner: Cleaner, augmenter: Augmente
     counts: list[int] = []
 
     def kept() -> Iterator[Pair]:
-        for source in (*data.train, *data.replay_sources):
+        for source in data.training_sources:
             counts.append(0)
             pairs = read_pairs(source, Path(data.root), data.langpair)
             for pair in augmenter(cleaner.clean(pairs, describe(source), keep_identical=source.keep_identical)):

@@ -168,7 +168,7 @@ def _inputs(config: ExperimentConfig, fingerprint: str, parent: Parent | None) -
     Values that are the default are skipped, so that a new key in a later version does not repeat old trainings.
     """
     training = config.training.model_dump(mode="json", exclude=_IRRELEVANT, exclude_defaults=True)
-    weights = [source.weight for source in (*config.data.train, *config.data.replay_sources)]  # no part of the corpus
+    weights = [source.weight for source in config.data.training_sources]  # no part of the corpus
     model = config.model.architecture(config.tokenizer.vocab_size)
     plain = asdict(ModelConfig(vocab_size=model.vocab_size))
     return json_sha256(

@@ -5,7 +5,7 @@ Each line is one sentence, and no check follows.
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from unicodedata import normalize
@@ -26,7 +26,7 @@ from translate.inference.engines import Found, Sources, TorchEngine, max_positio
 from translate.inference.search import BATCH_HYPOTHESES, Ids
 from translate.inference.translator import Translator
 from translate.models.folder import ModelFolder
-from translate.text.translation import Translation
+from translate.text.translation import DEFAULT_OPTIONS, Translation, TranslationOptions
 
 _ALTERNATIVES_BATCH = 32  # translations per batch
 _NEVER = -5000  # below this is the bias of a token that an imported model cannot write
@@ -247,7 +247,7 @@ def translate_from(
     prefixes: Sequence[Ids],
     *,
     n_best: int = 1,
-    new_translator: Callable[[SearchEngine], Translator] = Translator,
+    options: TranslationOptions = DEFAULT_OPTIONS,
 ) -> list[list[Translation]]:
     """Return up to n_best translations of each line as one sentence, best first, each starting with the line's prefix.
 
@@ -255,9 +255,8 @@ def translate_from(
         engine: the models and the rules; its own prefixes are not used.
         prefixes: token ids for each line; empty for no prefix. UserError if a line with a prefix is longer than the
             model's limit.
-        new_translator: makes a translator of an engine.
     """
-    search, stripped = new_translator(engine).sentences, [line.strip() for line in lines]
+    search, stripped = Translator(engine, options).sentences, [line.strip() for line in lines]
     encoded = engine.tokenizer.encode_batch(stripped)
     parts = [search.parts(line, ids, search.limit) for line, ids in zip(stripped, encoded, strict=True)]
     for line, prefix, own in zip(stripped, prefixes, parts, strict=True):
@@ -271,7 +270,7 @@ def translate_from(
         # the next round.
         table: dict[Ids, Ids] = {}
         now = [i for i in waiting if all(table.setdefault(ids, prefixes[i]) == prefixes[i] for ids in parts[i])]
-        translator = new_translator(SearchEngine(engine.members, replace(engine.rules, prefixes=table)))
+        translator = Translator(SearchEngine(engine.members, replace(engine.rules, prefixes=table)), options)
         found.update(zip(now, translator.n_best([lines[i] for i in now], n_best), strict=True))
     return [found[i] for i in range(len(lines))]
 
@@ -329,7 +328,7 @@ def branches(
     prefixes: Sequence[Ids],
     n: int,
     position: int,
-    new_translator: Callable[[SearchEngine], Translator] = Translator,
+    options: TranslationOptions = DEFAULT_OPTIONS,
 ) -> list[list[Translation]]:
     """Return up to n translations of each line that equal the given one up to the token `position` and differ there.
 
@@ -340,7 +339,7 @@ def branches(
     Args:
         engine, lines, translations, prefixes: as for `alternatives`.
         position: index of the token.
-        new_translator: makes a translator of an engine; it finds the best continuations.
+        options: how the best continuations are searched.
     """
     eos = engine.model_folder.model.config.eos
     starts: list[tuple[int, Ids]] = []  # index of the line, and the tokens that its translation starts with
@@ -352,7 +351,7 @@ def branches(
         same = engine.tokenizer.ids(translation.tokens[:position])
         starts += [(i, (*same, token)) for token in tokens[:n]]
     now, starts_now = [lines[i] for i, _ in starts], [start for _, start in starts]
-    best = translate_from(engine, now, starts_now, new_translator=new_translator)
+    best = translate_from(engine, now, starts_now, options=options)
     found: list[list[Translation]] = [[] for _ in lines]
     for (i, _), (translation, *_) in zip(starts, best, strict=True):
         found[i].append(translation)

@@ -4,6 +4,7 @@ Pages are self-contained: no script, font or style is loaded from elsewhere.
 """
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
@@ -18,6 +19,22 @@ if TYPE_CHECKING:
     from translate.evaluation.comparison import Comparison
 
 SUFFIXES = (".svg", ".png", ".html")
+
+
+@dataclass(frozen=True)
+class Chapter:
+    """One subject of a report.
+
+    Attributes:
+        bars: a histogram, by heading and range; shares of the largest count are drawn.
+        note: a sentence below.
+    """
+
+    title: str
+    rows: list[dict[str, str]] = field(default_factory=list)
+    bars: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+    examples: list[str] = field(default_factory=list)
+    note: str = ""
 
 
 class Picture(Protocol):
@@ -69,8 +86,8 @@ def attention_page(title: str, data: Mapping[str, object]) -> str:
     return _template("attention").render(title=title, data=data)
 
 
-def data_page(title: str, chapters: Sequence[object]) -> str:
-    """Return a report in chapters, each with `title`, `rows`, `bars`, `examples` and `note`."""
+def data_page(title: str, chapters: Sequence[Chapter]) -> str:
+    """Return a report in chapters as a page."""
     return _template("data").render(title=title, chapters=chapters)
 
 

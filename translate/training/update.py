@@ -9,6 +9,7 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
+from functools import partial
 from typing import TypeVar, cast
 
 import numpy as np
@@ -33,6 +34,7 @@ T = TypeVar("T")
 Shape = tuple[int, int, int]  # sentences, source positions, target positions
 ScoreBleu = Callable[[Transformer, Sequence[Pair]], float]
 Collate = Callable[[EncodedPairs, Index], Batch]
+Nll = Callable[[Transformer, Sequence[Batch]], float]
 
 SAMPLE = 256  # sentences for the source gain
 
@@ -376,7 +378,8 @@ class Validator:
         ranks: Ranks,
         splitter: Undivided,
     ) -> None:
-        self.score_bleu, self._dtype, self._ranks, self._splitter = score_bleu, dtype, ranks, splitter
+        self.score_bleu, self._ranks = score_bleu, ranks
+        self._nll = partial(mean_nll, dtype=dtype, ranks=ranks, splitter=splitter)
         self.pairs = pairs = encode(prepared.valid, prepared.tokenizer)
         short = eligible(pairs, config.max_tokens)
         if not len(short):
@@ -388,19 +391,19 @@ class Validator:
         self._sample = [prepared.valid[i] for i in short[: config.valid_bleu_sentences]]
         found = by_length(pairs, short, config.batch_tokens)
         self._batches = [collate(pairs, index) for index in found]
-        self._source_gain = SourceGain(pairs, np.concatenate(found), config.batch_tokens, collate)
+        self._source_gain = SourceGain(pairs, np.concatenate(found), config.batch_tokens, collate, self._nll)
 
     def scores(self, model: Transformer) -> Scores:
         """Score the model, which is left in eval mode; all ranks call this with the same parameters."""
-        nll = mean_nll(model, self._batches, self._dtype, self._ranks, self._splitter)
+        nll = self._nll(model, self._batches)
         score = self.score_bleu
         bleu = None if score is None else self._ranks.on_rank_0(lambda: score(model, self._sample))
-        return Scores(nll, bleu, self._source_gain(model, self._dtype, self._ranks, self._splitter))
+        return Scores(nll, bleu, self._source_gain(model))
 
     def warm_up(self, model: Transformer) -> None:
         """Score the largest batch and discard the result, so that a lack of memory shows before training."""
         largest = max(self._batches, key=lambda batch: batch.src.numel() + batch.tgt_in.numel())
-        mean_nll(model, [largest] * self._ranks.size, self._dtype, self._ranks, self._splitter)
+        self._nll(model, [largest] * self._ranks.size)
 
 
 class SourceGain:
@@ -414,9 +417,11 @@ class SourceGain:
         order: its pairs to choose from, in order of length; at most SAMPLE of them, at even distances, are used.
         batch_tokens: padded tokens a side in one batch.
         make: makes a batch of the pairs in an index.
+        nll: the loss of a model on batches; see `mean_nll`.
     """
 
-    def __init__(self, pairs: EncodedPairs, order: Index, batch_tokens: int, make: Collate) -> None:
+    def __init__(self, pairs: EncodedPairs, order: Index, batch_tokens: int, make: Collate, nll: Nll) -> None:
+        self._nll = nll
         order = order[np.unique(np.linspace(0, len(order) - 1, SAMPLE).astype(np.int64))]
         src, tgt = [pairs.src(int(i)).tolist() for i in order], [pairs.tgt(int(i)).tolist() for i in order]
         self._right, self._wrong = (self._batches(rows, tgt, batch_tokens, make) for rows in (src, src[-1:] + src[:-1]))
@@ -427,14 +432,11 @@ class SourceGain:
         pairs = EncodedPairs.of(src, tgt)
         return [make(pairs, index) for index in by_length(pairs, np.arange(pairs.n_pairs), batch_tokens)]
 
-    def __call__(
-        self, model: Transformer, dtype: torch.dtype, ranks: Ranks = SINGLE_PROCESS, splitter: Undivided = UNDIVIDED
-    ) -> float | None:
-        """Return the gain in nats a target token, None if all sentences have one source; arguments of `mean_nll`."""
+    def __call__(self, model: Transformer) -> float | None:
+        """Return the gain in nats a target token, None if all sentences have one source."""
         if not self._differ:
             return None
-        wrong, right = (mean_nll(model, batches, dtype, ranks, splitter) for batches in (self._wrong, self._right))
-        return wrong - right
+        return self._nll(model, self._wrong) - self._nll(model, self._right)
 
 
 def perplexity(nll: float) -> float:

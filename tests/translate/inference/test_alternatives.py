@@ -1,7 +1,6 @@
 """Alternatives on text agree with search and scoring, and branches keep their beginning."""
 
 from dataclasses import replace
-from functools import partial
 
 import pytest
 
@@ -9,7 +8,6 @@ from tests.translate.conftest import random_model
 from transformer.search.scoring import score_ids
 from translate.errors import UserError
 from translate.inference.research import SearchEngine, SearchRules, Term, alternatives, branches, translate_from
-from translate.inference.translator import Translator
 from translate.models.folder import ModelFolder
 from translate.text.translation import Translation, TranslationOptions
 
@@ -45,9 +43,9 @@ def test_branches_share_a_beginning_and_differ_at_the_chosen_position(
 ) -> None:
     other = replace(parts, model=random_model(parts.tokenizer, seed=8))
     engine = SearchEngine([parts, other], SearchRules(terms=terms, no_repeat=2))
-    opened = partial(Translator, options=TranslationOptions(beam_size=3))
-    best = [own[0] for own in translate_from(engine, LINES, NONE, new_translator=opened)]
-    found = branches(engine, LINES, best, NONE, 3, position, opened)
+    options = TranslationOptions(beam_size=3)
+    best = [own[0] for own in translate_from(engine, LINES, NONE, options=options)]
+    found = branches(engine, LINES, best, NONE, 3, position, options)
     places = alternatives(engine, LINES, best, NONE, 4)
     for line, translation, others, own in zip(LINES, best, places, found, strict=True):
         if not line:

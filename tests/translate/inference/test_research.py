@@ -1,7 +1,6 @@
 """Search options on text: each alone, in pairs, and the cases in which they are refused."""
 
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 from unicodedata import normalize
@@ -33,9 +32,7 @@ def translate_lines(
     engine: SearchEngine, lines: list[str], prefixes: list[str] | None = None, *, n_best: int = 1, **options: Any
 ) -> list[list[Translation]]:
     ids = [tuple(forced_ids(engine.tokenizer, prefix)) for prefix in prefixes or [""] * len(lines)]
-    return translate_from(
-        engine, lines, ids, n_best=n_best, new_translator=partial(Translator, options=TranslationOptions(**options))
-    )
+    return translate_from(engine, lines, ids, n_best=n_best, options=TranslationOptions(**options))
 
 
 @pytest.fixture

@@ -2,6 +2,7 @@
 
 import itertools
 import json
+from functools import partial
 
 import numpy as np
 import pytest
@@ -25,7 +26,8 @@ def make(pairs, index):
 
 
 def gain_of(pairs, model):
-    return SourceGain(pairs, np.arange(pairs.n_pairs), 50, make)(model, torch.float32)
+    nll = partial(mean_nll, dtype=torch.float32)
+    return SourceGain(pairs, np.arange(pairs.n_pairs), 50, make, nll)(model)
 
 
 def test_a_model_that_cannot_see_its_source_has_a_gain_of_exactly_zero():
