@@ -244,7 +244,7 @@ def curve(args: argparse.Namespace) -> int:
         "model": args.model,
         "layers": layers(Path(args.model)),
         **{key: getattr(args, key) for key in ("lines", "rounds", "batch")},
-        "default_beam": TranslationSpec.load(locate(Path(args.model), say) / "translation.json").decoding.beam_size,
+        "default_beam": TranslationSpec.load(locate(Path(args.model), say)).decoding.beam_size,
         **machine(),
         "sets": {
             name: [point(who, beam, answers[i, beam]) for who in names for beam in args.beams]

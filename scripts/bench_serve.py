@@ -48,7 +48,7 @@ def main() -> int:
     """Measure and print."""
     args = parse_args()
     folder = registry.locate(args.model, print)
-    spec = TranslationSpec.load(folder / "translation.json")
+    spec = TranslationSpec.load(folder)
     lines = read(args.source, args.lines) if args.source else generated(args.lines)
     book = list(islice(cycle(lines), args.book))
     model = {"model": args.model.name, "layers": layers(folder)}

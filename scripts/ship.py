@@ -199,8 +199,7 @@ def ship(
     with new_folder(to) as partial:
         for name in FILES:
             shutil.copyfile(small / name, partial / name)
-        place = partial / "translation.json"
-        replace(TranslationSpec.load(place), best_source_tokens=best_source_tokens).save(place)
+        replace(TranslationSpec.load(partial), best_source_tokens=best_source_tokens).save(partial)
         write_text(partial / "README.md", card)
     print(f"wrote {to}: {sum(path.stat().st_size for path in to.iterdir()) / 1e6:.1f} MB")
 
@@ -235,8 +234,7 @@ def tune(small: Path, run: Path, rerank: Path | None) -> None:
     prepared = prepared_for(run)
     sets = {"valid": prepared.valid} | {name: pairs for name, pairs in prepared.test.items() if "dev" in name}
     values = tuned(small, rerank, [pairs[:DEVELOPMENT_LINES] for pairs in sets.values()])
-    place = small / "translation.json"
-    replace(TranslationSpec.load(place), **asdict(values)).save(place)
+    replace(TranslationSpec.load(small), **asdict(values)).save(small)
     write_json(small / TUNED, {"of": of, "sets": [*sets], "lines": DEVELOPMENT_LINES, **asdict(values)})
     print(f"{small}: {', '.join(f'{name} {value}' for name, value in asdict(values).items())}")
 
@@ -254,7 +252,7 @@ def chapters(run: Path, small: Path, weaknesses: str) -> Iterator[str]:
         small: the compressed model.
         weaknesses: Markdown text, or "".
     """
-    config, weights = load(run / "config.json"), Weights.read(small / "model.safetensors")
+    config, weights = load(run / "config.json"), Weights.read(small)
     scores = read_json(small / "scores.json")
     source, target = (language_name(code) for code in (config.data.source, config.data.target))
     yield (

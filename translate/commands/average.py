@@ -40,7 +40,7 @@ def run(options: Average) -> None:
     first = members[0]
 
     def properties(member: Path) -> dict[str, object]:
-        spec = model_folder.TranslationSpec.load(member / "translation.json")
+        spec = model_folder.TranslationSpec.load(member)
         tokenizer = Tokenizer.load(member / "tokenizer.model")
         architecture = load_config(member)
         languages = (spec.source, spec.target)

@@ -31,7 +31,7 @@ def run(options: Compress) -> None:
     original = model_folder.ModelFolder.open(folder)
     with model_folder.writing(out), new_folder(out) as new:
         model_folder.write_model(original.model, original.tokenizer, original.spec, new, options.dtype)
-        before, after = (model_folder.Weights.read(place / "model.safetensors") for place in (folder, new))
+        before, after = (model_folder.Weights.read(place) for place in (folder, new))
         note = f"Stored in {after.precision} by `translate compress`; this card has the scores in {before.precision}."
         for card in registry.card_files(folder):
             heading, _, rest = card.read_bytes().partition(b"\n")

@@ -618,9 +618,9 @@ def find_model(options: Translating, *, exported: bool = False, layout: str = "l
 def _guess(options: Translating, exported: bool, layout: str, column: int) -> str | None:
     """Return the source language of a model that the text seems to be in; None if no model has the target language."""
     folders = registry.fitting([folder for _, folder in registry.installed()], None, options.to_language, say)
-    specs = [TranslationSpec.load(folder / "translation.json") for folder in folders]
+    specs = [TranslationSpec.load(folder) for folder in folders]
     if chosen := registry.chosen_model(options.model, lambda _: None, exported=exported):
-        specs.append(TranslationSpec.load(chosen / "translation.json"))
+        specs.append(TranslationSpec.load(chosen))
     known = sorted({spec.source for spec in specs if options.to_language in (None, spec.target)})
     if not known:
         return None

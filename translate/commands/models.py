@@ -75,8 +75,8 @@ def _show(name: Path, as_json: bool) -> None:
 
 
 def _read(name: str, folder: Path) -> Listed:
-    spec = TranslationSpec.load(folder / "translation.json")
-    weights = Weights.read(folder / "model.safetensors")
+    spec = TranslationSpec.load(folder)
+    weights = Weights.read(folder)
     n_bytes = sum(path.stat().st_size for path in folder.iterdir() if path.is_file())
     about = (line.strip().lstrip("#").strip() for line in (registry.card(folder) or "").split("\n"))
     return Listed(

@@ -101,7 +101,7 @@ def _pairs(folders: Sequence[Path]) -> list[str]:
     """Return the language pairs; says which folders are not used, since another one has the same languages."""
     used: dict[str, Path] = {}
     for folder in folders:
-        spec = TranslationSpec.load(folder / "translation.json")
+        spec = TranslationSpec.load(folder)
         pair = f"{spec.source}-{spec.target}"
         if (first := used.setdefault(pair, folder)) != folder:
             say(f"{folder}: is not served, since {first} translates {pair} too")

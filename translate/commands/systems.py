@@ -69,7 +69,7 @@ class System:
     @property
     def spec(self) -> TranslationSpec | None:
         """The languages of a model; None for a file."""
-        return None if self.folder is None else TranslationSpec.load(self.folder / "translation.json")
+        return None if self.folder is None else TranslationSpec.load(self.folder)
 
 
 @dataclass(frozen=True)

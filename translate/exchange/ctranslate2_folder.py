@@ -56,7 +56,7 @@ def fill(folder: ModelFolder, new: Path, texts: Sequence[str], *, int8: bool = F
                 "leave --int8 out"
             )
     folder.tokenizer.save(new / "tokenizer.model")
-    folder.spec.save(new / "translation.json")
+    folder.spec.save(new)
     return proof
 
 

@@ -100,7 +100,7 @@ class BackTranslations:
         models = [model]
         if source.rerank is not None:
             models.append(locate(Path(source.rerank), self._say))
-            require_opposite(models[1], *(TranslationSpec.load(folder / "translation.json") for folder in models[::-1]))
+            require_opposite(models[1], *(TranslationSpec.load(folder) for folder in models[::-1]))
         digests = [sha256(path) for path in (text, *(folder / name for folder in models for name in FILES))]
         key = hashlib.sha256(json.dumps([digests, settings]).encode()).hexdigest()[:16]
         # The end of the name tells `translate.corpus.sources.identity` that this program made the file.
@@ -114,7 +114,7 @@ class BackTranslations:
 
 def _check_languages(source: MonoSource, model: Path, data: DataConfig) -> None:
     """UserError if the model does not translate from the natural to the synthetic side."""
-    spec = TranslationSpec.load(model / "translation.json")
+    spec = TranslationSpec.load(model)
     languages = (data.source, data.target) if source.side == "source" else (data.target, data.source)
     if (spec.source, spec.target) != languages:
         raise UserError(

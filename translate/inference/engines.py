@@ -522,7 +522,7 @@ def _power(config: SearchConfig, n_source: int) -> float:
 def _parts(folder: Path) -> tuple[TranslationSpec, Tokenizer]:
     """Return translation.json and the tokenizer; UserError if they do not belong together."""
     package()  # first, as the user's mistake is rather a missing package than a wrong folder
-    spec = TranslationSpec.load(folder / "translation.json")
+    spec = TranslationSpec.load(folder)
     tokenizer = Tokenizer.load(folder / "tokenizer.model")
     check_tokenizer(folder, tokenizer, spec)
     return spec, tokenizer
@@ -593,7 +593,7 @@ def open_engine(folder: Path, options: TranslationOptions = DEFAULT_OPTIONS) -> 
         raise UserError(f"the engine ctranslate2 computes on the CPU, not on {device}; leave one of them out")
     if name == "ctranslate2" or (name == "auto" and precision != "bf16" and _on_cpu(device)):
         try:
-            chosen = precision or ("int8" if _is_stored_in_int8(folder) else "fp32")
+            chosen = precision or ("int8" if Weights.read(folder).precision == "int8" else "fp32")
             return CTranslate2Engine.convert(folder, threads, "float32" if chosen == "fp32" else "int8")
         except UserError:  # PyTorch says better what is wrong with a folder
             if name == "ctranslate2" or precision == "int8":
@@ -614,10 +614,6 @@ def open_scorer(folder: Path, options: TranslationOptions) -> Scorer:
     """
     exact: dict[Precision | None, Precision | None] = {"bf16": "fp32", "auto": None}
     return open_engine(folder, replace(options, precision=exact.get(options.precision, options.precision)))
-
-
-def _is_stored_in_int8(folder: Path) -> bool:
-    return Weights.read(folder / "model.safetensors").precision == "int8"
 
 
 def _on_cpu(device: str | None) -> bool:

@@ -33,7 +33,8 @@ if TYPE_CHECKING:
 
 FORMAT = 1
 CTRANSLATE2_FILE = "model.bin"  # its presence identifies a CTranslate2 folder
-FILES = ("config.json", "model.safetensors", "tokenizer.model", "translation.json")
+_SPEC, _WEIGHTS = "translation.json", "model.safetensors"
+FILES = ("config.json", _WEIGHTS, "tokenizer.model", _SPEC)
 
 
 @dataclass(frozen=True)
@@ -64,14 +65,15 @@ class TranslationSpec:
     def __post_init__(self) -> None:
         check(self)
 
-    def save(self, path: Path) -> None:
-        """Write translation.json."""
+    def save(self, folder: Path) -> None:
+        """Write translation.json into a folder."""
         known = {name: value for name, value in asdict(self).items() if value is not None}
-        write_json(path, {"format": FORMAT} | known)
+        write_json(folder / _SPEC, {"format": FORMAT} | known)
 
     @classmethod
-    def load(cls, path: Path) -> "TranslationSpec":
-        """Read translation.json; UserError if it is missing, damaged or of another format."""
+    def load(cls, folder: Path) -> "TranslationSpec":
+        """Read the translation.json of a model folder; UserError if it is missing, damaged or of another format."""
+        path = folder / _SPEC
         try:
             values = read_json(path)
             known = values.pop("format")
@@ -108,7 +110,7 @@ class ModelFolder:
         """
         from transformer.checkpoint_io import load_model
 
-        spec = TranslationSpec.load(folder / "translation.json")
+        spec = TranslationSpec.load(folder)
         tokenizer = Tokenizer.load(folder / "tokenizer.model")
         vocab_size = load_config(folder).vocab_size
         if tokenizer.vocab_size != vocab_size:
@@ -140,7 +142,7 @@ def write_model(
 
     save_model(model, folder, dtype)
     tokenizer.save(folder / "tokenizer.model")
-    with_changes(spec, tokenizer_sha256=tokenizer.sha256).save(folder / "translation.json")
+    with_changes(spec, tokenizer_sha256=tokenizer.sha256).save(folder)
 
 
 def save(
@@ -239,7 +241,7 @@ def resolve(path: Path, say: Say, *, exported: bool = False) -> Path:
 
 @dataclass(frozen=True)
 class Weights:
-    """Size and precision of a weights file, read from its header alone.
+    """Size and precision of the weights of a model folder, read from their header alone.
 
     Attributes:
         n_parameters: number of parameters, without the scales of int8 weights.
@@ -251,9 +253,9 @@ class Weights:
     n_bytes: int
 
     @classmethod
-    def read(cls, path: Path) -> "Weights":
-        """Read the header; UserError if `path` is not a safetensors file."""
-        sizes: Counter[str] = Counter()
+    def read(cls, folder: Path) -> "Weights":
+        """Read the header of the weights in a model folder; UserError if they are no safetensors file."""
+        path, sizes = folder / _WEIGHTS, Counter[str]()
         try:
             tensors = _header(path)
             for name, tensor in tensors.items():

@@ -149,7 +149,7 @@ def _holds_a_model(folder: Path) -> bool:
 def _installed_for(source: str | None, target: str | None, say: Say) -> Path | None:
     """The first installed model for these languages, or None; UserError if they leave a choice between pairs."""
     models = fitting([folder for _, folder in installed()], source, target, say)
-    pairs = sorted({(spec.source, spec.target) for spec in map(_spec, models)})
+    pairs = sorted({(spec.source, spec.target) for spec in map(TranslationSpec.load, models)})
     if len(pairs) > 1:
         known = ", ".join(f"{one} to {other}" for one, other in pairs)
         raise UserError(f"several models translate {_wanted(source, target)}: {known}; name both with --from and --to")
@@ -177,7 +177,7 @@ def fitting(folders: Iterable[Path], source: str | None, target: str | None, say
 
 def opposite(folder: Path, say: Say) -> Path:
     """Return the folder of an installed model of the opposite direction; UserError if there is none."""
-    spec = _spec(folder)
+    spec = TranslationSpec.load(folder)
     if found := _installed_for(spec.target, spec.source, say):
         return found
     raise UserError(
@@ -189,7 +189,7 @@ def opposite(folder: Path, say: Say) -> Path:
 def require_languages(folder: Path, source: str | None, target: str | None) -> None:
     """Raise UserError if the model in `folder` translates between other languages; None accepts any language."""
     if not _speaks(folder, source, target):
-        spec = _spec(folder)
+        spec = TranslationSpec.load(folder)
         raise UserError(
             f"{folder}: translates from {spec.source} to {spec.target}, not {_wanted(source, target)}; name another "
             "model, or leave --from and --to out"
@@ -197,16 +197,12 @@ def require_languages(folder: Path, source: str | None, target: str | None) -> N
 
 
 def _speaks(folder: Path, source: str | None, target: str | None) -> bool:
-    spec = _spec(folder)
+    spec = TranslationSpec.load(folder)
     return source in (None, spec.source) and target in (None, spec.target)
 
 
 def _wanted(source: str | None, target: str | None) -> str:
     return " ".join(f"{word} {language}" for word, language in (("from", source), ("to", target)) if language)
-
-
-def _spec(folder: Path) -> TranslationSpec:
-    return TranslationSpec.load(folder / "translation.json")
 
 
 def card(folder: Path) -> str | None:

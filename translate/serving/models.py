@@ -53,7 +53,7 @@ class ModelPool:
     ) -> None:
         self._models: dict[Pair, _Model] = {}
         for folder in folders:
-            spec = TranslationSpec.load(folder / "translation.json")
+            spec = TranslationSpec.load(folder)
             self._models.setdefault((spec.source, spec.target), _Model(folder))
         self.pairs = sorted(self._models)
         self._unload_after = unload_after

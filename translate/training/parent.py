@@ -63,7 +63,7 @@ class Parent:
     @property
     def spec(self) -> TranslationSpec:
         """Languages, decoding and limits of this model."""
-        return TranslationSpec.load(self.folder / "translation.json")
+        return TranslationSpec.load(self.folder)
 
     def load_tokenizer(self) -> Tokenizer:
         """Return the tokenizer that the corpus must be prepared with."""

@@ -84,7 +84,7 @@ def test_other_models_are_refused(parts: ModelFolder, tmp_path: Path, capsys: py
     train(words, TokenizerConfig(vocab_size=331)).save(stranger / "tokenizer.model")
     (stranger / "state.json").unlink()
     french = member(parts, tmp_path / "d", 7)
-    replace(parts.spec, source="fr").save(french / "translation.json")
+    replace(parts.spec, source="fr").save(french)
     (french / "state.json").unlink()
     for other, reason in ((tmp_path / "b", "architecture"), (stranger, "tokenizer"), (french, "languages")):
         assert main(["average", str(first), str(other), "--out", str(tmp_path / "mean")]) == 2

@@ -554,7 +554,7 @@ def opposite(parts: ModelFolder, tmp_path: Path) -> str:
     """A model of the other direction."""
     folder = tmp_path / "models" / "back"
     shutil.copytree(parts.folder, folder)
-    dataclasses.replace(parts.spec, source="en", target="de").save(folder / "translation.json")
+    dataclasses.replace(parts.spec, source="en", target="de").save(folder)
     return str(folder)
 
 

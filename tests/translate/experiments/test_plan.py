@@ -301,7 +301,7 @@ def test_cells_decode_as_the_model_that_the_grid_names_where_they_set_nothing(
     write: Write, finished: Path, tmp_path: Path
 ) -> None:
     shutil.copytree(next((finished / "runs").glob("post-seed1-*")) / "model", tmp_path / "parent")
-    place = tmp_path / "parent" / "translation.json"
+    place = tmp_path / "parent"
     spec = TranslationSpec.load(place)
     replace(spec, decoding=replace(spec.decoding, beam_size=5, alpha=1.7, max_extra=9)).save(place)
     text = GRID.replace('"post", "pre"', '"post"').replace("seeds = [1, 2]", "seeds = [3]")

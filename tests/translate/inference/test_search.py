@@ -167,7 +167,7 @@ def test_the_benchmark_counts_what_is_below_the_median(
         (tmp_path / f"dev.{side}").write_text("\n".join([*LINES, *LINES[:2]]) + "\n", encoding="utf-8")
     back = tmp_path / "back"
     shutil.copytree(parts.folder, back)
-    opposite.spec.save(back / "translation.json")
+    opposite.spec.save(back)
     assert bench.main([str(parts.folder), "--rerank", str(back), "--suffix", "", "--lines", "3", str(path)]) == 0
     record = json.loads(capsys.readouterr().out.splitlines()[-1])
     (measured,) = record["sets"].values()

@@ -97,7 +97,7 @@ def test_a_newer_format_is_named(parts: ModelFolder, tmp_path: Path) -> None:
     path = copy(parts, tmp_path / "x") / "translation.json"
     path.write_text(path.read_text(encoding="utf-8").replace('"format": 1', '"format": 7'), encoding="utf-8")
     with pytest.raises(UserError, match="format 7"):
-        TranslationSpec.load(path)
+        TranslationSpec.load(path.parent)
 
 
 def test_a_run_directory_selects_its_final_model(parts: ModelFolder, tmp_path: Path) -> None:
@@ -188,20 +188,19 @@ def test_a_replacement_that_was_killed_between_its_renames_is_undone(parts: Mode
 
 def test_the_longest_source_is_restored_and_may_be_unknown(parts: ModelFolder, tmp_path: Path) -> None:
     assert parts.spec.max_source_tokens is None
-    path = tmp_path / "translation.json"
     known = replace(parts.spec, max_source_tokens=37)
     for spec in (parts.spec, known, replace(known, best_source_tokens=5), replace(parts.spec, best_source_tokens=5)):
-        spec.save(path)
-        assert TranslationSpec.load(path) == spec
+        spec.save(tmp_path)
+        assert TranslationSpec.load(tmp_path) == spec
 
 
 @pytest.mark.parametrize("longest", ["0", "-3", '"37"', "true", "1.5"])
 def test_an_invalid_longest_source_is_refused(parts: ModelFolder, tmp_path: Path, longest: str) -> None:
     path = tmp_path / "translation.json"
-    replace(parts.spec, max_source_tokens=37).save(path)
+    replace(parts.spec, max_source_tokens=37).save(tmp_path)
     path.write_text(path.read_text(encoding="utf-8").replace("37", longest), encoding="utf-8")
     with pytest.raises(UserError, match="damaged"):
-        TranslationSpec.load(path)
+        TranslationSpec.load(tmp_path)
 
 
 def test_the_header_of_a_file_tells_size_and_precision(parts: ModelFolder, tmp_path: Path) -> None:
@@ -209,7 +208,7 @@ def test_the_header_of_a_file_tells_size_and_precision(parts: ModelFolder, tmp_p
     n_parameters = sum(tensor.numel() for tensor in tensors.values())
     for dtype in ("fp32", "bf16", "int8"):
         assert main(["compress", str(parts.folder), "--out", str(tmp_path / dtype), "--dtype", dtype]) == 0
-        weights = Weights.read(tmp_path / dtype / "model.safetensors")
+        weights = Weights.read(tmp_path / dtype)
         assert (weights.n_parameters, weights.precision) == (n_parameters, dtype)
 
 
@@ -220,11 +219,11 @@ def test_the_header_of_a_file_tells_size_and_precision(parts: ModelFolder, tmp_p
 def test_a_damaged_header_is_refused(tmp_path: Path, header: str) -> None:
     (tmp_path / "model.safetensors").write_bytes(len(header).to_bytes(8, "little") + header.encode() + bytes(12))
     with pytest.raises(UserError, match="damaged, truncated"):
-        Weights.read(tmp_path / "model.safetensors")
+        Weights.read(tmp_path)
 
 
 @pytest.mark.parametrize("data", [b"", b"\xff" * 99, b"\x02\0\0\0\0\0\0\0[]", b"\x02\0\0\0\0\0\0\0{"])
 def test_a_file_without_a_header_is_refused(tmp_path: Path, data: bytes) -> None:
     (tmp_path / "model.safetensors").write_bytes(data)
     with pytest.raises(UserError, match="damaged, truncated"):
-        Weights.read(tmp_path / "model.safetensors")
+        Weights.read(tmp_path)

@@ -38,7 +38,7 @@ def model(parts: ModelFolder, folder: str, source: str = "de", target: str = "en
     """A copy of the toy model for other languages, with modification time `time`."""
     path = Path(folder)
     shutil.copytree(parts.folder, path)
-    replace(parts.spec, source=source, target=target).save(path / "translation.json")
+    replace(parts.spec, source=source, target=target).save(path)
     os.utime(path / "model.safetensors", (time, time))
     return path
 

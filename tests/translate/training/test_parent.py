@@ -103,7 +103,7 @@ def test_the_longest_source_is_the_maximum_of_both_trainings(toy, parent):
         values = json.loads(path.read_text(encoding="utf-8")) | {"max_source_tokens": known}
         path.write_text(json.dumps(values), encoding="utf-8")
         run = fine_tune(toy, f"tuned-{known}", parent, training={"max_steps": 1})
-        assert TranslationSpec.load(run / "model" / "translation.json").max_source_tokens == expected
+        assert TranslationSpec.load(run / "model").max_source_tokens == expected
 
 
 MEASURED = {"best_source_tokens": 31, "low_confidence": -0.7, "low_rerank_score": -1.1, "reverse_weight": 0.3}
@@ -120,7 +120,7 @@ def measured(parent: Path) -> Path:
 @pytest.mark.parametrize("own", [{}, {"alpha": 0.0}, {"beam_size": 4, "max_extra": 50}], ids=str)
 def test_settings_of_the_search_are_the_parents_where_the_experiment_sets_none(toy, parent, own, capsys):
     run = fine_tune(toy, "tuned", measured(parent), training={"max_steps": 1}, decoding=own)
-    before, after = (TranslationSpec.load(folder / "translation.json") for folder in (parent, run / "model"))
+    before, after = (TranslationSpec.load(folder) for folder in (parent, run / "model"))
     assert after.decoding == dataclasses.replace(before.decoding, **own)
     assert (after.best_source_tokens, after.reverse_weight) == (31, 0.3)
     assert (after.low_confidence, after.low_rerank_score) == (None, None), "measured on other probabilities"
@@ -134,17 +134,17 @@ def test_settings_of_the_search_are_the_parents_where_the_experiment_sets_none(t
 def test_nothing_that_was_measured_in_one_direction_is_taken_over_for_the_other(toy, parent):
     data = {"source": "en", "target": "de"}
     run = fine_tune(toy, "back", measured(parent), training={"max_steps": 1}, data=data)
-    spec = TranslationSpec.load(run / "model/translation.json")
+    spec = TranslationSpec.load(run / "model")
     assert spec.decoding == DecodingConfig()
     assert [name for name in MEASURED if getattr(spec, name) is not None] == []
 
 
 def test_a_resumed_run_has_the_settings_of_a_parent_that_is_gone(toy, parent):
     fine_tune(toy, "tuned", measured(parent), training={"max_steps": 4})
-    before = TranslationSpec.load(Path("tuned/model/translation.json"))
+    before = TranslationSpec.load(Path("tuned/model"))
     shutil.rmtree(parent.parent)
     run = fine_tune(toy, "tuned", None, resume=True, training={"max_steps": 5})
-    assert TranslationSpec.load(run / "model/translation.json") == before
+    assert TranslationSpec.load(run / "model") == before
 
 
 @pytest.mark.parametrize("named", [True, False])
@@ -234,7 +234,7 @@ def test_training_the_other_direction_starts_from_the_same_weights(toy, parent, 
     data = {"source": "en", "target": "de", "train": [corpora["train"]], "valid": corpora["valid"]}
     run = fine_tune(toy, "back", parent, data=data)
     assert "translates de to en: its weights begin the other direction" in capsys.readouterr().err
-    spec = TranslationSpec.load(run / "model/translation.json")
+    spec = TranslationSpec.load(run / "model")
     assert (spec.source, spec.target) == ("en", "de")
     monkeypatch.setattr(Trainer, "_update", keep_first_weights)
     with pytest.raises(KeyboardInterrupt):
