@@ -124,6 +124,11 @@ class ModelConfig:
         """Width of one head's values, d_v of 3.2.2."""
         return self.d_model // self.n_heads if self.d_v is None else self.d_v
 
+    @property
+    def max_positions(self) -> int | None:
+        """Number of learned positions (table 3, row E); None for sinusoids, which have no end."""
+        return self.max_length if self.positions == "learned" else None
+
     @classmethod
     def from_dict(cls, values: dict[str, Any]) -> "ModelConfig":
         """Return the config of plain data such as JSON; ConfigError for unknown or missing keys and wrong types."""

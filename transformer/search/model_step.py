@@ -103,8 +103,9 @@ def translate_ids(
     """
     if not src:
         return []
-    n_positions = model.config.max_length if model.config.positions == "learned" else math.inf
-    lengths = [int(min(len(ids) + max_extra, n_positions)) for ids in src] if max_lengths is None else max_lengths
+    lengths = [len(ids) + max_extra for ids in src] if max_lengths is None else max_lengths
+    if max_lengths is None and (n_positions := model.config.max_positions):
+        lengths = [min(length, n_positions) for length in lengths]
     if len(lengths) != len(src):
         raise ValueError(f"{len(lengths)} max_lengths do not fit {len(src)} sources; give one for each source")
     if min(lengths) < 1:

@@ -74,7 +74,7 @@ def _written(folder: ModelFolder, new: Path, texts: Sequence[str], *, int8: bool
 
 def n_positions(config: ModelConfig) -> int:
     """Return the number of positions of an export: all learned ones, or enough sinusoids for every sentence."""
-    return config.max_length if config.positions == "learned" else max(config.max_length, _POSITIONS)
+    return config.max_positions or max(config.max_length, _POSITIONS)
 
 
 class CTranslate2Folder:

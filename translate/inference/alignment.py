@@ -4,7 +4,6 @@ from collections.abc import Iterable, Sequence
 
 from transformer.search.alignment import alignment, cross_attention
 from translate.errors import UserError
-from translate.inference.engines import max_positions
 from translate.models.folder import ModelFolder
 
 
@@ -17,7 +16,7 @@ def align(model_folder: ModelFolder, source: str, pieces: Sequence[str]) -> list
         source: the source sentence. UserError if it is longer than the model's limit.
         pieces: `tokens` of the translation.
     """
-    tokenizer, limit = model_folder.tokenizer, max_positions(model_folder)
+    tokenizer, limit = model_folder.tokenizer, model_folder.model.config.max_positions
     src, tgt = tokenizer.encode(source.strip()), tokenizer.ids(pieces)
     if limit is not None and max(len(src), len(tgt)) >= limit:
         raise UserError(f"{source.strip()[:30]!r}...: is longer than the model's limit; an alignment needs all of it")

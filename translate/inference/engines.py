@@ -174,12 +174,6 @@ def _restored_threads() -> Iterator[int]:
                 torch.set_num_threads(_Searches.n_threads)
 
 
-def max_positions(model_folder: ModelFolder) -> int | None:
-    """Return the number of learned positions of a model (table 3, row E); None for sinusoids."""
-    config = model_folder.model.config
-    return config.max_length if config.positions == "learned" else None
-
-
 class TorchEngine:
     """The search of this project, in PyTorch.
 
@@ -195,7 +189,7 @@ class TorchEngine:
             model_folder = replace(model_folder, model=model)
         self.model_folder = model_folder
         self.folder, self.tokenizer, self.spec = model_folder.folder, model_folder.tokenizer, model_folder.spec
-        self.max_positions = max_positions(model_folder)
+        self.max_positions = model_folder.model.config.max_positions
         self.mixes_lengths = True
         self.precision: TorchPrecision = precision
         self._on_cpu = model_folder.model.device.type == "cpu"
@@ -385,8 +379,7 @@ class CTranslate2Engine:
                 translator = load_translator(folder, n_workers, compute_type, converted)
             except _UNLOADABLE as error:
                 raise UserError(f"{folder}: CTranslate2 cannot load it ({error}); use --engine torch") from error
-        limit = config.max_length if config.positions == "learned" else None
-        return cls(folder, tokenizer, spec, limit, translator, n_workers, is_converted=True)
+        return cls(folder, tokenizer, spec, config.max_positions, translator, n_workers, is_converted=True)
 
     @property
     def precision(self) -> str:

@@ -22,7 +22,7 @@ from transformer.search.model_step import ModelStep, source_batch
 from transformer.search.sampling import Sampling, sample
 from translate.corpus.tokenizer import Tokenizer
 from translate.errors import OptionError, UserError
-from translate.inference.engines import Found, Sources, TorchEngine, max_positions
+from translate.inference.engines import Found, Sources, TorchEngine
 from translate.inference.search import BATCH_HYPOTHESES, Ids
 from translate.inference.translator import Translator
 from translate.models.folder import ModelFolder
@@ -122,7 +122,7 @@ class SearchEngine(TorchEngine):
         super().__init__(members[0])
         self._model = members[0].model
         self.members, self.rules = members, rules or SearchRules()
-        self.max_positions = min(filter(None, map(max_positions, members)), default=None)
+        self.max_positions = min(filter(None, (m.model.config.max_positions for m in members)), default=None)
         for member in members[1:]:
             if member.tokenizer.serialized != self.tokenizer.serialized:
                 raise UserError(

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from itertools import islice
 
 from translate.errors import UserError
-from translate.inference.engines import LIMIT, max_positions, token_log_probs
+from translate.inference.engines import LIMIT, token_log_probs
 from translate.models.folder import ModelFolder
 
 _WINDOW = 1024  # pairs read ahead, to find sentences of similar length
@@ -54,7 +54,7 @@ def _scored(model_folder: ModelFolder, window: Sequence[tuple[str, str]], n_befo
     sources, references = (
         tokenizer.encode_batch([text.strip() for text in side]) for side in zip(*window, strict=True)
     )
-    limit = min(LIMIT, max_positions(model_folder) or LIMIT)
+    limit = min(LIMIT, model_folder.model.config.max_positions or LIMIT)
     for n, pair in enumerate(zip(sources, references, strict=True), start=n_before + 1):
         for name, ids in zip(("source", "reference"), pair, strict=True):
             if len(ids) >= limit:

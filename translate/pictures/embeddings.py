@@ -154,6 +154,6 @@ class PositionsPicture:
 def positions_picture(model_folder: ModelFolder) -> PositionsPicture:
     """Return the encodings of the first positions of the source; UserError if they are not finite."""
     config = model_folder.model.config
-    n = min(_POSITIONS, config.max_length) if config.positions == "learned" else _POSITIONS
+    n = min(_POSITIONS, config.max_positions or _POSITIONS)
     encodings = _finite(model_folder.model.src_positions(0, n), model_folder)
     return PositionsPicture(f"{config.positions} positions, d_model = {config.d_model}", encodings)

@@ -343,7 +343,7 @@ class Trainer:
 
 def check_positions(config: ModelConfig, longest: int) -> None:
     """Raise UserError if the model has fewer learned positions than the longest sentence may need."""
-    if config.positions == "learned" and config.max_length < longest:
+    if config.max_positions is not None and config.max_positions < longest:
         raise UserError(
             f"model.max_length = {config.max_length} is too small for sentences of up to {longest} tokens, which "
             "training.max_tokens allows; raise it, or lower training.max_tokens"
