@@ -92,8 +92,7 @@ def run(options: Text) -> None:
     lines = open_lines(options)
     if isinstance(lines, TypedLines) and options.format in LINE_FORMATS:
         with writable(options.output, force=options.force) as file:
-            out = Output(file)
-            Session(options, open_translator, lambda who, what: _translate(who, what, out, options)).hold(lines)
+            Session(options, Output(file)).hold(lines)
         return
     translator = open_translator(options)
     start = time.perf_counter()
@@ -277,18 +276,13 @@ SWITCH = "/switch"  # typed at the prompt
 class Session:
     """Translates typed lines, in both directions; Ctrl-C stops a translation and not the session."""
 
-    def __init__(
-        self,
-        options: "Text",
-        open: Callable[["Text"], "Translator"],
-        translate: Callable[["Translator", ArrivingLines], object],
-    ) -> None:
-        self._options, self._open, self._translate = options, open, translate
+    def __init__(self, options: Text, out: Output) -> None:
+        self._options, self._out = options, out
         self._opposites: dict[Path, Translator] = {}  # by the folder of the model
 
     def hold(self, typed: TypedLines) -> None:
         """Translate each entry until Ctrl-D."""
-        translator = self._open(self._options)
+        translator = open_translator(self._options)
         if is_first_session():
             say(
                 "translates what you type, and files with --input; `translate serve` opens a page for the browser, and "
@@ -303,7 +297,7 @@ class Session:
                     typed.name = _pair(translator)
                     say(f"translating {typed.name}")
                 else:
-                    self._translate(translator, given_lines(entry))
+                    _translate(translator, given_lines(entry), self._out, self._options)
             except KeyboardInterrupt:
                 say("stopped")
 
@@ -321,7 +315,7 @@ class Session:
             if other.terms is not None:  # its source terms are in the other language
                 other = dataclasses.replace(other, terms=None)
                 say("the glossary is for the other direction; here there is none")
-            self._opposites[here] = self._open(other)
+            self._opposites[here] = open_translator(other)
             self._opposites[self._opposites[here].engine.folder] = translator
             return self._opposites[here]
         except (UserError, CheckpointError) as error:

@@ -1,5 +1,6 @@
 """The prompt of `translate text`: the direction can change, Ctrl-C stops one translation, a paste is one entry."""
 
+import io
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -108,7 +109,8 @@ def test_switching_twice_gives_back_the_chosen_model_and_its_glossary(
         return Translator(replace(parts, folder=Path(options.model)))
 
     monkeypatch.setattr(text.registry, "opposite", lambda folder, say: folder.with_name("installed"))
-    session = text.Session(chosen, open_one, lambda translator, lines: None)
+    monkeypatch.setattr(text, "open_translator", open_one)
+    session = text.Session(chosen, lines.Output(io.StringIO()))
     first = open_one(chosen)
     other = session._opposite(first)
     assert other.engine.folder.name == "installed"
