@@ -3,7 +3,6 @@
 Dimension key: B batch, T positions, D d_model, V vocabulary.
 """
 
-import functools
 import math
 
 import torch
@@ -57,13 +56,6 @@ def sinusoids(n: int, d_model: int, order: Positions = "sinusoidal", start: int 
     return encoding.float()
 
 
-@functools.lru_cache(maxsize=4)
-def _table(n: int, d_model: int, order: Positions) -> Tensor:
-    """Return `sinusoids` on the CPU, also where another device is the default; a model asks twice."""
-    with torch.device("cpu"):
-        return sinusoids(n, d_model, order)
-
-
 class PositionEncoding(nn.Module):
     """PE[position] of one side: sinusoids (3.5), or a learned table (row E of table 3)."""
 
@@ -92,4 +84,4 @@ class PositionEncoding(nn.Module):
         if self.config.positions == "learned":
             nn.init.normal_(self.table_TD, std=self.config.d_model**-0.5)
         else:
-            self.table_TD.copy_(_table(self.config.max_length, self.config.d_model, self.config.positions))
+            self.table_TD.copy_(sinusoids(self.config.max_length, self.config.d_model, self.config.positions))
