@@ -358,8 +358,8 @@ def environments(grid: Record) -> list[Record]:
 
 def command_of(grid: Record) -> str:
     """Return the command that made a grid, with its commits and whether their files were changed."""
-    files = [f"configs/{folder}/{grid['name']}.toml" for folder in ("paper", "grids")]
-    file = next((file for file in files if (ROOT / file).exists()), files[-1])
+    files = [f"configs/{folder}/{grid['name']}.toml" for folder in ("grids", "paper")]
+    file = next((file for file in files if (ROOT / file).exists()), files[0])
     command, made = f"translate experiment {file}", environments(grid)
     commits = [*dict.fromkeys(environment["commit"][:9] for environment in made)]
     if (ROOT / file).exists():
