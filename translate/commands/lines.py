@@ -624,7 +624,10 @@ def _guess(options: Translating, exported: bool, layout: str, column: int) -> st
     known = sorted({spec.source for spec in specs if options.to_language in (None, spec.target)})
     if not known:
         return None
-    guessed = languages.language_of(formats.prose(_sample(options), layout, column), known)
+    sample = _sample(options)
+    if not any(text.strip() for text in sample):  # nothing to translate, so any model will do
+        return None
+    guessed = languages.language_of(formats.prose(sample, layout, column), known)
     if guessed is None:
         raise UserError(f"--from auto: cannot guess the language of the text; name one of {', '.join(known)}")
     say(f"guessed the source language: {guessed}")

@@ -164,11 +164,11 @@ def _run(arguments: list[str]) -> int:
     try:
         options = parse(options_of(command), command, rest)
     except UnknownOptionError as error:
-        if command == "text" and error.name in names_of(options_of("decode")):
-            raise UserError(
-                f"translate text has no option {error.name}; use translate decode, which has the options for research"
-            ) from error
-        raise
+        other = {"text": "decode", "decode": "text"}.get(command)
+        if other is None or error.name not in names_of(options_of(other)):
+            raise
+        purpose = "which has the options for research" if other == "decode" else "which has it"
+        raise UserError(f"translate {command} has no option {error.name}; use translate {other}, {purpose}") from error
     if sys.stdout is None and command in _PRINTING:
         raise UserError("stdout is closed; leave it open, as the results go there")
     code: int | None = module.run(options)

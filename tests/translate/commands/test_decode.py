@@ -212,3 +212,8 @@ def test_a_byte_order_mark_stays_at_the_beginning(options: str, capsys: pytest.C
         assert main(["decode", *options.split(), "--input", name, "--output", f"{name}.out"]) == 0
     plain, marked = (Path(f"{name}.out").read_text(encoding="utf-8") for name in ("plain", "marked"))
     assert marked == ("" if options == "--json" else "\ufeff") + plain
+
+
+def test_an_option_of_text_is_pointed_out(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["decode", "--resume", "Hallo"]) == 2
+    assert "translate decode has no option --resume; use translate text, which has it" in capsys.readouterr().err

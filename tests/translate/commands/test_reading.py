@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 import translate
 from translate.commands import lines as reading
 from translate.commands.lines import ArrivingLines, TypedLines, ended, open_lines
+from translate.commands.main import main
 from translate.commands.text import Text
 from translate.errors import UserError
 from translate.inference.translator import Translator
@@ -199,3 +200,9 @@ def test_lines_typed_at_a_terminal_are_translated_and_go_into_the_history(
     os.close(ours)
     assert [t.text for t in Translator(parts).translate_lines(typed) if t.text not in shown] == []
     assert [line for line in typed if line not in history.read_text(encoding="utf-8")] == []
+
+
+def test_an_empty_input_needs_no_language(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "empty.txt").write_bytes(b"\n \n")
+    assert main(["--from", "auto", "--input", str(tmp_path / "empty.txt")]) == 0
+    assert capsys.readouterr().out == "\n \n"
