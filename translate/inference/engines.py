@@ -579,7 +579,7 @@ def open_engine(folder: Path, options: TranslationOptions = DEFAULT_OPTIONS) -> 
     name, precision, device, threads = options.engine, options.precision, options.device, options.threads
     if (folder / CTRANSLATE2_FILE).is_file():
         engine = None if name == "torch" else CTranslate2Engine.open(folder, threads, device or "auto")
-        if engine is None or precision not in (None, "auto", engine.precision):
+        if engine is None or (precision not in (None, "auto") and precision != engine.precision):
             raise UserError(f"{folder}: a CTranslate2 folder has an engine and a precision of its own; leave them out")
         return engine
     if name == "ctranslate2" and device not in (None, "cpu"):
