@@ -149,8 +149,8 @@ class _Decoder:
     def __init__(self, options: Decode) -> None:
         folder = find_model(options)
         set_up_torch(options.threads)
-        from translate.inference.engines import TorchEngine
         from translate.inference.research import SearchEngine, SearchRules, read_terms
+        from translate.inference.torch_engine import TorchEngine
         from translate.inference.translator import Translator
         from translate.machine import choose_device
 

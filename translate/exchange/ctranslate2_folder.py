@@ -14,7 +14,7 @@ from translate.corpus.tokenizer import Tokenizer
 from translate.errors import UserError
 from translate.exchange.verification import Ids, Proof, compare, require_equal, token_log_probs
 from translate.files import new_folder
-from translate.inference.engines import package
+from translate.inference.ctranslate2_engine import package
 from translate.models import ctranslate2_files
 from translate.models.folder import ModelFolder, writing
 

@@ -22,7 +22,9 @@ from numpy.typing import NDArray
 from transformer.config import load_config
 from translate.corpus.tokenizer import Tokenizer
 from translate.errors import UserError
-from translate.inference.engines import LIMIT, Engine, Sources, TorchEngine, load_translator
+from translate.inference.ctranslate2_engine import load_translator
+from translate.inference.engine import LIMIT, Engine, Sources
+from translate.inference.torch_engine import TorchEngine
 from translate.machine import release_memory
 from translate.models.folder import CTRANSLATE2_FILE
 

@@ -10,7 +10,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from translate.errors import UserError
-from translate.inference.engines import Engine, open_engine
+from translate.inference.engine import Engine
+from translate.inference.opening import open_engine
 from translate.machine import release_memory
 from translate.models.folder import CTRANSLATE2_FILE, FILES, TranslationSpec
 from translate.serving.alignment import Aligner

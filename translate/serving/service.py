@@ -11,7 +11,7 @@ from typing import Any, TypeVar, get_args
 from starlette.requests import ClientDisconnect, Request
 
 from translate.errors import UserError
-from translate.inference.engines import LIMIT
+from translate.inference.engine import LIMIT
 from translate.inference.translator import TranslatedPiece, Translator, joined
 from translate.models.registry import language_name
 from translate.serving.access import RefusedError

@@ -21,7 +21,8 @@ from translate.commands import compress
 from translate.commands.compress import Compress
 from translate.corpus.grammar import generate
 from translate.errors import UserError
-from translate.inference.engines import TorchEngine, open_engine, open_scorer
+from translate.inference.opening import open_engine, open_scorer
+from translate.inference.torch_engine import TorchEngine
 from translate.inference.translator import Translator
 from translate.models import cache, registry
 from translate.models.folder import ModelFolder
@@ -29,7 +30,7 @@ from translate.text.translation import EngineName, Precision, TranslationOptions
 
 ctranslate2 = pytest.importorskip("ctranslate2")
 
-from translate.inference.engines import CTranslate2Engine  # noqa: E402
+from translate.inference.ctranslate2_engine import CTranslate2Engine  # noqa: E402
 
 LINES = [*SENTENCES, "", "  {x} der Hund. Die Katze schläft!  ", "7 Hunde", "der Hund " * 700]
 MODELS = [name for name, _ in registry.installed() if name in ("de-en", "en-de")]
@@ -219,7 +220,7 @@ def test_weights_stored_in_int8_are_computed_in_int8_by_ctranslate2(parts: Model
 def test_scores_are_never_in_bf16(
     engine: EngineName, precision: Precision, parts: ModelFolder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("translate.inference.engines.bf16_pays", lambda device: True)
+    monkeypatch.setattr("translate.inference.opening.bf16_pays", lambda device: True)
     assert open_scorer(parts.folder, TranslationOptions(engine=engine, precision=precision)).precision == "fp32"
 
 

@@ -22,7 +22,7 @@ from translate.commands.main import main
 from translate.commands.serve import _remove_abandoned
 from translate.errors import UserError
 from translate.files import locked
-from translate.inference.engines import TorchEngine
+from translate.inference.torch_engine import TorchEngine
 from translate.models import folder as model_folder
 from translate.models.folder import ModelFolder
 from translate.serving import files

@@ -12,7 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.translate.serving.live import Live, live
-from translate.inference.engines import Engine, TorchEngine, open_engine
+from translate.inference.engine import Engine
+from translate.inference.opening import open_engine
+from translate.inference.torch_engine import TorchEngine
 from translate.models import registry
 from translate.models.folder import ModelFolder
 from translate.serving import alignment

@@ -1,52 +1,30 @@
-"""Search engines: they translate token ids, with PyTorch or with CTranslate2 behind the same interface.
-
-A translator handles the text and knows models only through `Engine`. PyTorch is imported for `TorchEngine` alone, and
-CTranslate2 for `CTranslate2Engine` alone; `open_engine` chooses between them.
-"""
+"""CTranslate2 as an engine, which needs no PyTorch."""
 
 import ctypes
 import math
 import os
 import weakref
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
-from copy import deepcopy
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import partial
 from hashlib import sha256
 from itertools import chain
 from pathlib import Path
 from threading import Lock
-from time import perf_counter
-from typing import Any, Literal, Protocol, TypeVar
+from typing import Any, Literal
 
 from transformer.config import ModelConfig, load_config
 from transformer.search.hypothesis import Hypothesis, SearchConfig
 from translate import files
 from translate.corpus.tokenizer import Tokenizer
 from translate.errors import UserError, optional_package, reason
-from translate.machine import bf16_pays, choose_device, n_cores
+from translate.inference.engine import LIMIT, Batch, Found, Search, Sources, side_by_side
+from translate.machine import n_cores
 from translate.models import cache
-from translate.models.folder import CTRANSLATE2_FILE, ModelFolder, TranslationSpec, Weights, check_tokenizer, not_finite
-from translate.text.translation import DEFAULT_OPTIONS, Precision, TranslationOptions
+from translate.models.folder import TranslationSpec, check_tokenizer, not_finite
 
-LIMIT = 1024  # tokens of a source sentence, eos included, if the model has no lower limit
-
-T = TypeVar("T")
-R = TypeVar("R")
-TorchPrecision = Literal["fp32", "bf16"]
 ComputeType = Literal["float32", "int8", "default"]  # of CTranslate2
-Sources = Sequence[Sequence[int]]  # token ids of each source, without eos
-Batch = list[tuple[int, ...]]  # sources that are searched together
-Found = list[list[Hypothesis]]  # of each source, best first
-Search = Callable[[Batch], Found]
-
-_MAX_WORKERS = 4  # more would wait for each other in Python
-_FEW_TOKENS = 128  # below this, one thread may be faster than all
-_TRIALS = 3  # products per measurement
-_MAX_AGE_S = 1.0  # a measurement is repeated after this time
-_SCORED_TARGETS = 1024  # padded target tokens in a batch of scores of PyTorch; each has one for the whole vocabulary
 
 _CONVERSION = 1  # changes with the contents of converted files
 _UNLOADABLE = (RuntimeError, ValueError, IndexError)  # of CTranslate2, for files that are damaged or absent
@@ -57,222 +35,6 @@ _NO_PENALTY = 1e-9  # of CTranslate2, which with 0 would stop at another time
 _REOPENING = Lock()  # by several threads of a process that was forked
 
 _Output = tuple[list[str], float]  # pieces with the end token, if the output has ended, and their log-probability
-
-
-class Engine(Protocol):
-    """A model folder and a search.
-
-    Attributes:
-        folder: path of the model folder.
-        tokenizer: text to ids and back.
-        spec: languages and decoding.
-        max_positions: maximum number of tokens of a source or a translation, ends included; None if there is no limit.
-        mixes_lengths: whether sources of unequal lengths are searched together; if not, a batch should have one length.
-    """
-
-    folder: Path
-    tokenizer: Tokenizer
-    spec: TranslationSpec
-    max_positions: int | None
-    mixes_lengths: bool
-
-    @property
-    def precision(self) -> str:
-        """Type of the matrix products: int8, bf16, fp16 or fp32."""
-
-    @property
-    def n_workers(self) -> int:
-        """Number of batches that are searched at a time."""
-
-    def each(self, search: Search, batches: Sequence[Batch]) -> list[Found]:
-        """Return `search(batch)` for each batch, several at a time where that is faster."""
-
-    def search(self, sources: Sources, max_lengths: Sequence[int], config: SearchConfig) -> Found:
-        """Return the n best hypotheses of each source of one batch, best first; none if probabilities are not finite.
-
-        Args:
-            sources: token ids of each source, without eos.
-            max_lengths: maximum number of tokens of each translation, eos included.
-            config: the settings of the search; bos and eos are those of the model.
-        """
-
-
-def side_by_side(
-    compute: Callable[[list[T]], R],
-    batches: Sequence[list[T]],
-    n_tokens: Callable[[T], int],
-    n_workers: int,
-    initializer: Callable[[], None] | None = None,
-) -> list[R]:
-    """Return `compute(batch)` for each batch, computed in `n_workers` threads; each first calls `initializer`.
-
-    The batches with the most tokens start first, so that all threads end at about the same time.
-
-    Args:
-        n_tokens: returns the number of tokens of an item of a batch.
-    """
-    order = sorted(range(len(batches)), key=lambda i: -sum(map(n_tokens, batches[i])))
-    pool = ThreadPoolExecutor(n_workers, initializer=initializer)
-    try:
-        found = dict(zip(order, pool.map(compute, [batches[i] for i in order]), strict=True))
-    finally:
-        pool.shutdown(wait=False, cancel_futures=True)  # after Ctrl-C, do not wait for the batches in progress
-    return [found[i] for i in range(len(batches))]
-
-
-def divided(
-    items: Iterable[T], length: Callable[[T], int], padded: int, *, most: float = math.inf, share: float = math.inf
-) -> list[list[T]]:
-    """Divide items, shortest first, into batches.
-
-    Args:
-        items: in ascending order of length.
-        length: number of tokens of an item, eos excluded.
-        padded: maximum number of tokens of a batch, padding included, unless one item alone has more.
-        most: maximum number of items of a batch.
-        share: a batch with this many tokens is complete.
-    """
-    batches: list[list[T]] = []
-    n_tokens = 0
-    for item in items:
-        width = length(item) + 1
-        full = batches and (len(batches[-1]) == most or (len(batches[-1]) + 1) * width > padded)
-        if not batches or full or n_tokens >= share:
-            batches.append([])
-            n_tokens = 0
-        batches[-1].append(item)
-        n_tokens += width
-    return batches
-
-
-class _Searches:
-    """Number of searches in progress in this process, and its number of torch threads before the first of them."""
-
-    lock = Lock()
-    n_running = 0
-    n_threads = 0
-
-
-@contextmanager
-def _restored_threads() -> Iterator[int]:
-    """Yield the process's number of torch threads; the last search to end restores it.
-
-    `torch.set_num_threads` is partly global: overlapping searches must not restore each other's setting.
-    """
-    import torch
-
-    with _Searches.lock:
-        if not _Searches.n_running:
-            _Searches.n_threads = torch.get_num_threads()
-        _Searches.n_running += 1
-    try:
-        yield _Searches.n_threads
-    finally:
-        with _Searches.lock:
-            _Searches.n_running -= 1
-            if not _Searches.n_running:
-                torch.set_num_threads(_Searches.n_threads)
-
-
-class TorchEngine:
-    """The search of this project, in PyTorch.
-
-    Args:
-        model_folder: the open model folder.
-        precision: "fp32", or "bf16" for a copy of the model in bf16; softmax and scores stay in float32.
-    """
-
-    def __init__(self, model_folder: ModelFolder, precision: TorchPrecision = "fp32") -> None:
-        if precision == "bf16" and not model_folder.model.is_packed:
-            model = deepcopy(model_folder.model).bfloat16()
-            model.pack()
-            model_folder = replace(model_folder, model=model)
-        self.model_folder = model_folder
-        self.folder, self.tokenizer, self.spec = model_folder.folder, model_folder.tokenizer, model_folder.spec
-        self.max_positions = model_folder.model.config.max_positions
-        self.mixes_lengths = True
-        self.precision: TorchPrecision = precision
-        self._on_cpu = model_folder.model.device.type == "cpu"
-        self._fastest = (float("-inf"), 0, 0)  # time of the measurement, threads available, threads chosen
-
-    @property
-    def n_workers(self) -> int:
-        """On a CPU one batch per thread: a decoding step is too small to be divided among threads."""
-        import torch
-
-        return min(_MAX_WORKERS, torch.get_num_threads()) if self._on_cpu else 1
-
-    def each(self, search: Search, batches: Sequence[Batch]) -> list[Found]:
-        """Return `search(batch)` for each batch."""
-        import torch
-
-        if not self._on_cpu:
-            return [search(batch) for batch in batches]
-        with _restored_threads() as n_threads:
-            n_workers = max(1, min(_MAX_WORKERS, n_threads, len(batches)))
-            n_tokens = sum(len(ids) for batch in batches for ids in batch)
-            is_small = n_workers == 1 and n_tokens <= _FEW_TOKENS
-            n_each = self._faster(n_threads) if is_small else n_threads // n_workers
-            if n_workers > 1:
-                return side_by_side(search, batches, len, n_workers, partial(torch.set_num_threads, n_each))
-            torch.set_num_threads(n_each)
-            return [search(batch) for batch in batches]
-
-    def _faster(self, n_threads: int) -> int:
-        """Return `n_threads` or 1, whichever is faster now; it is measured on products with the output matrix.
-
-        Threads wait for each other in every product. With a core for each thread, a sentence takes two thirds of the
-        time; with one of the cores busy with another process, it took 15 times as long.
-        """
-        if n_threads == 1:
-            return 1
-        measured, available, fastest = self._fastest
-        if available != n_threads or perf_counter() - measured > _MAX_AGE_S:
-            fastest = min((n_threads, 1), key=self._seconds)
-            self._fastest = (perf_counter(), n_threads, fastest)
-        return fastest
-
-    def _seconds(self, n_threads: int) -> float:
-        """Return the seconds for `_TRIALS` matrix products on `n_threads` threads."""
-        import torch
-
-        torch.set_num_threads(n_threads)
-        model = self.model_folder.model
-        with torch.inference_mode():
-            model.logits(model.output_weight[:1])  # starts the threads
-            begin = perf_counter()
-            for _ in range(_TRIALS):
-                model.logits(model.output_weight[:1])
-        return perf_counter() - begin
-
-    def search(self, sources: Sources, max_lengths: Sequence[int], config: SearchConfig) -> Found:
-        """Return the n best hypotheses of each source, best first; see `Engine.search`."""
-        from transformer.search.model_step import translate_ids
-
-        return translate_ids(self.model_folder.model, sources, config, max_lengths=max_lengths)
-
-    def score(self, sources: Sources, targets: Sources) -> list[float]:
-        """Return the natural log-probability of each target and of eos, given its source; the ids are without eos."""
-        return list(map(sum, token_log_probs(self.model_folder, sources, targets)))
-
-
-def token_log_probs(model_folder: ModelFolder, sources: Sources, references: Sources) -> list[list[float]]:
-    """Return the log-probability of each token of each reference and of eos; none for a pair of blank lines.
-
-    The ids are without eos. UserError if a probability is not finite.
-    """
-    from transformer.search.scoring import score_ids
-
-    lengths = [max(map(len, pair)) for pair in zip(sources, references, strict=True)]
-    filled = sorted((i for i, length in enumerate(lengths) if length), key=lengths.__getitem__)
-    log_probs: list[list[float]] = [[] for _ in lengths]
-    for batch in divided(filled, lengths.__getitem__, _SCORED_TARGETS):
-        found = score_ids(model_folder.model, [sources[i] for i in batch], [references[i] for i in batch])
-        for i, values in zip(batch, found, strict=True):
-            if not all(map(math.isfinite, values)):
-                raise not_finite(model_folder.folder)
-            log_probs[i] = values
-    return log_probs
 
 
 def package() -> Any:
@@ -563,58 +325,3 @@ def _converted(
         return ctranslate2_files(config, read_weights(path), tokenizer, n_positions, int8=int8)
     except (OSError, SafetensorError, ValueError) as error:
         raise UserError(f"{path}: the file is damaged or truncated ({error}); copy the model again") from error
-
-
-Scorer = CTranslate2Engine | TorchEngine  # both also score given translations
-
-
-def open_engine(folder: Path, options: TranslationOptions = DEFAULT_OPTIONS) -> Scorer:
-    """Load a model folder, or a CTranslate2 folder of `translate export`.
-
-    CTranslate2 on CPUs; PyTorch on GPUs, for bf16, and for models that CTranslate2 cannot load. Only the options
-    engine, precision, device and threads are read.
-
-    Raises UserError or CheckpointError if the folder cannot be used, or if the engine has no such precision or device.
-    """
-    name, precision, device, threads = options.engine, options.precision, options.device, options.threads
-    if (folder / CTRANSLATE2_FILE).is_file():
-        engine = None if name == "torch" else CTranslate2Engine.open(folder, threads, device or "auto")
-        if engine is None or (precision not in (None, "auto") and precision != engine.precision):
-            raise UserError(f"{folder}: a CTranslate2 folder has an engine and a precision of its own; leave them out")
-        return engine
-    if name == "ctranslate2" and device not in (None, "cpu"):
-        raise UserError(f"the engine ctranslate2 computes on the CPU, not on {device}; leave one of them out")
-    if name == "ctranslate2" or (name == "auto" and precision != "bf16" and _on_cpu(device)):
-        try:
-            chosen = precision or ("int8" if Weights.read(folder).precision == "int8" else "fp32")
-            return CTranslate2Engine.convert(folder, threads, "float32" if chosen == "fp32" else "int8")
-        except UserError:  # PyTorch says better what is wrong with a folder
-            if name == "ctranslate2" or precision == "int8":
-                raise
-    if precision == "int8":
-        package()  # names the package if it is missing
-        raise UserError("int8 needs CTranslate2, which computes on the CPU; leave the device out, or use bf16")
-    model = ModelFolder.open(folder, choose_device(device))
-    is_half = precision == "bf16" or (precision == "auto" and bf16_pays(model.model.device))
-    return TorchEngine(model, "bf16" if is_half else "fp32")
-
-
-def open_scorer(folder: Path, options: TranslationOptions) -> Scorer:
-    """Load a model that scores given translations, as `open_engine`.
-
-    Scores are never in bf16, whose rounding would change which sentences are flagged; so "auto", which may be bf16, is
-    the precision of the stored weights.
-    """
-    exact: dict[Precision | None, Precision | None] = {"bf16": "fp32", "auto": None}
-    return open_engine(folder, replace(options, precision=exact.get(options.precision, options.precision)))
-
-
-def _on_cpu(device: str | None) -> bool:
-    """Return whether the device is a CPU; torch is imported only if there is a GPU that it might use."""
-    if device is not None:
-        return device == "cpu"
-    try:
-        has_gpu = package().get_cuda_device_count() > 0
-    except (UserError, RuntimeError):  # CTranslate2 is missing or broken, so PyTorch is used anyway
-        return False
-    return not has_gpu or choose_device().type == "cpu"
