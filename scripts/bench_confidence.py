@@ -35,7 +35,7 @@ from translate.corpus.sources import Pair
 from translate.experiments.table import rank_correlation
 from translate.files import read_lines
 from translate.inference.translator import Translator
-from translate.text.translation import Translation
+from translate.text.translation import Document, Search, Translation
 from translate.training.run import commit
 
 WEIGHTS = (0.1, 0.25, 0.5, 1.0)  # of the reverse direction, that are tried
@@ -64,9 +64,11 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--tune", action="store_true", help="choose the weight of reranking and the limits")
     parser.add_argument("--lines", type=int, help="use only the first lines of each set")
     args = parser.parse_args(argv)
-    translators = {"alone": Translator.load(args.model, format="lines")}
+    translators = {"alone": Translator.load(args.model, document=Document(format="lines"))}
     if args.rerank:
-        translators["reranked"] = Translator.load(args.model, rerank=args.rerank, format="lines")
+        translators["reranked"] = Translator.load(
+            args.model, Search(rerank=args.rerank), document=Document(format="lines")
+        )
     sets = {
         f"{path.parent.name}/{path.name}": measure(translators, path, args.suffix, args.lines)
         for path in tqdm(args.sets, unit=" sets")
@@ -124,8 +126,8 @@ def tuned(model: Path | str, rerank: Path | str | None, sets: Iterable[Sequence[
     low = limit([one.confidence for several in found for one in several], below_median(found, references))
     if rerank is None:
         return Tuned(low)
-    beam = max(BEAM, alone.decoding.beam_size)
-    reranking = Translator.load(model, rerank=rerank, beam_size=beam)
+    beam = max(BEAM, alone.sentences.config.beam_size)
+    reranking = Translator.load(model, Search(rerank=rerank, beam_size=beam))
     lists = [list(reranking.n_best(source, beam)) for source, _ in sides]
     chosen = {weight: [[best_of(several, weight) for several in of_set] for of_set in lists] for weight in WEIGHTS}
 

@@ -40,7 +40,6 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -60,7 +59,7 @@ from translate.machine import tune_malloc
 from translate.models import folder as model_folder
 from translate.models.folder import ModelFolder, TranslationSpec
 from translate.models.registry import locate
-from translate.text.translation import EngineName, TranslationOptions
+from translate.text.translation import EngineName, Opening, Search
 
 MAX_EXTRA = 50
 N_SINGLE = 50  # sentences that are translated one at a time
@@ -190,7 +189,7 @@ def ours(args: argparse.Namespace, folder: Path) -> Run:
     """Return this toolkit's translator, one sentence a line."""
     tune_malloc()
     engine = TorchEngine(ModelFolder.open(folder), "bf16" if args.work == "ours-bf16" else "fp32")
-    translator = Translator(engine, TranslationOptions(beam_size=args.beam, length_penalty="average"))
+    translator = Translator(engine, Search(beam_size=args.beam, length_penalty="average"))
     return lambda lines: [translation.text for translation in translator.translate_lines(lines)]
 
 
@@ -277,15 +276,16 @@ def curve_work(args: argparse.Namespace) -> int:
     texts = [list(islice(read_lines(path), args.lines)) for path in args.files]
     model = args.work if args.work in args.folder else args.model
     name: EngineName = {"pytorch": "torch", "ctranslate2": "ctranslate2"}.get(args.work, "auto")  # type: ignore[assignment]
-    first = Translator.load(model, engine=name, precision="int8" if args.work == "ctranslate2" else None)
+    first = Translator.load(
+        model, opening=Opening(engine=name, precision="int8" if args.work == "ctranslate2" else None)
+    )
 
     engine: Any = first.engine
 
     def run(lines: list[str], beam: int) -> list[str]:
         if args.work == "ctranslate2":
             return searched(engine.translator, engine.tokenizer, engine.tokenizer.encode_batch(lines), beam, args.batch)
-        options = replace(first.options, beam_size=beam)
-        return Translator(engine, options)(lines)
+        return Translator(engine, Search(beam_size=beam))(lines)
 
     def answer(task: str) -> Answer:
         i, beam = map(int, task.split())

@@ -36,7 +36,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--list", type=Path, help="items and answers; by default those of the model's languages")
     parser.add_argument("--no-checks", action="store_true", help="translate without the checks of `text`")
     args = parser.parse_args(argv)
-    translator = open_translator(Text(model=Path(args.model), checks=not args.no_checks))
+    translator = open_translator(Text(opening=Opening(model=args.model), document=Document(checks=not args.no_checks)))
     spec = translator.engine.spec
     path = args.list or DATA / f"everyday.{spec.source}-{spec.target}.tsv"
     items = read(path)

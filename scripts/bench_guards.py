@@ -19,7 +19,7 @@ from tqdm import tqdm
 from translate.evaluation.scores import score
 from translate.files import read_lines
 from translate.inference.translator import Translator
-from translate.text.translation import Translation
+from translate.text.translation import Document, Translation
 from translate.training.run import commit
 
 
@@ -29,7 +29,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("model", help="name of a model, or a folder")
     parser.add_argument("sets", nargs="+", type=Path, help="test sets")
     args = parser.parse_args(argv)
-    translators = [Translator.load(args.model, format="lines", checks=checks) for checks in (True, False)]
+    translators = [
+        Translator.load(args.model, document=Document(format="lines", checks=checks)) for checks in (True, False)
+    ]
     sets = {f"{path.parent.name}/{path.name}": compare(translators, path) for path in tqdm(args.sets, unit=" sets")}
     model = {"model": args.model, "layers": layers(Path(args.model))}
     print(json.dumps({"kind": "bench_guards", "commit": commit(), **model, "sets": sets}))

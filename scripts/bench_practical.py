@@ -22,6 +22,7 @@ from sacrebleu import corpus_chrf
 
 from translate.commands.text import Text, open_translator
 from translate.files import write_json
+from translate.text.translation import Opening
 from translate.training.run import commit
 
 DATA = Path(__file__).resolve().parent / "data"
@@ -77,7 +78,7 @@ def rows(langpair: str, phrases: bool = False) -> list[list[str]]:
 
 def answers(model: Path | str, phrases: bool = False) -> list[Answer]:
     """Return the sentences of the model's languages with its translations, as `translate text` makes them."""
-    translator = open_translator(Text(model=Path(model)))
+    translator = open_translator(Text(opening=Opening(model=model)))
     spec = translator.engine.spec
     topics, sources, references = zip(*rows(f"{spec.source}-{spec.target}", phrases), strict=True)
     translations = (translation.text for translation in translator.passages(sources))

@@ -30,7 +30,7 @@ import sacrebleu
 from translate.files import read_lines, write_json
 from translate.inference.translator import Translator
 from translate.text.placeholders import Glossary, missing_terms
-from translate.text.translation import Translation
+from translate.text.translation import Document, Translation
 from translate.training.run import commit
 
 _WORD = re.compile(r"[^\W\d_]{4,}")
@@ -53,9 +53,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     sides = plain.engine.spec.source, plain.engine.spec.target
     sources, references = (list(read_lines(Path(f"{args.set}.{side}{args.suffix}")))[: args.lines] for side in sides)
     terms = noun_pairs(sources, references, args.terms, args.dice)
-    translators = {"plain": plain, "terms": Translator.load(args.model, terms=terms)}
+    translators = {"plain": plain, "terms": Translator.load(args.model, document=Document(terms=terms))}
     invented = {source: f"Zorp{i}" for i, source in enumerate(terms)}
-    timed = {"terms": translators["terms"], "invented": Translator.load(args.model, terms=invented)}
+    timed = {"terms": translators["terms"], "invented": Translator.load(args.model, document=Document(terms=invented))}
     chosen = with_terms(sources, Glossary.of(terms))[: args.timed]
     record = {
         "kind": "bench_terms",

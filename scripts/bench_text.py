@@ -28,6 +28,7 @@ from contenders import layers, machine
 
 from translate.files import read_lines
 from translate.inference.translator import Translator
+from translate.text.translation import Opening
 
 SENTENCE = "Kannst du mir helfen, diesen Satz zu übersetzen?"
 BATCH = 64  # sentences of similar length in a batch of CTranslate2 alone
@@ -91,7 +92,7 @@ def sentences(model: str, lines: Sequence[str], rounds: int) -> dict[str, float]
 def file_speed(model: str, lines: Sequence[str], rounds: int) -> dict[str, float]:
     """Return sentences per second: the default engine, PyTorch, and CTranslate2 alone."""
     translator = Translator.load(model)
-    torch, alone = Translator.load(model, engine="torch"), Alone(translator)
+    torch, alone = Translator.load(model, opening=Opening(engine="torch")), Alone(translator)
     tokens = alone.tokens(lines)
     contenders: dict[str, Callable[[], object]] = {
         "ours": lambda: list(translator.translate_lines(lines)),
@@ -110,7 +111,7 @@ class Alone:
 
     def __init__(self, translator: Translator) -> None:
         engine: Any = translator.engine
-        self._tokenizer, self._translator, self._beam = engine.tokenizer, engine.translator, translator.decoding
+        self._tokenizer, self._translator, self._beam = engine.tokenizer, engine.translator, translator.sentences.config
 
     def tokens(self, lines: Sequence[str]) -> list[list[str]]:
         """Return the pieces of each line."""

@@ -27,7 +27,7 @@ from translate.errors import UserError
 from translate.inference.translator import Translator
 from translate.models.folder import ModelFolder
 from translate.options import Alpha, Beam, Threads
-from translate.text.translation import MAX_BEAM_SIZE, MAX_THREADS, TranslationOptions
+from translate.text.translation import MAX_BEAM_SIZE, MAX_THREADS, Search
 
 COMMAND = [sys.executable, "-m", "translate"]
 LINES = ["--format", "lines", "--no-checks"]  # every line is one sentence, as in `decode`
@@ -628,7 +628,7 @@ def test_an_output_without_write_permission_gives_a_one_line_error(
 
 def test_beam_and_alpha_reach_the_search(model: str, parts: ModelFolder, capsys: pytest.CaptureFixture[str]) -> None:
     lines = ["der Hund singt", "am See", "Ja."]
-    expected = [t.score for t in Translator(parts, TranslationOptions(beam_size=5, alpha=2.5)).translate_lines(lines)]
+    expected = [t.score for t in Translator(parts, Search(beam_size=5, alpha=2.5)).translate_lines(lines)]
     assert expected != [t.score for t in Translator(parts).translate_lines(lines)]
     assert main(["decode", "--model", model, "--json", "--beam", "5", "--alpha", "2.5", *lines]) == 0
     assert [json.loads(line)["score"] for line in capsys.readouterr().out.split("\n")[:-1]] == expected

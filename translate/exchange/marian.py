@@ -25,6 +25,7 @@ from torch import Tensor, nn
 
 from transformer.config import ModelConfig
 from transformer.model import Transformer
+from transformer.search.hypothesis import SearchConfig
 from translate.corpus.tokenizer import BOS, EOS, PAD, UNK, Tokenizer
 from translate.errors import Say, UserError, optional_package
 from translate.exchange.foreign_model import ForeignFolder, Names, Tables, Tensors, Vocabulary, build, joined
@@ -33,7 +34,6 @@ from translate.files import new_folder, write_json
 from translate.models import folder as model_folder
 from translate.models.ctranslate2_files import Affine, head_width, projections
 from translate.models.folder import ModelFolder, TranslationSpec, writing
-from translate.text.translation import DecodingConfig
 
 TOLERANCE = 1e-5  # of logits, relative to the largest one of a sentence
 
@@ -169,7 +169,7 @@ def _write_tokenizer(tokenizer: Tokenizer, spec: TranslationSpec, config: ModelC
     write_json(folder / "tokenizer_config.json", settings)
 
 
-def _write_model(model: Transformer, decoding: DecodingConfig, folder: Path) -> None:
+def _write_model(model: Transformer, decoding: SearchConfig, folder: Path) -> None:
     """Write config, weights and decoding settings."""
     transformers, config = _transformers(), model.config
     marian = transformers.MarianMTModel(marian_config(config))
@@ -376,7 +376,7 @@ def _spec(theirs: ForeignFolder, config: Any, source: str | None, target: str | 
     source, target = theirs.languages(source or tokenizer.get("source_lang"), target or tokenizer.get("target_lang"))
     settings = theirs.read_json("config.json") | theirs.read_json("generation_config.json", optional=True)
     theirs.require(settings, _SUPPORTED_IN_SEARCH)
-    default = DecodingConfig()
+    default = SearchConfig()
     beam_size, power = settings.get("num_beams") or default.beam_size, settings.get("length_penalty")
     # Marian divides scores by length^power, by default 1. The paper's ((5 + length) / 6)^alpha is similar for a
     # positive power. A negative power multiplies scores by the length; no rule of this project does that.

@@ -23,7 +23,7 @@ from transformer.config import load_config
 from translate.corpus.tokenizer import Tokenizer
 from translate.errors import UserError
 from translate.inference.ctranslate2_engine import load_translator
-from translate.inference.engine import LIMIT, Engine, Sources
+from translate.inference.engine import LIMIT, Engine, TokenIds
 from translate.inference.torch_engine import TorchEngine
 from translate.machine import release_memory
 from translate.models.folder import CTRANSLATE2_FILE
@@ -67,7 +67,7 @@ class Aligner:
             if self._translator is None and not isinstance(self.engine, TorchEngine):
                 self._translator = _aligning(self.engine)
 
-    def attention(self, sources: Sources, targets: Sources) -> list[Weights]:
+    def attention(self, sources: TokenIds, targets: TokenIds) -> list[Weights]:
         """Return the attention of each target token to each source token, (T, S) for each pair.
 
         The attention to the source's eos is left out, so rows sum to less than 1.

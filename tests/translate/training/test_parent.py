@@ -13,6 +13,7 @@ from safetensors.torch import load_file, save_file
 from tests.translate.training.test_loop import metrics
 from transformer.config import load_config
 from transformer.model import Transformer
+from transformer.search.hypothesis import SearchConfig
 from translate.commands import prepare, train
 from translate.commands.prepare import Prepare
 from translate.commands.train import Train
@@ -20,7 +21,6 @@ from translate.corpus.prepare import Prepared
 from translate.errors import UserError
 from translate.models import folder as model_folder
 from translate.models.folder import ModelFolder, TranslationSpec
-from translate.text.translation import DecodingConfig
 from translate.training.loop import Trainer
 from translate.training.parent import Parent
 
@@ -135,7 +135,7 @@ def test_nothing_that_was_measured_in_one_direction_is_taken_over_for_the_other(
     data = {"source": "en", "target": "de"}
     run = fine_tune(toy, "back", measured(parent), training={"max_steps": 1}, data=data)
     spec = TranslationSpec.load(run / "model")
-    assert spec.decoding == DecodingConfig()
+    assert spec.decoding == SearchConfig()
     assert [name for name in MEASURED if getattr(spec, name) is not None] == []
 
 
