@@ -30,6 +30,7 @@ _LOOP = re.compile(r"([^\s\d]+?)\1{3,}|\b(\w+(?:\W+\w+){0,4}?)(?:\W+\2\b){2,}")
 def main(argv: Sequence[str] | None = None) -> int:
     """Translate the list, print failures and the record."""
     from translate.commands.text import Text, open_translator
+    from translate.text.translation import Document, Opening
 
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("model", help="name of an installed model, or a folder")

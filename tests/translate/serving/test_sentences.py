@@ -20,6 +20,7 @@ from translate.models.folder import ModelFolder
 from translate.serving import alignment
 from translate.serving.alignment import Aligner
 from translate.serving.settings import Serve
+from translate.text.translation import Opening
 
 GERMAN, FOREIGN = "der Hund schläft im Haus.", "The cat sleeps in the house, and nobody knows why."
 LINES = st.lists(st.sampled_from([GERMAN, FOREIGN, "die Katze singt! ", "  ", "42", "\n", "\r\n", "\t"]), max_size=5)
@@ -140,7 +141,7 @@ def test_translations_do_not_wait_while_the_copy_for_alignments_is_loaded(
         return aligning(engine)
 
     monkeypatch.setattr(alignment, "_aligning", slow)
-    with live(replace(options, threads=1), tmp_path) as server, ThreadPoolExecutor(1) as pool:
+    with live(replace(options, opening=Opening(threads=1)), tmp_path) as server, ThreadPoolExecutor(1) as pool:
         answer = pool.submit(align, server, q=GERMAN, translation="the dog")
         assert loading.wait(20)
         assert server.translate(GERMAN).status_code == 200
