@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from transformer.search.hypothesis import Hypothesis, Request
-from translate.inference.constraints import Ids
+from translate.inference.engine import Ids
 from translate.inference.search import SentenceSearch
 from translate.inference.translator import Translator
 from translate.models.folder import ModelFolder

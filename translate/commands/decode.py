@@ -149,10 +149,12 @@ class DecodeJob:
     def answers(self, wanted: Sequence[Piece]) -> Iterator[tuple["Translation", str]]:
         """Yield the best translation of each line, and the line of output for it."""
         from translate.inference.alignment import pharaoh
+        from translate.inference.constraints import forced_ids
         from translate.inference.research import consensus
 
         lines = [piece.text for piece in wanted]
-        prefixes = [self._search.constraints.forced_ids(piece.prefix) for piece in wanted if isinstance(piece, _Line)]
+        tokenizer, models = self._engine.tokenizer, self._engine.models
+        prefixes = [forced_ids(tokenizer, piece.prefix, models) for piece in wanted if isinstance(piece, _Line)]
         found = [
             [self._search.scored(translation) for translation in translations]
             for translations in self._search.translate(lines, n_best=self._n, prefixes=prefixes)

@@ -2,6 +2,7 @@
 
 import json
 import os
+import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -80,12 +81,11 @@ def _check_column(options: Text) -> None:
 def open_translator(options: Translating) -> "Translator":
     """Return a translator with the chosen model and engine."""
     folder = find_model(options, exported=True)
-    from translate.inference.torch_engine import TorchEngine
     from translate.inference.translator import Translator
 
     tune_malloc()
     translator = Translator.load(folder, options.search, options.document, options.opening, say=say)
-    if isinstance(translator.engine, TorchEngine) or isinstance(translator.reranker, TorchEngine):
+    if "torch" in sys.modules:  # one of the engines has imported it
         set_up_torch(options.opening.threads)
     return translator
 

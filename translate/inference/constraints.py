@@ -10,12 +10,10 @@ from unicodedata import normalize
 from translate.corpus.tokenizer import Tokenizer
 from translate.errors import UserError
 from translate.files import read_lines
-from translate.inference.engine import Engine
+from translate.inference.engine import Engine, Ids
 
 if TYPE_CHECKING:
     from transformer.model import Transformer
-
-Ids = tuple[int, ...]
 
 _NEVER = -5000  # below this is the bias of a token that an imported model cannot write
 
@@ -76,21 +74,15 @@ class Constraints:
     """Terms that the translations of an engine must contain; UserError for a term that it cannot write."""
 
     def __init__(self, engine: Engine, terms: Iterable[Term] = ()) -> None:
-        self._tokenizer, self._models = engine.tokenizer, getattr(engine, "models", ())
-        self._phrases = {term: self.forced_ids(term.target) for term in terms}
+        self._tokenizer, models = engine.tokenizer, getattr(engine, "models", ())
+        self._phrases = {term: forced_ids(engine.tokenizer, term.target, models) for term in terms}
 
     @classmethod
     def read(cls, path: Path | str | None, engine: Engine) -> "Constraints":
         """Return the terms of a file, or none."""
         return cls(engine, () if path is None else read_terms(read_lines(Path(path)), Path(path)))
 
-    def forced_ids(self, text: str) -> Ids:
-        """Return the token ids of a text that a translation must contain."""
-        return forced_ids(self._tokenizer, text, self._models)
-
     def phrases(self, ids: Sequence[int]) -> tuple[Ids, ...]:
         """Return the token ids of the terms that the translation of a source must contain."""
-        if not self._phrases:
-            return ()
         sentence = normalize("NFC", self._tokenizer.decode(ids))
         return tuple(own for term, own in self._phrases.items() if term.occurs_in(sentence))

@@ -22,6 +22,7 @@ _LEAST_TOKENS = 256  # of a batch that is smaller than possible, so that another
 
 T = TypeVar("T")
 R = TypeVar("R")
+Ids = tuple[int, ...]
 TokenIds = Sequence[Sequence[int]]  # of each sentence, without eos
 Hypotheses = list[list[Hypothesis]]  # of each request, best first
 

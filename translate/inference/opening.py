@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 from translate.errors import UserError
 from translate.inference.ctranslate2_engine import CTranslate2Engine, package
-from translate.inference.torch_engine import TorchEngine, TorchPrecision
 from translate.machine import bf16_pays, choose_device
 from translate.models.folder import CTRANSLATE2_FILE, ModelFolder, Weights
 from translate.text.translation import Opening, Precision
@@ -15,8 +14,10 @@ from translate.text.translation import Opening, Precision
 if TYPE_CHECKING:
     import torch
 
+    from translate.inference.torch_engine import TorchEngine, TorchPrecision
 
-def open_engine(folder: Path, opening: Opening | None = None) -> CTranslate2Engine | TorchEngine:
+
+def open_engine(folder: Path, opening: Opening | None = None) -> "CTranslate2Engine | TorchEngine":
     """Load a model folder, or a CTranslate2 folder of `translate export`, which is found already.
 
     CTranslate2 on CPUs; PyTorch on GPUs, for bf16, and for models that CTranslate2 cannot load.
@@ -45,18 +46,20 @@ def open_engine(folder: Path, opening: Opening | None = None) -> CTranslate2Engi
     return open_members([folder], opening)
 
 
-def open_members(folders: Sequence[Path], opening: Opening) -> TorchEngine:
+def open_members(folders: Sequence[Path], opening: Opening) -> "TorchEngine":
     """Load the model folders of an ensemble in PyTorch, which also draws, forces words and lists other tokens."""
+    from translate.inference.torch_engine import TorchEngine
+
     device = choose_device(opening.device)
     first, *others = (ModelFolder.open(folder, device) for folder in folders)
     return TorchEngine(first, _torch_precision(opening.precision, device), others)
 
 
-def _torch_precision(precision: Precision | None, device: "torch.device") -> TorchPrecision:
+def _torch_precision(precision: Precision | None, device: "torch.device") -> "TorchPrecision":
     return "bf16" if precision == "bf16" or (precision == "auto" and bf16_pays(device)) else "fp32"
 
 
-def open_scorer(folder: Path, opening: Opening) -> CTranslate2Engine | TorchEngine:
+def open_scorer(folder: Path, opening: Opening) -> "CTranslate2Engine | TorchEngine":
     """Load a model that scores given translations, as `open_engine`.
 
     Scores are never in bf16, whose rounding would change which sentences are flagged; so "auto", which may be bf16, is

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, cast
 
 from translate.corpus.tokenizer import EOS
 from translate.errors import UserError
-from translate.inference.constraints import Ids
+from translate.inference.engine import Ids
 from translate.inference.search import SentenceSearch
 from translate.inference.torch_engine import TorchEngine
 from translate.text.translation import Translation

@@ -9,14 +9,17 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from transformer.search.hypothesis import Hypothesis, Request, SearchConfig
 from translate.errors import UserError
-from translate.inference.constraints import Constraints, Ids
-from translate.inference.engine import LIMIT, Engine, Scorer
+from translate.inference.engine import LIMIT, Engine, Ids, Scorer
 from translate.models.folder import TranslationSpec, not_finite
 from translate.text import sentences
 from translate.text.translation import Translation, join
+
+if TYPE_CHECKING:
+    from translate.inference.constraints import Constraints
 
 _MIN_POSITIONS = 16
 _UNTUNED_WEIGHT = 1.0  # of the reverse direction, if the model's translation.json has none: both count equally
@@ -44,10 +47,9 @@ class SentenceSearch:
         engine: Engine,
         config: SearchConfig,
         reranker: Scorer | None = None,
-        constraints: Constraints | None = None,
+        constraints: "Constraints | None" = None,
     ) -> None:
-        self.engine, self.config, self.reranker = engine, config, reranker
-        self.constraints = constraints or Constraints(engine)
+        self.engine, self.config, self.reranker, self.constraints = engine, config, reranker, constraints
         self.limit, self._max_extra = _limits(engine, config)
         known = (self.limit, engine.spec.max_source_tokens, engine.spec.best_source_tokens)
         self.best_limit = min(length for length in known if length)
@@ -122,7 +124,8 @@ class SentenceSearch:
         return found
 
     def _request(self, ids: Ids, prefix: Ids) -> Request:
-        request = Request(ids, self.max_length(len(ids)), prefix, self.constraints.phrases(ids))
+        phrases = self.constraints.phrases(ids) if self.constraints else ()
+        request = Request(ids, self.max_length(len(ids)), prefix, phrases)
         if (needed := len(prefix) + request.n_phrase_tokens + 1) > request.max_length:
             raise self._refused(
                 request, f"forced words need {needed} tokens, but it may have {request.max_length}; force less"

@@ -12,17 +12,15 @@ from dataclasses import replace
 from io import StringIO
 from math import isnan
 from pathlib import Path
-from typing import Any, overload
+from typing import TYPE_CHECKING, Any, overload
 
 from translate.errors import OptionError, Say, UserError
 from translate.files import read_lines
 from translate.inference import pipeline
-from translate.inference.constraints import Constraints
 from translate.inference.engine import Engine, Scorer
 from translate.inference.opening import open_engine, open_scorer
 from translate.inference.pipeline import Rules
 from translate.inference.search import SentenceSearch
-from translate.inference.torch_engine import TorchEngine
 from translate.models.folder import ModelFolder
 from translate.models.registry import locate
 from translate.text import formats
@@ -30,6 +28,9 @@ from translate.text.formats import WINDOW, Paragraph, one_line, windows
 from translate.text.placeholders import Glossary
 from translate.text.sentences import Piece
 from translate.text.translation import Document, Opening, Search, Translation, join, require_beam
+
+if TYPE_CHECKING:
+    from translate.inference.torch_engine import TorchEngine
 
 FIRST_TEXTS = 16  # of an iterator that are translated together
 
@@ -65,21 +66,23 @@ class Translator:
     ) -> None:
         if isinstance(model, str | Path):
             raise TypeError(f"expected an open model, not {str(model)!r}; Translator.load({str(model)!r}) opens it")
-        self.engine: Engine = TorchEngine(model) if isinstance(model, ModelFolder) else model
+        self.engine: Engine = _torch(model) if isinstance(model, ModelFolder) else model
         search, document = search or Search(), document or Document()
-        self.document, self.glossary = replace(document, format=document.layout), open_glossary(document.terms)
+        self.document = document if document.format else replace(document, format="text")
+        self.glossary = open_glossary(document.terms)
         if self.glossary is not None and not self.engine.tokenizer.n_placeholders:
             raise UserError(
                 f"{self.engine.folder}: the model has no placeholder symbols to hold the terms of a glossary with; "
                 "leave the glossary out or choose another model"
             )
-        self.reranker: Scorer | None = TorchEngine(reranker) if isinstance(reranker, ModelFolder) else reranker
-        self.sentences = SentenceSearch(
-            self.engine,
-            search.config(self.engine.spec.decoding),
-            self.reranker,
-            Constraints.read(search.constrain, self.engine),
-        )
+        self.reranker: Scorer | None = _torch(reranker) if isinstance(reranker, ModelFolder) else reranker
+        config = search.config(self.engine.spec.decoding)
+        constraints = None
+        if search.constrain is not None:
+            from translate.inference.constraints import Constraints
+
+            constraints = Constraints.read(search.constrain, self.engine)
+        self.sentences = SentenceSearch(self.engine, config, self.reranker, constraints)
         self.limit = self.sentences.limit
 
     @classmethod
@@ -252,6 +255,12 @@ class Translator:
         alone = [next(found) if part.translate else Translation(part.text) for part in parts]
         text = paragraph.joined(parts, [one.text for one in alone])
         return replace(self.sentences.scored(join(alone)), text=text)
+
+
+def _torch(model_folder: ModelFolder) -> "TorchEngine":
+    from translate.inference.torch_engine import TorchEngine
+
+    return TorchEngine(model_folder)
 
 
 def open_glossary(terms: Path | str | Mapping[str, str] | Glossary | None) -> Glossary | None:

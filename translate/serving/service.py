@@ -19,7 +19,7 @@ from translate.serving.alignment import WordAttention
 from translate.serving.models import ModelPool, ModelUnavailableError
 from translate.serving.scheduler import CancelledError, Scheduler, SharedEngine, Ticket
 from translate.text import formats, languages
-from translate.text.formats import Format
+from translate.text.formats import FORMATS, Format
 from translate.text.placeholders import Glossary
 from translate.text.translation import Document, Search, Translation
 
@@ -68,6 +68,7 @@ class Service:
         self.pool, self.scheduler = pool, scheduler
         self.codes = sorted({code for pair in pool.pairs for code in pair})
         self._search = search or Search()
+        self._documents = {layout: Document(format=layout) for layout in FORMATS}
 
     def languages(self) -> list[dict[str, object]]:
         """Return the languages with their targets, as LibreTranslate lists them."""
@@ -140,7 +141,8 @@ class Service:
             with self.pool.engine((source, target)) as engine:
                 if glossary is not None and not engine.tokenizer.n_placeholders:
                     raise RefusedError(400, "The model of this language pair has no symbols for a glossary")
-                shared, document = SharedEngine(engine, self.scheduler, ticket), Document(format=layout, terms=glossary)
+                document = self._documents[layout] if glossary is None else Document(format=layout, terms=glossary)
+                shared = SharedEngine(engine, self.scheduler, ticket)
                 translator = Translator(shared, self._search, document)
                 documents = translator.documents(texts, ticket.check)
                 n_others = n_alternatives if layout != "html" else 0

@@ -45,7 +45,7 @@ def translate_lines(
     **settings: Any,
 ) -> list[list[Translation]]:
     search = search_of(engine, terms, **settings)
-    ids = [search.constraints.forced_ids(prefix) for prefix in prefixes or [""] * len(lines)]
+    ids = [forced_ids(engine.tokenizer, prefix) for prefix in prefixes or [""] * len(lines)]
     found = search.translate(lines, n_best=n_best, prefixes=ids)
     return [[search.scored(translation) for translation in own] for own in found]
 
@@ -219,8 +219,8 @@ def test_pieces_that_an_imported_model_cannot_write_are_refused(parts: ModelFold
         model.output_bias_V[ids[-1]] = -1e4
     for half in (model, model.bfloat16()):
         engine = TorchEngine(replace(parts, model=half))
-        assert Constraints(engine).forced_ids("cat") == forced_ids(parts.tokenizer, "cat")
+        assert forced_ids(engine.tokenizer, "cat", engine.models) == forced_ids(parts.tokenizer, "cat")
         with pytest.raises(UserError, match="'dog': has pieces that the target vocabulary of the imported model lacks"):
-            Constraints(engine).forced_ids("dog")
+            forced_ids(engine.tokenizer, "dog", engine.models)
         with pytest.raises(UserError, match="'dog': has pieces"):
             Constraints(engine, [Term("Hund", "dog")])
