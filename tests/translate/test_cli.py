@@ -18,7 +18,6 @@ from typing import Any
 import pytest
 
 import translate.inference.translator
-from transformer.search.hypothesis import MAX_ALPHA
 from translate.commands.lines import ArrivingLines
 from translate.commands.main import COMMANDS, GROUPS, main, options_of, with_command
 from translate.commands.prepare import Prepare
@@ -26,8 +25,7 @@ from translate.commands.train import Train
 from translate.errors import UserError
 from translate.inference.translator import Translator
 from translate.models.folder import ModelFolder
-from translate.options import Alpha, Beam, Threads
-from translate.text.translation import MAX_BEAM_SIZE, MAX_THREADS, Search
+from translate.text.translation import Search
 
 COMMAND = [sys.executable, "-m", "translate"]
 LINES = ["--format", "lines", "--no-checks"]  # every line is one sentence, as in `decode`
@@ -632,11 +630,6 @@ def test_beam_and_alpha_reach_the_search(model: str, parts: ModelFolder, capsys:
     assert expected != [t.score for t in Translator(parts).translate_lines(lines)]
     assert main(["decode", "--model", model, "--json", "--beam", "5", "--alpha", "2.5", *lines]) == 0
     assert [json.loads(line)["score"] for line in capsys.readouterr().out.split("\n")[:-1]] == expected
-
-
-def test_the_bounds_of_numbers_are_those_of_the_python_options() -> None:
-    maxima = [option.__metadata__[0].max for option in (Beam, Alpha, Threads)]
-    assert maxima == [MAX_BEAM_SIZE, MAX_ALPHA, MAX_THREADS]
 
 
 def test_without_stderr_no_message_appears_on_stdout() -> None:

@@ -289,7 +289,7 @@ def test_a_reranked_evaluation_scores_the_hypotheses_that_reranking_puts_first(
     # The least probable hypothesis first: otherwise both models may agree with the search on so few sentences.
     monkeypatch.setattr(
         "translate.inference.search.rerank",
-        lambda model, found, weight: {source: list(reversed(several)) for source, several in found.items()},
+        lambda model, found, weight: [list(reversed(several)) for _, several in found],
     )
     assert main(["evaluate", "runs/x", "--beam", "5", "--rerank", str(back)]) == 0
     sources = [source for source, _ in PAIRS["test"]]

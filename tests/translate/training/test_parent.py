@@ -125,7 +125,7 @@ def test_settings_of_the_search_are_the_parents_where_the_experiment_sets_none(t
     assert (after.best_source_tokens, after.reverse_weight) == (31, 0.3)
     assert (after.low_confidence, after.low_rerank_score) == (None, None), "measured on other probabilities"
     recorded = json.loads((run / "config.json").read_text(encoding="utf-8"))
-    assert recorded["decoding"] == dataclasses.asdict(after.decoding)
+    assert recorded["decoding"] == after.decoding.decoding()
     (said,) = (line for line in capsys.readouterr().err.splitlines() if line.startswith("[decoding]"))
     taken = [f"{key} = {json.dumps(value)}" for key, value in recorded["decoding"].items() if key not in own]
     assert said == f"[decoding] {', '.join(taken)}: as in {parent}"
