@@ -21,6 +21,7 @@ Sources = Sequence[Sequence[int]]  # token ids of each source, without eos
 Batch = list[tuple[int, ...]]  # sources that are searched together
 Found = list[list[Hypothesis]]  # of each source, best first
 Search = Callable[[Batch], Found]
+Attention = list[list[float]]  # of a pair: a row for each target token, with a weight for each source token
 
 
 class Engine(Protocol):
@@ -58,6 +59,17 @@ class Engine(Protocol):
             sources: token ids of each source, without eos.
             max_lengths: maximum number of tokens of each translation, eos included.
             config: the settings of the search; bos and eos are those of the model.
+        """
+
+    def align(self, sources: Sources, targets: Sources) -> list[Attention]:
+        """Return the cross-attention of each target token to each source token, for each pair.
+
+        The weight of the source's eos is left out, so rows sum to less than 1.
+
+        Args:
+            sources, targets: token ids of each pair, without eos, at most `max_positions` - 1.
+
+        Raises UserError if the model cannot align.
         """
 
 

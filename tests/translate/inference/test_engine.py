@@ -11,7 +11,7 @@ import pytest
 from transformer.search.hypothesis import Hypothesis, SearchConfig
 from translate.corpus.tokenizer import Tokenizer
 from translate.errors import UserError
-from translate.inference.engine import Batch, Engine, Found, Search, side_by_side
+from translate.inference.engine import Attention, Batch, Engine, Found, Search, Sources, side_by_side
 from translate.inference.search import LIMIT
 from translate.inference.translator import Translator
 from translate.models.folder import TranslationSpec
@@ -36,6 +36,12 @@ class Parrot:
         self, sources: Sequence[Sequence[int]], max_lengths: Sequence[int], config: SearchConfig
     ) -> list[list[Hypothesis]]:
         return [[Hypothesis(list(ids), -1.0, -1.0)] for ids in sources]
+
+    def align(self, sources: Sources, targets: Sources) -> list[Attention]:
+        return [
+            [[float(s == t) for s in range(len(source))] for t in range(len(target))]
+            for source, target in zip(sources, targets, strict=True)
+        ]
 
 
 def test_any_engine_translates(tokenizer: Tokenizer) -> None:
