@@ -204,7 +204,7 @@ class LoadedModel:
     """
 
     def __init__(self, folder: Path, options: Comparing) -> None:
-        from translate.inference.engines import TorchEngine
+        from translate.inference.torch_engine import TorchEngine
         from translate.inference.translator import Translator
 
         self._translator = Translator.open(folder, for_translation(options), say)

@@ -31,7 +31,7 @@ from translate.exchange.foreign_model import ForeignFolder, Names, Tables, Tenso
 from translate.exchange.verification import Ids, Proof, compare, require_equal, teacher_forced
 from translate.files import new_folder, write_json
 from translate.models import folder as model_folder
-from translate.models.ctranslate2_files import Affine, head_width, projections
+from translate.models.conversion import Affine, head_width, projections
 from translate.models.folder import ModelFolder, TranslationSpec, writing
 from translate.text.translation import DecodingConfig
 

@@ -18,7 +18,8 @@ from translate.config.schema import DataConfig, ExperimentConfig, MonoSource, So
 from translate.corpus.sources import text_file
 from translate.errors import Say, UserError
 from translate.files import locked, sample_lines, sha256
-from translate.inference.engines import Engine, open_engine
+from translate.inference.engine import Engine
+from translate.inference.opening import open_engine
 from translate.inference.research import SearchEngine, SearchRules
 from translate.inference.search import require_opposite
 from translate.inference.translator import WINDOW, Translator

@@ -19,9 +19,11 @@ from transformer.search.hypothesis import LengthRule
 from translate.errors import OptionError, Say, UserError
 from translate.files import read_lines
 from translate.inference import pipeline
-from translate.inference.engines import Engine, Scorer, TorchEngine, open_engine, open_scorer
+from translate.inference.engine import Engine, Scorer
+from translate.inference.opening import open_engine, open_scorer
 from translate.inference.pipeline import Rules
 from translate.inference.search import SentenceSearch
+from translate.inference.torch_engine import TorchEngine
 from translate.models.folder import ModelFolder
 from translate.models.registry import locate
 from translate.text import formats, markup

@@ -50,6 +50,7 @@ class TranslationSpec:
         low_confidence: least mean log-probability of a token of a translation that is not flagged; None flags none.
         low_rerank_score: the same for the score of reranking.
         reverse_weight: of the reverse direction in that score; None if not tuned.
+        alignment_layer: index of the decoder layer whose cross-attention aligns words; None if not measured.
     """
 
     source: str
@@ -61,6 +62,7 @@ class TranslationSpec:
     low_confidence: float | None = None
     low_rerank_score: float | None = None
     reverse_weight: Annotated[float, Bounds(ge=0)] | None = None
+    alignment_layer: Annotated[int, Bounds(ge=0)] | None = None
 
     def __post_init__(self) -> None:
         check(self)
@@ -69,6 +71,14 @@ class TranslationSpec:
         """Write translation.json into a folder."""
         known = {name: value for name, value in asdict(self).items() if value is not None}
         write_json(folder / _SPEC, {"format": FORMAT} | known)
+
+    def with_alignment_layer(self, model: "Transformer") -> "TranslationSpec":
+        """Return the spec with the alignment layer, which is measured if there is none; the model is in eval mode."""
+        if self.alignment_layer is not None:
+            return self
+        from transformer.search.alignment import sharpest_layer
+
+        return with_changes(self, alignment_layer=sharpest_layer(model))
 
     @classmethod
     def load(cls, folder: Path) -> "TranslationSpec":

@@ -10,10 +10,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from translate.errors import UserError
-from translate.inference.engines import Engine, open_engine
+from translate.inference.engine import Engine
+from translate.inference.opening import open_engine
 from translate.machine import release_memory
 from translate.models.folder import CTRANSLATE2_FILE, FILES, TranslationSpec
-from translate.serving.alignment import Aligner
 from translate.serving.observing import event
 
 Pair = tuple[str, str]  # source and target language
@@ -26,10 +26,10 @@ class ModelUnavailableError(Exception):
 
 @dataclass
 class _Model:
-    """A model folder, and its aligner, which has its engine, if it is loaded."""
+    """A model folder, and its engine if it is loaded."""
 
     folder: Path
-    aligner: Aligner | None = None
+    engine: Engine | None = None
     version: _Version = ()
     n_users: int = 0
     last_used: float = 0.0
@@ -62,7 +62,7 @@ class ModelPool:
     @property
     def n_loaded(self) -> int:
         """Number of models in memory."""
-        return sum(model.aligner is not None for model in self._models.values())
+        return sum(model.engine is not None for model in self._models.values())
 
     @contextmanager
     def engine(self, pair: Pair) -> Iterator[Engine]:
@@ -71,21 +71,15 @@ class ModelPool:
         If the files have changed, the new model is loaded first. If they are missing or damaged, the old one is used,
         and without an old one ModelUnavailableError is raised.
         """
-        with self.aligner(pair) as aligner:
-            yield aligner.engine
-
-    @contextmanager
-    def aligner(self, pair: Pair) -> Iterator[Aligner]:
-        """Yield what computes the attention of the model of a language pair; as `engine`."""
         model = self._models[pair]
         with model.lock:
             self._refresh(model, pair)
-            aligner = model.aligner
-            if aligner is None:
+            engine = model.engine
+            if engine is None:
                 raise ModelUnavailableError(f"The model from {pair[0]} to {pair[1]} cannot be loaded")
             model.n_users += 1
         try:
-            yield aligner
+            yield engine
         finally:
             with model.lock:
                 model.n_users -= 1
@@ -96,15 +90,15 @@ class ModelPool:
         for pair, model in self._models.items():
             with model.lock:
                 is_idle = not model.n_users and time.monotonic() - model.last_used >= self._unload_after
-                if model.aligner is not None and is_idle:
-                    model.aligner, model.version = None, ()
+                if model.engine is not None and is_idle:
+                    model.engine, model.version = None, ()
                     event("model unloaded", {"model": "-".join(pair)})
         release_memory()
 
     def _refresh(self, model: _Model, pair: Pair) -> None:
         """Load the model unless the loaded one is that of the folder; the lock is held."""
         version = _version(model.folder)
-        if model.aligner is not None and version == model.version:
+        if model.engine is not None and version == model.version:
             return
         start = time.monotonic()
         fields: dict[str, object] = {"model": "-".join(pair), "folder": str(model.folder)}
@@ -113,10 +107,10 @@ class ModelPool:
             if (engine.spec.source, engine.spec.target) != pair:
                 raise UserError(f"{model.folder}: has another language pair now; restart the server")
         except Exception as error:  # safetensors, SentencePiece and CTranslate2 have exceptions of their own
-            problem = {"problem": str(error), "old model used": model.aligner is not None}
+            problem = {"problem": str(error), "old model used": model.engine is not None}
             event("model not loaded", fields | problem, logging.WARNING)
         else:
-            model.aligner = Aligner(engine)
+            model.engine = engine
             event("model loaded", fields | {"seconds": round(time.monotonic() - start, 3)})
         # A damaged folder is not read again for every request while the old model serves.
         model.version = version

@@ -11,11 +11,11 @@ from typing import Any, TypeVar, get_args
 from starlette.requests import ClientDisconnect, Request
 
 from translate.errors import UserError
-from translate.inference.engines import LIMIT
+from translate.inference.alignment import WordAttention, word_attention
+from translate.inference.engine import LIMIT
 from translate.inference.translator import TranslatedPiece, Translator, joined
 from translate.models.registry import language_name
 from translate.serving.access import RefusedError
-from translate.serving.alignment import WordAttention
 from translate.serving.models import ModelPool, ModelUnavailableError
 from translate.serving.scheduler import CancelledError, Scheduler, SharedEngine, Ticket
 from translate.text import formats, languages
@@ -162,18 +162,16 @@ class Service:
         Raises RefusedError if the model cannot be loaded, or if a sentence is too long, and CancelledError.
         """
         try:
-            with self.pool.aligner((source, target)) as aligner:
-                engine = aligner.engine
+            with self.pool.engine((source, target)) as engine:
                 ids = [engine.tokenizer.encode(side) for side in (text, translation)]
                 width = max(map(len, ids)) + 1
                 if width > (engine.max_positions or LIMIT):
                     raise RefusedError(400, "A sentence is longer than the model's limit; an alignment needs all of it")
-                aligner.load()  # in this thread: those of the scheduler search for other requests
-                (weights,) = self.scheduler.compute(ticket, aligner.attention, [tuple(ids)], [width])
-                return aligner.words(text, translation, weights)
+                (weights,) = SharedEngine(engine, self.scheduler, ticket).align(*([side] for side in ids))
+                return word_attention(engine.tokenizer, text, translation, weights)
         except ModelUnavailableError as error:
             raise _unavailable(error) from error
-        except UserError as error:  # the files were damaged or removed meanwhile
+        except UserError as error:  # it was exported without a layer for them
             raise RefusedError(503, "The alignments of this model cannot be computed", _UNLOADED_SECONDS) from error
 
 

@@ -307,9 +307,7 @@ class Trainer:
         self.ranks.copy_from_first(self.model.parameters())
         self.replica.scatter(moments=False)
         scores = self._scores(averaged=False)
-        self.ranks.on_rank_0(
-            lambda: model_folder.save(self.model, self.prepared.tokenizer, self.spec, self.run.model, replace=True)
-        )
+        self.ranks.on_rank_0(self._write_final)
         is_early = self.state.step < self.schedule.last_step  # nothing but patience ends a run before
         values = {"averaged": steps, "ended_by": "patience" if is_early else "schedule", **self.state.totals}
         self.reporter.scores(self.state, "final", scores, values)
@@ -323,6 +321,11 @@ class Trainer:
         if n_splits:
             self.reporter.log(self.state, "memory", {"halved": n_splits})
             self.say(f"{n_splits:,} times a batch did not fit into memory and was halved")
+
+    def _write_final(self) -> None:
+        """Write the folder of the final model."""
+        spec = self.spec.with_alignment_layer(self.model.eval())
+        model_folder.save(self.model, self.prepared.tokenizer, spec, self.run.model, replace=True)
 
     def _load_final(self) -> list[int]:
         """Load the weights of the final model; return the steps of its checkpoints."""

@@ -29,7 +29,7 @@ from translate.commands.text import _first_window as first_window
 from translate.commands.text import _settings as settings_of
 from translate.errors import UserError
 from translate.inference import translator as translators
-from translate.inference.engines import TorchEngine
+from translate.inference.torch_engine import TorchEngine
 from translate.inference.translator import Translator
 from translate.models import folder as model_folder
 from translate.models.folder import ModelFolder, TranslationSpec
@@ -760,7 +760,7 @@ def test_a_precision_that_is_chosen_by_measuring_is_recorded(
 ) -> None:
     found = []
     for pays in (False, True):
-        monkeypatch.setattr("translate.inference.engines.bf16_pays", lambda device, pays=pays: pays)
+        monkeypatch.setattr("translate.inference.opening.bf16_pays", lambda device, pays=pays: pays)
         found.append(recorded(Text(model=parts.folder, engine="torch", precision="auto", format="text")))
     assert [record["precision"] for record in found] == ["fp32", "bf16"]
 

@@ -15,7 +15,7 @@ from translate.corpus.tokenizer import Tokenizer
 from translate.errors import UserError
 from translate.exchange import ctranslate2_folder
 from translate.exchange.argos_package import export
-from translate.models import ctranslate2_files
+from translate.models import conversion
 
 ctranslate2 = pytest.importorskip("ctranslate2")
 
@@ -74,7 +74,7 @@ def test_mistakes_and_models_that_differ_leave_no_files(
             UserError, match=f"^{re.escape(str(tmp_path))}/c.argosmodel: cannot write the model: No space"
         ):
             export(parts, tmp_path / "c.argosmodel", TEXTS)
-    monkeypatch.setattr(ctranslate2_files, "_NEVER", 1.0)
+    monkeypatch.setattr(conversion, "_NEVER", 1.0)
     with pytest.raises(UserError, match="is not the original"):
         export(parts, tmp_path / "d.argosmodel", TEXTS)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["b.argosmodel", "ours"]

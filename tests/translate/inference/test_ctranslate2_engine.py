@@ -20,7 +20,9 @@ from translate.commands.main import main
 from translate.corpus.tokenizer import Tokenizer
 from translate.errors import UserError
 from translate.exchange.ctranslate2_folder import export
-from translate.inference.engines import CTranslate2Engine, Engine, _power, open_engine
+from translate.inference.ctranslate2_engine import CTranslate2Engine, _power
+from translate.inference.engine import Engine
+from translate.inference.opening import open_engine
 from translate.inference.translator import Translator
 from translate.models.folder import ModelFolder
 from translate.text.translation import TranslationOptions
@@ -186,7 +188,7 @@ def test_a_damaged_folder_gives_a_one_sentence_error(
 def test_it_computes_where_it_is_told_to(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     asked = []
     package = SimpleNamespace(Translator=lambda path, **settings: asked.append(settings))
-    monkeypatch.setattr("translate.inference.engines.package", lambda: package)
+    monkeypatch.setattr("translate.inference.ctranslate2_engine.package", lambda: package)
     for device in (None, "cpu", "cuda:1"):
         engine = open_engine(folder, TranslationOptions(device=device))
         pickle.loads(pickle.dumps(engine))

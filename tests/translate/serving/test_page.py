@@ -13,7 +13,8 @@ import pytest
 from tests.translate.browser import chromium, scrolls_sideways, sync_api, too_faint, unnamed
 from tests.translate.serving.live import Live, live
 from transformer.search.hypothesis import Hypothesis, SearchConfig
-from translate.inference.engines import Found, Sources, TorchEngine
+from translate.inference.engine import Found, Sources
+from translate.inference.torch_engine import TorchEngine
 from translate.models import registry
 from translate.models.folder import ModelFolder
 from translate.serving.access import KeyStore

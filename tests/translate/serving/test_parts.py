@@ -22,7 +22,7 @@ from translate.commands.main import main
 from translate.commands.serve import _remove_abandoned
 from translate.errors import UserError
 from translate.files import locked
-from translate.inference.engines import TorchEngine
+from translate.inference.torch_engine import TorchEngine
 from translate.models import folder as model_folder
 from translate.models.folder import ModelFolder
 from translate.serving import files
@@ -306,16 +306,16 @@ def test_counts_of_earlier_minutes_are_deleted(tmp_path: Path) -> None:
         assert database.execute("SELECT client FROM requests").fetchall() == [("d",)]
 
 
-def test_an_aligner_belongs_to_the_model_that_is_loaded(parts: ModelFolder, tmp_path: Path) -> None:
+def test_a_model_whose_files_were_replaced_is_loaded_again(parts: ModelFolder, tmp_path: Path) -> None:
     folder = Path(shutil.copytree(parts.folder, tmp_path / "model"))
     pool = ModelPool([folder], 60.0, lambda folder: TorchEngine(ModelFolder.open(folder)))
     for _ in range(3):
-        with pool.engine(("de", "en")) as engine, pool.aligner(("de", "en")) as aligner:
-            assert aligner.engine is engine
+        with pool.engine(("de", "en")) as engine, pool.engine(("de", "en")) as same:
+            assert same is engine
         shutil.copy(folder / "config.json", tmp_path / "new")
         (tmp_path / "new").rename(folder / "config.json")
-        with pool.aligner(("de", "en")) as aligner:
-            assert aligner.engine is not engine
+        with pool.engine(("de", "en")) as new:
+            assert new is not engine
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="there are no such limits")
