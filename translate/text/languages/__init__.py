@@ -52,6 +52,15 @@ class Language:
         speech: matches speaker and verb after a quotation, which do not begin a sentence; None without such a rule.
         respellings: what people type in place of letters that their keyboards lack, one table for each convention.
         letter_ends_sentence: whether a sentence may end in a single capital letter, as in "Plan B."
+        decimal: the sign before decimals.
+        scale: matches white space and a word for a power of ten after a number, which is its group.
+        scales: these words, by the power.
+        clock: matches the words after a number that is a time of day, with the groups `half`, "a" or "p", and `minutes`
+            if the language has them.
+        clock_hours: hours of its clock, 12 or 24.
+        later: matches words by which an hour up to 12 may be one of the afternoon or the night.
+        named_hours: words for an hour, by the hour.
+        times: how a full hour is written, and a time with minutes; `h` counts to 24 and `h12` to 12.
     """
 
     script: str
@@ -65,6 +74,14 @@ class Language:
     street: str | None = None
     speech: re.Pattern[str] | None = None
     ordinal_nouns: re.Pattern[str] | None = None
+    decimal: str
+    scale: re.Pattern[str]
+    scales: dict[str, tuple[str, ...]]
+    clock: re.Pattern[str]
+    clock_hours: int
+    later: re.Pattern[str]
+    named_hours: dict[str, tuple[str, ...]]
+    times: tuple[str, ...]
     letter_ends_sentence: bool
 
 
@@ -77,6 +94,13 @@ def find(code: str) -> Language | None:
     kinds = get_type_hints(Language)
     values = tomllib.loads(path.read_text(encoding="utf-8"))
     return Language(**{key: _typed(value, kinds[key]) for key, value in values.items()})
+
+
+@cache
+def every() -> tuple[Language, ...]:
+    """Return all languages that have a file here, ordered by code."""
+    codes = sorted(path.stem for path in Path(__file__).parent.glob("*.toml"))
+    return tuple(language for code in codes if (language := find(code)))
 
 
 def _typed(value: Any, kind: Any) -> Any:
