@@ -4,8 +4,9 @@ A check never edits a translation: it names a mistake, or returns another form o
 """
 
 import re
+import unicodedata
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from translate.text import languages, numbers
 from translate.text.placeholders import SYMBOL
@@ -20,6 +21,7 @@ _LETTERS = re.compile(r"[^\W\d_]+")
 _SMALL = re.compile("[a-z]")
 _MAX_SMALL_TALK = 6  # words; a longer sentence has enough context to tell nouns from verbs
 _MAX_ABBREVIATION = 4  # letters; a longer text in capitals is taken for shouted text
+_LETTERS_AND_MARKS = re.compile(r"[\w\u0300-\u036f\u0900-\u0dff]+")
 _TOKEN = re.compile(r"\w+(?:-\d\w*)?")  # a word or a code, such as COVID-19
 
 
@@ -112,9 +114,37 @@ def _capitalised(text: str) -> str:
     return " ".join(word[:1].upper() + word[1:] for word in text.split(" "))
 
 
-def missing_numbers(
-    output: str, source: str, target: str, source_language: str | None = None
-) -> list[tuple[int, int]]:
+def missing(
+    output: str, source: str, source_language: str, target: str, knows: Callable[[str], bool] = lambda word: True
+) -> list[tuple[int, int, str]]:
+    """Return what a translation lacks of its source: start and end of each part, and what a symbol for it stands for.
+
+    These are numbers and times of day, words in letters of another script or that the model does not know, and signs
+    such as % for which the target language has words. If a time of day is wrong, all of them are returned, as those of
+    a range belong together.
+
+    Args:
+        output: the translation.
+        source_language, target: language codes.
+        knows: returns whether the model can read and write a word.
+    """
+    output, source = _without_symbols(output), _without_symbols(source)
+    lost = numbers.missing(output, source, target, source_language)
+    if any(number.is_clock for number in lost):
+        lost += [number for number in numbers.find(source, source_language) if number.is_clock and number.hours]
+    found = [numbers.held(number, source, source_language, target) for number in lost]
+    spans = [
+        *_missing_words(output, source, source_language, knows),
+        *_missing_signs(output, source, source_language, target),
+    ]
+    parts = list[tuple[int, int, str]]()
+    for part in sorted([*found, *((*span, source[slice(*span)]) for span in spans)]):
+        if not parts or part[0] >= parts[-1][1]:
+            parts.append(part)
+    return parts
+
+
+def missing_numbers(output: str, source: str, target: str, source_language: str | None = None) -> list[tuple[int, int]]:
     """Return where the numbers of `source` are that its translation lacks, each with a sign such as % beside it.
 
     `translate.text.numbers` says when a number is there.
@@ -131,3 +161,44 @@ def missing_numbers(
 
 def _without_symbols(text: str) -> str:
     return SYMBOL.sub(lambda match: " " * len(match[0]), text)
+
+
+def _missing_words(output: str, source: str, language: str, knows: Callable[[str], bool]) -> list[tuple[int, int]]:
+    """Return where the words are that a translation must have letter for letter, and lacks."""
+    if source.isascii():
+        return []
+    rules = languages.find(language)
+    own, script = (frozenset(rules.letters), rules.script) if rules else (frozenset[str](), "")
+    lost, said = [], None
+    for match in _LETTERS_AND_MARKS.finditer(source):
+        word = match[0]
+        strange = set() if word.isascii() else {letter for letter in word if not letter.isascii()} - own
+        if not strange or not (any(_is_foreign(letter, script) for letter in strange) or not knows(word)):
+            continue
+        if said is None:
+            said = Counter(found[0].casefold() for found in _LETTERS_AND_MARKS.finditer(output))
+        if not said[word.casefold()]:
+            lost.append(match.span())
+        said[word.casefold()] -= 1
+    return lost
+
+
+def _is_foreign(letter: str, script: str) -> bool:
+    """Return whether a character is a letter of another script than `script`."""
+    return letter.isalpha() and script not in unicodedata.name(unicodedata.normalize("NFKC", letter)[0], script)
+
+
+def _missing_signs(output: str, source: str, language: str, target: str) -> list[tuple[int, int]]:
+    """Return where the signs are that a translation has neither as signs nor in words, with the number beside them."""
+    rules = languages.find(target)
+    words = (
+        {sign: words for sign, words in rules.signs.items() if sign in source and sign not in output} if rules else {}
+    )
+    lost = [sign for sign, several in words.items() if not re.search("|".join(several), output, re.IGNORECASE)]
+    if not lost:
+        return []
+    spans = dict[int, tuple[int, int]]()
+    for number in numbers.find(source, language):
+        start, stop = numbers.with_signs(number, source)
+        spans |= {i: (start, stop) for i in (*range(start, number.start), *range(number.stop, stop))}
+    return [spans.get(match.start(), match.span()) for match in re.finditer("|".join(map(re.escape, lost)), source)]

@@ -36,10 +36,11 @@ _DATE = re.compile(r"[0-3]?\d([./])[01]?\d(?:\1(?:\d\d){1,2}|(?=\.))|[0-3]?\d/[0
 _CENTS = re.compile(r"\D\d\d\Z")
 _HOUR = re.compile(r"(\d{1,2})(?:[.:]([0-5]\d))?")
 _DECADE_END = re.compile(r"['\u2019]?s\b|er[ns]?\b")
-_RANGE = re.compile(r"\s?[-\u2013\u2014]\s?|\s(?:bis|to|till|until|und|and|oder|or)\s")
+_RANGE = re.compile(r"\s?[-\u2013\u2014]\s?|\s(?:bis|auf|to|till|until|und|and|oder|or)\s")
 _LONGEST_RANGE = 7  # characters between its numbers
 _SIGNS = "[\u20ac$\u00a3\u00a5%\u2030]"  # of currencies and shares, which are held with their number
-_SIGN_BEFORE, _SIGN_AFTER = re.compile(rf"{_SIGNS}[ \u00a0]?\Z"), re.compile(rf"[ \u00a0]?{_SIGNS}")
+_SIGN_BEFORE = re.compile(rf"{_SIGNS}[ \u00a0]?\Z")
+_SIGN_AFTER = re.compile(rf"[ \u00a0]?(?:{_SIGNS}|\u00b0(?:[CF]\b)?)")
 _YEAR = re.compile(r"(?<![\d.,])(1\d|20) (\d\d)(?!\d|[.,]\d)")  # nineteen eighty-four
 _HYPHEN = re.compile(r"(?<=\w)-(?=\w)")  # twenty-year-old
 
@@ -113,6 +114,8 @@ def held(number: Number, source: str, source_language: str, target_language: str
     target = languages.find(target_language)
     if target and number.is_clock and len(number.hours) == 1:
         return number.start, number.end, _clock(number.hours[0], target)
+    if number.is_clock:
+        return number.start, number.stop, source[number.start : number.stop]
     start, stop = with_signs(number, source)
     text = source[start:stop]
     if number.run == (number.start, number.stop) and languages.find(source_language) and target and number.values:
@@ -167,11 +170,13 @@ def _number(atom: re.Match[str], run: tuple[int, int], decimal: str | None) -> N
     values, is_date, groups = _values(text, decimal), _is_date(atom), re.findall(r"\d+", text)
     parts, spare = tuple[tuple[str, ...], ...](), 0
     if len(groups) > 1 and (is_date or not values or _CENTS.search(text) or _GROUP.search(text)):
+        if values and not is_date:  # 1.234,56 may be 1,234 euros 56
+            groups = ["".join(groups[:-1]), groups[-1]]
         parts = tuple(_year(group) if is_date else (_value(group),) for group in groups)
         spare = int(is_date)
-    if len(text) in (2, 4) and text.isdigit() and text[-1] == "0":
-        if _DECADE_END.match(atom.string, stop) or atom.string[start - 1 : start] in ("'", "\u2019"):  # 90er, 1990s
-            values = tuple(dict.fromkeys([*values, *_year(text[-2:])]))
+    is_round = text.isdigit() and len(text) in (2, 4) and text[-1] == "0"
+    if is_round and (_DECADE_END.match(atom.string, stop) or atom.string[start - 1 : start] in ("'", "\u2019")):
+        values = tuple(dict.fromkeys([*values, *_year(text[-2:])]))  # 90er, 1990s
     return Number(start, stop, run, text, values, parts, spare, end=stop)
 
 
@@ -244,7 +249,7 @@ def _timed(numbers: Sequence[Number], text: str, known: Sequence[Language]) -> l
     """Return the numbers with the times of day that they may be; a word after a range counts for both ends."""
     is_late = any(language.later.search(text) for language in known)
     n_hours = min(language.clock_hours for language in known)
-    found, after, end = list[Number](), None, 0
+    found, after = list[Number](), None
     for number in reversed(numbers):
         words = next((m for language in known if (m := language.clock.match(text, number.stop))), None)
         if words:

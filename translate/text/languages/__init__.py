@@ -52,6 +52,7 @@ class Language:
         speech: matches speaker and verb after a quotation, which do not begin a sentence; None without such a rule.
         respellings: what people type in place of letters that their keyboards lack, one table for each convention.
         letter_ends_sentence: whether a sentence may end in a single capital letter, as in "Plan B."
+        letters: those of its alphabet that are not ASCII.
         decimal: the sign before decimals.
         scale: matches white space and a word for a power of ten after a number, which is its group.
         scales: these words, by the power.
@@ -61,6 +62,7 @@ class Language:
         later: matches words by which an hour up to 12 may be one of the afternoon or the night.
         named_hours: words for an hour, by the hour.
         times: how a full hour is written, and a time with minutes; `h` counts to 24 and `h12` to 12.
+        signs: regular expressions of words for signs, by the sign.
     """
 
     script: str
@@ -74,6 +76,7 @@ class Language:
     street: str | None = None
     speech: re.Pattern[str] | None = None
     ordinal_nouns: re.Pattern[str] | None = None
+    letters: str
     decimal: str
     scale: re.Pattern[str]
     scales: dict[str, tuple[str, ...]]
@@ -82,6 +85,7 @@ class Language:
     later: re.Pattern[str]
     named_hours: dict[str, tuple[str, ...]]
     times: tuple[str, ...]
+    signs: dict[str, tuple[str, ...]]
     letter_ends_sentence: bool
 
 
