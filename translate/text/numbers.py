@@ -12,17 +12,20 @@ import re
 import unicodedata
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from functools import lru_cache
 from itertools import pairwise
+from typing import NamedTuple
 
 from translate.text import languages
 from translate.text.languages import Language
 
 Hour = tuple[int, int]  # of the day, and minutes
+Values = tuple[str, ...]
 
 _LARGEST_UNCHECKED = 1  # it may be an article
 _HALF_DAY = 12  # hours
-_FEWEST_DIGITS = 7  # of a telephone number or account, whose groups may be written in several ways
+_LONGEST_HOUR = 5  # characters of 14:30
+_LONGEST_CACHED = 16  # characters; most numbers of a text are short and occur again
 _GROUPS = "[ \u00a0\u2009\u202f'\u2019]"  # separators of groups in any language: 1 234 and 1'234
 _NUMBER = rf"\d{{1,3}}(?:{_GROUPS}\d{{3}})+(?!\d)(?:[.,]\d+)?|\d+(?:[.,]\d+)*"
 _ATOM = re.compile(rf"(?<![\d.,:])\d{{1,2}}:\d\d(?![\d:]|[.,]\d)|{_NUMBER}")
@@ -45,8 +48,7 @@ _YEAR = re.compile(r"(?<![\d.,])(1\d|20) (\d\d)(?!\d|[.,]\d)")  # nineteen eight
 _HYPHEN = re.compile(r"(?<=\w)-(?=\w)")  # twenty-year-old
 
 
-@dataclass(frozen=True, slots=True)
-class Number:
+class Number(NamedTuple):
     """A number of a text.
 
     Attributes:
@@ -59,6 +61,7 @@ class Number:
         hours: the times of day that it may be.
         is_clock: whether the words beside it say that it is a time of day; a:b alone may be a ratio.
         end: where these words end.
+        power: of ten, in a word after it.
     """
 
     start: int
@@ -71,6 +74,7 @@ class Number:
     hours: tuple[Hour, ...] = ()
     is_clock: bool = False
     end: int = 0
+    power: int = 0
 
     @property
     def is_whole(self) -> bool:
@@ -98,7 +102,8 @@ def missing(output: str, source: str, target_language: str, source_language: str
     if not wanted:
         return []
     lost = _unmatched(wanted, find(output, target_language))
-    if lost and (words := _in_digits(output, target_language)) != output:
+    if lost:
+        words = _in_digits(output, target_language)
         found = [*find(words, target_language), *_named_hours(words, target_language)]
         in_words = {one.start for one in _unmatched(wanted, found)}
         lost = [one for one in lost if one.start in in_words]
@@ -161,23 +166,34 @@ def find(text: str, language: str | None, *, is_loose: bool = False) -> list[Num
 
 
 def _is_date(match: re.Match[str]) -> bool:
+    if match[0].isdigit():
+        return False
     date = _DATE.match(match.string, match.start())
     return date is not None and date.end() == match.end()
 
 
 def _number(atom: re.Match[str], run: tuple[int, int], decimal: str | None) -> Number:
-    text, (start, stop) = _ascii(atom[0]), atom.span()
-    values, is_date, groups = _values(text, decimal), _is_date(atom), re.findall(r"\d+", text)
-    parts, spare = tuple[tuple[str, ...], ...](), 0
-    if len(groups) > 1 and (is_date or not values or _CENTS.search(text) or _GROUP.search(text)):
-        if values and not is_date:  # 1.234,56 may be 1,234 euros 56
-            groups = ["".join(groups[:-1]), groups[-1]]
-        parts = tuple(_year(group) if is_date else (_value(group),) for group in groups)
-        spare = int(is_date)
-    is_round = text.isdigit() and len(text) in (2, 4) and text[-1] == "0"
+    text, (start, stop) = atom[0], atom.span()
+    read = _read if len(text) <= _LONGEST_CACHED else _read.__wrapped__
+    text, values, parts, spare, is_round = read(text, decimal, _is_date(atom))
     if is_round and (_DECADE_END.match(atom.string, stop) or atom.string[start - 1 : start] in ("'", "\u2019")):
         values = tuple(dict.fromkeys([*values, *_year(text[-2:])]))  # 90er, 1990s
     return Number(start, stop, run, text, values, parts, spare, end=stop)
+
+
+@lru_cache(2**12)
+def _read(text: str, decimal: str | None, is_date: bool) -> tuple[str, Values, tuple[Values, ...], int, bool]:
+    """Return text, values, parts and spare parts of a number, and whether it may be a decade."""
+    text = _ascii(text)
+    values, parts = _values(text, decimal), tuple[Values, ...]()
+    if text.isdigit():
+        return text, values, parts, 0, len(text) in (2, 4) and text[-1] == "0"
+    groups = re.findall(r"\d+", text)
+    if is_date or not values or _CENTS.search(text) or _GROUP.search(text):
+        if values and not is_date:  # 1.234,56 may be 1,234 euros 56
+            groups = ["".join(groups[:-1]), groups[-1]]
+        parts = tuple(_year(group) if is_date else (_value(group),) for group in groups)
+    return text, values, parts, int(is_date), False
 
 
 def _ascii(digits: str) -> str:
@@ -188,7 +204,7 @@ def _values(text: str, decimal: str | None) -> tuple[str, ...]:
     """Return the values of digits with separators: by those of a language, or else of others; by all if it is None."""
     text = _GROUP.sub("", text)
     if text.isdigit():
-        return (_value(text),)
+        return (text.lstrip("0") or "0",)
     found = {d[-1]: _value(m[1], m[2] or "") for d, pattern in _READINGS.items() if (m := pattern.fullmatch(text))}
     return (found[decimal],) if decimal in found else tuple(dict.fromkeys(found.values()))
 
@@ -211,7 +227,7 @@ def _joined(run: list[Number]) -> list[Number]:
     """Return the numbers of a run; 91 after 1990 is 1991 too."""
     for i, (first, second) in enumerate(pairwise(run), start=1):
         if first.is_whole and second.is_whole and (len(first.text), len(second.text)) == (4, 2):
-            run[i] = replace(second, values=(*second.values, first.text[:2] + second.text))
+            run[i] = second._replace(values=(*second.values, first.text[:2] + second.text))
     return run
 
 
@@ -225,7 +241,10 @@ def _scaled(numbers: Sequence[Number], text: str, known: Sequence[Language], *, 
         after = (number, power) if power else None
         if power and number.values:
             scaled = tuple(_value(*value.partition(".")[::2], power) for value in number.values)
-            number = replace(number, values=scaled if is_certain and not is_loose else (*scaled, *number.values))
+            if is_certain and not is_loose:
+                number = number._replace(values=scaled, power=power)
+            else:
+                number = number._replace(values=(*scaled, *number.values))
         found.append(number)
     return found[::-1]
 
@@ -258,11 +277,11 @@ def _timed(numbers: Sequence[Number], text: str, known: Sequence[Language]) -> l
             if minutes and found and found[-1].start < words.end():  # 8 Uhr 30
                 found.pop()
                 hours += tuple((h, int(minutes)) for h, _ in hours)
-            number = replace(number, hours=hours, is_clock=True, end=words.end())
+            number = number._replace(hours=hours, is_clock=True, end=words.end())
         elif after and _is_range(number, after, text) and (hours := _hours(number.text, n_hours, "", is_late=is_late)):
-            number = replace(number, hours=hours, is_clock=True)
+            number = number._replace(hours=hours, is_clock=True)
         elif ":" in number.text:
-            number = replace(number, hours=_hours(number.text, n_hours, "", is_late=is_late))
+            number = number._replace(hours=_hours(number.text, n_hours, "", is_late=is_late))
         after = number if number.is_clock else None
         found.append(number)
     return found[::-1]
@@ -348,7 +367,7 @@ class _Pool:
         """Take a copy or a number of the same value; a number without o'clock may be a time of day."""
         if number.hours:
             return not number.is_clock and self._take([("copy", number.text)])
-        keys = [("text", number.text), *(("value", value) for value in number.values)]
+        keys = [("text", number.text, number.power), *(("value", value) for value in number.values)]
         return self._take([*keys, *(("clock", hour) for hour in _any_hours(number.text))])
 
     def take_parts(self, number: Number) -> bool:
@@ -377,12 +396,14 @@ class _Pool:
             return ()
         if number.is_whole:
             return number.values
-        return () if number.values and not number.spare else (_value(part) for part in re.findall(r"\d+", number.text))
+        if number.spare:
+            return (value for values in number.parts for value in values)
+        return () if number.values else map(_value, re.findall(r"\d+", number.text))
 
 
 def _keys(number: Number) -> list[_Key]:
     """Return what a number of a translation is found by."""
-    keys: list[_Key] = [("text", number.text), *(("value", value) for value in number.values)]
+    keys: list[_Key] = [("text", number.text, number.power), *(("value", value) for value in number.values)]
     keys += [("time", hour) for hour in number.hours]
     if number.is_clock:
         return [*keys, *(("clock", hour) for hour in number.hours)]
@@ -391,6 +412,11 @@ def _keys(number: Number) -> list[_Key]:
 
 def _any_hours(text: str) -> tuple[Hour, ...]:
     """Return the times of day that a number without words beside it may be, in either half of the day."""
+    return _either_half(text) if len(text) <= _LONGEST_HOUR else ()
+
+
+@lru_cache(2**12)
+def _either_half(text: str) -> tuple[Hour, ...]:
     hours = {(h % 24, minutes) for h, minutes in _hours(text, _HALF_DAY, "", is_late=True)}
     return tuple(sorted(hours | {((h + _HALF_DAY) % (2 * _HALF_DAY), minutes) for h, minutes in hours}))
 

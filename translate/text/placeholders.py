@@ -71,7 +71,7 @@ def hold(text: str, spans: Iterable[tuple[int, int] | tuple[int, int, str]]) -> 
     A symbol stands for the text of its span, or for the text that is given with it.
     """
     before = [symbol(i) for i in range(len(SYMBOL.findall(text)))]
-    given = ((start, stop, *(other or [text[start:stop]])) for start, stop, *other in spans)
+    given = [(*span[:2], span[2] if len(span) > 2 else text[slice(*span)]) for span in spans]
     return _replaced(text, given, before)
 
 

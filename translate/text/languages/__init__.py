@@ -11,7 +11,7 @@ import re
 import tomllib
 import unicodedata
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.util import find_spec
@@ -28,7 +28,10 @@ _FREQUENT_WORDS = 0.25  # of the words of a sentence that is in the expected lan
 # one; 83 % of the sentences in the other language are found.
 _CERTAIN = 0.8  # least probability of another language
 _EXCLUDED = 0.01  # greatest probability of the expected language
-_CLEAR = 0.8  # least probability of one candidate among all candidates
+# Least probability of one candidate among all. Of 200 words of German and of English, from tatoeba, 11 and 2
+# are then taken for the other language and 56 and 60 are unknown; without a limit, 49 and 5 are. Of 200 sentences of 3
+# to 6 words, none is, and 5 and 1 are unknown.
+_CLEAR = 0.8
 _SAMPLE = 4096  # characters that are enough to identify a language
 _WORD = re.compile(r"\w+")
 _ALL = 1000  # more than there are languages
@@ -150,7 +153,12 @@ def language_of(texts: Iterable[str], candidates: Iterable[str]) -> str | None:
     """
     known = {*candidates}
     ranked = ranking(texts, known)
-    return ranked[0][0] if ranked and ranked[0][0] in known and ranked[0][1] >= _CLEAR else None
+    return ranked[0][0] if ranked and ranked[0][0] in known and is_clear(ranked) else None
+
+
+def is_clear(ranked: Sequence[tuple[str, float]]) -> bool:
+    """Return whether the first language of a `ranking` is probable enough; that of a single word often is not."""
+    return bool(ranked) and ranked[0][1] >= _CLEAR
 
 
 def ranking(texts: Iterable[str], candidates: Iterable[str]) -> list[tuple[str, float]]:
