@@ -45,6 +45,7 @@ _SIGNS = "[\u20ac$\u00a3\u00a5%\u2030]"  # of currencies and shares, which are h
 _SIGN_BEFORE = re.compile(rf"{_SIGNS}[ \u00a0]?\Z")
 _SIGN_AFTER = re.compile(rf"[ \u00a0]?(?:{_SIGNS}|\u00b0(?:[CF]\b)?)")
 _YEAR = re.compile(r"(?<![\d.,])(1\d|20) (\d\d)(?!\d|[.,]\d)")  # nineteen eighty-four
+_PART = re.compile(r"[\s\S]{1,2000}(?=\s|\Z)|[\s\S]{1,2000}")  # longer than almost every sentence
 _HYPHEN = re.compile(r"(?<=\w)-(?=\w)")  # twenty-year-old
 
 
@@ -326,7 +327,9 @@ def _in_digits(text: str, language: str) -> str:
         text = rules.number_endings.sub(" ", text)
     text = _HYPHEN.sub(" ", text)
     try:
-        return _YEAR.sub(r"\1\2 \1 \2", str(alpha2digit(text, language, threshold=0)))
+        # The time of text2num is quadratic in the number of number words.
+        digits = (str(alpha2digit(part, language, threshold=0)) for part in _PART.findall(text))
+        return _YEAR.sub(r"\1\2 \1 \2", "".join(digits))
     except ValueError:
         return text
 
