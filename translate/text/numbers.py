@@ -121,7 +121,7 @@ def held(number: Number, source: str, source_language: str, target_language: str
     if target and number.is_clock and len(number.hours) == 1:
         return number.start, number.end, _clock(number.hours[0], target)
     if number.is_clock:
-        return number.start, number.stop, source[number.start : number.stop]
+        return number.start, number.stop, number.text
     start, stop = with_signs(number, source)
     text = source[start:stop]
     if number.run == (number.start, number.stop) and languages.find(source_language) and target and number.values:
@@ -149,7 +149,7 @@ def _clock(hour: Hour, language: Language) -> str:
 
 
 def find(text: str, language: str | None, *, is_loose: bool = False) -> list[Number]:
-    """Return the numbers in digits of a text, in order.
+    """Return the numbers in digits of a text, and the hours in words before o'clock, in order.
 
     Args:
         language: its code; None, or one without rules, takes the words of all languages that have some.
@@ -160,10 +160,22 @@ def find(text: str, language: str | None, *, is_loose: bool = False) -> list[Num
     for run in _RUN.finditer(text):
         atoms = [run] if _is_date(run) else _ATOM.finditer(text, *run.span())
         found += _joined([_number(atom, run.span(), rules.decimal if rules else None) for atom in atoms])
+    known = [rules] if rules else languages.every()
+    if words := [number for language in known for number in _spoken_hours(text, language)]:
+        found = sorted([*found, *words])
     if not found:
         return found
-    known = [rules] if rules else languages.every()
     return _timed(_scaled(found, text, known, is_loose=is_loose), text, known)
+
+
+def _spoken_hours(text: str, language: Language) -> list[Number]:
+    """Return the hours in words before o'clock, as numbers."""
+    hours = {word: str(i) for i, word in enumerate(language.hour_words, start=1)}
+    found = []
+    for match in language.hour.finditer(text):
+        text_of, span = hours[match[1].lower()], match.span(1)
+        found.append(Number(*span, span, text_of, (text_of,), end=span[1]))
+    return found
 
 
 def _is_date(match: re.Match[str]) -> bool:

@@ -61,6 +61,8 @@ class Language:
         scales: these words, by the power.
         clock: matches the words after a number that is a time of day, with the groups `half`, "a" or "p", and `minutes`
             if the language has them.
+        hour: matches a word for an hour before such words, which is its group.
+        hour_words: these words, in order.
         clock_hours: hours of its clock, 12 or 24.
         later: matches words by which an hour up to 12 may be one of the afternoon or the night.
         named_hours: words for an hour, by the hour.
@@ -84,6 +86,8 @@ class Language:
     scale: re.Pattern[str]
     scales: dict[str, tuple[str, ...]]
     clock: re.Pattern[str]
+    hour: re.Pattern[str]
+    hour_words: tuple[str, ...]
     clock_hours: int
     later: re.Pattern[str]
     named_hours: dict[str, tuple[str, ...]]
