@@ -387,15 +387,17 @@ class _Pool:
 
     def take_parts(self, number: Number) -> bool:
         """Take numbers that stand for the parts of a number, or a part of another one, such as the year of a date."""
-        if number.hours and number.is_clock:
+        if number.is_clock and number.hours:
             return False
         if self._groups is None:
             self._groups = Counter(value for i, n in enumerate(self._numbers) for value in self._parts(i, n))
-        parts = number.parts or (tuple((_value(part),) for part in re.findall(r"\d+", number.text)))
-        if not number.parts and not number.is_whole and not number.hours:
-            return False
+        parts = number.parts
         if number.is_whole:
             parts = (number.values,)
+        elif number.hours:  # 3:15 may be 3 minutes 15
+            parts = tuple((_value(part),) for part in number.text.split(":"))
+        if not parts:
+            return False
         used = [next((value for value in values if self._groups[value] > 0), None) for values in parts]
         lost = [values[0] for value, values in zip(used, parts, strict=True) if value is None]
         if len(lost) > number.spare or any(len(value) > 2 or int(value) > _HALF_DAY for value in lost):
