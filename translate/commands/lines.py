@@ -58,7 +58,7 @@ WARNINGS = {
     "language": "not in the source language, so left unchanged",
     "echo": "mostly copied by the model, as it does with text that is not in its source language",
     "length": "the translation did not end and was cut off",
-    "missing": "a number of the source is missing",
+    "missing": "a number, a name or a sign of the source is missing or wrong",
     "term": "a target term of the glossary is missing",
     "symbol": "the model wrote a symbol that stands for a placeholder",
     "empty": "the model gave no translation, so another was searched",
@@ -627,9 +627,12 @@ def _guess(options: Translating, exported: bool, layout: str, column: int) -> st
     sample = _sample(options)
     if not any(text.strip() for text in sample):  # nothing to translate, so any model will do
         return None
-    guessed = languages.language_of(formats.prose(sample, layout, column), known)
+    prose = list(formats.prose(sample, layout, column))
+    guessed = languages.language_of(prose, known)
     if guessed is None:
-        raise UserError(f"--from auto: cannot guess the language of the text; name one of {', '.join(known)}")
+        ranked = languages.ranking(prose, known)
+        best = f" ({ranked[0][0]} with {ranked[0][1]:.0%})" if ranked else ""
+        raise UserError(f"--from auto: the language of the text is unknown{best}; name one of {', '.join(known)}")
     say(f"guessed the source language: {guessed}")
     return guessed
 

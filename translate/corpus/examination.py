@@ -163,7 +163,7 @@ def _checked(pairs: Sequence[Pair], source: str, target: str) -> dict[str, Check
         found = (
             languages.is_foreign(pair[0], source),
             languages.is_foreign(pair[1], target),
-            bool(missing_numbers(pair[1], pair[0], target)),
+            bool(missing_numbers(pair[1], pair[0], target, source)),
             _end(pair[0]) != _end(pair[1]),
             any(map(_is_misread, pair)),
             any(unicodedata.category(character) == "Cc" for side in pair for character in side if character != "\t"),

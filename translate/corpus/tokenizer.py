@@ -12,6 +12,7 @@ import math
 import random
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
 from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -127,6 +128,23 @@ class Tokenizer:
         if len(texts) <= _FEW:
             return [self.encode(text) for text in texts]
         return list(self._processor.encode([_escape(text) for text in texts]))
+
+    def knows(self, word: str) -> bool:
+        """Return whether a model can have learned to write a word.
+
+        Each character must be in a piece and, in a word with a capital, which may be a name, in a longer one: a letter
+        that was joined with no other, such as that of a language that the corpus is not in, is too rare to be learned.
+        """
+        letters = frozenset(letter for letter in word if not letter.isascii())
+        return not letters or letters <= (self._letters[1] if word[0].isupper() else self._letters[0])
+
+    @cached_property
+    def _letters(self) -> tuple[frozenset[str], frozenset[str]]:
+        """The characters of all pieces, and those that are in one of several characters."""
+        p = self._processor
+        ids = [i for i in range(self.vocab_size) if not (p.is_byte(i) or p.is_control(i) or p.is_unknown(i))]
+        pieces = [piece.replace(_SPACE_SYMBOL, "") for piece in p.id_to_piece(ids)]
+        return frozenset().union(*pieces), frozenset().union(*(piece for piece in pieces if len(piece) > 1))
 
     def decode(self, ids: Iterable[int]) -> str:
         """Return the text of token ids; pad, bos and eos are dropped, the unknown piece becomes U+2047 between spaces.

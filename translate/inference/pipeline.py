@@ -38,6 +38,7 @@ class Rules:
         checks: whether translations are checked, and sentences that need no translation are kept.
         markup: matches placeholders.
         glossary: terms with their translations; None has none.
+        knows: returns whether the model can read and write a word; others are copied.
     """
 
     source: str
@@ -47,6 +48,7 @@ class Rules:
     checks: bool = True
     markup: re.Pattern[str] = PLACEHOLDER
     glossary: Glossary | None = None
+    knows: Callable[[str], bool] = lambda word: True
 
 
 @dataclass(frozen=True)
@@ -186,7 +188,7 @@ def check(found: Mapping[str, Translation], search: Search, rules: Rules) -> Fou
     every = dict(found) | (search(others, 0) if others else {})
     every = check_repetition(every, search)
     every = check_empty(every, search)
-    every = check_numbers(every, search, rules)
+    every = check_missing(every, search, rules)
     best = {text: _most_probable(text, several, every) for text, several in forms.items()}
     return {text: one.flagged("echo") if checks.echoes(one.text, text) else one for text, one in best.items()}
 
@@ -212,8 +214,8 @@ def _swapped(text: str) -> str:
     return text[:i] + text[i : i + 1].swapcase() + text[i + 1 :]
 
 
-def check_numbers(found: Found, search: Search, rules: Rules) -> Found:
-    """Search again with symbols for the missing numbers; the result is taken if it has every number."""
+def check_missing(found: Found, search: Search, rules: Rules) -> Found:
+    """Search again with symbols for missing numbers, words and signs; the result is taken if it lacks none."""
     missing = {text: spans for text, one in found.items() if (spans := _missing(one.text, text, rules))}
     held = {text: placeholders.hold(text, spans) for text, spans in missing.items()}
     usable = {text: one for text, one in held.items() if len(one.originals) <= rules.n_symbols}
@@ -227,8 +229,8 @@ def check_numbers(found: Found, search: Search, rules: Rules) -> Found:
     return best
 
 
-def _missing(output: str, source: str, rules: Rules) -> list[tuple[int, int]]:
-    return checks.missing_numbers(output, source, rules.target)
+def _missing(output: str, source: str, rules: Rules) -> list[tuple[int, int, str]]:
+    return checks.missing(output, source, rules.source, rules.target, rules.knows)
 
 
 def _is_endless(translation: Translation, source: str) -> bool:

@@ -212,6 +212,7 @@ class Translator:
             checks=options.checks,
             markup=formats.markup(options.format),
             glossary=options.terms,
+            knows=self.engine.tokenizer.knows,
         )
 
     def _search(self, lines: Sequence[str], no_repeat: int) -> dict[str, Translation]:

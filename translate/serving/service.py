@@ -28,6 +28,8 @@ Detection = dict[str, object]  # the language and the confidence in percent, as 
 
 Sentence = dict[str, object]  # source, translation and flags
 
+UNKNOWN = "unknown"  # instead of the code of a language
+
 _LEAST_CONFIDENCE = 1.0  # percent; less probable languages are not listed
 _UNLOADED_SECONDS = 30  # after which a client may ask again for a model that cannot be loaded
 _LINES_AT_A_TIME = 16  # of one request for alternatives
@@ -76,7 +78,9 @@ class Service:
         ]
 
     def detect(self, texts: Iterable[str], candidates: Collection[str] | None = None) -> list[Detection]:
-        """Return the languages that texts may be in, most probable first.
+        """Return the languages that texts may be in, most probable first; only `UNKNOWN` if none is probable.
+
+        The confidence of `UNKNOWN` is that of the most probable language.
 
         Args:
             texts: in one language.
@@ -84,16 +88,21 @@ class Service:
 
         Raises RefusedError if the server cannot detect languages.
         """
-        try:
-            ranked = languages.ranking(texts, self.codes if candidates is None else candidates)
-        except UserError as error:  # fastText is missing
-            raise RefusedError(500, "This server cannot detect languages") from error
+        ranked = self._ranking(texts, self.codes if candidates is None else candidates)
+        if ranked and not languages.is_clear(ranked):
+            ranked = [(UNKNOWN, ranked[0][1])]
         found = [(code, round(100 * probability, 1)) for code, probability in ranked]
         return [
             {"confidence": confidence, "language": code}
             for n, (code, confidence) in enumerate(found)
             if not n or confidence >= _LEAST_CONFIDENCE
         ]
+
+    def _ranking(self, texts: Iterable[str], candidates: Collection[str]) -> list[tuple[str, float]]:
+        try:
+            return languages.ranking(texts, candidates)
+        except UserError as error:  # fastText is missing
+            raise RefusedError(500, "This server cannot detect languages") from error
 
     def check(self, source: str, target: str) -> None:
         """Raise RefusedError unless there is a model for a pair of languages, or both are the same."""
@@ -117,7 +126,8 @@ class Service:
         """Translate texts; blocks until all are done.
 
         Args:
-            source: language code; "auto" detects one language for all texts.
+            source: language code; "auto" detects one language for all texts. If it is unknown, that of the models into
+                `target` is taken which is most probable.
             target: language code; texts in this language are returned unchanged.
             layout: one of `translate.text.formats.FORMATS`.
             n_alternatives: number of other translations of each text; HTML has none.
@@ -127,10 +137,14 @@ class Service:
         """
         detected = None
         if source == "auto":
-            candidates = {s for s, t in self.pool.pairs if t == target} | {target}
-            found = self.detect(formats.prose(texts, layout), candidates)
+            sources = {s for s, t in self.pool.pairs if t == target}
+            prose = list(formats.prose(texts, layout))
+            found = self.detect(prose, sources | {target})
             detected = found[0] if found else {"confidence": 0.0, "language": target}
             source = str(detected["language"])
+            if source == UNKNOWN:
+                ranked = self._ranking(prose, sources)
+                source = next((code for code, _ in ranked if code in sources), target)
         self.check(source, target)
         if source == target:
             same = [[_sentence(text, Translation(text))] if layout != "html" else [] for text in texts]

@@ -13,8 +13,8 @@ as translating a sentence, so the options do without it. The flags of a translat
     repetition     the translation repeated itself or did not end, so a new search excluded repetitions
     length         the translation was cut off at the length limit for its source
     empty          the model gave no translation, so a new search changed the first letter
-    numbers        a number was missing, so a new search held the missing ones with symbols
-    missing        a number of the source is not in the translation
+    numbers        a number, time of day, word or sign was missing or wrong, so a new search held it with a symbol
+    missing        a number, time of day, word or sign of the source is not in the translation
     term           a target term of the glossary is not in the translation
     echo           most words of the translation are those of the source
     confidence     the mean log-probability of a token is low, or after reranking `rerank_score`

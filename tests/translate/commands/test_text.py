@@ -495,6 +495,8 @@ def test_the_language_is_guessed_only_if_asked(
         assert main(arguments) == 0
     assert [folder.name for folder in asked] == ["de-en", "en-de", "de-en", "en-de", "en-de"]
     capsys.readouterr()
+    assert main(["--from", "auto", "Nein"]) == 2
+    assert "the language of the text is unknown (en with 61%); name one of de, en" in capsys.readouterr().err
 
 
 def test_a_named_model_counts_when_the_language_is_guessed(

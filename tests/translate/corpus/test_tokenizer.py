@@ -230,6 +230,16 @@ def with_placeholders() -> Tokenizer:
     return train([*SENTENCES, "a ⟦1⟧b⟦3⟧"], TokenizerConfig(vocab_size=307, placeholders=3))
 
 
+def test_a_word_with_letters_that_are_bytes_or_were_joined_with_no_other_is_unknown() -> None:
+    tokenizer = train([*SENTENCES, "ř", "ř ż"], TokenizerConfig(vocab_size=320))
+    known = ["der", "Häuser", "läuft", "x", "ZZ"]
+    assert [word for word in [*known, "Dvořák", "dvořák", "漢", "\u0416"] if not tokenizer.knows(word)] == [
+        "Dvořák", "dvořák", "漢", "\u0416"
+    ]  # fmt: skip
+    assert tokenizer.knows("ř")
+    assert not tokenizer.knows("Bř")
+
+
 @given(text=st.text())
 def test_spans_partition_the_text(tokenizer: Tokenizer, text: str) -> None:
     spans = tokenizer.spans(text)
