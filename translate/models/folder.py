@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from transformer.config import load_config
 from translate.corpus.tokenizer import Tokenizer
-from translate.errors import Say, UserError
+from translate.errors import Say, UserError, reason
 from translate.files import new_folder, read_json, write_json
 from translate.text.translation import Bounds, DecodingConfig, check
 
@@ -175,8 +175,8 @@ def writing(to: Path, *, replace: bool = False) -> Iterator[None]:
         yield
     except (OSError, SafetensorError) as error:  # safetensors has its own error for a full disk
         refuse_existing(to, replace=replace)
-        reason = getattr(error, "strerror", None) or error
-        raise UserError(f"{to}: cannot write the model: {reason}; nothing was changed there") from error
+        cause = reason(error) if isinstance(error, OSError) else error
+        raise UserError(f"{to}: cannot write the model: {cause}; nothing was changed there") from error
 
 
 def refuse_existing(to: Path, *, replace: bool = False) -> None:
