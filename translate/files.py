@@ -176,8 +176,8 @@ def new_folder(place: Path, *, replace: bool = False, durable: bool = False) -> 
         durable: return only when the files are on the disk, so that a power failure cannot undo it.
 
     Raises FileExistsError if `place` exists and `replace` is off, BlockingIOError if another process is making it,
-    UserError if a link has one of the hidden names, and OSError if the folder cannot be written. First cleans up after a
-    killed process; see `recover_folder`.
+    UserError if a link has one of the hidden names, and OSError if the folder cannot be written. First cleans up after
+    a killed process; see `recover_folder`.
     """
     place = Path(os.path.realpath(place))
     partial, old = _beside(place)

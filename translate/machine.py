@@ -5,6 +5,7 @@ which wait for each other.
 """
 
 import ctypes
+import errno
 import math
 import os
 import sys
@@ -144,6 +145,16 @@ def keep_kernels() -> None:
     """
     share = memory()[0] // 4 // int(os.environ.get("LOCAL_WORLD_SIZE", "1"))
     os.environ.setdefault("ONEDNN_PRIMITIVE_CACHE_CAPACITY", str(max(1024, share // 2**20)))
+
+
+def leave_lost_terminal() -> None:
+    """Discard what is written to a terminal that was closed; writing there would be an error, and saving would end."""
+    for descriptor in (1, 2):
+        try:
+            os.get_terminal_size(descriptor)
+        except OSError as error:  # ENOTTY for a file or a pipe
+            if error.errno == errno.EIO:
+                os.dup2(os.open(os.devnull, os.O_WRONLY), descriptor)
 
 
 def is_out_of_memory(error: Exception) -> bool:

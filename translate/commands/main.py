@@ -76,17 +76,20 @@ _MODULES = {"import": "import_model"}  # "import" is a keyword
 
 
 def program() -> NoReturn:
-    """Run the program, which ends at once after Ctrl-C.
+    """Run the program, which ends at once after Ctrl-C, and when a signal has stopped a server.
 
     Finished translations have been written then. Threads that still search cannot be stopped; Python would wait for
     them.
     """
-    code = main()
-    if code in (EXIT_INTERRUPTED, EXIT_TERMINATED):
+    try:
+        code, is_stopped = main(), False
+    except SystemExit as stop:  # of a server, which has cleaned up
+        code, is_stopped = int(stop.code or 0), not stop.code
+    if is_stopped or code in (EXIT_INTERRUPTED, EXIT_TERMINATED):
         others = [thread for thread in threading.enumerate() if thread is not threading.main_thread()]
         for thread in others:
             thread.join(0.1)
-        if any(thread.is_alive() and not thread.daemon for thread in others):
+        if any(thread.is_alive() and (is_stopped or not thread.daemon) for thread in others):
             os._exit(code)
     sys.exit(code)
 

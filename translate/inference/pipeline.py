@@ -13,7 +13,7 @@ target term of the glossary, byte for byte.
 
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from translate.text import checks, languages, placeholders, sentences
 from translate.text.placeholders import PLACEHOLDER, Glossary, Protected, missing_terms
@@ -38,6 +38,7 @@ class Rules:
         checks: whether translations are checked, and sentences that need no translation are kept.
         markup: matches placeholders.
         glossary: terms with their translations; None has none.
+        look: called before the work on each sentence; may raise an exception to give up.
     """
 
     source: str
@@ -47,6 +48,7 @@ class Rules:
     checks: bool = True
     markup: re.Pattern[str] = PLACEHOLDER
     glossary: Glossary | None = None
+    look: Callable[[], None] = field(default=lambda: None, compare=False)
 
 
 @dataclass(frozen=True)
@@ -144,6 +146,7 @@ def _distinct(texts: Iterable[str]) -> list[str]:
 
 def segment(text: str, rules: Rules) -> list[Piece]:
     """Divide a text into sentences to translate and text to copy."""
+    rules.look()
     return sentences.split(text, rules.source, rules.markup) if rules.segments else [Piece(text, translate=True)]
 
 
@@ -155,6 +158,7 @@ def protect(text: str, rules: Rules, terms: Collection[str] = ()) -> Sentence:
 
     The glossary's terms with one of the target terms `terms` become symbols too; none is found in a placeholder.
     """
+    rules.look()
     before, inner, after = placeholders.unframed(placeholders.protect(text, rules.markup))
     inner = replace(inner, text=_clean(inner.text, rules))
     found = (
@@ -228,6 +232,7 @@ def check_numbers(found: Found, search: Search, rules: Rules) -> Found:
 
 
 def _missing(output: str, source: str, rules: Rules) -> list[tuple[int, int]]:
+    rules.look()
     return checks.missing_numbers(output, source, rules.target)
 
 
@@ -276,6 +281,7 @@ def check_terms(found: Found, search: Search, rules: Rules, glossary: Glossary) 
 
 def _targets(text: str, rules: Rules, glossary: Glossary) -> list[str]:
     """Return the target terms that the translation of a sentence should have."""
+    rules.look()
     protected = placeholders.protect(text, rules.markup)
     return [term.target for term in glossary.find(_clean(protected.text, rules))]
 

@@ -16,8 +16,9 @@ from translate.inference.translator import TranslatedPiece, Translator, joined
 from translate.models.registry import language_name
 from translate.serving.access import RefusedError
 from translate.serving.alignment import WordAttention
-from translate.serving.models import ModelPool, ModelUnavailableError
+from translate.serving.models import RETRY_SECONDS, ModelPool, ModelUnavailableError
 from translate.serving.scheduler import CancelledError, Scheduler, SharedEngine, Ticket
+from translate.serving.threads import Threads
 from translate.text import formats, languages
 from translate.text.placeholders import Glossary
 from translate.text.translation import Format, Translation, TranslationOptions
@@ -29,7 +30,6 @@ Detection = dict[str, object]  # the language and the confidence in percent, as 
 Sentence = dict[str, object]  # source, translation and flags
 
 _LEAST_CONFIDENCE = 1.0  # percent; less probable languages are not listed
-_UNLOADED_SECONDS = 30  # after which a client may ask again for a model that cannot be loaded
 _LINES_AT_A_TIME = 16  # of one request for alternatives
 _N_DURATIONS = 32  # from which the time until the next free place is estimated
 
@@ -174,7 +174,7 @@ class Service:
         except ModelUnavailableError as error:
             raise _unavailable(error) from error
         except UserError as error:  # the files were damaged or removed meanwhile
-            raise RefusedError(503, "The alignments of this model cannot be computed", _UNLOADED_SECONDS) from error
+            raise RefusedError(503, "The alignments of this model cannot be computed", int(RETRY_SECONDS)) from error
 
 
 class Requests:
@@ -188,7 +188,7 @@ class Requests:
 
     def __init__(self, scheduler: Scheduler, max_requests: int, timeout: float) -> None:
         self._scheduler, self._max_requests, self._timeout = scheduler, max_requests, timeout
-        self._threads = ThreadPoolExecutor(max_requests, thread_name_prefix="request")
+        self._threads = Threads()
         self._durations: deque[float] = deque(maxlen=_N_DURATIONS)
         self.n_active = 0
 
@@ -204,7 +204,7 @@ class Requests:
         """
         ticket, start = Ticket(client), time.monotonic()
         self.n_active += 1
-        work = asyncio.get_running_loop().run_in_executor(self._threads, function, ticket)
+        work = self._threads.run(lambda: function(ticket))
         work.add_done_callback(lambda done: self._end(done, start))
         gone = asyncio.ensure_future(_disconnected(request))
         both: set[asyncio.Future[Any]] = {work, gone}
@@ -222,9 +222,9 @@ class Requests:
             if not work.done():
                 self._scheduler.cancel(ticket)
 
-    def close(self) -> None:
-        """Wait for the threads."""
-        self._threads.shutdown()
+    def close(self, seconds: float) -> bool:
+        """Wait so long for the threads; return whether they have ended."""
+        return self._threads.join(seconds)
 
     def _end(self, done: "asyncio.Future[T]", start: float) -> None:
         """Free the place of a request, whose thread has ended."""
@@ -251,7 +251,7 @@ async def _disconnected(request: Request) -> None:
 
 
 def _unavailable(error: ModelUnavailableError) -> RefusedError:
-    return RefusedError(503, str(error), _UNLOADED_SECONDS)
+    return RefusedError(503, str(error), int(RETRY_SECONDS))
 
 
 def _sentences(pieces: Sequence[TranslatedPiece]) -> list[Sentence]:
@@ -280,11 +280,11 @@ def _alternatives(translator: Translator, text: str, n: int, check: Callable[[],
 
     def others(line: str) -> list[str]:
         check()
-        return translator.alternatives(line, n)
+        return translator.alternatives(line, n, check)
 
     def alone(line: str) -> list[str]:
         check()
-        return [translator(line)]
+        return [joined(translator.documents([line], check)[0])]
 
     different = list(dict.fromkeys(lines))
     with ThreadPoolExecutor(min(_LINES_AT_A_TIME, len(different))) as threads:  # their searches share batches
