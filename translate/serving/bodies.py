@@ -3,9 +3,9 @@
 A large body takes seconds and many times its size, so it is read in a thread, one at a time.
 """
 
-import re
 from collections.abc import Callable
 from typing import Any, TypeVar
+from urllib.parse import unquote_to_bytes
 
 from fastapi.exceptions import RequestValidationError
 from pydantic import ValidationError
@@ -21,7 +21,7 @@ SMALL = 2**14  # bytes of a body that is read at once, which takes less time tha
 
 _MAX_FIELDS = 100
 _DAMAGED = "Invalid request: the form is damaged or not UTF-8"
-_ESCAPED = re.compile(rb"(?:%[0-9A-Fa-f]{2})+")
+_PIECE = 2**14  # bytes
 
 T = TypeVar("T")
 
@@ -113,9 +113,15 @@ def _pairs(text: bytes) -> list[tuple[str, Any]]:
 
 
 def _unescaped(text: bytes) -> str:
-    """Return the text of a part of a form; `urllib.parse` would take a hundred times its size."""
-    whole = _ESCAPED.sub(lambda found: bytes.fromhex(found[0].replace(b"%", b"").decode()), text.replace(b"+", b" "))
-    return _utf8(whole)
+    """Return the text of a part of a form, read in pieces: `unquote_to_bytes` takes a hundred times their size."""
+    text, whole, start = text.replace(b"+", b" "), bytearray(), 0
+    while start < len(text):
+        stop = start + _PIECE
+        if (escape := text.rfind(b"%", stop - 2, stop)) >= 0:  # it may go on after the piece
+            stop = escape
+        whole += unquote_to_bytes(text[start:stop])
+        start = stop
+    return _utf8(bytes(whole))
 
 
 def _utf8(text: bytes) -> str:
