@@ -158,12 +158,10 @@ def leave_lost_terminal() -> None:
 
 
 def is_out_of_memory(error: Exception) -> bool:
-    """Return whether memory does not suffice; the allocator of PyTorch for the CPU has no exception class for it."""
-    import torch
-
-    reasons = ("can't allocate memory", "Storage size calculation overflowed")
-    known = isinstance(error, torch.OutOfMemoryError | MemoryError)
-    return known or any(reason in str(error) for reason in reasons)
+    """Return whether memory does not suffice; PyTorch on the CPU and CTranslate2 have no exception class for it."""
+    reasons = ("can't allocate memory", "Storage size calculation overflowed", "bad_alloc", "out of memory")
+    known = isinstance(error, MemoryError) or type(error).__name__ == "OutOfMemoryError"  # PyTorch's, if it is loaded
+    return known or (isinstance(error, RuntimeError) and any(reason in str(error) for reason in reasons))
 
 
 def release_memory() -> None:

@@ -16,7 +16,7 @@ from typing import Any, NoReturn
 
 from transformer.config import CheckpointError, ConfigError
 from translate.errors import OptionError, Terminated, UserError, reason, say
-from translate.machine import git, set_up_threads
+from translate.machine import git, is_out_of_memory, set_up_threads
 from translate.options import HELP, UnknownOptionError, help_text, names_of, parse, sections
 
 EXIT_MISTAKE = 2
@@ -118,6 +118,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if debug:
             raise
         say(_sentence(error))
+        return EXIT_MISTAKE
+    except (MemoryError, RuntimeError) as error:
+        if debug or not is_out_of_memory(error):
+            raise
+        say("there is not enough memory; end other programs, or take a smaller model, beam, batch or corpus")
         return EXIT_MISTAKE
     finally:
         _settle_stdout()

@@ -28,7 +28,15 @@ from translate.corpus.tokenizer import Tokenizer
 from translate.errors import UserError, optional_package, reason
 from translate.machine import bf16_pays, choose_device, n_cores
 from translate.models import cache
-from translate.models.folder import CTRANSLATE2_FILE, ModelFolder, TranslationSpec, Weights, check_tokenizer, not_finite
+from translate.models.folder import (
+    CTRANSLATE2_FILE,
+    ModelFolder,
+    TranslationSpec,
+    Weights,
+    check_tokenizer,
+    check_vocabulary,
+    not_finite,
+)
 from translate.text.translation import DEFAULT_OPTIONS, Precision, TranslationOptions
 
 LIMIT = 1024  # tokens of a source sentence, eos included, if the model has no lower limit
@@ -341,6 +349,7 @@ class CTranslate2Engine:
             raise UserError(
                 f"{folder}: its config.json is damaged or was written by another program; export it again"
             ) from error
+        check_vocabulary(folder, tokenizer)
         n_workers = threads or n_cores()
         try:
             translator = load_translator(folder, n_workers, "default", device=device)
