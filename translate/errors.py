@@ -15,6 +15,7 @@ _REMEDIES = {
     errno.EISDIR: "name a file",
     errno.EACCES: "change the permissions, or name another",
     errno.ENOSPC: "free space on the disk",
+    errno.EFBIG: "raise the limit of the size of files, such as ulimit -f",
     errno.EDQUOT: "free space of your quota",
     errno.ELOOP: "it is a link; remove it",
     errno.EMFILE: "allow more open files with ulimit -n",

@@ -13,7 +13,7 @@ target term of the glossary, byte for byte.
 
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
 from translate.text import checks, languages, placeholders, sentences
 from translate.text.placeholders import PLACEHOLDER, Glossary, Protected, missing_terms
@@ -38,7 +38,7 @@ class Rules:
         checks: whether translations are checked, and sentences that need no translation are kept.
         markup: matches placeholders.
         glossary: terms with their translations; None has none.
-        look: called before the work on each sentence; may raise an exception to give up.
+        look: called before the work on each sentence; may raise an exception to give up; None is not called.
     """
 
     source: str
@@ -48,7 +48,7 @@ class Rules:
     checks: bool = True
     markup: re.Pattern[str] = PLACEHOLDER
     glossary: Glossary | None = None
-    look: Callable[[], None] = field(default=lambda: None, compare=False)
+    look: Callable[[], None] | None = None
 
 
 @dataclass(frozen=True)
@@ -137,6 +137,11 @@ def _copy(text: str, sentence: Sentence) -> Translation:
     return Translation(text).flagged(sentence.kept)
 
 
+def _look(rules: Rules) -> None:
+    if rules.look is not None:
+        rules.look()
+
+
 def _distinct(texts: Iterable[str]) -> list[str]:
     return list(dict.fromkeys(texts))
 
@@ -146,7 +151,7 @@ def _distinct(texts: Iterable[str]) -> list[str]:
 
 def segment(text: str, rules: Rules) -> list[Piece]:
     """Divide a text into sentences to translate and text to copy."""
-    rules.look()
+    _look(rules)
     return sentences.split(text, rules.source, rules.markup) if rules.segments else [Piece(text, translate=True)]
 
 
@@ -158,7 +163,7 @@ def protect(text: str, rules: Rules, terms: Collection[str] = ()) -> Sentence:
 
     The glossary's terms with one of the target terms `terms` become symbols too; none is found in a placeholder.
     """
-    rules.look()
+    _look(rules)
     before, inner, after = placeholders.unframed(placeholders.protect(text, rules.markup))
     inner = replace(inner, text=_clean(inner.text, rules))
     found = (
@@ -232,7 +237,7 @@ def check_numbers(found: Found, search: Search, rules: Rules) -> Found:
 
 
 def _missing(output: str, source: str, rules: Rules) -> list[tuple[int, int]]:
-    rules.look()
+    _look(rules)
     return checks.missing_numbers(output, source, rules.target)
 
 
@@ -281,7 +286,7 @@ def check_terms(found: Found, search: Search, rules: Rules, glossary: Glossary) 
 
 def _targets(text: str, rules: Rules, glossary: Glossary) -> list[str]:
     """Return the target terms that the translation of a sentence should have."""
-    rules.look()
+    _look(rules)
     protected = placeholders.protect(text, rules.markup)
     return [term.target for term in glossary.find(_clean(protected.text, rules))]
 

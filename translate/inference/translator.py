@@ -59,6 +59,7 @@ class Translator:
         options: how to translate; those that belong to opening a model are not read.
         reranker: an open folder with a model of the opposite direction, or its engine, that reranks the hypotheses of
             the beam. UserError if it is for other languages.
+        check: called before the work on each sentence; may raise an exception to give up.
 
     UserError for a glossary with a model that has no placeholder symbols.
 
@@ -72,11 +73,12 @@ class Translator:
         options: TranslationOptions = DEFAULT_OPTIONS,
         *,
         reranker: ModelFolder | Scorer | None = None,
+        check: Callable[[], None] | None = None,
     ) -> None:
         if isinstance(model, str | Path):
             raise TypeError(f"expected an open model, not {str(model)!r}; Translator.load({str(model)!r}) opens it")
         self.engine: Engine = TorchEngine(model) if isinstance(model, ModelFolder) else model
-        self.options = options
+        self.options, self._check = options, check
         if options.terms is not None and not self.engine.tokenizer.n_placeholders:
             raise UserError(
                 f"{self.engine.folder}: the model has no placeholder symbols to hold the terms of a glossary with; "
@@ -191,18 +193,16 @@ class Translator:
             for line in window:
                 yield [self.sentences.scored(translation) for translation in found[line]]
 
-    def passages(self, texts: Iterable[str], check: Callable[[], None] = lambda: None) -> Iterator[Translation]:
+    def passages(self, texts: Iterable[str]) -> Iterator[Translation]:
         """Translate each text by all stages, with probabilities and flags; a "\\n" within a text counts as a space.
 
         At most WINDOW texts are read ahead. UserError for text that is not Unicode.
-
-        Args:
-            check: called for each sentence; may raise an exception to give up.
         """
         for window in _windows(texts, _one_line):
-            yield from map(self._finished, pipeline.translate(window, self._search, self._rules(check)))
+            yield from map(self._finished, pipeline.translate(window, self._search, self._rules))
 
-    def _rules(self, look: Callable[[], None]) -> Rules:
+    @property
+    def _rules(self) -> Rules:
         spec, options = self.engine.spec, self.options
         return Rules(
             source=spec.source,
@@ -212,7 +212,7 @@ class Translator:
             checks=options.checks,
             markup=formats.markup(options.format),
             glossary=options.terms,
-            look=look,
+            look=self._check,
         )
 
     def _search(self, lines: Sequence[str], no_repeat: int) -> dict[str, Translation]:
@@ -232,14 +232,11 @@ class Translator:
             translation = translation.with_confidence_flag(spec.low_confidence, spec.low_rerank_score)
         return self.sentences.scored(translation)
 
-    def alternatives(self, text: str, n: int, check: Callable[[], None] = lambda: None) -> list[str]:
+    def alternatives(self, text: str, n: int) -> list[str]:
         """Return up to n other translations of a passage, best first; all differ from each other and from the best one.
 
         They are made of the second best translations of its sentences, the third best, and so on. If the beam is too
         narrow, it is widened for them, but not for the best translation. OptionError if n is negative.
-
-        Args:
-            check: as for `passages`.
         """
         if n < 0:
             raise OptionError("n", n, "must be at least 0")
@@ -255,11 +252,11 @@ class Translator:
 
             return search
 
-        (best,) = self.passages([text], check)
+        (best,) = self.passages([text])
         texts = dict.fromkeys(
             translation.text
             for rank in range(n + 1)
-            for translation in pipeline.translate([_one_line(text)], ranked(rank), self._rules(check))
+            for translation in pipeline.translate([_one_line(text)], ranked(rank), self._rules)
         )
         return [other for other in texts if other != best.text][:n]
 
@@ -267,7 +264,7 @@ class Translator:
         """Return the pieces of each document with their translations; the pieces of all are translated together.
 
         Args:
-            check: called for each piece and sentence; may raise an exception to give up.
+            check: called for each piece; may raise an exception to give up.
         """
         read = formats.reader(self.options.format, column=self.options.column)
         documents = [list(read(StringIO(text, newline="\n"))) for text in texts]
@@ -286,7 +283,7 @@ class Translator:
         indent, pattern = formats.indent(self.options.format), formats.markup(self.options.format)
         texts = [_held_breaks(formats.content(piece), pattern) for piece in wanted]
         plain = [_one_line(re.sub(rf"\n{indent.pattern}", "\n", text)) if "\n" in text else text for text in texts]
-        for piece, source, line, translation in zip(wanted, texts, plain, self.passages(plain, check), strict=True):
+        for piece, source, line, translation in zip(wanted, texts, plain, self.passages(plain), strict=True):
             check()
             if "\n" not in piece.text:
                 text = formats.written(translation.text, piece)
@@ -296,7 +293,7 @@ class Translator:
             lines = source if is_copied else markup.wrapped(translation.text, source, indent, pattern)
             if lines is None:  # too few words for this many lines
                 parts = pieces(source, [match.span() for match in re.finditer(r"[^\n]+", source)])
-                found = self.passages([part.text for part in parts if part.translate], check)
+                found = self.passages([part.text for part in parts if part.translate])
                 alone = [next(found) if part.translate else Translation(part.text) for part in parts]
                 # A line that is not blank must not become blank, which would begin a new paragraph.
                 lines = "".join(one.text.strip() or part.text for part, one in zip(parts, alone, strict=True))

@@ -107,7 +107,7 @@ class State:
     tags=["translate"],
     summary="Translate text",
     response_model=schemas.TranslateResponse,
-    responses=refusals(400, 403, 413, 429, 503, 504),
+    responses=refusals(400, 403, 413, 415, 429, 503, 504),
     openapi_extra=takes(schemas.TranslateRequest, *JSON_OR_FORM),
 )
 async def translate(request: Request) -> Response:
@@ -143,7 +143,7 @@ async def translate(request: Request) -> Response:
     tags=["translate"],
     summary="Find the words that a translation comes from",
     response_model=schemas.Alignment,
-    responses=refusals(400, 403, 413, 429, 503, 504),
+    responses=refusals(400, 403, 413, 415, 429, 503, 504),
     openapi_extra=takes(schemas.AlignmentRequest, *JSON_OR_FORM),
 )
 async def alignment(request: Request) -> Response:
@@ -168,7 +168,7 @@ async def alignment(request: Request) -> Response:
     tags=["translate"],
     summary="Detect the language of a text",
     response_model=schemas.Detections,
-    responses=refusals(400, 403, 413, 429, 503, 504),
+    responses=refusals(400, 403, 413, 415, 429, 503, 504),
     openapi_extra=takes(schemas.DetectRequest, *JSON_OR_FORM),
 )
 async def detect(request: Request) -> Response:
@@ -183,7 +183,7 @@ async def detect(request: Request) -> Response:
     tags=["feedback"],
     summary="Suggest a better translation",
     response_model=schemas.SuggestResponse,
-    responses=refusals(400, 403, 413, 429),
+    responses=refusals(400, 403, 413, 415, 429),
     openapi_extra=takes(schemas.SuggestRequest, *JSON_OR_FORM),
 )
 async def suggest(request: Request) -> Response:
@@ -255,7 +255,7 @@ async def metrics(request: Request) -> Response:
     tags=["translate"],
     summary="Translate a file",
     response_model=schemas.FileResponse,
-    responses=refusals(400, 403, 413, 429, 503, 504),
+    responses=refusals(400, 403, 413, 415, 429, 503, 504),
     openapi_extra=takes(schemas.FileRequest, "multipart/form-data"),
 )
 async def translate_file(request: Request) -> Response:

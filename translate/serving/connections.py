@@ -5,7 +5,6 @@ other clients nor files of models could be opened.
 """
 
 import asyncio
-from typing import Any
 
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
@@ -39,15 +38,14 @@ def most_connections() -> int:
 class Connection(H11Protocol):
     """A connection that ends if it waits for its client too long, or the longest when another one needs its place."""
 
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        self.since = self._heard = self.loop.time()  # its last answer, and its last sign of life
-        self._unsent = 0
-        self._timer: asyncio.TimerHandle | None = None
+    since = 0.0  # its last answer
+    _heard, _unsent = 0.0, 0  # its last sign of life, and how much was not sent then
+    _timer: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Take the place of the connection that has waited the longest, if there is no other; refuse without one."""
         super().connection_made(transport)
+        self.since = self._heard = self.loop.time()
         self._timer = self.loop.call_later(IDLE_SECONDS, self._look)
         if len(self.connections) <= most_connections():
             return

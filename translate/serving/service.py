@@ -142,7 +142,7 @@ class Service:
                     if not engine.tokenizer.n_placeholders:
                         raise RefusedError(400, "The model of this language pair has no symbols for a glossary")
                     options = replace(options, terms=glossary)
-                translator = Translator(SharedEngine(engine, self.scheduler, ticket), options)
+                translator = Translator(SharedEngine(engine, self.scheduler, ticket), options, check=ticket.check)
                 documents = translator.documents(texts, ticket.check)
                 n_others = n_alternatives if layout != "html" else 0
                 others = [_alternatives(translator, text, n_others, ticket.check) for text in texts]
@@ -280,11 +280,11 @@ def _alternatives(translator: Translator, text: str, n: int, check: Callable[[],
 
     def others(line: str) -> list[str]:
         check()
-        return translator.alternatives(line, n, check)
+        return translator.alternatives(line, n)
 
     def alone(line: str) -> list[str]:
         check()
-        return [joined(translator.documents([line], check)[0])]
+        return [translator(line)]
 
     different = list(dict.fromkeys(lines))
     with ThreadPoolExecutor(min(_LINES_AT_A_TIME, len(different))) as threads:  # their searches share batches

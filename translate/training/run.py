@@ -243,7 +243,8 @@ def writing(path: Path, what: str) -> Iterator[None]:
         yield
     except OSError as error:
         raise UserError(
-            f"{path}: cannot write {what}: {reason(error)}, then continue with --resume, or name another --run"
+            f"{path}: cannot write {what}: {reason(error)}; when that is mended, continue with --resume, or name "
+            "another --run"
         ) from error
 
 
