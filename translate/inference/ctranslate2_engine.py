@@ -24,7 +24,7 @@ from translate.errors import UserError, optional_package, reason
 from translate.inference.engine import LIMIT, Attention, Batch, Found, Search, Sources, side_by_side
 from translate.machine import n_cores
 from translate.models import cache
-from translate.models.folder import TranslationSpec, check_tokenizer, not_finite
+from translate.models.folder import TranslationSpec, check_tokenizer, check_vocabulary, not_finite
 
 R = TypeVar("R")
 ComputeType = Literal["float32", "int8", "default"]  # of CTranslate2
@@ -106,6 +106,7 @@ class CTranslate2Engine:
             raise UserError(
                 f"{folder}: its config.json is damaged or was written by another program; export it again"
             ) from error
+        check_vocabulary(folder, tokenizer)
         n_workers = threads or n_cores()
         try:
             translator = _load(folder, n_workers, "default", device)

@@ -39,6 +39,7 @@ class Rules:
         markup: matches placeholders.
         glossary: terms with their translations; None has none.
         knows: returns whether the model can read and write a word; others are copied.
+        look: called before the work on each sentence; may raise an exception to give up; None is not called.
     """
 
     source: str
@@ -49,6 +50,7 @@ class Rules:
     markup: re.Pattern[str] = PLACEHOLDER
     glossary: Glossary | None = None
     knows: Callable[[str], bool] = lambda word: True
+    look: Callable[[], None] | None = None
 
 
 @dataclass(frozen=True)
@@ -137,6 +139,11 @@ def _copy(text: str, sentence: Sentence) -> Translation:
     return Translation(text).flagged(sentence.kept)
 
 
+def _look(rules: Rules) -> None:
+    if rules.look is not None:
+        rules.look()
+
+
 def _distinct(texts: Iterable[str]) -> list[str]:
     return list(dict.fromkeys(texts))
 
@@ -146,6 +153,7 @@ def _distinct(texts: Iterable[str]) -> list[str]:
 
 def segment(text: str, rules: Rules) -> list[Piece]:
     """Divide a text into sentences to translate and text to copy."""
+    _look(rules)
     return sentences.split(text, rules.source, rules.markup) if rules.segments else [Piece(text, translate=True)]
 
 
@@ -157,6 +165,7 @@ def protect(text: str, rules: Rules, terms: Collection[str] = ()) -> Sentence:
 
     The glossary's terms with one of the target terms `terms` become symbols too; none is found in a placeholder.
     """
+    _look(rules)
     before, inner, after = placeholders.unframed(placeholders.protect(text, rules.markup))
     inner = replace(inner, text=_clean(inner.text, rules))
     found = (
@@ -230,6 +239,7 @@ def check_missing(found: Found, search: Search, rules: Rules) -> Found:
 
 
 def _missing(output: str, source: str, rules: Rules) -> list[tuple[int, int, str]]:
+    _look(rules)
     return checks.missing(output, source, rules.source, rules.target, rules.knows)
 
 
@@ -278,6 +288,7 @@ def check_terms(found: Found, search: Search, rules: Rules, glossary: Glossary) 
 
 def _targets(text: str, rules: Rules, glossary: Glossary) -> list[str]:
     """Return the target terms that the translation of a sentence should have."""
+    _look(rules)
     protected = placeholders.protect(text, rules.markup)
     return [term.target for term in glossary.find(_clean(protected.text, rules))]
 

@@ -61,6 +61,7 @@ class Translator:
         options: how to translate; those that belong to opening a model are not read.
         reranker: an open folder with a model of the opposite direction, or its engine, that reranks the hypotheses of
             the beam. UserError if it is for other languages.
+        check: called before the work on each sentence; may raise an exception to give up.
 
     UserError for a glossary with a model that has no placeholder symbols.
 
@@ -74,11 +75,12 @@ class Translator:
         options: TranslationOptions = DEFAULT_OPTIONS,
         *,
         reranker: ModelFolder | Scorer | None = None,
+        check: Callable[[], None] | None = None,
     ) -> None:
         if isinstance(model, str | Path):
             raise TypeError(f"expected an open model, not {str(model)!r}; Translator.load({str(model)!r}) opens it")
         self.engine: Engine = TorchEngine(model) if isinstance(model, ModelFolder) else model
-        self.options = options
+        self.options, self._check = options, check
         if options.terms is not None and not self.engine.tokenizer.n_placeholders:
             raise UserError(
                 f"{self.engine.folder}: the model has no placeholder symbols to hold the terms of a glossary with; "
@@ -213,6 +215,7 @@ class Translator:
             markup=formats.markup(options.format),
             glossary=options.terms,
             knows=self.engine.tokenizer.knows,
+            look=self._check,
         )
 
     def _search(self, lines: Sequence[str], no_repeat: int) -> dict[str, Translation]:

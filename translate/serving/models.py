@@ -19,6 +19,8 @@ from translate.serving.observing import event
 Pair = tuple[str, str]  # source and target language
 _Version = tuple[tuple[int, int, int], ...]  # inode, size and time of each file
 
+RETRY_SECONDS = 30.0
+
 
 class ModelUnavailableError(Exception):
     """The files of a model are missing or damaged, and it was not loaded before."""
@@ -26,11 +28,19 @@ class ModelUnavailableError(Exception):
 
 @dataclass
 class _Model:
-    """A model folder, and its engine if it is loaded."""
+    """A model folder, and its engine if it is loaded.
+
+    Attributes:
+        version: of the files that were loaded.
+        tried, retry_at: the version that could not be loaded, and when to try it again: the reason may have been
+            another than the files, such as a lack of memory.
+    """
 
     folder: Path
     engine: Engine | None = None
     version: _Version = ()
+    tried: _Version = ()
+    retry_at: float = 0.0
     n_users: int = 0
     last_used: float = 0.0
     lock: threading.Lock = field(default_factory=threading.Lock)
@@ -43,20 +53,25 @@ class ModelPool:
         folders: model folders; of several for one pair the first counts. UserError if one is damaged.
         unload_after: seconds after which an unused model is unloaded.
         open: loads a folder.
+        retry_after: seconds after which files that could not be loaded are tried again, if they have not changed.
 
     Attributes:
         pairs: the language pairs, in alphabetical order.
     """
 
     def __init__(
-        self, folders: Sequence[Path], unload_after: float, open: Callable[[Path], Engine] = open_engine
+        self,
+        folders: Sequence[Path],
+        unload_after: float,
+        open: Callable[[Path], Engine] = open_engine,
+        retry_after: float = RETRY_SECONDS,
     ) -> None:
         self._models: dict[Pair, _Model] = {}
         for folder in folders:
             spec = TranslationSpec.load(folder)
             self._models.setdefault((spec.source, spec.target), _Model(folder))
         self.pairs = sorted(self._models)
-        self._unload_after = unload_after
+        self._unload_after, self._retry_after = unload_after, retry_after
         self._open = open
 
     @property
@@ -97,10 +112,11 @@ class ModelPool:
 
     def _refresh(self, model: _Model, pair: Pair) -> None:
         """Load the model unless the loaded one is that of the folder; the lock is held."""
-        version = _version(model.folder)
+        version, start = _version(model.folder), time.monotonic()
         if model.engine is not None and version == model.version:
             return
-        start = time.monotonic()
+        if version == model.tried and start < model.retry_at:
+            return
         fields: dict[str, object] = {"model": "-".join(pair), "folder": str(model.folder)}
         try:
             engine = self._open(model.folder)
@@ -109,11 +125,11 @@ class ModelPool:
         except Exception as error:  # safetensors, SentencePiece and CTranslate2 have exceptions of their own
             problem = {"problem": str(error), "old model used": model.engine is not None}
             event("model not loaded", fields | problem, logging.WARNING)
+            # A damaged folder is not read again for every request.
+            model.tried, model.retry_at = version, time.monotonic() + self._retry_after
         else:
-            model.engine = engine
+            model.engine, model.version, model.tried = engine, version, ()
             event("model loaded", fields | {"seconds": round(time.monotonic() - start, 3)})
-        # A damaged folder is not read again for every request while the old model serves.
-        model.version = version
 
 
 def _version(folder: Path) -> _Version:

@@ -215,13 +215,18 @@ class Scheduler:
             self._n_tokens -= sum(item.width for item in dropped)
             _fail(dropped, CancelledError())
 
-    def close(self) -> None:
-        """Finish the sentences that wait and end the threads; later requests get CancelledError."""
+    def close(self, seconds: float | None = None) -> bool:
+        """Finish the sentences that wait and end the threads; later requests get CancelledError.
+
+        Waits so long, without a limit for None; returns whether the threads have ended.
+        """
         with self._changed:
             self._closed = True
             self._changed.notify_all()
+        end = None if seconds is None else time.monotonic() + seconds
         for thread in self._threads:
-            thread.join()
+            thread.join(None if end is None else max(0.0, end - time.monotonic()))
+        return not any(thread.is_alive() for thread in self._threads)
 
     def _work(self) -> None:
         while True:

@@ -16,8 +16,9 @@ from translate.inference.engine import LIMIT
 from translate.inference.translator import TranslatedPiece, Translator, joined
 from translate.models.registry import language_name
 from translate.serving.access import RefusedError
-from translate.serving.models import ModelPool, ModelUnavailableError
+from translate.serving.models import RETRY_SECONDS, ModelPool, ModelUnavailableError
 from translate.serving.scheduler import CancelledError, Scheduler, SharedEngine, Ticket
+from translate.serving.threads import Threads
 from translate.text import formats, languages
 from translate.text.placeholders import Glossary
 from translate.text.translation import Format, Translation, TranslationOptions
@@ -31,7 +32,6 @@ Sentence = dict[str, object]  # source, translation and flags
 UNKNOWN = "unknown"  # instead of the code of a language
 
 _LEAST_CONFIDENCE = 1.0  # percent; less probable languages are not listed
-_UNLOADED_SECONDS = 30  # after which a client may ask again for a model that cannot be loaded
 _LINES_AT_A_TIME = 16  # of one request for alternatives
 _N_DURATIONS = 32  # from which the time until the next free place is estimated
 
@@ -156,7 +156,7 @@ class Service:
                     if not engine.tokenizer.n_placeholders:
                         raise RefusedError(400, "The model of this language pair has no symbols for a glossary")
                     options = replace(options, terms=glossary)
-                translator = Translator(SharedEngine(engine, self.scheduler, ticket), options)
+                translator = Translator(SharedEngine(engine, self.scheduler, ticket), options, check=ticket.check)
                 documents = translator.documents(texts, ticket.check)
                 n_others = n_alternatives if layout != "html" else 0
                 others = [_alternatives(translator, text, n_others, ticket.check) for text in texts]
@@ -186,7 +186,7 @@ class Service:
         except ModelUnavailableError as error:
             raise _unavailable(error) from error
         except UserError as error:  # it was exported without a layer for them
-            raise RefusedError(503, "The alignments of this model cannot be computed", _UNLOADED_SECONDS) from error
+            raise RefusedError(503, "The alignments of this model cannot be computed", int(RETRY_SECONDS)) from error
 
 
 class Requests:
@@ -200,7 +200,7 @@ class Requests:
 
     def __init__(self, scheduler: Scheduler, max_requests: int, timeout: float) -> None:
         self._scheduler, self._max_requests, self._timeout = scheduler, max_requests, timeout
-        self._threads = ThreadPoolExecutor(max_requests, thread_name_prefix="request")
+        self._threads = Threads()
         self._durations: deque[float] = deque(maxlen=_N_DURATIONS)
         self.n_active = 0
 
@@ -216,7 +216,7 @@ class Requests:
         """
         ticket, start = Ticket(client), time.monotonic()
         self.n_active += 1
-        work = asyncio.get_running_loop().run_in_executor(self._threads, function, ticket)
+        work = self._threads.run(lambda: function(ticket))
         work.add_done_callback(lambda done: self._end(done, start))
         gone = asyncio.ensure_future(_disconnected(request))
         both: set[asyncio.Future[Any]] = {work, gone}
@@ -234,9 +234,9 @@ class Requests:
             if not work.done():
                 self._scheduler.cancel(ticket)
 
-    def close(self) -> None:
-        """Wait for the threads."""
-        self._threads.shutdown()
+    def close(self, seconds: float) -> bool:
+        """Wait so long for the threads; return whether they have ended."""
+        return self._threads.join(seconds)
 
     def _end(self, done: "asyncio.Future[T]", start: float) -> None:
         """Free the place of a request, whose thread has ended."""
@@ -263,7 +263,7 @@ async def _disconnected(request: Request) -> None:
 
 
 def _unavailable(error: ModelUnavailableError) -> RefusedError:
-    return RefusedError(503, str(error), _UNLOADED_SECONDS)
+    return RefusedError(503, str(error), int(RETRY_SECONDS))
 
 
 def _sentences(pieces: Sequence[TranslatedPiece]) -> list[Sentence]:

@@ -36,7 +36,7 @@ from translate.text.placeholders import Glossary
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
 
-MAX_BEAM_SIZE, MAX_THREADS = 256, 1024  # larger values only exhaust memory
+MAX_BEAM_SIZE, MAX_THREADS, MAX_EXTRA = 256, 1024, 10_000  # larger values only exhaust memory
 
 SUSPICIOUS = frozenset({"language", "empty", "repetition", "length", "symbol", "missing", "term", "echo", "confidence"})
 
@@ -68,7 +68,7 @@ class DecodingConfig:
     beam_size: Annotated[int, Bounds(ge=1, le=MAX_BEAM_SIZE)] = 4
     alpha: Annotated[float, Bounds(ge=0, le=MAX_ALPHA)] = 0.6
     length_penalty: LengthRule = "gnmt"
-    max_extra: Annotated[int, Bounds(ge=1)] = 50
+    max_extra: Annotated[int, Bounds(ge=1, le=MAX_EXTRA)] = 50
 
     def __post_init__(self) -> None:
         check(self)

@@ -33,7 +33,7 @@ from translate.config.load import parse
 from translate.config.schema import DecodingSection, ExperimentConfig
 from translate.corpus.prepare import Prepared, differing, input_hashes
 from translate.corpus.sources import without_place
-from translate.errors import UserError
+from translate.errors import UserError, reason
 from translate.machine import git
 
 # Settings that may change when a run is resumed: they do not change the result of any update, except that the cooldown
@@ -242,8 +242,10 @@ def writing(path: Path, what: str) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        reason = f"{error.strerror}; make room and continue with --resume, or name another --run"
-        raise UserError(f"{path}: cannot write {what}: {reason}") from error
+        raise UserError(
+            f"{path}: cannot write {what}: {reason(error)}; when that is mended, continue with --resume, or name "
+            "another --run"
+        ) from error
 
 
 def load_json(path: Path, *, consequence: str = "the run cannot continue; name another --run") -> Record:

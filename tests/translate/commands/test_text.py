@@ -648,7 +648,9 @@ def test_a_disk_that_fills_during_translation_gives_a_one_sentence_error(
 
     monkeypatch.setattr(os, "fsync", full)
     assert main(["--input", "x.de", "--output", "x.en", "--resume"]) == 2
-    assert capsys.readouterr().err == "translate: No space left on device; free space on the disk\n"
+    error = capsys.readouterr().err
+    assert (error.count("\n"), "x.en" in error) == (1, True)
+    assert error.endswith(": No space left on device; free space on the disk\n")
 
 
 def test_a_resumed_translation_is_the_same(

@@ -32,6 +32,7 @@ from translate.serving.access import KeyStore
 from translate.serving.app import _tidy
 from translate.serving.observing import set_up_log
 from translate.serving.settings import Serve
+from translate.serving.threads import Threads
 from translate.text.placeholders import Glossary
 
 GERMAN = "der Hund schläft im Haus."
@@ -699,7 +700,7 @@ def test_an_error_does_not_end_the_cleanup_loop() -> None:
         times.append(1)
         raise OSError("disk full")
 
-    state: Any = SimpleNamespace(options=SimpleNamespace(unload=0.001), tidy=tidy)
+    state: Any = SimpleNamespace(options=SimpleNamespace(unload=0.001), tidy=tidy, threads=Threads())
 
     async def tidied() -> None:
         with contextlib.suppress(asyncio.TimeoutError):

@@ -27,8 +27,9 @@ from translate.models import folder as model_folder
 from translate.models.folder import ModelFolder
 from translate.serving import files
 from translate.serving.access import Access, KeyStore, Rates
-from translate.serving.api import _append, _glossary, _threads
+from translate.serving.api import _append, _threads
 from translate.serving.files import KEPT_SECONDS, FileStore
+from translate.serving.glossaries import Glossaries
 from translate.serving.models import ModelPool
 from translate.serving.observing import _forget_dead
 from translate.serving.scheduler import Scheduler, Ticket
@@ -183,7 +184,7 @@ def test_a_client_that_waits_as_long_as_it_is_told_begins_a_new_minute(tmp_path:
 
 
 def test_a_byte_order_mark_is_no_part_of_the_first_term() -> None:
-    assert _glossary("\ufeffHaus\thouse\r\nSee\tlake").terms == (("Haus", "house"), ("See", "lake"))
+    assert Glossaries().get("\ufeffHaus\thouse\r\nSee\tlake").terms == (("Haus", "house"), ("See", "lake"))
 
 
 def test_files_are_removed_when_they_are_old(tmp_path: Path) -> None:
