@@ -285,7 +285,9 @@ class EncodedPairs:
 
     @classmethod
     def of(cls, src: Sequence[Sequence[int]], tgt: Sequence[Sequence[int]]) -> "EncodedPairs":
-        """Return the pairs of lists of token ids."""
+        """Return the pairs of lists of token ids; ValueError if the sides have different numbers of sentences."""
+        if len(src) != len(tgt):
+            raise ValueError(f"{len(src)} source sentences but {len(tgt)} target sentences")
         return cls(_side(src), _side(tgt))
 
     def src(self, i: int) -> NDArray[np.integer]:
