@@ -420,9 +420,10 @@ class ColumnTranslator:
             return batch.append_column(self.into, column.__arrow_array__())
         if hasattr(batch, "iloc"):  # pandas
             return batch.assign(**{self.into: column.series(batch.index)})
-        # Ray gives a block without a text as NaN, which would be written as numbers beside the texts of other blocks.
-        source = {} if any(text is not None for text in texts) else {self.column: texts}
-        return {**batch, **source, self.into: column}
+        if hasattr(batch[self.column], "dtype") and all(text is None for text in texts):
+            # Ray gives a block without a text as NaN, and guesses types of what it gets back: both columns are text.
+            return {**batch, self.column: texts.__arrow_array__(), self.into: column.__arrow_array__()}
+        return {**batch, self.into: column}
 
 
 class _Texts(list[str | None]):
@@ -431,7 +432,7 @@ class _Texts(list[str | None]):
     def __arrow_array__(self, type: Any = None) -> Any:
         import pyarrow
 
-        return pyarrow.array(list(self), pyarrow.string() if type is None or type == pyarrow.null() else type)
+        return pyarrow.array(list(self), type or pyarrow.string())
 
     def series(self, index: Any) -> Any:
         """Return the texts as a column of pandas."""

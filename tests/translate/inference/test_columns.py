@@ -95,7 +95,6 @@ def test_a_block_without_a_text_comes_as_numbers_from_ray(column):
     for numbers in (np.array([np.nan], dtype="float32"), np.array([np.nan, np.nan])):
         translated = column({"id": np.arange(len(numbers)), "text": numbers})
         table = as_arrow(translated)
-        assert list(translated["translation"]) == [None] * len(numbers)
         assert table.schema.field("text").type == table.schema.field("translation").type == pa.string()
         assert table["text"].null_count == len(numbers)
 
