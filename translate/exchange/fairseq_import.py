@@ -142,7 +142,8 @@ def _positions(theirs: ForeignFolder, tensors: Tensors, settings: Mapping[str, A
 
 def _n_positions(theirs: ForeignFolder, settings: Mapping[str, Any], name: str) -> int:
     """Return the value of a setting; UserError if no token and its eos would fit."""
-    n = settings.get(name) or 1024
+    n = settings.get(name)
+    n = 1024 if n is None or (isinstance(n, int) and n == 0) else n
     if isinstance(n, bool) or not isinstance(n, int) or not 2 <= n <= _MAX_POSITIONS:
         raise theirs.unsupported(f"{name} = {shown(n)}")
     return n

@@ -398,8 +398,11 @@ def build(
         state = _layers(config, tensors, names) | _embeddings(config, tables, vocabulary)
     except (RuntimeError, IndexError) as error:
         raise mismatch from error
-    with torch.device("meta"):  # which takes no memory
-        sizes = {name: tensor.shape for name, tensor in Transformer(config).state_dict().items()}
+    try:
+        with torch.device("meta"):  # which takes no memory
+            sizes = {name: tensor.shape for name, tensor in Transformer(config).state_dict().items()}
+    except (RuntimeError, TypeError) as error:  # TypeError: a size beyond 64 bits
+        raise mismatch from error
     if any(name in state and state[name].shape != size for name, size in sizes.items()):
         raise mismatch
     try:
