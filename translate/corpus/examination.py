@@ -14,7 +14,7 @@ from pathlib import Path
 from translate.config.schema import ExperimentConfig, MonoSource, Source, TokenizerConfig
 from translate.corpus.cleaning import Cleaner, HeldOut, Report
 from translate.corpus.sources import Pair, describe, read_pairs
-from translate.corpus.tokenizer import sample, train
+from translate.corpus.tokenizer import VocabularyError, sample, train
 from translate.errors import UserError
 from translate.text import languages
 from translate.text.checks import missing_numbers
@@ -204,7 +204,7 @@ def _vocabularies(
         settings = config.model_copy(update={"vocab_size": size, "byte_fallback": False, "placeholders": 0})
         try:
             tokenizer = train(texts, settings)
-        except UserError:  # too small for the characters, or too large for the text
+        except VocabularyError:  # too small for the characters, or too large for the text
             continue
         ids = Counter(itertools.chain.from_iterable(tokenizer.encode_batch(texts)))
         often = sum(n * growth >= _OFTEN for n in ids.values())

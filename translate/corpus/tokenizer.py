@@ -172,18 +172,22 @@ class Tokenizer:
         return schema.ModelProto.FromString(self.serialized)
 
 
+class VocabularyError(UserError):
+    """A vocabulary of this size cannot be trained on the text."""
+
+
 def train(sentences: Iterable[str], config: "TokenizerConfig", symbols: Collection[str] = ()) -> Tokenizer:
     """Train on sentences of both languages together; the same sentences in the same order give the same pieces.
 
-    All sentences are used; `sample` limits their number. Raises UserError if the vocabulary is too large or too small
-    for them.
+    All sentences are used; `sample` limits their number. Raises VocabularyError if the vocabulary is too large or too
+    small for them, UserError if SentencePiece fails otherwise, and what the iterator raises.
     """
     import sentencepiece
 
-    model = io.BytesIO()
+    model, raised = io.BytesIO(), list[BaseException]()
     try:
         sentencepiece.SentencePieceTrainer.train(
-            sentence_iterator=map(_escape, sentences),
+            sentence_iterator=_watched(map(_escape, sentences), raised),
             model_writer=model,
             model_type=config.algorithm,
             vocab_size=config.vocab_size,
@@ -203,8 +207,19 @@ def train(sentences: Iterable[str], config: "TokenizerConfig", symbols: Collecti
             minloglevel=2,
         )
     except RuntimeError as error:
-        raise UserError(_training_problem(str(error), config.vocab_size)) from error
+        if raised:
+            raise raised[0] from None
+        raise _training_problem(str(error), config.vocab_size) from error
     return Tokenizer(model.getvalue())
+
+
+def _watched(sentences: Iterable[str], raised: list[BaseException]) -> Iterator[str]:
+    """Yield the sentences and keep the exception that ends them, which SentencePiece makes a RuntimeError of."""
+    try:
+        yield from sentences
+    except BaseException as error:
+        raised.append(error)
+        raise
 
 
 def sample(sentences: Iterable[str], total: int, n: int) -> Iterator[str]:
@@ -242,21 +257,21 @@ def _in_long_words(path: Path) -> int:
     return n
 
 
-def _training_problem(message: str, vocab_size: int) -> str:
+def _training_problem(message: str, vocab_size: int) -> UserError:
     """Return SentencePiece's error as one sentence that names the setting to change."""
     if largest := re.search(r"<= (\d+)", message):
-        return (
+        return VocabularyError(
             f"tokenizer.vocab_size = {vocab_size} is too large for this corpus: set it to at most {largest[1]}, "
             "or add text"
         )
     if smallest := re.search(r"required_chars\. \d+ vs (\d+)", message):
-        return (
+        return VocabularyError(
             f"tokenizer.vocab_size = {vocab_size} is too small: the special pieces and the characters of this corpus "
             f"alone need {smallest[1]}; raise it or lower tokenizer.character_coverage"
         )
     if "sentences_.empty()" in message:
-        return "there is no text to train the tokenizer on: every sentence is empty"
-    return f"SentencePiece could not train the tokenizer: {' '.join(message.split())}"
+        return VocabularyError("there is no text to train the tokenizer on: every sentence is empty")
+    return UserError(f"SentencePiece could not train the tokenizer: {' '.join(message.split())}")
 
 
 def _escape(text: str) -> str:

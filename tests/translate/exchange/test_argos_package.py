@@ -1,5 +1,6 @@
 """An .argosmodel file holds what Argos Translate reads, which is reimplemented here because that package is large."""
 
+import dataclasses
 import errno
 import json
 import re
@@ -44,6 +45,18 @@ def test_it_unpacks_to_what_argos_translate_loads_and_translates(tokenizer: Toke
     assert [processor.decode_pieces(result.hypotheses[0]) for result in results] == [
         tokenizer.decode(best[0].tokens) for best in expected
     ]
+
+
+@pytest.mark.parametrize("code", ["../../x", "d/e", "d\\e", "/de", "..", "", "de\n", "d e"])
+@pytest.mark.parametrize("side", ["source", "target"])
+def test_a_language_that_is_no_code_reaches_no_name_in_the_package(
+    code: str, side: str, tokenizer: Tokenizer, tmp_path: Path
+) -> None:
+    parts = tiny_parts(BASE, tokenizer, tmp_path / "ours")
+    parts = dataclasses.replace(parts, spec=dataclasses.replace(parts.spec, **{side: code}))
+    with pytest.raises(UserError, match="would be a part of file names in the package"):
+        export(parts, tmp_path / "new.argosmodel", TEXTS)
+    assert [path.name for path in tmp_path.iterdir()] == ["ours"]
 
 
 def test_the_card_of_the_model_goes_with_it(tokenizer: Tokenizer, tmp_path: Path) -> None:
