@@ -178,7 +178,7 @@ class DecodeJob:
             raise UserError(
                 f"{line.strip()[:30]!r}...: is longer than the model's limit, so it has no alignment; shorten it"
             )
-        return align(self._engine.model_folder, line, translation.tokens)
+        return align(self._engine, line, translation.tokens)
 
     def _records(
         self, lines: Sequence[str], prefixes: Sequence[tuple[int, ...]], found: Sequence[Sequence["Translation"]]

@@ -3,6 +3,8 @@
 import ctypes
 import math
 import os
+import subprocess
+import sys
 import weakref
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -12,21 +14,22 @@ from hashlib import sha256
 from itertools import chain
 from pathlib import Path
 from threading import Lock
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
-from transformer.config import ModelConfig, load_config
+from transformer.config import load_config
 from transformer.search.hypothesis import Hypothesis, Request, SearchConfig
 from translate import files
 from translate.corpus.tokenizer import Tokenizer
 from translate.errors import UserError, optional_package, reason
-from translate.inference.engine import LIMIT, Hypotheses, TokenIds, answers, batches, side_by_side
+from translate.inference.engine import LIMIT, Attention, Hypotheses, TokenIds, answers, batches, side_by_side
 from translate.machine import n_cores
 from translate.models import cache
-from translate.models.folder import TranslationSpec, check_tokenizer, not_finite
+from translate.models.folder import TranslationSpec, check_tokenizer, check_vocabulary, not_finite
 
+R = TypeVar("R")
 ComputeType = Literal["float32", "int8", "default"]  # of CTranslate2
 
-_CONVERSION = 1  # changes with the contents of converted files
+_CONVERSION = 2  # changes with the contents of converted files
 _UNLOADABLE = (RuntimeError, ValueError, IndexError)  # of CTranslate2, for files that are damaged or absent
 _SHORT, _TYPICAL = 8, 20  # tokens: below the first, the slope of the length penalty changes most
 _SCORED_TOKENS = 512  # in one batch
@@ -103,9 +106,10 @@ class CTranslate2Engine:
             raise UserError(
                 f"{folder}: its config.json is damaged or was written by another program; export it again"
             ) from error
+        check_vocabulary(folder, tokenizer)
         n_workers = threads or n_cores()
         try:
-            translator = load_translator(folder, n_workers, "default", device=device)
+            translator = _load(folder, n_workers, "default", device)
         except _UNLOADABLE as error:
             other = "" if device in ("auto", "cpu") else ", or choose another device"
             raise UserError(f"{folder}: CTranslate2 cannot load it ({error}); export it again{other}") from error
@@ -124,21 +128,27 @@ class CTranslate2Engine:
         spec, tokenizer = _parts(folder)
         n_positions = LIMIT + spec.decoding.max_extra
         int8 = compute_type.startswith("int8")  # stored in int8, so that loading need not quantise
-        others = [str(_CONVERSION), engine.__version__, str(n_positions), "int8" if int8 else "float32"]
+        precision = "int8" if int8 else "float32"
+        others = [*map(str, (_CONVERSION, engine.__version__, n_positions, precision, spec.alignment_layer))]
         key = _key(folder, others)
         n_workers = threads or n_cores()
         config, translator = load_config(folder), None
         if (entry := cache.find(key)) is not None:
             try:
-                translator = load_translator(entry, n_workers, compute_type)
+                translator = _load(entry, n_workers, compute_type)
             except _UNLOADABLE:  # damaged, or removed meanwhile
                 cache.remove(key)
         if translator is None:
-            converted = _converted(folder, config, tokenizer, n_positions, int8=int8)
-            if key == _key(folder, others):  # the folder was not replaced meanwhile
-                cache.store(key, converted)
             try:
-                translator = load_translator(folder, n_workers, compute_type, converted)
+                with cache.new_entry() as new:
+                    _convert(folder, new, n_positions, int8=int8)
+                    translator = _load(new, n_workers, compute_type)
+                    if key == _key(folder, others):  # the folder was not replaced meanwhile
+                        cache.keep(new, key)
+            except OSError as error:
+                raise UserError(
+                    f"{folder}: its form for CTranslate2 cannot be written: {reason(error)}; use --engine torch"
+                ) from error
             except _UNLOADABLE as error:
                 raise UserError(f"{folder}: CTranslate2 cannot load it ({error}); use --engine torch") from error
         return cls(folder, tokenizer, spec, config.max_positions, translator, n_workers, is_converted=True)
@@ -192,22 +202,54 @@ class CTranslate2Engine:
 
     def score(self, sources: TokenIds, targets: TokenIds) -> list[float]:
         """Return the log-probabilities of `TorchEngine.score`; UserError if one is not finite."""
-        pieces = [[self.tokenizer.pieces(ids) for ids in side] for side in (sources, targets)]
-        groups = [group for _, group in _equal(zip(*(map(len, side) for side in pieces), strict=True))]
 
-        def log_probs(group: list[int]) -> list[float]:
+        def log_probs(sources: list[list[str]], targets: list[list[str]]) -> list[float]:
             scored = self._loaded().score_batch(
-                *([side[i] for i in group] for side in pieces),
-                max_batch_size=_SCORED_TOKENS,
-                batch_type="tokens",
-                max_input_length=0,
+                sources, targets, max_batch_size=_SCORED_TOKENS, batch_type="tokens", max_input_length=0
             )
             return [math.fsum(target.log_probs) for target in scored]
 
-        results = side_by_side(log_probs, groups, lambda i: len(pieces[0][i]) + len(pieces[1][i]), self.n_workers)
-        found = dict(zip(chain(*groups), chain(*results), strict=True))
-        if not all(map(math.isfinite, found.values())):
+        found = self._in_groups(log_probs, sources, targets)
+        if not all(map(math.isfinite, found)):
             raise not_finite(self.folder)
+        return found
+
+    def align(self, sources: TokenIds, targets: TokenIds) -> list[Attention]:
+        """Return the attention of the alignment layer, the mean of its heads; see `Engine.align`.
+
+        CTranslate2 returns it while it is forced to give the targets. UserError for a folder of an earlier
+        `translate export`, which has no such layer.
+        """
+        if self.spec.alignment_layer is None and not self.is_converted:
+            raise UserError(f"{self.folder}: was exported without a layer for alignments; export it again")
+
+        def attention(sources: list[list[str]], targets: list[list[str]]) -> list[Attention]:
+            found = self._loaded().translate_batch(
+                sources,
+                target_prefix=targets,
+                beam_size=1,
+                max_input_length=0,
+                max_decoding_length=max(1, len(targets[0])),
+                return_attention=True,
+            )
+            n_target, n_source = len(targets[0]), len(sources[0])  # eos follows, and a token after an empty target
+            return [[row[:n_source] for row in result.attention[0][:n_target]] for result in found]
+
+        return self._in_groups(attention, sources, targets)
+
+    def _in_groups(
+        self, compute: Callable[[list[list[str]], list[list[str]]], list[R]], sources: TokenIds, targets: TokenIds
+    ) -> list[R]:
+        """Return the results of `compute` for pairs of pieces, which all have the same lengths in one call."""
+        pieces = [[self.tokenizer.pieces(ids) for ids in side] for side in (sources, targets)]
+        groups = [group for _, group in _equal(zip(*(map(len, side) for side in pieces), strict=True))]
+        results = side_by_side(
+            lambda group: compute(*([side[i] for i in group] for side in pieces)),
+            groups,
+            lambda i: len(pieces[0][i]) + len(pieces[1][i]),
+            self.n_workers,
+        )
+        found = dict(zip(chain(*groups), chain(*results), strict=True))
         return [found[i] for i in range(len(sources))]
 
     def _results(self, sources: TokenIds, limit: int, config: SearchConfig) -> list[list[_Output]]:
@@ -292,21 +334,15 @@ def _parts(folder: Path) -> tuple[TranslationSpec, Tokenizer]:
     return spec, tokenizer
 
 
-def load_translator(
-    folder: Path,
-    n_workers: int,
-    compute_type: ComputeType,
-    contents: dict[str, bytes] | None = None,
-    device: str = "cpu",
-) -> Any:
-    """Return a `ctranslate2.Translator` of a folder or of the contents of its files.
+def _load(folder: Path, n_workers: int, compute_type: ComputeType, device: str = "cpu") -> Any:
+    """Return a `ctranslate2.Translator` of a folder.
 
     One batch for each thread is two to six times as fast on two cores as one batch for both. A thread of its own loads
     it: CTranslate2 limits OpenMP in the calling thread to the threads of one batch, and PyTorch there would obey.
     """
     kind, _, index = device.partition(":")
     settings = {"compute_type": compute_type, "inter_threads": n_workers, "intra_threads": 1}
-    load = partial(package().Translator, str(folder), device=kind, device_index=int(index or 0), files=contents)
+    load = partial(package().Translator, str(folder), device=kind, device_index=int(index or 0))
     with ThreadPoolExecutor(1) as loader:
         return loader.submit(load, **settings).result()
 
@@ -320,17 +356,27 @@ def _key(folder: Path, others: Sequence[str]) -> str:
     return sha256(" ".join([*digests, *others]).encode()).hexdigest()
 
 
-def _converted(
-    folder: Path, config: ModelConfig, tokenizer: Tokenizer, n_positions: int, *, int8: bool
-) -> dict[str, bytes]:
-    """Return a model folder as the files of CTranslate2; UserError if that is not possible."""
-    from safetensors import SafetensorError
+def _convert(folder: Path, to: Path, n_positions: int, *, int8: bool) -> None:
+    """Write a model folder as the files of CTranslate2; UserError or CheckpointError if that is not possible.
 
-    from translate.models.ctranslate2_files import files as ctranslate2_files
-    from translate.models.ctranslate2_files import read_weights
+    A process of its own needs no PyTorch, and this one keeps neither numpy nor the memory of the conversion. Where
+    PyTorch is loaded anyway, that would only take time.
+    """
+    if "torch" in sys.modules:
+        from translate.models.conversion import convert_folder
 
-    path = folder / "model.safetensors"
-    try:
-        return ctranslate2_files(config, read_weights(path), tokenizer, n_positions, int8=int8)
-    except (OSError, SafetensorError, ValueError) as error:
-        raise UserError(f"{path}: the file is damaged or truncated ({error}); copy the model again") from error
+        convert_folder(folder, to, n_positions, int8=int8)
+        return
+    folder, to = folder.absolute(), to.absolute()
+    done = subprocess.run(
+        [sys.executable, "-m", "translate.models.conversion", folder, to, str(n_positions), "int8" if int8 else "fp32"],
+        cwd=to,  # an empty folder: none of the user's files is taken for a module
+        env=os.environ | {"PYTHONPATH": os.pathsep.join(place or os.getcwd() for place in sys.path)},
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        text=True,
+        start_new_session=True,  # Ctrl-C ends this process, which ends the other one
+    )
+    if done.returncode:
+        problem = done.stdout.strip() or f"{folder}: cannot be converted for CTranslate2; use --engine torch"
+        raise UserError(problem)

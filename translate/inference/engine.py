@@ -25,6 +25,7 @@ R = TypeVar("R")
 Ids = tuple[int, ...]
 TokenIds = Sequence[Sequence[int]]  # of each sentence, without eos
 Hypotheses = list[list[Hypothesis]]  # of each request, best first
+Attention = list[list[float]]  # of a pair: a row for each target token, with a weight for each source token
 
 
 class Engine(Protocol):
@@ -60,6 +61,17 @@ class Engine(Protocol):
 
     def search_batch(self, requests: Sequence[Request], config: SearchConfig) -> Hypotheses:
         """Return the result of `search` for requests of one batch, in this thread."""
+
+    def align(self, sources: TokenIds, targets: TokenIds) -> list[Attention]:
+        """Return the cross-attention of each target token to each source token, for each pair.
+
+        The weight of the source's eos is left out, so rows sum to less than 1.
+
+        Args:
+            sources, targets: token ids of each pair, without eos, at most `max_positions` - 1.
+
+        Raises UserError if the model cannot align.
+        """
 
 
 class Scorer(Engine, Protocol):

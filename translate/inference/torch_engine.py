@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Literal
 
 from transformer.search.hypothesis import Request, SearchConfig
 from translate.errors import UserError
-from translate.inference.engine import Hypotheses, TokenIds, answers, batches, divided, side_by_side
+from translate.inference.engine import Attention, Hypotheses, TokenIds, answers, batches, divided, side_by_side
 from translate.models.folder import ModelFolder, not_finite
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ _MAX_WORKERS = 4  # more would wait for each other in Python
 _FEW_TOKENS = 128  # below this, one thread may be faster than all
 _TRIALS = 3  # products per measurement
 _MAX_AGE_S = 1.0  # a measurement is repeated after this time
-_SCORED_TARGETS = 1024  # padded target tokens in a batch of scores; each has one for the whole vocabulary
+_PAIRED_TOKENS = 1024  # of a side, padded, in a batch of given pairs; each has a score for the whole vocabulary
 
 
 class TorchEngine:
@@ -136,6 +136,19 @@ class TorchEngine:
                 model.logits(model.output_weight[:1])
         return perf_counter() - begin
 
+    def align(self, sources: TokenIds, targets: TokenIds) -> list[Attention]:
+        """Return the attention of all layers, weighted by their sharpness; see `Engine.align`."""
+        from transformer.search.alignment import cross_attention
+
+        found: list[Attention] = [[] for _ in sources]
+        for batch in _divided_pairs(sources, targets):
+            weights = cross_attention(
+                self.model_folder.model, *([side[i] for i in batch] for side in (sources, targets))
+            )
+            for i, weights_TS in zip(batch, weights, strict=True):
+                found[i] = weights_TS.tolist()
+        return found
+
     def score(self, sources: TokenIds, targets: TokenIds) -> list[float]:
         """Return the natural log-probability of each target and of eos, given its source; the ids are without eos."""
         return list(map(sum, token_log_probs(self.model_folder, sources, targets)))
@@ -172,16 +185,21 @@ def token_log_probs(model_folder: ModelFolder, sources: TokenIds, references: To
     """
     from transformer.search.scoring import score_ids
 
-    lengths = [max(map(len, pair)) for pair in zip(sources, references, strict=True)]
-    filled = sorted((i for i, length in enumerate(lengths) if length), key=lengths.__getitem__)
-    log_probs: list[list[float]] = [[] for _ in lengths]
-    for batch in divided(filled, lengths.__getitem__, _SCORED_TARGETS):
+    log_probs: list[list[float]] = [[] for _ in sources]
+    for batch in _divided_pairs(sources, references):
         found = score_ids(model_folder.model, [sources[i] for i in batch], [references[i] for i in batch])
         for i, values in zip(batch, found, strict=True):
             if not all(map(math.isfinite, values)):
                 raise not_finite(model_folder.folder)
             log_probs[i] = values
     return log_probs
+
+
+def _divided_pairs(sources: TokenIds, targets: TokenIds) -> list[list[int]]:
+    """Return batches of the indices of pairs of similar lengths, without those of which both sides are empty."""
+    lengths = [max(map(len, pair)) for pair in zip(sources, targets, strict=True)]
+    filled = sorted((i for i, length in enumerate(lengths) if length), key=lengths.__getitem__)
+    return divided(filled, lengths.__getitem__, _PAIRED_TOKENS)
 
 
 class _Searches:

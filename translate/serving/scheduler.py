@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
 
 from transformer.search.hypothesis import Request, SearchConfig
-from translate.inference.engine import Engine, Hypotheses, answers, in_order
+from translate.inference.engine import Attention, Engine, Hypotheses, TokenIds, answers, in_order
 
 # Clients that have just had an answer often send the next request; a batch of the first to arrive would be small.
 _GATHER_SECONDS = 0.05
@@ -218,13 +218,18 @@ class Scheduler:
             self._n_tokens -= sum(item.width for item in dropped)
             _fail(dropped, CancelledError())
 
-    def close(self) -> None:
-        """Finish the sentences that wait and end the threads; later requests get CancelledError."""
+    def close(self, seconds: float | None = None) -> bool:
+        """Finish the sentences that wait and end the threads; later requests get CancelledError.
+
+        Waits so long, without a limit for None; returns whether the threads have ended.
+        """
         with self._changed:
             self._closed = True
             self._changed.notify_all()
+        end = None if seconds is None else time.monotonic() + seconds
         for thread in self._threads:
-            thread.join()
+            thread.join(None if end is None else max(0.0, end - time.monotonic()))
+        return not any(thread.is_alive() for thread in self._threads)
 
     def _work(self) -> None:
         while True:
@@ -329,3 +334,9 @@ class SharedEngine:
     def search_batch(self, requests: Sequence[Request], config: SearchConfig) -> Hypotheses:
         """Return the result of `search`."""
         return self.search(requests, config)
+
+    def align(self, sources: TokenIds, targets: TokenIds) -> list[Attention]:
+        """Return the attention of each pair; they are computed with those of other requests."""
+        widths = [max(map(len, pair)) + 1 for pair in zip(sources, targets, strict=True)]
+        pairs = list(zip(sources, targets, strict=True))
+        return self._scheduler.compute(self._ticket, self._engine.align, pairs, widths)

@@ -59,11 +59,7 @@ class Serve:
     search: Annotated[Search, nested("beam_size")] = Search()
     alignment: Annotated[
         bool,
-        flag(
-            COMPUTING,
-            "--alignment",
-            "Align words for /alignment and the page; each model used for it takes a second copy.",
-        ),
+        flag(COMPUTING, "--alignment", "Align words for /alignment and the page."),
     ] = True
     batch_tokens: Annotated[int, option(COMPUTING, "N", "Tokens that are translated together.", min=1)] = 512
     unload: Annotated[

@@ -15,8 +15,8 @@ about as long as translating a sentence, so they do without it. The flags of a t
     repetition     the translation repeated itself or did not end, so a new search excluded repetitions
     length         the translation was cut off at the length limit for its source
     empty          the model gave no translation, so a new search changed the first letter
-    numbers        a number was missing, so a new search held the missing ones with symbols
-    missing        a number of the source is not in the translation
+    numbers        a number, time of day, word or sign was missing or wrong, so a new search held it with a symbol
+    missing        a number, time of day, word or sign of the source is not in the translation
     term           a target term of the glossary is not in the translation
     echo           most words of the translation are those of the source
     confidence     the mean log-probability of a token is low, or after reranking `rerank_score`
@@ -46,7 +46,7 @@ from translate.options import (
 from translate.text.formats import Format
 from translate.text.placeholders import Glossary
 
-MAX_BEAM_SIZE, MAX_THREADS = 256, 1024  # larger values only exhaust memory
+MAX_BEAM_SIZE, MAX_THREADS, MAX_EXTRA = 256, 1024, 10_000  # larger values only exhaust memory
 SAMPLING = "Sampling"
 
 SUSPICIOUS = frozenset({"language", "empty", "repetition", "length", "symbol", "missing", "term", "echo", "confidence"})
@@ -123,7 +123,7 @@ class Search:
         LengthRule | None,
         option(SEARCH, "RULE", "gnmt (the paper's), average (divide by the length) or none [default: the model's]."),
     ] = None
-    max_extra: Annotated[int | None, bounded(min=1)] = None
+    max_extra: Annotated[int | None, bounded(min=1, max=MAX_EXTRA)] = None
     n_best: Annotated[
         int | None, option(OUTPUT, "N", "With --json, list the N best translations.", min=0, max=MAX_BEAM_SIZE)
     ] = None

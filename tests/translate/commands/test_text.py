@@ -497,6 +497,8 @@ def test_the_language_is_guessed_only_if_asked(
         assert main(arguments) == 0
     assert [folder.name for folder in asked] == ["de-en", "en-de", "de-en", "en-de", "en-de"]
     capsys.readouterr()
+    assert main(["--from", "auto", "Nein"]) == 2
+    assert "the language of the text is unknown (en with 61%); name one of de, en" in capsys.readouterr().err
 
 
 def test_a_named_model_counts_when_the_language_is_guessed(
@@ -648,7 +650,9 @@ def test_a_disk_that_fills_during_translation_gives_a_one_sentence_error(
 
     monkeypatch.setattr(os, "fsync", full)
     assert main(["--input", "x.de", "--output", "x.en", "--resume"]) == 2
-    assert capsys.readouterr().err == "translate: No space left on device; free space on the disk\n"
+    error = capsys.readouterr().err
+    assert (error.count("\n"), "x.en" in error) == (1, True)
+    assert error.endswith(": No space left on device; free space on the disk\n")
 
 
 def test_a_resumed_translation_is_the_same(

@@ -7,6 +7,7 @@ import os
 import pickle
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -209,4 +210,30 @@ def test_another_tokenizer_is_refused(folder: Path, tmp_path: Path) -> None:
     spec = json.loads((tmp_path / "translation.json").read_text(encoding="utf-8"))
     (tmp_path / "translation.json").write_text(json.dumps(spec | {"tokenizer_sha256": "7"}), encoding="utf-8")
     with pytest.raises(UserError, match="do not belong together"):
+        CTranslate2Engine.open(tmp_path)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda pieces: pieces[:-1],
+        lambda pieces: pieces[:5],
+        lambda pieces: [],
+        lambda pieces: [*pieces, "more"],
+        lambda pieces: [*pieces[:-2], *pieces[:-3:-1]],
+        lambda pieces: dict.fromkeys(pieces),
+        lambda pieces: None,
+    ],
+    ids=["one less", "five", "none", "one more", "two swapped", "mapping", "null"],
+)
+def test_a_vocabulary_that_is_not_that_of_the_tokenizer_is_refused(
+    folder: Path, tmp_path: Path, change: Callable[[list[str]], object]
+) -> None:
+    """CTranslate2 loads it, and fails at the first token that it lacks."""
+    for path in folder.iterdir():
+        content = path.read_bytes()
+        if path.name.endswith("_vocabulary.json"):
+            content = json.dumps(change(json.loads(content))).encode()
+        (tmp_path / path.name).write_bytes(content)
+    with pytest.raises(UserError, match="vocabulary is not that of its tokenizer; export it again"):
         CTranslate2Engine.open(tmp_path)

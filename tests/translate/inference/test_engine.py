@@ -15,7 +15,7 @@ import translate.inference.engine
 from transformer.search.hypothesis import Hypothesis, Request, SearchConfig
 from translate.corpus.tokenizer import Tokenizer
 from translate.errors import UserError
-from translate.inference.engine import Engine, Hypotheses, answers, batches, side_by_side
+from translate.inference.engine import Attention, Engine, Hypotheses, answers, batches, side_by_side
 from translate.inference.search import LIMIT
 from translate.inference.translator import Translator
 from translate.models.folder import TranslationSpec
@@ -36,6 +36,12 @@ class Parrot:
         return [[Hypothesis(list(request.ids), -1.0, -1.0)] for request in requests]
 
     search_batch = search
+
+    def align(self, sources: TokenIds, targets: TokenIds) -> list[Attention]:
+        return [
+            [[float(s == t) for s in range(len(source))] for t in range(len(target))]
+            for source, target in zip(sources, targets, strict=True)
+        ]
 
 
 def test_any_engine_translates(tokenizer: Tokenizer) -> None:

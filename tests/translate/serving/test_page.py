@@ -262,6 +262,16 @@ def test_enter_at_a_word_shows_the_alternatives_of_its_sentence(page: Page) -> N
     expect(page.locator("#alternatives li")).to_have_count(3)
 
 
+def test_a_word_in_an_unknown_language_is_translated_and_the_chosen_languages_stay(page: Page) -> None:
+    """The confidence of most single words is that of an empty text, which was said to be English."""
+    page.select_option("#source-language", "auto")
+    page.select_option("#target-language", "en")
+    translated(page, "Hallo")
+    expect(page.locator("#detected")).to_have_text("Language unknown, translated from German")
+    assert languages(page) == ("auto", "en")
+    assert page.get_by_role("button", name=re.compile("Translate into")).count() == 0
+
+
 def test_the_empty_page_offers_examples_and_no_other_direction(page: Page) -> None:
     """`undefined === undefined` once offered to translate nothing into German."""
     expect(page.locator("#detected")).to_have_text("")
