@@ -10,7 +10,7 @@
 
 The type says how a value is read: a `bool` takes no value (one that is on by default is turned off by --no-NAME), a
 `list` may be given several times, a `Literal` is one of its values. Fields of a nested value are options like the
-others. A program makes the same object with `Score(source=path)`; `check` refuses a value that does not fit.
+others. A program makes the same object with `Score(source=path)`; `validate` refuses a value that does not fit.
 """
 
 import argparse
@@ -105,7 +105,7 @@ def nested(*names: str) -> Declared:
     return Declared(nested=names)
 
 
-def check(instance: "DataclassInstance") -> None:
+def validate(instance: "DataclassInstance") -> None:
     """Raise OptionError for the first field whose value does not fit its annotation.
 
     An annotation is a class, a Literal, or a union of these, with or without bounds. A bool is not a number; an int is

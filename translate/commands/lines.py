@@ -161,7 +161,7 @@ class ArrivingLines:
         if begun:
             yield b"".join(begun)
 
-    def at_hand(self) -> bool:
+    def is_ready(self) -> bool:
         """True if a whole line is waiting, or the input is a regular file."""
         return self.size is not None or bool(self._waiting)
 
@@ -215,7 +215,7 @@ class TypedLines:
             is_interrupted = False
             yield text.split("\n")
 
-    def at_hand(self) -> bool:
+    def is_ready(self) -> bool:
         """True if more pasted lines are waiting."""
         return bool(self._waiting)
 

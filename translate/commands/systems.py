@@ -124,7 +124,7 @@ def _languages(options: Comparing, systems: Sequence[System]) -> tuple[str | Non
     return options.from_language or source, options.to_language or target
 
 
-def check(options: Comparing, systems: Sequence[System], sets: TestSets) -> None:
+def require_usable(options: Comparing, systems: Sequence[System], sets: TestSets) -> None:
     """Raise UserError for settings of the search without a model or that no model can follow, and for wrong files."""
     if not any(system.folder for system in systems):
         for value, default in ((options.search, Comparing.search), (options.opening, Comparing.opening)):

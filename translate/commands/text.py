@@ -63,7 +63,7 @@ def run(options: Text) -> None:
     lines = open_lines(options)
     if isinstance(lines, TypedLines) and layout in LINE_FORMATS:
         with writable(options.output, force=options.force) as file:
-            Session(options, Output(file)).hold(lines)
+            Session(options, Output(file)).run(lines)
         return
     run_job(TextJob(options, open_translator(options)), lines)
 
@@ -187,7 +187,7 @@ def write(job: Job, lines: Lines, out: Output) -> int:
     options, notes = job.options, Notes(job.flags)
     n_bytes, n_lines, n_new, n_windows = 0, 0, 0, 0
     with _progress(options.input.stat().st_size if options.input else None) as advance:
-        windows = formats.windows(job.pieces(lines), lines.at_hand, _first_window(options))
+        windows = formats.windows(job.pieces(lines), lines.is_ready, _first_window(options))
         for n_windows, window in enumerate(windows, start=1):
             n_window = sum(piece.text.count("\n") for piece in window)
             if out.wants(n_windows):
@@ -252,7 +252,7 @@ class Session:
         self._options, self._out = options, out
         self._opposites: dict[Path, Translator] = {}  # by the folder of the model
 
-    def hold(self, typed: TypedLines) -> None:
+    def run(self, typed: TypedLines) -> None:
         """Translate each entry until Ctrl-D."""
         translator = open_translator(self._options)
         say(f"type a sentence and press Enter; {SWITCH} changes the direction, Ctrl-D ends")

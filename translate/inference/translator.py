@@ -204,7 +204,7 @@ class Translator:
             raise OptionError("n", n, "must be at least 0")
         found: dict[tuple[str, int], list[Translation]] = {}
 
-        def ranked(rank: int) -> pipeline.Search:
+        def ranked(rank: int) -> pipeline.SearchSentences:
             def search(lines: Sequence[str], no_repeat: int) -> dict[str, Translation]:
                 new = [line for line in lines if (line, no_repeat) not in found]
                 results = self.sentences.translate(

@@ -24,7 +24,7 @@ from transformer.search.hypothesis import SearchConfig
 from translate.corpus.tokenizer import Tokenizer
 from translate.errors import Say, UserError, reason
 from translate.files import new_folder, read_json, write_json
-from translate.options import bounded, check
+from translate.options import bounded, validate
 from translate.text.translation import decoding
 
 if TYPE_CHECKING:
@@ -67,7 +67,7 @@ class TranslationSpec:
     alignment_layer: Annotated[int | None, bounded(min=0)] = None
 
     def __post_init__(self) -> None:
-        check(self)
+        validate(self)
 
     def save(self, folder: Path) -> None:
         """Write translation.json into a folder."""

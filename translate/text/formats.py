@@ -271,7 +271,7 @@ def _with_held_breaks(text: str, pattern: re.Pattern[str]) -> str:
 
 
 def windows(
-    pieces: Iterable[Piece], at_hand: Callable[[], bool] = lambda: True, first: int = FIRST_WINDOW
+    pieces: Iterable[Piece], is_ready: Callable[[], bool] = lambda: True, first: int = FIRST_WINDOW
 ) -> Iterator[list[Piece]]:
     """Divide pieces into windows of at most WINDOW pieces and about WINDOW_CHARACTERS characters.
 
@@ -279,7 +279,7 @@ def windows(
     last. An error of the iterable is raised after the window of the pieces before it.
 
     Args:
-        at_hand: whether the next line can be read without waiting; if not, a window ends at the end of its line.
+        is_ready: whether the next line can be read without waiting; if not, a window ends at the end of its line.
         first: number of pieces of the first window.
     """
     window, n_characters, size = list[Piece](), 0, min(first, WINDOW)
@@ -288,7 +288,7 @@ def windows(
             window.append(piece)
             n_characters += len(piece.text)
             full = len(window) >= size or n_characters >= WINDOW_CHARACTERS
-            if full or (piece.text.endswith("\n") and not at_hand()):
+            if full or (piece.text.endswith("\n") and not is_ready()):
                 yield window
                 window, n_characters, size = [], 0, min(4 * size, WINDOW)
     except Exception:

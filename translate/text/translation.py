@@ -39,9 +39,9 @@ from translate.options import (
     OUTPUT,
     SEARCH,
     bounded,
-    check,
     flag,
     option,
+    validate,
 )
 from translate.text.formats import Format
 from translate.text.placeholders import Glossary
@@ -84,7 +84,7 @@ class Opening:
     ] = None
 
     def __post_init__(self) -> None:
-        check(self)
+        validate(self)
         for engine, impossible, other in (("ctranslate2", "bf16", "int8"), ("torch", "int8", "bf16")):
             if (self.engine, self.precision) == (engine, impossible):
                 raise UserError(f"the engine {engine} has no precision {impossible}; use {other}")
@@ -153,7 +153,7 @@ class Search:
     ] = None
 
     def __post_init__(self) -> None:
-        check(self)
+        validate(self)
         if not self.draws and (self.temperature, self.top_k, self.top_p, self.seed) != (1.0, 0, 1.0, 0):
             raise UserError("--temperature, --top-k, --top-p and --seed belong to sampling; add --sample")
         if self.sample and self.mbr:
@@ -255,7 +255,7 @@ class Document:
     ] = None
 
     def __post_init__(self) -> None:
-        check(self)
+        validate(self)
         if self.column != 1 and self.format not in (None, "tsv"):
             raise OptionError(
                 "column", self.column, f"belongs to the format tsv, and this is {self.format}; leave it out"

@@ -9,6 +9,7 @@ import pytest
 from tests.translate.conftest import SENTENCES, random_model
 from transformer.model import Transformer
 from transformer.search.hypothesis import SearchConfig
+from translate.commands.decode import DecodeJob
 from translate.commands.main import main
 from translate.config.schema import TokenizerConfig
 from translate.corpus.tokenizer import train
@@ -213,6 +214,33 @@ def test_a_byte_order_mark_stays_at_the_beginning(options: str, capsys: pytest.C
         assert main(["decode", *options.split(), "--input", name, "--output", f"{name}.out"]) == 0
     plain, marked = (Path(f"{name}.out").read_text(encoding="utf-8") for name in ("plain", "marked"))
     assert marked == ("" if options == "--json" else "\ufeff") + plain
+
+
+def test_a_resumed_file_is_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Interrupted in the second window and in the third."""
+    Path("in").write_text("\n".join(LINES * 5), encoding="utf-8")
+    monkeypatch.setattr("translate.text.formats.WINDOW", 6)
+    arguments = ["decode", "--prefix", "the", "--align", "--input", "in", "--output"]
+    assert main([*arguments, "whole"]) == 0
+    answers, n_windows = DecodeJob.answers, 0
+
+    def stopping(*given: object) -> object:
+        nonlocal n_windows
+        n_windows += 1
+        for n, answer in enumerate(answers(*given)):  # type: ignore[arg-type]
+            if n_windows % 2 == 0 and n == 1:
+                raise KeyboardInterrupt
+            yield answer
+
+    monkeypatch.setattr(DecodeJob, "answers", stopping)
+    codes = [main([*arguments, "parts", "--resume"])]
+    while codes[-1] and len(codes) < 99:
+        codes.append(main([*arguments, "parts", "--resume"]))
+    assert codes.count(130) >= 2
+    assert Path("parts").read_bytes() == Path("whole").read_bytes()
+    begun = Path("parts").read_bytes()
+    assert main(["decode", "--prefix", "a", "--align", "--input", "in", "--output", "parts", "--resume"]) == 2
+    assert Path("parts").read_bytes() == begun
 
 
 def test_an_option_of_text_is_pointed_out(capsys: pytest.CaptureFixture[str]) -> None:

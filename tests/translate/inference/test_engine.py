@@ -15,7 +15,7 @@ import translate.inference.engine
 from transformer.search.hypothesis import Hypothesis, Request, SearchConfig
 from translate.corpus.tokenizer import Tokenizer
 from translate.errors import UserError
-from translate.inference.engine import Attention, Engine, Hypotheses, answers, batches, side_by_side
+from translate.inference.engine import Attention, Engine, Hypotheses, TokenIds, answers, batches, side_by_side
 from translate.inference.search import LIMIT
 from translate.inference.translator import Translator
 from translate.models.folder import TranslationSpec

@@ -12,11 +12,12 @@ import torch
 import translate.inference.engine
 from tests.translate.conftest import SENTENCES, random_model
 from transformer.model import Transformer
-from transformer.search.hypothesis import length_penalty
+from transformer.search.hypothesis import Request, SearchConfig, length_penalty
 from translate.config.schema import TokenizerConfig
 from translate.corpus.tokenizer import train
 from translate.errors import UserError
 from translate.inference.constraints import Constraints, Term, forced_ids, read_terms
+from translate.inference.engine import Hypotheses
 from translate.inference.search import SentenceSearch
 from translate.inference.torch_engine import TorchEngine
 from translate.inference.translator import Translator
@@ -81,6 +82,24 @@ def test_every_translation_begins_with_its_own_prefix(
         assert all(t.text.strip().startswith(prefix) for t in best)
         pairs = [list(zip(t.tokens, t.tokens[1:], strict=False)) for t in best]
         assert not no_repeat or all(len(set(own)) == len(own) for own in pairs)
+
+
+def test_all_prefixes_of_a_sentence_are_searched_in_one_batch(
+    parts: ModelFolder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[Sequence[Request]] = []
+    search_batch = TorchEngine.search_batch
+
+    def watched(self: TorchEngine, requests: Sequence[Request], config: SearchConfig) -> Hypotheses:
+        asked.append(requests)
+        return search_batch(self, requests, config)
+
+    monkeypatch.setattr(TorchEngine, "search_batch", watched)
+    prefixes = ["the dog", "", "the", "the child", "the dog"]
+    found = translate_lines(TorchEngine(parts), LINES[:1] * 5, prefixes)
+    assert [len(requests) for requests in asked] == [4]
+    assert found[0] == found[4]
+    assert [best[0].text.startswith(prefix) for best, prefix in zip(found, prefixes, strict=True)] == [True] * 5
 
 
 @pytest.mark.parametrize("order", [1, -1])
