@@ -535,9 +535,8 @@ def test_files_of_a_thousand_lines_are_translated_line_by_line(
     lines = [["Ja.", "", "der Hund\rsingt", "🙂", "\u2028", "am See " * 30][i * i % 11 % 6] for i in range(1000)]
     expected = "".join(f"{t.text}\n" for t in translator.translate_lines(lines))
     monkeypatch.setattr("translate.commands.lines._CHUNK", 1999)
-    monkeypatch.setattr("translate.commands.text._WINDOW_PIECES", 27)
+    monkeypatch.setattr("translate.text.formats.WINDOW", 27)
     monkeypatch.setattr("translate.commands.text._WINDOWS_TO_RELEASE", 3)
-    monkeypatch.setattr("translate.inference.translator.WINDOW", 17)
     (tmp_path / "x.de").write_bytes("\n".join(lines).encode() + b"\n")
     assert main(["--model", model, *LINES, "--input", "x.de", "--output", "x.en"]) == 0
     assert (tmp_path / "x.en").read_bytes().decode() == expected

@@ -285,13 +285,24 @@ def joined(document: Iterable[TranslatedPiece]) -> str:
 def _windows(texts: Iterable[str], clean: Callable[[str], str]) -> Iterator[list[str]]:
     """Divide texts into windows; those of an iterator, whose first result should come soon, are small at first.
 
-    UserError for text that is not Unicode, TypeError for a value that is not text.
+    A wrong text raises its error after the window of those before it: UserError for text that is not Unicode, TypeError
+    for a value that is not text.
     """
     if isinstance(texts, str):
         raise TypeError("a list of texts is expected; one text is translated by calling the translator itself")
-    pieces = (Piece(clean(_required(text, n)), translate=True) for n, text in enumerate(texts, start=1))
-    for window in windows(pieces, first=WINDOW if isinstance(texts, Sequence) else FIRST_TEXTS):
+    mistakes: list[Exception] = []
+
+    def pieces() -> Iterator[Piece]:
+        try:
+            for n, text in enumerate(texts, start=1):
+                yield Piece(clean(_required(text, n)), translate=True)
+        except Exception as error:
+            mistakes.append(error)
+
+    for window in windows(pieces(), first=WINDOW if isinstance(texts, Sequence) else FIRST_TEXTS):
         yield [piece.text for piece in window]
+    for mistake in mistakes:
+        raise mistake
 
 
 def _required(text: object, n: int) -> str:

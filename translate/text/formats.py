@@ -276,24 +276,19 @@ def windows(
     """Divide pieces into windows of at most WINDOW pieces and about WINDOW_CHARACTERS characters.
 
     The first windows are smaller, so that the first translations come soon; each has four times as many pieces as the
-    last. An error of the iterable is raised after the window of the pieces before it.
+    last.
 
     Args:
         is_ready: whether the next line can be read without waiting; if not, a window ends at the end of its line.
         first: number of pieces of the first window.
     """
     window, n_characters, size = list[Piece](), 0, min(first, WINDOW)
-    try:
-        for piece in pieces:
-            window.append(piece)
-            n_characters += len(piece.text)
-            full = len(window) >= size or n_characters >= WINDOW_CHARACTERS
-            if full or (piece.text.endswith("\n") and not is_ready()):
-                yield window
-                window, n_characters, size = [], 0, min(4 * size, WINDOW)
-    except Exception:
-        if window:
+    for piece in pieces:
+        window.append(piece)
+        n_characters += len(piece.text)
+        full = len(window) >= size or n_characters >= WINDOW_CHARACTERS
+        if full or (piece.text.endswith("\n") and not is_ready()):
             yield window
-        raise
+            window, n_characters, size = [], 0, min(4 * size, WINDOW)
     if window:
         yield window
