@@ -315,7 +315,8 @@ def licences() -> dict[str, dict[str, str]]:
     for group in read_library(LIBRARY).values():
         for name, corpus in group.items():
             for language in ("de", "en"):
-                key = corpus.get("path", corpus.get("kind", "")).replace("{language}", language)
+                path = corpus.get("paths", {}).get(language) or corpus.get("path", corpus.get("kind", ""))
+                key = path.replace("{language}", language)
                 found[key] = {"title": name, "licence": corpus["licence"], "origin": corpus["origin"]}
     return found
 

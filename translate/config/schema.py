@@ -270,6 +270,8 @@ class DataConfig(Section):
         valid: source of the validation pairs.
         test: sources of the test sets, by name.
         replay: an older corpus to train on as well.
+        held_out: sources whose pairs, and pairs that share a side of 4 words or more with them, leave the training
+            text; `library` adds its evaluation sets.
     """
 
     source: str
@@ -279,6 +281,7 @@ class DataConfig(Section):
     valid: Source
     test: dict[str, Source] = Field(default_factory=dict)
     replay: ReplayData | None = None
+    held_out: tuple[Source, ...] = Field(default=(), strict=False)
 
     @property
     def langpair(self) -> str:
@@ -297,8 +300,8 @@ class DataConfig(Section):
 
     @property
     def sources(self) -> tuple[Source, ...]:
-        """All sources: of training, validation and tests."""
-        return (*self.training_sources, self.valid, *self.test.values())
+        """All sources: of training, validation and tests, and those that are held out."""
+        return (*self.training_sources, self.valid, *self.test.values(), *self.held_out)
 
     @property
     def mono_sources(self) -> tuple[MonoSource, ...]:

@@ -105,7 +105,9 @@ def corpus_settings(config: ExperimentConfig, tokenizer_sha256: str | None = Non
     for key in ("names", "spelling"):
         if not settings["augmentation"][key]:
             del settings["augmentation"][key]
-    sources = [*data["train"], data["valid"], *data["test"].values()]
+    sources = [*data["train"], data["valid"], *data["test"].values(), *data["held_out"]]
+    if not data["held_out"]:
+        del data["held_out"]
     if data["replay"]:
         del data["replay"]["share"]  # used in training alone
         sources += data["replay"]["sources"]
@@ -433,7 +435,9 @@ def _build(config: ExperimentConfig, folder: Path, say: Say, tokenizer: Tokenize
     for name, pairs in held_out.items():
         _write_jsonl(_held_out_file(folder, name), pairs)
     clean_file = folder / "train.jsonl"
-    pairs = [*itertools.chain.from_iterable(held_out.values())] if config.cleaning.test_overlap else []
+    more = (read_pairs(source, Path(config.data.root), config.data.langpair) for source in config.data.held_out)
+    known_pairs = itertools.chain(*held_out.values(), *more)
+    pairs = [*known_pairs] if config.cleaning.test_overlap else []
     words, n_symbols = dictionary(config.data.langpair), _n_symbols(config, tokenizer)
     # A variant may be what a model reads of a test pair, with symbols for its placeholders.
     known, encoded = HeldOut(pairs), HeldOut(with_symbols(pair, n_symbols) for pair in pairs)

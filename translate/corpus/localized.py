@@ -1,0 +1,622 @@
+"""Dates, times, weekdays, months, numbers and amounts in German and English: found in text, and written anew.
+
+`replaced` finds what stands with the same value on both sides of a pair and puts other values there; `alone` makes a pair
+of expressions alone, such as "Mo–Fr 8–17 Uhr" and "Mon–Fri 8 am–5 pm". Names, patterns, separators and the place of
+currency signs are those of CLDR, by Babel: the target side is written in one way, the source side in all ways that people
+write. Nothing is replaced unless its value is certain on both sides and occurs once on each:
+
+    time     "um 8 Uhr" and "at 8 am". "at 8 o'clock" leaves the half of the day open; so do words such as "abends", and
+             then the new time stays in the same half
+    weekday, month    in full, abbreviated, or as a habit ("montags", "on Mondays")
+    date     "3. Mai 2019" and "May 3, 2019"; in digits, "03.05.2019" and "5/3/2019", which may also be British
+    year     four digits without a separator
+    number   with separators, or before a word that is counted
+    amount   euros, dollars and pounds, by sign or word
+"""
+
+import random
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import date, time
+from decimal import Decimal
+from functools import cache
+from typing import Any
+
+from translate.corpus.sources import Pair
+
+LANGUAGES = ("de", "en")
+
+
+@dataclass(frozen=True)
+class Expression:
+    """An expression in a text.
+
+    Attributes:
+        start, stop: where it stands.
+        kind: what it is, such as "time".
+        form: how it is written; the other side must have the same form.
+        value: what it says; a time is (minutes of the day, whether the half of the day is known).
+        shape: how to write another one in its place.
+    """
+
+    start: int
+    stop: int
+    kind: str
+    form: str
+    value: tuple[Any, ...]
+    shape: str = ""
+
+
+# --- Reading -----------------------------------------------------------------------------------------------------------
+
+_HOURS = {
+    "de": "ein zwei drei vier fünf sechs sieben acht neun zehn elf zwölf".split(),
+    "en": "one two three four five six seven eight nine ten eleven twelve".split(),
+}
+_HALF_DAY = {
+    "de": re.compile(r"morgen|vormittag|mittag|abend|nacht|früh", re.IGNORECASE),
+    "en": re.compile(r"morning|noon|evening|night|early|breakfast|lunch|dinner|supper", re.IGNORECASE),
+}
+_BEFORE = r"(?<![\w:/#@.,+=-])"
+_AFTER = r"(?![\w:/@=%]|[.,]\d|-\d)"
+_WORDS_BEFORE_LABELS = re.compile(r"(?:^|[^\w\s]\s*|\b[a-zäöüß]+ )$")  # of a count, not of "Kapitel 3" or "Windows 7"
+_DIGITS = {
+    "de": r"\d{1,3}(?:\.\d{3})+(?:,\d+)?|\d+(?:,\d+)?",
+    "en": r"\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d+(?:\.\d+)?",
+}
+_SIGNS = {"€": "EUR", "$": "USD", "£": "GBP"}
+_CURRENCY_WORDS = {"Euro": "EUR", "euro": "EUR", "euros": "EUR", "Dollar": "USD", "dollar": "USD", "dollars": "USD"}
+_SCALE = r"(?! ?(?:[Mm]illion|[Mm]illiard|[Bb]illion|[Mm]io|[Mm]rd|Tausend|thousand|tausend|[mk]\b|bn\b))"
+
+Found = Iterator[Expression]
+
+
+def find(text: str, language: str) -> list[Expression]:
+    """Return the expressions of a German or English text, in order, none within another."""
+    found: list[Expression] = []
+    taken = [False] * (len(text) + 1)
+    for reader in (_dates, _times, _weekdays, _months, _amounts, _years, _numbers):
+        for one in reader(text, language):
+            if not any(taken[one.start : one.stop]):
+                taken[one.start : one.stop] = [True] * (one.stop - one.start)
+                found.append(one)
+    return sorted(found, key=lambda one: one.start)
+
+
+def _times(text: str, language: str) -> Found:
+    hour, minutes = r"(?P<h>\d{1,2})", r"(?:[:.](?P<m>[0-5]\d))"
+    word = "(?P<w>" + "|".join(_HOURS[language]) + ")"
+    if language == "de":
+        later = rf"(?=\s?(?:–|-|bis|und)\s?\d{{1,2}}(?:[:.]\d\d)? Uhr\b)"
+        patterns = {
+            "full": rf"{hour}{minutes}? Uhr\b(?! \d)",
+            "apart": rf"{hour} Uhr (?P<m>[0-5]\d)\b(?![.:]\d)",
+            "first": rf"{hour}{minutes}?{later}",
+            "colon": rf"{hour}:(?P<m>[0-5]\d)",
+            "word": rf"\b{word} Uhr\b(?! (?:\d|\w+(?:zig|ßig|zehn)\b))",
+        }
+    else:
+        half = r"(?P<half>[ap])(?:\.\s?m\b\.?|m\b)"
+        later = rf"(?=\s?(?:–|-|to|and)\s?\d{{1,2}}(?:[:.]\d\d)?\s?{half.replace('half', 'later')})"
+        patterns = {
+            "full": rf"{hour}{minutes}?\s?{half}",
+            "first": rf"{hour}{minutes}?{later}",
+            "o'clock": rf"(?:{hour}|\b{word}) o['’]clock\b",
+            "colon": rf"{hour}:(?P<m>[0-5]\d)",
+            "word": rf"(?<=\bat ){word}(?=[.,!?]|$)",
+        }
+    for shape, pattern in patterns.items():
+        for match in re.finditer(_BEFORE + "(?:" + pattern + ")" + r"(?![\w:]|[.,]\d)", text, re.IGNORECASE):
+            if (value := _time_of(match.groupdict(), language, shape)) is not None:
+                # The full stop of "p.m." at the end is that of the sentence, too, and stays.
+                stop = match.end() - (match.end() == len(text) and match[0].endswith("."))
+                yield Expression(match.start(), stop, "time", "", value, shape)
+
+
+def _time_of(groups: dict[str, str | None], language: str, shape: str) -> tuple[int, bool] | None:
+    """Return minutes of the day, and whether they are those of the whole day; None if that is no time."""
+    word, digits = groups.get("w"), groups.get("h") or "0"
+    hours = _HOURS[language].index(word.lower()) + 1 if word else int(digits)
+    minutes = int(groups.get("m") or 0)
+    half = (groups.get("half") or groups.get("later") or "").lower()
+    if half:
+        return ((hours % 12 + 12 * (half == "p")) * 60 + minutes, True) if 1 <= hours <= 12 else None
+    if hours > 23:
+        return None
+    is_whole = language == "de" if shape != "colon" else hours > 12 or digits.startswith("0")
+    return hours * 60 + minutes, is_whole
+
+
+def _dates(text: str, language: str) -> Found:
+    for form in ("wide", "abbreviated"):
+        names = _months_of(language, form)
+        month = "(?P<month>" + "|".join(sorted(map(re.escape, names), key=len, reverse=True)) + r")(?!\w)"
+        day, year = r"(?P<day>\d{1,2})", r"(?P<year>[12]\d{3})"
+        if language == "de":
+            patterns = {"": rf"{day}\. ?{month}(?: {year})?"}
+        else:
+            nth = r"(?:st|nd|rd|th)?"
+            patterns = {
+                "month first": rf"{month} {day}{nth}(?:,? {year})?",
+                "day first": rf"(?:the )?{day}{nth}(?: of)? {month}(?:,? {year})?",
+            }
+        for shape, pattern in patterns.items():
+            for match in re.finditer(_BEFORE + pattern + _AFTER, text):
+                value = (names[match["month"]], int(match["day"]), int(match["year"] or 0))
+                if _is_date(*value):
+                    form_of = "long" if form == "wide" else "short"
+                    yield Expression(*match.span(), "date", f"{form_of} {bool(value[2])}", value, shape)
+    digits = r"(\d{1,2})\.\s?(\d{1,2})\.\s?([12]\d{3})" if language == "de" else r"(\d{1,2})/(\d{1,2})/([12]\d{3})"
+    for match in re.finditer(_BEFORE + digits + _AFTER, text):
+        a, b, year_of = map(int, match.groups())
+        for shape, (month_of, day_of) in (("american", (a, b)), ("british", (b, a))):
+            if _is_date(month_of, day_of, year_of) and (language == "en" or shape == "british"):
+                yield Expression(*match.span(), "date", "digits", (month_of, day_of, year_of), shape)
+                break
+
+
+def _is_date(month: int, day: int, year: int) -> bool:
+    try:
+        date(year or 2000, month, day)
+    except ValueError:
+        return False
+    return True
+
+
+def _weekdays(text: str, language: str) -> Found:
+    long, short = _weekdays_of(language, "wide"), _weekdays_of(language, "abbreviated")
+    if language == "de":
+        long = {**long, "Sonnabend": 5}
+        habits = {f"{name.lower()}s": day for name, day in long.items()}
+    else:
+        habits = {f"{name}s": day for name, day in long.items()}
+    for form, names in (("habit", habits), ("long", long), ("short", short)):
+        pattern = "|".join(sorted(map(re.escape, names), key=len, reverse=True))
+        ending = r"\.?(?!\w)" if form == "short" else r"(?!\w)"
+        for match in re.finditer(rf"(?<![\w.])({pattern}){ending}", text):
+            # An abbreviation with a full stop at the end leaves it to the sentence.
+            stop = match.end() - (match.end() == len(text) and match[0].endswith("."))
+            yield Expression(match.start(), stop, "weekday", form, (names[match[1]],))
+
+
+def _months(text: str, language: str) -> Found:
+    for form, names in (("long", _months_of(language, "wide")), ("short", _months_of(language, "abbreviated"))):
+        pattern = "|".join(sorted(map(re.escape, names), key=len, reverse=True))
+        for match in re.finditer(rf"(?<![\w.])({pattern})(?![\w.])", text):
+            yield Expression(*match.span(), "month", form, (names[match[1]],))
+
+
+def _amounts(text: str, language: str) -> Found:
+    number, signs = f"(?P<n>{_DIGITS[language]})", "(?P<sign>[€$£])"
+    words = "(?P<word>" + "|".join(_CURRENCY_WORDS) + r")\b"
+    for pattern in (rf"{signs} ?{number}{_SCALE}", rf"{number} ?{signs}", rf"{number} {words}"):
+        for match in re.finditer(r"(?<![\w:/#.,+=-])" + pattern + r"(?![\w:/@=-]|[.,]\d)", text):
+            groups = match.groupdict()
+            sign, word = groups.get("sign"), groups.get("word")
+            currency = _SIGNS[sign] if sign else _CURRENCY_WORDS[str(word)]
+            form = f"{'sign' if sign else 'word'} {_n_decimals(match['n'], language)}"
+            yield Expression(*match.span(), "amount", form, (_decimal(match["n"], language), currency))
+
+
+def _years(text: str, language: str) -> Found:
+    for match in re.finditer(_BEFORE + r"(?:1[5-9]\d\d|20\d\d)(?![\w:/@=%-]|[.,]\d| ?[€$£])", text):
+        yield Expression(*match.span(), "year", "", (int(match[0]),))
+
+
+def _numbers(text: str, language: str) -> Found:
+    for match in re.finditer(r"(?<![\w:/#@.,+=*-])(?:" + _DIGITS[language] + r")(?![\w:/@=*-]|[.,]\d)", text):
+        separated = re.search(r"\D", match[0]) is not None
+        follows = re.match(r" [^\W\d_]{3}", text[match.end() :])
+        is_count = follows and _WORDS_BEFORE_LABELS.search(text[: match.start()])
+        value = _decimal(match[0], language)
+        if separated or (is_count and 2 <= value < 1000):
+            form = f"{_n_decimals(match[0], language)}"
+            yield Expression(*match.span(), "number", form, (value,), "count" if is_count else "")
+
+
+def _decimal(digits: str, language: str) -> Decimal:
+    group, point = (".", ",") if language == "de" else (",", ".")
+    return Decimal(digits.replace(group, "").replace(point, "."))
+
+
+def _n_decimals(digits: str, language: str) -> int:
+    _, _, decimals = digits.partition("," if language == "de" else ".")
+    return len(decimals)
+
+
+@cache
+def _weekdays_of(language: str, width: str) -> dict[str, int]:
+    from babel import Locale
+
+    days = Locale.parse(language).days["stand-alone"][width]
+    return {name.removesuffix("."): day for day, name in days.items()}
+
+
+@cache
+def _months_of(language: str, width: str) -> dict[str, int]:
+    from babel import Locale
+
+    months = Locale.parse(language).months
+    names = {name: month for month, name in months["format"][width].items()}
+    if width == "abbreviated":
+        names |= {name: month for month, name in months["stand-alone"][width].items()}
+        names |= {f"{name}.": month for name, month in names.items() if not name.endswith(".")}
+        names = {name: month for name, month in names.items() if name not in months["format"]["wide"].values()}
+    return names
+
+
+# --- Writing -----------------------------------------------------------------------------------------------------------
+
+
+def write(one: Expression, language: str, draw: random.Random, *, plain: bool) -> str:
+    """Return the expression as text.
+
+    Args:
+        draw: chooses the way to write it, unless it is plain.
+        plain: in the one way that targets have.
+    """
+    return _WRITERS[one.kind](one, language, draw, plain)
+
+
+def _write_time(one: Expression, language: str, draw: random.Random, plain: bool) -> str:
+    minutes_of_day, is_whole = one.value
+    hours, minutes = divmod(minutes_of_day, 60)
+    with_minutes = minutes or one.form == "minutes"
+    if language == "de":
+        digits = f"{hours}:{minutes:02}" if with_minutes else f"{hours}"
+        if not plain:
+            digits = draw.choice([digits, digits, f"{hours:02}" + digits.removeprefix(str(hours)), digits.replace(":", ".")])
+            if one.shape == "full" and with_minutes and draw.random() < 0.1:
+                return f"{hours} Uhr {minutes:02}"
+        if one.shape == "colon":
+            return f"{hours:02}:{minutes:02}"
+        return digits if one.shape == "first" else f"{digits} Uhr"
+    if not is_whole:
+        if with_minutes:
+            return f"{hours % 12 or 12}:{minutes:02}"
+        named = draw.random() < 0.4 and not plain
+        return f"{_HOURS['en'][(hours - 1) % 12] if named else hours % 12 or 12} o'clock"
+    if one.shape == "colon" or (not plain and with_minutes and draw.random() < 0.15):
+        return f"{hours:02}:{minutes:02}"
+    twelve = _cldr_time(time(hours, minutes), "hm" if with_minutes else "h")
+    if plain:
+        return twelve
+    twelve = draw.choice([twelve, twelve.upper(), twelve.replace("am", "a.m.").replace("pm", "p.m."), twelve.replace(" ", "")])
+    return twelve.replace(":", ".") if draw.random() < 0.1 else twelve
+
+
+def _cldr_time(at: time, skeleton: str) -> str:
+    from babel.dates import format_skeleton
+
+    return str(format_skeleton(skeleton, at, locale="en_GB")).replace("\u202f", " ")
+
+
+def _write_date(one: Expression, language: str, draw: random.Random, plain: bool) -> str:
+    from babel.dates import format_skeleton
+
+    month, day, year = one.value
+    at = date(year or 2000, month, day)
+    if one.form == "digits":
+        if language == "de":
+            return at.strftime("%d.%m.%Y") if plain or draw.random() < 0.5 else f"{day}.{month}.{year}"
+        return str(format_skeleton("yMd", at, locale="en_GB" if one.shape == "british" else "en"))
+    skeleton = ("MMMM" if one.form.startswith("long") else "MMM") + "d"
+    place = "de" if language == "de" else "en_GB" if one.shape == "day first" else "en"
+    text = _formatted_date(at, ("y" if year else "") + skeleton, place)
+    if language == "en" and not plain and draw.random() < 0.3:
+        text = re.sub(rf"\b{day}\b", f"{day}{_nth(day)}", text, count=1)
+    return text
+
+
+def _formatted_date(at: date, skeleton: str, place: str) -> str:
+    from babel import Locale
+    from babel.dates import format_date
+
+    known = Locale.parse(place).datetime_skeletons
+    pattern = str(known[skeleton]) if skeleton in known else str(known[skeleton.replace("MMMM", "MMM")]).replace("MMM", "MMMM")
+    return str(format_date(at, pattern, locale=place))
+
+
+def _nth(day: int) -> str:
+    return "th" if 11 <= day <= 13 else {1: "st", 2: "nd", 3: "rd"}.get(day % 10, "th")
+
+
+def _write_weekday(one: Expression, language: str, draw: random.Random, plain: bool) -> str:
+    (day,) = one.value
+    wide = _name(_weekdays_of(language, "wide"), day)
+    if one.form == "habit":
+        return f"{wide.lower()}s" if language == "de" else f"{wide}s"
+    if one.form == "long":
+        return wide
+    short = _name(_weekdays_of(language, "abbreviated"), day)
+    return short if plain or draw.random() < 0.6 else f"{short}."
+
+
+def _write_month(one: Expression, language: str, draw: random.Random, plain: bool) -> str:
+    from babel import Locale
+
+    width = "wide" if one.form == "long" else "abbreviated"
+    return str(Locale.parse(language).months["format"][width][one.value[0]])
+
+
+def _name(names: dict[str, int], value: int) -> str:
+    return next(name for name, found in names.items() if found == value)
+
+
+def _write_year(one: Expression, language: str, draw: random.Random, plain: bool) -> str:
+    return str(one.value[0])
+
+
+def _write_number(one: Expression, language: str, draw: random.Random, plain: bool) -> str:
+    return _digits(one.value[0], int(one.form), language)
+
+
+def _digits(value: Decimal, n_decimals: int, language: str) -> str:
+    from babel.numbers import format_decimal
+
+    return str(format_decimal(value, "#,##0" + ("." + "0" * n_decimals if n_decimals else ""), locale=language))
+
+
+def _write_amount(one: Expression, language: str, draw: random.Random, plain: bool) -> str:
+    value, currency = one.value
+    form, n_decimals = one.form.split()
+    digits = _digits(value, int(n_decimals), language)
+    if form == "word":
+        german, english = {"EUR": ("Euro", "euros"), "USD": ("Dollar", "dollars")}[currency]
+        return f"{digits} {german if language == 'de' else english}"
+    sign = next(sign for sign, code in _SIGNS.items() if code == currency)
+    ways = [f"{digits} {sign}", f"{digits}{sign}"] if language == "de" else [f"{sign}{digits}", f"{sign} {digits}"]
+    return ways[0] if plain or draw.random() < 0.8 else ways[1]
+
+
+_WRITERS: dict[str, Callable[[Expression, str, random.Random, bool], str]] = {
+    "time": _write_time,
+    "date": _write_date,
+    "weekday": _write_weekday,
+    "month": _write_month,
+    "year": _write_year,
+    "number": _write_number,
+    "amount": _write_amount,
+}
+
+
+# --- Replacing ---------------------------------------------------------------------------------------------------------
+
+
+def replaced(pair: Pair, langpair: str, seed: str) -> Pair | None:
+    """Return the pair with other values in place of those that both sides share; None if they share none.
+
+    Args:
+        langpair: "de-en" or "en-de".
+        seed: other seeds give other values.
+    """
+    codes = langpair.split("-")
+    draw = random.Random(seed)
+    links = shared(pair, langpair)
+    if not links:
+        return None
+    has_half = any(_HALF_DAY[code].search(side) for side, code in zip(pair, codes, strict=True))
+    times = sorted((link for link in links if link[0].kind == "time"), key=lambda link: link[0].value)
+    new = dict(zip(times, _new_times(times, has_half, draw), strict=True))
+    for link in links:
+        if link not in new:
+            new[link] = _new(link, draw)
+    sides = []
+    for i, (side, code) in enumerate(zip(pair, codes, strict=True)):
+        for link in sorted(links, key=lambda link: -link[i].start):
+            text = write(new[link][i], code, draw, plain=i == 1)
+            side = side[: link[i].start] + text + side[link[i].stop :]
+        sides.append(side)
+    return (sides[0], sides[1]) if tuple(sides) != pair else None
+
+
+def kinds(pair: Pair, langpair: str) -> set[str]:
+    """Return the kinds of the expressions that both sides share."""
+    return {source.kind for source, _ in shared(pair, langpair)}
+
+
+Link = tuple[Expression, Expression]
+
+
+def shared(pair: Pair, langpair: str) -> list[Link]:
+    """Return the expressions of both sides that have the same value, if that value occurs once on each side."""
+    if not any(map(_may_have, pair)):
+        return []
+    source, target = (find(side, code) for side, code in zip(pair, langpair.split("-"), strict=True))
+    links = []
+    for one in source:
+        here = [other for other in source if _same(one, other)]
+        there = [other for other in target if _same(one, other)]
+        if len(here) == len(there) == 1 and (one.kind != "time" or there[0].value[0] % 720 == one.value[0] % 720):
+            links.append((one, there[0]))
+    return links
+
+
+_MAY_HAVE = re.compile(r"\d|Uhr|day|tag|och|Sonnabend|clock|[A-Z][a-z]{1,8}\.?|at \w")
+
+
+def _may_have(side: str) -> bool:
+    return _MAY_HAVE.search(side) is not None
+
+
+def _same(one: Expression, other: Expression) -> bool:
+    """Return whether two expressions say the same in the same form; an open half of the day is like the first."""
+    if (one.kind, one.form) != (other.kind, other.form):
+        return False
+    if one.kind != "time" or one.value[1] == other.value[1]:
+        return one.value == other.value
+    whole, open_ = (one, other) if one.value[1] else (other, one)
+    return bool(whole.value[0] < 13 * 60 and whole.value[0] % 720 == open_.value[0] % 720)
+
+
+def _new(link: Link, draw: random.Random) -> Link:
+    """Return both expressions with another value."""
+    source, target = link
+    match source.kind:
+        case "date":
+            year = draw.randint(1900, 2035) if source.value[2] else 0
+            values: tuple[Any, ...] = (draw.randint(1, 12), draw.randint(1, 28), year)
+            return _with(source, value=values), _with(target, value=values)
+        case "weekday":
+            form = "short" if source.form == "long" and draw.random() < 0.4 else source.form
+            value = (draw.randrange(7),)
+            return _with(source, value=value, form=form), _with(target, value=value, form=form)
+        case "month":
+            value = (draw.randint(1, 12),)
+        case "year":
+            value = (draw.randint(1500, 2049),)
+        case "number":
+            n_decimals = int(source.form)
+            separated = bool(n_decimals) or source.value[0] >= 1000
+            number = _new_number(n_decimals, draw, 0.4 if not separated else 0.6 if not n_decimals else 0.1)
+            return _with(source, value=(number,)), _with(target, value=(number,))
+        case _:  # amount
+            n_decimals = draw.choice([0, 0, 2])
+            number, (_, currency) = _new_number(n_decimals, draw, 0.3), source.value
+            form = f"{source.form.split()[0]} {n_decimals}"
+            value = (number, currency)
+            return _with(source, value=value, form=form), _with(target, value=value, form=form)
+    return _with(source, value=value), _with(target, value=value)
+
+
+def _new_number(n_decimals: int, draw: random.Random, large: float) -> Decimal:
+    """Return a number of which there are many, so that nouns stay in the plural."""
+    digits = draw.randint(4, 7) if draw.random() < large else draw.randint(1, 3)
+    whole = draw.randint(max(2, 10 ** (digits - 1)), 10**digits - 1)
+    if digits > 4 and not n_decimals and draw.random() < 0.5:
+        whole -= whole % 1000
+    decimals = draw.randrange(1, 10**n_decimals) if n_decimals else 0
+    return Decimal(whole) + Decimal(decimals).scaleb(-n_decimals)
+
+
+def _new_times(links: Sequence[Link], has_half: bool, draw: random.Random) -> list[Link]:
+    """Return links with other times in the same order; a time whose half of the day is open stays so beside words for it."""
+    if not links:
+        return []
+    with_minutes = draw.random() < 0.5 or any("colon" in (one.shape, other.shape) for one, other in links)
+    is_whole = all(one.value[1] == other.value[1] for one, other in links) or not has_half
+    hours = range(0, 24)
+    if not is_whole:
+        hours = range(1, 13)
+    elif has_half:
+        hours = range(5, 12) if links[0][0].value[0] < 720 else range(13, 24)
+    steps = sorted(draw.sample([60 * hour + minute for hour in hours for minute in (0, 15, 30, 45)], len(links)))
+    new = []
+    for (source, target), step in zip(links, steps, strict=True):
+        minute = step % 60 if draw.random() < 0.6 else 5 * draw.randrange(12)
+        at = step - step % 60 + (minute if with_minutes else 0)
+        if not with_minutes and len(links) > 1:
+            at = step - step % 60
+        form = "minutes" if with_minutes else ""
+        value = (at, is_whole)
+        new.append(tuple(_with(one, value=value, form=form, shape=_shape(one)) for one in (source, target)))
+    return new  # type: ignore[return-value]
+
+
+def _shape(one: Expression) -> str:
+    return {"word": "full", "apart": "full", "o'clock": "full"}.get(one.shape, one.shape)
+
+
+def _with(one: Expression, **changes: Any) -> Expression:
+    from dataclasses import replace
+
+    return replace(one, **changes)
+
+
+# --- Alone -------------------------------------------------------------------------------------------------------------
+
+
+def alone(langpair: str, seed: str) -> Pair:
+    """Return a pair of an expression alone, such as opening hours, a date or an amount.
+
+    Args:
+        langpair: "de-en" or "en-de".
+        seed: other seeds give other expressions.
+    """
+    draw = random.Random(seed)
+    make = draw.choice([_opening_hours, _opening_hours, _moment, _date_alone, _amount_alone])
+    parts = make(draw)
+    codes = langpair.split("-")
+    source, target = (
+        "".join(part[code] if isinstance(part, dict) else write(part, code, draw, plain=i == 1) for part in parts)
+        for i, code in enumerate(codes)
+    )
+    return source, target
+
+
+Part = Expression | dict[str, str]
+
+
+def _expression(kind: str, value: tuple[Any, ...], form: str = "", shape: str = "full") -> Expression:
+    return Expression(0, 0, kind, form, value, shape)
+
+
+def _both(text: str) -> dict[str, str]:
+    return {"de": text, "en": text}
+
+
+def _days(draw: random.Random) -> list[Part]:
+    """Return one day, a range or a list of days."""
+    form = draw.choice(["short", "short", "long"])
+    first, second = sorted(draw.sample(range(7), 2))
+    a, b = (_expression("weekday", (day,), form) for day in (first, second))
+    to = draw.choice([_both("–"), _both("–"), _both("-"), {"de": " bis ", "en": " to "}, {"de": " und ", "en": " and "}])
+    return [a] if draw.random() < 0.3 else [a, to, b]
+
+
+def _hours(draw: random.Random) -> list[Part]:
+    """Return a time or a range of times."""
+    form = draw.choice(["", "minutes"])
+    start, stop = sorted(draw.sample([60 * hour + minute for hour in range(24) for minute in (0, 15, 30, 45)], 2))
+    if not form:
+        start, stop = start - start % 60, stop - stop % 60
+    a = _expression("time", (start, True), form, "first")
+    b = _expression("time", (stop, True), form, "full")
+    match draw.randrange(5):
+        case 0:
+            return [_expression("time", (stop, True), form)]
+        case 1:
+            return [{"de": draw.choice(["ab ", "von "]), "en": "from "}, _expression("time", (stop, True), form)]
+        case 2:
+            return [{"de": "bis ", "en": draw.choice(["until ", "to "])}, _expression("time", (stop, True), form)]
+        case 3:
+            return [a, _both(draw.choice(["–", "–", " – ", "-"])), b]
+        case _:
+            return [a, {"de": " bis ", "en": " to "}, b]
+
+
+def _opening_hours(draw: random.Random) -> list[Part]:
+    parts = _days(draw)
+    if draw.random() < 0.15:
+        return [*parts, {"de": " geschlossen", "en": " closed"}]
+    return [*parts, _both(draw.choice([" ", " ", ": "])), *_hours(draw)]
+
+
+def _moment(draw: random.Random) -> list[Part]:
+    return _hours(draw)
+
+
+def _date_alone(draw: random.Random) -> list[Part]:
+    year = draw.randint(1990, 2035) if draw.random() < 0.6 else 0
+    form = draw.choice([f"long {bool(year)}", f"short {bool(year)}", *(["digits"] if year else [])])
+    day = date(year or 2000, draw.randint(1, 12), draw.randint(1, 28))
+    one = _expression("date", (day.month, day.day, year), form, draw.choice(["month first", "day first"]))
+    if form == "digits":
+        one = _with(one, shape="american")
+    if year and draw.random() < 0.3:
+        form = draw.choice(["long", "short"])
+        return [_expression("weekday", ((day.isoweekday() - 1) % 7,), form), _both(", "), one]
+    if draw.random() < 0.3:
+        return [one, _both(", "), *_hours(draw)]
+    return [one]
+
+
+def _amount_alone(draw: random.Random) -> list[Part]:
+    n_decimals = draw.choice([0, 2])
+    number = _new_number(n_decimals, draw, 0.3)
+    currency = draw.choice(["EUR", "EUR", "USD", "GBP"])
+    if draw.random() < 0.5:
+        return [_expression("amount", (number, currency), f"sign {n_decimals}")]
+    unit = draw.choice([_both(" km"), _both(" kg"), _both(" m²"), {"de": " %", "en": "%"}, _both(" °C"), _both(" GB")])
+    return [_expression("number", (number,), str(n_decimals)), unit]
