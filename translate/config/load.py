@@ -171,7 +171,9 @@ def with_library(data: Mapping[str, Any], where: str) -> dict[str, Any]:
     return {**rest, "train": [*_chosen(groups, data), *data.get("train", [])], **held_out}
 
 
-def _evaluation(groups: Mapping[str, Mapping[str, Any]], data: Mapping[str, Any], where: str) -> Iterator[dict[str, Any]]:
+def _evaluation(
+    groups: Mapping[str, Mapping[str, Any]], data: Mapping[str, Any], where: str
+) -> Iterator[dict[str, Any]]:
     """Yield the corpora of the library that are evaluation sets, as sources that are held out from training.
 
     UserError, which begins with `where`, if the experiment trains on one of them.
@@ -185,8 +187,10 @@ def _evaluation(groups: Mapping[str, Mapping[str, Any]], data: Mapping[str, Any]
             if "use" not in corpus:
                 continue
             if corpus["use"] != "evaluation":
-                raise UserError(f'{data["library"]}: {group}.{name}.use = {_shown(corpus["use"])}: must be "evaluation"')
-            source = with_codes(_source(corpus, data), data)
+                raise UserError(
+                    f'{data["library"]}: {group}.{name}.use = {_shown(corpus["use"])}: must be "evaluation"'
+                )
+            source: dict[str, Any] = with_codes(_source(corpus, data), data)  # type: ignore[assignment]
             files = {value for value in source.values() if isinstance(value, str)} - {source.get("kind")}
             if weights.get(name, weights.get(group, 0)) or files & used:
                 raise UserError(

@@ -1,23 +1,22 @@
 """Dates, times, weekdays, months, numbers and amounts in German and English: found in text, and written anew.
 
-`replaced` finds what stands with the same value on both sides of a pair and puts other values there; `alone` makes a pair
-of expressions alone, such as "Mo–Fr 8–17 Uhr" and "Mon–Fri 8 am–5 pm". Names, patterns, separators and the place of
-currency signs are those of CLDR, by Babel: the target side is written in one way, the source side in all ways that people
-write. Nothing is replaced unless its value is certain on both sides and occurs once on each:
+`replaced` finds what stands with the same value on both sides of a pair and puts other values there; `alone` makes
+a pair of expressions alone, such as "Mo–Fr 8–17 Uhr" and "Mon–Fri 8 am–5 pm". Names, patterns, separators and the place
+of currency signs are those of CLDR, by Babel: the target side is written in one way, the source side in all ways that
+people write. Nothing is replaced unless its value is certain on both sides and occurs once on each:
 
     time     "um 8 Uhr" and "at 8 am". "at 8 o'clock" leaves the half of the day open; so do words such as "abends", and
              then the new time stays in the same half
     weekday, month    in full, abbreviated, or as a habit ("montags", "on Mondays")
     date     "3. Mai 2019" and "May 3, 2019"; in digits, "03.05.2019" and "5/3/2019", which may also be British
-    year     four digits without a separator
     number   with separators, or before a word that is counted
     amount   euros, dollars and pounds, by sign or word
 """
 
 import random
 import re
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from datetime import date, time
 from decimal import Decimal
 from functools import cache
@@ -48,35 +47,49 @@ class Expression:
     shape: str = ""
 
 
-# --- Reading -----------------------------------------------------------------------------------------------------------
+# Reading.
 
 _HOURS = {
-    "de": "ein zwei drei vier fünf sechs sieben acht neun zehn elf zwölf".split(),
-    "en": "one two three four five six seven eight nine ten eleven twelve".split(),
+    "de": ["ein", "zwei", "drei", "vier", "fünf", "sechs", "sieben", "acht", "neun", "zehn", "elf", "zwölf"],
+    "en": ["one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"],
 }
 _HALF_DAY = {
     "de": re.compile(r"morgen|vormittag|mittag|abend|nacht|früh", re.IGNORECASE),
     "en": re.compile(r"morning|noon|evening|night|early|breakfast|lunch|dinner|supper", re.IGNORECASE),
 }
+_WORD_ENDS = r"(?!\w)"
 _BEFORE = r"(?<![\w:/#@.,+=-])"
 _AFTER = r"(?![\w:/@=%]|[.,]\d|-\d)"
-_WORDS_BEFORE_LABELS = re.compile(r"(?:^|[^\w\s]\s*|\b[a-zäöüß]+ )$")  # of a count, not of "Kapitel 3" or "Windows 7"
+_BEFORE_COUNTS = re.compile(r"(?:^|[^\w\s]\s*|\b[a-zäöüß]+ )$")  # unlike "Kapitel 3" and "Windows 7"
+_IN_RANGE = re.compile(r"(?:bis(?: zum)?|to|and|und|–|-) ?$")  # after which a date is not the only one
+_DATE_IN_DIGITS = {
+    "de": re.compile(_BEFORE + r"(\d{1,2})\.\s?(\d{1,2})\.\s?([12]\d{3})" + _AFTER),
+    "en": re.compile(_BEFORE + r"(\d{1,2})/(\d{1,2})/([12]\d{3})" + _AFTER),
+}
+# Two numbers of a range keep their order.
+_LATER = re.compile(r"\d ?(?:bis|to|and|und|–|-) ?$")
+_EARLIER = re.compile(r" ?(?:bis|to|and|und|–|-) ?\d")
+_ARTICLE = re.compile(r"\b[Aa]n? $")  # depends on the number after it
 _DIGITS = {
     "de": r"\d{1,3}(?:\.\d{3})+(?:,\d+)?|\d+(?:,\d+)?",
     "en": r"\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d+(?:\.\d+)?",
+}
+_NUMBER = {
+    code: re.compile(rf"(?<![\w:/#@%.,+=*-])(?:{digits})(?![\w:/@=*-]|[.,]\d)") for code, digits in _DIGITS.items()
 }
 _SIGNS = {"€": "EUR", "$": "USD", "£": "GBP"}
 _CURRENCY_WORDS = {"Euro": "EUR", "euro": "EUR", "euros": "EUR", "Dollar": "USD", "dollar": "USD", "dollars": "USD"}
 _SCALE = r"(?! ?(?:[Mm]illion|[Mm]illiard|[Bb]illion|[Mm]io|[Mm]rd|Tausend|thousand|tausend|[mk]\b|bn\b))"
 
 Found = Iterator[Expression]
+Patterns = dict[str, re.Pattern[str]]
 
 
 def find(text: str, language: str) -> list[Expression]:
     """Return the expressions of a German or English text, in order, none within another."""
     found: list[Expression] = []
     taken = [False] * (len(text) + 1)
-    for reader in (_dates, _times, _weekdays, _months, _amounts, _years, _numbers):
+    for reader in (_dates, _times, _weekdays, _months, _amounts, _numbers):
         for one in reader(text, language):
             if not any(taken[one.start : one.stop]):
                 taken[one.start : one.stop] = [True] * (one.stop - one.start)
@@ -85,10 +98,20 @@ def find(text: str, language: str) -> list[Expression]:
 
 
 def _times(text: str, language: str) -> Found:
+    for shape, pattern in _time_patterns(language).items():
+        for match in pattern.finditer(text):
+            if (value := _time_of(match.groupdict(), language, shape)) is not None:
+                # The full stop of "p.m." at the end is that of the sentence, too, and stays.
+                stop = match.end() - (match.end() == len(text) and match[0].endswith("."))
+                yield Expression(match.start(), stop, "time", "", value, shape)
+
+
+@cache
+def _time_patterns(language: str) -> Patterns:
     hour, minutes = r"(?P<h>\d{1,2})", r"(?:[:.](?P<m>[0-5]\d))"
     word = "(?P<w>" + "|".join(_HOURS[language]) + ")"
     if language == "de":
-        later = rf"(?=\s?(?:–|-|bis|und)\s?\d{{1,2}}(?:[:.]\d\d)? Uhr\b)"
+        later = r"(?=\s?(?:–|-|bis|und)\s?\d{1,2}(?:[:.]\d\d)? Uhr\b)"
         patterns = {
             "full": rf"{hour}{minutes}? Uhr\b(?! \d)",
             "apart": rf"{hour} Uhr (?P<m>[0-5]\d)\b(?![.:]\d)",
@@ -106,12 +129,10 @@ def _times(text: str, language: str) -> Found:
             "colon": rf"{hour}:(?P<m>[0-5]\d)",
             "word": rf"(?<=\bat ){word}(?=[.,!?]|$)",
         }
-    for shape, pattern in patterns.items():
-        for match in re.finditer(_BEFORE + "(?:" + pattern + ")" + r"(?![\w:]|[.,]\d)", text, re.IGNORECASE):
-            if (value := _time_of(match.groupdict(), language, shape)) is not None:
-                # The full stop of "p.m." at the end is that of the sentence, too, and stays.
-                stop = match.end() - (match.end() == len(text) and match[0].endswith("."))
-                yield Expression(match.start(), stop, "time", "", value, shape)
+    return {
+        shape: re.compile(_BEFORE + "(?:" + pattern + r")(?![\w:]|[.,]\d)", re.IGNORECASE)
+        for shape, pattern in patterns.items()
+    }
 
 
 def _time_of(groups: dict[str, str | None], language: str, shape: str) -> tuple[int, bool] | None:
@@ -129,9 +150,26 @@ def _time_of(groups: dict[str, str | None], language: str, shape: str) -> tuple[
 
 
 def _dates(text: str, language: str) -> Found:
-    for form in ("wide", "abbreviated"):
-        names = _months_of(language, form)
-        month = "(?P<month>" + "|".join(sorted(map(re.escape, names), key=len, reverse=True)) + r")(?!\w)"
+    for form, shape, pattern in _date_patterns(language):
+        names = _months_of(language, "wide" if form == "long" else "abbreviated")
+        for match in pattern.finditer(text):
+            value = (names[match["month"]], int(match["day"]), int(match["year"] or 0))
+            if _is_date(*value) and not _IN_RANGE.search(text[: match.start()]):
+                yield Expression(*match.span(), "date", f"{form} {bool(value[2])}", value, shape)
+    for match in _DATE_IN_DIGITS[language].finditer(text):
+        a, b, year = map(int, match.groups())
+        for shape, (month, day) in (("american", (a, b)), ("british", (b, a))):
+            if _is_date(month, day, year) and (language == "en" or shape == "british"):
+                yield Expression(*match.span(), "date", "digits", (month, day, year), shape)
+                break
+
+
+@cache
+def _date_patterns(language: str) -> list[tuple[str, str, re.Pattern[str]]]:
+    """Return form, shape and pattern of each way to write a date with the name of its month."""
+    found = []
+    for form, width in (("long", "wide"), ("short", "abbreviated")):
+        month = f"(?P<month>{_either(_months_of(language, width))})(?!\\w)"
         day, year = r"(?P<day>\d{1,2})", r"(?P<year>[12]\d{3})"
         if language == "de":
             patterns = {"": rf"{day}\. ?{month}(?: {year})?"}
@@ -141,19 +179,12 @@ def _dates(text: str, language: str) -> Found:
                 "month first": rf"{month} {day}{nth}(?:,? {year})?",
                 "day first": rf"(?:the )?{day}{nth}(?: of)? {month}(?:,? {year})?",
             }
-        for shape, pattern in patterns.items():
-            for match in re.finditer(_BEFORE + pattern + _AFTER, text):
-                value = (names[match["month"]], int(match["day"]), int(match["year"] or 0))
-                if _is_date(*value):
-                    form_of = "long" if form == "wide" else "short"
-                    yield Expression(*match.span(), "date", f"{form_of} {bool(value[2])}", value, shape)
-    digits = r"(\d{1,2})\.\s?(\d{1,2})\.\s?([12]\d{3})" if language == "de" else r"(\d{1,2})/(\d{1,2})/([12]\d{3})"
-    for match in re.finditer(_BEFORE + digits + _AFTER, text):
-        a, b, year_of = map(int, match.groups())
-        for shape, (month_of, day_of) in (("american", (a, b)), ("british", (b, a))):
-            if _is_date(month_of, day_of, year_of) and (language == "en" or shape == "british"):
-                yield Expression(*match.span(), "date", "digits", (month_of, day_of, year_of), shape)
-                break
+        found += [(form, shape, re.compile(_BEFORE + one + _AFTER)) for shape, one in patterns.items()]
+    return found
+
+
+def _either(names: Iterable[str]) -> str:
+    return "|".join(sorted(map(re.escape, names), key=len, reverse=True))
 
 
 def _is_date(month: int, day: int, year: int) -> bool:
@@ -165,54 +196,74 @@ def _is_date(month: int, day: int, year: int) -> bool:
 
 
 def _weekdays(text: str, language: str) -> Found:
-    long, short = _weekdays_of(language, "wide"), _weekdays_of(language, "abbreviated")
-    if language == "de":
-        long = {**long, "Sonnabend": 5}
-        habits = {f"{name.lower()}s": day for name, day in long.items()}
-    else:
-        habits = {f"{name}s": day for name, day in long.items()}
-    for form, names in (("habit", habits), ("long", long), ("short", short)):
-        pattern = "|".join(sorted(map(re.escape, names), key=len, reverse=True))
-        ending = r"\.?(?!\w)" if form == "short" else r"(?!\w)"
-        for match in re.finditer(rf"(?<![\w.])({pattern}){ending}", text):
-            # An abbreviation with a full stop at the end leaves it to the sentence.
+    for form, (pattern, names) in _weekday_patterns(language).items():
+        for match in pattern.finditer(text):
+            # The full stop of an abbreviation at the end is that of the sentence, too, and stays.
             stop = match.end() - (match.end() == len(text) and match[0].endswith("."))
             yield Expression(match.start(), stop, "weekday", form, (names[match[1]],))
 
 
+@cache
+def _weekday_patterns(language: str) -> dict[str, tuple[re.Pattern[str], dict[str, int]]]:
+    """Return a pattern and the numbers of the names for each form."""
+    long = _weekdays_of(language, "wide") | ({"Sonnabend": 5} if language == "de" else {})
+    habits = {f"{name.lower() if language == 'de' else name}s": day for name, day in long.items()}
+    forms = {"habit": habits, "long": long, "short": _weekdays_of(language, "abbreviated")}
+    ends = {"short": r"\.?(?!\w)"}
+    return {
+        form: (re.compile(rf"(?<![\w.])({_either(names)}){ends.get(form, _WORD_ENDS)}"), names)
+        for form, names in forms.items()
+    }
+
+
 def _months(text: str, language: str) -> Found:
-    for form, names in (("long", _months_of(language, "wide")), ("short", _months_of(language, "abbreviated"))):
-        pattern = "|".join(sorted(map(re.escape, names), key=len, reverse=True))
-        for match in re.finditer(rf"(?<![\w.])({pattern})(?![\w.])", text):
+    for form, (pattern, names) in _month_patterns(language).items():
+        for match in pattern.finditer(text):
             yield Expression(*match.span(), "month", form, (names[match[1]],))
 
 
+@cache
+def _month_patterns(language: str) -> dict[str, tuple[re.Pattern[str], dict[str, int]]]:
+    """Return a pattern and the numbers of the names for each form; "Jan" may be a person unless a year follows."""
+    long, short = _months_of(language, "wide"), _months_of(language, "abbreviated")
+    return {
+        "long": (re.compile(rf"(?<![\w.])({_either(long)})(?![\w.])"), long),
+        "short": (re.compile(rf"(?<![\w.])({_either(short)})(?= [12]\d{{3}}\b)"), short),
+    }
+
+
 def _amounts(text: str, language: str) -> Found:
-    number, signs = f"(?P<n>{_DIGITS[language]})", "(?P<sign>[€$£])"
-    words = "(?P<word>" + "|".join(_CURRENCY_WORDS) + r")\b"
-    for pattern in (rf"{signs} ?{number}{_SCALE}", rf"{number} ?{signs}", rf"{number} {words}"):
-        for match in re.finditer(r"(?<![\w:/#.,+=-])" + pattern + r"(?![\w:/@=-]|[.,]\d)", text):
+    for pattern in _amount_patterns(language):
+        for match in pattern.finditer(text):
             groups = match.groupdict()
             sign, word = groups.get("sign"), groups.get("word")
+            before = text[: match.start()]
+            if (
+                re.fullmatch(r"\$\d", match[0]) or _ARTICLE.search(before) or _LATER.search(before)
+            ):  # "$1" is a variable
+                continue
             currency = _SIGNS[sign] if sign else _CURRENCY_WORDS[str(word)]
             form = f"{'sign' if sign else 'word'} {_n_decimals(match['n'], language)}"
             yield Expression(*match.span(), "amount", form, (_decimal(match["n"], language), currency))
 
 
-def _years(text: str, language: str) -> Found:
-    for match in re.finditer(_BEFORE + r"(?:1[5-9]\d\d|20\d\d)(?![\w:/@=%-]|[.,]\d| ?[€$£])", text):
-        yield Expression(*match.span(), "year", "", (int(match[0]),))
+@cache
+def _amount_patterns(language: str) -> list[re.Pattern[str]]:
+    number, signs = f"(?P<n>{_DIGITS[language]})", "(?P<sign>[€$£])"
+    words = f"(?P<word>{_either(_CURRENCY_WORDS)})" + r"\b"
+    patterns = [rf"{signs} ?{number}{_SCALE}", rf"{number} ?{signs}", rf"{number} {words}"]
+    return [re.compile(r"(?<![\w:/#.,+=-])(?:" + one + r")(?![\w:/@=-]|[.,]\d)") for one in patterns]
 
 
 def _numbers(text: str, language: str) -> Found:
-    for match in re.finditer(r"(?<![\w:/#@.,+=*-])(?:" + _DIGITS[language] + r")(?![\w:/@=*-]|[.,]\d)", text):
-        separated = re.search(r"\D", match[0]) is not None
-        follows = re.match(r" [^\W\d_]{3}", text[match.end() :])
-        is_count = follows and _WORDS_BEFORE_LABELS.search(text[: match.start()])
+    for match in _NUMBER[language].finditer(text):
+        before = text[: match.start()]
+        separated = not match[0].isdigit()
+        is_count = re.match(r" [^\W\d_]{3}", text[match.end() :]) and _BEFORE_COUNTS.search(before)
         value = _decimal(match[0], language)
-        if separated or (is_count and 2 <= value < 1000):
-            form = f"{_n_decimals(match[0], language)}"
-            yield Expression(*match.span(), "number", form, (value,), "count" if is_count else "")
+        is_bound = _ARTICLE.search(before) or _LATER.search(before) or _EARLIER.match(text[match.end() :])
+        if (separated or (is_count and 2 <= value < 1000)) and not is_bound:
+            yield Expression(*match.span(), "number", f"{_n_decimals(match[0], language)}", (value,))
 
 
 def _decimal(digits: str, language: str) -> Decimal:
@@ -246,7 +297,9 @@ def _months_of(language: str, width: str) -> dict[str, int]:
     return names
 
 
-# --- Writing -----------------------------------------------------------------------------------------------------------
+_UNABBREVIATED = (3, 5, 6, 7)  # months that German does not abbreviate
+
+# Writing.
 
 
 def write(one: Expression, language: str, draw: random.Random, *, plain: bool) -> str:
@@ -266,8 +319,10 @@ def _write_time(one: Expression, language: str, draw: random.Random, plain: bool
     if language == "de":
         digits = f"{hours}:{minutes:02}" if with_minutes else f"{hours}"
         if not plain:
-            digits = draw.choice([digits, digits, f"{hours:02}" + digits.removeprefix(str(hours)), digits.replace(":", ".")])
-            if one.shape == "full" and with_minutes and draw.random() < 0.1:
+            digits = draw.choice(
+                [digits, digits, f"{hours:02}" + digits.removeprefix(str(hours)), digits.replace(":", ".")]
+            )
+            if one.shape == "full" and minutes and draw.random() < 0.1:
                 return f"{hours} Uhr {minutes:02}"
         if one.shape == "colon":
             return f"{hours:02}:{minutes:02}"
@@ -282,7 +337,9 @@ def _write_time(one: Expression, language: str, draw: random.Random, plain: bool
     twelve = _cldr_time(time(hours, minutes), "hm" if with_minutes else "h")
     if plain:
         return twelve
-    twelve = draw.choice([twelve, twelve.upper(), twelve.replace("am", "a.m.").replace("pm", "p.m."), twelve.replace(" ", "")])
+    twelve = draw.choice(
+        [twelve, twelve.upper(), twelve.replace("am", "a.m.").replace("pm", "p.m."), twelve.replace(" ", "")]
+    )
     return twelve.replace(":", ".") if draw.random() < 0.1 else twelve
 
 
@@ -301,7 +358,7 @@ def _write_date(one: Expression, language: str, draw: random.Random, plain: bool
         if language == "de":
             return at.strftime("%d.%m.%Y") if plain or draw.random() < 0.5 else f"{day}.{month}.{year}"
         return str(format_skeleton("yMd", at, locale="en_GB" if one.shape == "british" else "en"))
-    skeleton = ("MMMM" if one.form.startswith("long") else "MMM") + "d"
+    skeleton = ("MMMM" if one.form.startswith("long") or month in _UNABBREVIATED else "MMM") + "d"
     place = "de" if language == "de" else "en_GB" if one.shape == "day first" else "en"
     text = _formatted_date(at, ("y" if year else "") + skeleton, place)
     if language == "en" and not plain and draw.random() < 0.3:
@@ -314,7 +371,11 @@ def _formatted_date(at: date, skeleton: str, place: str) -> str:
     from babel.dates import format_date
 
     known = Locale.parse(place).datetime_skeletons
-    pattern = str(known[skeleton]) if skeleton in known else str(known[skeleton.replace("MMMM", "MMM")]).replace("MMM", "MMMM")
+    pattern = (
+        str(known[skeleton])
+        if skeleton in known
+        else str(known[skeleton.replace("MMMM", "MMM")]).replace("MMM", "MMMM")
+    )
     return str(format_date(at, pattern, locale=place))
 
 
@@ -336,16 +397,12 @@ def _write_weekday(one: Expression, language: str, draw: random.Random, plain: b
 def _write_month(one: Expression, language: str, draw: random.Random, plain: bool) -> str:
     from babel import Locale
 
-    width = "wide" if one.form == "long" else "abbreviated"
+    width = "wide" if one.form == "long" or one.value[0] in _UNABBREVIATED else "abbreviated"
     return str(Locale.parse(language).months["format"][width][one.value[0]])
 
 
 def _name(names: dict[str, int], value: int) -> str:
     return next(name for name, found in names.items() if found == value)
-
-
-def _write_year(one: Expression, language: str, draw: random.Random, plain: bool) -> str:
-    return str(one.value[0])
 
 
 def _write_number(one: Expression, language: str, draw: random.Random, plain: bool) -> str:
@@ -375,13 +432,12 @@ _WRITERS: dict[str, Callable[[Expression, str, random.Random, bool], str]] = {
     "date": _write_date,
     "weekday": _write_weekday,
     "month": _write_month,
-    "year": _write_year,
     "number": _write_number,
     "amount": _write_amount,
 }
 
 
-# --- Replacing ---------------------------------------------------------------------------------------------------------
+# Replacing.
 
 
 def replaced(pair: Pair, langpair: str, seed: str) -> Pair | None:
@@ -406,6 +462,8 @@ def replaced(pair: Pair, langpair: str, seed: str) -> Pair | None:
     for i, (side, code) in enumerate(zip(pair, codes, strict=True)):
         for link in sorted(links, key=lambda link: -link[i].start):
             text = write(new[link][i], code, draw, plain=i == 1)
+            if side[link[i].stop :].startswith("."):
+                text = text.removesuffix(".")
             side = side[: link[i].start] + text + side[link[i].stop :]
         sides.append(side)
     return (sides[0], sides[1]) if tuple(sides) != pair else None
@@ -421,7 +479,7 @@ Link = tuple[Expression, Expression]
 
 def shared(pair: Pair, langpair: str) -> list[Link]:
     """Return the expressions of both sides that have the same value, if that value occurs once on each side."""
-    if not any(map(_may_have, pair)):
+    if not all(_may_have(code).search(side) for side, code in zip(pair, langpair.split("-"), strict=True)):
         return []
     source, target = (find(side, code) for side, code in zip(pair, langpair.split("-"), strict=True))
     links = []
@@ -433,11 +491,12 @@ def shared(pair: Pair, langpair: str) -> list[Link]:
     return links
 
 
-_MAY_HAVE = re.compile(r"\d|Uhr|day|tag|och|Sonnabend|clock|[A-Z][a-z]{1,8}\.?|at \w")
-
-
-def _may_have(side: str) -> bool:
-    return _MAY_HAVE.search(side) is not None
+@cache
+def _may_have(language: str) -> re.Pattern[str]:
+    """Return a pattern that is quicker than all others and matches where one of them does."""
+    names = [*_months_of(language, "wide"), *_weekdays_of(language, "wide"), *_weekdays_of(language, "abbreviated")]
+    other = ["Uhr", "Sonnabend"] if language == "de" else ["clock", *(f"at {hour}" for hour in _HOURS["en"])]
+    return re.compile(rf"\d|{_either([*names, *other, *(name.lower() for name in names if len(name) > 3)])}")
 
 
 def _same(one: Expression, other: Expression) -> bool:
@@ -453,31 +512,24 @@ def _same(one: Expression, other: Expression) -> bool:
 def _new(link: Link, draw: random.Random) -> Link:
     """Return both expressions with another value."""
     source, target = link
+    form, value = source.form, source.value
     match source.kind:
         case "date":
-            year = draw.randint(1900, 2035) if source.value[2] else 0
-            values: tuple[Any, ...] = (draw.randint(1, 12), draw.randint(1, 28), year)
-            return _with(source, value=values), _with(target, value=values)
+            value = (draw.randint(1, 12), draw.randint(1, 28), draw.randint(1900, 2035) if value[2] else 0)
         case "weekday":
-            form = "short" if source.form == "long" and draw.random() < 0.4 else source.form
+            form = "short" if form == "long" and draw.random() < 0.4 else form
             value = (draw.randrange(7),)
-            return _with(source, value=value, form=form), _with(target, value=value, form=form)
         case "month":
             value = (draw.randint(1, 12),)
-        case "year":
-            value = (draw.randint(1500, 2049),)
         case "number":
-            n_decimals = int(source.form)
-            separated = bool(n_decimals) or source.value[0] >= 1000
-            number = _new_number(n_decimals, draw, 0.4 if not separated else 0.6 if not n_decimals else 0.1)
-            return _with(source, value=(number,)), _with(target, value=(number,))
+            n_decimals = int(form)
+            share_of_large = 0.1 if n_decimals else 0.6 if value[0] >= 1000 else 0.3
+            value = (_new_number(n_decimals, draw, share_of_large),)
         case _:  # amount
             n_decimals = draw.choice([0, 0, 2])
-            number, (_, currency) = _new_number(n_decimals, draw, 0.3), source.value
-            form = f"{source.form.split()[0]} {n_decimals}"
-            value = (number, currency)
-            return _with(source, value=value, form=form), _with(target, value=value, form=form)
-    return _with(source, value=value), _with(target, value=value)
+            form = f"{form.split()[0]} {n_decimals}"
+            value = (_new_number(n_decimals, draw, 0.3), value[1])
+    return replace(source, form=form, value=value), replace(target, form=form, value=value)
 
 
 def _new_number(n_decimals: int, draw: random.Random, large: float) -> Decimal:
@@ -491,7 +543,7 @@ def _new_number(n_decimals: int, draw: random.Random, large: float) -> Decimal:
 
 
 def _new_times(links: Sequence[Link], has_half: bool, draw: random.Random) -> list[Link]:
-    """Return links with other times in the same order; a time whose half of the day is open stays so beside words for it."""
+    """Return links with other times in the same order; a half of the day that words name, or may name, stays."""
     if not links:
         return []
     with_minutes = draw.random() < 0.5 or any("colon" in (one.shape, other.shape) for one, other in links)
@@ -510,21 +562,17 @@ def _new_times(links: Sequence[Link], has_half: bool, draw: random.Random) -> li
             at = step - step % 60
         form = "minutes" if with_minutes else ""
         value = (at, is_whole)
-        new.append(tuple(_with(one, value=value, form=form, shape=_shape(one)) for one in (source, target)))
+        new.append(tuple(replace(one, value=value, form=form, shape=_shape(one)) for one in (source, target)))
     return new  # type: ignore[return-value]
 
 
 def _shape(one: Expression) -> str:
-    return {"word": "full", "apart": "full", "o'clock": "full"}.get(one.shape, one.shape)
+    """Return the shape of a new time: in digits, and by the whole day only in place of such a one."""
+    is_bare = one.shape == "colon" and one.value[1]
+    return one.shape if is_bare or one.shape == "first" else "full"
 
 
-def _with(one: Expression, **changes: Any) -> Expression:
-    from dataclasses import replace
-
-    return replace(one, **changes)
-
-
-# --- Alone -------------------------------------------------------------------------------------------------------------
+# Alone.
 
 
 def alone(langpair: str, seed: str) -> Pair:
@@ -561,7 +609,9 @@ def _days(draw: random.Random) -> list[Part]:
     form = draw.choice(["short", "short", "long"])
     first, second = sorted(draw.sample(range(7), 2))
     a, b = (_expression("weekday", (day,), form) for day in (first, second))
-    to = draw.choice([_both("–"), _both("–"), _both("-"), {"de": " bis ", "en": " to "}, {"de": " und ", "en": " and "}])
+    to = draw.choice(
+        [_both("–"), _both("–"), _both("-"), {"de": " bis ", "en": " to "}, {"de": " und ", "en": " and "}]
+    )
     return [a] if draw.random() < 0.3 else [a, to, b]
 
 
@@ -577,9 +627,9 @@ def _hours(draw: random.Random) -> list[Part]:
         case 0:
             return [_expression("time", (stop, True), form)]
         case 1:
-            return [{"de": draw.choice(["ab ", "von "]), "en": "from "}, _expression("time", (stop, True), form)]
+            return [{"de": "ab ", "en": "from "}, _expression("time", (stop, True), form)]
         case 2:
-            return [{"de": "bis ", "en": draw.choice(["until ", "to "])}, _expression("time", (stop, True), form)]
+            return [{"de": "bis ", "en": "until "}, _expression("time", (stop, True), form)]
         case 3:
             return [a, _both(draw.choice(["–", "–", " – ", "-"])), b]
         case _:
@@ -603,7 +653,7 @@ def _date_alone(draw: random.Random) -> list[Part]:
     day = date(year or 2000, draw.randint(1, 12), draw.randint(1, 28))
     one = _expression("date", (day.month, day.day, year), form, draw.choice(["month first", "day first"]))
     if form == "digits":
-        one = _with(one, shape="american")
+        one = replace(one, shape="american")
     if year and draw.random() < 0.3:
         form = draw.choice(["long", "short"])
         return [_expression("weekday", ((day.isoweekday() - 1) % 7,), form), _both(", "), one]
@@ -618,5 +668,8 @@ def _amount_alone(draw: random.Random) -> list[Part]:
     currency = draw.choice(["EUR", "EUR", "USD", "GBP"])
     if draw.random() < 0.5:
         return [_expression("amount", (number, currency), f"sign {n_decimals}")]
-    unit = draw.choice([_both(" km"), _both(" kg"), _both(" m²"), {"de": " %", "en": "%"}, _both(" °C"), _both(" GB")])
+    if draw.random() < 0.4:
+        number, unit = number % 100, draw.choice([{"de": " %", "en": "%"}, _both(" °C")])
+    else:
+        unit = draw.choice([_both(" km"), _both(" kg"), _both(" m²"), _both(" GB"), _both(" cm")])
     return [_expression("number", (number,), str(n_decimals)), unit]

@@ -1,8 +1,8 @@
 """The form of address of a German sentence: formal ("Sie") or informal ("du", "ihr"), by pronouns and verb forms.
 
-The rule reads tokens. A capital "Sie" or "Ihre" within a sentence is formal. At its beginning it may be "she", "they" or
-"their", and so the English side of the pair decides: it has to speak to somebody, and of nobody. "ihr" is informal beside
-a verb of the second person plural; the "Ihr" and "Euch" of old texts is neither.
+The rule reads tokens. A capital "Sie" or "Ihre" within a sentence is formal. At its beginning it may be "she", "they"
+or "their", and so the English side of the pair decides: it has to speak to somebody, and of nobody. "ihr" is informal
+beside a verb of the second person plural; the "Ihr" and "Euch" of old texts is neither.
 """
 
 import re
@@ -22,7 +22,7 @@ _BEGINS = frozenset('.!?:…„“"»«(–—-•*/')  # a capital after one of
 _INFORMAL = re.compile(r"[Dd](?:u|ich|ir|ein(?:e[mnrs]?|s)?|einetwegen)|eu(?:ch|er|re[mnrs]?)")
 _FORMAL = re.compile(r"Sie|Ihnen|Ihre[mnrs]?")
 _ARCHAIC = re.compile(r"Eu(?:ch|er|re[mnrs]?)")
-_SUBJECTS = frozenset("ich er sie es man wir ihr".split())
+_SUBJECTS = frozenset(["ich", "er", "sie", "es", "man", "wir", "ihr"])
 _SPOKEN_TO = re.compile(r"\b(?:you|your|yours|yourself)\b", re.IGNORECASE)
 _SPOKEN_OF = re.compile(r"\b(?:she|her|hers|they|them|their|theirs|it|its|these|those)\b", re.IGNORECASE)
 
