@@ -69,6 +69,11 @@ _DATE_IN_DIGITS = {
 # Two numbers of a range keep their order.
 _LATER = re.compile(r"\d ?(?:bis|to|and|und|–|-) ?$")
 _EARLIER = re.compile(r" ?(?:bis|to|and|und|–|-) ?\d")
+# Beside these, a weekday may be abbreviated.
+_BEFORE_DAYS = re.compile(
+    r"(?:\b(?:am|bis|und|ab|jeden|nächsten|letzten|on|to|and|until|from|every|next|last) |\w\.?[–,/+-] ?|\()$"
+)
+_AFTER_DAYS = re.compile(r" ?[–/+-] ?\w|,? (?:bis|und|to|and|from|ab|\d)|:|, \w+day\b|, [A-Z]\w\b")
 _ARTICLE = re.compile(r"\b[Aa]n? $")  # depends on the number after it
 _DIGITS = {
     "de": r"\d{1,3}(?:\.\d{3})+(?:,\d+)?|\d+(?:,\d+)?",
@@ -200,14 +205,19 @@ def _weekdays(text: str, language: str) -> Found:
         for match in pattern.finditer(text):
             # The full stop of an abbreviation at the end is that of the sentence, too, and stays.
             stop = match.end() - (match.end() == len(text) and match[0].endswith("."))
-            yield Expression(match.start(), stop, "weekday", form, (names[match[1]],))
+            is_listed = _BEFORE_DAYS.search(text[: match.start()]) or _AFTER_DAYS.match(text[stop:])
+            if form != "short" or is_listed:  # "So" and "Sun" are other words, too
+                shape = "listed" if is_listed else "capital" if match[0][0].isupper() else ""
+                yield Expression(match.start(), stop, "weekday", form, (names[match[1]],), shape)
 
 
 @cache
 def _weekday_patterns(language: str) -> dict[str, tuple[re.Pattern[str], dict[str, int]]]:
     """Return a pattern and the numbers of the names for each form."""
     long = _weekdays_of(language, "wide") | ({"Sonnabend": 5} if language == "de" else {})
-    habits = {f"{name.lower() if language == 'de' else name}s": day for name, day in long.items()}
+    habits = {f"{name}s": day for name, day in long.items()}
+    if language == "de":
+        habits |= {habit.lower(): day for habit, day in habits.items()}
     forms = {"habit": habits, "long": long, "short": _weekdays_of(language, "abbreviated")}
     ends = {"short": r"\.?(?!\w)"}
     return {
@@ -292,6 +302,7 @@ def _months_of(language: str, width: str) -> dict[str, int]:
     names = {name: month for month, name in months["format"][width].items()}
     if width == "abbreviated":
         names |= {name: month for month, name in months["stand-alone"][width].items()}
+        names |= {"Sept": 9}  # British
         names |= {f"{name}.": month for name, month in names.items() if not name.endswith(".")}
         names = {name: month for name, month in names.items() if name not in months["format"]["wide"].values()}
     return names
@@ -332,7 +343,8 @@ def _write_time(one: Expression, language: str, draw: random.Random, plain: bool
             return f"{hours % 12 or 12}:{minutes:02}"
         named = draw.random() < 0.4 and not plain
         return f"{_HOURS['en'][(hours - 1) % 12] if named else hours % 12 or 12} o'clock"
-    if one.shape == "colon" or (not plain and with_minutes and draw.random() < 0.15):
+    is_late = one.shape == "full" and with_minutes and hours >= 13  # and so no time of a half of the day
+    if one.shape == "colon" or (is_late and not plain and draw.random() < 0.2):
         return f"{hours:02}:{minutes:02}"
     twelve = _cldr_time(time(hours, minutes), "hm" if with_minutes else "h")
     if plain:
@@ -387,7 +399,7 @@ def _write_weekday(one: Expression, language: str, draw: random.Random, plain: b
     (day,) = one.value
     wide = _name(_weekdays_of(language, "wide"), day)
     if one.form == "habit":
-        return f"{wide.lower()}s" if language == "de" else f"{wide}s"
+        return f"{wide.lower()}s" if language == "de" and one.shape != "capital" else f"{wide}s"
     if one.form == "long":
         return wide
     short = _name(_weekdays_of(language, "abbreviated"), day)
@@ -455,8 +467,13 @@ def replaced(pair: Pair, langpair: str, seed: str) -> Pair | None:
     has_half = any(_HALF_DAY[code].search(side) for side, code in zip(pair, codes, strict=True))
     times = sorted((link for link in links if link[0].kind == "time"), key=lambda link: link[0].value)
     new = dict(zip(times, _new_times(times, has_half, draw), strict=True))
+    days = draw.sample(range(7), 7)
     for link in links:
-        if link not in new:
+        if link[0].kind == "weekday":
+            source, target = _new(link, draw)
+            value = (days.pop(),)
+            new[link] = replace(source, value=value), replace(target, value=value)
+        elif link not in new:
             new[link] = _new(link, draw)
     sides = []
     for i, (side, code) in enumerate(zip(pair, codes, strict=True)):
@@ -517,8 +534,8 @@ def _new(link: Link, draw: random.Random) -> Link:
         case "date":
             value = (draw.randint(1, 12), draw.randint(1, 28), draw.randint(1900, 2035) if value[2] else 0)
         case "weekday":
-            form = "short" if form == "long" and draw.random() < 0.4 else form
-            value = (draw.randrange(7),)
+            may_be_short = form == "long" and {source.shape, target.shape} == {"listed"}
+            form = "short" if may_be_short and draw.random() < 0.5 else form
         case "month":
             value = (draw.randint(1, 12),)
         case "number":

@@ -106,6 +106,7 @@ def corpus_settings(config: ExperimentConfig, tokenizer_sha256: str | None = Non
     for key in ("title", "capitals", "symbols", "names", "spelling", "typos", "values", "formality"):
         if not settings["augmentation"][key]:
             del settings["augmentation"][key]
+    settings["augmentation"]["markup"] = 0.0  # a key of old corpora
     sources = [*data["train"], data["valid"], *data["test"].values(), *data["held_out"]]
     if not data["held_out"]:
         del data["held_out"]
