@@ -326,16 +326,18 @@ def licences() -> dict[str, dict[str, str]]:
     found = {"grammar": {"title": "grammar", "licence": "Apache-2.0", "origin": "this project"}}
     for group in read_library(LIBRARY).values():
         for name, corpus in group.items():
-            for language in ("de", "en"):
-                path = corpus.get("paths", {}).get(language) or corpus.get("path", corpus.get("kind", ""))
-                key = path.replace("{language}", language)
+            paths = corpus.get("paths", {})
+            for language, other in (("de", "en"), ("en", "de")):
+                key = corpus.get("path", corpus.get("kind", "")).replace("{language}", language)
+                if paths:  # of which two corpora may share one
+                    key = f"{paths[language]} + {paths[other]}"
                 found[key] = {"title": name, "licence": corpus["licence"], "origin": corpus["origin"]}
     return found
 
 
 def licence_of(corpus: str) -> dict[str, str]:
     """Return title, licence and origin of a corpus by its name in reports; UserError if it is not listed."""
-    if (found := licences().get(corpus.split()[0])) is None:
+    if (found := licences().get(corpus) or licences().get(corpus.split()[0])) is None:
         raise UserError(f"{corpus}: has no entry in {LIBRARY}; a model ships with all its licences")
     return found
 
