@@ -73,7 +73,9 @@ _EARLIER = re.compile(r" ?(?:bis|to|and|und|–|-) ?\d")
 _BEFORE_DAYS = re.compile(
     r"(?:\b(?:am|bis|und|ab|jeden|nächsten|letzten|on|to|and|until|from|every|next|last) |\w\.?[–,/+-] ?|\()$"
 )
-_AFTER_DAYS = re.compile(r" ?[–/+-] ?\w|,? (?:bis|und|to|and|until|from|ab|geschlossen|closed|\d)|:|, (?:\d|[A-Z]\w{1,8}\.? \d)")
+_AFTER_DAYS = re.compile(
+    r" ?[–/+-] ?\w|,? (?:bis|und|to|and|until|from|ab|geschlossen|closed|\d)|:|, (?:\d|[A-Z]\w{1,8}\.? \d)"
+)
 _ARTICLE = re.compile(r"\b[Aa]n? $")  # depends on the number after it
 _DIGITS = {
     "de": r"\d{1,3}(?:\.\d{3})+(?:,\d+)?|\d+(?:,\d+)?",
