@@ -1,7 +1,7 @@
 """Dates, times, weekdays, months, numbers and amounts in German and English: found in text, and written anew.
 
 `replaced` finds what stands with the same value on both sides of a pair and puts other values there; `alone` makes
-a pair of expressions alone, such as "Mo–Fr 8–17 Uhr" and "Mon–Fri 8 am–5 pm". Names, patterns, separators and the place
+a pair of expressions alone, such as "Mo-Fr 8-17 Uhr" and "Mon-Fri 8 am-5 pm". Names, patterns, separators and the place
 of currency signs are those of CLDR, by Babel: the target side is written in one way, the source side in all ways that
 people write. Nothing is replaced unless its value is certain on both sides and occurs once on each:
 

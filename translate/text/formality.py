@@ -27,7 +27,7 @@ _COMMAND = re.compile(r"\bdir\b")
 _YOUR = re.compile(r"\byour\b", re.IGNORECASE)
 _NO_REQUEST = frozenset(["ich", "er", "sie", "es", "man", "wir", "ihr", "-"])  # after a verb: its subject, or a part
 _SPOKEN_TO = re.compile(r"\b(?:you|your|yours|yourself)\b", re.IGNORECASE)
-_PROGRESS = re.compile(r"\w+ing\b")  # "Waiting …" is "Warte …", of nobody
+_PROGRESS = re.compile(r"\w+ing\b")  # "Waiting" is "Warte", of nobody
 _SPOKEN_OF = re.compile(r"\b(?:she|her|hers|they|them|their|theirs|it|its|these|those)\b", re.IGNORECASE)
 
 
@@ -63,7 +63,7 @@ def _evidence(before: str, token: str, after: str, english: str) -> str | None:
         return "informal" if is_first else "archaic"
     if token == "ihr":
         return "informal" if before.lower() in words["plural"] or after in words["plural"] else None
-    is_french = token == "du" and before[0].isupper() and after[0].isupper()  # "Musée du Louvre"
+    is_french = token == "du" and before[0].isupper() and after[0].isupper()  # "the Place du Tertre"
     if is_french or (token == "dir" and _COMMAND.search(english)):
         return None
     if (_INFORMAL.fullmatch(token) and before != "-") or token.lower() in words["verbs"]:
