@@ -236,10 +236,13 @@ def _months(text: str, language: str) -> Found:
 
 @cache
 def _month_patterns(language: str) -> dict[str, tuple[re.Pattern[str], dict[str, int]]]:
-    """Return a pattern and the numbers of the names for each form; "Jan" may be a person unless a year follows."""
+    """Return a pattern and the numbers of the names for each form.
+
+    "Jan" may be a person unless a year follows. The month of a day belongs to its date, even if that is left alone.
+    """
     long, short = _months_of(language, "wide"), _months_of(language, "abbreviated")
     return {
-        "long": (re.compile(rf"(?<![\w.])({_either(long)})(?![\w.])"), long),
+        "long": (re.compile(rf"(?<![\w.])(?<!\d )(?<!\d\. )({_either(long)})(?![\w.]| \d{{1,2}}(?!\d))"), long),
         "short": (re.compile(rf"(?<![\w.])({_either(short)})(?= [12]\d{{3}}\b)"), short),
     }
 

@@ -122,6 +122,8 @@ def test_an_expression_is_read(language: str, text: str, kind: str, value: tuple
         ("zehn bis 20 Hunde", "10 to 20 dogs"),  # a range keeps its order
         ("ein 8 Fuß langes Boot", "an 8 foot boat"),  # the article depends on the number
         ("Um 8 Uhr oder um 8 Uhr", "At 8 am"),  # twice on one side
+        ("Vom 10. bis 17. Juli 2005", "From July 10th to July 17, 2005"),  # the month of two days
+        ("Vom 10. bis zum 17. Juli", "From the 10th to the 17th of July"),
     ],
 )
 def test_what_is_not_certain_is_left_alone(pair: Pair) -> None:
