@@ -371,35 +371,63 @@ def prepare(config: ExperimentConfig, folder: Path, say: Say, tokenizer: Tokeniz
     Raises UserError if a source cannot be used, the corpus is empty, the vocabulary does not fit, or the destination
     cannot be written.
     """
-    with prepare_and_hold(config, folder, say, tokenizer) as prepared:
-        return prepared
+    with locked_corpus(folder, say):
+        return prepare_locked(config, folder, say, tokenizer)
 
 
 @contextlib.contextmanager
-def prepare_and_hold(
-    config: ExperimentConfig, folder: Path, say: Say, tokenizer: Tokenizer | None = None
-) -> Iterator[Prepared]:
-    """Do what `prepare` does, and keep other processes from replacing the corpus until the block ends."""
+def locked_corpus(folder: Path, say: Say) -> Iterator[None]:
+    """Keep other processes from making or replacing a corpus until the block ends; wait for one that does."""
+    place = Path(os.path.realpath(folder))
     with contextlib.ExitStack() as held:
-        try:
-            # A link to a folder stays a link: the folder that it points to is replaced.
-            place = Path(os.path.realpath(folder))
+        with _writing(folder):
             place.parent.mkdir(parents=True, exist_ok=True)
             waiting = f"waiting for another process that prepares a corpus in {place.parent}"
             held.enter_context(locked(place.parent, lambda: say(waiting)))
-            prepared = _prepare(config, folder, place, say, tokenizer)
-        except BrokenPipeError:  # of `say`: stdout was closed
-            raise
-        except OSError as error:
-            raise UserError(f"{folder}: cannot write the prepared corpus: {reason(error)}") from error
-        yield prepared
+        yield
 
 
-def _prepare(config: ExperimentConfig, folder: Path, place: Path, say: Say, tokenizer: Tokenizer | None) -> Prepared:
-    """Build the corpus in `place` while holding the lock; messages call it `folder`."""
+@contextlib.contextmanager
+def _writing(folder: Path) -> Iterator[None]:
+    """Turn an OSError into a UserError: the corpus cannot be written."""
+    try:
+        yield
+    except BrokenPipeError:  # of `say`: stdout was closed
+        raise
+    except OSError as error:
+        raise UserError(f"{folder}: cannot write the prepared corpus: {reason(error)}") from error
+
+
+def prepare_locked(
+    config: ExperimentConfig,
+    folder: Path,
+    say: Say,
+    tokenizer: Tokenizer | None = None,
+    planned: Manifest | None = None,
+) -> Prepared:
+    """Do what `prepare` does within `locked_corpus`.
+
+    Args:
+        planned: the `plan` of the corpus, for an experiment that `check_corpus` has checked; None does both.
+    """
+    with _writing(folder):
+        # A link to a folder stays a link: the folder that it points to is replaced.
+        return _prepare(config, folder, Path(os.path.realpath(folder)), say, tokenizer, planned)
+
+
+def _prepare(
+    config: ExperimentConfig,
+    folder: Path,
+    place: Path,
+    say: Say,
+    tokenizer: Tokenizer | None,
+    planned: Manifest | None,
+) -> Prepared:
+    """Build the corpus in `place`; messages call it `folder`."""
     recover_folder(place)
-    check_corpus(config, tokenizer)
-    planned = plan(config, tokenizer.sha256 if tokenizer else None)
+    if planned is None:
+        check_corpus(config, tokenizer)
+        planned = plan(config, tokenizer.sha256 if tokenizer else None)
     if (place / "manifest.json").exists():
         try:
             present = Prepared.open(folder)

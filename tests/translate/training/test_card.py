@@ -11,11 +11,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.translate.training.conftest import interrupt
 from translate.commands.main import main
 from translate.errors import UserError
 from translate.training import card as module
 from translate.training.card import CURVE, card
-from translate.training.loop import Trainer
+from translate.training.validation import Validator
 
 
 @pytest.fixture
@@ -125,7 +126,7 @@ def test_an_unfinished_run_has_a_card_and_a_resumed_run_lists_every_start(toy, m
     monkeypatch.chdir(toy.folder)
     Path("toy.json").write_text(json.dumps(toy.settings), encoding="utf-8")
     with monkeypatch.context() as stopped:
-        stopped.setattr(Trainer, "_validate", lambda trainer: (_ for _ in ()).throw(KeyboardInterrupt))
+        stopped.setattr(Validator, "scores", lambda validator, model: interrupt())
         assert main(["train", "toy.json"]) == 130
     assert "not ended" in card(Path("runs/toy"))
     manifest = Path("runs/toy/manifest.json")

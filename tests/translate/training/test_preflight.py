@@ -11,7 +11,7 @@ import torch
 from translate.commands.main import main
 from translate.errors import UserError
 from translate.training import checkpoints
-from translate.training.train import checkpoint_size, preflight
+from translate.training.train import preflight
 from translate.training.update import Updater
 
 Usage = namedtuple("Usage", "total used free")  # noqa: PYI024 -- as shutil's
@@ -23,7 +23,7 @@ Usage = namedtuple("Usage", "total used free")  # noqa: PYI024 -- as shutil's
 def test_the_size_of_a_checkpoint_is_known_before_it_is_written(toy, settings):
     toy.settings["model"] |= {"d_model": 96, "d_ff": 300}
     trainer = toy.trainer("run", max_steps=1, **settings)
-    expected = checkpoint_size(trainer)
+    expected = trainer.parts.checkpoints.size()
     trainer.train()
     (folder,) = checkpoints.folders(trainer.run.checkpoints)
     assert sum(path.stat().st_size for path in folder.iterdir()) == pytest.approx(expected, rel=0.05)
@@ -31,26 +31,27 @@ def test_the_size_of_a_checkpoint_is_known_before_it_is_written(toy, settings):
 
 def test_a_disk_without_room_for_the_checkpoints_is_named_before_the_first_update(toy, monkeypatch):
     trainer = toy.trainer("run", max_steps=40, keep_last=3, average_last=7, valid_every=4)
-    size = checkpoint_size(trainer)
+    size = trainer.parts.checkpoints.size()
     monkeypatch.setattr(shutil, "disk_usage", lambda path: Usage(0, 0, 9 * size))
     with pytest.raises(UserError, match=r"run: checkpoints will take about .*lower training.keep_last") as error:
-        preflight(trainer)
+        preflight(trainer.state, trainer.parts)
     assert "\n" not in str(error.value)
     assert not trainer.run.metrics.exists()
     monkeypatch.setattr(shutil, "disk_usage", lambda path: Usage(0, 0, 10 * size))
     trainer = toy.trainer("run", max_steps=40, keep_last=3, average_last=7, valid_every=4)
-    preflight(trainer)
+    preflight(trainer.state, trainer.parts)
     trainer.train()
     # What is there already needs no more room.
     monkeypatch.setattr(shutil, "disk_usage", lambda path: Usage(0, 0, 2 * size))
-    preflight(toy.trainer("run", max_steps=50, keep_last=3, average_last=7, valid_every=4, resume=True))
+    trainer = toy.trainer("run", max_steps=50, keep_last=3, average_last=7, valid_every=4, resume=True)
+    preflight(trainer.state, trainer.parts)
 
 
 def test_a_short_run_needs_room_for_its_own_checkpoints_alone(toy, monkeypatch):
     trainer = toy.trainer("run", max_steps=4, keep_last=100, valid_every=4)
-    size = checkpoint_size(trainer)
+    size = trainer.parts.checkpoints.size()
     monkeypatch.setattr(shutil, "disk_usage", lambda path: Usage(0, 0, 4 * size))
-    preflight(trainer)
+    preflight(trainer.state, trainer.parts)
 
 
 @pytest.mark.parametrize(

@@ -6,10 +6,11 @@ from collections.abc import Iterator
 
 import pytest
 
+from tests.translate.training.conftest import Training, before_update
 from translate.commands.main import main
 from translate.corpus import prepare
 from translate.errors import Terminated
-from translate.training.loop import terminable
+from translate.training.train import terminable
 
 
 @pytest.fixture(autouse=True)
@@ -24,62 +25,94 @@ def final_weights(toy, name: str) -> bytes:
     return (toy.folder / name / "model/model.safetensors").read_bytes()
 
 
-def signals_itself(monkeypatch, trainer, method: str, *numbers: int, step: int) -> None:
-    """Make the trainer receive signals at the start of a method at this step."""
-    act = getattr(trainer, method)
+def signals_itself(trainer: Training, part: str, method: str, *numbers: int, step: int) -> None:
+    """Let the process receive signals when a method of a part is called at this step."""
 
-    def strike(**options):
+    def strike() -> None:
         if trainer.state.step == step:
             for number in numbers:
                 os.kill(os.getpid(), number)
-        return act(**options)
 
-    monkeypatch.setattr(trainer, method, strike)
+    trainer.before(part, method, strike)
 
 
-@pytest.mark.parametrize("method", ["_scores", "_save"], ids=["validation", "save"])
-@pytest.mark.parametrize(("number", "exception"), [(signal.SIGTERM, Terminated), (signal.SIGINT, KeyboardInterrupt)])
-def test_a_signal_waits_for_the_current_step(toy, monkeypatch, method, number, exception):
+MOMENTS = pytest.mark.parametrize(
+    ("part", "method"), [("validator", "scores"), ("checkpoints", "save")], ids=["validation", "save"]
+)
+SIGNALS = pytest.mark.parametrize(
+    ("number", "exception"),
+    [(signal.SIGTERM, Terminated), (signal.SIGINT, KeyboardInterrupt), (signal.SIGHUP, Terminated)],
+)
+CODES = pytest.mark.parametrize(("number", "code"), [(signal.SIGTERM, 143), (signal.SIGINT, 130), (signal.SIGHUP, 129)])
+
+
+@MOMENTS
+@SIGNALS
+def test_a_signal_waits_for_the_current_step(toy, part, method, number, exception):
     toy.trainer("whole").train()
     trainer = toy.trainer("run")
-    signals_itself(monkeypatch, trainer, method, number, step=8)
+    signals_itself(trainer, part, method, number, step=8)
     with pytest.raises(exception) as caught:
         trainer.train()
     assert caught.type is exception
-    assert trainer.checkpoints.saved_step == 8
+    assert trainer.parts.checkpoints.saved_step == 8
     assert any("finishing this step, then saving" in line for line in toy.said)
     toy.trainer("run", resume=True).train()
     assert final_weights(toy, "run") == final_weights(toy, "whole")
 
 
-@pytest.mark.parametrize("method", ["_scores", "_save"], ids=["validation", "save"])
+@MOMENTS
 @pytest.mark.parametrize(("number", "exception"), [(signal.SIGTERM, Terminated), (signal.SIGINT, KeyboardInterrupt)])
-def test_a_second_signal_ends_at_once_and_loses_no_checkpoint(toy, monkeypatch, method, number, exception):
+def test_a_second_signal_ends_at_once_and_loses_no_checkpoint(toy, part, method, number, exception):
     toy.trainer("whole").train()
     trainer = toy.trainer("run")
-    signals_itself(monkeypatch, trainer, method, number, number, step=8)
+    signals_itself(trainer, part, method, number, number, step=8)
     with pytest.raises(exception) as caught:
         trainer.train()
     assert caught.type is exception
-    assert trainer.checkpoints.saved_step == 4
+    assert trainer.parts.checkpoints.saved_step == 4
     toy.trainer("run", resume=True).train()
     assert final_weights(toy, "run") == final_weights(toy, "whole")
 
 
-@pytest.mark.parametrize(("number", "exception"), [(signal.SIGTERM, Terminated), (signal.SIGINT, KeyboardInterrupt)])
-def test_a_signal_during_averaging_ends_at_once(toy, monkeypatch, number, exception):
+@MOMENTS
+def test_a_terminal_that_hangs_up_twice_does_not_stop_the_save(toy, part, method):
+    """A closed terminal sends SIGHUP, and so does its shell when it ends."""
+    trainer = toy.trainer("run")
+    signals_itself(trainer, part, method, signal.SIGHUP, signal.SIGHUP, step=8)
+    with pytest.raises(Terminated) as caught:
+        trainer.train()
+    assert caught.value.number == signal.SIGHUP
+    assert trainer.parts.checkpoints.saved_step == 8
+
+
+def test_a_signal_that_is_ignored_stays_ignored(toy):
+    """As under nohup."""
+    before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    try:
+        trainer = toy.trainer("run")
+        trainer.before_update(3, lambda: os.kill(os.getpid(), signal.SIGHUP))
+        with terminable():
+            trainer.train()
+    finally:
+        signal.signal(signal.SIGHUP, before)
+    assert trainer.state.step == 12
+
+
+@SIGNALS
+def test_a_signal_during_averaging_ends_at_once(toy, number, exception):
     toy.trainer("whole").train()
     trainer = toy.trainer("run")
-    signals_itself(monkeypatch, trainer, "_finish", number, step=12)
+    signals_itself(trainer, "checkpoints", "load_final", number, step=12)
     with terminable(), pytest.raises(exception):
         trainer.train()
-    assert trainer.checkpoints.saved_step == 12
+    assert trainer.parts.checkpoints.saved_step == 12
     assert not (toy.folder / "run/model").exists()
     toy.trainer("run", resume=True).train()
     assert final_weights(toy, "run") == final_weights(toy, "whole")
 
 
-@pytest.mark.parametrize(("number", "code"), [(signal.SIGTERM, 143), (signal.SIGINT, 130)])
+@CODES
 def test_a_signal_during_preparation_leaves_no_partial_corpus(
     write_experiment, tmp_path, monkeypatch, capsys, number, code
 ):
@@ -102,17 +135,9 @@ def test_a_signal_during_preparation_leaves_no_partial_corpus(
     assert main(["train", str(config), "--run", "run", "--prepared", "prepared", "--resume"]) == 0
 
 
-@pytest.mark.parametrize(("number", "code"), [(signal.SIGTERM, 143), (signal.SIGINT, 130)])
+@CODES
 def test_a_stopped_command_reports_what_is_saved(write_experiment, tmp_path, monkeypatch, capsys, number, code):
-    from translate.training.loop import Trainer
-
-    scores = Trainer._scores
-
-    def strike(self, **options):
-        os.kill(os.getpid(), number)
-        return scores(self, **options)
-
-    monkeypatch.setattr(Trainer, "_scores", strike)
+    before_update(4, lambda: os.kill(os.getpid(), number), monkeypatch)
     monkeypatch.chdir(tmp_path)
     assert main(["train", str(write_experiment()), "--run", "run", "--prepared", "prepared"]) == code
     error = capsys.readouterr().err
